@@ -1,0 +1,77 @@
+//! Finds the feeds that a web page offers.
+
+use crate::{
+    encoding,
+    limits::DISCOVERED_MAX,
+    page::{self, PageLink},
+    parse::Hints,
+};
+
+/// A feed that a page offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discovered {
+    /// Where it is.
+    pub url: String,
+    /// What the page calls it.
+    pub title: Option<String>,
+    /// The media type that the page says it has.
+    pub mime: String,
+}
+
+/// The feeds that a page offers by `<link rel="alternate">` or `<link rel="feed">`, in the page's order, each once.
+///
+/// ```
+/// let html = br#"<html><head><link rel="alternate" type="application/rss+xml" href="/rss"></head></html>"#;
+/// let hints = feed::Hints { url: Some("https://example.org/blog"), ..feed::Hints::default() };
+/// assert_eq!(feed::discover(html, &hints)[0].url, "https://example.org/rss");
+/// ```
+pub fn discover(html: &[u8], hints: &Hints<'_>) -> Vec<Discovered> {
+    let html = &html[..html.len().min(hints.document_bytes_max)];
+    let decoded = encoding::decode(html, hints.content_type.and_then(encoding::charset_of));
+    let page = page::read(&decoded.text, hints.base_url());
+    let mut found: Vec<Discovered> = Vec::new();
+    for link in page.links.into_iter().filter(offers_feed) {
+        if found.len() < DISCOVERED_MAX && !found.iter().any(|known| known.url == link.href) {
+            found.push(Discovered { url: link.href, title: link.title, mime: link.mime });
+        }
+    }
+    found
+}
+
+fn offers_feed(link: &PageLink) -> bool {
+    const FEED_TYPES: [&str; 9] = [
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/feed+json",
+        "application/rdf+xml",
+        "application/x.atom+xml",
+        "application/json",
+        "application/xml",
+        "text/xml",
+        "text/mf2+html",
+    ];
+    let mime = link.mime.split(';').next().unwrap_or_default().trim();
+    let is_feed_type = FEED_TYPES.iter().any(|known| known.eq_ignore_ascii_case(mime));
+    let is_stylesheet = link.is("stylesheet");
+    !is_stylesheet && (link.is("alternate") && is_feed_type || link.is("feed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_feeds_of_a_page_are_found_in_order_and_once() {
+        let html = br#"<!doctype html><head><base href="/b/">
+            <!-- <link rel=alternate type=application/rss+xml href=no> -->
+            <link rel="Alternate" type="application/atom+xml; charset=utf-8" title="Main &amp; all" href=atom.xml>
+            <link rel="alternate" type="application/rss+xml" href="http://f.org/rss">
+            <link rel="alternate" hreflang="de" href="/de"><link rel="stylesheet" type="text/css" href="x">
+            <LINK REL=alternate TYPE=application/rss+xml HREF=http://f.org/rss></head>
+            <body><link rel="feed" href="javascript:x"><link rel=alternate type="application/feed+json" href="f.json">"#;
+        let found = discover(html, &Hints { url: Some("http://e.org/a"), ..Hints::default() });
+        let urls: Vec<&str> = found.iter().map(|feed| feed.url.as_str()).collect();
+        assert_eq!(urls, ["http://e.org/b/atom.xml", "http://f.org/rss", "http://e.org/b/f.json"]);
+        assert_eq!(found[0].title.as_deref(), Some("Main & all"));
+    }
+}

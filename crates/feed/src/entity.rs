@@ -1,0 +1,178 @@
+//! Turns character references into characters: XML's five, numbers, HTML's two thousand names, and those a document
+//! declares itself.
+//!
+//! A reference that means nothing stays as it stands, so `AT&T` and `?a=1&b=2` survive. External entities are never
+//! looked at, and declared ones have a budget, so that a small document cannot become a large text.
+
+use memchr::memchr;
+
+use crate::limits::{ENTITIES_MAX, ENTITY_BYTES_MAX, ENTITY_EXPANSION_BYTES_MAX};
+
+/// The longest name that HTML knows is 31 characters; declared ones are given some room.
+const NAME_BYTES_MAX: usize = 64;
+
+/// The entities that a document declares in its DTD, and what they may still add to it.
+#[derive(Debug)]
+pub(crate) struct Declared {
+    entities: Vec<(String, String)>,
+    budget: usize,
+}
+
+impl Declared {
+    pub(crate) fn none() -> Self {
+        Self { entities: Vec::new(), budget: ENTITY_EXPANSION_BYTES_MAX }
+    }
+
+    /// Reads the `<!ENTITY name "value">` declarations of a DTD's internal subset.
+    pub(crate) fn read(&mut self, doctype: &str) {
+        for declaration in doctype.split("<!ENTITY").skip(1).take(ENTITIES_MAX) {
+            if let Some((name, value)) = split_declaration(declaration) {
+                // Only what was declared before is resolved: no entity can contain itself.
+                let mut text = String::new();
+                decode_into(value, self, &mut text);
+                if text.len() <= ENTITY_BYTES_MAX && self.get(name).is_none() {
+                    self.entities.push((name.to_owned(), text));
+                }
+            }
+        }
+        self.budget = ENTITY_EXPANSION_BYTES_MAX;
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.entities.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// What a declared entity stands for, while the budget lasts.
+    fn expand(&mut self, name: &str) -> Option<&str> {
+        let index = self.entities.iter().position(|(known, _)| known == name)?;
+        let value = self.entities[index].1.as_str();
+        self.budget = self.budget.checked_sub(value.len())?;
+        Some(value)
+    }
+}
+
+/// `name "value"`, but not `% name` and not `name SYSTEM "..."`.
+fn split_declaration(declaration: &str) -> Option<(&str, &str)> {
+    let (name, rest) = declaration.trim_start().split_once(char::is_whitespace)?;
+    let rest = rest.trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (value, _) = rest[1..].split_once(quote)?;
+    Some((name, value))
+}
+
+/// Appends `raw` with its references resolved.
+pub(crate) fn decode_into(raw: &str, declared: &mut Declared, out: &mut String) {
+    let mut rest = raw;
+    while let Some(at) = memchr(b'&', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = reference(rest, declared, out);
+        if length == 0 {
+            out.push('&');
+            rest = &rest[1..];
+        } else {
+            rest = &rest[length..];
+        }
+    }
+    out.push_str(rest);
+}
+
+/// `raw` with its references resolved.
+pub(crate) fn decode(raw: &str, declared: &mut Declared) -> String {
+    let mut out = String::with_capacity(raw.len());
+    decode_into(raw, declared, &mut out);
+    out
+}
+
+/// Resolves the reference at the start of `text` into `out`; returns its length, or 0 if it is none.
+fn reference(text: &str, declared: &mut Declared, out: &mut String) -> usize {
+    let bytes = text.as_bytes();
+    // The ones that make up nearly all of a feed, without a search.
+    for (escape, plain) in [("&lt;", '<'), ("&gt;", '>'), ("&amp;", '&'), ("&quot;", '"'), ("&#39;", '\'')] {
+        if bytes.starts_with(escape.as_bytes()) && declared.entities.is_empty() {
+            out.push(plain);
+            return escape.len();
+        }
+    }
+    let window = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
+    if let Some(b'#') = bytes.get(1) {
+        return number(window, out);
+    }
+    let Some(end) = memchr(b';', window) else { return 0 };
+    let Some(name) = text.get(1..end) else { return 0 };
+    if let Some(value) = declared.expand(name) {
+        out.push_str(value);
+        return end + 1;
+    }
+    let known = htmlize::ENTITIES.get(&bytes[..=end]).and_then(|value| std::str::from_utf8(value).ok());
+    match known {
+        Some(value) => {
+            out.push_str(value);
+            end + 1
+        }
+        None => 0,
+    }
+}
+
+/// `&#8217;`, `&#x2019;`, and `&#146;` as windows-1252, which is what those who write it mean.
+fn number(bytes: &[u8], out: &mut String) -> usize {
+    let (radix, digits_from) = if matches!(bytes.get(2), Some(b'x' | b'X')) { (16, 3) } else { (10, 2) };
+    let digits =
+        bytes[digits_from.min(bytes.len())..].iter().take_while(|byte| char::from(**byte).is_digit(radix)).count();
+    let digits_to = digits_from + digits;
+    let code = std::str::from_utf8(&bytes[digits_from.min(bytes.len())..digits_to.min(bytes.len())])
+        .ok()
+        .and_then(|digits| u32::from_str_radix(digits, radix).ok());
+    let Some(code) = code else { return 0 };
+    out.push(match code {
+        0x80..=0x9f => windows_1252(code),
+        0x09 | 0x0a | 0x0d => char::from_u32(code).unwrap_or(' '),
+        // XML allows no other control characters, escaped or not.
+        0..=0x1f => ' ',
+        _ => char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+    });
+    digits_to + usize::from(bytes.get(digits_to) == Some(&b';'))
+}
+
+/// The character that windows-1252 has at a code from 0x80 to 0x9f.
+pub(crate) fn windows_1252(code: u32) -> char {
+    let byte = [u8::try_from(code).unwrap_or(b'?')];
+    encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte).0.chars().next().unwrap_or('?')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_resolved_and_other_ampersands_kept() {
+        for (raw, expect) in [
+            ("a &lt;b&gt; &amp;amp; &quot;c&quot; &#39;", "a <b> &amp; \"c\" '"),
+            ("&eacute;&nbsp;&hellip;", "é\u{a0}…"),
+            ("AT&T &nosuchname; ?a=1&b=2", "AT&T &nosuchname; ?a=1&b=2"),
+            ("&#8217;&#x2019;&#146;&#x92;", "’’’’"),
+            ("&#0;&#xD800;&#99999999999;", " \u{fffd}&#99999999999;"),
+            ("&", "&"),
+            ("&#;&#x;&;", "&#;&#x;&;"),
+            ("&#65 B", "A B"),
+            ("&é;", "&é;"),
+        ] {
+            assert_eq!(decode(raw, &mut Declared::none()), expect, "{raw}");
+        }
+    }
+
+    #[test]
+    fn declared_entities_have_a_budget_and_never_reach_outside() {
+        let mut declared = Declared::none();
+        declared.read("DOCTYPE r [<!ENTITY a \"x&amp;\"><!ENTITY b '&a;&a;'><!ENTITY f SYSTEM \"file:///etc/passwd\">");
+        assert_eq!(decode("&a; &b; &f;", &mut declared), "x& x&x& &f;");
+
+        let mut bomb = Declared::none();
+        let chain: String =
+            (1..10).map(|n| format!("<!ENTITY a{n} \"{}\">", format!("&a{};", n - 1).repeat(10))).collect();
+        bomb.read(&format!("[<!ENTITY a0 \"lol\">{chain}]"));
+        assert!(decode("&a9;", &mut bomb).len() <= ENTITY_BYTES_MAX);
+        let text = decode(&"&a3;".repeat(10_000), &mut bomb);
+        assert!(text.len() <= ENTITY_EXPANSION_BYTES_MAX + 40_000, "{}", text.len());
+    }
+}

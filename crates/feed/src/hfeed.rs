@@ -1,0 +1,352 @@
+//! Web pages that mark their posts up as h-entry (microformats2), as the IndieWeb does.
+//!
+//! One pass over the page, without a tree: each open element knows which properties it is, each open item gathers
+//! those of the elements inside it, and both are settled when the element closes.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use crate::{
+    date,
+    limits::{ATTRIBUTES_MAX, ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, TEXT_BYTES_MAX},
+    model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
+    page::{self, Page},
+    resolve,
+    sanitise::{implied_ends, is_void, plain_text},
+    scan::{Attributes, Dialect, Scanner, Token},
+};
+
+/// Reads a page's posts, or returns `None` if it marks up none.
+pub(crate) fn read(html: &str, url: Option<&Arc<Url>>) -> Option<Feed> {
+    // Most pages mark up nothing, and need no more than this to know.
+    memchr::memmem::find(html.as_bytes(), b"h-entry").or_else(|| memchr::memmem::find(html.as_bytes(), b"h-feed"))?;
+    let page = page::read(html, url.cloned());
+    let mut reader = Reader {
+        source: html,
+        base: page.base.clone(),
+        open: Vec::new(),
+        overflow: 0,
+        items: Vec::new(),
+        text: String::new(),
+        entries: Vec::new(),
+        feed: None,
+        truncated: false,
+    };
+    reader.run();
+    reader.finish(page, url.map(AsRef::as_ref))
+}
+
+struct Reader<'a> {
+    source: &'a str,
+    base: Option<Arc<Url>>,
+    open: Vec<Open<'a>>,
+    /// How many elements are open beyond the depth limit.
+    overflow: usize,
+    /// The items that are open, innermost last.
+    items: Vec<Item>,
+    /// The text of the open items, of which each element's is a part.
+    text: String,
+    /// The posts, each with whether it stands in an h-feed.
+    entries: Vec<(bool, Entry)>,
+    feed: Option<Head>,
+    truncated: bool,
+}
+
+/// An element that has been opened and not closed yet.
+struct Open<'a> {
+    name: &'a str,
+    /// Where its inside begins in the source.
+    inside_from: usize,
+    /// Where its text begins in the gathered text.
+    text_from: usize,
+    properties: Vec<Property<'a>>,
+    /// It begins an item.
+    is_item: bool,
+}
+
+/// A class such as `p-name`, with the value that the element's attributes give it.
+#[derive(Clone)]
+struct Property<'a> {
+    prefix: &'a str,
+    name: &'a str,
+    value: Option<String>,
+}
+
+/// A thing that a page marks up.
+enum Item {
+    Entry(Box<Entry>),
+    Card(Person),
+    Feed(Box<Head>),
+    /// A reply's quote, an event: its properties are not those of what is around it.
+    Other,
+}
+
+impl<'a> Reader<'a> {
+    fn run(&mut self) {
+        let mut scanner = Scanner::new(self.source, Dialect::Html);
+        loop {
+            let token_at = scanner.position();
+            let Some(token) = scanner.next() else { break };
+            match token {
+                Token::Start { name, attributes, closed } => {
+                    self.start(name, attributes, closed, scanner.position(), token_at);
+                    if self.entries.len() >= ENTRIES_MAX {
+                        return;
+                    }
+                }
+                Token::End { name } => self.end(name, token_at),
+                Token::Text(raw) if !self.items.is_empty() && self.text.len() + raw.len() <= TEXT_BYTES_MAX => {
+                    self.text.push_str(&htmlize::unescape(raw));
+                }
+                _ => {}
+            }
+        }
+        self.truncated = scanner.truncated();
+        self.close_to(0, self.source.len());
+    }
+
+    fn start(&mut self, name: &'a str, attributes: Attributes<'a>, closed: bool, inside_from: usize, token_at: usize) {
+        let (ended, bounds) = implied_ends(&name.to_ascii_lowercase());
+        let among = |names: &[&str], open: &Open<'_>| names.iter().any(|known| known.eq_ignore_ascii_case(open.name));
+        let found = self.open.iter().rposition(|open| among(ended, open) || among(bounds, open));
+        if let Some(found) = found.filter(|found| among(ended, &self.open[*found])) {
+            self.close_to(found, token_at);
+        }
+        let stays_open = !closed && !is_void(name);
+        if self.overflow > 0 || self.open.len() >= HTML_DEPTH_MAX {
+            self.overflow += usize::from(stays_open);
+            return;
+        }
+        let properties = self.properties(name, attributes);
+        let item = item_of(attributes);
+        let open = Open { name, inside_from, text_from: self.text.len(), properties, is_item: item.is_some() };
+        if !self.items.is_empty() && name.eq_ignore_ascii_case("br") {
+            self.text.push('\n');
+        }
+        self.items.extend(item);
+        self.open.push(open);
+        if !stays_open {
+            self.close_to(self.open.len() - 1, inside_from);
+        }
+    }
+
+    /// The properties that an element is of the item around it.
+    fn properties(&self, name: &str, attributes: Attributes<'a>) -> Vec<Property<'a>> {
+        if self.items.is_empty() {
+            return Vec::new();
+        }
+        let classes = attributes.get("class").unwrap_or_default().split_ascii_whitespace();
+        classes
+            .filter_map(|class| class.split_once('-').filter(|(prefix, _)| matches!(*prefix, "p" | "u" | "dt" | "e")))
+            .take(ATTRIBUTES_MAX)
+            .map(|(prefix, property)| Property {
+                prefix,
+                name: property,
+                value: attribute_value(prefix, name, attributes),
+            })
+            .collect()
+    }
+
+    fn end(&mut self, name: &str, token_at: usize) {
+        if self.overflow > 0 {
+            self.overflow -= 1;
+            return;
+        }
+        if let Some(found) = self.open.iter().rposition(|open| open.name.eq_ignore_ascii_case(name)) {
+            self.close_to(found, token_at);
+        }
+    }
+
+    /// Closes the innermost elements until `length` are open; their inside ends at `inside_to`.
+    fn close_to(&mut self, length: usize, inside_to: usize) {
+        while self.open.len() > length {
+            let Some(open) = self.open.pop() else { return };
+            let text = self.text.get(open.text_from..).unwrap_or_default().trim().to_owned();
+            let item = if open.is_item { self.items.pop() } else { None };
+            match item {
+                Some(item) => self.close_item(item, &open, &text),
+                None => {
+                    for property in &open.properties {
+                        self.close_property(property, &text, &self.source[open.inside_from.min(inside_to)..inside_to]);
+                    }
+                }
+            }
+            if self.items.is_empty() {
+                self.text.clear();
+            }
+        }
+    }
+
+    fn close_item(&mut self, item: Item, open: &Open<'_>, text: &str) {
+        let in_entry = self.items.iter().any(|item| matches!(item, Item::Entry(_) | Item::Other));
+        match item {
+            // A post inside a post is a comment or a quote.
+            Item::Entry(entry) if !in_entry => {
+                let in_feed = self.items.iter().any(|item| matches!(item, Item::Feed(_)));
+                self.entries.push((in_feed, settle(*entry, text)));
+            }
+            Item::Card(mut person) => {
+                let value = open.properties.iter().find_map(|property| property.value.clone());
+                person.url = person.url.or_else(|| value.and_then(|href| resolve::link(self.base.as_deref(), &href)));
+                person.name = person.name.or_else(|| (!text.is_empty()).then(|| one_line(text)));
+                let is_author = open.properties.iter().any(|property| property.name == "author");
+                match self.items.last_mut() {
+                    Some(Item::Entry(entry)) if is_author && entry.authors.len() < LIST_MAX => {
+                        entry.authors.push(person);
+                    }
+                    Some(Item::Feed(head)) if is_author && head.authors.len() < LIST_MAX => head.authors.push(person),
+                    _ => {}
+                }
+            }
+            Item::Feed(head) => {
+                self.feed.get_or_insert(*head);
+            }
+            Item::Entry(_) | Item::Other => {}
+        }
+    }
+
+    fn close_property(&mut self, property: &Property<'_>, text: &str, inside: &str) {
+        let value = property.value.clone().unwrap_or_else(|| text.to_owned());
+        let link = || resolve::link(self.base.as_deref(), &value);
+        match self.items.last_mut() {
+            Some(Item::Entry(entry)) => entry_property(entry, property, &value, link(), inside, self.base.as_ref()),
+            Some(Item::Card(person)) => match (property.prefix, property.name) {
+                ("p", "name") => person.name = Some(one_line(&value)),
+                ("u", "url") => person.url = person.url.take().or_else(link),
+                ("u" | "p", "email") => person.email = Some(value.trim_start_matches("mailto:").to_owned()),
+                _ => {}
+            },
+            Some(Item::Feed(head)) => match (property.prefix, property.name) {
+                ("p", "name") if head.title.is_none() => head.title = plain(&value),
+                ("p", "summary") if head.subtitle.is_none() => head.subtitle = plain(&value),
+                ("p", "author") => head.authors.push(Person { name: Some(one_line(&value)), ..Person::default() }),
+                ("u", "url") => head.link = head.link.take().or_else(link),
+                ("u", "photo") => head.image = link().map(|href| Image { href: Some(href), ..Image::default() }),
+                _ => {}
+            },
+            Some(Item::Other) | None => {}
+        }
+    }
+
+    fn finish(mut self, page: Page, url: Option<&Url>) -> Option<Feed> {
+        if self.entries.is_empty() && self.feed.is_none() {
+            return None;
+        }
+        // A page with an h-feed says which posts are its own; one without means all of them.
+        if self.entries.iter().any(|(in_feed, _)| *in_feed) {
+            self.entries.retain(|(in_feed, _)| *in_feed);
+        }
+        let mut head = self.feed.unwrap_or_default();
+        head.title = head.title.or_else(|| page.title.as_deref().and_then(plain));
+        head.link = head.link.or_else(|| url.map(|url| url.as_str().to_owned()));
+        head.language = page.language;
+        // Links in the body may come from anyone who can write a comment.
+        let in_head = || page.links.iter().filter(|link| link.in_head);
+        head.hubs = in_head().filter(|link| link.is("hub")).map(|link| link.href.clone()).take(LIST_MAX).collect();
+        head.self_url = in_head().find(|link| link.is("self")).map(|link| link.href.clone());
+        head.icon = in_head().find(|link| link.is("icon")).map(|link| link.href.clone());
+        let warnings = self.truncated.then_some(Warning::Truncated).into_iter();
+        let too_many = (self.entries.len() >= ENTRIES_MAX).then_some(Warning::TooManyEntries);
+        Some(Feed {
+            version: "hfeed",
+            head,
+            entries: self.entries.into_iter().map(|(_, entry)| entry).collect(),
+            warnings: warnings.chain(too_many).collect(),
+            ..Feed::default()
+        })
+    }
+}
+
+/// The item that an element begins by its class.
+fn item_of(attributes: Attributes<'_>) -> Option<Item> {
+    let classes = attributes.get("class")?.split_ascii_whitespace();
+    classes
+        .filter(|class| class.starts_with("h-"))
+        .map(|class| match class {
+            "h-entry" => Item::Entry(Box::default()),
+            "h-card" => Item::Card(Person::default()),
+            "h-feed" => Item::Feed(Box::default()),
+            _ => Item::Other,
+        })
+        .next()
+}
+
+/// The value that an element's attributes give a property, after the parsing rules of microformats2.
+fn attribute_value(prefix: &str, name: &str, attributes: Attributes<'_>) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let attribute = match (prefix, name.as_str()) {
+        ("u", "a" | "area" | "link") => "href",
+        ("u", "img" | "audio" | "video" | "source" | "iframe") => "src",
+        ("u", "object") => "data",
+        ("dt", "time" | "ins" | "del") => "datetime",
+        ("p" | "dt" | "u", "abbr") => "title",
+        ("p" | "dt" | "u", "data" | "input") => "value",
+        ("p", "img" | "area") => "alt",
+        _ => return None,
+    };
+    attributes.get(attribute).map(|raw| htmlize::unescape_attribute(raw).trim().to_owned())
+}
+
+fn entry_property(
+    entry: &mut Entry,
+    property: &Property<'_>,
+    value: &str,
+    link: Option<String>,
+    inside: &str,
+    base: Option<&Arc<Url>>,
+) {
+    match (property.prefix, property.name) {
+        ("p", "name") if entry.title.is_none() => entry.title = plain(value),
+        ("p", "summary") if entry.summary.is_none() => entry.summary = plain(value),
+        ("e", "content") if entry.content.len() < LIST_MAX => {
+            let inside = &inside[..inside.floor_char_boundary(TEXT_BYTES_MAX)];
+            entry.content.push(Text { value: inside.trim().to_owned(), kind: TextKind::Html, base: base.cloned() });
+        }
+        ("p", "content") if entry.content.is_empty() => entry.content.extend(plain(value)),
+        ("dt", "published") => entry.published = entry.published.or_else(|| date::parse(value)),
+        ("dt", "updated") => entry.updated = entry.updated.or_else(|| date::parse(value)),
+        ("p" | "u", "category") if entry.tags.len() < LIST_MAX => {
+            entry.tags.push(Tag { term: Some(one_line(value)), ..Tag::default() });
+        }
+        ("p", "author") if entry.authors.len() < LIST_MAX => {
+            entry.authors.push(Person { name: Some(one_line(value)), ..Person::default() });
+        }
+        ("u", "uid") => entry.guid = entry.guid.take().or(link),
+        ("u", "url") => {
+            if let Some(href) = link.filter(|_| entry.links.len() < LIST_MAX) {
+                entry.link.get_or_insert_with(|| href.clone());
+                entry.links.push(Link { rel: "alternate".to_owned(), href, ..Link::default() });
+            }
+        }
+        ("u", "photo" | "video" | "audio") => {
+            if let Some(href) = link.filter(|_| entry.enclosures.len() < LIST_MAX) {
+                entry.enclosures.push(Enclosure { href, ..Enclosure::default() });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A post after its last property: a note has no title, whatever its first words.
+fn settle(mut entry: Entry, text: &str) -> Entry {
+    if entry.title.is_none() && entry.content.is_empty() && entry.summary.is_none() {
+        entry.title = plain(text);
+    }
+    if let (Some(title), Some(content)) = (&entry.title, entry.content.first())
+        && plain_text(&content.value).starts_with(&title.value)
+        && title.value.len() > 80_usize.min(plain_text(&content.value).len() - 1)
+    {
+        entry.title = None;
+    }
+    entry
+}
+
+fn plain(value: &str) -> Option<Text> {
+    let value = one_line(value);
+    (!value.is_empty()).then_some(Text { value, ..Text::default() })
+}
+
+fn one_line(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(" ")
+}

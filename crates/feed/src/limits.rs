@@ -1,0 +1,47 @@
+//! Every bound the parser keeps, by name. A document that goes past one is cut there or refused, with a warning or an
+//! error; it never costs more time or memory than these numbers allow.
+
+/// Bytes of a document, unless [`Hints::document_bytes_max`](crate::Hints) says otherwise.
+pub const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Entries taken from one document; those after them are left out.
+pub const ENTRIES_MAX: usize = 10_000;
+
+/// Bytes of one text (a title, a summary, a content), after decoding.
+pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Open elements of an XML feed. Deeper markup is dropped, its text is kept.
+pub const XML_DEPTH_MAX: usize = 128;
+
+/// Open elements in sanitised HTML. Deeper markup is dropped, its text is kept.
+pub const HTML_DEPTH_MAX: usize = 128;
+
+/// Attributes read of one element; those after them are ignored.
+pub const ATTRIBUTES_MAX: usize = 256;
+
+/// Namespace prefixes in force at once.
+pub const NAMESPACES_MAX: usize = 256;
+
+/// Links, authors, tags, enclosures, media: of each kind, for one entry or one feed.
+pub const LIST_MAX: usize = 256;
+
+/// Entities that a document may declare.
+pub const ENTITIES_MAX: usize = 256;
+
+/// Bytes that one declared entity may stand for, with the entities inside it.
+pub const ENTITY_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes that all references to declared entities may add to one document.
+pub const ENTITY_EXPANSION_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes at the head of a document that are searched for an encoding declaration, as browsers do.
+pub const ENCODING_PRESCAN_BYTES: usize = 1024;
+
+/// Bytes of one URL; a longer one is dropped.
+pub const URL_BYTES_MAX: usize = 8 * 1024;
+
+/// Feeds that a page is searched for.
+pub const DISCOVERED_MAX: usize = 64;
+
+/// Warnings kept of one document.
+pub const WARNINGS_MAX: usize = 32;

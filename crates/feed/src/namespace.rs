@@ -1,0 +1,140 @@
+//! Which vocabulary an element belongs to. The URI decides; where it is missing or wrong, the customary prefix does,
+//! because that is what the author meant.
+
+use crate::limits::NAMESPACES_MAX;
+
+/// A vocabulary that feeds use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Namespace {
+    /// No namespace, or one of RSS's own: the element's local name says what it is.
+    Plain,
+    Atom,
+    Content,
+    DublinCore,
+    DublinCoreTerms,
+    Itunes,
+    Media,
+    Rdf,
+    Syndication,
+    Xhtml,
+    Xml,
+    /// Known to be of no use here.
+    Other,
+}
+
+/// The vocabulary of a namespace URI.
+fn by_uri(uri: &str) -> Option<Namespace> {
+    let uri = uri.trim().trim_end_matches(['/', '#']).to_ascii_lowercase();
+    let uri = uri.split_once("://").map_or(uri.as_str(), |(_, rest)| rest);
+    let uri = uri.strip_prefix("www.").unwrap_or(uri);
+    Some(match uri {
+        "w3.org/2005/atom" | "purl.org/atom/ns" | "purl.org/syndication/atom" | "example.com/newformat" => {
+            Namespace::Atom
+        }
+        "purl.org/rss/1.0"
+        | "my.netscape.com/rdf/simple/0.9"
+        | "channel.netscape.com/rdf/simple/0.9"
+        | "backend.userland.com/rss2"
+        | "backend.userland.com/rss"
+        | "blogs.law.harvard.edu/tech/rss"
+        | "" => Namespace::Plain,
+        "purl.org/rss/1.0/modules/content" => Namespace::Content,
+        "purl.org/dc/elements/1.1" | "purl.org/dc/elements/1.0" | "purl.org/dc/elements" => Namespace::DublinCore,
+        "purl.org/dc/terms" => Namespace::DublinCoreTerms,
+        "itunes.com/dtds/podcast-1.0.dtd" | "itunes.com/dtds/podcast-1.0" | "example.com/dtds/podcast-1.0.dtd" => {
+            Namespace::Itunes
+        }
+        "search.yahoo.com/mrss"
+        | "search.yahoo.com/searchmonkey/media"
+        | "tools.search.yahoo.com/mrss"
+        | "video.search.yahoo.com/mrss" => Namespace::Media,
+        "w3.org/1999/02/22-rdf-syntax-ns" => Namespace::Rdf,
+        "purl.org/rss/1.0/modules/syndication" => Namespace::Syndication,
+        "w3.org/1999/xhtml" => Namespace::Xhtml,
+        "w3.org/xml/1998/namespace" => Namespace::Xml,
+        _ if uri.starts_with("my.netscape.com/publish/formats/rss") || uri.starts_with("purl.org/net/rss") => {
+            Namespace::Plain
+        }
+        _ => return None,
+    })
+}
+
+/// The vocabulary that a prefix customarily stands for.
+fn by_prefix(prefix: &str) -> Namespace {
+    match prefix.to_ascii_lowercase().as_str() {
+        "" | "rss" | "rss09" | "rss10" | "rss20" => Namespace::Plain,
+        "atom" | "atom10" | "atom03" | "a10" => Namespace::Atom,
+        "content" => Namespace::Content,
+        "dc" => Namespace::DublinCore,
+        "dcterms" => Namespace::DublinCoreTerms,
+        "itunes" => Namespace::Itunes,
+        "media" => Namespace::Media,
+        "rdf" => Namespace::Rdf,
+        "sy" => Namespace::Syndication,
+        "xhtml" => Namespace::Xhtml,
+        "xml" => Namespace::Xml,
+        _ => Namespace::Other,
+    }
+}
+
+/// The prefixes in force, innermost last.
+#[derive(Debug, Default)]
+pub(crate) struct Bindings<'a> {
+    bound: Vec<(&'a str, Namespace)>,
+}
+
+impl<'a> Bindings<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.bound.len()
+    }
+
+    /// Forgets what was declared since there were `length` bindings.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.bound.truncate(length);
+    }
+
+    /// Takes note of an attribute if it declares a namespace.
+    pub(crate) fn declare(&mut self, attribute: &'a str, uri: &str) {
+        let Some(after) = attribute.strip_prefix("xmlns") else { return };
+        let prefix = match after.strip_prefix(':') {
+            Some(prefix) => prefix,
+            None if after.is_empty() => "",
+            None => return,
+        };
+        if self.bound.len() < NAMESPACES_MAX {
+            self.bound.push((prefix, by_uri(uri).unwrap_or_else(|| by_prefix(prefix))));
+        }
+    }
+
+    /// Splits a name as written into its vocabulary and its local name.
+    pub(crate) fn resolve(&self, name: &'a str) -> (Namespace, &'a str) {
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let declared = self.bound.iter().rev().find(|(known, _)| *known == prefix).map(|(_, namespace)| *namespace);
+        (declared.unwrap_or_else(|| by_prefix(prefix)), local)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_uri_decides_then_the_prefix() {
+        let mut bindings = Bindings::default();
+        bindings.declare("xmlns", "http://www.w3.org/2005/Atom");
+        bindings.declare("xmlns:foo", "HTTP://purl.org/dc/elements/1.1/");
+        bindings.declare("xmlns:media", "http://example.org/wrong");
+        for (name, expect) in [
+            ("entry", (Namespace::Atom, "entry")),
+            ("foo:date", (Namespace::DublinCore, "date")),
+            ("media:content", (Namespace::Media, "content")),
+            ("content:encoded", (Namespace::Content, "encoded")),
+            ("bar:x", (Namespace::Other, "x")),
+            (":x", (Namespace::Atom, "x")),
+        ] {
+            assert_eq!(bindings.resolve(name), expect, "{name}");
+        }
+        bindings.truncate(0);
+        assert_eq!(bindings.resolve("entry"), (Namespace::Plain, "entry"));
+    }
+}

@@ -1,0 +1,100 @@
+//! What a web page says of itself in its head: its links, its base, its title, its language.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use crate::{
+    limits::LIST_MAX,
+    resolve,
+    scan::{Dialect, Scanner, Token},
+};
+
+/// A page's head.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) title: Option<String>,
+    pub(crate) language: Option<String>,
+    /// What links are relative to: `<base>`, else where the page was.
+    pub(crate) base: Option<Arc<Url>>,
+    pub(crate) links: Vec<PageLink>,
+}
+
+/// A `<link>`.
+#[derive(Debug)]
+pub(crate) struct PageLink {
+    rel: String,
+    pub(crate) href: String,
+    pub(crate) mime: String,
+    pub(crate) title: Option<String>,
+    /// It stands where links belong. One in the body may come from a reader's comment.
+    pub(crate) in_head: bool,
+}
+
+impl PageLink {
+    pub(crate) fn is(&self, wanted: &str) -> bool {
+        self.rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case(wanted))
+    }
+}
+
+/// Reads what a page says of itself. Comments and scripts say nothing.
+pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
+    const OF_THE_HEAD: [&str; 10] =
+        ["html", "head", "title", "meta", "link", "base", "script", "style", "noscript", "template"];
+    let mut page = Page { base: url, ..Page::default() };
+    let mut in_head = true;
+    let mut in_title = false;
+    for token in Scanner::new(html, Dialect::Html) {
+        match token {
+            Token::Start { name, attributes, .. } => {
+                let is = |wanted: &str| name.eq_ignore_ascii_case(wanted);
+                let value =
+                    |wanted| attributes.get(wanted).map(|raw| htmlize::unescape_attribute(raw).trim().to_owned());
+                in_head &= OF_THE_HEAD.iter().any(|known| is(known));
+                in_title = in_head && is("title") && page.title.is_none();
+                if is("html") {
+                    page.language = value("lang").filter(|language| !language.is_empty());
+                } else if is("base") && in_head {
+                    page.rebase(value("href").as_deref());
+                } else if is("link") && page.links.len() < LIST_MAX {
+                    let of = |wanted| value(wanted).unwrap_or_default();
+                    let link =
+                        PageLink { rel: of("rel"), href: of("href"), mime: of("type"), title: value("title"), in_head };
+                    page.links.push(link);
+                }
+            }
+            Token::Raw(raw) if std::mem::take(&mut in_title) => {
+                let title = htmlize::unescape(raw).split_whitespace().collect::<Vec<_>>().join(" ");
+                page.title = (!title.is_empty()).then_some(title);
+            }
+            Token::End { name } if name.eq_ignore_ascii_case("head") => in_head = false,
+            _ => {}
+        }
+    }
+    page.resolve_links();
+    page
+}
+
+impl Page {
+    fn rebase(&mut self, href: Option<&str>) {
+        let stated = href.and_then(|href| match &self.base {
+            Some(base) => base.join(href).ok(),
+            None => Url::parse(href).ok(),
+        });
+        if let Some(stated) = stated {
+            self.base = Some(Arc::new(stated));
+        }
+    }
+
+    /// Makes the links absolute, once it is known by what.
+    fn resolve_links(&mut self) {
+        let base = self.base.clone();
+        self.links.retain_mut(|link| match resolve::link(base.as_deref(), &link.href) {
+            Some(href) => {
+                link.href = href;
+                true
+            }
+            None => false,
+        });
+    }
+}

@@ -1,0 +1,457 @@
+//! Cuts a document into tags and text, XML or HTML, and never fails.
+//!
+//! What feeds contain is not XML but what people believe XML to be, so this scanner has no errors: a `<` that opens
+//! nothing is text, a tag ends where the next one begins, and what is still open at the end is reported as truncation.
+//! Every byte is looked at a bounded number of times: a search that found nothing is never repeated.
+//!
+//! Nothing is copied and nothing decoded here: tokens are slices of the document.
+
+use memchr::{memchr, memmem};
+
+use crate::limits::ATTRIBUTES_MAX;
+
+/// A piece of a document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Token<'a> {
+    Start {
+        name: &'a str,
+        attributes: Attributes<'a>,
+        /// Written as `<name/>`.
+        closed: bool,
+    },
+    End {
+        name: &'a str,
+    },
+    /// Text with its references (`&amp;`) still in it.
+    Text(&'a str),
+    /// Text without references: a CDATA section, or the inside of `<script>` and its like.
+    Raw(&'a str),
+    /// The inside of `<!DOCTYPE ...>`.
+    Doctype(&'a str),
+    /// A comment or a processing instruction.
+    Comment,
+}
+
+/// Whose rules a document follows where they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Xml,
+    Html,
+}
+
+/// Hands out the tokens of a document in order.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each remembers one search that need not be repeated")]
+pub(crate) struct Scanner<'a> {
+    source: &'a str,
+    at: usize,
+    dialect: Dialect,
+    /// In HTML, the element whose inside is raw text, just opened.
+    raw_until: Option<&'a str>,
+    /// The document ended inside a tag, a comment or a CDATA section.
+    truncated: bool,
+    /// A quote of this kind was searched for and there is none any more.
+    no_double_quote: bool,
+    no_single_quote: bool,
+    no_instruction_end: bool,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(source: &'a str, dialect: Dialect) -> Self {
+        Self {
+            source,
+            at: 0,
+            dialect,
+            raw_until: None,
+            truncated: false,
+            no_double_quote: false,
+            no_single_quote: false,
+            no_instruction_end: false,
+        }
+    }
+
+    /// Where the next token begins.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    pub(crate) fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    fn bytes(&self) -> &'a [u8] {
+        self.source.as_bytes()
+    }
+
+    fn take(&mut self, end: usize) -> &'a str {
+        let piece = &self.source[self.at..end];
+        self.at = end;
+        piece
+    }
+
+    fn take_rest(&mut self) -> &'a str {
+        self.truncated = true;
+        self.take(self.source.len())
+    }
+
+    /// Text up to the next `<` that opens a tag.
+    fn text(&mut self) -> Token<'a> {
+        let bytes = self.bytes();
+        let mut end = self.at;
+        loop {
+            match memchr(b'<', &bytes[end..]) {
+                None => break end = bytes.len(),
+                Some(offset) if opens_markup(&bytes[end + offset..]) => break end += offset,
+                Some(offset) => end += offset + 1,
+            }
+        }
+        Token::Text(self.take(end))
+    }
+
+    /// The inside of an HTML element that holds no markup, up to its end tag.
+    fn raw_text(&mut self, name: &str) -> Token<'a> {
+        let bytes = self.bytes();
+        let mut from = self.at;
+        while let Some(offset) = memmem::find(&bytes[from..], b"</") {
+            let candidate = from + offset + 2;
+            let end = candidate + name.len();
+            if bytes.get(candidate..end).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())) {
+                return Token::Raw(self.take(from + offset));
+            }
+            from = candidate;
+        }
+        Token::Raw(self.take_rest())
+    }
+
+    fn start_tag(&mut self) -> Token<'a> {
+        let name_from = self.at + 1;
+        let name_to = name_from + name_length(&self.bytes()[name_from..]);
+        let attributes_to = self.tag_end(name_to);
+        let name = &self.source[name_from..name_to];
+        let mut inside = &self.source[name_to..attributes_to];
+        let closed = inside.ends_with('/');
+        if closed {
+            inside = &inside[..inside.len() - 1];
+        }
+        if self.dialect == Dialect::Html && is_raw_text_element(name) {
+            self.raw_until = Some(name);
+        }
+        Token::Start { name, attributes: Attributes { rest: inside, left: ATTRIBUTES_MAX }, closed }
+    }
+
+    fn end_tag(&mut self) -> Token<'a> {
+        let name_from = self.at + 2;
+        let name_to = name_from + name_length(&self.bytes()[name_from..]);
+        self.tag_end(name_to);
+        Token::End { name: &self.source[name_from..name_to] }
+    }
+
+    /// Moves behind the tag and returns where its inside ends. A tag that is never closed ends before the next `<`.
+    fn tag_end(&mut self, from: usize) -> usize {
+        let bytes = self.bytes();
+        let mut at = from;
+        let mut after_equals = false;
+        while let Some(&byte) = bytes.get(at) {
+            match byte {
+                b'>' => {
+                    self.at = at + 1;
+                    return at;
+                }
+                // In HTML `<p <b>` is one odd tag; in XML a tag inside a tag is a forgotten `>`.
+                b'<' if self.dialect == Dialect::Xml => {
+                    self.at = at;
+                    return at;
+                }
+                b'=' => after_equals = true,
+                b'"' | b'\'' if after_equals => {
+                    after_equals = false;
+                    at = self.quote_end(at, byte).unwrap_or(at);
+                }
+                byte if byte.is_ascii_whitespace() => {}
+                _ => after_equals = false,
+            }
+            at += 1;
+        }
+        self.truncated = true;
+        self.at = bytes.len();
+        bytes.len()
+    }
+
+    /// Where the quote that opens at `at` closes, unless it is a lone one.
+    fn quote_end(&mut self, at: usize, quote: u8) -> Option<usize> {
+        let known_missing = if quote == b'"' { &mut self.no_double_quote } else { &mut self.no_single_quote };
+        if *known_missing {
+            return None;
+        }
+        let rest = &self.source.as_bytes()[at + 1..];
+        let found = match self.dialect {
+            Dialect::Html => memchr(quote, rest),
+            // XML allows no `<` in a value: a quote left open must not swallow the tags behind it.
+            Dialect::Xml => memchr::memchr2(quote, b'<', rest),
+        };
+        match found {
+            None => {
+                *known_missing = true;
+                None
+            }
+            Some(offset) if rest[offset] == quote => Some(at + 1 + offset),
+            Some(_) => None,
+        }
+    }
+
+    fn comment(&mut self) -> Token<'a> {
+        match memmem::find(&self.bytes()[self.at + 4..], b"-->") {
+            Some(offset) => self.at += 4 + offset + 3,
+            None => drop(self.take_rest()),
+        }
+        Token::Comment
+    }
+
+    fn cdata(&mut self) -> Token<'a> {
+        self.at += CDATA_OPEN.len();
+        match memmem::find(&self.bytes()[self.at..], b"]]>") {
+            Some(offset) => {
+                let inside = self.take(self.at + offset);
+                self.at += 3;
+                Token::Raw(inside)
+            }
+            None => Token::Raw(self.take_rest()),
+        }
+    }
+
+    fn doctype(&mut self) -> Token<'a> {
+        let bytes = self.bytes();
+        let from = self.at + 2;
+        let mut depth = 0usize;
+        let mut quote = None;
+        for (offset, &byte) in bytes[from..].iter().enumerate() {
+            match (byte, quote) {
+                (byte, Some(open)) => quote = Some(open).filter(|open| *open != byte),
+                (b'"' | b'\'', None) if depth > 0 => quote = Some(byte),
+                (b'[', None) => depth += 1,
+                (b']', None) => depth = depth.saturating_sub(1),
+                (b'>', None) if depth == 0 => {
+                    self.at = from + offset + 1;
+                    return Token::Doctype(&self.source[from..from + offset]);
+                }
+                _ => {}
+            }
+        }
+        // A subset that never ends: only its first line is skipped, so that the feed behind it is still read.
+        self.skip_past_bracket();
+        Token::Comment
+    }
+
+    fn instruction(&mut self) -> Token<'a> {
+        if self.dialect == Dialect::Xml && !self.no_instruction_end {
+            if let Some(offset) = memmem::find(&self.bytes()[self.at..], b"?>") {
+                self.at += offset + 2;
+                return Token::Comment;
+            }
+            self.no_instruction_end = true;
+        }
+        self.skip_past_bracket();
+        Token::Comment
+    }
+
+    fn skip_past_bracket(&mut self) {
+        match memchr(b'>', &self.bytes()[self.at..]) {
+            Some(offset) => self.at += offset + 1,
+            None => drop(self.take_rest()),
+        }
+    }
+
+    fn bang(&mut self) -> Token<'a> {
+        let rest = &self.bytes()[self.at..];
+        if rest.starts_with(b"<!--") {
+            self.comment()
+        } else if self.dialect == Dialect::Xml && rest.starts_with(CDATA_OPEN) {
+            self.cdata()
+        } else if rest.get(2..9).is_some_and(|word| word.eq_ignore_ascii_case(b"doctype")) {
+            self.doctype()
+        } else {
+            self.skip_past_bracket();
+            Token::Comment
+        }
+    }
+}
+
+impl<'a> Iterator for Scanner<'a> {
+    type Item = Token<'a>;
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        if let Some(name) = self.raw_until.take() {
+            return Some(self.raw_text(name));
+        }
+        let rest = &self.bytes()[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        if !opens_markup(rest) {
+            return Some(self.text());
+        }
+        Some(match rest[1] {
+            b'!' => self.bang(),
+            b'?' => self.instruction(),
+            b'/' => self.end_tag(),
+            _ => self.start_tag(),
+        })
+    }
+}
+
+const CDATA_OPEN: &[u8] = b"<![CDATA[";
+
+/// Whether these bytes begin with `<` and something that makes it a tag.
+fn opens_markup(bytes: &[u8]) -> bool {
+    match bytes {
+        // `<!` and `<?` before anything else are what someone wrote about a feed, not in it.
+        [b'<', b'!', byte, ..] => byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'['),
+        [b'<', b'?', byte, ..] => byte.is_ascii_alphabetic(),
+        [b'<', b'/', byte, ..] | [b'<', byte, ..] => starts_name(*byte),
+        _ => false,
+    }
+}
+
+fn starts_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte == b':' || byte >= 0x80
+}
+
+fn name_length(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'<' | b'=' | b'"' | b'\''))
+        .unwrap_or(bytes.len())
+}
+
+/// Elements whose inside HTML does not parse as markup.
+fn is_raw_text_element(name: &str) -> bool {
+    const RAW: [&str; 9] =
+        ["script", "style", "textarea", "title", "iframe", "noembed", "noframes", "xmp", "plaintext"];
+    (3..=9).contains(&name.len()) && RAW.iter().any(|raw| raw.eq_ignore_ascii_case(name))
+}
+
+/// The attributes of a tag as (name, raw value), read only when asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Attributes<'a> {
+    rest: &'a str,
+    left: usize,
+}
+
+impl<'a> Attributes<'a> {
+    pub(crate) fn iter(self) -> AttributeIter<'a> {
+        AttributeIter(self)
+    }
+
+    /// The raw value of an attribute by its name without regard to case.
+    pub(crate) fn get(self, wanted: &str) -> Option<&'a str> {
+        self.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
+    }
+}
+
+/// Goes through the attributes of a tag.
+#[derive(Debug)]
+pub(crate) struct AttributeIter<'a>(Attributes<'a>);
+
+impl<'a> Iterator for AttributeIter<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<(&'a str, &'a str)> {
+        let Self(attributes) = self;
+        let rest = attributes.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
+        if rest.is_empty() || attributes.left == 0 {
+            return None;
+        }
+        attributes.left -= 1;
+        // A stray `=` at the start belongs to the name, as in HTML: every round takes at least one character.
+        let first = rest.chars().next().map_or(1, char::len_utf8);
+        let name_to = rest[first..]
+            .find(|c: char| c.is_ascii_whitespace() || c == '=' || c == '/')
+            .map_or(rest.len(), |offset| first + offset);
+        let (name, after_name) = rest.split_at(name_to);
+        let Some(value) = after_name.trim_ascii_start().strip_prefix('=') else {
+            attributes.rest = after_name;
+            return Some((name, ""));
+        };
+        let value = value.trim_ascii_start();
+        let quoted = [b'"', b'\''].into_iter().find_map(|quote| {
+            let inside = value.as_bytes().first().is_some_and(|&byte| byte == quote).then(|| &value[1..])?;
+            memchr(quote, inside.as_bytes()).map(|end| (&inside[..end], &inside[end + 1..]))
+        });
+        let (value, rest) = quoted.unwrap_or_else(|| {
+            let value = value.trim_start_matches(['"', '\'']);
+            value.split_at(value.find(|c: char| c.is_ascii_whitespace()).unwrap_or(value.len()))
+        });
+        attributes.rest = rest;
+        Some((name, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(source: &str, dialect: Dialect) -> String {
+        Scanner::new(source, dialect)
+            .map(|token| match token {
+                Token::Start { name, attributes, closed } => {
+                    let list: String = attributes.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+                    format!("<{name}{list}{}>", if closed { "/" } else { "" })
+                }
+                Token::End { name } => format!("</{name}>"),
+                Token::Text(text) => format!("[{text}]"),
+                Token::Raw(text) => format!("{{{text}}}"),
+                Token::Doctype(text) => format!("!{text}!"),
+                Token::Comment => "#".to_owned(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn xml_is_cut_into_tokens_however_malformed() {
+        for (source, expect) in [
+            ("<a b='1' c=\"2\">x</a>", "<a b=1 c=2>[x]</a>"),
+            ("<a/><b />", "<a/><b/>"),
+            ("1 < 2 <b>&lt;</b>", "[1 < 2 ]<b>[&lt;]</b>"),
+            ("<<<", "[<<<]"),
+            ("<a><![CDATA[<b>]]>y</a>", "<a>{<b>}[y]</a>"),
+            ("<a><![CDATA[<b>", "<a>{<b>}"),
+            ("<a><!-- <b> -->y", "<a>#[y]"),
+            ("<?xml version='1.0'?><a>", "#<a>"),
+            ("<!DOCTYPE r [<!ENTITY a \"]>\">]><r>", "!DOCTYPE r [<!ENTITY a \"]>\">]!<r>"),
+            ("<![if x]>y", "#[y]"),
+            ("<br <p>x", "<br><p>[x]"),
+            ("<a href=\"x>y</a><b c=\"d\">", "<a href=x>[y]</a><b c=d>"),
+            ("<a b=c/d e>", "<a b=c/d e=>"),
+            ("<a b='it''s'>", "<a b=it 's'=>"),
+            ("<a =x>y", "<a =x=>[y]"),
+            ("x<", "[x<]"),
+            ("</>y", "[</>y]"),
+        ] {
+            assert_eq!(show(source, Dialect::Xml), expect, "{source}");
+        }
+    }
+
+    #[test]
+    fn html_differs_in_raw_text_cdata_and_quotes() {
+        for (source, expect) in [
+            ("<script>a<b</SCRIPT>c", "<script>{a<b}</SCRIPT>[c]"),
+            ("<title>a<b", "<title>{a<b}"),
+            ("<img alt='a<b'>", "<img alt=a<b>"),
+            ("<![CDATA[x]]>y", "#[y]"),
+            ("<p <b>", "<p <b=>"),
+        ] {
+            assert_eq!(show(source, Dialect::Html), expect, "{source}");
+        }
+    }
+
+    #[test]
+    fn truncation_is_noticed() {
+        for (source, expect) in
+            [("<a>", false), ("<a", true), ("<!-- x", true), ("<![CDATA[x", true), ("x", false), ("<a b='", true)]
+        {
+            let mut scanner = Scanner::new(source, Dialect::Xml);
+            while scanner.next().is_some() {}
+            assert_eq!(scanner.truncated(), expect, "{source}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! One value while it is being read: its text, the markup in it, and what its attributes say of it.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use url::Url;
+
+use super::{Element, roles::Field};
+use crate::{
+    entity::{Declared, decode_into},
+    limits::TEXT_BYTES_MAX,
+    model::{Text, TextKind},
+    namespace::Namespace,
+    sanitise::{escape_into, is_void, looks_like_html},
+};
+
+/// A value while it is being read.
+#[derive(Debug)]
+pub(super) struct Capture {
+    pub(super) field: Field,
+    pub(super) value: String,
+    pub(super) declared: Kind,
+    pub(super) namespace: Namespace,
+    /// The attributes that some values have: `href`, `url`, `isPermaLink`, `term`, ...
+    pub(super) attributes: Vec<(&'static str, String)>,
+    pub(super) base: Option<Arc<Url>>,
+    /// Elements stood in it.
+    has_markup: bool,
+    /// It was longer than allowed.
+    pub(super) cut: bool,
+}
+
+/// What a value says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing: what it looks like decides.
+    Unsaid,
+    Plain,
+    Html,
+    /// Markup as elements of the feed itself.
+    Xhtml,
+    Base64,
+    /// A kind of data that is no text.
+    Binary,
+}
+
+impl Kind {
+    /// By Atom's `type` and, in Atom 0.3, `mode`.
+    fn declared(kind: Option<&str>, mode: Option<&str>) -> Self {
+        let kind = kind.map(|kind| kind.trim().to_ascii_lowercase());
+        match mode.map(str::to_ascii_lowercase).as_deref() {
+            Some("base64") => return Self::Base64,
+            Some("xml") if kind.as_deref() != Some("text/plain") => return Self::Xhtml,
+            _ => {}
+        }
+        match kind.as_deref() {
+            None | Some("") => Self::Unsaid,
+            Some("text" | "plain" | "text/plain") => Self::Plain,
+            Some("html" | "text/html") => Self::Html,
+            Some("xhtml" | "application/xhtml+xml" | "text/xhtml") => Self::Xhtml,
+            Some(other) if other.starts_with("text/") => Self::Plain,
+            Some(other) if other.ends_with("+xml") || other.ends_with("/xml") => Self::Xhtml,
+            Some(other) if other.contains('/') => Self::Binary,
+            Some(_) => Self::Unsaid,
+        }
+    }
+}
+
+/// The attributes that a value may have; others are not read.
+const ATTRIBUTES: [&str; 18] = [
+    "href",
+    "url",
+    "rel",
+    "type",
+    "title",
+    "hreflang",
+    "length",
+    "term",
+    "scheme",
+    "label",
+    "domain",
+    "ispermalink",
+    "src",
+    "medium",
+    "width",
+    "height",
+    "text",
+    "resource",
+];
+
+impl Capture {
+    pub(super) fn new(field: Field, element: &Element<'_>, declared: &mut Declared) -> Self {
+        let attributes = element
+            .attributes
+            .iter()
+            .filter_map(|(name, raw)| {
+                let local = name.rsplit(':').next().unwrap_or(name);
+                let known = ATTRIBUTES.iter().find(|known| known.eq_ignore_ascii_case(local))?;
+                let mut value = String::new();
+                decode_into(raw, declared, &mut value);
+                Some((*known, value.trim().to_owned()))
+            })
+            .collect();
+        let kind = Kind::declared(element.attributes.get("type"), element.attributes.get("mode"));
+        let declared = if element.namespace == Namespace::Xhtml { Kind::Xhtml } else { kind };
+        Self {
+            field,
+            value: String::new(),
+            declared,
+            namespace: element.namespace,
+            attributes,
+            base: element.base.clone(),
+            has_markup: false,
+            cut: false,
+        }
+    }
+
+    /// An attribute's value, if it is there and not empty.
+    pub(super) fn attribute(&self, wanted: &str) -> Option<&str> {
+        self.attributes
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// Adds text. Inside inline markup it stays escaped, because there an escaped `<` is a character and no tag.
+    pub(super) fn push(&mut self, raw: &str, is_cdata: bool, in_markup: bool, declared: &mut Declared) {
+        let before = self.value.len();
+        let raw = bounded(raw, TEXT_BYTES_MAX - before, &mut self.cut);
+        match (is_cdata, self.declared == Kind::Xhtml, in_markup) {
+            (true, true, _) => escape_into(raw, &mut self.value),
+            (true, false, _) | (false, true, _) | (false, false, true) => self.value.push_str(raw),
+            (false, false, false) => {
+                self.value.reserve(raw.len());
+                decode_into(raw, declared, &mut self.value);
+            }
+        }
+        if self.value.len() > TEXT_BYTES_MAX {
+            let end = self.value.floor_char_boundary(TEXT_BYTES_MAX);
+            self.value.truncate(end);
+            self.cut = true;
+        }
+    }
+
+    /// Takes an element over as HTML; false if there is no room.
+    pub(super) fn open_tag(&mut self, element: &Element<'_>) -> bool {
+        self.has_markup = true;
+        let room: usize = element.attributes.iter().map(|(name, value)| name.len() + value.len() + 8).sum();
+        if self.value.len() + element.local.len() + room + 8 > TEXT_BYTES_MAX {
+            self.cut = true;
+            return false;
+        }
+        self.value.push('<');
+        self.value.push_str(element.local);
+        for (name, value) in element.attributes.iter().filter(|(name, _)| !name.starts_with("xmlns")) {
+            self.value.push(' ');
+            self.value.push_str(name);
+            self.value.push_str("=\"");
+            self.value.push_str(&value.replace('"', "&quot;"));
+            self.value.push('"');
+        }
+        self.value.push('>');
+        true
+    }
+
+    pub(super) fn close_tag(&mut self, local: &str) {
+        if !is_void(local) {
+            self.value.push_str("</");
+            self.value.push_str(local);
+            self.value.push('>');
+        }
+    }
+
+    /// The value as one line of plain text: names, dates, links.
+    pub(super) fn word(&self) -> Option<&str> {
+        let value = self.value.trim();
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// The value as a text with its kind, or `None` if it is empty.
+    pub(super) fn into_text(mut self) -> Option<Text> {
+        if matches!(self.declared, Kind::Base64 | Kind::Binary) {
+            self.decode_base64()?;
+        }
+        let kind = match self.declared {
+            Kind::Plain if !self.has_markup => TextKind::Plain,
+            Kind::Html => TextKind::Html,
+            Kind::Xhtml => TextKind::Xhtml,
+            _ if self.has_markup || looks_like_html(&self.value) => TextKind::Html,
+            _ => TextKind::Plain,
+        };
+        if kind == TextKind::Xhtml {
+            self.strip_wrapper();
+        }
+        if kind == TextKind::Html && !self.has_markup {
+            unescape_twice_escaped(&mut self.value);
+        }
+        let value = without_control_characters(self.value.trim());
+        (!value.is_empty()).then_some(Text { value, kind, base: self.base })
+    }
+
+    fn decode_base64(&mut self) -> Option<()> {
+        let compact: String = self.value.split_ascii_whitespace().collect();
+        let bytes = base64::engine::general_purpose::STANDARD_NO_PAD.decode(compact.trim_end_matches('=')).ok()?;
+        self.value = String::from_utf8(bytes).ok()?;
+        self.declared = Kind::Unsaid;
+        Some(())
+    }
+
+    /// Atom wraps XHTML in a `<div>` that is no part of it.
+    fn strip_wrapper(&mut self) {
+        let inside = self.value.trim().strip_prefix("<div>").and_then(|rest| rest.strip_suffix("</div>"));
+        if let Some(inside) = inside.filter(|inside| !inside.contains("<div")) {
+            self.value = inside.to_owned();
+        }
+    }
+}
+
+/// As much of a text as still has room.
+fn bounded<'a>(raw: &'a str, room: usize, cut: &mut bool) -> &'a str {
+    // An escaped character takes up to ten times the room that it needs decoded.
+    let end = room.saturating_mul(10);
+    if raw.len() <= end {
+        return raw;
+    }
+    *cut = true;
+    &raw[..raw.floor_char_boundary(end)]
+}
+
+/// `&lt;p&gt;...&lt;/p&gt;` where `<p>...</p>` is meant: HTML that was escaped once too often.
+fn unescape_twice_escaped(value: &mut String) {
+    let trimmed = value.trim();
+    let wrapped = trimmed.starts_with("&lt;") && trimmed.ends_with("&gt;") && !trimmed.contains('<');
+    if wrapped {
+        let mut once = String::with_capacity(value.len());
+        decode_into(trimmed, &mut Declared::none(), &mut once);
+        if once.contains("</") || once.ends_with("/>") {
+            *value = once;
+        }
+    }
+}
+
+/// XML has no control characters but white space, and neither have databases that take no NUL.
+fn without_control_characters(value: &str) -> String {
+    let is_control = |c: char| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r');
+    if value.contains(is_control) { value.replace(is_control, "") } else { value.to_owned() }
+}

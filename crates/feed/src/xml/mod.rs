@@ -1,0 +1,259 @@
+//! Walks an XML feed from its first tag to its last and hands what it finds to [`Build`].
+//!
+//! The walk keeps the open elements, so it knows where it is however the tags are nested, and it mends what is wrong:
+//! an end tag closes all that was opened inside it, one that closes nothing is passed over, an entry that begins inside
+//! another ends it, and what is open at the end is closed.
+
+mod build;
+mod capture;
+mod roles;
+mod values;
+
+use std::sync::Arc;
+
+use url::Url;
+
+use self::{
+    build::Build,
+    roles::{Role, Scope, begins_entry, role},
+};
+use crate::{
+    entity::{Declared, decode},
+    limits::{ENTRIES_MAX, XML_DEPTH_MAX},
+    model::{Feed, Warning},
+    namespace::{Bindings, Namespace},
+    scan::{Attributes, Dialect, Scanner, Token},
+};
+
+/// Reads an XML feed, or returns `None` if the document holds none.
+pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Option<Feed> {
+    let mut walk = Walk {
+        scanner: Scanner::new(text, Dialect::Xml),
+        open: Vec::with_capacity(16),
+        overflow: 0,
+        bindings: Bindings::default(),
+        build: Build::new(base.clone()),
+        base,
+    };
+    walk.run();
+    walk.build.finish()
+}
+
+struct Walk<'a> {
+    scanner: Scanner<'a>,
+    open: Vec<Open<'a>>,
+    /// How many elements are open beyond the depth limit.
+    overflow: usize,
+    bindings: Bindings<'a>,
+    build: Build,
+    /// What links are relative to outside any element.
+    base: Option<Arc<Url>>,
+}
+
+/// An element that has been opened and not closed yet.
+struct Open<'a> {
+    name: &'a str,
+    local: &'a str,
+    role: Role,
+    base: Option<Arc<Url>>,
+    /// How many namespaces were bound outside it.
+    bindings: usize,
+}
+
+/// An element at its start tag, as [`Build`] sees it.
+pub(super) struct Element<'a> {
+    namespace: Namespace,
+    local: &'a str,
+    attributes: Attributes<'a>,
+    base: Option<Arc<Url>>,
+}
+
+impl Element<'_> {
+    /// An attribute's value, decoded and trimmed, if it is there and not empty.
+    fn attribute(&self, declared: &mut Declared, name: &str) -> Option<String> {
+        let raw = self.attributes.get(name)?;
+        let value = decode(raw, declared);
+        let value = value.trim();
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn run(&mut self) {
+        while let Some(token) = self.scanner.next() {
+            match token {
+                Token::Start { name, attributes, closed } => {
+                    self.start(name, attributes, closed);
+                    if self.build.entries() >= ENTRIES_MAX {
+                        self.build.warn(Warning::TooManyEntries);
+                        return;
+                    }
+                }
+                Token::End { name } => self.end(name),
+                Token::Text(raw) => self.text(raw, false),
+                Token::Raw(raw) => self.text(raw, true),
+                Token::Doctype(doctype) if self.open.is_empty() => self.build.declared.read(doctype),
+                Token::Doctype(_) | Token::Comment => {}
+            }
+        }
+        let in_feed = self.open.iter().any(|open| matches!(open.role, Role::Scope(Scope::Feed | Scope::Entry)));
+        if self.scanner.truncated() || in_feed {
+            self.build.warn(Warning::Truncated);
+            self.build.cut_off();
+        }
+        self.close_to(0);
+    }
+
+    fn start(&mut self, name: &'a str, attributes: Attributes<'a>, closed: bool) {
+        if self.overflow > 0 || self.open.len() >= XML_DEPTH_MAX {
+            self.build.warn(Warning::TooDeep);
+            self.overflow += usize::from(!closed);
+            return;
+        }
+        let bindings = self.bindings.len();
+        let mut base = self.base().cloned();
+        for (attribute, value) in attributes.iter().filter(|(attribute, _)| attribute.starts_with("xml")) {
+            if attribute == "xml:base" {
+                base = self.build.rebase(base.as_ref(), value);
+            } else {
+                self.bindings.declare(attribute, value);
+            }
+        }
+        let (namespace, local) = self.bindings.resolve(name);
+        let role = self.role_at_start(namespace, local);
+        let element = Element { namespace, local, attributes, base: base.clone() };
+        let role = match role {
+            Role::Scope(scope) => {
+                self.build.open_scope(scope, &element);
+                role
+            }
+            Role::Field(field) => {
+                self.build.open_field(field, &element);
+                role
+            }
+            Role::Inline { .. } => Role::Inline { shown: self.build.open_inline(&element) },
+            Role::Ignored => role,
+        };
+        self.open.push(Open { name, local, role, base, bindings });
+        if closed {
+            self.close_to(self.open.len() - 1);
+        }
+    }
+
+    /// What an element that begins here means; first closes what it cannot be inside of.
+    fn role_at_start(&mut self, namespace: Namespace, local: &str) -> Role {
+        let mut lower = [0; 24];
+        let lower = lower_case(local, &mut lower);
+        if begins_entry(namespace, lower) {
+            self.close_unfinished_entry();
+        }
+        match self.open.last().map(|open| open.role) {
+            Some(Role::Ignored) => Role::Ignored,
+            Some(Role::Inline { .. }) => Role::Inline { shown: false },
+            Some(Role::Field(field)) => {
+                let as_sibling = role(self.scope(), namespace, lower);
+                // `<guid>1<pubDate>...`: a value without markup that meets its sibling has lost its end tag.
+                let forgotten_end = match as_sibling {
+                    Role::Ignored => false,
+                    _ if field.holds_markup() => matches!(lower, "pubdate" | "guid" | "description" | "encoded"),
+                    _ => true,
+                };
+                if forgotten_end && namespace != Namespace::Xhtml {
+                    self.close_to(self.open.len() - 1);
+                    self.build.warn(Warning::MismatchedTags);
+                    return as_sibling;
+                }
+                Role::Inline { shown: false }
+            }
+            Some(Role::Scope(_)) | None => role(self.scope(), namespace, lower),
+        }
+    }
+
+    /// Before an entry begins: ends the one before it if that is still open, and anything in the head that is.
+    fn close_unfinished_entry(&mut self) {
+        let feed = self.open.iter().rposition(|open| open.role == Role::Scope(Scope::Feed));
+        if let Some(feed) = feed
+            && feed + 1 < self.open.len()
+        {
+            self.build.warn(Warning::MismatchedTags);
+            self.close_to(feed + 1);
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        let closes = |open: &Open<'_>| open.name.eq_ignore_ascii_case(name);
+        if self.overflow > 0 {
+            let outer = self
+                .open
+                .iter()
+                .rposition(|open| !matches!(open.role, Role::Inline { .. } | Role::Ignored) && closes(open));
+            match outer {
+                None => self.overflow -= 1,
+                Some(outer) => {
+                    self.overflow = 0;
+                    self.close_to(outer);
+                }
+            }
+            return;
+        }
+        match self.open.iter().rposition(closes) {
+            Some(found) => {
+                if found + 1 < self.open.len() {
+                    self.build.warn(Warning::MismatchedTags);
+                }
+                self.close_to(found);
+            }
+            None => self.build.warn(Warning::MismatchedTags),
+        }
+    }
+
+    /// Closes the innermost elements until `length` are open.
+    fn close_to(&mut self, length: usize) {
+        while self.open.len() > length {
+            let Some(open) = self.open.pop() else { return };
+            self.bindings.truncate(open.bindings);
+            match open.role {
+                Role::Scope(scope) => self.build.close_scope(scope),
+                Role::Field(_) => {
+                    let scope = self.scope();
+                    self.build.close_field(scope);
+                }
+                Role::Inline { shown: true } => self.build.close_inline(open.local),
+                Role::Inline { shown: false } | Role::Ignored => {}
+            }
+        }
+    }
+
+    fn text(&mut self, raw: &str, is_cdata: bool) {
+        match self.open.last().map(|open| open.role) {
+            Some(Role::Field(_)) => self.build.text(raw, is_cdata, false),
+            Some(Role::Inline { .. }) => self.build.text(raw, is_cdata, true),
+            Some(Role::Scope(scope)) if scope.keeps_loose_text() => self.build.loose_text(raw, is_cdata),
+            _ => {}
+        }
+    }
+
+    fn base(&self) -> Option<&Arc<Url>> {
+        self.open.last().map_or(self.base.as_ref(), |open| open.base.as_ref())
+    }
+
+    /// The innermost scope that counts.
+    fn scope(&self) -> Scope {
+        self.open
+            .iter()
+            .rev()
+            .find_map(|open| match open.role {
+                Role::Scope(scope) if !scope.is_transparent() => Some(scope),
+                _ => None,
+            })
+            .unwrap_or(Scope::Document)
+    }
+}
+
+/// A name in lower case without an allocation; one that is longer than any known name is known by no name.
+fn lower_case<'b>(name: &str, buffer: &'b mut [u8]) -> &'b str {
+    let Some(buffer) = buffer.get_mut(..name.len()) else { return "" };
+    buffer.copy_from_slice(name.as_bytes());
+    buffer.make_ascii_lowercase();
+    std::str::from_utf8(buffer).unwrap_or_default()
+}

@@ -1,0 +1,3 @@
+//! The tests of the crate from outside, in one binary so that it is linked once.
+
+mod dates;
