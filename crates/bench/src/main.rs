@@ -1,1 +1,62 @@
-fn main() {}
+//! The measurements, each beside its limit or a peer in the same run.
+//!
+//! `cargo run --release -p bench` runs them all; a name after `--` runs one. A figure that misses its limit is marked,
+//! and the run then ends in failure. Times are CPU times, so that a busy machine changes them little.
+
+#![expect(clippy::print_stdout, reason = "printing is what it is for")]
+
+mod child;
+mod cpu;
+mod feeds;
+mod hostile;
+mod parse;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use report::Tally;
+
+/// Measures, and shows each figure beside its limit or a peer.
+#[derive(Debug, Parser)]
+struct CommandLine {
+    /// Without a name, all of them.
+    #[command(subcommand)]
+    measurement: Option<Measurement>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Measurement {
+    /// The speed of the parser and the sanitiser, beside a bare XML pass, feed-rs and ammonia.
+    Parse,
+    /// CPU time and memory on documents made to do harm.
+    Hostile {
+        /// Only the documents with this in their name.
+        name: Option<String>,
+        /// Writes the documents into this folder instead, to look into one.
+        #[arg(long)]
+        write: Option<std::path::PathBuf>,
+    },
+    /// One job in a process of its own, which the others start.
+    #[command(hide = true)]
+    Child {
+        /// The job, as JSON.
+        job: String,
+    },
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let mut tally = Tally::default();
+    match CommandLine::parse().measurement {
+        Some(Measurement::Child { job }) => child::serve(&job)?,
+        Some(Measurement::Parse) => parse::run(&mut tally)?,
+        Some(Measurement::Hostile { write: Some(folder), name }) => hostile::write(&folder, name.as_deref())?,
+        Some(Measurement::Hostile { name, write: None }) => hostile::run(&mut tally, name.as_deref())?,
+        None => {
+            parse::run(&mut tally)?;
+            hostile::run(&mut tally, None)?;
+        }
+    }
+    Ok(tally.conclude())
+}

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use anyhow::{Context, bail};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const TOTAL_TIMEOUT: Duration = Duration::from_secs(60);
+const TOTAL_TIMEOUT: Duration = Duration::from_mins(1);
 const REDIRECTS_MAX: usize = 10;
 
 /// What is asked for, most wanted first.

@@ -1,0 +1,140 @@
+//! Entries as the store keeps them and the API shows them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cursor::Cursor,
+    ids::{EntryId, FeedId, FolderId},
+};
+
+/// Entries on one page: at least, at most, and unless asked otherwise.
+pub const PAGE_ENTRIES_MIN: u32 = 1;
+/// See [`PAGE_ENTRIES_MIN`].
+pub const PAGE_ENTRIES_MAX: u32 = 500;
+/// See [`PAGE_ENTRIES_MIN`].
+pub const PAGE_ENTRIES_DEFAULT: u32 = 50;
+
+/// Words of a search; those after them are ignored.
+pub const SEARCH_WORDS_MAX: usize = 16;
+
+/// A post.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// Its id.
+    pub id: EntryId,
+    /// The feed that it is of.
+    pub feed_id: FeedId,
+    /// By what it is known again within its feed.
+    pub guid: String,
+    /// The page it stands on.
+    pub url: Option<String>,
+    /// Its heading, as plain text.
+    pub title: Option<String>,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// A short form, as sanitised HTML.
+    pub summary: Option<String>,
+    /// The whole, as sanitised HTML.
+    pub content: Option<String>,
+    /// When its publisher says that it was published.
+    pub published_at: Option<Timestamp>,
+    /// When its publisher says that it was changed.
+    pub updated_at: Option<Timestamp>,
+    /// What it is sorted by: when it was published, but not after it was first seen. Never changes.
+    pub sort_at: Timestamp,
+    /// Whether it has been read.
+    pub is_read: bool,
+    /// Whether it has been starred.
+    pub is_starred: bool,
+    /// What it is about.
+    pub categories: Vec<String>,
+    /// Files that belong to it.
+    pub enclosures: Vec<File>,
+}
+
+/// A file that belongs to an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// Where it is.
+    pub url: String,
+    /// Its media type.
+    #[serde(rename = "type")]
+    pub mime: Option<String>,
+    /// Its bytes, as the publisher says.
+    pub length: Option<u64>,
+}
+
+/// Which entries are wanted. Conditions add up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EntryFilter {
+    /// Of this feed.
+    pub feed_id: Option<FeedId>,
+    /// Of the feeds in this folder.
+    pub folder_id: Option<FolderId>,
+    /// Not read yet (`Some(true)`), or read (`Some(false)`).
+    pub unread: Option<bool>,
+    /// Starred (`Some(true)`), or not (`Some(false)`).
+    pub starred: Option<bool>,
+    /// Holding all these words: see [`search_words`].
+    pub words: Vec<String>,
+}
+
+/// A page of entries, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryPage {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// Where the next page begins, if there is one.
+    pub next_cursor: Option<Cursor>,
+}
+
+/// What a reader changes about an entry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EntryPatch {
+    /// Read or not.
+    pub is_read: Option<bool>,
+    /// Starred or not.
+    pub is_starred: Option<bool>,
+}
+
+/// Unread entries, and starred ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Unread in all.
+    pub total: u64,
+    /// Starred in all, read or not.
+    pub starred: u64,
+    /// Unread in each folder that has a feed.
+    pub by_folder: std::collections::BTreeMap<FolderId, u64>,
+    /// Unread in each feed.
+    pub by_feed: std::collections::BTreeMap<FeedId, u64>,
+}
+
+/// The words of a search: letters and digits, in lower case, punctuation between them dropped.
+///
+/// Both stores search for entries that hold all of them, so neither's own query language ever sees what a user typed.
+pub fn search_words(query: &str) -> Vec<String> {
+    query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .take(SEARCH_WORDS_MAX)
+        .map(str::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_words_and_nothing_else() {
+        assert_eq!(search_words("Rust's \"AND\" (foo*) -bär"), ["rust", "s", "and", "foo", "bär"]);
+        assert!(search_words(" *\" ").is_empty());
+        assert_eq!(search_words(&"x ".repeat(100)).len(), SEARCH_WORDS_MAX);
+    }
+}

@@ -1,0 +1,180 @@
+//! Feeds as the store keeps them and the API shows them.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    ids::{FeedId, FolderId},
+    ingest::Document,
+};
+
+/// Bytes of a feed's URL.
+pub const FEED_URL_BYTES_MAX: usize = 4096;
+
+/// A feed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Feed {
+    /// Its id.
+    pub id: FeedId,
+    /// Where it is polled, without user and password.
+    pub url: String,
+    /// The page it belongs to.
+    pub site_url: Option<String>,
+    /// What it calls itself.
+    pub title: Option<String>,
+    /// What the user calls it.
+    pub custom_title: Option<String>,
+    /// The folder it is in.
+    pub folder_id: Option<FolderId>,
+    /// When it was last fetched with success, changed or not.
+    pub last_fetched_at: Option<Timestamp>,
+    /// When it is to be polled next.
+    pub next_check_at: Timestamp,
+    /// Failures since the last success.
+    pub failure_count: u32,
+    /// What the last of them was, in words a user understands.
+    pub last_error: Option<String>,
+    /// It answered 410: it is gone for good and not polled any more.
+    pub is_gone: bool,
+    /// Entries not read yet.
+    pub unread_count: u64,
+    /// Its own poll interval in seconds, if the user gave it one.
+    pub poll_interval: Option<u32>,
+    /// Whether push is wanted for it.
+    pub push_enabled: bool,
+    /// Its push subscription; there is none yet.
+    pub subscription: Option<()>,
+}
+
+/// What a feed's URL is split into before it is kept: the secret part is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FeedAddress {
+    /// The URL without user and password.
+    pub url: String,
+    /// `user:password`, as the URL had it, decoded.
+    pub credentials: Option<String>,
+}
+
+impl std::fmt::Debug for FeedAddress {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("FeedAddress").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Why a text is not the address of a feed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadAddress {
+    /// Not a URL at all.
+    #[error("not a URL: {0}")]
+    NotAUrl(String),
+    /// A scheme that is not fetched.
+    #[error("only http and https feeds can be read, not {0}")]
+    Scheme(String),
+    /// Longer than [`FEED_URL_BYTES_MAX`].
+    #[error("the URL is longer than {FEED_URL_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+impl FeedAddress {
+    /// Reads the address of a feed as a user writes it. `feed:` is taken as the scheme of old that it is, and a fragment
+    /// names a place in a page, not a feed.
+    pub fn parse(text: &str) -> Result<Self, BadAddress> {
+        let text = text.trim();
+        if text.len() > FEED_URL_BYTES_MAX {
+            return Err(BadAddress::TooLong);
+        }
+        let text = match text.strip_prefix("feed:") {
+            Some(rest) if rest.starts_with("//") => format!("http:{rest}"),
+            Some(rest) => rest.to_owned(),
+            None => text.to_owned(),
+        };
+        let mut url = url::Url::parse(&text).map_err(|error| BadAddress::NotAUrl(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(BadAddress::Scheme(url.scheme().to_owned()));
+        }
+        let credentials = credentials(&url);
+        // Both can only fail for URLs without a host, which http and https always have.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.set_fragment(None);
+        Ok(Self { url: url.into(), credentials })
+    }
+}
+
+fn credentials(url: &url::Url) -> Option<String> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let decode = |text: &str| percent_decode(text);
+    Some(format!("{}:{}", decode(url.username()), decode(url.password().unwrap_or_default())))
+}
+
+fn percent_decode(text: &str) -> String {
+    // A form with one key and no value is decoded just so, but for `+`, which stands for itself here.
+    let text = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    url::form_urlencoded::parse(text.as_bytes()).map(|(key, _)| key.into_owned()).next().unwrap_or_default()
+}
+
+/// A feed that was just fetched and is to be kept.
+#[derive(Debug, Clone)]
+pub struct NewFeed {
+    /// Where it is.
+    pub address: FeedAddress,
+    /// The folder to put it in.
+    pub folder_id: Option<FolderId>,
+    /// What the user calls it.
+    pub custom_title: Option<String>,
+    /// What was fetched.
+    pub document: Document,
+    /// When to poll it next, from now.
+    pub next_check_in: Duration,
+}
+
+/// A feed of an import: kept as it is, and polled at the next opportunity.
+#[derive(Debug, Clone)]
+pub struct FeedSeed {
+    /// Where it is.
+    pub address: FeedAddress,
+    /// The folder to put it in, by name; made if there is none of that name.
+    pub folder: Option<String>,
+    /// What the file calls it.
+    pub title: Option<String>,
+    /// Its page.
+    pub site_url: Option<String>,
+}
+
+/// What a user changes about a feed. `Some(None)` clears.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FeedPatch {
+    /// The user's name for it.
+    pub custom_title: Option<Option<String>>,
+    /// Where it is: validators are forgotten and it is polled at once.
+    pub address: Option<FeedAddress>,
+    /// The folder it is in.
+    pub folder_id: Option<Option<FolderId>>,
+    /// Its own poll interval in seconds.
+    pub poll_interval: Option<Option<u32>>,
+    /// Whether push is wanted for it.
+    pub push_enabled: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f1_an_address_is_http_and_keeps_its_password_apart() {
+        let address = FeedAddress::parse(" https://u%40x:p+%2Fw@e.org/f?a=b#c ").unwrap();
+        assert_eq!(address.url, "https://e.org/f?a=b");
+        assert_eq!(address.credentials.as_deref(), Some("u@x:p+/w"));
+        assert!(!format!("{address:?}").contains("p+"));
+        assert_eq!(FeedAddress::parse("feed://e.org/f").unwrap().url, "http://e.org/f");
+        assert_eq!(FeedAddress::parse("feed:https://e.org/f").unwrap().url, "https://e.org/f");
+        for bad in ["", "e.org/feed", "ftp://e.org/", "javascript:x", "http://", "file:///etc/passwd"] {
+            assert!(FeedAddress::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

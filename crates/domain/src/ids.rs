@@ -1,0 +1,31 @@
+//! Names for things: an id of a feed is never mistaken for one of an entry.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub i64);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(formatter)
+            }
+        }
+    };
+}
+
+id! {
+    /// A feed.
+    FeedId
+}
+id! {
+    /// A folder.
+    FolderId
+}
+id! {
+    /// An entry.
+    EntryId
+}

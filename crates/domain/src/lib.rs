@@ -1,0 +1,23 @@
+//! The domain of piRSSonite: what there is (feeds, folders, entries, leases), what is decided (when to poll next), and
+//! the ports through which the rest of the world comes in: [`Store`](ports::Store), [`Http`](ports::Http),
+//! [`Clock`](ports::Clock), [`Ids`](ports::Ids).
+//!
+//! Nothing here waits, stores or sends. Every decision is a function of its arguments, so each can be tested as a table
+//! of cases at an exact instant.
+
+pub mod cursor;
+pub mod entry;
+pub mod feed_state;
+pub mod folder;
+pub mod ids;
+pub mod ingest;
+pub mod lease;
+pub mod ports;
+pub mod schedule;
+
+pub use cursor::Cursor;
+pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
+pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
+pub use folder::Folder;
+pub use ids::{EntryId, FeedId, FolderId};
+pub use lease::Lease;

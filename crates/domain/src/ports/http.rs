@@ -1,0 +1,123 @@
+//! Requests to strangers. The adapter guards them: no address that is not public, every redirect checked, time and size
+//! bounded.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+/// Sends requests.
+#[async_trait]
+pub trait Http: Send + Sync + std::fmt::Debug {
+    /// Sends a request, follows its redirects and reads the answer, whatever its status.
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError>;
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Fetch.
+    Get,
+    /// Send a body.
+    Post,
+}
+
+/// A request.
+#[derive(Clone)]
+pub struct HttpRequest {
+    /// What is asked.
+    pub method: Method,
+    /// Of whom.
+    pub url: String,
+    /// `user:password`, sent only to the host of `url`.
+    pub credentials: Option<String>,
+    /// Headers besides those that every request has.
+    pub headers: Headers,
+    /// What is sent along.
+    pub body: Vec<u8>,
+    /// The size from which an answer is refused, counted after decompression.
+    pub body_bytes_max: usize,
+    /// Redirects that are followed.
+    pub redirects_max: usize,
+    /// How long it may take in all.
+    pub timeout: Duration,
+}
+
+impl std::fmt::Debug for HttpRequest {
+    /// Without what may be secret: credentials, headers, body, and the URL's path and query.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("HttpRequest").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// Headers in order, names in lower case.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Headers(pub Vec<(String, String)>);
+
+impl Headers {
+    /// The first value of a header by its lower-case name.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).next()
+    }
+
+    /// All values of a header by its lower-case name.
+    pub fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct HttpResponse {
+    /// Its status, of the last hop.
+    pub status: u16,
+    /// Its headers.
+    pub headers: Headers,
+    /// Its body, decompressed.
+    pub body: Vec<u8>,
+    /// Where it came from, after redirects, without user and password.
+    pub url: String,
+    /// Where the resource is for good: the URL that the permanent redirects (301, 308) at the start of the chain lead to.
+    pub moved_to: Option<String>,
+}
+
+/// Why there is no answer. Each says what happened in words that a user understands.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// Not an http or https URL.
+    #[error("not a web address: {0}")]
+    BadUrl(String),
+    /// An address that requests may not go to.
+    #[error("the address of {0} is not public; `allow_networks` can allow it")]
+    Forbidden(String),
+    /// No such host.
+    #[error("the host {0} was not found")]
+    NotFound(String),
+    /// The host did not take the connection; the code is as the system names it, such as `ECONNREFUSED`.
+    #[error("could not connect to {host}: {code}")]
+    Connect {
+        /// The host.
+        host: String,
+        /// The reason.
+        code: String,
+    },
+    /// TLS failed.
+    #[error("no secure connection to {host}: {reason}")]
+    Tls {
+        /// The host.
+        host: String,
+        /// The reason.
+        reason: String,
+    },
+    /// It took too long.
+    #[error("{0} did not answer in time")]
+    TimedOut(String),
+    /// Too many redirects, or one that leads nowhere.
+    #[error("the redirects of {0} lead nowhere")]
+    Redirects(String),
+    /// The answer is larger than allowed.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The answer ended in the middle or was not HTTP.
+    #[error("the answer of {0} broke off")]
+    BrokenOff(String),
+}

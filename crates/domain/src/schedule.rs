@@ -1,0 +1,282 @@
+//! When to poll a feed next: a function of how the last poll ended, of what server and feed ask for, and of how often
+//! the feed has changed.
+
+use std::time::Duration;
+
+use ::feed::Skips;
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+
+/// What a failing feed waits after its first failure; each further one doubles it, up to the longest interval.
+pub const BACKOFF_FIRST: Duration = Duration::from_mins(15);
+
+/// The longest wait that a server can ask for.
+pub const RETRY_AFTER_MAX: Duration = Duration::from_hours(7 * 24);
+
+/// What a feed that nothing is known of waits.
+pub const ADAPTIVE_FIRST: Duration = Duration::from_hours(1);
+
+/// The part of a wait that is left to chance, so that feeds fetched together drift apart.
+const JITTER: f64 = 0.1;
+
+/// The bounds of polling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The shortest interval.
+    pub min: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { min: Duration::from_mins(15), max: Duration::from_hours(24) }
+    }
+}
+
+/// How a poll ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With something new.
+    Changed,
+    /// With nothing new.
+    Unchanged,
+    /// Without an answer; this many times in a row, this one included.
+    Failed(u32),
+}
+
+/// All that the next poll depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Poll {
+    /// Now.
+    pub now: Timestamp,
+    /// The bounds in force.
+    pub bounds: Bounds,
+    /// How it ended.
+    pub ended: Ended,
+    /// The interval adapted to so far.
+    pub adaptive: Duration,
+    /// The user's interval for this feed: it goes before everything but a server's refusal.
+    pub own_interval: Option<Duration>,
+    /// For how long the answer is fresh, by its headers: see [`freshness`].
+    pub fresh_for: Option<Duration>,
+    /// The feed's `ttl`.
+    pub ttl: Option<Duration>,
+    /// The server's `Retry-After`: see [`retry_after`].
+    pub retry_after: Option<Duration>,
+    /// Hours and days at which the feed asks to be left alone.
+    pub skips: Skips,
+    /// From 0 to 1, by chance.
+    pub chance: f64,
+}
+
+/// When to poll again, and the interval adapted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Next {
+    /// From now.
+    pub delay: Duration,
+    /// To be kept until then.
+    pub adaptive: Duration,
+}
+
+/// Decides when to poll next.
+pub fn next(poll: &Poll) -> Next {
+    let adaptive = adapt(poll);
+    let wanted = match poll.ended {
+        Ended::Failed(times) => backoff(times, poll.bounds.max).max(poll.own_interval.unwrap_or_default()),
+        Ended::Changed | Ended::Unchanged => match poll.own_interval {
+            Some(own) => own,
+            None => {
+                let asked = poll.fresh_for.unwrap_or_default().max(poll.ttl.unwrap_or_default());
+                adaptive.max(asked).clamp(poll.bounds.min, poll.bounds.max)
+            }
+        },
+    };
+    let wanted = wanted.mul_f64(1.0 + JITTER * poll.chance.clamp(0.0, 1.0));
+    // A server that says when to come back is not asked before that, whoever wants it.
+    let wanted = wanted.max(poll.retry_after.unwrap_or_default().min(RETRY_AFTER_MAX));
+    let delay = if poll.own_interval.is_some() { wanted } else { past_skips(poll.now, wanted, poll.skips) };
+    Next { delay, adaptive }
+}
+
+/// Half as long after a change, half as long again after none: a feed is asked about twice as often as it changes.
+fn adapt(poll: &Poll) -> Duration {
+    let adapted = match poll.ended {
+        Ended::Changed => poll.adaptive / 2,
+        Ended::Unchanged => poll.adaptive.mul_f64(1.5),
+        Ended::Failed(_) => poll.adaptive,
+    };
+    adapted.clamp(poll.bounds.min, poll.bounds.max)
+}
+
+fn backoff(times: u32, max: Duration) -> Duration {
+    let doubled = 1u32.checked_shl(times.saturating_sub(1).min(31)).unwrap_or(u32::MAX);
+    BACKOFF_FIRST.saturating_mul(doubled).min(max)
+}
+
+/// Moves a poll behind the hours and days that the feed wants to be spared. One that wants to be spared always is not.
+fn past_skips(now: Timestamp, delay: Duration, skips: Skips) -> Duration {
+    const HOURS_IN_A_WEEK: usize = 7 * 24;
+    let all_hours = skips.hours & 0x00ff_ffff == 0x00ff_ffff;
+    let all_days = skips.days & 0x7f == 0x7f;
+    if skips.is_empty() || all_hours || all_days {
+        return delay;
+    }
+    let mut at = now.saturating_add(SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX)).unwrap_or(now);
+    for _ in 0..HOURS_IN_A_WEEK {
+        let civil = at.to_zoned(TimeZone::UTC);
+        let hour = u32::try_from(civil.hour()).unwrap_or_default();
+        let day = u32::try_from(civil.weekday().to_monday_zero_offset()).unwrap_or_default();
+        if skips.hours & (1 << hour) == 0 && u32::from(skips.days) & (1 << day) == 0 {
+            break;
+        }
+        let into_hour = at.as_second().rem_euclid(3600);
+        at = at.saturating_add(SignedDuration::from_secs(3600 - into_hour)).unwrap_or(at);
+    }
+    Duration::try_from(at.duration_since(now)).unwrap_or(delay)
+}
+
+/// For how long an answer is fresh, by `Cache-Control` (`max-age`, less `Age`) or else by `Expires`. `no-cache` and
+/// `no-store` mean that it never is.
+pub fn freshness(cache_control: Option<&str>, expires: Option<&str>, age: Option<&str>, now: Timestamp) -> Option<Duration> {
+    let directives = || cache_control.unwrap_or_default().split(',').map(|directive| directive.trim().to_ascii_lowercase());
+    if directives().any(|directive| directive == "no-cache" || directive == "no-store") {
+        return None;
+    }
+    let max_age = directives().find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse::<u64>().ok());
+    if let Some(max_age) = max_age {
+        let age = age.and_then(|age| age.trim().parse().ok()).unwrap_or(0);
+        return Some(Duration::from_secs(max_age.saturating_sub(age)));
+    }
+    until(expires?, now)
+}
+
+/// What `Retry-After` asks for: seconds, or a date.
+pub fn retry_after(value: Option<&str>, now: Timestamp) -> Option<Duration> {
+    let value = value?.trim();
+    match value.parse::<u64>() {
+        Ok(secs) => Some(Duration::from_secs(secs)),
+        Err(_) => until(value, now),
+    }
+}
+
+/// The time until an HTTP date; none if it is past or no date.
+fn until(date: &str, now: Timestamp) -> Option<Duration> {
+    Duration::try_from(::feed::date::parse(date)?.duration_since(now)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE: Duration = Duration::from_mins(1);
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn monday_noon() -> Timestamp {
+        "2026-03-02T12:00:00Z".parse().unwrap()
+    }
+
+    fn poll() -> Poll {
+        Poll {
+            now: monday_noon(),
+            bounds: Bounds::default(),
+            ended: Ended::Unchanged,
+            adaptive: HOUR,
+            own_interval: None,
+            fresh_for: None,
+            ttl: None,
+            retry_after: None,
+            skips: Skips::default(),
+            chance: 0.0,
+        }
+    }
+
+    #[test]
+    fn f4_the_interval_adapts_within_its_bounds() {
+        for (ended, before, after) in [
+            (Ended::Unchanged, HOUR, HOUR * 3 / 2),
+            (Ended::Changed, HOUR, HOUR / 2),
+            (Ended::Changed, 20 * MINUTE, 15 * MINUTE),
+            (Ended::Unchanged, 20 * HOUR, 24 * HOUR),
+            (Ended::Unchanged, 24 * HOUR, 24 * HOUR),
+        ] {
+            let next = next(&Poll { ended, adaptive: before, ..poll() });
+            assert_eq!((next.delay, next.adaptive), (after, after), "{ended:?} {before:?}");
+        }
+    }
+
+    #[test]
+    fn f4_a_failing_feed_backs_off_and_keeps_what_it_adapted_to() {
+        for (times, delay) in [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (7, 16 * HOUR), (8, 24 * HOUR), (u32::MAX, 24 * HOUR)] {
+            let next = next(&Poll { ended: Ended::Failed(times), ..poll() });
+            assert_eq!((next.delay, next.adaptive), (delay, HOUR), "{times}");
+        }
+    }
+
+    #[test]
+    fn f4_server_and_feed_can_ask_for_longer_but_not_for_ever() {
+        let check = |poll: Poll, delay: Duration| assert_eq!(next(&poll).delay, delay, "{poll:?}");
+        check(Poll { fresh_for: Some(5 * HOUR), ..poll() }, 5 * HOUR);
+        check(Poll { fresh_for: Some(MINUTE), ..poll() }, HOUR * 3 / 2);
+        check(Poll { fresh_for: Some(9000 * HOUR), ..poll() }, 24 * HOUR);
+        check(Poll { ttl: Some(3 * HOUR), ..poll() }, 3 * HOUR);
+        check(Poll { ttl: Some(3 * HOUR), fresh_for: Some(2 * HOUR), ..poll() }, 3 * HOUR);
+        check(Poll { retry_after: Some(30 * HOUR), ended: Ended::Failed(1), ..poll() }, 30 * HOUR);
+        check(Poll { retry_after: Some(MINUTE), ended: Ended::Failed(1), ..poll() }, 15 * MINUTE);
+        check(Poll { retry_after: Some(Duration::from_secs(u64::MAX)), ended: Ended::Failed(1), ..poll() }, RETRY_AFTER_MAX);
+    }
+
+    #[test]
+    fn f4_a_feed_can_have_its_own_interval() {
+        let check = |poll: Poll, delay: Duration| assert_eq!(next(&poll).delay, delay, "{poll:?}");
+        let own = Poll { own_interval: Some(5 * MINUTE), ..poll() };
+        check(own, 5 * MINUTE);
+        check(Poll { fresh_for: Some(HOUR), ttl: Some(HOUR), ..own }, 5 * MINUTE);
+        check(Poll { ended: Ended::Failed(1), ..own }, 15 * MINUTE);
+        check(Poll { retry_after: Some(HOUR), ..own }, HOUR);
+        check(Poll { own_interval: Some(48 * HOUR), ended: Ended::Failed(1), ..poll() }, 48 * HOUR);
+    }
+
+    #[test]
+    fn f4_hours_and_days_are_skipped() {
+        let check = |skips: Skips, delay: Duration, expect: Duration| {
+            assert_eq!(past_skips(monday_noon(), delay, skips), expect, "{skips:?} {delay:?}");
+        };
+        let hours = |hours: &[u32]| Skips { hours: hours.iter().map(|hour| 1 << hour).sum(), days: 0 };
+        check(hours(&[13]), HOUR, 2 * HOUR);
+        check(hours(&[13]), HOUR + 10 * MINUTE, 2 * HOUR);
+        check(hours(&[13, 14, 15]), HOUR, 4 * HOUR);
+        check(hours(&[12]), HOUR, HOUR);
+        check(Skips { hours: 0, days: 1 }, HOUR, 12 * HOUR);
+        check(Skips { hours: 1, days: 1 }, HOUR, 13 * HOUR);
+        check(Skips { hours: 0x00ff_ffff, days: 0 }, HOUR, HOUR);
+        check(Skips { hours: 0, days: 0x7f }, HOUR, HOUR);
+    }
+
+    #[test]
+    fn f4_jitter_only_ever_adds() {
+        assert_eq!(next(&Poll { chance: 1.0, ..poll() }).delay, HOUR.mul_f64(1.65));
+        assert_eq!(next(&Poll { chance: 0.5, ended: Ended::Failed(1), ..poll() }).delay, (15 * MINUTE).mul_f64(1.05));
+    }
+
+    #[test]
+    fn f4_headers_say_how_long_an_answer_is_fresh() {
+        let noon = monday_noon();
+        let secs = |duration: Option<Duration>| duration.map(|duration| duration.as_secs());
+        for (cache_control, expires, age, expect) in [
+            (Some("max-age=600"), None, None, Some(600)),
+            (Some("public, Max-Age=600"), Some("Mon, 02 Mar 2026 15:00:00 GMT"), None, Some(600)),
+            (Some("max-age=600"), None, Some("100"), Some(500)),
+            (Some("max-age=600"), None, Some("1000"), Some(0)),
+            (Some("no-cache, max-age=600"), None, None, None),
+            (Some("max-age=x"), Some("Mon, 02 Mar 2026 13:00:00 GMT"), None, Some(3600)),
+            (None, Some("Mon, 02 Mar 2026 11:00:00 GMT"), None, None),
+            (None, Some("0"), None, None),
+            (None, None, None, None),
+        ] {
+            assert_eq!(secs(freshness(cache_control, expires, age, noon)), expect, "{cache_control:?} {expires:?}");
+        }
+        assert_eq!(secs(retry_after(Some("120"), noon)), Some(120));
+        assert_eq!(secs(retry_after(Some("Mon, 02 Mar 2026 12:05:00 GMT"), noon)), Some(300));
+        assert_eq!(secs(retry_after(Some("soon"), noon)), None);
+    }
+}

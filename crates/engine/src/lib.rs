@@ -1,0 +1,1 @@
+//! What happens: polling, ingesting, adding, importing, pruning.

@@ -1,0 +1,102 @@
+-- Folders, feeds, entries, and what is remembered of entries that were pruned.
+-- Times are milliseconds since 1970, UTC. Twin of postgres/0001_feeds_and_entries.sql.
+
+CREATE TABLE folders (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    name     TEXT    NOT NULL UNIQUE,
+    position INTEGER NOT NULL
+);
+
+CREATE TABLE feeds (
+    id                 INTEGER PRIMARY KEY AUTOINCREMENT,
+    url                TEXT    NOT NULL,
+    -- A hash, because PostgreSQL indexes no value as long as a URL may be.
+    url_hash           BLOB    NOT NULL UNIQUE,
+    credentials        TEXT,
+    site_url           TEXT,
+    title              TEXT,
+    custom_title       TEXT,
+    folder_id          INTEGER REFERENCES folders (id) ON DELETE SET NULL,
+    push_enabled       INTEGER NOT NULL DEFAULT 1,
+    poll_interval_secs INTEGER,
+    -- What the next poll asks with. Written together with the entries it belongs to.
+    etag               TEXT,
+    last_modified      TEXT,
+    body_hash          BLOB,
+    last_fetched_at    INTEGER,
+    next_check_at      INTEGER NOT NULL,
+    adaptive_secs      INTEGER NOT NULL,
+    failure_count      INTEGER NOT NULL DEFAULT 0,
+    last_error         TEXT,
+    is_gone            INTEGER NOT NULL DEFAULT 0,
+    -- Kept in the transactions that change it, so that nobody ever counts entries.
+    unread_count       INTEGER NOT NULL DEFAULT 0,
+    -- The lease of whoever polls it. The fence rises with every claim and is never reset.
+    lease_owner        TEXT,
+    lease_until        INTEGER NOT NULL DEFAULT 0,
+    lease_fence        INTEGER NOT NULL DEFAULT 0,
+    created_at         INTEGER NOT NULL
+);
+
+-- Finding due feeds walks this from its start and stops at the first that is not due.
+CREATE INDEX feeds_due ON feeds (next_check_at) WHERE is_gone = 0;
+CREATE INDEX feeds_by_folder ON feeds (folder_id);
+
+CREATE TABLE entries (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    feed_id      INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    -- The feed's folder, kept here too so that a page of a folder is one walk of an index.
+    folder_id    INTEGER,
+    -- Hashes of what it is known by, and of what a reader sees of it.
+    identity     BLOB    NOT NULL,
+    fingerprint  BLOB    NOT NULL,
+    guid         TEXT    NOT NULL,
+    url          TEXT,
+    title        TEXT,
+    author       TEXT,
+    published_at INTEGER,
+    updated_at   INTEGER,
+    sort_at      INTEGER NOT NULL,
+    received_at  INTEGER NOT NULL,
+    -- When its content was last written: a poll that was claimed before that does not undo it.
+    changed_at   INTEGER NOT NULL,
+    is_read      INTEGER NOT NULL DEFAULT 0,
+    is_starred   INTEGER NOT NULL DEFAULT 0,
+    categories   TEXT    NOT NULL DEFAULT '[]',
+    enclosures   TEXT    NOT NULL DEFAULT '[]',
+    UNIQUE (feed_id, identity)
+);
+
+-- One walk for each kind of page, newest first.
+CREATE INDEX entries_newest ON entries (sort_at DESC, id DESC);
+CREATE INDEX entries_of_feed ON entries (feed_id, sort_at DESC, id DESC);
+CREATE INDEX entries_of_folder ON entries (folder_id, sort_at DESC, id DESC);
+CREATE INDEX entries_unread ON entries (sort_at DESC, id DESC) WHERE is_read = 0;
+CREATE INDEX entries_unread_of_feed ON entries (feed_id, sort_at DESC, id DESC) WHERE is_read = 0;
+CREATE INDEX entries_unread_of_folder ON entries (folder_id, sort_at DESC, id DESC) WHERE is_read = 0;
+CREATE INDEX entries_starred ON entries (sort_at DESC, id DESC) WHERE is_starred = 1;
+-- What may be pruned, oldest first.
+CREATE INDEX entries_prunable ON entries (received_at) WHERE is_read = 1 AND is_starred = 0;
+
+-- The long texts, apart, so that marking an entry as read does not write them again.
+CREATE TABLE entry_bodies (
+    entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    summary  TEXT,
+    content  TEXT
+);
+
+-- Identities of entries that were pruned, until a complete poll no longer holds them.
+CREATE TABLE pruned_entries (
+    feed_id  INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    identity BLOB    NOT NULL,
+    PRIMARY KEY (feed_id, identity)
+) WITHOUT ROWID;
+
+-- The words of entries, by entry id. It holds no text of its own.
+CREATE VIRTUAL TABLE entry_words USING fts5 (
+    text,
+    content = '',
+    contentless_delete = 1,
+    detail = 'none',
+    tokenize = "unicode61 remove_diacritics 2"
+);

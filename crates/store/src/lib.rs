@@ -1,0 +1,1 @@
+//! The two stores: SQLite inside, PostgreSQL when one machine is not enough.
