@@ -1,4 +1,40 @@
+//! Whatever the bytes: no panic, the same feed twice, and sanitised HTML that stays as it is.
+
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = data;
+
+use feed::{Entry, Feed, Hints, Text, TextKind, discover, parse, plain_text, sanitise};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let hints = Hints::default();
+    discover(bytes, &hints);
+    let found = parse(bytes, &hints);
+    assert_eq!(found, parse(bytes, &hints), "parsing is deterministic");
+    if let Ok(mut feed) = found {
+        feed.head.sanitise();
+        feed.entries.iter_mut().for_each(Entry::sanitise);
+        texts(&feed).for_each(check);
+    }
+    // Most inputs are no feed, but all of them are HTML to someone.
+    if let Ok(html) = std::str::from_utf8(bytes) {
+        let once = sanitise(html, None);
+        assert_eq!(sanitise(&once, None), once, "sanitised again it is unchanged");
+        plain_text(html);
+    }
 });
+
+fn texts(feed: &Feed) -> impl Iterator<Item = &Text> {
+    let head = [&feed.head.title, &feed.head.subtitle, &feed.head.rights].into_iter().flatten();
+    let entries = feed.entries.iter().flat_map(|entry| {
+        let single = [&entry.title, &entry.summary, &entry.subtitle, &entry.rights].into_iter().flatten();
+        single.chain(&entry.content)
+    });
+    head.chain(entries)
+}
+
+fn check(text: &Text) {
+    if text.kind != TextKind::Plain {
+        assert_eq!(sanitise(&text.value, None), text.value, "sanitised again it is unchanged");
+    }
+    text.to_plain();
+}

@@ -112,13 +112,8 @@ pub(crate) fn serve(job: &str) -> anyhow::Result<()> {
 }
 
 fn perform(job: Job, document: &[u8]) -> anyhow::Result<Measured> {
-    let mut measured = Measured {
-        cpu_secs: 0.0,
-        peak_bytes: 0,
-        start_bytes: peak_bytes()?,
-        html_bytes: 0,
-        outcome: String::new(),
-    };
+    let mut measured =
+        Measured { cpu_secs: 0.0, peak_bytes: 0, start_bytes: peak_bytes()?, html_bytes: 0, outcome: String::new() };
     measured.cpu_secs = cpu::secs_of(|| match job {
         Job::Feed { document_bytes_max, .. } => {
             let hints = Hints { url: Some(FEED_URL), document_bytes_max, ..Hints::default() };

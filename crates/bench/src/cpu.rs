@@ -2,14 +2,14 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU seconds that this process has used.
+/// CPU seconds that this thread has used.
 #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day fit into 52 bits")]
 fn used_secs() -> f64 {
-    let used = clock_gettime(ClockId::ProcessCPUTime);
+    let used = clock_gettime(ClockId::ThreadCPUTime);
     used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }
 
-/// CPU seconds of some work, with what it takes to drop its result.
+/// CPU seconds of some work in this thread, with what it takes to drop its result.
 pub(crate) fn secs_of<T>(work: impl FnOnce() -> T) -> f64 {
     let before = used_secs();
     drop(std::hint::black_box(work()));

@@ -66,6 +66,12 @@ impl Table {
         self.rows.push(Row { cells: cells.to_vec(), mark, remark: remark.into() });
     }
 
+    pub(crate) fn print_unless_empty(&self, tally: &mut Tally) {
+        if !self.rows.is_empty() {
+            self.print(tally);
+        }
+    }
+
     pub(crate) fn print(&self, tally: &mut Tally) {
         let widths: Vec<usize> = (0..self.head.len())
             .map(|column| {

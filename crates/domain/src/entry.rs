@@ -19,7 +19,7 @@ pub const PAGE_ENTRIES_DEFAULT: u32 = 50;
 pub const SEARCH_WORDS_MAX: usize = 16;
 
 /// A post.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
     /// Its id.
@@ -39,10 +39,13 @@ pub struct Entry {
     /// The whole, as sanitised HTML.
     pub content: Option<String>,
     /// When its publisher says that it was published.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub published_at: Option<Timestamp>,
     /// When its publisher says that it was changed.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Timestamp>,
     /// What it is sorted by: when it was published, but not after it was first seen. Never changes.
+    #[schema(value_type = String, format = DateTime)]
     pub sort_at: Timestamp,
     /// Whether it has been read.
     pub is_read: bool,
@@ -55,7 +58,7 @@ pub struct Entry {
 }
 
 /// A file that belongs to an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct File {
     /// Where it is.
     pub url: String,
@@ -82,17 +85,18 @@ pub struct EntryFilter {
 }
 
 /// A page of entries, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryPage {
     /// The entries.
     pub entries: Vec<Entry>,
     /// Where the next page begins, if there is one.
+    #[schema(value_type = Option<String>)]
     pub next_cursor: Option<Cursor>,
 }
 
 /// What a reader changes about an entry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EntryPatch {
     /// Read or not.
@@ -102,7 +106,7 @@ pub struct EntryPatch {
 }
 
 /// Unread entries, and starred ones.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Unread in all.
@@ -110,8 +114,10 @@ pub struct Counts {
     /// Starred in all, read or not.
     pub starred: u64,
     /// Unread in each folder that has a feed.
+    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub by_folder: std::collections::BTreeMap<FolderId, u64>,
     /// Unread in each feed.
+    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub by_feed: std::collections::BTreeMap<FeedId, u64>,
 }
 

@@ -14,7 +14,7 @@ use crate::{
 pub const FEED_URL_BYTES_MAX: usize = 4096;
 
 /// A feed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Feed {
     /// Its id.
@@ -30,8 +30,10 @@ pub struct Feed {
     /// The folder it is in.
     pub folder_id: Option<FolderId>,
     /// When it was last fetched with success, changed or not.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_fetched_at: Option<Timestamp>,
     /// When it is to be polled next.
+    #[schema(value_type = String, format = DateTime)]
     pub next_check_at: Timestamp,
     /// Failures since the last success.
     pub failure_count: u32,
@@ -46,6 +48,7 @@ pub struct Feed {
     /// Whether push is wanted for it.
     pub push_enabled: bool,
     /// Its push subscription; there is none yet.
+    #[schema(value_type = Option<Object>)]
     pub subscription: Option<()>,
 }
 

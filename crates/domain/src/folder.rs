@@ -8,7 +8,7 @@ use crate::ids::FolderId;
 pub const FOLDER_NAME_CHARS_MAX: usize = 200;
 
 /// A folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Folder {
     /// Its id.
     pub id: FolderId,

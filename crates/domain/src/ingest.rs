@@ -19,7 +19,7 @@ use crate::{
 pub const SEARCH_TEXT_BYTES_MAX: usize = 256 * 1024;
 
 /// A hash that stands for a longer value in an index: an entry's identity, its content, a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash(pub [u8; 16]);
 
 impl Hash {
@@ -93,12 +93,6 @@ pub struct IncomingEntry {
     pub enclosures: Vec<File>,
     /// What a search looks through, plain text, at most [`SEARCH_TEXT_BYTES_MAX`].
     pub search_text: String,
-}
-
-impl Default for Hash {
-    fn default() -> Self {
-        Self([0; 16])
-    }
 }
 
 /// A feed that a worker has claimed to poll.

@@ -83,13 +83,10 @@ pub fn next(poll: &Poll) -> Next {
     let adaptive = adapt(poll);
     let wanted = match poll.ended {
         Ended::Failed(times) => backoff(times, poll.bounds.max).max(poll.own_interval.unwrap_or_default()),
-        Ended::Changed | Ended::Unchanged => match poll.own_interval {
-            Some(own) => own,
-            None => {
-                let asked = poll.fresh_for.unwrap_or_default().max(poll.ttl.unwrap_or_default());
-                adaptive.max(asked).clamp(poll.bounds.min, poll.bounds.max)
-            }
-        },
+        Ended::Changed | Ended::Unchanged => poll.own_interval.unwrap_or_else(|| {
+            let asked = poll.fresh_for.unwrap_or_default().max(poll.ttl.unwrap_or_default());
+            adaptive.max(asked).clamp(poll.bounds.min, poll.bounds.max)
+        }),
     };
     let wanted = wanted.mul_f64(1.0 + JITTER * poll.chance.clamp(0.0, 1.0));
     // A server that says when to come back is not asked before that, whoever wants it.

@@ -1,1 +1,30 @@
 //! What happens: polling, ingesting, adding, importing, pruning.
+//!
+//! ```text
+//! poll ─┬─> http (guarded) ─> feed::parse ─> ingest ─> Store::finish_polls     one transaction a batch
+//! add ──┘                                                └> Store::add_feed
+//! opml ─────────────────────────────────────────────────> Store::import_feeds ─> due at once ─> poll
+//! ```
+//!
+//! It decides nothing that is not in `domain`, keeps nothing that is not in the store, and asks nobody but through
+//! [`http`]. Time and chance come in as ports; [`system`] holds the real ones.
+
+mod add;
+mod api;
+mod cpu;
+mod engine;
+mod fetch;
+pub mod http;
+mod ingest;
+mod measure;
+mod opml;
+mod poll;
+mod prune;
+mod settings;
+pub mod system;
+
+pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary};
+pub use engine::Engine;
+pub use opml::OpmlError;
+pub use settings::{EngineSettings, Parts};
+pub use system::{SystemClock, SystemIds};

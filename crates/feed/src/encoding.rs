@@ -8,6 +8,9 @@ use memchr::memmem;
 
 use crate::limits::ENCODING_PRESCAN_BYTES;
 
+/// An encoding that fails more often than at one in so many of its letters beyond ASCII is the wrong one.
+const LETTERS_PER_FAULT_MIN: usize = 4;
+
 /// A document as text, with how it was read.
 #[derive(Debug)]
 pub(crate) struct Decoded<'a> {
@@ -22,19 +25,43 @@ pub(crate) fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Decoded
     if let Some(decoded) = decode_by_shape(bytes) {
         return decoded;
     }
-    let mut lied = None;
-    for label in
-        [http_charset.map(str::to_owned), declared_in_xml(bytes), declared_in_meta(bytes)].into_iter().flatten()
-    {
-        match decode_as(bytes, &label) {
-            Some((text, encoding)) => return Decoded { text, encoding, lied },
-            None => lied = lied.or(Some(label)),
-        }
+    let claims = [http_charset.map(str::to_owned), declared_in_xml(bytes), declared_in_meta(bytes)];
+    let claims: Vec<String> = claims.into_iter().flatten().collect();
+    let (text, encoding) =
+        claims.iter().find_map(|label| decode_as(bytes, label)).unwrap_or_else(|| decode_faulty(bytes, &claims));
+    let is_believed = |label: &String| Encoding::for_label(label.as_bytes()).is_some_and(|it| name_of(it) == encoding);
+    Decoded { text, encoding, lied: claims.into_iter().next().filter(|first| !is_believed(first)) }
+}
+
+/// Reads bytes that no claim explains as a whole: by the encoding that explains them but for a few.
+fn decode_faulty<'a>(bytes: &'a [u8], claims: &[String]) -> (Cow<'a, str>, &'static str) {
+    let fault = match std::str::from_utf8(bytes) {
+        Ok(text) => return (Cow::Borrowed(text), "utf-8"),
+        Err(fault) => fault,
+    };
+    let valid = &bytes[..fault.valid_up_to()];
+    if fault.error_len().is_none() && !valid.is_ascii() {
+        // Cut off inside its last character, which is lost.
+        return (String::from_utf8_lossy(valid), "utf-8");
     }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Decoded { text: Cow::Borrowed(text), encoding: "utf-8", lied },
-        Err(_) => Decoded { text: Cow::Owned(decode_mixed(bytes)), encoding: "windows-1252", lied },
+    let faults = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    let letters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).filter(|c| !c.is_ascii()).count();
+    if faults <= letters / LETTERS_PER_FAULT_MIN {
+        return (Cow::Owned(decode_mixed(bytes)), "utf-8");
     }
+    claims
+        .iter()
+        .find_map(|label| decode_nearly_as(bytes, label))
+        .unwrap_or_else(|| (Cow::Owned(decode_mixed(bytes)), "windows-1252"))
+}
+
+/// Tries one claim on bytes of which a few are wrong: a slip of the generator must not make all the others unreadable.
+fn decode_nearly_as<'a>(bytes: &'a [u8], label: &str) -> Option<(Cow<'a, str>, &'static str)> {
+    let encoding = ascii_compatible(label).filter(|encoding| *encoding != UTF_8)?;
+    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    let faults = text.matches(char::REPLACEMENT_CHARACTER).count();
+    let letters = text.chars().filter(|c| !c.is_ascii()).count();
+    (faults <= letters / LETTERS_PER_FAULT_MIN).then_some((text, name_of(encoding)))
 }
 
 /// Encodings that show in the bytes themselves: a BOM, or the zeros of UTF-16 and UTF-32 around a first `<` or `{`.
@@ -67,11 +94,7 @@ fn decode_utf32(bytes: &[u8], unit: fn([u8; 4]) -> u32) -> String {
 
 /// Tries one claim. `None` if the label is unknown or the bytes are not in that encoding.
 fn decode_as<'a>(bytes: &'a [u8], label: &str) -> Option<(Cow<'a, str>, &'static str)> {
-    let encoding = Encoding::for_label(label.trim().as_bytes())?;
-    // An ASCII-compatible start was found, or this claim could not have been read.
-    if encoding == UTF_16LE || encoding == UTF_16BE {
-        return None;
-    }
+    let encoding = ascii_compatible(label)?;
     // Text that is well-formed UTF-8 beyond ASCII hardly ever is anything else by chance, and single-byte encodings
     // accept every byte: they never show that they are wrong.
     if encoding.is_single_byte()
@@ -81,6 +104,11 @@ fn decode_as<'a>(bytes: &'a [u8], label: &str) -> Option<(Cow<'a, str>, &'static
         return Some((Cow::Borrowed(text), name));
     }
     encoding.decode_without_bom_handling_and_without_replacement(bytes).map(|text| (text, name_of(encoding)))
+}
+
+/// The encoding of a label, unless it is UTF-16: its shape would have shown in the bytes.
+fn ascii_compatible(label: &str) -> Option<&'static Encoding> {
+    Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != UTF_16LE && *encoding != UTF_16BE)
 }
 
 fn name_of(encoding: &'static Encoding) -> &'static str {
@@ -171,7 +199,15 @@ mod tests {
         check(b"\xe9t\xe9", Some("utf-8"), "windows-1252", "été");
         check(b"<?xml encoding='utf-16'?>", None, "utf-8", "<?xml encoding='utf-16'?>");
         check(b"x", Some("no-such-charset"), "utf-8", "x");
-        assert_eq!(decode(b"\xe9", Some("utf-8")).lied.as_deref(), Some("utf-8"));
+        for (bytes, charset, lied) in [
+            (&b"\xe9"[..], "utf-8", Some("utf-8")),
+            ("é".as_bytes(), "iso-8859-1", Some("iso-8859-1")),
+            ("é".as_bytes(), "UTF8", None),
+            (b"\xe9", "latin1", None),
+            (b"e", "koi8-r", None),
+        ] {
+            assert_eq!(decode(bytes, Some(charset)).lied.as_deref(), lied, "{bytes:?} as {charset}");
+        }
     }
 
     #[test]
@@ -187,7 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_two_encodings_in_one_document_lose_nothing() {
+    fn a_few_wrong_bytes_spoil_only_themselves() {
         check(b"\xef\xbb\xbf\xc3\xa9 \xe9", None, "utf-8", "é é");
+        check(b"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xe9.", Some("utf-8"), "utf-8", "éééé é.");
+        check(b"\xc3\xa9 \xc3", Some("utf-8"), "utf-8", "é ");
+        let korean = encoding_rs::EUC_KR.encode("한국어로 쓴 글").0;
+        check(&[&korean, &b"\xff"[..]].concat(), Some("euc-kr"), "EUC-KR", "한국어로 쓴 글\u{fffd}");
     }
 }

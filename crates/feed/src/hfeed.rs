@@ -12,7 +12,7 @@ use crate::{
     limits::{ATTRIBUTES_MAX, ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     page::{self, Page},
-    resolve,
+    resolve::{self, Room},
     sanitise::{implied_ends, is_void, plain_text},
     scan::{Attributes, Dialect, Scanner, Token},
 };
@@ -32,6 +32,8 @@ pub(crate) fn read(html: &str, url: Option<&Arc<Url>>) -> Option<Feed> {
         entries: Vec::new(),
         feed: None,
         truncated: false,
+        too_many: false,
+        room: Room::of(html.len()),
     };
     reader.run();
     reader.finish(page, url.map(AsRef::as_ref))
@@ -51,6 +53,9 @@ struct Reader<'a> {
     entries: Vec<(bool, Entry)>,
     feed: Option<Head>,
     truncated: bool,
+    too_many: bool,
+    /// What making links absolute may still add.
+    room: Room,
 }
 
 /// An element that has been opened and not closed yet.
@@ -91,8 +96,8 @@ impl<'a> Reader<'a> {
             match token {
                 Token::Start { name, attributes, closed } => {
                     self.start(name, attributes, closed, scanner.position(), token_at);
-                    if self.entries.len() >= ENTRIES_MAX {
-                        return;
+                    if self.is_full() {
+                        break;
                     }
                 }
                 Token::End { name } => self.end(name, token_at),
@@ -102,8 +107,16 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        self.truncated = scanner.truncated();
+        let is_cut = |open: &Open<'_>| open.is_item && !may_stay_open(open.name);
+        self.too_many = self.is_full();
+        self.truncated = !self.too_many && (scanner.truncated() || self.open.iter().any(is_cut));
         self.close_to(0, self.source.len());
+        self.entries.truncate(ENTRIES_MAX);
+    }
+
+    /// Whether a post has begun that is one more than allowed.
+    fn is_full(&self) -> bool {
+        self.entries.len() >= ENTRIES_MAX && matches!(self.items.last(), Some(Item::Entry(_)))
     }
 
     fn start(&mut self, name: &'a str, attributes: Attributes<'a>, closed: bool, inside_from: usize, token_at: usize) {
@@ -119,7 +132,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let properties = self.properties(name, attributes);
-        let item = item_of(attributes);
+        let item = self.item_of(name, attributes);
         let open = Open { name, inside_from, text_from: self.text.len(), properties, is_item: item.is_some() };
         if !self.items.is_empty() && name.eq_ignore_ascii_case("br") {
             self.text.push('\n');
@@ -146,6 +159,23 @@ impl<'a> Reader<'a> {
                 value: attribute_value(prefix, name, attributes),
             })
             .collect()
+    }
+
+    /// The item that an element begins by its class. One that is a link as a whole has its address from there.
+    fn item_of(&self, name: &str, attributes: Attributes<'_>) -> Option<Item> {
+        let class = attributes.get("class")?.split_ascii_whitespace().find(|class| class.starts_with("h-"))?;
+        let href = || attribute_value("u", name, attributes).filter(|_| name.eq_ignore_ascii_case("a"));
+        let link = || href().and_then(|href| self.link(&href));
+        Some(match class {
+            "h-entry" => Item::Entry(Box::new(Entry { link: link(), ..Entry::default() })),
+            "h-card" => Item::Card(Person { url: link(), ..Person::default() }),
+            "h-feed" => Item::Feed(Box::default()),
+            _ => Item::Other,
+        })
+    }
+
+    fn link(&self, href: &str) -> Option<String> {
+        resolve::link(self.base.as_deref(), href, &self.room)
     }
 
     fn end(&mut self, name: &str, token_at: usize) {
@@ -182,13 +212,15 @@ impl<'a> Reader<'a> {
         let in_entry = self.items.iter().any(|item| matches!(item, Item::Entry(_) | Item::Other));
         match item {
             // A post inside a post is a comment or a quote.
+            // One that was cut off before its address would come back under another identity.
+            Item::Entry(entry) if self.truncated && entry.link.is_none() && entry.guid.is_none() => {}
             Item::Entry(entry) if !in_entry => {
                 let in_feed = self.items.iter().any(|item| matches!(item, Item::Feed(_)));
                 self.entries.push((in_feed, settle(*entry, text)));
             }
             Item::Card(mut person) => {
                 let value = open.properties.iter().find_map(|property| property.value.clone());
-                person.url = person.url.or_else(|| value.and_then(|href| resolve::link(self.base.as_deref(), &href)));
+                person.url = person.url.or_else(|| value.and_then(|href| self.link(&href)));
                 person.name = person.name.or_else(|| (!text.is_empty()).then(|| one_line(text)));
                 let is_author = open.properties.iter().any(|property| property.name == "author");
                 match self.items.last_mut() {
@@ -208,7 +240,7 @@ impl<'a> Reader<'a> {
 
     fn close_property(&mut self, property: &Property<'_>, text: &str, inside: &str) {
         let value = property.value.clone().unwrap_or_else(|| text.to_owned());
-        let link = || resolve::link(self.base.as_deref(), &value);
+        let link = || resolve::link(self.base.as_deref(), &value, &self.room);
         match self.items.last_mut() {
             Some(Item::Entry(entry)) => entry_property(entry, property, &value, link(), inside, self.base.as_ref()),
             Some(Item::Card(person)) => match (property.prefix, property.name) {
@@ -243,11 +275,15 @@ impl<'a> Reader<'a> {
         head.language = page.language;
         // Links in the body may come from anyone who can write a comment.
         let in_head = || page.links.iter().filter(|link| link.in_head);
-        head.hubs = in_head().filter(|link| link.is("hub")).map(|link| link.href.clone()).take(LIST_MAX).collect();
+        for hub in in_head().filter(|link| link.is("hub")) {
+            if !head.hubs.contains(&hub.href) {
+                head.hubs.push(hub.href.clone());
+            }
+        }
         head.self_url = in_head().find(|link| link.is("self")).map(|link| link.href.clone());
         head.icon = in_head().find(|link| link.is("icon")).map(|link| link.href.clone());
         let warnings = self.truncated.then_some(Warning::Truncated).into_iter();
-        let too_many = (self.entries.len() >= ENTRIES_MAX).then_some(Warning::TooManyEntries);
+        let too_many = self.too_many.then_some(Warning::TooManyEntries);
         Some(Feed {
             version: "hfeed",
             head,
@@ -258,18 +294,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The item that an element begins by its class.
-fn item_of(attributes: Attributes<'_>) -> Option<Item> {
-    let classes = attributes.get("class")?.split_ascii_whitespace();
-    classes
-        .filter(|class| class.starts_with("h-"))
-        .map(|class| match class {
-            "h-entry" => Item::Entry(Box::default()),
-            "h-card" => Item::Card(Person::default()),
-            "h-feed" => Item::Feed(Box::default()),
-            _ => Item::Other,
-        })
-        .next()
+/// Elements whose end tag HTML lets one leave out: open at the end of the page, they do not say that it was cut off.
+fn may_stay_open(name: &str) -> bool {
+    ["html", "body", "li", "p", "dd", "dt", "td", "tr"].iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// The value that an element's attributes give a property, after the parsing rules of microformats2.
@@ -300,8 +327,12 @@ fn entry_property(
         ("p", "name") if entry.title.is_none() => entry.title = plain(value),
         ("p", "summary") if entry.summary.is_none() => entry.summary = plain(value),
         ("e", "content") if entry.content.len() < LIST_MAX => {
-            let inside = &inside[..inside.floor_char_boundary(TEXT_BYTES_MAX)];
-            entry.content.push(Text { value: inside.trim().to_owned(), kind: TextKind::Html, base: base.cloned() });
+            // One content may stand in another, and each is a text of its own.
+            let taken: usize = entry.content.iter().map(|content| content.value.len()).sum();
+            let inside = inside[..inside.floor_char_boundary(TEXT_BYTES_MAX.saturating_sub(taken))].trim();
+            if !inside.is_empty() {
+                entry.content.push(Text { value: inside.to_owned(), kind: TextKind::Html, base: base.cloned() });
+            }
         }
         ("p", "content") if entry.content.is_empty() => entry.content.extend(plain(value)),
         ("dt", "published") => entry.published = entry.published.or_else(|| date::parse(value)),

@@ -5,26 +5,29 @@ mod mend;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use url::Url;
 
 use crate::{
     date,
-    limits::{ENTRIES_MAX, LIST_MAX, TEXT_BYTES_MAX},
+    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     parse::Error,
-    resolve,
+    resolve::{self, Room},
 };
 
 /// Reads a JSON Feed.
 pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
     let mut warnings = Vec::new();
+    let mut cut_in_item = false;
     let document = match serde_json::from_str(text) {
         Ok(document) => document,
         Err(error) => {
             let mended = mend::mend(text);
             warnings.push(Warning::MendedJson);
             warnings.extend(mended.truncated.then_some(Warning::Truncated));
+            cut_in_item = mended.cut_in_item;
             serde_json::from_str(&mended.text).map_err(|_| Error::Json(error.to_string()))?
         }
     };
@@ -33,99 +36,168 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
     let Some(Value::Array(items)) = document.get("items").filter(|_| says_so || document.contains_key("title")) else {
         return Err(Error::Json("it has no list of items".to_owned()));
     };
-    let base = base.or_else(|| string(&document, "home_page_url").and_then(|link| Url::parse(link).ok()).map(Arc::new));
+    let room = Room::of(text.len());
+    let home_page = || string(&document, "home_page_url").and_then(|link| resolve::base(None, link, &room));
+    let base = base.or_else(|| home_page().map(Arc::new));
+    let mut reader = Reader { base, room, warnings };
     if items.len() > ENTRIES_MAX {
-        warnings.push(Warning::TooManyEntries);
+        reader.warn(Warning::TooManyEntries);
     }
-    let entries =
-        items.iter().take(ENTRIES_MAX).filter_map(Value::as_object).map(|item| entry(item, base.as_ref())).collect();
+    let mut entries: Vec<Entry> =
+        items.iter().take(ENTRIES_MAX).filter_map(Value::as_object).map(|item| reader.entry(item)).collect();
+    if cut_in_item {
+        drop_uncertain(&mut entries);
+    }
+    entries.retain(|entry| *entry != Entry::default());
     let version = match string(&document, "version") {
         Some(version) if version.ends_with("1.1") => "json11",
         _ => "json10",
     };
-    Ok(Feed { version, head: head(&document, base.as_ref()), entries, warnings, ..Feed::default() })
+    Ok(Feed { version, head: reader.head(&document), entries, warnings: reader.warnings, ..Feed::default() })
 }
 
-fn head(document: &Map<String, Value>, base: Option<&Arc<Url>>) -> Head {
-    let link_to = |name| link(document, name, base);
-    let links = [("alternate", "home_page_url"), ("self", "feed_url")]
-        .into_iter()
-        .filter_map(|(rel, name)| Some(Link { rel: rel.to_owned(), href: link_to(name)?, ..Link::default() }))
-        .collect();
-    let hubs = objects(document, "hubs").filter_map(|hub| link(hub, "url", base)).take(LIST_MAX).collect();
-    Head {
-        title: text(document, "title", TextKind::Plain, base),
-        subtitle: text(document, "description", TextKind::Plain, base),
-        link: link_to("home_page_url"),
-        links,
-        id: link_to("feed_url"),
-        language: string(document, "language").map(str::to_owned),
-        icon: link_to("favicon"),
-        logo: link_to("icon"),
-        image: link_to("icon").map(|href| Image { href: Some(href), ..Image::default() }),
-        authors: authors(document, base),
-        hubs,
-        self_url: link_to("feed_url"),
-        ..Head::default()
+/// Drops an entry that was cut off before its identity, because it would come back under another one.
+fn drop_uncertain(entries: &mut Vec<Entry>) {
+    let Some(last) = entries.pop() else { return };
+    let others_have_guids = entries.iter().any(|entry| entry.guid.is_some());
+    if last.guid.is_some() || last.link.is_some() && !others_have_guids {
+        entries.push(last);
     }
 }
 
-fn entry(item: &Map<String, Value>, base: Option<&Arc<Url>>) -> Entry {
-    let guid = match item.get("id") {
-        Some(Value::String(id)) => Some(id.trim().to_owned()),
-        // 1.0 asks for a string, 1.1 for readers to take a number all the same.
-        Some(Value::Number(id)) => Some(id.to_string()),
-        _ => None,
-    };
-    let time = |name| string(item, name).and_then(date::parse);
-    let content = [("content_html", TextKind::Html), ("content_text", TextKind::Plain)];
-    let external = link(item, "external_url", base);
-    let tags = item.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let own_link = link(item, "url", base);
-    let links = [("alternate", own_link.clone()), ("related", external.clone())]
-        .into_iter()
-        .filter_map(|(rel, href)| Some(Link { rel: rel.to_owned(), href: href?, ..Link::default() }))
-        .collect();
-    Entry {
-        guid: guid.filter(|guid| !guid.is_empty()),
-        title: text(item, "title", TextKind::Plain, base),
-        link: own_link.or(external),
-        links,
-        summary: text(item, "summary", TextKind::Plain, base),
-        content: content.into_iter().filter_map(|(name, kind)| text(item, name, kind, base)).collect(),
-        published: time("date_published"),
-        updated: time("date_modified"),
-        language: string(item, "language").map(str::to_owned),
-        authors: authors(item, base),
-        tags: tags.take(LIST_MAX).map(|term| Tag { term: Some(term.to_owned()), ..Tag::default() }).collect(),
-        enclosures: objects(item, "attachments").filter_map(|file| enclosure(file, base)).take(LIST_MAX).collect(),
-        image: link(item, "image", base)
-            .or_else(|| link(item, "banner_image", base))
-            .map(|href| Image { href: Some(href), ..Image::default() }),
-        ..Entry::default()
-    }
+/// What is known besides the object that is being read.
+struct Reader {
+    base: Option<Arc<Url>>,
+    /// What making links absolute may still add.
+    room: Room,
+    warnings: Vec<Warning>,
 }
 
-fn authors(object: &Map<String, Value>, base: Option<&Arc<Url>>) -> Vec<Person> {
-    let one = object.get("author").and_then(Value::as_object);
-    objects(object, "authors")
-        .chain(one)
-        .map(|author| Person {
-            name: string(author, "name").map(str::to_owned),
-            email: None,
-            url: link(author, "url", base),
+impl Reader {
+    fn head(&mut self, document: &Map<String, Value>) -> Head {
+        let links = [("alternate", "home_page_url"), ("self", "feed_url")]
+            .into_iter()
+            .filter_map(|(rel, name)| {
+                Some(Link { rel: rel.to_owned(), href: self.link(document, name)?, ..Link::default() })
+            })
+            .collect();
+        let icon = self.link(document, "icon");
+        Head {
+            title: self.text(document, "title", TextKind::Plain),
+            subtitle: self.text(document, "description", TextKind::Plain),
+            link: self.link(document, "home_page_url"),
+            links,
+            id: self.link(document, "feed_url"),
+            language: string(document, "language").map(str::to_owned),
+            icon: self.link(document, "favicon"),
+            image: icon.clone().map(|href| Image { href: Some(href), ..Image::default() }),
+            logo: icon,
+            authors: self.authors(document),
+            hubs: self.hubs(document),
+            self_url: self.link(document, "feed_url"),
+            ..Head::default()
+        }
+    }
+
+    /// The WebSub hubs, in order, each once. A hub of another protocol says so by its type.
+    fn hubs(&self, document: &Map<String, Value>) -> Vec<String> {
+        let mut hubs = Vec::new();
+        for hub in objects(document, "hubs").take(LIST_MAX) {
+            let speaks_websub = string(hub, "type").is_none_or(|kind| kind.eq_ignore_ascii_case("websub"));
+            if let Some(url) = self.link(hub, "url").filter(|url| speaks_websub && !hubs.contains(url)) {
+                hubs.push(url);
+            }
+        }
+        hubs
+    }
+
+    fn entry(&mut self, item: &Map<String, Value>) -> Entry {
+        let content = [("content_html", TextKind::Html), ("content_text", TextKind::Plain)];
+        let external = self.link(item, "external_url");
+        let tags = item.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let own_link = self.link(item, "url");
+        let links = [("alternate", own_link.clone()), ("related", external.clone())]
+            .into_iter()
+            .filter_map(|(rel, href)| Some(Link { rel: rel.to_owned(), href: href?, ..Link::default() }))
+            .collect();
+        let image = self.link(item, "image").or_else(|| self.link(item, "banner_image"));
+        Entry {
+            guid: guid(item),
+            title: self.text(item, "title", TextKind::Plain),
+            link: own_link.or(external),
+            links,
+            summary: self.text(item, "summary", TextKind::Plain),
+            content: content.into_iter().filter_map(|(name, kind)| self.text(item, name, kind)).collect(),
+            published: self.time(item, "date_published"),
+            updated: self.time(item, "date_modified"),
+            language: string(item, "language").map(str::to_owned),
+            authors: self.authors(item),
+            tags: tags.take(LIST_MAX).map(|term| Tag { term: Some(term.to_owned()), ..Tag::default() }).collect(),
+            enclosures: objects(item, "attachments").filter_map(|file| self.enclosure(file)).take(LIST_MAX).collect(),
+            image: image.map(|href| Image { href: Some(href), ..Image::default() }),
+            ..Entry::default()
+        }
+    }
+
+    fn authors(&self, object: &Map<String, Value>) -> Vec<Person> {
+        let one = object.get("author").and_then(Value::as_object);
+        objects(object, "authors")
+            .chain(one)
+            .map(|author| Person {
+                name: string(author, "name").map(str::to_owned),
+                email: None,
+                url: self.link(author, "url"),
+            })
+            .filter(|person| *person != Person::default())
+            .take(LIST_MAX)
+            .collect()
+    }
+
+    fn enclosure(&self, file: &Map<String, Value>) -> Option<Enclosure> {
+        Some(Enclosure {
+            href: self.link(file, "url")?,
+            mime: string(file, "mime_type").map(str::to_owned),
+            length: file.get("size_in_bytes").and_then(Value::as_number).map(ToString::to_string),
         })
-        .filter(|person| *person != Person::default())
-        .take(LIST_MAX)
-        .collect()
+    }
+
+    fn time(&mut self, object: &Map<String, Value>, name: &str) -> Option<Timestamp> {
+        let text = string(object, name)?;
+        let time = date::parse(text);
+        if time.is_none() && self.warnings.len() < DATE_WARNINGS_MAX {
+            self.warn(Warning::BadDate(text.chars().take(64).collect()));
+        }
+        time
+    }
+
+    fn link(&self, object: &Map<String, Value>, name: &str) -> Option<String> {
+        resolve::link(self.base.as_deref(), string(object, name)?, &self.room)
+    }
+
+    fn text(&mut self, object: &Map<String, Value>, name: &str, kind: TextKind) -> Option<Text> {
+        let value = string(object, name)?;
+        if value.len() > TEXT_BYTES_MAX {
+            self.warn(Warning::TextCut);
+        }
+        let value = &value[..value.floor_char_boundary(TEXT_BYTES_MAX)];
+        Some(Text { value: value.replace('\0', ""), kind, base: self.base.clone() })
+    }
+
+    fn warn(&mut self, warning: Warning) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
 }
 
-fn enclosure(file: &Map<String, Value>, base: Option<&Arc<Url>>) -> Option<Enclosure> {
-    Some(Enclosure {
-        href: link(file, "url", base)?,
-        mime: string(file, "mime_type").map(str::to_owned),
-        length: file.get("size_in_bytes").and_then(Value::as_number).map(ToString::to_string),
-    })
+fn guid(item: &Map<String, Value>) -> Option<String> {
+    let guid = match item.get("id")? {
+        Value::String(id) => id.trim().to_owned(),
+        // 1.0 asks for a string, 1.1 for readers to take a number all the same.
+        Value::Number(id) => id.to_string(),
+        _ => return None,
+    };
+    (!guid.is_empty()).then_some(guid)
 }
 
 fn string<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
@@ -134,14 +206,4 @@ fn string<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 
 fn objects<'a>(object: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a Map<String, Value>> {
     object.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object)
-}
-
-fn link(object: &Map<String, Value>, name: &str, base: Option<&Arc<Url>>) -> Option<String> {
-    resolve::link(base.map(AsRef::as_ref), string(object, name)?)
-}
-
-fn text(object: &Map<String, Value>, name: &str, kind: TextKind, base: Option<&Arc<Url>>) -> Option<Text> {
-    let value = string(object, name)?;
-    let value = &value[..value.floor_char_boundary(TEXT_BYTES_MAX)];
-    Some(Text { value: value.replace('\0', ""), kind, base: base.cloned() })
 }

@@ -40,8 +40,18 @@ pub const ENCODING_PRESCAN_BYTES: usize = 1024;
 /// Bytes of one URL; a longer one is dropped.
 pub const URL_BYTES_MAX: usize = 8 * 1024;
 
+/// Making links absolute may add this many times the bytes of the text that they stand in. A long base before many
+/// short links must not turn a small document into a large feed; links beyond that are dropped.
+pub const RESOLVED_FACTOR_MAX: usize = 4;
+
+/// What making links absolute may add to a text however short it is, in bytes.
+pub const RESOLVED_BYTES_MIN: usize = 4 * 1024;
+
 /// Feeds that a page is searched for.
 pub const DISCOVERED_MAX: usize = 64;
 
 /// Warnings kept of one document.
 pub const WARNINGS_MAX: usize = 32;
+
+/// Of these, those about dates. The rest is for warnings that each come once.
+pub const DATE_WARNINGS_MAX: usize = 16;

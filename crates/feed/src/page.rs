@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{
     limits::LIST_MAX,
-    resolve,
+    resolve::{self, Room},
     scan::{Dialect, Scanner, Token},
 };
 
@@ -41,7 +41,9 @@ impl PageLink {
 pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
     const OF_THE_HEAD: [&str; 10] =
         ["html", "head", "title", "meta", "link", "base", "script", "style", "noscript", "template"];
+    let room = Room::of(html.len());
     let mut page = Page { base: url, ..Page::default() };
+    let mut has_base = false;
     let mut in_head = true;
     let mut in_title = false;
     for token in Scanner::new(html, Dialect::Html) {
@@ -54,8 +56,11 @@ pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
                 in_title = in_head && is("title") && page.title.is_none();
                 if is("html") {
                     page.language = value("lang").filter(|language| !language.is_empty());
-                } else if is("base") && in_head {
-                    page.rebase(value("href").as_deref());
+                } else if is("base") && in_head && !has_base {
+                    // Only the first counts, as in browsers.
+                    let stated = value("href").and_then(|href| resolve::base(page.base.as_deref(), &href, &room));
+                    has_base = stated.is_some();
+                    page.base = stated.map(Arc::new).or(page.base);
                 } else if is("link") && page.links.len() < LIST_MAX {
                     let of = |wanted| value(wanted).unwrap_or_default();
                     let link =
@@ -71,25 +76,15 @@ pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
             _ => {}
         }
     }
-    page.resolve_links();
+    page.resolve_links(&room);
     page
 }
 
 impl Page {
-    fn rebase(&mut self, href: Option<&str>) {
-        let stated = href.and_then(|href| match &self.base {
-            Some(base) => base.join(href).ok(),
-            None => Url::parse(href).ok(),
-        });
-        if let Some(stated) = stated {
-            self.base = Some(Arc::new(stated));
-        }
-    }
-
     /// Makes the links absolute, once it is known by what.
-    fn resolve_links(&mut self) {
+    fn resolve_links(&mut self, room: &Room) {
         let base = self.base.clone();
-        self.links.retain_mut(|link| match resolve::link(base.as_deref(), &link.href) {
+        self.links.retain_mut(|link| match resolve::link(base.as_deref(), &link.href, room) {
             Some(href) => {
                 link.href = href;
                 true

@@ -85,7 +85,7 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
     } else if is_web_page(text) {
         hfeed::read(text, base.as_ref()).ok_or(Error::WebPage)?
     } else {
-        xml::read(text, base.clone()).or_else(|| hfeed::read(text, base.as_ref())).ok_or(Error::NotAFeed)?
+        xml::read(text, base.clone()).or_else(|| hfeed::read(text, base.as_ref())).ok_or_else(|| no_feed(text))?
     };
     feed.encoding = decoded.encoding;
     feed.warnings.extend(decoded.lied.map(Warning::EncodingLied));
@@ -101,6 +101,16 @@ fn is_web_page(text: &str) -> bool {
         _ => None,
     });
     first.is_some_and(|name| name.eq_ignore_ascii_case("html"))
+}
+
+/// What a document is that holds no feed. HTML may leave out all the tags that would show it, but not its doctype.
+fn no_feed(text: &str) -> Error {
+    let mut before_elements =
+        Scanner::new(text, Dialect::Xml).take_while(|token| !matches!(token, Token::Start { .. }));
+    let is_html =
+        |doctype: &str| doctype.split_ascii_whitespace().nth(1).is_some_and(|it| it.eq_ignore_ascii_case("html"));
+    let says_html = before_elements.any(|token| matches!(token, Token::Doctype(doctype) if is_html(doctype)));
+    if says_html { Error::WebPage } else { Error::NotAFeed }
 }
 
 /// Gives every entry its identity and keeps the first of each.

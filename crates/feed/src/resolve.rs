@@ -1,17 +1,45 @@
 //! Links: made absolute, and refused where they would run instead of lead somewhere.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::Cell};
 
 use url::Url;
 
-use crate::limits::URL_BYTES_MAX;
+use crate::limits::{RESOLVED_BYTES_MIN, RESOLVED_FACTOR_MAX, URL_BYTES_MAX};
 
 /// Schemes that do something rather than name something. None of them leaves the parser.
 const ACTIVE_SCHEMES: [&str; 7] = ["javascript", "vbscript", "livescript", "mocha", "data", "file", "blob"];
 
+/// What making links absolute may still add to a document or a text.
+#[derive(Debug)]
+pub(crate) struct Room(Cell<usize>);
+
+impl Room {
+    /// The room for the links in a text of so many bytes.
+    pub(crate) fn of(text_bytes: usize) -> Self {
+        Self(Cell::new(text_bytes.saturating_mul(RESOLVED_FACTOR_MAX).saturating_add(RESOLVED_BYTES_MIN)))
+    }
+
+    /// A relative URL made absolute, while there is room for it.
+    pub(crate) fn join(&self, base: &Url, href: &str) -> Option<Url> {
+        self.0.set(self.0.get().checked_sub(base.as_str().len())?);
+        base.join(href).ok()
+    }
+}
+
+/// A base URL as a document states it, relative to the one around it. `None` if it makes no sense, cannot have
+/// relatives or is too long.
+pub(crate) fn base(outer: Option<&Url>, stated: &str, room: &Room) -> Option<Url> {
+    let stated = strip(stated);
+    let url = match outer {
+        Some(outer) => room.join(outer, &stated),
+        None => Url::parse(&stated).ok(),
+    };
+    url.filter(|url| !url.cannot_be_a_base() && url.as_str().len() <= URL_BYTES_MAX)
+}
+
 /// A link as a feed states it, made absolute. One that is absolute stays as it is written, to the letter: it may be a
 /// WebSub topic or an identity. `None` if it is empty, too long or of an active scheme.
-pub(crate) fn link(base: Option<&Url>, href: &str) -> Option<String> {
+pub(crate) fn link(base: Option<&Url>, href: &str, room: &Room) -> Option<String> {
     let href = strip(href);
     if href.is_empty() || href.len() > URL_BYTES_MAX {
         return None;
@@ -20,7 +48,7 @@ pub(crate) fn link(base: Option<&Url>, href: &str) -> Option<String> {
         Some(scheme) if ACTIVE_SCHEMES.iter().any(|active| scheme.eq_ignore_ascii_case(active)) => None,
         Some(_) => Some(href.into_owned()),
         None => match base {
-            Some(base) => base.join(&href).ok().map(String::from),
+            Some(base) => room.join(base, &href).map(String::from),
             None => Some(href.into_owned()),
         },
     }
@@ -59,8 +87,32 @@ mod tests {
             (" java\nscript:alert(1)", None),
             ("", None),
         ] {
-            assert_eq!(link(base.as_ref(), href).as_deref(), expect, "{href}");
+            assert_eq!(link(base.as_ref(), href, &Room::of(0)).as_deref(), expect, "{href}");
         }
-        assert_eq!(link(None, "c").as_deref(), Some("c"));
+        assert_eq!(link(None, "c", &Room::of(0)).as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn a_long_base_does_not_multiply_a_document() {
+        let long = Url::parse(&format!("http://e.org/{}/", "x".repeat(1000))).ok();
+        let room = Room::of(1000);
+        let added: usize = (0..1000).filter_map(|_| link(long.as_ref(), "a", &room)).map(|href| href.len()).sum();
+        assert!((4000..9000).contains(&added), "{added}");
+        assert_eq!(link(long.as_ref(), "http://f.org/", &room).as_deref(), Some("http://f.org/"));
+    }
+
+    #[test]
+    fn a_base_can_have_relatives() {
+        let outer = Url::parse("http://e.org/a/b").ok();
+        for (stated, expect) in [
+            ("c/", Some("http://e.org/a/c/")),
+            ("http://f.org", Some("http://f.org/")),
+            ("mailto:x@e.org", None),
+            ("http://[", None),
+        ] {
+            let found = base(outer.as_ref(), stated, &Room::of(0));
+            assert_eq!(found.as_ref().map(Url::as_str), expect, "{stated}");
+        }
+        assert_eq!(base(None, &format!("http://e.org/{}", "x".repeat(URL_BYTES_MAX)), &Room::of(0)), None);
     }
 }

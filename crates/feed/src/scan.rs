@@ -41,7 +41,6 @@ pub(crate) enum Dialect {
 
 /// Hands out the tokens of a document in order.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each remembers one search that need not be repeated")]
 pub(crate) struct Scanner<'a> {
     source: &'a str,
     at: usize,
@@ -53,7 +52,7 @@ pub(crate) struct Scanner<'a> {
     /// A quote of this kind was searched for and there is none any more.
     no_double_quote: bool,
     no_single_quote: bool,
-    no_instruction_end: bool,
+    instruction_end: Mark,
 }
 
 impl<'a> Scanner<'a> {
@@ -66,7 +65,7 @@ impl<'a> Scanner<'a> {
             truncated: false,
             no_double_quote: false,
             no_single_quote: false,
-            no_instruction_end: false,
+            instruction_end: Mark { text: b"?>", next: None, searched: false },
         }
     }
 
@@ -127,6 +126,10 @@ impl<'a> Scanner<'a> {
         let name_from = self.at + 1;
         let name_to = name_from + name_length(&self.bytes()[name_from..]);
         let attributes_to = self.tag_end(name_to);
+        if self.truncated && self.dialect == Dialect::Html {
+            // Browsers drop it: half a link is a wrong link.
+            return Token::Comment;
+        }
         let name = &self.source[name_from..name_to];
         let mut inside = &self.source[name_to..attributes_to];
         let closed = inside.ends_with('/');
@@ -207,6 +210,8 @@ impl<'a> Scanner<'a> {
         Token::Comment
     }
 
+    /// A section that never ends goes to the end of the document, whatever seems to follow it: one could write an entry's
+    /// content so that it ends there, and what comes next would count as the feed's.
     fn cdata(&mut self) -> Token<'a> {
         self.at += CDATA_OPEN.len();
         match memmem::find(&self.bytes()[self.at..], b"]]>") {
@@ -243,15 +248,18 @@ impl<'a> Scanner<'a> {
     }
 
     fn instruction(&mut self) -> Token<'a> {
-        if self.dialect == Dialect::Xml && !self.no_instruction_end {
-            if let Some(offset) = memmem::find(&self.bytes()[self.at..], b"?>") {
-                self.at += offset + 2;
-                return Token::Comment;
-            }
-            self.no_instruction_end = true;
+        let end = self.instruction_end.find(self.source, self.at).filter(|_| self.dialect == Dialect::Xml);
+        match end {
+            Some(end) if !self.is_tag_before(end) => self.at = end + 2,
+            _ => self.skip_past_bracket(),
         }
-        self.skip_past_bracket();
         Token::Comment
+    }
+
+    /// Whether what begins here ends like a tag, and another tag begins behind it: `<?xml version="1.0"><rss>`.
+    fn is_tag_before(&self, end: usize) -> bool {
+        let inside = &self.bytes()[self.at + 1..end];
+        memchr(b'>', inside).is_some_and(|closed| memchr(b'<', inside).is_some_and(|opened| closed < opened))
     }
 
     fn skip_past_bracket(&mut self) {
@@ -301,6 +309,25 @@ impl<'a> Iterator for Scanner<'a> {
 
 const CDATA_OPEN: &[u8] = b"<![CDATA[";
 
+/// The next place of a text. Once found, it is not searched for again until it has been passed.
+#[derive(Debug)]
+struct Mark {
+    text: &'static [u8],
+    next: Option<usize>,
+    searched: bool,
+}
+
+impl Mark {
+    /// The first place from `from` on, which never goes back.
+    fn find(&mut self, source: &str, from: usize) -> Option<usize> {
+        if !self.searched || self.next.is_some_and(|next| next < from) {
+            self.next = memmem::find(&source.as_bytes()[from..], self.text).map(|offset| from + offset);
+            self.searched = true;
+        }
+        self.next
+    }
+}
+
 /// Whether these bytes begin with `<` and something that makes it a tag.
 fn opens_markup(bytes: &[u8]) -> bool {
     match bytes {
@@ -331,7 +358,7 @@ fn is_raw_text_element(name: &str) -> bool {
 }
 
 /// The attributes of a tag as (name, raw value), read only when asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Attributes<'a> {
     rest: &'a str,
     left: usize,
@@ -419,6 +446,9 @@ mod tests {
             ("<?xml version='1.0'?><a>", "#<a>"),
             ("<!DOCTYPE r [<!ENTITY a \"]>\">]><r>", "!DOCTYPE r [<!ENTITY a \"]>\">]!<r>"),
             ("<![if x]>y", "#[y]"),
+            ("<?xml v='1'><a>?>", "#<a>[?>]"),
+            ("<?php $a->b ?><a>", "#<a>"),
+            ("<a><![CDATA[</item><![CDATA[x]]>y", "<a>{</item><![CDATA[x}[y]"),
             ("<br <p>x", "<br><p>[x]"),
             ("<a href=\"x>y</a><b c=\"d\">", "<a href=x>[y]</a><b c=d>"),
             ("<a b=c/d e>", "<a b=c/d e=>"),
@@ -439,6 +469,7 @@ mod tests {
             ("<img alt='a<b'>", "<img alt=a<b>"),
             ("<![CDATA[x]]>y", "#[y]"),
             ("<p <b>", "<p <b=>"),
+            ("x<a href='http://e", "[x]#"),
         ] {
             assert_eq!(show(source, Dialect::Html), expect, "{source}");
         }

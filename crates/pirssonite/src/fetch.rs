@@ -28,8 +28,6 @@ pub(crate) fn get(url: &str, max_bytes: usize) -> anyhow::Result<Fetched> {
 }
 
 async fn get_async(url: &str, max_bytes: usize) -> anyhow::Result<Fetched> {
-    // It may have been installed by an earlier fetch; either way there is one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .user_agent(concat!("pirssonite/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)

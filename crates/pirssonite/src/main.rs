@@ -1,40 +1,93 @@
-//! The program `pirssonite`: command line and wiring. What it does is in the other crates.
+//! The program `pirssonite`: command line, settings and wiring. What it does is in the other crates.
 
+mod backend;
 mod commands;
 mod fetch;
+mod settings;
+mod wiring;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Parser, Subcommand};
+
+use crate::settings::{Flags, Settings};
+
+/// Exit code for settings that cannot be used, as for a command line that cannot.
+const EXIT_USAGE: u8 = 2;
 
 /// Reads feeds and hands every new entry on, at once and without loss.
+///
+/// Without a command it serves.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = false)]
+#[command(version)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    flags: Flags,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Poll feeds and serve the API until told to stop.
+    Serve,
+    /// Add a feed.
+    Add(commands::add::Arguments),
+    /// List the feeds.
+    List(commands::list::Arguments),
     /// Read a feed and print it as JSON.
     Parse(commands::parse::Arguments),
+    /// Import feeds and folders from OPML.
+    Import(commands::opml::ImportArguments),
+    /// Export feeds and folders as OPML.
+    Export(commands::opml::ExportArguments),
+    /// Poll the feeds that are due, or some, now.
+    Refresh(commands::refresh::Arguments),
+    /// Show how things stand.
+    Status(commands::status::Arguments),
+    /// Look for what is wrong, and say what to do about it.
+    Doctor(commands::doctor::Arguments),
+    /// Copy the embedded database into a file.
+    Backup(commands::backup::Arguments),
 }
 
 fn main() -> ExitCode {
-    let result = match CommandLine::parse().command {
-        Some(Command::Parse(arguments)) => commands::parse::run(&arguments),
-        None => CommandLine::command().print_help().map(|()| ExitCode::SUCCESS).map_err(anyhow::Error::from),
-    };
-    match result {
+    let CommandLine { command, flags } = CommandLine::parse();
+    // One provider of cryptography for all clients; it can only fail if there is one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match run(command.unwrap_or(Command::Serve), &flags) {
         Ok(code) => code,
         // Whoever reads our output may stop reading, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             commands::complain(&error);
-            ExitCode::FAILURE
+            if error.is::<settings::Wrong>() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
+}
+
+fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
+    if let Command::Parse(arguments) = command {
+        return commands::parse::run(&arguments);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        if let Command::Doctor(arguments) = command {
+            return commands::doctor::run(&arguments, flags).await;
+        }
+        let settings = Settings::read(flags)?;
+        match command {
+            Command::Serve => commands::serve::run(&settings).await,
+            Command::Add(arguments) => commands::add::run(&arguments, &settings).await,
+            Command::List(arguments) => commands::list::run(&arguments, &settings).await,
+            Command::Import(arguments) => commands::opml::import(&arguments, &settings).await,
+            Command::Export(arguments) => commands::opml::export(&arguments, &settings).await,
+            Command::Refresh(arguments) => commands::refresh::run(&arguments, &settings).await,
+            Command::Status(arguments) => commands::status::run(&arguments, &settings).await,
+            Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
+            Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),
+        }
+    })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -1,1 +1,11 @@
 //! The two stores: SQLite inside, PostgreSQL when one machine is not enough.
+
+mod open_error;
+mod postgres;
+mod sqlite;
+mod values;
+mod words;
+
+pub use open_error::OpenError;
+pub use postgres::{PostgresOptions, PostgresStore};
+pub use sqlite::{SqliteOptions, SqliteStore, Synchronous};

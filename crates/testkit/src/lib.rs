@@ -1,1 +1,13 @@
 //! For tests only: a publisher on loopback, a simulated clock, a fresh store of each kind.
+
+mod clock;
+mod ids;
+mod postgres;
+mod publisher;
+mod stores;
+
+pub use clock::SimulatedClock;
+pub use ids::SeededIds;
+pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
+pub use publisher::{Gate, Page, Publisher, Request};
+pub use stores::{FreshSqlite, fresh_sqlite};

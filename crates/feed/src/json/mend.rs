@@ -6,7 +6,12 @@ pub(super) struct Mended {
     pub(super) text: String,
     /// The document ended in the middle.
     pub(super) truncated: bool,
+    /// It did so inside an item, of which a part is kept.
+    pub(super) cut_in_item: bool,
 }
+
+/// The brackets that are open between two items: the document's and the list's.
+const OPEN_BETWEEN_ITEMS: usize = 2;
 
 /// Mends what can be mended, in one pass.
 pub(super) fn mend(source: &str) -> Mended {
@@ -34,7 +39,7 @@ pub(super) fn mend(source: &str) -> Mended {
         }
         if c == '}' && mender.open.is_empty() {
             // What stands behind the document is no part of it.
-            return Mended { text: mender.text, truncated: false };
+            return Mended { text: mender.text, truncated: false, cut_in_item: false };
         }
     }
     mender.close()
@@ -79,7 +84,7 @@ impl Mender {
         // Outer brackets are the first ones, whatever was opened after the cut.
         let closing: Vec<char> = self.open.iter().take(open).rev().copied().collect();
         self.text.extend(closing);
-        Mended { text: self.text, truncated: true }
+        Mended { text: self.text, truncated: true, cut_in_item: open > OPEN_BETWEEN_ITEMS }
     }
 }
 

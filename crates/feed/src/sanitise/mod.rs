@@ -8,7 +8,9 @@
 
 mod policy;
 
-use memchr::{memchr2, memchr3};
+use std::cell::LazyCell;
+
+use memchr::{memchr2, memchr3, memmem};
 use url::Url;
 
 use self::policy::{Fate, Value, attribute, fate, may_embed, may_follow};
@@ -16,7 +18,7 @@ pub(crate) use self::policy::{implied_ends, is_void};
 use crate::{
     limits::{HTML_DEPTH_MAX, URL_BYTES_MAX},
     model::{Entry, Head, Text, TextKind},
-    resolve,
+    resolve::{self, Room},
     scan::{Attributes, Dialect, Scanner, Token},
 };
 
@@ -34,6 +36,7 @@ pub fn sanitise(html: &str, base: Option<&Url>) -> String {
         overflow: 0,
         dropping: None,
         base,
+        room: Room::of(html.len()),
     };
     let mut raw_is_text = false;
     for token in Scanner::new(html, Dialect::Html) {
@@ -75,10 +78,12 @@ pub fn plain_text(html: &str) -> String {
 
 /// Whether a text whose kind nobody states is HTML: it holds a tag or a reference that HTML knows.
 pub(crate) fn looks_like_html(text: &str) -> bool {
+    let last_end_tag = LazyCell::new(|| memmem::rfind(text.as_bytes(), b"</").unwrap_or_default());
     let mut rest = text;
     while let Some(at) = memchr2(b'<', b'&', rest.as_bytes()) {
         rest = &rest[at..];
-        let is_html = if rest.starts_with('&') { starts_with_reference(rest) } else { starts_with_tag(rest) };
+        let may_end = || text.len() - rest.len() <= *last_end_tag;
+        let is_html = if rest.starts_with('&') { starts_with_reference(rest) } else { starts_with_tag(rest, may_end) };
         if is_html {
             return true;
         }
@@ -95,17 +100,21 @@ fn starts_with_reference(text: &str) -> bool {
     })
 }
 
-fn starts_with_tag(text: &str) -> bool {
+fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
     if text.starts_with("<!--") {
         return true;
     }
     let name = text[1..].trim_start_matches('/');
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
-    let followed = name[end..].starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace());
-    followed
-        && (!matches!(fate(&name[..end]), Fate::Unwrap)
-            || is_void(&name[..end])
-            || matches!(&name[..end], "object" | "form" | "body" | "html"))
+    let (name, after) = name.split_at(end);
+    let followed = after.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace());
+    let is_known = match fate(name) {
+        Fate::Keep(_) => true,
+        // "How to write <script>" is about one. Where it has attributes or an end, it is one.
+        Fate::Drop | Fate::Frame => !after.starts_with('>') || is_void(name) || may_end(),
+        Fate::Unwrap => is_void(name) || matches!(name, "object" | "form" | "body" | "html"),
+    };
+    followed && is_known
 }
 
 struct Sanitiser<'b> {
@@ -117,6 +126,8 @@ struct Sanitiser<'b> {
     /// Inside an element that goes with all that is in it: its name, and how often it is open.
     dropping: Option<(String, usize)>,
     base: Option<&'b Url>,
+    /// What making links absolute may still add.
+    room: Room,
 }
 
 impl Sanitiser<'_> {
@@ -146,7 +157,7 @@ impl Sanitiser<'_> {
     fn keep(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.imply_ends(name);
         let void = is_void(name);
-        if !void && (self.overflow > 0 || self.open.len() >= HTML_DEPTH_MAX) {
+        if !void && self.is_full() {
             self.overflow += 1;
             return;
         }
@@ -250,7 +261,7 @@ impl Sanitiser<'_> {
         match resolve::scheme(&value) {
             Some(scheme) => allowed(scheme).then(|| value.into_owned()),
             None => match self.base {
-                Some(base) => base.join(&value).ok().filter(|url| allowed(url.scheme())).map(String::from),
+                Some(base) => self.room.join(base, &value).filter(|url| allowed(url.scheme())).map(String::from),
                 None => Some(value.into_owned()),
             },
         }
@@ -276,6 +287,10 @@ impl Sanitiser<'_> {
         let url = attributes.get("src").and_then(|raw| self.checked(Value::Link, &htmlize::unescape_attribute(raw)));
         if let Some(url) = url.filter(|url| !is_tracking_pixel(attributes) && url.starts_with("http")) {
             self.imply_ends("a");
+            if self.is_full() {
+                escape_into(&url, &mut self.out);
+                return;
+            }
             self.out.push_str("<a");
             self.attribute("href", &url);
             self.out.push('>');
@@ -284,10 +299,19 @@ impl Sanitiser<'_> {
         }
     }
 
+    /// Whether there is no room for one more open element.
+    fn is_full(&self) -> bool {
+        self.overflow > 0 || self.open.len() >= HTML_DEPTH_MAX
+    }
+
     fn imply_ends(&mut self, name: &str) {
         let (ended, bounds) = implied_ends(name);
-        let found = self.open.iter().rposition(|open| ended.contains(open) || bounds.contains(open));
-        if let Some(found) = found.filter(|found| ended.contains(&self.open[*found])) {
+        let innermost = |open: &[&'static str]| {
+            let found = open.iter().rposition(|open| ended.contains(open) || bounds.contains(open))?;
+            ended.contains(&open[found]).then_some(found)
+        };
+        // A caption may stand in a body: a new body ends both.
+        while let Some(found) = innermost(&self.open) {
             self.close_to(found);
         }
     }
@@ -450,6 +474,7 @@ mod tests {
             "<table><tr><td>a<td>b<tr><td>c</table>",
             "<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>",
         );
+        check("<tbody><caption><tbody>x", "<tbody><caption></caption></tbody><tbody>x</tbody>");
         check("</p></div>x\u{1}\0", "x");
     }
 
@@ -467,5 +492,6 @@ mod tests {
         assert_eq!(plain_text("<p>A &amp; <b>B</b></p><p>C<script>x</script>"), "A & B C");
         assert!(looks_like_html("a <b>c</b>") && looks_like_html("&eacute;") && looks_like_html("x<br>"));
         assert!(!looks_like_html("a < b & c") && !looks_like_html("<foo> AT&T;"));
+        assert!(!looks_like_html("How to write <script>") && looks_like_html("<script>x</script>"));
     }
 }

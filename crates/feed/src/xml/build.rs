@@ -7,6 +7,7 @@ use url::Url;
 use super::{
     Element,
     capture::Capture,
+    relative,
     roles::{Field, Scope},
     values::{
         category, day, duration_secs, enclosure, image_attribute, language_tag, media_of, period_secs,
@@ -16,10 +17,10 @@ use super::{
 use crate::{
     date,
     entity::{Declared, decode, decode_into},
-    limits::{LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
-    model::{Enclosure, Entry, Feed, Head, Image, Link, Media, Person, Source, Tag, Text, Warning},
+    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
+    model::{Enclosure, Entry, Feed, Image, Link, Media, Person, Source, Tag, Text, Warning},
     namespace::Namespace,
-    resolve,
+    resolve::{self, Room},
 };
 
 /// The vocabulary of a podcast's categories.
@@ -35,6 +36,8 @@ pub(super) struct Build {
     /// What was said by another vocabulary and yields to the feed's own.
     head_weak: Weak,
     entry_weak: Weak,
+    /// What RSS 1.0 calls the open entry: its identity for want of a link.
+    entry_about: Option<String>,
     person: Person,
     image: Image,
     source: Source,
@@ -43,6 +46,8 @@ pub(super) struct Build {
     update_period_secs: Option<u32>,
     update_frequency: Option<u32>,
     document_base: Option<Arc<Url>>,
+    /// What making links absolute may still add.
+    room: Room,
 }
 
 /// Which values are there only for want of better ones.
@@ -54,7 +59,8 @@ struct Weak {
 }
 
 impl Build {
-    pub(super) fn new(document_base: Option<Arc<Url>>) -> Self {
+    /// For a document of so many bytes.
+    pub(super) fn new(document_base: Option<Arc<Url>>, document_bytes: usize) -> Self {
         Self {
             declared: Declared::none(),
             feed: Feed::default(),
@@ -62,6 +68,7 @@ impl Build {
             entry: None,
             head_weak: Weak::default(),
             entry_weak: Weak::default(),
+            entry_about: None,
             person: Person::default(),
             image: Image::default(),
             source: Source::default(),
@@ -70,11 +77,13 @@ impl Build {
             update_period_secs: None,
             update_frequency: None,
             document_base,
+            room: Room::of(document_bytes),
         }
     }
 
-    pub(super) fn entries(&self) -> usize {
-        self.feed.entries.len()
+    /// Whether an entry has begun that is one more than allowed.
+    pub(super) fn is_full(&self) -> bool {
+        self.entry.is_some() && self.feed.entries.len() >= ENTRIES_MAX
     }
 
     pub(super) fn warn(&mut self, warning: Warning) {
@@ -95,7 +104,7 @@ impl Build {
             head.image = head.logo.clone().map(|href| Image { href: Some(href), ..Image::default() });
         }
         if self.document_base.is_none() {
-            resolve_by_feed_link(&mut self.feed);
+            relative::resolve_by_feed_link(&mut self.feed, &self.room);
         }
         Some(self.feed)
     }
@@ -103,13 +112,8 @@ impl Build {
     /// A base URL that an element states, relative to the one around it.
     pub(super) fn rebase(&mut self, outer: Option<&Arc<Url>>, raw: &str) -> Option<Arc<Url>> {
         let stated = decode(raw, &mut self.declared);
-        let stated = resolve::strip(&stated);
-        let url = match outer {
-            Some(outer) => outer.join(&stated).ok(),
-            None => Url::parse(&stated).ok(),
-        };
-        // A base that makes no sense, or that cannot have relatives, is none.
-        url.filter(|url| !url.cannot_be_a_base()).map(Arc::new).or_else(|| outer.cloned())
+        let url = resolve::base(outer.map(AsRef::as_ref), &stated, &self.room);
+        url.map(Arc::new).or_else(|| outer.cloned())
     }
 
     pub(super) fn open_scope(&mut self, scope: Scope, element: &Element<'_>) {
@@ -162,7 +166,11 @@ impl Build {
 
     fn open_entry(&mut self, element: &Element<'_>) {
         self.found = true;
+        if self.feed.version.is_empty() {
+            self.feed.version = version(element);
+        }
         self.entry_weak = Weak::default();
+        self.entry_about = element.attribute(&mut self.declared, "rdf:about");
         let language = element.attribute(&mut self.declared, "xml:lang").as_deref().map(language_tag);
         self.entry = Some(Entry { language, ..Entry::default() });
         if element.attributes.get("href").is_some() {
@@ -198,6 +206,13 @@ impl Build {
         if entry.link.is_none() && entry.guid_is_link == Some(true) {
             entry.link.clone_from(&entry.guid);
         }
+        if entry.guid.is_none() && entry.link.is_none() {
+            entry.guid = self.entry_about.take();
+            // An element with nothing in it is no post.
+            if entry == Entry::default() {
+                return;
+            }
+        }
         if entry.image.is_none() {
             entry.image = picture(&entry).map(|href| Image { href: Some(href), ..Image::default() });
         }
@@ -206,12 +221,13 @@ impl Build {
 
     fn close_image(&mut self) {
         let mut image = std::mem::take(&mut self.image);
-        image.href = image.href.or_else(|| resolve::link(None, self.loose.trim()));
+        image.href = image.href.or_else(|| resolve::link(None, self.loose.trim(), &self.room));
         let slot = match &mut self.entry {
             Some(entry) => &mut entry.image,
             None => &mut self.feed.head.image,
         };
-        if slot.is_none() {
+        // RSS 1.0 has an empty one in its channel, which only says that another follows.
+        if slot.is_none() && image != Image::default() {
             *slot = Some(image);
         }
     }
@@ -223,7 +239,7 @@ impl Build {
             source.title = Some(Text { value: loose.to_owned(), ..Text::default() });
         }
         if let Some(entry) = &mut self.entry {
-            entry.source = Some(source);
+            entry.source = (source != Source::default()).then_some(source);
         }
     }
 
@@ -240,10 +256,17 @@ impl Build {
     ///
     /// Half a link is a wrong link, and an entry without its whole identity would come back under another one.
     pub(super) fn cut_off(&mut self) {
+        let in_guid = self.capture.as_ref().is_some_and(|capture| capture.field == Field::Id);
         self.capture = self.capture.take().filter(|capture| capture.field.holds_markup());
-        let others_have_guids = self.feed.entries.iter().any(|entry| entry.guid.is_some());
-        self.entry =
-            self.entry.take().filter(|entry| entry.guid.is_some() || (entry.link.is_some() && !others_have_guids));
+        let have_guids = in_guid || self.feed.entries.iter().any(|entry| entry.guid.is_some());
+        self.entry = self.entry.take().filter(|entry| entry.guid.is_some() || entry.link.is_some() && !have_guids);
+    }
+
+    /// A feed begins inside an entry: that was no entry, but a word in a message before the feed.
+    pub(super) fn forget_entry(&mut self) {
+        self.entry = None;
+        self.capture = None;
+        self.feed.version = "";
     }
 
     pub(super) fn loose_text(&mut self, raw: &str, is_cdata: bool) {
@@ -297,7 +320,7 @@ impl Build {
             Field::PersonName => self.person.name = value,
             Field::PersonEmail => self.person.email = value,
             Field::PersonUrl => {
-                self.person.url = value.and_then(|href| resolve::link(capture.base.as_deref(), &href));
+                self.person.url = value.and_then(|href| capture.link(&href, &self.room));
             }
             _ => {}
         }
@@ -305,7 +328,7 @@ impl Build {
 
     fn close_image_field(&mut self, capture: &Capture) {
         let value = capture.word().map(str::to_owned);
-        let link = || value.as_deref().and_then(|href| resolve::link(capture.base.as_deref(), href));
+        let link = || value.as_deref().and_then(|href| capture.link(href, &self.room));
         match capture.field {
             Field::ImageUrl => self.image.href = link(),
             Field::Link => self.image.link = link(),
@@ -321,7 +344,7 @@ impl Build {
             Field::Title => self.source.title = capture.into_text(),
             Field::Link if matches!(capture.attribute("rel"), None | Some("alternate")) => {
                 let href = capture.attribute("href").or(capture.word());
-                self.source.link = href.and_then(|href| resolve::link(capture.base.as_deref(), href));
+                self.source.link = href.and_then(|href| capture.link(href, &self.room));
             }
             _ => {}
         }
@@ -380,7 +403,7 @@ impl Build {
             Field::OtherSummary => set(&mut entry.summary, capture.into_text(), &mut weak.body, true),
             Field::Content => {
                 if let Some(href) = capture.attribute("src") {
-                    let link = resolve::link(capture.base.as_deref(), href);
+                    let link = capture.link(href, &self.room);
                     entry.link = entry.link.take().or(link);
                 }
                 entry.content.extend(capture.into_text().filter(|_| entry.content.len() < LIST_MAX));
@@ -399,11 +422,11 @@ impl Build {
             Field::Language => entry.language = capture.word().map(language_tag),
             Field::Rights => entry.rights = capture.into_text(),
             Field::Comments => {
-                entry.comments = capture.word().and_then(|href| resolve::link(capture.base.as_deref(), href));
+                entry.comments = capture.word().and_then(|href| capture.link(href, &self.room));
             }
             Field::Duration => entry.duration_secs = capture.word().and_then(duration_secs),
             Field::Enclosure => {
-                if let Some(Enclosure { href, mime, length }) = enclosure(&capture) {
+                if let Some(Enclosure { href, mime, length }) = enclosure(&capture, &self.room) {
                     let link = Link {
                         rel: "enclosure".to_owned(),
                         href: href.clone(),
@@ -415,11 +438,13 @@ impl Build {
                     push(&mut entry.enclosures, Enclosure { href, mime, length });
                 }
             }
-            Field::ItunesImage => entry.image = image_attribute(&capture).or(entry.image.take()),
+            Field::ItunesImage => entry.image = image_attribute(&capture, &self.room).or(entry.image.take()),
             Field::MediaThumbnail => {
-                entry.media_thumbnail.extend(media_of(&capture).filter(|_| entry.media_thumbnail.len() < LIST_MAX));
+                entry
+                    .media_thumbnail
+                    .extend(media_of(&capture, &self.room).filter(|_| entry.media_thumbnail.len() < LIST_MAX));
             }
-            Field::MediaPlayer => entry.media_player = media_of(&capture),
+            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.room),
             _ => {}
         }
     }
@@ -428,7 +453,9 @@ impl Build {
         let head = &mut self.feed.head;
         let weak = &mut self.head_weak;
         let word = || capture.word().map(str::to_owned);
-        let link = || capture.word().and_then(|href| resolve::link(capture.base.as_deref(), href));
+        // CDF has the address of its logo in an attribute.
+        let href = || capture.word().or_else(|| capture.attribute("href"));
+        let link = || href().and_then(|href| capture.link(href, &self.room));
         match capture.field {
             Field::Title => set(&mut head.title, capture.into_text(), &mut weak.title, false),
             Field::OtherTitle => set(&mut head.title, capture.into_text(), &mut weak.title, true),
@@ -441,7 +468,7 @@ impl Build {
             Field::Ttl => head.ttl = capture.word().and_then(|value| value.parse().ok()),
             Field::Rights => head.rights = capture.into_text(),
             Field::Generator => head.generator = word(),
-            Field::ItunesImage => head.image = image_attribute(&capture).or(head.image.take()),
+            Field::ItunesImage => head.image = image_attribute(&capture, &self.room).or(head.image.take()),
             Field::UpdatePeriod => self.update_period_secs = capture.word().and_then(period_secs),
             Field::UpdateFrequency => self.update_frequency = capture.word().and_then(|value| value.parse().ok()),
             Field::Hour => {
@@ -458,7 +485,7 @@ impl Build {
     fn close_link(&mut self, capture: &Capture) {
         let by_attribute = capture.attribute("href").or_else(|| capture.attribute("resource"));
         let Some(href) = by_attribute.or(capture.word()) else { return };
-        let Some(href) = resolve::link(capture.base.as_deref(), href) else { return };
+        let Some(href) = capture.link(href, &self.room) else { return };
         let of = |name| capture.attribute(name).map(str::to_owned);
         let rel = of("rel").unwrap_or_else(|| "alternate".to_owned());
         let mime = of("type").or_else(|| by_attribute.is_none().then(|| "text/html".to_owned()));
@@ -524,7 +551,7 @@ impl Build {
 
     fn date(&mut self, text: &str) -> Option<jiff::Timestamp> {
         let time = date::parse(text);
-        if time.is_none() {
+        if time.is_none() && self.feed.warnings.len() < DATE_WARNINGS_MAX {
             self.warn(Warning::BadDate(text.chars().take(64).collect()));
         }
         time
@@ -532,7 +559,7 @@ impl Build {
 
     fn link_attribute(&mut self, element: &Element<'_>, name: &str) -> Option<String> {
         let href = element.attribute(&mut self.declared, name)?;
-        resolve::link(element.base.as_deref(), &href)
+        resolve::link(element.base.as_deref(), &href, &self.room)
     }
 
     fn media(&mut self, element: &Element<'_>) -> Option<Media> {
@@ -553,31 +580,5 @@ fn set<T>(slot: &mut Option<T>, value: Option<T>, is_weak: &mut bool, weak: bool
 fn push<T>(list: &mut Vec<T>, item: T) {
     if list.len() < LIST_MAX {
         list.push(item);
-    }
-}
-
-/// Where nothing else says what links are relative to, the feed's own link does.
-fn resolve_by_feed_link(feed: &mut Feed) {
-    let Some(base) = feed.head.link.as_deref().and_then(|link| Url::parse(link).ok()).map(Arc::new) else { return };
-    let absolute = |href: &mut String| {
-        if let Some(resolved) = resolve::link(Some(&base), href) {
-            *href = resolved;
-        }
-    };
-    let rebase = |text: &mut Text| {
-        text.base.get_or_insert_with(|| base.clone());
-    };
-    let Head { title, subtitle, rights, .. } = &mut feed.head;
-    [title, subtitle, rights].into_iter().flatten().for_each(rebase);
-    for entry in &mut feed.entries {
-        entry.link.iter_mut().chain(entry.links.iter_mut().map(|link| &mut link.href)).for_each(absolute);
-        entry.enclosures.iter_mut().for_each(|enclosure| absolute(&mut enclosure.href));
-        entry
-            .title
-            .iter_mut()
-            .chain(&mut entry.summary)
-            .chain(&mut entry.content)
-            .chain(&mut entry.rights)
-            .for_each(rebase);
     }
 }

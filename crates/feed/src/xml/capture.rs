@@ -11,6 +11,7 @@ use crate::{
     limits::TEXT_BYTES_MAX,
     model::{Text, TextKind},
     namespace::Namespace,
+    resolve::{self, Room},
     sanitise::{escape_into, is_void, looks_like_html},
 };
 
@@ -124,10 +125,16 @@ impl Capture {
             .filter(|value| !value.is_empty())
     }
 
+    /// A link in it, made absolute.
+    pub(super) fn link(&self, href: &str, room: &Room) -> Option<String> {
+        resolve::link(self.base.as_deref(), href, room)
+    }
+
     /// Adds text. Inside inline markup it stays escaped, because there an escaped `<` is a character and no tag.
     pub(super) fn push(&mut self, raw: &str, is_cdata: bool, in_markup: bool, declared: &mut Declared) {
         let before = self.value.len();
-        let raw = bounded(raw, TEXT_BYTES_MAX - before, &mut self.cut);
+        // End tags are written even where there is no more room.
+        let raw = bounded(raw, TEXT_BYTES_MAX.saturating_sub(before), &mut self.cut);
         match (is_cdata, self.declared == Kind::Xhtml, in_markup) {
             (true, true, _) => escape_into(raw, &mut self.value),
             (true, false, _) | (false, true, _) | (false, false, true) => self.value.push_str(raw),
@@ -182,6 +189,11 @@ impl Capture {
     pub(super) fn into_text(mut self) -> Option<Text> {
         if matches!(self.declared, Kind::Base64 | Kind::Binary) {
             self.decode_base64()?;
+        }
+        // Atom's titles are plain unless they say otherwise (RFC 4287, 3.1.1), and `<b>` may be what one is about. Its
+        // contents are too, but there whoever forgets the type means HTML.
+        if self.declared == Kind::Unsaid && self.namespace == Namespace::Atom && self.field == Field::Title {
+            self.declared = Kind::Plain;
         }
         let kind = match self.declared {
             Kind::Plain if !self.has_markup => TextKind::Plain,

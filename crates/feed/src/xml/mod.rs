@@ -6,6 +6,7 @@
 
 mod build;
 mod capture;
+mod relative;
 mod roles;
 mod values;
 
@@ -15,11 +16,11 @@ use url::Url;
 
 use self::{
     build::Build,
-    roles::{Role, Scope, begins_entry, role},
+    roles::{Role, Scope, begins_entry, begins_feed, role},
 };
 use crate::{
     entity::{Declared, decode},
-    limits::{ENTRIES_MAX, XML_DEPTH_MAX},
+    limits::XML_DEPTH_MAX,
     model::{Feed, Warning},
     namespace::{Bindings, Namespace},
     scan::{Attributes, Dialect, Scanner, Token},
@@ -32,7 +33,7 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Option<Feed> {
         open: Vec::with_capacity(16),
         overflow: 0,
         bindings: Bindings::default(),
-        build: Build::new(base.clone()),
+        build: Build::new(base.clone(), text.len()),
         base,
     };
     walk.run();
@@ -83,8 +84,10 @@ impl<'a> Walk<'a> {
         while let Some(token) = self.scanner.next() {
             match token {
                 Token::Start { name, attributes, closed } => {
+                    // Cut off inside the tag: the last value may be half a link.
+                    let attributes = if self.scanner.truncated() { Attributes::default() } else { attributes };
                     self.start(name, attributes, closed);
-                    if self.build.entries() >= ENTRIES_MAX {
+                    if self.build.is_full() {
                         self.build.warn(Warning::TooManyEntries);
                         return;
                     }
@@ -96,8 +99,8 @@ impl<'a> Walk<'a> {
                 Token::Doctype(_) | Token::Comment => {}
             }
         }
-        let in_feed = self.open.iter().any(|open| matches!(open.role, Role::Scope(Scope::Feed | Scope::Entry)));
-        if self.scanner.truncated() || in_feed {
+        let is_open = self.open.iter().any(|open| matches!(open.role, Role::Scope(Scope::Feed | Scope::Entry)));
+        if self.scanner.truncated() || is_open {
             self.build.warn(Warning::Truncated);
             self.build.cut_off();
         }
@@ -146,6 +149,9 @@ impl<'a> Walk<'a> {
         let lower = lower_case(local, &mut lower);
         if begins_entry(namespace, lower) {
             self.close_unfinished_entry();
+        } else if begins_feed(namespace, lower) && !self.in_feed() {
+            self.build.forget_entry();
+            self.close_to(0);
         }
         match self.open.last().map(|open| open.role) {
             Some(Role::Ignored) => Role::Ignored,
@@ -167,6 +173,10 @@ impl<'a> Walk<'a> {
             }
             Some(Role::Scope(_)) | None => role(self.scope(), namespace, lower),
         }
+    }
+
+    fn in_feed(&self) -> bool {
+        self.open.iter().any(|open| open.role == Role::Scope(Scope::Feed))
     }
 
     /// Before an entry begins: ends the one before it if that is still open, and anything in the head that is.

@@ -151,6 +151,14 @@ pub(super) fn begins_entry(namespace: Namespace, local: &str) -> bool {
         && (local.eq_ignore_ascii_case("item") || local.eq_ignore_ascii_case("entry"))
 }
 
+/// Whether an element is the root of a feed.
+pub(super) fn begins_feed(namespace: Namespace, local: &str) -> bool {
+    matches!(
+        (namespace, local),
+        (Namespace::Plain, "rss") | (Namespace::Rdf, "rdf") | (Namespace::Plain | Namespace::Atom, "feed")
+    )
+}
+
 fn document_role(namespace: Namespace, local: &str) -> Role {
     match (namespace, local) {
         (
@@ -229,6 +237,7 @@ fn entry_role(namespace: Namespace, local: &str) -> Role {
         (Namespace::Media, "title") => Field::OtherTitle,
         (Namespace::Media, "description") => Field::OtherSummary,
         (Namespace::Media, "category") => Field::MediaCategory,
+        (Namespace::Media, "keywords") => Field::Keywords,
         (Namespace::DublinCore, "description") => Field::OtherSummary,
         _ => return common_role(namespace, local),
     };

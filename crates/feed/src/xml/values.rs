@@ -3,7 +3,7 @@
 use super::{Element, capture::Capture, roles::Field};
 use crate::{
     model::{Enclosure, Entry, Image, Media, Person, Tag},
-    resolve,
+    resolve::Room,
 };
 
 /// The vocabulary of Media RSS's categories where none is named.
@@ -20,16 +20,16 @@ pub(super) fn category(capture: &Capture) -> Tag {
     }
 }
 
-pub(super) fn enclosure(capture: &Capture) -> Option<Enclosure> {
+pub(super) fn enclosure(capture: &Capture, room: &Room) -> Option<Enclosure> {
     let href = capture.attribute("url").or_else(|| capture.attribute("href"))?;
     let of = |name| capture.attribute(name).map(str::to_owned);
-    Some(Enclosure { href: resolve::link(capture.base.as_deref(), href)?, mime: of("type"), length: of("length") })
+    Some(Enclosure { href: capture.link(href, room)?, mime: of("type"), length: of("length") })
 }
 
-pub(super) fn media_of(capture: &Capture) -> Option<Media> {
+pub(super) fn media_of(capture: &Capture, room: &Room) -> Option<Media> {
     let url = capture.attribute("url").or(capture.word())?;
     let of = |name| capture.attribute(name).map(str::to_owned);
-    let url = resolve::link(capture.base.as_deref(), url)?;
+    let url = capture.link(url, room)?;
     Some(Media { url, mime: of("type"), medium: of("medium"), width: of("width"), height: of("height") })
 }
 
@@ -43,9 +43,9 @@ pub(super) fn picture(entry: &Entry) -> Option<String> {
     enclosure.or_else(|| media().map(|media| &media.url)).cloned()
 }
 
-pub(super) fn image_attribute(capture: &Capture) -> Option<Image> {
+pub(super) fn image_attribute(capture: &Capture, room: &Room) -> Option<Image> {
     let href = capture.attribute("href").or_else(|| capture.attribute("url")).or(capture.word())?;
-    Some(Image { href: resolve::link(capture.base.as_deref(), href), ..Image::default() })
+    Some(Image { href: capture.link(href, room), ..Image::default() })
 }
 
 /// A person in one text: `mail@example.org (Name)`, `Name <mail@example.org>`, `Name (mail@example.org)`, or one of them.
@@ -121,8 +121,8 @@ pub(super) fn version(element: &Element<'_>) -> &'static str {
         "rdf" if has("my.netscape.com/rdf/simple/0.9") || has("channel.netscape.com/rdf") => "rss090",
         "rdf" => "rss10",
         "feed" if has("purl.org/atom/ns#") || stated == "0.3" => "atom03",
-        "feed" if has("w3.org/2005/Atom") => "atom10",
-        "feed" => "atom",
+        "feed" | "entry" if has("w3.org/2005/Atom") => "atom10",
+        "feed" | "entry" => "atom",
         // RSS has no attributes on its channel; CDF has nothing without them.
         "channel"
             if element.attributes.get("href").is_some()

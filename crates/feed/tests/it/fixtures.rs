@@ -151,9 +151,6 @@ fn compared<'a>(expected: &[&'a str], found: &[&'a str]) -> Vec<(char, &'a str)>
 #[test]
 fn a_difference_is_shown_with_what_is_around_it() {
     let expected = "a\nb\nc\nd\ne\nf\ng\nh";
-    assert_eq!(
-        diff(expected, "a\nb\nc\nX\ne\nf\ng\nh"),
-        "  b\n  c\n- d\n+ X\n  e\n  f\n  ...\n"
-    );
+    assert_eq!(diff(expected, "a\nb\nc\nX\ne\nf\ng\nh"), "  b\n  c\n- d\n+ X\n  e\n  f\n  ...\n");
     assert_eq!(diff(expected, expected), "");
 }

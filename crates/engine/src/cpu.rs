@@ -1,0 +1,34 @@
+//! Work that keeps a core busy, away from the threads that wait for the network.
+
+use tokio::sync::Semaphore;
+
+/// Bytes up to which a document is worked on where it arrived: handing it over would cost more.
+const INLINE_BYTES_MAX: usize = 16 * 1024;
+
+/// Takes turns at the cores.
+#[derive(Debug)]
+pub(crate) struct Cpu {
+    turns: Semaphore,
+}
+
+impl Cpu {
+    /// As many turns at once as there are cores.
+    pub(crate) fn new() -> Self {
+        Self { turns: Semaphore::new(std::thread::available_parallelism().map_or(1, usize::from)) }
+    }
+
+    /// Does some work on so many bytes. A panic in it goes on in the caller.
+    pub(crate) async fn run<T: Send + 'static>(&self, bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+        if bytes <= INLINE_BYTES_MAX {
+            return work();
+        }
+        let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(error) => panic!("the runtime ended under its work: {error}"),
+            },
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! One request and its answer: each hop judged, sent and read.
+
+use std::net::IpAddr;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, Method};
+use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use url::{Host, Url};
+
+use super::{
+    GuardedClient,
+    failure::{Stage, describe},
+    redirect::{Chain, host_of, strip_secrets},
+    resolver::NameError,
+};
+
+/// Bytes read of an answer that is no success: enough to tell a person why.
+const REFUSAL_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes set aside at once on a server's word about the size of its answer.
+const BODY_BYTES_EXPECTED_MAX: usize = 256 * 1024;
+
+/// Sends a request and follows where it leads.
+pub(crate) async fn run(client: &GuardedClient, request: HttpRequest, mut url: Url) -> Result<HttpResponse, HttpError> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(HttpError::BadUrl(format!("the scheme {} is not fetched", url.scheme())));
+    }
+    strip_secrets(&mut url);
+    let mut chain = Chain::new(request.method, url, request.redirects_max);
+    loop {
+        check_host(client, &chain.url).await?;
+        let host = host_of(&chain.url);
+        let answer = send_hop(client, &request, &chain, &host).await?;
+        let location =
+            answer.headers().get(LOCATION).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        if !chain.follow(answer.status().as_u16(), location.as_deref())? {
+            return read(answer, &request, chain, &host).await;
+        }
+    }
+}
+
+/// Refuses hosts that are addresses themselves, in whatever spelling: the URL's parser has made them plain.
+async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> {
+    let permitted = match url.host() {
+        Some(Host::Ipv4(address)) => client.guard.permits(IpAddr::V4(address)),
+        Some(Host::Ipv6(address)) => client.guard.permits(IpAddr::V6(address)),
+        // A proxy resolves the name, but not one that we know to be private.
+        Some(Host::Domain(name)) if client.is_proxied => {
+            !matches!(client.resolver.addresses(name).await, Err(NameError::Forbidden))
+        }
+        Some(Host::Domain(_)) => true,
+        None => false,
+    };
+    if permitted { Ok(()) } else { Err(HttpError::Forbidden(host_of(url))) }
+}
+
+async fn send_hop(
+    client: &GuardedClient,
+    request: &HttpRequest,
+    chain: &Chain,
+    host: &str,
+) -> Result<reqwest::Response, HttpError> {
+    let method = match request.method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+    };
+    let mut hop = client.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
+    if request.method == Method::Post {
+        hop = hop.body(request.body.clone());
+    }
+    hop.send().await.map_err(|error| describe(&error, Stage::Asking, host))
+}
+
+fn headers(request: &HttpRequest, with_secrets: bool) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &request.headers.0 {
+        let pair = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value));
+        let (Ok(name), Ok(value)) = pair else { continue };
+        if with_secrets || !matches!(name, AUTHORIZATION | COOKIE) {
+            headers.append(name, value);
+        }
+    }
+    let credentials = request.credentials.as_deref().filter(|_| with_secrets);
+    if let Some(mut basic) =
+        credentials.and_then(|pair| HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair))).ok())
+    {
+        basic.set_sensitive(true);
+        headers.insert(AUTHORIZATION, basic);
+    }
+    headers
+}
+
+async fn read(
+    mut answer: reqwest::Response,
+    request: &HttpRequest,
+    chain: Chain,
+    host: &str,
+) -> Result<HttpResponse, HttpError> {
+    let status = answer.status();
+    let headers = answer
+        .headers()
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        .collect();
+    let body = if status.is_success() {
+        whole_body(&mut answer, request.body_bytes_max, host).await?
+    } else {
+        start_of_body(&mut answer, request.body_bytes_max.min(REFUSAL_BYTES_MAX)).await
+    };
+    Ok(HttpResponse {
+        status: status.as_u16(),
+        headers: Headers(headers),
+        body,
+        url: chain.url.into(),
+        moved_to: chain.moved_to.map(String::from),
+    })
+}
+
+/// Reads a body to its end. The pieces are counted as they come out of decompression: a bomb ends at the limit.
+async fn whole_body(answer: &mut reqwest::Response, bytes_max: usize, host: &str) -> Result<Vec<u8>, HttpError> {
+    let expected = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    if expected > bytes_max {
+        return Err(HttpError::TooLarge(bytes_max));
+    }
+    let mut body = Vec::with_capacity(expected.min(BODY_BYTES_EXPECTED_MAX));
+    while let Some(piece) = answer.chunk().await.map_err(|error| describe(&error, Stage::Reading, host))? {
+        if body.len() + piece.len() > bytes_max {
+            return Err(HttpError::TooLarge(bytes_max));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// Reads the start of a body that only explains a refusal; that it breaks off is no reason to lose the status.
+async fn start_of_body(answer: &mut reqwest::Response, bytes_max: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while body.len() < bytes_max {
+        let Ok(Some(piece)) = answer.chunk().await else { break };
+        body.extend_from_slice(&piece[..piece.len().min(bytes_max - body.len())]);
+    }
+    body
+}

@@ -1,0 +1,160 @@
+//! The guarded client: every request to a stranger (a feed's server, a hub, a webhook) goes through it.
+//!
+//! The guard has four parts, and each is needed: a [resolver] that drops addresses which are not public, a check of
+//! hosts that are addresses themselves (which no resolver ever sees), no proxy from the environment (which would
+//! resolve names for us), and [redirects](redirect) taken hop by hop, each checked like the first request.
+//! Time, size and redirects are bounded, and no error and no log holds more of a URL than its host.
+
+mod address;
+mod exchange;
+mod failure;
+mod redirect;
+mod resolver;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::ports::{Http, HttpError, HttpRequest, HttpResponse};
+use ipnet::IpNet;
+use url::Url;
+
+pub(crate) use self::redirect::{host_of, may_share_secrets};
+use self::{address::Guard, resolver::GuardedResolver};
+
+/// Idle connections kept for each host, and for how long: between two polls of a host in one round, no longer.
+const IDLE_PER_HOST_MAX: usize = 2;
+const IDLE_MAX: Duration = Duration::from_secs(15);
+
+/// Where a publisher who wonders about our requests finds out more, unless the operator names another place.
+const CONTACT_URL: &str = "https://github.com/pirssonite/pirssonite";
+
+/// Who we say we are: a name, a version, and where to find out more.
+pub fn user_agent(contact_url: &str) -> String {
+    format!("piRSSonite/{} (feed reader; +{contact_url})", env!("CARGO_PKG_VERSION"))
+}
+
+/// How the client is set.
+#[derive(Clone)]
+pub struct ClientSettings {
+    /// Who we say we are, with an address to find out more.
+    pub user_agent: String,
+    /// Networks that may be asked although they are not public.
+    pub allow_networks: Vec<IpNet>,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+    /// How long a server may say nothing.
+    pub read_timeout: Duration,
+    /// What all requests go through. It resolves the names then; those that are private by our own resolver are
+    /// refused all the same.
+    pub proxy: Option<Url>,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            user_agent: user_agent(CONTACT_URL),
+            allow_networks: Vec::new(),
+            connect_timeout: Duration::from_secs(10),
+            read_timeout: Duration::from_secs(20),
+            proxy: None,
+        }
+    }
+}
+
+impl fmt::Debug for ClientSettings {
+    /// Without the proxy's URL, which may hold a password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ClientSettings")
+            .field("user_agent", &self.user_agent)
+            .field("allow_networks", &self.allow_networks)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("read_timeout", &self.read_timeout)
+            .field("proxy", &self.proxy.as_ref().map(host_of))
+            .finish()
+    }
+}
+
+/// Why there is no client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the HTTP client cannot be made: {0}")]
+pub struct ClientError(String);
+
+/// The client. Clones share their connections.
+#[derive(Clone)]
+pub struct GuardedClient {
+    client: reqwest::Client,
+    guard: Arc<Guard>,
+    resolver: GuardedResolver,
+    is_proxied: bool,
+}
+
+impl fmt::Debug for GuardedClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GuardedClient").field("guard", &self.guard).finish_non_exhaustive()
+    }
+}
+
+impl GuardedClient {
+    /// Makes a client.
+    pub fn new(mut settings: ClientSettings) -> Result<Self, ClientError> {
+        // Another part of the process may have chosen a provider before us: theirs serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let guard = Arc::new(Guard::new(std::mem::take(&mut settings.allow_networks)));
+        let proxy_host = settings.proxy.as_ref().and_then(|proxy| proxy.host_str().map(str::to_owned));
+        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy_host);
+        let client = match builder(&settings, &resolver)?.build() {
+            Ok(client) => client,
+            Err(_) => without_certificates(&settings, &resolver)?,
+        };
+        Ok(Self { client, guard, resolver, is_proxied: settings.proxy.is_some() })
+    }
+}
+
+fn builder(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqwest::ClientBuilder, ClientError> {
+    let builder = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .dns_resolver(Arc::new(resolver.clone()))
+        .user_agent(&settings.user_agent)
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.read_timeout)
+        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
+        .pool_idle_timeout(IDLE_MAX)
+        // What old servers send and browsers take.
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true);
+    match &settings.proxy {
+        None => Ok(builder),
+        Some(url) => {
+            let proxy =
+                reqwest::Proxy::all(url.clone()).map_err(|_| ClientError("the proxy's URL is not usable".into()))?;
+            Ok(builder.proxy(proxy))
+        }
+    }
+}
+
+/// On a machine with no certificates at all, plain http still works, and https says why it does not.
+fn without_certificates(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqwest::Client, ClientError> {
+    let client = builder(settings, resolver)?
+        .tls_certs_only([])
+        .build()
+        .map_err(|error| ClientError(error.without_url().to_string()))?;
+    tracing::warn!("this system has no CA certificates: no https address can be read; install `ca-certificates`");
+    Ok(client)
+}
+
+#[async_trait]
+impl Http for GuardedClient {
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let url = Url::parse(&request.url).map_err(|error| HttpError::BadUrl(error.to_string()))?;
+        let host = host_of(&url);
+        match tokio::time::timeout(request.timeout, exchange::run(self, request, url)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(HttpError::TimedOut(host)),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Names to addresses, less those that requests may not go to. The connection is made to the very addresses that were
+//! judged, so a name that answers otherwise a moment later gains nothing.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use super::address::Guard;
+
+/// Why a name leads nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NameError {
+    /// There is no such name, or the name service does not answer.
+    #[error("no such name")]
+    NotFound,
+    /// It has addresses, and none that a request may go to.
+    #[error("no public address")]
+    Forbidden,
+}
+
+/// The resolver of all requests.
+#[derive(Debug, Clone)]
+pub(crate) struct GuardedResolver {
+    guard: Arc<Guard>,
+    /// The host of the operator's proxy, wherever that is.
+    proxy_host: Option<String>,
+}
+
+impl GuardedResolver {
+    pub(crate) fn new(guard: Arc<Guard>, proxy_host: Option<String>) -> Self {
+        Self { guard, proxy_host }
+    }
+
+    /// The addresses of a name that a request may go to.
+    pub(crate) async fn addresses(&self, name: &str) -> Result<Vec<SocketAddr>, NameError> {
+        let all: Vec<SocketAddr> = match tokio::net::lookup_host((name, 0)).await {
+            Ok(addresses) => addresses.collect(),
+            Err(_) => return Err(NameError::NotFound),
+        };
+        if all.is_empty() {
+            return Err(NameError::NotFound);
+        }
+        let permitted: Vec<_> = all.into_iter().filter(|address| self.guard.permits(address.ip())).collect();
+        if permitted.is_empty() { Err(NameError::Forbidden) } else { Ok(permitted) }
+    }
+
+    async fn resolve_any(name: &str) -> Result<Vec<SocketAddr>, NameError> {
+        let addresses = tokio::net::lookup_host((name, 0)).await.map_err(|_| NameError::NotFound)?;
+        Ok(addresses.collect())
+    }
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.clone();
+        Box::pin(async move {
+            let addresses = if resolver.proxy_host.as_deref() == Some(name.as_str()) {
+                Self::resolve_any(name.as_str()).await?
+            } else {
+                resolver.addresses(name.as_str()).await?
+            };
+            Ok(Box::new(addresses.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn u8_a_name_with_only_private_addresses_is_refused() {
+        let resolver = GuardedResolver::new(Arc::new(Guard::default()), None);
+        assert_eq!(resolver.addresses("localhost").await, Err(NameError::Forbidden));
+        assert_eq!(resolver.addresses("no-such-name.invalid").await, Err(NameError::NotFound));
+        let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()]);
+        assert!(GuardedResolver::new(Arc::new(guard), None).addresses("localhost").await.is_ok());
+    }
+}

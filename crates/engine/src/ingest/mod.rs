@@ -1,0 +1,146 @@
+//! From a parsed document to what the store takes: compared with what is known, and only what is new or changed is
+//! sanitised and carried on. Pure.
+//!
+//! Identity and change are judged on the text as received, so that a better sanitiser never makes old entries look new.
+
+mod entry;
+mod text;
+
+use std::collections::HashMap;
+
+use domain::ingest::{Document, Hash, Validators};
+use feed::{Feed, Warning};
+
+use self::text::{clean, web_url};
+
+/// Characters of a feed's title.
+const FEED_TITLE_CHARS_MAX: usize = 500;
+
+/// What the store knows of a feed's entries: see [`domain::ports::PollStore::known_entries`].
+pub(crate) type Known = HashMap<Hash, Option<Hash>>;
+
+/// A parsed document with the identity and the fingerprint of each entry.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) feed: Feed,
+    marks: Vec<Mark>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    identity: Hash,
+    fingerprint: Hash,
+}
+
+impl Parsed {
+    /// Marks the entries of a parsed feed.
+    pub(crate) fn new(feed: Feed) -> Self {
+        let mark = |entry: &feed::Entry| Mark {
+            identity: Hash::of(entry.identity.as_bytes()),
+            fingerprint: Hash::shorten(feed::identity::fingerprint(entry)),
+        };
+        let marks = feed.entries.iter().map(mark).collect();
+        Self { feed, marks }
+    }
+
+    /// The identities of all entries.
+    pub(crate) fn identities(&self) -> Vec<Hash> {
+        self.marks.iter().map(|mark| mark.identity).collect()
+    }
+}
+
+/// Makes what the store takes, with the validators that belong to it.
+pub(crate) fn document(parsed: Parsed, known: &Known, mut validators: Validators) -> Document {
+    let present = parsed.identities();
+    let Parsed { feed, marks } = parsed;
+    if feed.warnings.contains(&Warning::Truncated) {
+        // The server may have broken off: the next time the whole is asked for, not whether it has changed.
+        validators.etag = None;
+        validators.last_modified = None;
+    }
+    Document {
+        title: feed.head.title.as_ref().and_then(|title| clean(&title.to_plain(), FEED_TITLE_CHARS_MAX)),
+        site_url: feed.head.link.as_deref().and_then(web_url),
+        validators,
+        is_complete: feed.is_complete(),
+        entries: entries(feed, &marks, known),
+        present,
+    }
+}
+
+fn entries(feed: Feed, marks: &[Mark], known: &Known) -> Vec<domain::ingest::IncomingEntry> {
+    let Feed { version, head, entries, .. } = feed;
+    // Atom and JSON Feed say so: who writes the feed writes its entries. RSS names an editor there.
+    let authors = if version.starts_with("rss") { Vec::new() } else { head.authors };
+    entries
+        .iter()
+        .zip(marks)
+        .filter(|(_, mark)| is_news(**mark, known))
+        .map(|(entry, mark)| entry::incoming(entry, mark.identity, mark.fingerprint, &authors))
+        .collect()
+}
+
+/// Whether an entry is new or has changed. One that was pruned is remembered, and does not come back.
+fn is_news(mark: Mark, known: &Known) -> bool {
+    match known.get(&mark.identity) {
+        None => true,
+        Some(None) => false,
+        Some(Some(fingerprint)) => *fingerprint != mark.fingerprint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RSS: &str = r#"<rss version="2.0"><channel><title>A &amp;amp; <![CDATA[<b>B</b>]]></title><link>http://e.org/</link>
+        <item><guid>1</guid><title>One</title><description>&lt;p onclick=x&gt;Hi&lt;script&gt;x&lt;/script&gt;</description></item>
+        <item><guid>2</guid><title>Two</title></item>
+        <item><guid>3</guid><title>Three</title></item></channel></rss>"#;
+
+    fn parsed(text: &str) -> Parsed {
+        Parsed::new(feed::parse(text.as_bytes(), &feed::Hints::default()).unwrap())
+    }
+
+    fn validators() -> Validators {
+        Validators { etag: Some("e".into()), last_modified: Some("l".into()), body_hash: Some(Hash::of(b"b")) }
+    }
+
+    #[test]
+    fn f3_only_what_is_new_or_changed_is_carried_on() {
+        let marks = parsed(RSS).marks;
+        let known = HashMap::from([
+            (marks[0].identity, Some(marks[0].fingerprint)),
+            (marks[1].identity, Some(Hash::of(b"other"))),
+        ]);
+        let document = document(parsed(RSS), &known, validators());
+        let guids: Vec<_> = document.entries.iter().map(|entry| entry.guid.as_str()).collect();
+        assert_eq!(guids, ["2", "3"]);
+        assert_eq!(document.present.len(), 3);
+        assert!(document.is_complete);
+        assert_eq!(document.validators, validators());
+    }
+
+    #[test]
+    fn f7_a_pruned_entry_does_not_come_back() {
+        let known = parsed(RSS).identities().into_iter().map(|identity| (identity, None)).collect();
+        let document = document(parsed(RSS), &known, validators());
+        assert!(document.entries.is_empty());
+        assert_eq!(document.present.len(), 3);
+    }
+
+    #[test]
+    fn f3_what_is_carried_on_is_fit_to_be_shown() {
+        let document = document(parsed(RSS), &Known::new(), validators());
+        assert_eq!(document.title.as_deref(), Some("A & B"));
+        assert_eq!(document.site_url.as_deref(), Some("http://e.org/"));
+        assert_eq!(document.entries[0].summary.as_deref(), Some("<p>Hi</p>"));
+    }
+
+    #[test]
+    fn f2_a_document_cut_off_is_asked_for_whole_the_next_time() {
+        let document = document(parsed(&RSS[..RSS.len() - 30]), &Known::new(), validators());
+        assert!(!document.is_complete);
+        assert_eq!(document.validators, Validators { body_hash: Some(Hash::of(b"b")), ..Validators::default() });
+    }
+}

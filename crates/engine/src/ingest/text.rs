@@ -1,0 +1,123 @@
+//! Texts from strangers: bounded, without what no store takes, and plain ones as HTML.
+
+use feed::{Text, TextKind};
+use url::Url;
+
+/// A plain text without control characters, trimmed and bounded; `None` if nothing is left.
+pub(super) fn clean(text: &str, chars_max: usize) -> Option<String> {
+    let kept: String = text.chars().filter(|c| !c.is_control() || c.is_whitespace()).take(chars_max).collect();
+    let kept = kept.trim();
+    (!kept.is_empty()).then(|| kept.to_owned())
+}
+
+/// The length of the longest start of a text that has at most so many bytes and ends between two characters.
+pub(super) fn cut(text: &str, bytes_max: usize) -> usize {
+    if text.len() <= bytes_max {
+        return text.len();
+    }
+    (0..=bytes_max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// A text as sanitised HTML; `None` if there is nothing to show.
+pub(super) fn html(text: &Text) -> Option<String> {
+    let html = match text.kind {
+        TextKind::Plain => plain_to_html(&text.value),
+        TextKind::Html | TextKind::Xhtml => feed::sanitise(&text.value, text.base.as_deref()),
+    };
+    (!html.trim().is_empty()).then_some(html)
+}
+
+/// Plain text as HTML that looks the same: lines stay lines, and empty lines part paragraphs.
+fn plain_to_html(text: &str) -> String {
+    let text = text.trim().replace("\r\n", "\n").replace('\r', "\n");
+    let lines: Vec<&str> = text.split('\n').map(str::trim).collect();
+    let paragraphs: Vec<String> = lines
+        .split(|line| line.is_empty())
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.iter().map(|line| escape(line)).collect::<Vec<_>>().join("<br>"))
+        .collect();
+    match paragraphs.as_slice() {
+        [only] => only.clone(),
+        several => several.iter().map(|paragraph| format!("<p>{paragraph}</p>")).collect(),
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() && c != '\t' => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// An address that a page may link to. Scripts have addresses too.
+pub(super) fn link_url(url: &str) -> Option<String> {
+    checked_url(url, &["http", "https", "ftp", "gemini", "gopher", "mailto", "magnet"])
+}
+
+/// An address that a file may have.
+pub(super) fn file_url(url: &str) -> Option<String> {
+    checked_url(url, &["http", "https", "ftp", "magnet"])
+}
+
+/// The address of a page.
+pub(super) fn web_url(url: &str) -> Option<String> {
+    checked_url(url, &["http", "https"])
+}
+
+/// The address as it was written, if it has one of these schemes.
+fn checked_url(url: &str, schemes: &[&str]) -> Option<String> {
+    let text = clean(url, feed::limits::URL_BYTES_MAX)?;
+    let parsed = Url::parse(&text).ok()?;
+    schemes.contains(&parsed.scheme()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_text_keeps_its_lines() {
+        for (text, expect) in [
+            ("a", "a"),
+            ("a\nb", "a<br>b"),
+            ("a\r\n\r\n\r\nb\rc\n", "<p>a</p><p>b<br>c</p>"),
+            ("<script>\"&\u{1}", "&lt;script&gt;&quot;&amp;"),
+            ("", ""),
+        ] {
+            assert_eq!(plain_to_html(text), expect, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        assert_eq!((cut("aä", 2), cut("aä", 3), cut("aä", 9), cut("", 0)), (1, 3, 3, 0));
+        assert_eq!(clean(" a\0b\u{1}c ", 9).as_deref(), Some("abc"));
+        assert_eq!(clean("äöü", 2).as_deref(), Some("äö"));
+        assert_eq!(clean("\0 ", 9), None);
+    }
+
+    #[test]
+    fn only_addresses_that_lead_somewhere_are_kept() {
+        for (url, link, file, web) in [
+            ("https://e.org/a b", true, true, true),
+            ("mailto:a@e.org", true, false, false),
+            ("javascript:x", false, false, false),
+            ("data:text/html,x", false, false, false),
+            ("/relative", false, false, false),
+        ] {
+            assert_eq!(
+                (link_url(url).is_some(), file_url(url).is_some(), web_url(url).is_some()),
+                (link, file, web),
+                "{url}"
+            );
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! One poll of one feed: asked, read, compared, and turned into a result. It stores nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{
+    feed_state::FeedAddress,
+    ingest::{Document, PollJob, PollOutcome, PollResult, Validators},
+    ports::{HttpError, StoreError, StoreResult},
+};
+
+use super::{
+    Poller,
+    decide::{self, Asked, Moment},
+};
+use crate::{
+    fetch::{self, Answer},
+    ingest::{self, Known, Parsed},
+};
+
+/// The pause before a store that was away is asked again.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+
+/// Polls a feed. It fails only when the store does.
+pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob) -> StoreResult<PollResult> {
+    let settings = &poller.parts.settings;
+    let request = fetch::request(&job.address, &job.validators, settings);
+    let (outcome, asked) = match poller.parts.http.send(request).await {
+        Err(error) => (PollOutcome::Failed(error.to_string()), Asked::default()),
+        Ok(response) => {
+            let asked =
+                Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
+            read(poller, job, fetch::read(response, &job.validators), asked).await?
+        }
+    };
+    Ok(decide::result(job, outcome, &asked, moment(poller)))
+}
+
+/// Now, and a bit of chance.
+pub(crate) fn moment(poller: &Poller) -> Moment<'_> {
+    Moment { now: poller.parts.clock.now(), chance: poller.parts.ids.fraction(), settings: &poller.parts.settings }
+}
+
+/// The result of a poll that failed for a reason of ours.
+pub(crate) fn failed(poller: &Poller, job: &PollJob, reason: &str) -> PollResult {
+    decide::result(job, PollOutcome::Failed(reason.to_owned()), &Asked::default(), moment(poller))
+}
+
+async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked) -> StoreResult<(PollOutcome, Asked)> {
+    let document = match answer {
+        Answer::NotModified(validators) => return Ok((PollOutcome::Unchanged(validators), asked)),
+        Answer::Gone => return Ok((PollOutcome::Gone(format!("{}: it is gone for good", fetch::refusal(410))), asked)),
+        Answer::Refused(status) => return Ok((PollOutcome::Failed(fetch::refusal(status)), asked)),
+        Answer::Document(document) => document,
+    };
+    if document.validators.body_hash == job.validators.body_hash {
+        return Ok((PollOutcome::Unchanged(document.validators), asked));
+    }
+    let validators = document.validators.clone();
+    match parse(poller, Arc::new(document)).await {
+        Err(error) => Ok((PollOutcome::Failed(in_words(&error)), asked)),
+        Ok((parsed, bytes)) => {
+            let asked = asked.by_feed(&parsed.feed.head);
+            let known = known(poller, job, &parsed).await?;
+            Ok((PollOutcome::Fetched(prepare(poller, parsed, bytes, known, validators).await), asked))
+        }
+    }
+}
+
+/// Parses a document; returns its size as well, which says where to go on working on it.
+pub(crate) async fn parse(poller: &Poller, document: Arc<fetch::Document>) -> Result<(Parsed, usize), feed::Error> {
+    let bytes = document.body.len();
+    let bytes_max = poller.parts.settings.document_bytes_max;
+    let work = move || feed::parse(&document.body, &document.hints(bytes_max)).map(Parsed::new);
+    Ok((poller.cpu.run(bytes, work).await?, bytes))
+}
+
+/// Sanitises what is new or changed.
+pub(crate) async fn prepare(
+    poller: &Poller,
+    parsed: Parsed,
+    bytes: usize,
+    known: Known,
+    validators: Validators,
+) -> Document {
+    poller.cpu.run(bytes, move || ingest::document(parsed, &known, validators)).await
+}
+
+/// What the store knows of a document's entries. While it is away the answer is waited for, as long as the lease lasts.
+async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<Known> {
+    if job.is_first_fetch || parsed.feed.entries.is_empty() {
+        return Ok(Known::new());
+    }
+    let identities = parsed.identities();
+    let tries = poller.parts.settings.poll_lease.as_millis() / RETRY_PAUSE.as_millis();
+    for _ in 0..tries {
+        match poller.parts.store.known_entries(job.feed_id, &identities).await {
+            Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
+            answer => return answer,
+        }
+    }
+    poller.parts.store.known_entries(job.feed_id, &identities).await
+}
+
+/// Why a document is no feed, for a user whose feed it was.
+fn in_words(error: &feed::Error) -> String {
+    match error {
+        feed::Error::WebPage => "the server answered with a web page instead of the feed".to_owned(),
+        feed::Error::Empty => "the server answered with nothing".to_owned(),
+        feed::Error::NotAFeed => "the server answered with something that is no feed".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Asks for a document without knowing anything of it yet, within the limits of its host.
+pub(crate) async fn fetch_new(poller: &Arc<Poller>, address: &FeedAddress) -> Result<(Answer, Asked), HttpError> {
+    let _permit = poller.hosts.apply(&address.url, true).wait().await;
+    let request = fetch::request(address, &Validators::default(), &poller.parts.settings);
+    let response = poller.parts.http.send(request).await?;
+    let asked = Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
+    Ok((fetch::read(response, &Validators::default()), asked))
+}

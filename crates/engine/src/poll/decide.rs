@@ -1,0 +1,190 @@
+//! What a poll's end means for the feed: the result to be stored, and when to ask again. Pure but for the jitter.
+
+use std::time::Duration;
+
+use domain::{
+    feed_state::FeedAddress,
+    ingest::{PollJob, PollOutcome, PollResult},
+    ports::Headers,
+    schedule::{self, ADAPTIVE_FIRST, Ended, Poll},
+};
+use feed::{Head, Skips};
+use jiff::Timestamp;
+use url::Url;
+
+use crate::settings::EngineSettings;
+
+/// What an answer says about when to ask again, and where.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// The answer's headers.
+    pub(crate) headers: Headers,
+    /// The feed's `ttl`.
+    pub(crate) ttl: Option<Duration>,
+    /// When the feed wants to be left alone.
+    pub(crate) skips: Skips,
+    /// Where it has moved for good.
+    pub(crate) moved_to: Option<String>,
+}
+
+impl Asked {
+    /// Adds what the feed itself says.
+    pub(crate) fn by_feed(mut self, head: &Head) -> Self {
+        self.ttl = head.ttl.map(|minutes| Duration::from_mins(u64::from(minutes)));
+        self.skips = head.skips;
+        self
+    }
+}
+
+/// What a decision depends on besides the poll.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment<'s> {
+    pub(crate) now: Timestamp,
+    pub(crate) chance: f64,
+    pub(crate) settings: &'s EngineSettings,
+}
+
+/// The result of a poll that ended so.
+pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment: Moment<'_>) -> PollResult {
+    let ended = match &outcome {
+        PollOutcome::Fetched(document) if !document.entries.is_empty() => Ended::Changed,
+        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Ended::Unchanged,
+        PollOutcome::Failed(_) | PollOutcome::Gone(_) => Ended::Failed(job.failure_count.saturating_add(1)),
+    };
+    let next = next_check(job, ended, asked, moment);
+    // A 304 does not tell the `ttl` again: it is remembered as an interval that is no shorter.
+    let kept = next.adaptive.max(asked.ttl.unwrap_or_default().min(moment.settings.bounds.max));
+    // Only an answer that is worth something moves a feed: an error page elsewhere does not.
+    let moved_to = match ended {
+        Ended::Changed | Ended::Unchanged => asked.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
+        Ended::Failed(_) => None,
+    };
+    PollResult {
+        feed_id: job.feed_id,
+        lease: job.lease.clone(),
+        claimed_at: job.claimed_at,
+        next_check_in: next.delay,
+        adaptive_secs: u32::try_from(kept.as_secs()).unwrap_or(u32::MAX),
+        moved_to,
+        outcome,
+    }
+}
+
+/// When a feed that was just added is polled next.
+pub(crate) fn first_check(asked: &Asked, moment: Moment<'_>) -> Duration {
+    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, asked, moment)).delay
+}
+
+fn next_check(job: &PollJob, ended: Ended, asked: &Asked, moment: Moment<'_>) -> schedule::Next {
+    let own_interval = job.poll_interval.map(|secs| Duration::from_secs(u64::from(secs)));
+    // What a first fetch brings is no news and says nothing about how often there is some.
+    let adaptive = match ended {
+        Ended::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
+        _ => Duration::from_secs(u64::from(job.adaptive_secs)),
+    };
+    schedule::next(&poll(ended, adaptive, own_interval, asked, moment))
+}
+
+fn poll(ended: Ended, adaptive: Duration, own_interval: Option<Duration>, asked: &Asked, moment: Moment<'_>) -> Poll {
+    let header = |name| asked.headers.get(name);
+    let refused = matches!(ended, Ended::Failed(_));
+    Poll {
+        now: moment.now,
+        bounds: moment.settings.bounds,
+        ended,
+        adaptive,
+        own_interval,
+        fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), moment.now),
+        ttl: asked.ttl,
+        retry_after: if refused { schedule::retry_after(header("retry-after"), moment.now) } else { None },
+        skips: asked.skips,
+        chance: moment.chance,
+    }
+}
+
+/// A feed's new address. The password goes along only where it may be sent.
+pub(crate) fn moved(from: &FeedAddress, to: &str) -> Option<FeedAddress> {
+    let address = FeedAddress::parse(to).ok()?;
+    let credentials = from.credentials.clone().filter(|_| same_host(&from.url, &address.url));
+    (address.url != from.url).then_some(FeedAddress { url: address.url, credentials })
+}
+
+/// Whether what is secret at one URL is so at another: the same host, and no less secure.
+pub(crate) fn same_host(from: &str, to: &str) -> bool {
+    match (Url::parse(from), Url::parse(to)) {
+        (Ok(from), Ok(to)) => crate::http::may_share_secrets(&from, &to),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        FeedId, Lease,
+        ingest::{Document, IncomingEntry, Validators},
+    };
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn job() -> PollJob {
+        PollJob {
+            feed_id: FeedId(1),
+            address: FeedAddress { url: "https://e.org/f".into(), credentials: Some("u:p".into()) },
+            validators: Validators::default(),
+            lease: Lease { owner: "o".into(), fence: 7 },
+            claimed_at: Timestamp::UNIX_EPOCH,
+            failure_count: 1,
+            adaptive_secs: 7200,
+            poll_interval: None,
+            is_first_fetch: false,
+        }
+    }
+
+    fn asked(headers: &[(&str, &str)]) -> Asked {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Asked { headers: Headers(headers), ..Asked::default() }
+    }
+
+    fn ended(job: &PollJob, outcome: PollOutcome, asked: &Asked) -> PollResult {
+        let settings = EngineSettings::default();
+        result(job, outcome, asked, Moment { now: Timestamp::UNIX_EPOCH, chance: 0.0, settings: &settings })
+    }
+
+    fn news() -> PollOutcome {
+        PollOutcome::Fetched(Document { entries: vec![IncomingEntry::default()], ..Document::default() })
+    }
+
+    #[test]
+    fn f4_news_shorten_the_interval_and_silence_lengthens_it() {
+        let check = |outcome, asked: &Asked, hours: f64| {
+            assert_eq!(ended(&job(), outcome, asked).next_check_in, HOUR.mul_f64(hours));
+        };
+        check(news(), &asked(&[]), 1.0);
+        check(PollOutcome::Fetched(Document::default()), &asked(&[]), 3.0);
+        check(PollOutcome::Unchanged(Validators::default()), &asked(&[]), 3.0);
+        check(PollOutcome::Unchanged(Validators::default()), &asked(&[("cache-control", "max-age=36000")]), 10.0);
+        check(PollOutcome::Failed(String::new()), &asked(&[]), 0.5);
+        check(PollOutcome::Failed(String::new()), &asked(&[("retry-after", "18000")]), 5.0);
+        check(news(), &asked(&[("retry-after", "18000")]), 1.0);
+        let ttl = Asked { ttl: Some(4 * HOUR), ..Asked::default() };
+        check(news(), &ttl, 4.0);
+        assert_eq!(ended(&job(), news(), &ttl).adaptive_secs, 4 * 3600, "for the 304s that follow");
+        let first = PollJob { is_first_fetch: true, ..job() };
+        assert_eq!(ended(&first, news(), &asked(&[])).next_check_in, HOUR);
+    }
+
+    #[test]
+    fn f4_a_feed_moves_only_with_an_answer_and_its_password_only_within_its_host() {
+        let moved = |outcome, to: &str| {
+            let asked = Asked { moved_to: Some(to.to_owned()), ..Asked::default() };
+            ended(&job(), outcome, &asked).moved_to.map(|address| (address.url, address.credentials))
+        };
+        assert_eq!(moved(news(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
+        assert_eq!(moved(news(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));
+        assert_eq!(moved(news(), "http://e.org/f"), Some(("http://e.org/f".into(), None)));
+        assert_eq!(moved(news(), "https://e.org/f"), None);
+        assert_eq!(moved(PollOutcome::Failed(String::new()), "https://e.org/g"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! The feeds that this node holds, and the beat that keeps them its own: one renewal for all of them, every third of
+//! the lease, for as long as there are any.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use domain::{FeedId, Lease, ports::StoreResult};
+use tokio::sync::{Notify, watch};
+
+use super::{PollEnd, Poller};
+use crate::measure;
+
+/// Beats in one lease: one may fail and another be late before a lease is lost.
+const BEATS_IN_A_LEASE: u32 = 3;
+
+/// The shortest time between two beats.
+const BEAT_PAUSE_MIN: Duration = Duration::from_millis(10);
+
+/// How a poll ends, for those who wait for it: `None` while it goes on.
+pub(crate) type Ending = watch::Receiver<Option<PollEnd>>;
+
+/// The feeds that are held.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    state: Mutex<State>,
+    emptied: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    polls: HashMap<FeedId, HeldPoll>,
+    is_beating: bool,
+}
+
+#[derive(Debug)]
+struct HeldPoll {
+    lease: Lease,
+    ending: Ending,
+    /// The store says that it is another's now.
+    is_lost: bool,
+}
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().polls.len()
+    }
+
+    /// The poll of a feed that is under way, to wait for.
+    pub(crate) fn ending(&self, feed: FeedId) -> Option<Ending> {
+        self.lock().polls.get(&feed).filter(|poll| !poll.is_lost).map(|poll| poll.ending.clone())
+    }
+
+    /// All polls that are under way.
+    pub(crate) fn endings(&self) -> Vec<(FeedId, Ending)> {
+        self.lock().polls.iter().map(|(feed, poll)| (*feed, poll.ending.clone())).collect()
+    }
+
+    /// All leases that are still ours as far as we know.
+    pub(crate) fn leases(&self) -> Vec<(FeedId, Lease)> {
+        self.lock()
+            .polls
+            .iter()
+            .filter(|(_, poll)| !poll.is_lost)
+            .map(|(feed, poll)| (*feed, poll.lease.clone()))
+            .collect()
+    }
+
+    /// Whether there is nothing left to beat for. Whoever holds the next starts another beat.
+    fn ends_beat(&self) -> bool {
+        let mut state = self.lock();
+        state.is_beating = !state.polls.is_empty();
+        !state.is_beating
+    }
+
+    fn lose(&self, feeds: &[FeedId]) {
+        let mut state = self.lock();
+        for feed in feeds {
+            if let Some(poll) = state.polls.get_mut(feed) {
+                poll.is_lost = true;
+            }
+        }
+    }
+
+    /// Forgets a claim, but not a later one of the same feed.
+    fn forget(&self, feed: FeedId, fence: i64) {
+        let mut state = self.lock();
+        if state.polls.get(&feed).is_some_and(|poll| poll.lease.fence == fence) {
+            state.polls.remove(&feed);
+        }
+        if state.polls.is_empty() {
+            self.emptied.notify_one();
+        }
+    }
+}
+
+/// A claim that is kept alive until this is dropped, whatever becomes of the poll.
+#[derive(Debug)]
+pub(crate) struct Holding {
+    poller: Arc<Poller>,
+    feed: FeedId,
+    fence: i64,
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.poller.held.forget(self.feed, self.fence);
+        measure::holds(self.poller.held.count(), self.poller.hosts.waiting());
+        self.poller.ended.notify_one();
+    }
+}
+
+/// Holds a claim from now on, and sees to it that there is a beat.
+pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: Ending) -> Holding {
+    let fence = lease.fence;
+    let mut state = poller.held.lock();
+    state.polls.insert(feed, HeldPoll { lease, ending, is_lost: false });
+    if !std::mem::replace(&mut state.is_beating, true) {
+        tokio::spawn(beat(Arc::clone(poller)));
+    }
+    Holding { poller: Arc::clone(poller), feed, fence }
+}
+
+/// Beats until nothing is held any more.
+async fn beat(poller: Arc<Poller>) {
+    let pause = (poller.parts.settings.poll_lease / BEATS_IN_A_LEASE).max(BEAT_PAUSE_MIN);
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = poller.held.emptied.notified() => {}
+        }
+        if poller.held.ends_beat() {
+            return;
+        }
+        if let Err(error) = renew(&poller).await {
+            tracing::warn!(%error, "leases were not renewed; the next beat tries again");
+        }
+    }
+}
+
+/// One beat: all leases in one call.
+async fn renew(poller: &Poller) -> StoreResult<()> {
+    let leases = poller.held.leases();
+    if leases.is_empty() {
+        return Ok(());
+    }
+    let lost = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease).await?;
+    for feed in &lost {
+        tracing::warn!(feed_id = feed.0, "the lease of this feed is lost: another worker polls it");
+    }
+    poller.held.lose(&lost);
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Polling: due feeds are claimed, asked, and what they bring is stored.
+//!
+//! ```text
+//! claim ─> host's queue ─> slot ─> attempt (ask, parse, compare) ─> finish (in batches) ─> lease given back
+//!            held leases: one beat for all, from the claim to the finish
+//! ```
+//!
+//! A poll never holds up another: those of a busy host wait in its own queue without a slot, a slow one is cut off by
+//! its time-out, and nothing but the result of a whole poll reaches the store. A node that dies leaves leases that run
+//! out; a node that stops gives back what it has not begun.
+
+mod attempt;
+mod decide;
+mod finish;
+mod held;
+mod hosts;
+mod refresh;
+mod runner;
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use domain::{
+    FeedId, Lease,
+    ingest::{PollJob, PollOutcome, PollResult},
+    ports::{StoreError, StoreResult},
+};
+use futures_util::FutureExt;
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub(crate) use self::{
+    attempt::{fetch_new, moment, parse, prepare},
+    decide::{Asked, first_check, moved, same_host},
+    refresh::{refresh_due, refresh_feed},
+    runner::{run, step},
+};
+use self::{
+    finish::Finisher,
+    held::{Ending, Held},
+    hosts::{Admission, Hosts},
+};
+use crate::{cpu::Cpu, measure, settings::Parts};
+
+/// Feeds that wait for their hosts at once; when there are so many, no more are claimed.
+const WAITING_MAX: usize = 8192;
+
+/// Polls at once that a person waits for, besides those of the background.
+const URGENT_MAX: usize = 16;
+
+/// How a poll ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PollEnd {
+    /// With so many entries that are new, and so many that have changed.
+    Fetched { new: u32, changed: u32 },
+    /// With nothing new.
+    Unchanged,
+    /// With an error, which the feed tells.
+    Failed,
+    /// Not at all: it was given back, or another worker has it.
+    GivenBack,
+}
+
+/// All that polls share.
+#[derive(Debug)]
+pub(crate) struct Poller {
+    pub(crate) parts: Parts,
+    owner: String,
+    hosts: Arc<Hosts>,
+    slots: Semaphore,
+    urgent_slots: Semaphore,
+    pub(crate) cpu: Cpu,
+    held: Held,
+    /// Whoever claims is alone until what was claimed is held: nobody takes our own claims for another node's.
+    claiming: tokio::sync::Mutex<()>,
+    finisher: Finisher,
+    /// Claims that were never begun, to be given back together.
+    unbegun: Mutex<Vec<(FeedId, Lease)>>,
+    /// Something may be due now.
+    pub(crate) wake: Notify,
+    /// A poll has ended.
+    ended: Notify,
+    tasks: TaskTracker,
+    /// Nothing new is begun.
+    stopping: CancellationToken,
+    /// What was begun is broken off.
+    cutting: CancellationToken,
+}
+
+impl Poller {
+    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+        Arc::new(Self {
+            owner: parts.ids.owner(),
+            hosts: Hosts::new(parts.settings.host_concurrency),
+            slots: Semaphore::new(parts.settings.poll_concurrency.max(1)),
+            urgent_slots: Semaphore::new(URGENT_MAX),
+            cpu: Cpu::new(),
+            held: Held::default(),
+            claiming: tokio::sync::Mutex::default(),
+            finisher: Finisher::default(),
+            unbegun: Mutex::default(),
+            wake: Notify::new(),
+            ended: Notify::new(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            cutting: CancellationToken::new(),
+            parts,
+        })
+    }
+
+    /// How many more feeds may be claimed: those that wait for their hosts take up no slot, up to a limit.
+    fn room(&self) -> usize {
+        let waiting = self.hosts.waiting();
+        if waiting >= WAITING_MAX {
+            return 0;
+        }
+        let busy = self.held.count().saturating_sub(waiting);
+        self.parts.settings.poll_concurrency.max(1).saturating_sub(busy)
+    }
+
+    /// Claims what is due, up to the room there is, and begins what `wanted` wants; the rest is given back.
+    async fn begin_due(self: &Arc<Self>, mut wanted: impl FnMut(FeedId) -> bool) -> StoreResult<Begun> {
+        let _claiming = self.claiming.lock().await;
+        let limit = self.room();
+        if limit == 0 || self.stopping.is_cancelled() {
+            return Ok(Begun { endings: Vec::new(), is_all: self.stopping.is_cancelled() });
+        }
+        let count = u32::try_from(limit).unwrap_or(u32::MAX);
+        let jobs = self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease).await?;
+        let is_all = jobs.len() < limit;
+        let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
+        let endings = wanted.into_iter().map(|job| self.begin(job, false)).collect();
+        measure::holds(self.held.count(), self.hosts.waiting());
+        self.release(others.into_iter().map(|job| (job.feed_id, job.lease)).collect()).await;
+        Ok(Begun { endings, is_all })
+    }
+
+    /// Claims a feed, due or not, and begins to poll it, or finds the poll that is under way; `None` if another node
+    /// holds the feed, or there is none.
+    async fn begin_one(self: &Arc<Self>, feed: FeedId) -> StoreResult<Option<Ending>> {
+        let _claiming = self.claiming.lock().await;
+        if let Some(ending) = self.held.ending(feed) {
+            return Ok(Some(ending));
+        }
+        let jobs = self.parts.store.claim_polls(&self.owner, &[feed], self.parts.settings.poll_lease).await?;
+        Ok(jobs.into_iter().next().map(|job| self.begin(job, true)))
+    }
+
+    /// Begins a poll. It goes on whether or not anybody waits for its end.
+    fn begin(self: &Arc<Self>, job: PollJob, urgent: bool) -> Ending {
+        let (sender, ending) = watch::channel(None);
+        let holding = held::hold(self, job.feed_id, job.lease.clone(), ending.clone());
+        let admission = self.hosts.apply(&job.address.url, urgent);
+        let poller = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let end = poller.carry_out(job, admission, urgent).await;
+            drop(holding);
+            sender.send_replace(Some(end));
+        });
+        ending
+    }
+
+    /// Waits for the host and a slot, polls, and stores the result.
+    async fn carry_out(self: &Arc<Self>, job: PollJob, admission: Admission, urgent: bool) -> PollEnd {
+        let slots = if urgent { &self.urgent_slots } else { &self.slots };
+        let begin = async {
+            let host = admission.wait().await;
+            (host, slots.acquire().await.expect("the slots are never closed"))
+        };
+        let permits = tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => return self.give_back(&job),
+            permits = begin => permits,
+        };
+        let began_at = self.parts.clock.now();
+        measure::waited(began_at.duration_since(job.claimed_at));
+        let result = tokio::select! {
+            biased;
+            () = self.cutting.cancelled() => return self.give_back(&job),
+            // In a box of its own: those that only wait stay small.
+            result = Box::pin(self.attempt(&job)) => result,
+        };
+        drop(permits);
+        measure::took(self.parts.clock.now().duration_since(began_at));
+        match result {
+            Ok(result) => self.conclude(result).await,
+            Err(error) => {
+                tracing::warn!(feed_id = job.feed_id.0, %error, "the store was away for longer than the lease: a poll is given up");
+                self.give_back(&job)
+            }
+        }
+    }
+
+    /// Polls. A mistake of ours is a failure of this feed, and of nothing else.
+    async fn attempt(self: &Arc<Self>, job: &PollJob) -> StoreResult<PollResult> {
+        match AssertUnwindSafe(attempt::poll(self, job)).catch_unwind().await {
+            Ok(Err(StoreError::Failed(error))) => {
+                tracing::error!(feed_id = job.feed_id.0, %error, "what is known of this feed cannot be read");
+                Ok(attempt::failed(self, job, "it could not be compared with what is stored; the log says why"))
+            }
+            Ok(result) => result,
+            Err(_) => {
+                tracing::error!(feed_id = job.feed_id.0, "a poll panicked");
+                Ok(attempt::failed(self, job, "it could not be read: a mistake in piRSSonite; the log says where"))
+            }
+        }
+    }
+
+    async fn conclude(self: &Arc<Self>, result: PollResult) -> PollEnd {
+        let feed_id = result.feed_id.0;
+        let failure = match &result.outcome {
+            PollOutcome::Failed(reason) => Some(("failed", reason.clone())),
+            PollOutcome::Gone(reason) => Some(("gone", reason.clone())),
+            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => None,
+        };
+        let stored = finish::finish(self, result).await;
+        let end = match (stored, failure) {
+            (None, _) => PollEnd::Failed,
+            (Some(stored), _) if !stored.applied => {
+                tracing::info!(feed_id, "a poll came too late: the feed was claimed or changed in the meantime");
+                PollEnd::GivenBack
+            }
+            (Some(_), Some((outcome, reason))) => {
+                tracing::info!(feed_id, outcome, reason, "a poll failed");
+                PollEnd::Failed
+            }
+            (Some(stored), None) if stored.new + stored.changed > 0 => {
+                tracing::info!(feed_id, new = stored.new, changed = stored.changed, "a poll brought entries");
+                PollEnd::Fetched { new: stored.new, changed: stored.changed }
+            }
+            (Some(_), None) => PollEnd::Unchanged,
+        };
+        measure::ended(end);
+        end
+    }
+
+    /// Notes a claim that will be given back with the others.
+    fn give_back(&self, job: &PollJob) -> PollEnd {
+        self.unbegun.lock().unwrap_or_else(PoisonError::into_inner).push((job.feed_id, job.lease.clone()));
+        PollEnd::GivenBack
+    }
+
+    /// Gives claims back, these and all that were noted.
+    async fn release(&self, mut leases: Vec<(FeedId, Lease)>) {
+        leases.append(&mut self.unbegun.lock().unwrap_or_else(PoisonError::into_inner));
+        if leases.is_empty() {
+            return;
+        }
+        if let Err(error) = self.parts.store.release_polls(&leases).await {
+            tracing::warn!(%error, feeds = leases.len(), "claims were not given back: they run out by themselves");
+        }
+    }
+}
+
+/// What was begun.
+#[derive(Debug)]
+struct Begun {
+    endings: Vec<Ending>,
+    /// Nothing else is due.
+    is_all: bool,
+}

@@ -1,0 +1,146 @@
+//! Polling because somebody asks for it, and waiting for the end.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use domain::{Feed, FeedId, ports::StoreResult};
+use futures_util::{StreamExt, stream::FuturesUnordered};
+
+use super::{PollEnd, Poller, held::Ending};
+use crate::api::RefreshSummary;
+
+/// How often it is looked whether another node has finished with a feed.
+const LOOK_PAUSE: Duration = Duration::from_millis(200);
+
+/// Polls in one refresh of what is due. Feeds with intervals of seconds are due again before it ends.
+const REFRESH_POLLS_MAX: usize = 1_000_000;
+
+/// Polls one feed now, or joins the poll that is under way; `None` if there is no such feed.
+pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResult<Option<RefreshSummary>> {
+    let mut before: Option<Feed> = None;
+    for _ in 0..looks(poller) {
+        if let Some(ending) = poller.begin_one(id).await? {
+            return Ok(Some(summary_of(end_of(ending).await)));
+        }
+        let Some(feed) = poller.parts.store.feed(id).await? else { return Ok(None) };
+        if before.as_ref().is_some_and(|before| was_polled(before, &feed)) {
+            return Ok(Some(as_it_says(&feed)));
+        }
+        before.get_or_insert(feed);
+        tokio::time::sleep(LOOK_PAUSE).await;
+    }
+    Ok(before.as_ref().map(as_it_says))
+}
+
+fn was_polled(before: &Feed, after: &Feed) -> bool {
+    let marks = |feed: &Feed| (feed.last_fetched_at, feed.next_check_at, feed.failure_count);
+    marks(before) != marks(after)
+}
+
+/// What a feed says of its last poll, which was not ours.
+fn as_it_says(feed: &Feed) -> RefreshSummary {
+    summary_of(if feed.last_error.is_some() { PollEnd::Failed } else { PollEnd::Unchanged })
+}
+
+fn summary_of(end: PollEnd) -> RefreshSummary {
+    let mut summary = RefreshSummary::default();
+    add(&mut summary, end);
+    summary
+}
+
+/// Waits for a poll to end. One whose task is gone ended without a result.
+async fn end_of(mut ending: Ending) -> PollEnd {
+    match ending.wait_for(Option::is_some).await {
+        Ok(end) => end.unwrap_or(PollEnd::GivenBack),
+        Err(_) => PollEnd::GivenBack,
+    }
+}
+
+fn add(summary: &mut RefreshSummary, end: PollEnd) {
+    summary.polled += u32::from(end != PollEnd::GivenBack);
+    match end {
+        PollEnd::Fetched { new, changed } => {
+            summary.fetched += 1;
+            summary.new_entries += new;
+            summary.changed_entries += changed;
+        }
+        PollEnd::Unchanged => summary.unchanged += 1,
+        PollEnd::Failed => summary.failed += 1,
+        PollEnd::GivenBack => {}
+    }
+}
+
+/// Polls what is due until nothing is, and waits for the polls of this node that were under way already.
+pub(crate) async fn refresh_due(
+    poller: &Arc<Poller>,
+    progress: &(dyn Fn(&RefreshSummary) + Sync),
+) -> StoreResult<RefreshSummary> {
+    let mut summary = RefreshSummary::default();
+    let mut seen = HashSet::new();
+    let mut under_way = FuturesUnordered::new();
+    let mut looks_left = looks(poller);
+    loop {
+        for ending in gather(poller, &mut seen).await? {
+            under_way.push(end_of(ending));
+        }
+        let Some(end) = under_way.next().await else {
+            if looks_left == 0 || !others_are_at_it(poller, &seen).await? {
+                return Ok(summary);
+            }
+            looks_left -= 1;
+            tokio::time::sleep(LOOK_PAUSE).await;
+            continue;
+        };
+        add(&mut summary, end);
+        progress(&summary);
+        // Those that have ended meanwhile, before it is looked for more.
+        while let Some(Some(end)) = futures_util::FutureExt::now_or_never(under_way.next()) {
+            add(&mut summary, end);
+            progress(&summary);
+        }
+    }
+}
+
+/// Joins what is under way and begins what is due, each feed once.
+async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult<Vec<Ending>> {
+    let join = |seen: &mut HashSet<FeedId>| -> Vec<Ending> {
+        let endings = poller.held.endings().into_iter();
+        endings.filter(|(feed, _)| seen.insert(*feed)).map(|(_, ending)| ending).collect()
+    };
+    let mut endings = join(seen);
+    // A claim costs the store something: with little room, rather wait for more of it.
+    while poller.room() >= claim_min(poller) && seen.len() < REFRESH_POLLS_MAX {
+        let begun = poller.begin_due(|feed| seen.insert(feed)).await?;
+        let is_over = begun.is_all || begun.endings.is_empty();
+        endings.extend(begun.endings);
+        if is_over {
+            break;
+        }
+    }
+    // What the background claimed between the two looks.
+    endings.extend(join(seen));
+    Ok(endings)
+}
+
+/// Whether another node holds a feed that is due: it polls it just now, or died in the attempt, and then the feed is
+/// ours when its lease has run out.
+async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
+    let store = &poller.parts.store;
+    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.parts.settings.poll_lease);
+    if !soon || poller.stopping.is_cancelled() {
+        return Ok(false);
+    }
+    let now = poller.parts.clock.now();
+    let is_due = |feed: &Feed| !feed.is_gone && feed.next_check_at <= now && !seen.contains(&feed.id);
+    Ok(store.feeds().await?.iter().any(is_due))
+}
+
+/// How often to look for the end of another node's poll: until it ends, or its lease does.
+fn looks(poller: &Poller) -> u128 {
+    poller.parts.settings.poll_lease.as_millis() / LOOK_PAUSE.as_millis() + 2
+}
+
+/// The room from which a claim is worth while.
+pub(super) fn claim_min(poller: &Poller) -> usize {
+    const PARTS_OF_CONCURRENCY: usize = 4;
+    (poller.parts.settings.poll_concurrency / PARTS_OF_CONCURRENCY).max(1)
+}

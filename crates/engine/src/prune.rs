@@ -1,0 +1,50 @@
+//! Removing what is old and read, in small pieces, so that nothing else has to wait for it.
+
+use std::time::Duration;
+
+use domain::ports::StoreResult;
+use tokio_util::sync::CancellationToken;
+
+use crate::{measure, settings::Parts};
+
+/// Time between two rounds, and before the first: a start has better things to do.
+const PRUNE_EVERY: Duration = Duration::from_hours(1);
+const PRUNE_FIRST: Duration = Duration::from_mins(2);
+
+/// Pieces in one round; what is left is for the next.
+const CHUNKS_MAX: usize = 2000;
+
+/// Removes all that is due to be removed; returns how many entries went.
+pub(crate) async fn prune(parts: &Parts) -> StoreResult<u64> {
+    let limits = parts.settings.prune;
+    let mut total = 0;
+    for _ in 0..CHUNKS_MAX {
+        let gone = parts.store.prune_entries(limits).await?;
+        measure::pruned(gone);
+        total += gone;
+        if gone < u64::from(limits.chunk) {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+/// Prunes now and then, until it is told to stop.
+pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
+    let mut pause = PRUNE_FIRST;
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = PRUNE_EVERY;
+        tokio::select! {
+            () = stop.cancelled() => return,
+            pruned = prune(parts) => match pruned {
+                Ok(0) => {}
+                Ok(entries) => tracing::info!(entries, "old entries were pruned"),
+                Err(error) => tracing::warn!(%error, "pruning failed; the next round tries again"),
+            },
+        }
+    }
+}

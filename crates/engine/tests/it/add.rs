@@ -1,0 +1,186 @@
+//! F1: adding a feed.
+
+use domain::FolderId;
+use engine::{AddFeed, AddFeedError};
+use testkit::{Page, Publisher};
+
+use crate::world::{self, World, due_in, rss};
+
+fn page(links: &[&str]) -> Page {
+    let links: String =
+        links.iter().map(|href| format!("<link rel=alternate type='application/rss+xml' href='{href}'>")).collect();
+    Page::body(format!("<!doctype html><html><head>{links}</head><body>Hi</body></html>"))
+        .header("Content-Type", "text/html")
+}
+
+#[tokio::test]
+async fn f1_a_feed_is_stored_with_its_entries() {
+    for world in world::each().await {
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One"), ("2", "Two")])).etag("\"1\""));
+        let new = AddFeed { title: Some(" Mine ".to_owned()), ..world.new_feed("/feed") };
+        let feed = world.engine.add_feed(new).await.unwrap();
+        assert_eq!((feed.url.as_str(), feed.title.as_deref()), (world.publisher.url("/feed").as_str(), Some("News")));
+        assert_eq!((feed.custom_title.as_deref(), feed.unread_count), (Some("Mine"), 2));
+        assert_eq!(feed.site_url.as_deref(), Some("http://e.org/"));
+        assert!(feed.last_fetched_at.is_some());
+        assert!((3500..4100).contains(&due_in(&feed)), "{}", due_in(&feed));
+        assert_eq!(world.titles(feed.id).await, ["One", "Two"]);
+        let again = world.refresh(feed.id).await;
+        assert_eq!((again.polled, again.unchanged), (1, 1));
+        assert_eq!(world.publisher.requests("/feed")[1].header("if-none-match"), Some("\"1\""));
+    }
+}
+
+#[tokio::test]
+async fn f1_a_page_is_searched_for_the_first_feed_that_parses() {
+    for world in world::each().await {
+        world.publisher.set("/", page(&["/gone", "/page", "/feed", "/other"]));
+        world.publisher.set("/page", page(&[]));
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        let feed = world.engine.add_feed(world.new_feed("/")).await.unwrap();
+        assert_eq!(feed.url, world.publisher.url("/feed"));
+        assert!(world.publisher.requests("/other").is_empty());
+        // By the page as well, it is there already.
+        assert_eq!(world.engine.add_feed(world.new_feed("/feed")).await, Err(AddFeedError::AlreadyThere(feed.id)));
+        world.publisher.set("/", page(&["/feed"]));
+        assert_eq!(world.engine.add_feed(world.new_feed("/")).await, Err(AddFeedError::AlreadyThere(feed.id)));
+    }
+}
+
+#[tokio::test]
+async fn f1_a_page_that_is_a_feed_gives_way_to_one_that_it_offers_and_that_parses() {
+    let hfeed = |href: &str| {
+        Page::body(format!(
+            "<html><head><link rel=alternate type='application/rss+xml' href='{href}'></head><body class=h-feed>\
+             <article class=h-entry><a class='u-url p-name' href='/post'>Post</a></article></body></html>"
+        ))
+    };
+    for world in world::each().await {
+        world.publisher.set("/with", hfeed("/feed"));
+        world.publisher.set("/without", hfeed("/none"));
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        let with = world.engine.add_feed(world.new_feed("/with")).await.unwrap();
+        assert_eq!(with.url, world.publisher.url("/feed"));
+        let without = world.engine.add_feed(world.new_feed("/without")).await.unwrap();
+        assert_eq!(without.url, world.publisher.url("/without"));
+        assert_eq!(world.titles(without.id).await, ["Post"]);
+    }
+}
+
+#[tokio::test]
+async fn f1_a_feed_that_is_there_is_found_by_every_address() {
+    for world in world::each().await {
+        world.publisher.set("/feed", Page::body(rss(&[])));
+        world.publisher.set("/elsewhere", Page::redirect(302, "/feed"));
+        world.publisher.set("/moved", Page::redirect(301, "/new"));
+        world.publisher.set("/new", Page::body(rss(&[])));
+        let feed = world.engine.add_feed(world.new_feed("/feed")).await.unwrap();
+        let asked = world.publisher.request_count();
+        assert_eq!(world.engine.add_feed(world.new_feed("/feed#x")).await, Err(AddFeedError::AlreadyThere(feed.id)));
+        assert_eq!(world.publisher.request_count(), asked, "it is not asked for what is known");
+        assert_eq!(world.engine.add_feed(world.new_feed("/elsewhere")).await, Err(AddFeedError::AlreadyThere(feed.id)));
+        let moved = world.engine.add_feed(world.new_feed("/moved")).await.unwrap();
+        assert_eq!(moved.url, world.publisher.url("/new"));
+        assert_eq!(world.engine.add_feed(world.new_feed("/moved")).await, Err(AddFeedError::AlreadyThere(moved.id)));
+    }
+}
+
+#[tokio::test]
+async fn f1_a_temporary_redirect_leaves_the_address_as_it_was_given() {
+    for world in world::each().await {
+        world.publisher.set("/given", Page::redirect(302, "/today"));
+        world.publisher.set("/today", Page::body(rss(&[])));
+        let feed = world.engine.add_feed(world.new_feed("/given")).await.unwrap();
+        assert_eq!(feed.url, world.publisher.url("/given"));
+    }
+}
+
+#[tokio::test]
+async fn f1_errors_say_what_is_wrong_and_store_nothing() {
+    for world in world::each().await {
+        set_bad_pages(&world.publisher);
+        for (path, expect) in [
+            ("/page", "not a feed: it is a web page that offers no feed"),
+            ("/offers", "not a feed: it is a web page, and the feed that it offers cannot be read"),
+            ("/garbage", "not a feed: the document is no feed"),
+            ("/empty", "not a feed: the document is empty"),
+            ("/json", "not a feed: the document is JSON but no feed"),
+            ("/endless", "not a feed: the answer is larger than"),
+            ("/404", "the server answered 404 Not Found"),
+            ("/410", "the server answered 410 Gone"),
+            ("/500", "the server answered 500 Internal Server Error"),
+            ("/reset", "could not connect to"),
+            ("/loop", "the redirects of"),
+        ] {
+            let error = world.engine.add_feed(world.new_feed(path)).await.unwrap_err();
+            assert!(error.to_string().starts_with(expect), "{path}: {error}");
+            let is_422 = matches!(error, AddFeedError::NotAFeed(_));
+            assert_eq!(is_422, expect.starts_with("not a feed"), "{path}");
+            assert_eq!(is_422, !matches!(error, AddFeedError::Unreachable(_)), "{path}");
+        }
+        assert_eq!(world.feed_count().await, 0);
+    }
+}
+
+fn set_bad_pages(publisher: &Publisher) {
+    publisher.set("/page", page(&[]));
+    publisher.set("/offers", page(&["/404"]));
+    publisher.set("/garbage", Page::body([0x89, b'P', b'N', b'G', 0, 1, 2, 3]));
+    publisher.set("/empty", Page::body(" \n"));
+    publisher.set("/json", Page::body("{\"a\": 1}"));
+    publisher.set("/endless", Page::endless("<rss>".repeat(10_000)));
+    publisher.set("/410", Page::status(410));
+    publisher.set("/500", Page::body(rss(&[("1", "One")])).with_status(500));
+    publisher.set("/reset", Page::reset());
+    publisher.set("/loop", Page::redirect(301, "/loop"));
+}
+
+#[tokio::test]
+async fn f1_what_is_no_address_or_not_public_is_not_asked() {
+    for world in world::each().await {
+        for bad in ["", "e.org", "ftp://e.org/", "javascript:alert(1)", "http://"] {
+            let error =
+                world.engine.add_feed(AddFeed { url: bad.to_owned(), ..world.new_feed("/") }).await.unwrap_err();
+            assert!(matches!(error, AddFeedError::BadAddress(_)), "{bad}: {error}");
+        }
+        let private = AddFeed { url: "http://10.1.2.3/feed".to_owned(), ..world.new_feed("/") };
+        let error = world.engine.add_feed(private).await.unwrap_err();
+        assert_eq!(error.to_string(), "the address of 10.1.2.3 is not public; `allow_networks` can allow it");
+        world.publisher.set("/feed", Page::body(rss(&[])));
+        let nowhere = AddFeed { folder_id: Some(FolderId(99)), ..world.new_feed("/feed") };
+        assert_eq!(world.engine.add_feed(nowhere).await, Err(AddFeedError::NoSuchFolder));
+        assert_eq!(world.feed_count().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn f1_a_password_is_used_and_shown_nowhere() {
+    for world in world::each().await {
+        world.publisher.set("/", page(&["/feed"]));
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        let url = world.publisher.url("/").replace("http://", "http://me:geheim@");
+        let feed = world.engine.add_feed(AddFeed { url, ..world.new_feed("/") }).await.unwrap();
+        assert!(!format!("{feed:?}").contains("geheim"));
+        world.refresh(feed.id).await;
+        let sent =
+            |path: &str| world.publisher.requests(path).iter().all(|request| request.header("authorization").is_some());
+        assert!(sent("/") && sent("/feed"));
+        assert_eq!(world.publisher.requests("/feed").len(), 2);
+        let exported = world.engine.export_opml().await.unwrap();
+        assert!(exported.contains("/feed") && !exported.contains("geheim"));
+    }
+}
+
+#[tokio::test]
+async fn f1_two_who_add_the_same_at_once_get_one_feed() {
+    for world in world::each().await {
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        let (one, two) = tokio::join!(
+            world.engine.add_feed(world.new_feed("/feed")),
+            world.engine.add_feed(world.new_feed("/feed"))
+        );
+        assert_eq!(usize::from(one.is_ok()) + usize::from(two.is_ok()), 1, "{one:?} {two:?}");
+        assert_eq!(world.feed_count().await, 1);
+        drop::<World>(world);
+    }
+}

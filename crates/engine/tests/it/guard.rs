@@ -1,0 +1,291 @@
+//! U8: the guarded client against a publisher that it may or may not ask.
+
+use std::{net::Ipv4Addr, time::Duration};
+
+use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
+use engine::http::{ClientSettings, GuardedClient, user_agent};
+use testkit::{Page, Publisher};
+use url::Url;
+
+/// What the child process of [`u8_a_proxy_of_the_environment_is_not_used`] fetches.
+const CHILD_URL: &str = "PIRSSONITE_TEST_CHILD_URL";
+
+fn client(allow: &[&str]) -> GuardedClient {
+    with(ClientSettings {
+        allow_networks: allow.iter().map(|net| net.parse().unwrap()).collect(),
+        ..ClientSettings::default()
+    })
+}
+
+fn with(settings: ClientSettings) -> GuardedClient {
+    GuardedClient::new(settings).unwrap()
+}
+
+fn get(url: &str) -> HttpRequest {
+    HttpRequest {
+        method: Method::Get,
+        url: url.to_owned(),
+        credentials: None,
+        headers: Headers::default(),
+        body: Vec::new(),
+        body_bytes_max: 1_000_000,
+        redirects_max: 5,
+        timeout: Duration::from_secs(10),
+    }
+}
+
+async fn fetch(client: &GuardedClient, url: &str) -> Result<HttpResponse, HttpError> {
+    client.send(get(url)).await
+}
+
+#[tokio::test]
+async fn u8_private_addresses_are_refused_in_every_spelling() {
+    let publisher = Publisher::start().await;
+    publisher.set("/", Page::body("secret"));
+    let port = publisher.address().port();
+    for host in [
+        "127.0.0.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "0177.0.0.1",
+        "127.1",
+        "127.0.0.1.",
+        "0",
+        "0.0.0.0",
+        "[::1]",
+        "[::]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "localhost",
+        "LOCALHOST.",
+        "１２７.0.0.1",
+    ] {
+        let answer = fetch(&client(&[]), &format!("http://{host}:{port}/")).await;
+        assert!(matches!(answer, Err(HttpError::Forbidden(_) | HttpError::NotFound(_))), "{host}: {answer:?}");
+    }
+    assert_eq!(publisher.request_count(), 0);
+    assert_eq!(fetch(&client(&["127.0.0.0/8"]), &publisher.url("/")).await.unwrap().body, b"secret");
+}
+
+#[tokio::test]
+async fn u8_a_redirect_is_judged_like_a_request() {
+    let public = Publisher::start().await;
+    let private = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
+    private.set("/", Page::body("secret"));
+    public.set("/", Page::redirect(302, &private.url("/")));
+    public.set("/name", Page::redirect(302, &format!("http://localhost:{}/", private.address().port())));
+    let client = client(&["127.0.0.1/32"]);
+    for path in ["/", "/name"] {
+        // `localhost` is 127.0.0.1 here, where nothing listens on that port.
+        let answer = fetch(&client, &public.url(path)).await;
+        assert!(matches!(answer, Err(HttpError::Forbidden(_) | HttpError::Connect { .. })), "{answer:?}");
+    }
+    assert_eq!(private.request_count(), 0);
+}
+
+#[tokio::test]
+async fn u8_a_proxy_of_the_environment_is_not_used() {
+    let publisher = Publisher::start().await;
+    let proxy = Publisher::start().await;
+    publisher.set("/", Page::body("direct"));
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "guard::child_that_fetches"])
+        .env(CHILD_URL, publisher.url("/"))
+        .envs(["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"].map(|name| (name, proxy.url("/"))))
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = tokio::task::spawn_blocking(move || {
+        let mut child = child;
+        child.wait()
+    })
+    .await
+    .unwrap()
+    .unwrap();
+    assert!(status.success());
+    assert_eq!((publisher.request_count(), proxy.request_count()), (1, 0));
+}
+
+#[tokio::test]
+async fn child_that_fetches() {
+    if let Ok(url) = std::env::var(CHILD_URL) {
+        assert_eq!(fetch(&client(&["127.0.0.1/32"]), &url).await.unwrap().body, b"direct");
+    }
+}
+
+#[tokio::test]
+async fn u8_a_proxy_of_the_operator_is_used_and_private_addresses_stay_refused() {
+    let proxy = Publisher::start().await;
+    proxy.set("http://feeds.invalid/", Page::body("by proxy"));
+    let settings = ClientSettings { proxy: Some(Url::parse(&proxy.url("/")).unwrap()), ..ClientSettings::default() };
+    let client = with(settings);
+    assert_eq!(fetch(&client, "http://feeds.invalid/").await.unwrap().body, b"by proxy");
+    for private in ["http://10.0.0.1/", "http://localhost/"] {
+        assert!(matches!(fetch(&client, private).await, Err(HttpError::Forbidden(_))), "{private}");
+    }
+    assert_eq!(proxy.request_count(), 1);
+}
+
+#[tokio::test]
+async fn u8_size_is_counted_after_decompression() {
+    const LIMIT: usize = 100_000;
+    let publisher = Publisher::start().await;
+    publisher.set("/endless", Page::endless("x".repeat(1000)));
+    publisher.set("/announced", Page::body("x".repeat(LIMIT + 1)));
+    publisher.set("/gzip", Page::body(gzip_bomb()).header("Content-Encoding", "gzip"));
+    publisher.set("/zstd", Page::body(zstd_bomb()).header("Content-Encoding", "zstd"));
+    publisher.set("/exact", Page::body("x".repeat(LIMIT)).gzip());
+    let client = client(&["127.0.0.1/32"]);
+    for path in ["/endless", "/announced", "/gzip", "/zstd"] {
+        let request = HttpRequest { body_bytes_max: LIMIT, ..get(&publisher.url(path)) };
+        assert_eq!(client.send(request).await.unwrap_err(), HttpError::TooLarge(LIMIT), "{path}");
+    }
+    let exact = client.send(HttpRequest { body_bytes_max: LIMIT, ..get(&publisher.url("/exact")) }).await.unwrap();
+    assert_eq!(exact.body.len(), LIMIT);
+}
+
+/// 64 MiB of zeros as 3 KiB: blocks of one repeated byte.
+fn zstd_bomb() -> Vec<u8> {
+    const BLOCK_BYTES: u32 = 128 * 1024;
+    const BLOCKS: u32 = 512;
+    // The frame: magic, a window of 128 KiB, no size. A block: three bytes of size, kind and whether it is the last.
+    let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 7 << 3];
+    for block in 1..=BLOCKS {
+        let head = BLOCK_BYTES << 3 | 1 << 1 | u32::from(block == BLOCKS);
+        out.extend(&head.to_le_bytes()[..3]);
+        out.push(0);
+    }
+    out
+}
+
+/// 16 MiB of zeros as 100 KiB: one literal, then "the last 258 bytes again", 13 bits each.
+fn gzip_bomb() -> Vec<u8> {
+    const REPEATS: usize = 65_000;
+    let mut bits = vec![true, true, false, false, false, true, true, false, false, false, false];
+    for _ in 0..REPEATS {
+        bits.extend([true, true, false, false, false, true, false, true]);
+        bits.extend([false; 5]);
+    }
+    bits.extend([false; 7]);
+    let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+    out.extend(bits.chunks(8).map(|byte| byte.iter().rev().fold(0u8, |sum, bit| sum << 1 | u8::from(*bit))));
+    out
+}
+
+#[tokio::test]
+async fn u8_time_is_bounded() {
+    let publisher = Publisher::start().await;
+    publisher.set("/hang", Page::hang());
+    publisher.set("/endless", Page::endless("x"));
+    let silence = ClientSettings {
+        allow_networks: vec!["127.0.0.1/32".parse().unwrap()],
+        read_timeout: Duration::from_millis(100),
+        ..ClientSettings::default()
+    };
+    let host = publisher.address().to_string();
+    assert_eq!(fetch(&with(silence), &publisher.url("/hang")).await.unwrap_err(), HttpError::TimedOut(host.clone()));
+    for path in ["/hang", "/endless"] {
+        let request = HttpRequest {
+            timeout: Duration::from_millis(100),
+            body_bytes_max: usize::MAX,
+            ..get(&publisher.url(path))
+        };
+        assert_eq!(
+            client(&["127.0.0.1/32"]).send(request).await.unwrap_err(),
+            HttpError::TimedOut(host.clone()),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn u8_errors_are_told_as_the_system_names_them() {
+    let publisher = Publisher::start().await;
+    publisher.set("/reset", Page::reset());
+    publisher.set("/cut", Page::break_off("half"));
+    publisher.set("/not-gzip", Page::body("plain").header("Content-Encoding", "gzip"));
+    let client = client(&["127.0.0.1/32"]);
+    let host = publisher.address().to_string();
+    let error = |code: &str| HttpError::Connect { host: host.clone(), code: code.to_owned() };
+    assert_eq!(fetch(&client, &publisher.url("/reset")).await.unwrap_err(), error("ECONNRESET"));
+    assert_eq!(fetch(&client, &publisher.url("/cut")).await.unwrap_err(), HttpError::BrokenOff(host.clone()));
+    assert_eq!(fetch(&client, &publisher.url("/not-gzip")).await.unwrap_err(), HttpError::BrokenOff(host.clone()));
+    assert!(matches!(fetch(&client, "http://no-such-name.invalid/").await, Err(HttpError::NotFound(_))));
+    assert!(matches!(fetch(&client, "ftp://e.org/").await, Err(HttpError::BadUrl(_))));
+    let tls = fetch(&client, &format!("https://{host}/")).await.unwrap_err();
+    assert!(matches!(tls, HttpError::Tls { .. } | HttpError::BrokenOff(_) | HttpError::Connect { .. }), "{tls:?}");
+    let nobody = publisher.url("/");
+    drop(publisher);
+    assert_eq!(refused_after_drop(&client, &nobody).await, error("ECONNREFUSED"));
+}
+
+/// The listener goes with its task, a moment after it was told to.
+async fn refused_after_drop(client: &GuardedClient, url: &str) -> HttpError {
+    loop {
+        match fetch(client, url).await {
+            Err(error @ HttpError::Connect { .. }) if error.to_string().contains("REFUSED") => return error,
+            _ => tokio::task::yield_now().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn u8_a_refusal_keeps_its_status_however_long_it_goes_on() {
+    let publisher = Publisher::start().await;
+    publisher.set("/", Page::endless("no ").with_status(503));
+    let answer = fetch(&client(&["127.0.0.1/32"]), &publisher.url("/")).await.unwrap();
+    assert_eq!(answer.status, 503);
+    assert!(answer.body.starts_with(b"no no "));
+}
+
+#[tokio::test]
+async fn f4_redirects_are_followed_and_counted() {
+    let publisher = Publisher::start().await;
+    publisher.set("/a", Page::redirect(301, "/b"));
+    publisher.set("/b", Page::redirect(302, "/c?x=1#y"));
+    publisher.set("/c?x=1", Page::body("end"));
+    publisher.set("/loop", Page::redirect(307, "/loop"));
+    let client = client(&["127.0.0.1/32"]);
+    let answer = fetch(&client, &publisher.url("/a")).await.unwrap();
+    assert_eq!((answer.body.as_slice(), answer.url), (&b"end"[..], publisher.url("/c?x=1")));
+    assert_eq!(answer.moved_to, Some(publisher.url("/b")));
+    let error = fetch(&client, &publisher.url("/loop")).await.unwrap_err();
+    assert_eq!(error, HttpError::Redirects(publisher.address().to_string()));
+    assert_eq!(publisher.requests("/loop").len(), 6);
+}
+
+#[tokio::test]
+async fn f1_a_password_is_sent_to_its_host_and_nowhere_else() {
+    let publisher = Publisher::start().await;
+    let other = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
+    publisher.set("/a", Page::redirect(302, "/b"));
+    publisher.set("/b", Page::redirect(302, &other.url("/c")));
+    other.set("/c", Page::redirect(302, &publisher.url("/d")));
+    let client = client(&["127.0.0.0/8"]);
+    let request = HttpRequest { credentials: Some("u:geheim".to_owned()), ..get(&publisher.url("/a")) };
+    assert!(!format!("{request:?}{client:?}").contains("geheim"));
+    client.send(request).await.unwrap();
+    let sent = |from: &Publisher, path: &str| from.requests(path)[0].header("authorization").map(str::to_owned);
+    let basic = Some("Basic dTpnZWhlaW0=".to_owned());
+    assert_eq!((sent(&publisher, "/a"), sent(&publisher, "/b")), (basic.clone(), basic));
+    assert_eq!((sent(&other, "/c"), sent(&publisher, "/d")), (None, None));
+    let in_url = format!("http://u:geheim@{}/a", other.address());
+    let error = fetch(&self::client(&[]), &in_url).await.unwrap_err();
+    assert!(!error.to_string().contains("geheim"), "{error}");
+}
+
+#[tokio::test]
+async fn f4_a_request_says_who_asks_and_what_it_reads() {
+    let publisher = Publisher::start().await;
+    publisher.set("/", Page::body("hello").gzip());
+    let answer = fetch(&client(&["127.0.0.1/32"]), &publisher.url("/")).await.unwrap();
+    assert_eq!(answer.body, b"hello");
+    let request = &publisher.requests("/")[0];
+    let encodings = request.header("accept-encoding").unwrap();
+    assert!(["gzip", "br", "zstd"].iter().all(|known| encodings.contains(known)), "{encodings}");
+    assert!(request.header("user-agent").unwrap().contains("+https://"));
+    assert!(user_agent("https://e.org/about").ends_with("(feed reader; +https://e.org/about)"));
+    assert_eq!(request.header("referer"), None);
+}

@@ -1,0 +1,120 @@
+//! F4: several nodes on one PostgreSQL.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::{Clock, Store};
+use engine::{Engine, EngineSettings, SystemClock};
+use testkit::{FreshPostgres, Gate, Page, Publisher};
+
+use crate::world::{self, engine_on, import, rss};
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+struct Cluster {
+    database: FreshPostgres,
+    store: Arc<dyn Store>,
+    publisher: Publisher,
+}
+
+impl Cluster {
+    async fn start() -> Self {
+        let database = testkit::fresh_postgres().await;
+        let store = Arc::new(database.store.clone());
+        Self { database, store, publisher: Publisher::start().await }
+    }
+
+    /// A node with connections of its own.
+    async fn node(&self, lease: Duration) -> Arc<Engine> {
+        let settings = EngineSettings { poll_lease: lease, ..world::settings() };
+        engine_on(Arc::new(self.database.another_store().await), settings)
+    }
+
+    async fn import(&self, paths: &[String]) -> Vec<domain::FeedId> {
+        import(&self.store, &paths.iter().map(|path| self.publisher.url(path)).collect::<Vec<_>>()).await
+    }
+}
+
+#[tokio::test]
+async fn f4_two_nodes_never_poll_the_same_feed_at_once() {
+    let cluster = Cluster::start().await;
+    let paths: Vec<String> = (0..60).map(|n| format!("/{n}")).collect();
+    for path in &paths {
+        cluster.publisher.set(path, Page::body(rss(&[("1", path)])));
+    }
+    cluster.import(&paths).await;
+    let (one, two) = (cluster.node(MINUTE).await, cluster.node(MINUTE).await);
+    let (one, two) = tokio::join!(one.refresh_due(), two.refresh_due());
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!((one.polled + two.polled, one.new_entries + two.new_entries), (60, 60));
+    assert_eq!(cluster.publisher.request_count(), 60);
+}
+
+#[tokio::test]
+async fn f4_a_dead_nodes_feeds_are_polled_by_another_when_the_lease_has_run_out() {
+    let cluster = Cluster::start().await;
+    let start = SystemClock.now();
+    cluster.database.set_now(start).await;
+    cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+    cluster.import(&["/feed".to_owned()]).await;
+    // A node claims it and is never heard of again.
+    let dead = cluster.store.claim_due_polls("dead", 10, MINUTE).await.unwrap();
+    assert_eq!(dead.len(), 1);
+    let node = cluster.node(Duration::from_millis(1)).await;
+    assert_eq!(node.refresh_due().await.unwrap().polled, 0);
+    assert_eq!(cluster.publisher.request_count(), 0);
+    cluster.database.set_now(start + MINUTE).await;
+    assert_eq!(node.refresh_due().await.unwrap().new_entries, 1);
+    // What the dead one brings after all changes nothing.
+    let late = domain::ingest::PollResult {
+        feed_id: dead[0].feed_id,
+        lease: dead[0].lease.clone(),
+        claimed_at: dead[0].claimed_at,
+        next_check_in: Duration::ZERO,
+        adaptive_secs: 1,
+        moved_to: None,
+        outcome: domain::ingest::PollOutcome::Gone("late".to_owned()),
+    };
+    assert!(!cluster.store.finish_polls(vec![late]).await.unwrap()[0].as_ref().unwrap().applied);
+}
+
+#[tokio::test]
+async fn f4_a_poll_that_takes_longer_than_its_lease_keeps_it() {
+    const BEATS: usize = 4;
+    let cluster = Cluster::start().await;
+    let gate = Gate::default();
+    cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+    cluster.import(&["/feed".to_owned()]).await;
+    let lease = Duration::from_millis(600);
+    let (one, two) = (cluster.node(lease).await, cluster.node(lease).await);
+    let refresh = tokio::spawn(async move { one.refresh_due().await });
+    cluster.publisher.asked("/feed", 1).await;
+    // Four beats are more than one lease.
+    let client = cluster.database.client().await;
+    let mut seen = std::collections::BTreeSet::new();
+    while seen.len() <= BEATS {
+        seen.insert(client.query_one("SELECT lease_until FROM feeds", &[]).await.unwrap().get::<_, i64>(0));
+        assert!(cluster.store.claim_due_polls("other", 1, lease).await.unwrap().is_empty());
+    }
+    let joined = async { two.refresh_due().await };
+    let opened = async { gate.open() };
+    let (other, ()) = tokio::join!(joined, opened);
+    assert_eq!(other.unwrap().polled, 0);
+    assert_eq!(refresh.await.unwrap().unwrap().new_entries, 1);
+    assert_eq!(cluster.publisher.request_count(), 1);
+}
+
+#[tokio::test]
+async fn f5_a_refresh_waits_for_the_poll_of_another_node() {
+    let cluster = Cluster::start().await;
+    let gate = Gate::default();
+    cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+    let id = cluster.import(&["/feed".to_owned()]).await[0];
+    let (one, two) = (cluster.node(MINUTE).await, cluster.node(MINUTE).await);
+    let first = tokio::spawn(async move { one.refresh_feed(id).await });
+    cluster.publisher.asked("/feed", 1).await;
+    let second = tokio::spawn(async move { two.refresh_feed(id).await });
+    gate.open();
+    assert_eq!(first.await.unwrap().unwrap().unwrap().new_entries, 1);
+    assert_eq!(second.await.unwrap().unwrap().unwrap().polled, 1);
+    assert_eq!(cluster.store.feed(id).await.unwrap().unwrap().unread_count, 1);
+}

@@ -1,0 +1,11 @@
+//! The engine over real HTTP on loopback and real stores. Tests wait for what happened, never for time to pass.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first thing that goes wrong")]
+
+mod add;
+mod guard;
+mod leases;
+mod opml;
+mod poll;
+mod trouble;
+mod world;

@@ -1,0 +1,105 @@
+//! F6: lists of feeds, in and out.
+
+use engine::OpmlError;
+use testkit::Page;
+
+use crate::world::{self, World, rss};
+
+/// What a list says of its feeds: address, folder, titles, interval.
+async fn listed(world: &World) -> Vec<(String, Option<String>, Option<String>, Option<String>, Option<u32>)> {
+    let folders = world.store.folders().await.unwrap();
+    let feeds = world.store.feeds().await.unwrap();
+    let name = |id| folders.iter().find(|folder| Some(folder.id) == id).map(|folder| folder.name.clone());
+    let mut listed: Vec<_> = feeds
+        .into_iter()
+        .map(|feed| (feed.url, name(feed.folder_id), feed.title, feed.custom_title, feed.poll_interval))
+        .collect();
+    listed.sort();
+    listed
+}
+
+async fn folder_names(world: &World) -> Vec<String> {
+    world.store.folders().await.unwrap().into_iter().map(|folder| folder.name).collect()
+}
+
+#[tokio::test]
+async fn f6_an_export_imported_into_an_empty_store_gives_the_same() {
+    let (from, to) = (world::each().await, world::each().await);
+    for (from, to) in from.into_iter().zip(to) {
+        let opml = r#"<opml version="1.0"><body>
+            <outline text="News &amp; more"><outline text="World"><outline text="A &lt;b&gt;" xmlUrl="http://a.org/?x=1&amp;y=2"/></outline>
+            <outline title="B" xmlUrl="http://b.org/" htmlUrl="http://b.org/site"/></outline>
+            <outline text="Empty"/><outline text="Later"><outline text="C" xmlUrl="http://c.org/"/></outline>
+            <outline text="News &amp; more"><outline text="Local"><outline text="D" xmlUrl="http://d.org/"/></outline></outline>
+            <outline text="E" xmlUrl="http://e.org/"/></body></opml>"#;
+        let report = from.engine.import_opml(opml.as_bytes()).await.unwrap();
+        assert_eq!((report.imported, report.skipped, report.errors.len()), (5, 0, 0));
+        let id = from.store.feed_by_url("http://c.org/").await.unwrap().unwrap();
+        let patch = domain::FeedPatch {
+            custom_title: Some(Some("My \"C\"".to_owned())),
+            poll_interval: Some(Some(3600)),
+            ..domain::FeedPatch::default()
+        };
+        from.store.update_feed(id, patch).await.unwrap();
+        let exported = from.engine.export_opml().await.unwrap();
+        let report = to.engine.import_opml(exported.as_bytes()).await.unwrap();
+        assert_eq!((report.imported, report.skipped, report.errors.len()), (5, 0, 0), "{exported}");
+        assert_eq!(listed(&to).await, listed(&from).await, "{exported}");
+        let folders = ["News & more / World", "News & more", "Empty", "Later", "News & more / Local"];
+        assert_eq!(
+            (folder_names(&from).await, folder_names(&to).await),
+            (folders.map(str::to_owned).into(), folders.map(str::to_owned).into())
+        );
+        assert_eq!(to.engine.export_opml().await.unwrap(), exported);
+        let again = to.engine.import_opml(exported.as_bytes()).await.unwrap();
+        assert_eq!((again.imported, again.skipped), (0, 5));
+    }
+}
+
+#[tokio::test]
+async fn f6_a_thousand_feeds_are_imported_and_what_failed_is_reported() {
+    for world in world::each().await {
+        let outlines: String = (0..1000)
+            .map(|n| {
+                format!("<outline text='{}'><outline text='Feed {n}' xmlUrl='http://e.org/{n}'/></outline>", n % 50)
+            })
+            .collect();
+        let opml = format!(
+            "<opml><body>{outlines}<outline type='rss' text='Lost'/><outline xmlUrl='http://u:geheim@e.org/7'/>\
+             <outline xmlUrl='mailto:me@e.org'/><outline xmlUrl='nonsense'/><outline xmlUrl='http://e.org/last'/>"
+        );
+        let report = world.engine.import_opml(opml.as_bytes()).await.unwrap();
+        assert_eq!((report.imported, report.skipped), (1001, 1));
+        let errors: Vec<_> = report.errors.iter().map(|error| (error.url.as_str(), error.error.as_str())).collect();
+        let expect = [
+            ("", "the outline \"Lost\" is of a feed, but has no `xmlUrl`"),
+            ("://e.org", "only http and https feeds can be read, not mailto"),
+            ("nonsense", "not a URL: relative URL without a base"),
+        ];
+        assert_eq!(errors, expect);
+        assert_eq!(folder_names(&world).await.len(), 50);
+    }
+}
+
+#[tokio::test]
+async fn f6_imported_feeds_are_polled_next() {
+    for world in world::each().await {
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        let opml = format!("<opml><outline text='Given' xmlUrl='{}'/></opml>", world.publisher.url("/feed"));
+        world.engine.import_opml(opml.as_bytes()).await.unwrap();
+        assert_eq!(world.engine.refresh_due().await.unwrap().new_entries, 1);
+        let feed = &world.store.feeds().await.unwrap()[0];
+        assert_eq!((feed.title.as_deref(), feed.unread_count), (Some("News"), 1));
+    }
+}
+
+#[tokio::test]
+async fn f6_what_is_no_opml_changes_nothing() {
+    for world in world::each().await {
+        for bad in ["", "hello", "<rss><channel/></rss>"] {
+            let error = world.engine.import_opml(bad.as_bytes()).await.unwrap_err();
+            assert!(matches!(error, OpmlError::NotOpml(_)), "{bad}: {error}");
+        }
+        assert_eq!(world.feed_count().await, 0);
+    }
+}

@@ -1,0 +1,235 @@
+//! F2 to F5 and F7: polling.
+
+use std::net::Ipv4Addr;
+
+use domain::{EntryPatch, ports::MarkRead};
+use engine::{EngineSettings, RefreshSummary};
+use testkit::{Gate, Page, Publisher};
+use tokio_util::sync::CancellationToken;
+
+use crate::world::{self, due_in, import, rss};
+
+#[tokio::test]
+async fn f4_an_unchanged_feed_costs_one_304() {
+    for world in world::each().await {
+        let page = Page::body(rss(&[("1", "One")])).etag("W/\"1\"").last_modified("Mon, 02 Mar 2026 12:00:00 GMT");
+        world.publisher.set("/feed", page.header("Cache-Control", "max-age=18000"));
+        let id = world.import(&["/feed"]).await[0];
+        let first = world.engine.refresh_due().await.unwrap();
+        assert_eq!(first, RefreshSummary { polled: 1, fetched: 1, new_entries: 1, ..RefreshSummary::default() });
+        let second = world.refresh(id).await;
+        assert_eq!(second, RefreshSummary { polled: 1, unchanged: 1, ..RefreshSummary::default() });
+        let request = &world.publisher.requests("/feed")[1];
+        assert_eq!(request.header("if-none-match"), Some("W/\"1\""));
+        assert_eq!(request.header("if-modified-since"), Some("Mon, 02 Mar 2026 12:00:00 GMT"));
+        let feed = world.feed(id).await;
+        assert!((17_900..19_900).contains(&due_in(&feed)), "Cache-Control is honoured: {}", due_in(&feed));
+        assert_eq!(world.titles(id).await, ["One"]);
+        assert_eq!(world.engine.refresh_due().await.unwrap(), RefreshSummary::default(), "nothing is due any more");
+    }
+}
+
+#[tokio::test]
+async fn f4_the_same_bytes_without_validators_are_unchanged() {
+    for world in world::each().await {
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])).gzip());
+        let id = world.import(&["/feed"]).await[0];
+        assert_eq!(world.refresh(id).await.new_entries, 1);
+        assert_eq!(world.refresh(id).await.unchanged, 1);
+    }
+}
+
+#[tokio::test]
+async fn f3_new_changed_and_known_entries_are_told_apart() {
+    for world in world::each().await {
+        let bodies = [rss(&[("1", "One"), ("2", "Two")]), rss(&[("1", "One"), ("2", "Changed"), ("3", "Three")])];
+        world.publisher.set_all("/feed", bodies.map(Page::body).into());
+        let id = world.import(&["/feed"]).await[0];
+        world.refresh(id).await;
+        let before = world.entries(id).await;
+        let patch = EntryPatch { is_read: Some(true), is_starred: Some(true) };
+        world.store.patch_entry(before[1].id, patch).await.unwrap();
+        let second = world.refresh(id).await;
+        assert_eq!((second.fetched, second.new_entries, second.changed_entries), (1, 1, 1));
+        let after = world.entries(id).await;
+        assert_eq!(world.titles(id).await, ["One", "Changed", "Three"]);
+        assert_eq!(after[0], before[0]);
+        assert!(after[1].is_read && after[1].is_starred);
+        assert_eq!(after[1].sort_at, before[1].sort_at);
+        assert_eq!(after[1].summary.as_deref(), Some("About Changed"));
+    }
+}
+
+#[tokio::test]
+async fn f4_a_feed_that_has_moved_is_asked_there() {
+    for world in world::each().await {
+        world.publisher.set("/old", Page::redirect(301, "/new"));
+        world.publisher.set("/new", Page::body(rss(&[("1", "One")])));
+        world.publisher.set("/broken", Page::redirect(308, "/nothing"));
+        world.publisher.set("/for-now", Page::redirect(302, "/new"));
+        let ids = world.import(&["/old", "/broken", "/for-now"]).await;
+        world.engine.refresh_due().await.unwrap();
+        let urls = [world.feed(ids[0]).await.url, world.feed(ids[1]).await.url, world.feed(ids[2]).await.url];
+        assert_eq!(urls, ["/new", "/broken", "/for-now"].map(|path| world.publisher.url(path)));
+        world.refresh(ids[0]).await;
+        assert_eq!(world.publisher.requests("/old").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn f4_a_feed_that_is_gone_is_left_alone() {
+    for world in world::each().await {
+        world.publisher.set_all("/feed", vec![Page::body(rss(&[("1", "One")])), Page::status(410)]);
+        let id = world.import(&["/feed"]).await[0];
+        world.refresh(id).await;
+        assert_eq!(world.refresh(id).await.failed, 1);
+        let feed = world.feed(id).await;
+        assert!(feed.is_gone);
+        assert_eq!(feed.last_error.as_deref(), Some("the server answered 410 Gone: it is gone for good"));
+        assert_eq!(world.titles(id).await, ["One"]);
+        assert_eq!(world.engine.refresh_due().await.unwrap().polled, 0);
+    }
+}
+
+#[tokio::test]
+async fn f4_servers_and_feeds_say_when_to_come_back() {
+    for world in world::each().await {
+        let busy = Page::status(429).header("Retry-After", "36000");
+        let ttl = Page::body("<rss><channel><ttl>600</ttl><item><guid>1</guid></item></channel></rss>");
+        world.publisher.set("/busy", busy);
+        world.publisher.set("/ttl", ttl);
+        world.publisher.set("/down", Page::status(503));
+        let ids = world.import(&["/busy", "/ttl", "/down"]).await;
+        world.engine.refresh_due().await.unwrap();
+        for (id, secs) in ids.iter().zip([36_000, 36_000, 900]) {
+            let due = due_in(&world.feed(*id).await);
+            assert!((secs - 20..=secs * 11 / 10).contains(&due), "{due} instead of {secs}");
+        }
+        world.refresh(ids[2]).await;
+        let feed = world.feed(ids[2]).await;
+        assert_eq!(feed.failure_count, 2);
+        assert!((1780..1980).contains(&due_in(&feed)), "it backs off: {}", due_in(&feed));
+    }
+}
+
+#[tokio::test]
+async fn f4_a_host_is_asked_twice_at_once_and_holds_up_no_other() {
+    const SLOW: usize = 40;
+    let settings = EngineSettings { poll_concurrency: 4, ..world::settings() };
+    for world in world::each_with(settings).await {
+        let other = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
+        let gate = Gate::default();
+        let slow: Vec<String> = (0..SLOW).map(|n| format!("/slow/{n}")).collect();
+        for path in &slow {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])).behind(&gate));
+            other.set(path, Page::body(rss(&[("1", path)])));
+        }
+        // Those of the slow host are due first, and are many more than there are slots.
+        world.import(&slow.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let urls: Vec<String> = slow.iter().map(|path| other.url(path)).collect();
+        import(&world.store, &urls).await;
+        let engine = std::sync::Arc::clone(&world.engine);
+        let refresh = tokio::spawn(async move { engine.refresh_due().await });
+        for path in &slow {
+            other.asked(path, 1).await;
+        }
+        assert!(world.publisher.request_count() <= 2);
+        gate.open();
+        let summary = refresh.await.unwrap().unwrap();
+        assert_eq!((summary.polled, summary.new_entries), (2 * 40, 2 * 40));
+        assert_eq!((world.publisher.concurrency_max(), other.concurrency_max()), (2, 2));
+        assert_eq!(world.publisher.request_count(), SLOW);
+    }
+}
+
+#[tokio::test]
+async fn f5_a_refresh_joins_the_poll_that_is_under_way() {
+    for world in world::each().await {
+        let gate = Gate::default();
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+        let id = world.import(&["/feed"]).await[0];
+        let opened = async {
+            world.publisher.asked("/feed", 1).await;
+            gate.open();
+        };
+        let (one, two, due, ()) =
+            tokio::join!(world.refresh(id), world.refresh(id), world.engine.refresh_due(), opened);
+        assert_eq!(one.new_entries, 1);
+        assert_eq!((one, due.unwrap()), (two, one));
+        assert_eq!(world.publisher.requests("/feed").len(), 1);
+        assert_eq!(world.engine.refresh_feed(domain::FeedId(4711)).await.unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn f5_the_background_polls_by_itself_and_gives_back_what_it_has_not_begun() {
+    for world in world::each().await {
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
+        let gate = Gate::default();
+        let paths = ["/a", "/b", "/c", "/d", "/e"];
+        for path in paths {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])).behind(&gate));
+        }
+        world.publisher.set("/now", Page::body(rss(&[("1", "Now")])));
+        let opml = |paths: &[&str]| -> String {
+            let outlines: String =
+                paths.iter().map(|path| format!("<outline xmlUrl='{}'/>", world.publisher.url(path))).collect();
+            format!("<opml><body>{outlines}</body></opml>")
+        };
+        // An import wakes it: nobody refreshes.
+        world.engine.import_opml(opml(&["/now"]).as_bytes()).await.unwrap();
+        world.publisher.asked("/now", 1).await;
+        assert!(world.engine.refresh_due().await.is_ok());
+        world.engine.import_opml(opml(&paths).as_bytes()).await.unwrap();
+        world.publisher.asked("/a", 1).await;
+        world.publisher.asked("/b", 1).await;
+        stop.cancel();
+        running.await.unwrap();
+        // Another process finds all five free at once, those that were broken off and those that waited.
+        gate.open();
+        let next = world::engine_on(std::sync::Arc::clone(&world.store), world::settings());
+        let summary = next.refresh_due().await.unwrap();
+        assert_eq!((summary.polled, summary.new_entries), (5, 5));
+        assert_eq!(world.feed_count().await, 6);
+    }
+}
+
+#[tokio::test]
+async fn f7_what_was_pruned_does_not_come_back() {
+    let mut settings = world::settings();
+    settings.prune.per_feed = 1;
+    settings.prune.chunk = 2;
+    for world in world::each_with(settings).await {
+        let items: Vec<(String, String)> = (0..7).map(|n| (n.to_string(), format!("Title {n}"))).collect();
+        let items: Vec<(&str, &str)> = items.iter().map(|(guid, title)| (guid.as_str(), title.as_str())).collect();
+        world.publisher.set("/feed", Page::body(rss(&items)));
+        let id = world.import(&["/feed"]).await[0];
+        world.refresh(id).await;
+        let starred = world.entries(id).await[0].id;
+        world.store.patch_entry(starred, EntryPatch { is_starred: Some(true), is_read: None }).await.unwrap();
+        world.store.mark_read(MarkRead::default()).await.unwrap();
+        let gone = world.engine.prune().await.unwrap();
+        let left = world.entries(id).await;
+        assert_eq!(gone, 7 - left.len() as u64);
+        assert!(gone >= 5 && left.iter().any(|entry| entry.id == starred), "{gone}");
+        world.publisher.set("/feed", Page::body(rss(&[&items[..], &[("8", "New")]].concat())));
+        assert_eq!(world.refresh(id).await.new_entries, 1);
+        assert_eq!(world.entries(id).await.len(), left.len() + 1);
+    }
+}
+
+#[tokio::test]
+async fn f2_a_document_cut_off_gives_what_was_read_and_is_asked_for_again() {
+    for world in world::each().await {
+        let whole = rss(&[("1", "One"), ("2", "Two")]);
+        let cut = &whole[..whole.len() - 50];
+        world.publisher.set("/feed", Page::body(cut).etag("\"1\""));
+        let id = world.import(&["/feed"]).await[0];
+        assert_eq!(world.refresh(id).await.new_entries, 2);
+        world.publisher.set("/feed", Page::body(whole).etag("\"1\""));
+        world.refresh(id).await;
+        assert_eq!(world.publisher.requests("/feed")[1].header("if-none-match"), None);
+        assert_eq!(world.entries(id).await[1].summary.as_deref(), Some("About Two"));
+    }
+}

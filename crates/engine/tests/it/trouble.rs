@@ -1,0 +1,147 @@
+//! What bad input gets: a feed that fails keeps its entries, says why, and holds up nobody.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::{Store, StoreError};
+use engine::EngineSettings;
+use store::{PostgresOptions, PostgresStore};
+use testkit::{Gate, Page};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+};
+
+use crate::world::{self, engine_on, rss};
+
+#[tokio::test]
+async fn f4_every_failure_is_told_in_words_and_costs_no_entry() {
+    let settings = EngineSettings {
+        fetch_timeout: Duration::from_millis(500),
+        document_bytes_max: 200_000,
+        host_concurrency: 16,
+        ..world::settings()
+    };
+    let cases = [
+        (
+            "/page",
+            Page::body("<html><body>Parked</body></html>"),
+            "the server answered with a web page instead of the feed",
+        ),
+        ("/500", Page::body(rss(&[("9", "Nine")])).with_status(500), "the server answered 500 Internal Server Error"),
+        ("/404", Page::status(404), "the server answered 404 Not Found"),
+        ("/401", Page::status(401), "the server answered 401 Unauthorized; it wants a user and a password"),
+        ("/garbage", Page::body([0xff, 0xfe, 0, 1, 2, 3]), "the server answered with something that is no feed"),
+        ("/json", Page::body("{\"error\": 1}"), "the document is JSON but no feed"),
+        ("/empty", Page::body(""), "the server answered with nothing"),
+        ("/endless", Page::endless("<item>".repeat(1000)), "the answer is larger than 200000 bytes"),
+        ("/hang", Page::hang(), "127.0.0.1"),
+        ("/reset", Page::reset(), "could not connect to 127.0.0.1"),
+        ("/cut", Page::break_off(rss(&[("9", "Nine")])), "the answer of 127.0.0.1"),
+        ("/loop", Page::redirect(302, "/loop"), "the redirects of 127.0.0.1"),
+        ("/private", Page::redirect(301, "http://192.168.1.1/"), "the address of 192.168.1.1 is not public"),
+    ];
+    for world in world::each_with(settings).await {
+        let paths: Vec<&str> = cases.iter().map(|(path, ..)| *path).chain(["/good"]).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::body(rss(&[("1", "One")])));
+        }
+        let ids = world.import(&paths).await;
+        assert_eq!(world.engine.refresh_due().await.unwrap().new_entries, 14);
+        for (path, page, _) in &cases {
+            world.publisher.set(path, page.clone());
+        }
+        world.publisher.set("/good", Page::body(rss(&[("1", "One"), ("2", "Two")])));
+        let refreshes = ids.iter().map(|id| world.refresh(*id));
+        let summaries = futures_util::future::join_all(refreshes).await;
+        assert_eq!(summaries.last().unwrap().new_entries, 1, "the good one is not held up");
+        for (id, (path, _, expect)) in ids.iter().zip(&cases) {
+            let feed = world.feed(*id).await;
+            let error = feed.last_error.unwrap_or_default();
+            assert!(error.starts_with(expect), "{path}: {error}");
+            assert_eq!((feed.failure_count, feed.is_gone), (1, false), "{path}");
+            assert_eq!(world.titles(*id).await, ["One"], "{path}");
+        }
+        // And it recovers as if nothing had been.
+        world.publisher.set("/500", Page::body(rss(&[("1", "One")])));
+        world.refresh(ids[1]).await;
+        let feed = world.feed(ids[1]).await;
+        assert_eq!((feed.failure_count, feed.last_error), (0, None));
+    }
+}
+
+#[tokio::test]
+async fn a_lost_database_delays_a_result_and_loses_nothing() {
+    let database = testkit::fresh_postgres().await;
+    let line = Line::to(database.url()).await;
+    let store = PostgresStore::connect(&line.url, PostgresOptions { pool_size: 2 }).await.unwrap();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let engine = engine_on(Arc::clone(&store), world::settings());
+    let publisher = testkit::Publisher::start().await;
+    let gate = Gate::default();
+    publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+    let id = world::import(&store, &[publisher.url("/feed")]).await[0];
+    let refresh = tokio::spawn(async move { engine.refresh_feed(id).await });
+    publisher.asked("/feed", 1).await;
+    let before = line.set_up(false);
+    let lost = store.feed(id).await;
+    assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
+    gate.open();
+    // The engine has tried to store the result, in vain.
+    line.refused_after(before + 1).await;
+    line.set_up(true);
+    assert_eq!(refresh.await.unwrap().unwrap().unwrap().new_entries, 1);
+}
+
+/// A line to the database that can be cut.
+struct Line {
+    url: String,
+    is_up: watch::Sender<bool>,
+    refused: Arc<watch::Sender<usize>>,
+}
+
+impl Line {
+    async fn to(url: &str) -> Self {
+        let host = url::Url::parse(url).unwrap();
+        let database = format!("{}:{}", host.host_str().unwrap(), host.port().unwrap_or(5432));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut here = host.clone();
+        here.set_host(Some("127.0.0.1")).unwrap();
+        here.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
+        let is_up = watch::Sender::new(true);
+        let refused = Arc::new(watch::Sender::new(0));
+        tokio::spawn(carry(listener, database, is_up.subscribe(), Arc::clone(&refused)));
+        Self { url: here.into(), is_up, refused }
+    }
+
+    /// Cuts or mends it; returns how many connections were refused so far.
+    fn set_up(&self, is_up: bool) -> usize {
+        self.is_up.send_replace(is_up);
+        *self.refused.borrow()
+    }
+
+    async fn refused_after(&self, count: usize) {
+        self.refused.subscribe().wait_for(|refused| *refused > count).await.unwrap();
+    }
+}
+
+async fn carry(
+    listener: TcpListener,
+    database: String,
+    is_up: watch::Receiver<bool>,
+    refused: Arc<watch::Sender<usize>>,
+) {
+    while let Ok((mut near, _)) = listener.accept().await {
+        let mut is_up = is_up.clone();
+        if !*is_up.borrow_and_update() {
+            refused.send_modify(|refused| *refused += 1);
+            continue;
+        }
+        let mut far = TcpStream::connect(&database).await.unwrap();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                _ = is_up.wait_for(|is_up| !is_up) => {}
+            }
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! The store itself, when no server is running.
+
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use async_trait::async_trait;
+use domain::{FeedId, FolderId};
+use engine::{AddFeed, Engine};
+use serde_json::Value;
+
+use super::Backend;
+
+pub(super) struct Local {
+    engine: Arc<Engine>,
+}
+
+impl Local {
+    pub(super) fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+}
+
+#[async_trait]
+impl Backend for Local {
+    async fn feeds(&self) -> anyhow::Result<Vec<Value>> {
+        values(&self.engine.store().feeds().await?)
+    }
+
+    async fn folders(&self) -> anyhow::Result<Vec<Value>> {
+        values(&self.engine.store().folders().await?)
+    }
+
+    async fn counts(&self) -> anyhow::Result<Value> {
+        Ok(serde_json::to_value(self.engine.store().counts().await?)?)
+    }
+
+    async fn create_folder(&self, name: &str) -> anyhow::Result<Value> {
+        let folder =
+            self.engine.store().create_folder(name).await?.map_err(|_| anyhow!("there is a folder {name} already"))?;
+        Ok(serde_json::to_value(folder)?)
+    }
+
+    async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value> {
+        let new = AddFeed { url: url.to_owned(), folder_id: folder_id.map(FolderId), title: title.map(str::to_owned) };
+        Ok(serde_json::to_value(self.engine.add_feed(new).await?)?)
+    }
+
+    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Value> {
+        match self.engine.refresh_feed(FeedId(id)).await? {
+            Some(summary) => Ok(serde_json::to_value(summary)?),
+            None => bail!("there is no feed {id}"),
+        }
+    }
+
+    async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value> {
+        Ok(serde_json::to_value(self.engine.import_opml(&opml).await?)?)
+    }
+
+    async fn export(&self) -> anyhow::Result<String> {
+        Ok(self.engine.export_opml().await?)
+    }
+
+    fn is_server(&self) -> bool {
+        false
+    }
+
+    fn name(&self) -> String {
+        format!("{}, opened directly", self.engine.store().kind())
+    }
+}
+
+fn values<T: serde::Serialize>(list: &[T]) -> anyhow::Result<Vec<Value>> {
+    list.iter().map(|item| Ok(serde_json::to_value(item)?)).collect()
+}

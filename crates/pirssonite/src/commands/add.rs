@@ -1,0 +1,52 @@
+//! `pirssonite add`: a feed by its URL, or by that of a page that offers it.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use super::{say, say_json, title_of};
+use crate::{
+    backend::{self, Backend},
+    settings::Settings,
+};
+
+/// The feed to add.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The URL of a feed, or of a page that offers one.
+    url: String,
+    /// The folder to put it in, made if there is none of that name.
+    #[arg(long, value_name = "NAME")]
+    folder: Option<String>,
+    /// What to call it, instead of what it calls itself.
+    #[arg(long)]
+    title: Option<String>,
+    /// Print the feed as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let backend = backend::connect(settings).await?;
+    let folder_id = match &arguments.folder {
+        Some(name) => Some(folder(&*backend, name.trim()).await?),
+        None => None,
+    };
+    let feed = backend.add(&arguments.url, folder_id, arguments.title.as_deref()).await?;
+    if arguments.json {
+        say_json(&feed)?;
+    } else {
+        say(&format!("added feed {}: {} ({} entries)", feed["id"], title_of(&feed), feed["unreadCount"]))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folder of this name, made if there is none.
+async fn folder(backend: &dyn Backend, name: &str) -> anyhow::Result<i64> {
+    let known = backend.folders().await?.into_iter().find(|folder| folder["name"] == name);
+    let folder = match known {
+        Some(folder) => folder,
+        None => backend.create_folder(name).await?,
+    };
+    folder["id"].as_i64().context("a folder without an id")
+}

@@ -1,0 +1,82 @@
+//! `pirssonite serve`, which is also what the program does when it is told nothing: polls and answers until it is told
+//! to stop.
+
+use std::{io::IsTerminal, process::ExitCode, time::Duration};
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+use crate::{
+    backend,
+    settings::{LogFormat, Role, Settings},
+    wiring,
+};
+
+/// How long the parts may take to end once they are told to.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
+    start_logging(settings);
+    let store = wiring::open_store(settings).await?;
+    let kind = store.kind();
+    let engine = wiring::build_engine(settings, store)?;
+    let listener = tokio::net::TcpListener::bind(settings.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let listen = listener.local_addr()?;
+    if settings.database_url.is_none() {
+        backend::announce(&settings.data_dir, listen).context("cannot write into the data folder")?;
+    }
+    let stop = CancellationToken::new();
+    tokio::spawn(stop_on_signal(stop.clone()));
+    tracing::info!(%listen, store = kind, role = ?settings.role, "serving");
+
+    let polls = (settings.role != Role::Web).then(|| tokio::spawn(engine.clone().run(stop.clone())));
+    let served = wiring::serve(settings, engine, listener, stop.clone()).await;
+    stop.cancel();
+    if let Some(polls) = polls
+        && tokio::time::timeout(STOP_TIMEOUT, polls).await.is_err()
+    {
+        tracing::warn!("polls did not end in time; their leases will run out");
+    }
+    if settings.database_url.is_none() {
+        backend::withdraw(&settings.data_dir);
+    }
+    served?;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn start_logging(settings: &Settings) {
+    let filter = EnvFilter::new(&settings.log);
+    let logging = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    match settings.log_format {
+        LogFormat::Text => logging.init(),
+        LogFormat::Json => logging.json().init(),
+    }
+}
+
+/// Stops everything at the first SIGTERM or SIGINT; a second one ends the process at once.
+async fn stop_on_signal(stop: CancellationToken) {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("cannot listen for signals");
+        return;
+    };
+    for first in [true, false] {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        if !first {
+            std::process::exit(130);
+        }
+        tracing::info!("stopping; once more to stop at once");
+        stop.cancel();
+    }
+}

@@ -1,0 +1,47 @@
+//! `pirssonite status`: how things stand, on one screen.
+
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{say, say_json};
+use crate::{backend, settings::Settings, wiring};
+
+/// How to print it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Print it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
+    let backend = backend::connect(settings).await?;
+    let feeds = backend.feeds().await?;
+    let counts = backend.counts().await?;
+    let now = wiring::now();
+    let count = |wanted: &dyn Fn(&serde_json::Value) -> bool| feeds.iter().filter(|feed| wanted(feed)).count();
+    let status = json!({
+        "backend": backend.name(),
+        "feeds": feeds.len(),
+        "due": count(&|feed| feed["isGone"] != true && feed["nextCheckAt"].as_str().and_then(|at| at.parse::<Timestamp>().ok()).is_some_and(|at| at <= now)),
+        "failing": count(&|feed| feed["isGone"] != true && feed["failureCount"].as_u64().is_some_and(|failures| failures > 0)),
+        "gone": count(&|feed| feed["isGone"] == true),
+        "folders": backend.folders().await?.len(),
+        "unread": counts["total"],
+        "starred": counts["starred"],
+    });
+    if arguments.json {
+        say_json(&status)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    say(&format!("working on  {}", backend.name()))?;
+    say(&format!(
+        "feeds       {} ({} due, {} failing, {} gone)",
+        status["feeds"], status["due"], status["failing"], status["gone"]
+    ))?;
+    say(&format!("folders     {}", status["folders"]))?;
+    say(&format!("entries     {} unread, {} starred", status["unread"], status["starred"]))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,435 @@
+//! Settings: read once from flags, variables and a file, checked as a whole, and passed on. A wrong one stops the start
+//! and says which it is, where it stands, and why.
+
+mod table;
+mod value;
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::{Arg, ArgAction, ArgMatches};
+use url::Url;
+
+use self::{
+    table::{Setting, TABLE},
+    value::{duration, number, switch},
+};
+
+/// The file that is read where none is named.
+const FILE: &str = "pirssonite.toml";
+
+/// The file's flag and variable.
+const FILE_FLAG: &str = "config";
+const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
+
+/// Variables of this prefix that are none of the settings: those of the tests.
+const OTHER_VARIABLES: [&str; 3] = [FILE_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
+
+/// What this node does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    All,
+    Web,
+    Worker,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) no_auth: bool,
+    pub(crate) role: Role,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) database_url: Option<Secret>,
+    pub(crate) base_url: Option<Url>,
+    pub(crate) allow_networks: Vec<ipnet::IpNet>,
+    pub(crate) proxy: Option<Url>,
+    pub(crate) poll_min: Duration,
+    pub(crate) poll_max: Duration,
+    pub(crate) host_concurrency: usize,
+    pub(crate) poll_concurrency: usize,
+    pub(crate) prune_after: Duration,
+    pub(crate) prune_beyond: u32,
+    pub(crate) log: String,
+    pub(crate) log_format: LogFormat,
+}
+
+/// How it is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// A value that is shown nowhere.
+#[derive(Clone)]
+pub(crate) struct Secret(pub(crate) String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("(secret)")
+    }
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Wrong {
+    #[error("{origin}: {value} is no {name}: {why}")]
+    Value { name: String, origin: String, value: String, why: String },
+    #[error("{origin}: there is no setting {name}")]
+    Unknown { name: String, origin: String },
+    #[error("{file}: {why}")]
+    File { file: String, why: String },
+    #[error("{0}")]
+    Together(String),
+}
+
+/// The flags of all settings, for any command that needs them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flags {
+    values: BTreeMap<&'static str, String>,
+    file: Option<PathBuf>,
+}
+
+impl clap::FromArgMatches for Flags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut flags = Self::default();
+        flags.update_from_arg_matches(matches)?;
+        Ok(flags)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for setting in &TABLE {
+            if let Some(value) = matches.get_one::<String>(setting.name) {
+                self.values.insert(setting.name, value.clone());
+            }
+        }
+        if let Some(file) = matches.get_one::<PathBuf>(FILE_FLAG) {
+            self.file = Some(file.clone());
+        }
+        Ok(())
+    }
+}
+
+impl clap::Args for Flags {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let file = Arg::new(FILE_FLAG)
+            .long(FILE_FLAG)
+            .value_name("FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .global(true)
+            .help("The file with the settings [default: pirssonite.toml, if it is there]");
+        TABLE
+            .iter()
+            .fold(command.next_help_heading("Settings").arg(file), |command, setting| command.arg(flag_of(setting)))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+fn flag_of(setting: &'static Setting) -> Arg {
+    let shown = if setting.default.is_empty() { String::new() } else { format!(" [default: {}]", setting.default) };
+    let flag = Arg::new(setting.name)
+        .long(setting.flag())
+        .global(true)
+        .action(ArgAction::Set)
+        .help(format!("{}{shown}", setting.help));
+    if setting.value_name.is_empty() {
+        // A switch may stand alone.
+        return flag.value_name("true|false").num_args(0..=1).default_missing_value("true").require_equals(true);
+    }
+    flag.value_name(setting.value_name)
+}
+
+/// A value as written, and where.
+#[derive(Debug, Clone)]
+struct Raw {
+    value: String,
+    origin: String,
+}
+
+impl Settings {
+    /// Reads the settings from flags, from variables and from the file, in this order.
+    pub(crate) fn read(flags: &Flags) -> Result<Self, Wrong> {
+        Self::read_from(
+            flags,
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        )
+    }
+
+    fn read_from(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Self, Wrong> {
+        let variables: BTreeMap<String, String> =
+            variables.filter(|(name, _)| name.starts_with("PIRSSONITE_")).collect();
+        let named = flags.file.clone().or_else(|| variables.get(FILE_VARIABLE).map(PathBuf::from));
+        let mut raw = read_file(named.as_deref())?;
+        for (name, value) in &variables {
+            match TABLE.iter().find(|setting| setting.variable() == *name) {
+                Some(setting) => {
+                    raw.insert(setting.name, Raw { value: value.clone(), origin: format!("the variable {name}") });
+                }
+                None if OTHER_VARIABLES.iter().any(|other| name.starts_with(other)) => {}
+                None => return Err(Wrong::Unknown { name: name.clone(), origin: "the environment".to_owned() }),
+            }
+        }
+        for setting in TABLE.iter().filter(|setting| flags.values.contains_key(setting.name)) {
+            let value = flags.values[setting.name].clone();
+            raw.insert(setting.name, Raw { value, origin: format!("the flag --{}", setting.flag()) });
+        }
+        Self::check(&raw)
+    }
+
+    fn check(raw: &BTreeMap<&'static str, Raw>) -> Result<Self, Wrong> {
+        let settings = Self {
+            listen: get(raw, "listen", |text| {
+                text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:3000".to_owned())
+            })?,
+            no_auth: get(raw, "no_auth", switch)?,
+            role: get(raw, "role", |text| match text {
+                "all" => Ok(Role::All),
+                "web" => Ok(Role::Web),
+                "worker" => Ok(Role::Worker),
+                _ => Err("write all, web or worker".to_owned()),
+            })?,
+            data_dir: get(raw, "data_dir", |text| {
+                if text.is_empty() { Err("write a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
+            })?,
+            database_url: get(raw, "database_url", |text| optional(text, database_url))?,
+            base_url: get(raw, "base_url", |text| optional(text, web_url))?,
+            allow_networks: get(raw, "allow_networks", networks)?,
+            proxy: get(raw, "proxy", |text| optional(text, web_url))?,
+            poll_min: get(raw, "poll_min", |text| duration(text).and_then(at_least_a_second))?,
+            poll_max: get(raw, "poll_max", |text| duration(text).and_then(at_least_a_second))?,
+            host_concurrency: get(raw, "host_concurrency", |text| number(text, 1, 64))?,
+            poll_concurrency: get(raw, "poll_concurrency", |text| number(text, 1, 1024))?,
+            prune_after: get(raw, "prune_after", |text| duration(text).and_then(at_least_a_second))?,
+            prune_beyond: get(raw, "prune_beyond", |text| text.parse().map_err(|_| "write a number".to_owned()))?,
+            log: get(raw, "log", |text| {
+                tracing_subscriber::EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+            })?,
+            log_format: get(raw, "log_format", |text| match text {
+                "text" => Ok(LogFormat::Text),
+                "json" => Ok(LogFormat::Json),
+                _ => Err("write text or json".to_owned()),
+            })?,
+        };
+        settings.check_together()?;
+        Ok(settings)
+    }
+
+    /// What each value alone cannot show.
+    fn check_together(&self) -> Result<(), Wrong> {
+        if self.poll_min > self.poll_max {
+            return Err(Wrong::Together("poll_min is longer than poll_max".to_owned()));
+        }
+        if !self.listen.ip().is_loopback() && !self.no_auth {
+            return Err(Wrong::Together(format!(
+                "listen is {}, which others can reach, and there is no login: serve on a loopback address such as 127.0.0.1:3000, behind a proxy that asks for one, or say --no-auth",
+                self.listen
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The value of a setting, or its default, made into what it means.
+fn get<T>(
+    raw: &BTreeMap<&'static str, Raw>,
+    name: &'static str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, Wrong> {
+    let setting = TABLE.iter().find(|setting| setting.name == name).expect("every setting is in the table");
+    let default = Raw { value: setting.default.to_owned(), origin: "the default".to_owned() };
+    let Raw { value, origin } = raw.get(name).unwrap_or(&default);
+    read(value.trim()).map_err(|why| Wrong::Value {
+        name: name.to_owned(),
+        origin: origin.clone(),
+        value: if setting.is_secret { "what it says".to_owned() } else { format!("{value:?}") },
+        why,
+    })
+}
+
+fn read_file(named: Option<&Path>) -> Result<BTreeMap<&'static str, Raw>, Wrong> {
+    let file = named.unwrap_or(Path::new(FILE));
+    let wrong = |why: String| Wrong::File { file: file.display().to_string(), why };
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => return Ok(BTreeMap::new()),
+        Err(error) => return Err(wrong(error.to_string())),
+    };
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+    let origin = file.display().to_string();
+    table
+        .into_iter()
+        .map(|(name, value)| {
+            let setting = TABLE.iter().find(|setting| setting.name == name);
+            let setting = setting.ok_or_else(|| Wrong::Unknown { name, origin: origin.clone() })?;
+            let value = plain(&value)
+                .ok_or_else(|| wrong(format!("{} is neither a text, a number nor a list of texts", setting.name)))?;
+            Ok((setting.name, Raw { value, origin: origin.clone() }))
+        })
+        .collect()
+}
+
+/// A value of the file as a flag would have it.
+fn plain(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Boolean(switch) => Some(switch.to_string()),
+        toml::Value::Array(list) => list
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect::<Option<Vec<_>>>()
+            .map(|list| list.join(",")),
+        _ => None,
+    }
+}
+
+fn optional<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    if text.is_empty() { Ok(None) } else { read(text).map(Some) }
+}
+
+fn at_least_a_second(duration: Duration) -> Result<Duration, String> {
+    if duration < Duration::from_secs(1) { Err("write a second or more".to_owned()) } else { Ok(duration) }
+}
+
+fn database_url(text: &str) -> Result<Secret, String> {
+    let is_postgres = text.starts_with("postgres://") || text.starts_with("postgresql://");
+    if is_postgres {
+        Ok(Secret(text.to_owned()))
+    } else {
+        Err("write it as postgres://user:password@host/name".to_owned())
+    }
+}
+
+fn web_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("write it with http:// or https://".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("write it without ? and #".to_owned());
+    }
+    Ok(url)
+}
+
+fn networks(text: &str) -> Result<Vec<ipnet::IpNet>, String> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let address = part.parse::<std::net::IpAddr>().map(ipnet::IpNet::from);
+            part.parse().or(address).map_err(|_| format!("{part} is no network such as 192.168.0.0/16"))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, FromArgMatches};
+
+    use super::*;
+
+    fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Wrong> {
+        let command = Flags::augment_args(clap::Command::new("test"));
+        let matches = command.try_get_matches_from(["test"].iter().chain(flags)).unwrap();
+        let flags = Flags::from_arg_matches(&matches).unwrap();
+        Settings::read_from(&flags, variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn u4_alone_it_serves_on_loopback_with_the_embedded_store() {
+        let settings = read(&[], &[]).unwrap();
+        assert_eq!(settings.listen.to_string(), "127.0.0.1:3000");
+        assert_eq!(settings.data_dir, Path::new("data"));
+        assert!(settings.database_url.is_none() && settings.role == Role::All);
+        assert_eq!(
+            (settings.poll_min, settings.poll_max, settings.host_concurrency),
+            (Duration::from_mins(15), Duration::from_hours(24), 2)
+        );
+    }
+
+    #[test]
+    fn u4_flags_go_before_variables_and_those_before_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        std::fs::write(
+            &file,
+            "poll_min = \"20m\"\npoll_max = \"5h\"\nhost_concurrency = 3\nallow_networks = [\"10.0.0.0/8\", \"::1\"]\n",
+        )
+        .unwrap();
+        let config = format!("--config={}", file.display());
+        let settings =
+            read(&[&config, "--poll-min", "30m"], &[("PIRSSONITE_POLL_MIN", "25m"), ("PIRSSONITE_POLL_MAX", "6h")])
+                .unwrap();
+        assert_eq!(settings.poll_min, Duration::from_mins(30));
+        assert_eq!(settings.poll_max, Duration::from_hours(6));
+        assert_eq!(settings.host_concurrency, 3);
+        assert_eq!(settings.allow_networks.len(), 2);
+    }
+
+    #[test]
+    fn u4_a_wrong_setting_is_named_with_its_place_and_its_reason() {
+        let check = |flags: &[&str], variables: &[(&str, &str)], expect: &[&str]| {
+            let wrong = read(flags, variables).unwrap_err().to_string();
+            assert!(expect.iter().all(|part| wrong.contains(part)), "{wrong}");
+        };
+        check(&["--poll-min", "soon"], &[], &["--poll-min", "\"soon\"", "10s"]);
+        check(&[], &[("PIRSSONITE_ROLE", "king")], &["PIRSSONITE_ROLE", "king", "worker"]);
+        check(&[], &[("PIRSSONITE_POLL_MINIMUM", "1m")], &["PIRSSONITE_POLL_MINIMUM", "no setting"]);
+        check(&["--poll-min", "2d"], &[], &["poll_min", "poll_max"]);
+        check(&["--base-url", "example.org"], &[], &["base-url"]);
+        check(&["--allow-networks", "10.0.0.0/8,localhost"], &[], &["localhost"]);
+        check(&["--host-concurrency", "0"], &[], &["1 to 64"]);
+        check(&["--config", "/no/such/file"], &[], &["/no/such/file"]);
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        for (text, expect) in
+            [("pol_min = \"1m\"", "pol_min"), ("poll_min = 1.5", "poll_min"), ("poll_min = ", "x.toml")]
+        {
+            std::fs::write(&file, text).unwrap();
+            check(&["--config", file.to_str().unwrap()], &[], &["x.toml", expect]);
+        }
+    }
+
+    #[test]
+    fn u4_secrets_are_not_shown() {
+        let wrong = read(&["--database-url", "mysql://u:hunter2@h/d"], &[]).unwrap_err().to_string();
+        assert!(wrong.contains("database_url") && !wrong.contains("hunter2"), "{wrong}");
+        let settings = read(&["--database-url", "postgres://u:hunter2@h/d"], &[]).unwrap();
+        assert!(!format!("{settings:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn u7_an_address_that_others_reach_needs_a_word() {
+        let wrong = read(&["--listen", "0.0.0.0:3000"], &[]).unwrap_err().to_string();
+        assert!(wrong.contains("--no-auth"), "{wrong}");
+        assert!(read(&["--listen", "0.0.0.0:3000", "--no-auth"], &[]).is_ok());
+        assert!(read(&["--listen", "[::1]:3000"], &[]).is_ok());
+    }
+
+    #[test]
+    fn u4_the_default_file_agrees_with_the_table() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../pirssonite.default.toml");
+        if std::env::var_os("UPDATE_FIXTURES").is_some() {
+            std::fs::write(file, table::default_file()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap(), table::default_file());
+        // Taken at its word, it changes nothing.
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("x.toml");
+        let uncommented: String = table::default_file()
+            .lines()
+            .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = ")).unwrap_or(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        std::fs::write(&copy, uncommented).unwrap();
+        let config = format!("--config={}", copy.display());
+        assert_eq!(format!("{:?}", read(&[&config], &[]).unwrap()), format!("{:?}", read(&[], &[]).unwrap()));
+    }
+}

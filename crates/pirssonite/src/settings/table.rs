@@ -1,0 +1,131 @@
+//! Every setting by name, with its default and what it is for. Flags, variables, the file and the documents follow from
+//! this one table.
+
+/// A setting.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    /// As the file has it: `base_url`. The flag is `--base-url`, the variable `PIRSSONITE_BASE_URL`.
+    pub(crate) name: &'static str,
+    /// As one would write it.
+    pub(crate) default: &'static str,
+    /// What it is for.
+    pub(crate) help: &'static str,
+    /// What stands for its value in the help; empty for a switch.
+    pub(crate) value_name: &'static str,
+    /// Its value is shown nowhere.
+    pub(crate) is_secret: bool,
+}
+
+const fn setting(name: &'static str, value_name: &'static str, default: &'static str, help: &'static str) -> Setting {
+    Setting { name, default, help, value_name, is_secret: false }
+}
+
+const fn secret(name: &'static str, value_name: &'static str, default: &'static str, help: &'static str) -> Setting {
+    Setting { is_secret: true, ..setting(name, value_name, default, help) }
+}
+
+/// All settings, in the order of the default file.
+pub(crate) const TABLE: [Setting; 16] = [
+    setting(
+        "listen",
+        "ADDRESS",
+        "127.0.0.1:3000",
+        "The address and port to serve on. Any but a loopback address also needs no_auth, because there is no login yet.",
+    ),
+    setting(
+        "no_auth",
+        "",
+        "false",
+        "Serve without a login on an address that others can reach. Whoever reaches it can read and change everything.",
+    ),
+    setting("role", "ROLE", "all", "What this node does: all, web (only serve) or worker (only poll)."),
+    setting("data_dir", "FOLDER", "data", "The folder of the embedded database. One process at a time uses it."),
+    secret(
+        "database_url",
+        "URL",
+        "",
+        "A PostgreSQL database (postgres://user:password@host/name) instead of the embedded one. Any number of nodes may share it.",
+    ),
+    setting(
+        "base_url",
+        "URL",
+        "",
+        "The address under which others reach this server, such as https://reader.example.org. Requests to other host names are refused.",
+    ),
+    setting(
+        "allow_networks",
+        "CIDRS",
+        "",
+        "Networks, separated by commas, that feeds may be fetched from although they are not public: 127.0.0.0/8, 192.168.0.0/16. None are by default, so that no feed can reach into the network of this server.",
+    ),
+    secret(
+        "proxy",
+        "URL",
+        "",
+        "An HTTP proxy for all requests. It then decides which addresses are reached, and allow_networks has no effect.",
+    ),
+    setting("poll_min", "DURATION", "15m", "The shortest time between two polls of a feed."),
+    setting("poll_max", "DURATION", "24h", "The longest time between two polls of a feed, also of one that fails."),
+    setting("host_concurrency", "NUMBER", "2", "Requests to one host at once."),
+    setting("poll_concurrency", "NUMBER", "64", "Feeds that are polled at once."),
+    setting(
+        "prune_after",
+        "DURATION",
+        "180d",
+        "Read entries go when they are older than this. Starred and unread ones stay.",
+    ),
+    setting(
+        "prune_beyond",
+        "NUMBER",
+        "1000",
+        "Read entries of a feed go beyond its newest so many. Starred and unread ones stay.",
+    ),
+    setting(
+        "log",
+        "FILTER",
+        "info",
+        "What is logged: error, warn, info, debug, trace, also by module, as in info,engine=debug.",
+    ),
+    setting("log_format", "FORMAT", "text", "How it is logged: text for people, json for programs."),
+];
+
+impl Setting {
+    /// The variable that sets it.
+    pub(crate) fn variable(&self) -> String {
+        format!("PIRSSONITE_{}", self.name.to_ascii_uppercase())
+    }
+
+    /// The flag that sets it, without its dashes.
+    pub(crate) fn flag(&self) -> String {
+        self.name.replace('_', "-")
+    }
+}
+
+/// The default file: every setting, commented out, with what it is for.
+#[cfg(test)]
+pub(crate) fn default_file() -> String {
+    let mut file = String::from(
+        "# The settings of piRSSonite, each with its default. Copy this file to pirssonite.toml, where it is looked for in the\n\
+         # folder that the program is started in (or name another with --config), and take the # off what you change.\n\
+         # A flag (--poll-min 30m) goes before a variable (PIRSSONITE_POLL_MIN=30m), and that before this file.\n\
+         # Durations are written as 500ms, 10s, 15m, 6h or 2d.\n",
+    );
+    for setting in TABLE {
+        file.push('\n');
+        let mut line = String::from("#");
+        for word in setting.help.split(' ') {
+            if line.len() + word.len() + 1 > 118 {
+                file += &line;
+                file.push('\n');
+                line = String::from("#");
+            }
+            line.push(' ');
+            line += word;
+        }
+        file += &line;
+        let bare = matches!(setting.default, "true" | "false") || setting.default.parse::<u64>().is_ok();
+        let quote = if bare { "" } else { "\"" };
+        file += &format!("\n# {} = {quote}{}{quote}\n", setting.name, setting.default);
+    }
+    file
+}

@@ -1,0 +1,83 @@
+//! Puts the parts together: the one place that names a concrete store, client and clock.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use domain::{
+    ports::{Clock, PruneLimits, Store},
+    schedule::Bounds,
+};
+use engine::{
+    Engine, EngineSettings, Parts,
+    http::{ClientSettings, GuardedClient},
+    system::{SystemClock, SystemIds},
+};
+use jiff::Timestamp;
+use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use tokio_util::sync::CancellationToken;
+use web::{AllowedHosts, AppState, WebSettings};
+
+use crate::settings::{Role, Settings};
+
+/// Entries that are pruned in one go.
+const PRUNE_CHUNK: u32 = 500;
+
+/// Opens the store that the settings name, ready for use.
+pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
+    if let Some(url) = &settings.database_url {
+        let store = PostgresStore::connect(&url.0, PostgresOptions::default())
+            .await
+            .context("cannot use the database of database_url")?;
+        return Ok(Arc::new(store));
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = SqliteStore::open(&settings.data_dir, SqliteOptions::default(), clock)
+        .with_context(|| format!("cannot use the data folder {}", settings.data_dir.display()))?;
+    Ok(Arc::new(store))
+}
+
+/// The engine over a store.
+pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow::Result<Arc<Engine>> {
+    let client = GuardedClient::new(ClientSettings {
+        allow_networks: settings.allow_networks.clone(),
+        proxy: settings.proxy.clone(),
+        ..ClientSettings::default()
+    })?;
+    Ok(Engine::new(Parts {
+        store,
+        http: Arc::new(client),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        settings: EngineSettings {
+            bounds: Bounds { min: settings.poll_min, max: settings.poll_max },
+            host_concurrency: settings.host_concurrency,
+            poll_concurrency: settings.poll_concurrency,
+            prune: PruneLimits {
+                read_older_than: settings.prune_after,
+                per_feed: settings.prune_beyond,
+                chunk: PRUNE_CHUNK,
+            },
+            ..EngineSettings::default()
+        },
+    }))
+}
+
+/// Answers requests until told to stop. A worker answers only what an operator asks it.
+pub(crate) async fn serve(
+    settings: &Settings,
+    engine: Arc<Engine>,
+    listener: tokio::net::TcpListener,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let metrics = web::install_metrics()?;
+    let allowed_hosts = if settings.listen.ip().is_loopback() { AllowedHosts::default() } else { AllowedHosts::Any };
+    let web_settings = WebSettings { allowed_hosts, base_url: settings.base_url.clone(), ..WebSettings::default() };
+    let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
+    let router = if settings.role == Role::Worker { web::operations_router(state) } else { web::router(state) };
+    Ok(web::serve(listener, router, stop).await?)
+}
+
+/// Now, for commands that ask what is due.
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}

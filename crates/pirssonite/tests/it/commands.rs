@@ -1,0 +1,173 @@
+//! The command line, against a running server and without one (SPEC U4, U5, U6, U7).
+
+use std::process::Output;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::{Page, Publisher, fresh_postgres};
+
+use crate::{
+    program::{run, stderr, stdout},
+    server::{Data, Server, client},
+};
+
+const FEED: &str = "<rss version='2.0'><channel><title>News</title><item><guid>1</guid><title>One</title></item>\
+    <item><guid>2</guid><title>Two</title></item></channel></rss>";
+
+/// Runs a command on some data.
+fn on(data: Data<'_>, arguments: &[&str]) -> Output {
+    let flags = data.flags();
+    let mut all = vec!["--allow-networks", "127.0.0.0/8", &flags[0], &flags[1]];
+    all.extend(arguments);
+    run(&all, b"")
+}
+
+fn ok(data: Data<'_>, arguments: &[&str]) -> String {
+    let output = on(data, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn json_of(data: Data<'_>, arguments: &[&str]) -> Value {
+    serde_json::from_str(&ok(data, arguments)).expect("it prints JSON")
+}
+
+/// All that a newcomer does in the first five minutes.
+async fn first_five_minutes(data: Data<'_>) {
+    let publisher = Publisher::start().await;
+    publisher.set("/feed", Page::body(FEED).etag("\"1\""));
+    publisher.set("/page", Page::body("<html><head><link rel=alternate type=application/rss+xml href=/other></head>"));
+    publisher.set("/other", Page::body(FEED.replace("News", "Other")));
+    let (feed, page) = (publisher.url("/feed"), publisher.url("/page"));
+
+    assert!(ok(data, &["list"]).contains("no feeds yet"));
+    let added = json_of(data, &["add", &feed, "--folder", "Daily", "--title", "My News", "--json"]);
+    assert_eq!((&added["customTitle"], &added["unreadCount"]), (&json!("My News"), &json!(2)));
+    assert!(ok(data, &["add", &page]).contains("Other (2 entries)"));
+    let twice = on(data, &["add", &feed]);
+    assert_eq!((twice.status.code(), stderr(&twice).contains("already there")), (Some(1), true), "{}", stderr(&twice));
+    assert!(stderr(&on(data, &["add", "ftp://e.org/"])).contains("http"));
+    assert!(stderr(&on(data, &["add", &publisher.url("/none")])).contains("404"));
+
+    let listed = json_of(data, &["list", "--json"]);
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    assert!(ok(data, &["list"]).contains("My News"));
+    let refreshed = json_of(data, &["refresh", "--all", "--json"]);
+    assert_eq!(
+        (&refreshed["polled"], &refreshed["unchanged"], &refreshed["newEntries"]),
+        (&json!(2), &json!(2), &json!(0))
+    );
+    assert!(ok(data, &["refresh"]).starts_with("0 feeds polled"));
+    assert_eq!(on(data, &["refresh", "999"]).status.code(), Some(1));
+    let status = json_of(data, &["status", "--json"]);
+    assert_eq!((&status["feeds"], &status["unread"], &status["failing"]), (&json!(2), &json!(4), &json!(0)));
+    assert!(ok(data, &["status"]).contains("4 unread"));
+
+    // What is exported and imported elsewhere gives the same.
+    let exported = ok(data, &["export"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("feeds.opml");
+    ok(data, &["export", file.to_str().unwrap()]);
+    let other = elsewhere.path().join("data");
+    let other = Data::Folder(&other);
+    assert_eq!(
+        json_of(other, &["import", file.to_str().unwrap(), "--json"]),
+        json!({ "imported": 2, "skipped": 0, "errors": [] })
+    );
+    assert!(ok(other, &["import", file.to_str().unwrap()]).contains("2 already there"));
+    assert_eq!(ok(other, &["export"]), exported);
+    assert!(ok(other, &["refresh"]).contains("4 new entries"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u5_commands_open_the_embedded_store_where_no_server_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    first_five_minutes(Data::Folder(folder.path())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u5_commands_speak_to_the_server_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Data::Folder(folder.path());
+    let server = Server::start(data, &[]);
+    first_five_minutes(data).await;
+    assert!(json_of(data, &["status", "--json"])["backend"].as_str().unwrap().contains(&server.url));
+    // It wrote nothing behind the server's back: the server knows it all.
+    assert_eq!(server.get("/api/counts").await["total"], 4);
+    let copy = folder.path().join("copy.db");
+    ok(data, &["backup", copy.to_str().unwrap()]);
+    assert!(stderr(&on(data, &["backup", copy.to_str().unwrap()])).contains("exists"));
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+    assert_eq!(json_of(Data::Folder(&copy), &["list", "--json"]).as_array().unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u5_commands_work_on_postgres() {
+    let database = fresh_postgres().await;
+    let data = Data::Database(database.url());
+    first_five_minutes(data).await;
+    assert!(stderr(&on(data, &["backup", "/tmp/never"])).contains("pg_dump"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u4_nodes_share_a_database_each_in_its_role() {
+    let database = fresh_postgres().await;
+    let data = Data::Database(database.url());
+    let publisher = Publisher::start().await;
+    publisher.set("/feed", Page::body(FEED));
+    let web = Server::start(data, &["--role", "web"]);
+    let worker = Server::start(data, &["--role", "worker"]);
+    let (status, _) = worker.call(Method::GET, "/api/feeds", None).await;
+    assert_eq!(status, 404, "a worker serves no API");
+    assert_eq!(worker.call(Method::GET, "/readyz", None).await.0, 200);
+    // The web node keeps it; the worker fetches it.
+    let opml = format!("<opml><body><outline xmlUrl='{}'/></body></opml>", publisher.url("/feed"));
+    let imported = client().post(format!("{}/api/opml/import", web.url)).header("content-type", "text/x-opml").body(opml);
+    assert_eq!(imported.send().await.unwrap().status(), 200);
+    publisher.asked("/feed", 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u6_a_server_says_how_it_is_and_what_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(Data::Folder(folder.path()), &["--log-format", "json"]);
+    for path in ["/healthz", "/readyz", "/api/openapi.json"] {
+        server.get(path).await;
+    }
+    let metrics = server.get("/metrics").await;
+    assert!(metrics.as_str().unwrap().contains("http_requests_total"), "{metrics}");
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+    assert!(log.lines().skip(1).all(|line| serde_json::from_str::<Value>(line).is_ok()), "{log}");
+}
+
+#[test]
+fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Data::Folder(folder.path());
+    for (arguments, expect) in [
+        (vec!["serve", "--poll-min", "soon"], "--poll-min"),
+        (vec!["serve", "--listen", "0.0.0.0:0"], "--no-auth"),
+        (vec!["serve", "--role", "king"], "role"),
+        (vec!["list", "--host-concurrency", "0"], "host_concurrency"),
+    ] {
+        let output = on(data, &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(expect), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn u5_doctor_finds_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let healthy = on(Data::Folder(folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
+    assert!(healthy.status.success(), "{}", stdout(&healthy));
+    let wrong = on(Data::Database("postgres://nobody@127.0.0.1:1/none"), &["doctor", "--listen", "127.0.0.1:0"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(stdout(&wrong).contains("WRONG  store"), "{}", stdout(&wrong));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let busy = on(Data::Folder(folder.path()), &["doctor", "--listen", &listen, "--json"]);
+    assert!(stdout(&busy).contains("--listen") && !busy.status.success(), "{}", stdout(&busy));
+}

@@ -1,0 +1,143 @@
+//! The rows of entries: written in few statements, whatever their number, from arrays that hold a column each.
+
+use std::borrow::Cow;
+
+use deadpool_postgres::Transaction;
+use domain::ingest::IncomingEntry;
+use tokio_postgres::{Error, types::ToSql};
+
+use super::{
+    execute,
+    ingest::Target,
+    values::{categories, enclosures, optional, text},
+    words::lexemes_of,
+};
+
+/// Entries in one statement: more would only cost memory.
+const ENTRIES_A_STATEMENT: usize = 500;
+
+/// Ids are taken first, so that the long texts need not be joined to the entries they belong to. There can be no
+/// conflict: the feed's row is locked, and what is known was read under that lock.
+const INSERT: &str = "
+WITH incoming AS MATERIALIZED (
+    SELECT nextval('entries_id_seq') AS id, given.*, least(coalesce(given.published_at, given.updated_at, $3), $3) AS sort_at
+    FROM unnest($4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[],
+                $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])
+        AS given (identity, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
+                  summary, content, words)
+), new_entries AS (
+    INSERT INTO entries (id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
+                         sort_at, received_at, changed_at, categories, enclosures)
+    OVERRIDING SYSTEM VALUE
+    SELECT id, $1, $2, identity, fingerprint, guid, url, title, author, published_at, updated_at,
+           sort_at, $3, $3, categories, enclosures
+    FROM incoming
+), new_bodies AS (
+    INSERT INTO entry_bodies (entry_id, summary, content)
+    SELECT id, summary, content
+    FROM incoming
+)
+INSERT INTO entry_words (entry_id, sort_at, words)
+SELECT id, sort_at, array_to_tsvector(string_to_array(words, ' '))
+FROM incoming";
+
+const UPDATE: &str = "
+WITH incoming AS MATERIALIZED (
+    SELECT *
+    FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
+                $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
+        AS given (id, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
+                  summary, content, words)
+), changed_entries AS (
+    UPDATE entries
+    SET guid = incoming.guid,
+        fingerprint = incoming.fingerprint,
+        url = incoming.url,
+        title = incoming.title,
+        author = incoming.author,
+        published_at = incoming.published_at,
+        updated_at = incoming.updated_at,
+        categories = incoming.categories,
+        enclosures = incoming.enclosures,
+        changed_at = $1
+    FROM incoming
+    WHERE entries.id = incoming.id
+), changed_bodies AS (
+    UPDATE entry_bodies
+    SET summary = incoming.summary,
+        content = incoming.content
+    FROM incoming
+    WHERE entry_bodies.entry_id = incoming.id
+)
+UPDATE entry_words
+SET words = array_to_tsvector(string_to_array(incoming.words, ' '))
+FROM incoming
+WHERE entry_words.entry_id = incoming.id";
+
+type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// Inserts entries that are not there, in the order of their new ids.
+pub(super) async fn insert(
+    transaction: &Transaction<'_>,
+    target: Target,
+    entries: &[&IncomingEntry],
+) -> Result<(), Error> {
+    for entries in entries.chunks(ENTRIES_A_STATEMENT) {
+        let identities: Vec<&[u8]> = entries.iter().map(|entry| entry.identity.0.as_slice()).collect();
+        let columns = columns_of(entries);
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&target.feed_id, &target.folder_id, &target.now, &identities];
+        params.extend(columns.iter().map(as_param));
+        execute(transaction, INSERT, &params).await?;
+    }
+    Ok(())
+}
+
+/// Gives entries, by their ids, other content. Whether they are read or starred, and their place, stay.
+pub(super) async fn update(
+    transaction: &Transaction<'_>,
+    now: i64,
+    changed: &[(i64, &IncomingEntry)],
+) -> Result<(), Error> {
+    for changed in changed.chunks(ENTRIES_A_STATEMENT) {
+        let (ids, entries): (Vec<i64>, Vec<&IncomingEntry>) = changed.iter().copied().unzip();
+        let columns = columns_of(&entries);
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&now, &ids];
+        params.extend(columns.iter().map(as_param));
+        execute(transaction, UPDATE, &params).await?;
+    }
+    Ok(())
+}
+
+/// What both statements write, in their order.
+fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 12] {
+    [
+        column(entries, |entry| text(&entry.guid)),
+        column(entries, |entry| entry.fingerprint.0.as_slice()),
+        column(entries, |entry| optional(entry.url.as_ref())),
+        column(entries, |entry| optional(entry.title.as_ref())),
+        column(entries, |entry| optional(entry.author.as_ref())),
+        column(entries, |entry| entry.published_at.map(jiff::Timestamp::as_millisecond)),
+        column(entries, |entry| entry.updated_at.map(jiff::Timestamp::as_millisecond)),
+        column(entries, |entry| list(categories(&entry.categories))),
+        column(entries, |entry| list(enclosures(&entry.enclosures))),
+        column(entries, |entry| optional(entry.summary.as_ref())),
+        column(entries, |entry| optional(entry.content.as_ref())),
+        column(entries, |entry| lexemes_of(&entry.search_text)),
+    ]
+}
+
+fn column<'a, T: ToSql + Sync + Send + 'a>(
+    entries: &[&'a IncomingEntry],
+    value: impl Fn(&'a IncomingEntry) -> T,
+) -> Column<'a> {
+    Box::new(entries.iter().map(|entry| value(entry)).collect::<Vec<T>>())
+}
+
+fn as_param<'a>(column: &'a Column<'_>) -> &'a (dyn ToSql + Sync) {
+    column.as_ref()
+}
+
+/// Lists of texts and numbers can always be written down.
+fn list(list: serde_json::Result<Cow<'static, str>>) -> Cow<'static, str> {
+    list.unwrap_or(Cow::Borrowed("[]"))
+}

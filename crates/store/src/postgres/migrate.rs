@@ -1,0 +1,75 @@
+//! Brings the schema up to date, at start. All nodes may start at once: one does the work, the others wait for it and
+//! find it done. All that is missing is applied in one transaction, so a schema is never half of one version.
+
+use deadpool_postgres::{Client, Transaction};
+use tokio_postgres::Error;
+
+use super::errors;
+use crate::OpenError;
+
+/// In order: number and name are the same as on SQLite.
+const MIGRATIONS: [(i64, &str, &str); 1] =
+    [(1, "0001_feeds_and_entries", include_str!("../../migrations/postgres/0001_feeds_and_entries.sql"))];
+
+/// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.
+const LOCK: i64 = 0x7069_5253_536f_6e69;
+
+/// The first server with all that the statements need.
+const SERVER_VERSION_MIN: i32 = 13_00_00;
+
+const TABLE: &str = "
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version    bigint PRIMARY KEY,
+    name       text   NOT NULL,
+    applied_at bigint NOT NULL
+)";
+
+pub(super) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
+    check_server(client).await?;
+    let transaction = client.transaction().await.map_err(unavailable)?;
+    let found = lock(&transaction).await.map_err(unavailable)?;
+    let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
+    if found > known {
+        return Err(OpenError::TooNew { found, known });
+    }
+    for (version, name, sql) in MIGRATIONS.into_iter().filter(|(version, ..)| *version > found) {
+        apply(&transaction, version, name, sql)
+            .await
+            .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: errors::reason(&error) })?;
+        tracing::info!(migration = name, "the schema was brought forward");
+    }
+    transaction.commit().await.map_err(unavailable)
+}
+
+async fn check_server(client: &Client) -> Result<(), OpenError> {
+    let sql = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')";
+    let row = client.query_one(sql, &[]).await.map_err(unavailable)?;
+    let (version, encoding): (i32, String) = (row.get(0), row.get(1));
+    if version < SERVER_VERSION_MIN {
+        return Err(OpenError::Unsuitable("PostgreSQL 13 or later is needed".to_owned()));
+    }
+    if encoding != "UTF8" {
+        return Err(OpenError::Unsuitable(format!("its encoding is {encoding}: create it with ENCODING 'UTF8'")));
+    }
+    Ok(())
+}
+
+/// Waits until nobody else migrates; returns the last version applied.
+async fn lock(transaction: &Transaction<'_>) -> Result<i64, Error> {
+    transaction.batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    transaction.batch_execute(TABLE).await?;
+    let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
+    Ok(row.get(0))
+}
+
+async fn apply(transaction: &Transaction<'_>, version: i64, name: &str, sql: &str) -> Result<(), Error> {
+    transaction.batch_execute(sql).await?;
+    let note = "INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, pirssonite_now_ms())";
+    transaction.execute(note, &[&version, &name]).await.map(drop)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]
+fn unavailable(error: Error) -> OpenError {
+    OpenError::Unavailable(errors::reason(&error))
+}

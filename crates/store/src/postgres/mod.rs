@@ -1,0 +1,141 @@
+//! The store on PostgreSQL: any number of nodes on one database.
+//!
+//! Each use case is one transaction of a few statements over sets of rows. The time is the database's, through the one
+//! function `pirssonite_now_ms`, so that nodes whose clocks differ agree about leases.
+//!
+//! Who waits for whom: whoever changes a feed or its entries locks the feed's row first, several in the order of their
+//! ids, and after any lock on folders. Claims and beats skip what is locked, and beats have a connection of their own,
+//! so that bulk work never costs a lease.
+
+mod connect;
+mod tls;
+
+mod migrate;
+
+mod folders;
+
+mod feeds;
+mod import;
+
+mod entries;
+mod read_marks;
+mod search;
+
+mod polls;
+
+mod entry_rows;
+mod finish;
+mod ingest;
+
+mod prune;
+
+mod errors;
+mod values;
+mod words;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use deadpool_postgres::{Client, GenericClient, Pool};
+use domain::ports::{Store, StoreError, StoreResult};
+use tokio_postgres::{Error, Row, types::ToSql};
+
+use crate::OpenError;
+
+/// Connections for beats: one update a beat, however many leases.
+const BEAT_CONNECTIONS: usize = 1;
+
+/// For a transaction that moves or removes all entries of a feed or a folder.
+const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
+
+/// How a [`PostgresStore`] is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PostgresOptions {
+    /// Connections at most, besides the one for beats.
+    pub pool_size: usize,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self { pool_size: 10 }
+    }
+}
+
+/// The store on PostgreSQL.
+#[derive(Clone)]
+pub struct PostgresStore {
+    pool: Pool,
+    beats: Pool,
+}
+
+impl PostgresStore {
+    /// Connects and brings the schema up to date. Many nodes may do so at once.
+    ///
+    /// `sslmode=require`, `verify-ca` and `verify-full` in the URL all mean a verified TLS connection, by the system's
+    /// certificates or by those in the file that `sslrootcert` names.
+    pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
+        let pool = connect::pool(url, options.pool_size.max(1))?;
+        let beats = connect::pool(url, BEAT_CONNECTIONS)?;
+        let mut client = pool.get().await.map_err(|error| OpenError::Unavailable(errors::pool_reason(&error)))?;
+        migrate::migrate(&mut client).await?;
+        drop(client);
+        Ok(Self { pool, beats })
+    }
+
+    async fn client(&self) -> StoreResult<Client> {
+        self.pool.get().await.map_err(|error| errors::pool_error(&error))
+    }
+
+    async fn beat_client(&self) -> StoreResult<Client> {
+        self.beats.get().await.map_err(|error| errors::pool_error(&error))
+    }
+}
+
+impl std::fmt::Debug for PostgresStore {
+    /// Without the database's address, which may hold a password.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("PostgresStore").field("pool", &self.pool.status()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn ping(&self) -> StoreResult<()> {
+        let client = self.client().await?;
+        query(&client, "SELECT pirssonite_now_ms()", &[]).await.map(drop).map_err(errors::store_error)
+    }
+
+    fn kind(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    async fn backup(&self, _file: &Path) -> StoreResult<()> {
+        Err(StoreError::Failed("PostgreSQL makes its own backups: use pg_dump".to_owned()))
+    }
+}
+
+type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Runs a statement that each connection prepares once.
+async fn query(client: &impl GenericClient, sql: &str, params: Params<'_>) -> Result<Vec<Row>, Error> {
+    let statement = client.prepare_cached(sql).await?;
+    client.query(&statement, params).await
+}
+
+/// The one row of a statement, or none.
+async fn query_opt(client: &impl GenericClient, sql: &str, params: Params<'_>) -> Result<Option<Row>, Error> {
+    let statement = client.prepare_cached(sql).await?;
+    client.query_opt(&statement, params).await
+}
+
+/// How many rows a statement touched.
+async fn execute(client: &impl GenericClient, sql: &str, params: Params<'_>) -> Result<u64, Error> {
+    let statement = client.prepare_cached(sql).await?;
+    client.execute(&statement, params).await
+}
+
+/// The database's time.
+async fn now_ms(client: &impl GenericClient) -> Result<i64, Error> {
+    let statement = client.prepare_cached("SELECT pirssonite_now_ms()").await?;
+    Ok(client.query_one(&statement, &[]).await?.get(0))
+}

@@ -1,0 +1,229 @@
+//! Polling: claims, beats, and the way back.
+//!
+//! A claim never waits: it skips rows that others hold just now. It is guarded twice, by the row's lock while it is
+//! made and by `lease_until` afterwards.
+
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use deadpool_postgres::Client;
+use domain::{
+    FeedId, Lease,
+    feed_state::FeedAddress,
+    ingest::{Hash, PollJob, PollResult, Stored, Validators},
+    ports::{PollStore, PruneLimits, StoreResult},
+};
+use tokio_postgres::{Error, Row};
+
+use super::{
+    PostgresStore,
+    errors::store_error,
+    execute, finish,
+    ingest::{self, Known},
+    now_ms, prune, query,
+    values::{hash, millis, small, time},
+};
+
+const CLAIM_DUE: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+due AS MATERIALIZED (
+    SELECT id
+    FROM feeds
+    WHERE NOT is_gone
+      AND next_check_at <= (SELECT ms FROM now)
+      AND lease_until <= (SELECT ms FROM now)
+    ORDER BY next_check_at, id
+    LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE feeds
+SET lease_owner = $1,
+    lease_until = now.ms + $2,
+    lease_fence = lease_fence + 1
+FROM now, due
+WHERE feeds.id = due.id
+RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, next_check_at";
+
+/// Differs from the claim of due feeds because these are wanted by name: it waits for whoever changes one just now.
+const CLAIM: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+wanted AS MATERIALIZED (
+    SELECT id
+    FROM feeds
+    WHERE id = ANY($3)
+      AND lease_until <= (SELECT ms FROM now)
+    ORDER BY id
+    FOR NO KEY UPDATE
+)
+UPDATE feeds
+SET lease_owner = $1,
+    lease_until = now.ms + $2,
+    lease_fence = lease_fence + 1
+FROM now, wanted
+WHERE feeds.id = wanted.id
+RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL";
+
+/// Whoever has the row locked is about to end its lease, or to take it: the next beat will see.
+const RENEW: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+held AS MATERIALIZED (
+    SELECT feeds.id
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
+    JOIN feeds ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+),
+free AS MATERIALIZED (
+    SELECT feeds.id
+    FROM feeds
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
+        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    ORDER BY feeds.id
+    FOR NO KEY UPDATE OF feeds SKIP LOCKED
+),
+renewed AS (
+    UPDATE feeds
+    SET lease_until = now.ms + $4
+    FROM now, free
+    WHERE feeds.id = free.id
+)
+SELECT id
+FROM held";
+
+const RELEASE: &str = "
+WITH held AS MATERIALIZED (
+    SELECT feeds.id
+    FROM feeds
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
+        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    ORDER BY feeds.id
+    FOR NO KEY UPDATE OF feeds
+)
+UPDATE feeds
+SET lease_owner = NULL,
+    lease_until = 0
+FROM held
+WHERE feeds.id = held.id";
+
+const BY_DUE: &str = "
+SELECT next_check_at, id, lease_until
+FROM feeds
+WHERE NOT is_gone
+  AND (next_check_at, id) > ($1, $2)
+ORDER BY next_check_at, id
+LIMIT 100";
+
+#[async_trait]
+impl PollStore for PostgresStore {
+    async fn claim_due_polls(&self, owner: &str, limit: u32, lease: Duration) -> StoreResult<Vec<PollJob>> {
+        let client = self.client().await?;
+        let rows = query(&client, CLAIM_DUE, &[&owner, &millis(lease), &i64::from(limit)]).await;
+        let mut rows = rows.map_err(store_error)?;
+        // An update gives its rows back in any order.
+        rows.sort_by_key(|row| (row.get::<_, i64>(13), row.get::<_, i64>(0)));
+        Ok(rows.iter().map(job_of).collect())
+    }
+
+    async fn claim_polls(&self, owner: &str, feeds: &[FeedId], lease: Duration) -> StoreResult<Vec<PollJob>> {
+        let client = self.client().await?;
+        let ids: Vec<i64> = feeds.iter().map(|feed| feed.0).collect();
+        let rows = query(&client, CLAIM, &[&owner, &millis(lease), &ids]).await.map_err(store_error)?;
+        let mut jobs: HashMap<FeedId, PollJob> = rows.iter().map(job_of).map(|job| (job.feed_id, job)).collect();
+        Ok(feeds.iter().filter_map(|feed| jobs.remove(feed)).collect())
+    }
+
+    async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>> {
+        if leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let client = self.beat_client().await?;
+        let (ids, owners, fences) = columns_of(leases);
+        let rows = query(&client, RENEW, &[&ids, &owners, &fences, &millis(lease)]).await.map_err(store_error)?;
+        let held: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
+        Ok(leases.iter().map(|(feed, _)| *feed).filter(|feed| !held.contains(&feed.0)).collect())
+    }
+
+    async fn release_polls(&self, leases: &[(FeedId, Lease)]) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let client = self.client().await?;
+        let (ids, owners, fences) = columns_of(leases);
+        execute(&client, RELEASE, &[&ids, &owners, &fences]).await.map(drop).map_err(store_error)
+    }
+
+    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
+        let client = self.client().await?;
+        let known = ingest::known(&client, feed.0, identities).await.map_err(store_error)?;
+        let fingerprint = |known| match known {
+            Known::Entry { fingerprint, .. } => Some(fingerprint),
+            Known::Pruned => None,
+        };
+        Ok(known.into_iter().map(|(identity, known)| (identity, fingerprint(known))).collect())
+    }
+
+    async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
+        finish::finish(self, &results).await
+    }
+
+    async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
+        let client = self.client().await?;
+        let (now, at) = next_poll_at(&client).await.map_err(store_error)?;
+        Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
+    }
+
+    async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
+        let mut client = self.client().await?;
+        prune::prune(&mut client, limits).await.map_err(store_error)
+    }
+}
+
+/// Now, and when the next feed is due. One that is being polled is due again when its lease runs out: the walk passes
+/// those that are, and ends at the first that is not. In steps, because the planner cannot know that it ends so soon.
+async fn next_poll_at(client: &Client) -> Result<(i64, Option<i64>), Error> {
+    let now = now_ms(client).await?;
+    let mut position = (i64::MIN, i64::MIN);
+    let mut next: Option<i64> = None;
+    loop {
+        let rows = query(client, BY_DUE, &[&position.0, &position.1]).await?;
+        for row in &rows {
+            let (due_at, lease_until): (i64, i64) = (row.get(0), row.get(2));
+            if next.is_some_and(|next| next <= due_at) {
+                return Ok((now, next));
+            }
+            let at = if lease_until > now { due_at.max(lease_until) } else { due_at };
+            next = Some(next.map_or(at, |next| next.min(at)));
+        }
+        let Some(last) = rows.last() else { return Ok((now, next)) };
+        position = (last.get(0), last.get(1));
+    }
+}
+
+/// A lease in three columns.
+pub(super) fn columns_of(leases: &[(FeedId, Lease)]) -> (Vec<i64>, Vec<&str>, Vec<i64>) {
+    let ids = leases.iter().map(|(feed, _)| feed.0).collect();
+    let owners = leases.iter().map(|(_, lease)| lease.owner.as_str()).collect();
+    let fences = leases.iter().map(|(_, lease)| lease.fence).collect();
+    (ids, owners, fences)
+}
+
+fn job_of(row: &Row) -> PollJob {
+    PollJob {
+        feed_id: FeedId(row.get(0)),
+        address: FeedAddress { url: row.get(1), credentials: row.get(2) },
+        validators: Validators {
+            etag: row.get(3),
+            last_modified: row.get(4),
+            body_hash: row.get::<_, Option<&[u8]>>(5).and_then(hash),
+        },
+        lease: Lease { owner: row.get(6), fence: row.get(7) },
+        claimed_at: time(row.get(8)),
+        failure_count: small(row.get(9)),
+        adaptive_secs: small(row.get(10)),
+        poll_interval: row.get::<_, Option<i64>>(11).map(small),
+        is_first_fetch: row.get(12),
+    }
+}

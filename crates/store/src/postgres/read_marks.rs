@@ -1,0 +1,78 @@
+//! Marking many entries as read, in chunks: each a short transaction that keeps the feeds' counts exact.
+
+use deadpool_postgres::Client;
+use domain::ports::MarkRead;
+use tokio_postgres::{Error, types::ToSql};
+
+use super::{execute, now_ms, query, values::count};
+
+/// Entries in one transaction.
+const CHUNK: i64 = 2_000;
+
+const LOCK_FEEDS: &str = "
+SELECT id
+FROM feeds
+WHERE id = ANY($1)
+ORDER BY id
+FOR NO KEY UPDATE";
+
+const MARK: &str = "
+WITH marked AS (
+    UPDATE entries
+    SET is_read = true
+    WHERE id = ANY($1)
+      AND NOT is_read
+    RETURNING feed_id
+), counted AS (
+    UPDATE feeds
+    SET unread_count = unread_count - marked.count
+    FROM (SELECT feed_id, count(*) AS count FROM marked GROUP BY feed_id) AS marked
+    WHERE feeds.id = marked.feed_id
+)
+SELECT count(*)
+FROM marked";
+
+/// Marks what is there now: entries that come in meanwhile stay unread.
+pub(super) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u64, Error> {
+    let now = now_ms(&*client).await?;
+    let until = which.before.map_or(now, |before| before.as_millisecond().min(now));
+    let sql = unread_sql(which);
+    let ids: Vec<i64> =
+        which.feed_id.map(|feed| feed.0).into_iter().chain(which.folder_id.map(|folder| folder.0)).collect();
+    let mut position = (i64::MAX, i64::MAX);
+    let mut marked = 0;
+    loop {
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK];
+        params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
+        let transaction = client.transaction().await?;
+        let rows = query(&transaction, &sql, &params).await?;
+        let Some(last) = rows.last() else { return Ok(marked) };
+        position = (last.get(2), last.get(0));
+        let entries: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        let feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
+        execute(&transaction, LOCK_FEEDS, &[&feeds]).await?;
+        let chunk = query(&transaction, MARK, &[&entries]).await?;
+        transaction.commit().await?;
+        marked += chunk.first().map_or(0, |row| count(row.get(0)));
+    }
+}
+
+/// The next chunk, by the walk of a page of unread entries: no chunk looks again at what one before it has passed over.
+fn unread_sql(which: MarkRead) -> String {
+    let of = match (which.feed_id, which.folder_id) {
+        (None, None) => "",
+        (Some(_), None) => "\n  AND feed_id = $5",
+        (None, Some(_)) => "\n  AND folder_id = $5",
+        (Some(_), Some(_)) => "\n  AND feed_id = $5\n  AND folder_id = $6",
+    };
+    format!(
+        "
+SELECT id, feed_id, sort_at
+FROM entries
+WHERE NOT is_read
+  AND received_at <= $3
+  AND (sort_at, id) < ($1, $2){of}
+ORDER BY sort_at DESC, id DESC
+LIMIT $4"
+    )
+}

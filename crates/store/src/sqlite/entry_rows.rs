@@ -1,0 +1,85 @@
+//! The rows of one entry: its own, and that of its long texts.
+
+use domain::ingest::IncomingEntry;
+use jiff::Timestamp;
+use rusqlite::{Connection, Result, params};
+
+use super::ingest::Target;
+use crate::values::{categories, enclosures, optional, text};
+
+const INSERT: &str = "
+INSERT INTO entries (
+    feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at, sort_at, received_at,
+    changed_at, categories, enclosures
+)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14)";
+
+const UPDATE: &str = "
+UPDATE entries
+SET fingerprint = ?2,
+    guid = ?3,
+    url = ?4,
+    title = ?5,
+    author = ?6,
+    published_at = ?7,
+    updated_at = ?8,
+    changed_at = ?9,
+    categories = ?10,
+    enclosures = ?11
+WHERE id = ?1";
+
+const BODY: &str = "
+INSERT INTO entry_bodies (entry_id, summary, content)
+VALUES (?1, ?2, ?3)
+ON CONFLICT (entry_id) DO UPDATE SET summary = excluded.summary, content = excluded.content";
+
+/// Keeps a new entry; returns its id.
+pub(super) fn insert(connection: &Connection, target: Target, entry: &IncomingEntry) -> Result<i64> {
+    let published = entry.published_at.or(entry.updated_at).map_or(target.now, Timestamp::as_millisecond);
+    connection.prepare_cached(INSERT)?.execute(params![
+        target.feed_id,
+        target.folder_id,
+        entry.identity.0,
+        entry.fingerprint.0,
+        text(&entry.guid),
+        optional(entry.url.as_ref()),
+        optional(entry.title.as_ref()),
+        optional(entry.author.as_ref()),
+        entry.published_at.map(Timestamp::as_millisecond),
+        entry.updated_at.map(Timestamp::as_millisecond),
+        published.min(target.now),
+        target.now,
+        categories(&entry.categories).map_err(unfit)?,
+        enclosures(&entry.enclosures).map_err(unfit)?,
+    ])?;
+    let id = connection.last_insert_rowid();
+    write_body(connection, id, entry)?;
+    Ok(id)
+}
+
+/// Gives an entry other content. Whether it was read or starred, and its place in the order, stay.
+pub(super) fn update(connection: &Connection, id: i64, now: i64, entry: &IncomingEntry) -> Result<()> {
+    connection.prepare_cached(UPDATE)?.execute(params![
+        id,
+        entry.fingerprint.0,
+        text(&entry.guid),
+        optional(entry.url.as_ref()),
+        optional(entry.title.as_ref()),
+        optional(entry.author.as_ref()),
+        entry.published_at.map(Timestamp::as_millisecond),
+        entry.updated_at.map(Timestamp::as_millisecond),
+        now,
+        categories(&entry.categories).map_err(unfit)?,
+        enclosures(&entry.enclosures).map_err(unfit)?,
+    ])?;
+    write_body(connection, id, entry)
+}
+
+fn write_body(connection: &Connection, id: i64, entry: &IncomingEntry) -> Result<()> {
+    let row = (id, optional(entry.summary.as_ref()), optional(entry.content.as_ref()));
+    connection.prepare_cached(BODY)?.execute(row).map(drop)
+}
+
+fn unfit(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}

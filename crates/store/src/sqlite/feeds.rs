@@ -1,0 +1,222 @@
+//! Feeds: kept, imported, changed, removed.
+
+use async_trait::async_trait;
+use domain::{
+    Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    feed_state::FeedAddress,
+    ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
+    schedule::ADAPTIVE_FIRST,
+};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
+
+use super::{
+    SqliteStore, folders, import,
+    ingest::{self, Target},
+    queue::Lane,
+    writer::Changes,
+};
+use crate::values::{count, millis, optional, small, text, time, url_hash};
+
+/// All that the API shows of a feed.
+const SELECT: &str = "
+SELECT id, url, site_url, title, custom_title, folder_id, last_fetched_at, next_check_at, failure_count, last_error,
+       is_gone, unread_count, poll_interval_secs, push_enabled
+FROM feeds";
+
+const INSERT: &str = "
+INSERT INTO feeds (url, url_hash, credentials, folder_id, custom_title, next_check_at, adaptive_secs, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING id";
+
+const UPDATE: &str = "
+UPDATE feeds
+SET custom_title = CASE WHEN ?2 THEN ?3 ELSE custom_title END,
+    folder_id = CASE WHEN ?4 THEN ?5 ELSE folder_id END,
+    poll_interval_secs = CASE WHEN ?6 THEN ?7 ELSE poll_interval_secs END,
+    push_enabled = coalesce(?8, push_enabled)
+WHERE id = ?1";
+
+/// Another address is another document: nothing that was learnt at the old one holds, and whoever polls that just now
+/// has lost the lease.
+const READDRESS: &str = "
+UPDATE feeds
+SET url = ?2,
+    url_hash = ?3,
+    credentials = ?4,
+    etag = NULL,
+    last_modified = NULL,
+    body_hash = NULL,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = 0,
+    next_check_at = ?5,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1";
+
+#[async_trait]
+impl FeedStore for SqliteStore {
+    async fn feeds(&self) -> StoreResult<Vec<Feed>> {
+        let mut feeds = self.readers.read(all).await?;
+        // Not by the database, which knows the case of ASCII letters only.
+        feeds.sort_by_cached_key(|feed| {
+            let title = feed.custom_title.as_ref().or(feed.title.as_ref()).unwrap_or(&feed.url);
+            (title.to_lowercase(), feed.id)
+        });
+        Ok(feeds)
+    }
+
+    async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
+        self.readers.read(move |connection| one(connection, id)).await
+    }
+
+    async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>> {
+        let address = FeedAddress { url: url.to_owned(), credentials: None };
+        self.readers.read(move |connection| id_of(connection, &address)).await
+    }
+
+    async fn add_feed(&self, mut feed: NewFeed) -> StoreResult<NewFeedOutcome> {
+        ingest::prepare(&mut feed.document);
+        self.writer.write(Lane::Usual, move |changes| add(changes, &mut feed)).await
+    }
+
+    async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
+        self.writer.write(Lane::Usual, move |changes| import::import(changes, &feeds)).await
+    }
+
+    async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        self.writer.write(Lane::Usual, move |changes| update(changes, id, &patch)).await
+    }
+
+    async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
+        self.writer.write(Lane::Usual, move |changes| delete(changes, id)).await
+    }
+}
+
+pub(super) fn id_of(connection: &Connection, address: &FeedAddress) -> Result<Option<FeedId>> {
+    let mut statement = connection.prepare_cached("SELECT id FROM feeds WHERE url_hash = ?")?;
+    statement.query_row([url_hash(address)], |row| row.get(0).map(FeedId)).optional()
+}
+
+pub(super) fn adaptive_first() -> i64 {
+    i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn all(connection: &Connection) -> Result<Vec<Feed>> {
+    connection.prepare_cached(SELECT)?.query_map([], feed_of)?.collect()
+}
+
+fn one(connection: &Connection, id: FeedId) -> Result<Option<Feed>> {
+    connection.prepare_cached(&format!("{SELECT}\nWHERE id = ?"))?.query_row([id.0], feed_of).optional()
+}
+
+fn add(changes: &mut Changes<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
+    if let Some(folder) = feed.folder_id
+        && !folders::exists(changes.connection, folder)?
+    {
+        return Ok(NewFeedOutcome::NoSuchFolder);
+    }
+    if let Some(id) = id_of(changes.connection, &feed.address)? {
+        return Ok(NewFeedOutcome::AlreadyThere(id));
+    }
+    let now = changes.now();
+    let next_check_at = now + millis(feed.next_check_in);
+    let target = Target {
+        feed_id: insert(changes.connection, feed, now, next_check_at)?,
+        folder_id: feed.folder_id.map(|folder| folder.0),
+        claimed_at: now,
+        now,
+        next_check_at,
+        adaptive_secs: adaptive_first(),
+    };
+    ingest::store_document(changes, target, &mut feed.document)?;
+    let kept = one(changes.connection, FeedId(target.feed_id))?;
+    kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+fn insert(connection: &Connection, feed: &NewFeed, now: i64, next_check_at: i64) -> Result<i64> {
+    let row = (
+        text(&feed.address.url),
+        url_hash(&feed.address),
+        optional(feed.address.credentials.as_ref()),
+        feed.folder_id.map(|folder| folder.0),
+        optional(feed.custom_title.as_ref()),
+        next_check_at,
+        adaptive_first(),
+        now,
+    );
+    connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))
+}
+
+/// What cannot be done is found out before anything is changed.
+fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>> {
+    let connection = changes.connection;
+    let Some(before) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
+    if let Some(folder) = patch.folder_id.flatten()
+        && !folders::exists(connection, folder)?
+    {
+        return Ok(UpdateOutcome::NoSuchFolder);
+    }
+    if let Some(address) = &patch.address {
+        match id_of(connection, address)? {
+            Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
+            _ => readdress(connection, id, address, changes.now())?,
+        }
+    }
+    apply(connection, id, patch)?;
+    if let Some(folder) = patch.folder_id
+        && folder != before.folder_id
+    {
+        let mut follow = connection.prepare_cached("UPDATE entries SET folder_id = ? WHERE feed_id = ?")?;
+        follow.execute((folder.map(|folder| folder.0), id.0))?;
+    }
+    Ok(one(connection, id)?.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
+}
+
+fn readdress(connection: &Connection, id: FeedId, address: &FeedAddress, now: i64) -> Result<()> {
+    let credentials = optional(address.credentials.as_ref());
+    let row = (id.0, text(&address.url), url_hash(address), credentials, now);
+    connection.prepare_cached(READDRESS)?.execute(row).map(drop)
+}
+
+fn apply(connection: &Connection, id: FeedId, patch: &FeedPatch) -> Result<()> {
+    let row = (
+        id.0,
+        patch.custom_title.is_some(),
+        patch.custom_title.as_ref().and_then(|title| optional(title.as_ref())),
+        patch.folder_id.is_some(),
+        patch.folder_id.flatten().map(|folder| folder.0),
+        patch.poll_interval.is_some(),
+        patch.poll_interval.flatten(),
+        patch.push_enabled,
+    );
+    connection.prepare_cached(UPDATE)?.execute(row).map(drop)
+}
+
+fn delete(changes: &mut Changes<'_>, id: FeedId) -> Result<bool> {
+    let mut entries = changes.connection.prepare_cached("SELECT id FROM entries WHERE feed_id = ?")?;
+    for entry in entries.query_map([id.0], |row| row.get(0))? {
+        changes.words.remove(entry?);
+    }
+    Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
+}
+
+fn feed_of(row: &Row<'_>) -> Result<Feed> {
+    Ok(Feed {
+        id: FeedId(row.get(0)?),
+        url: row.get(1)?,
+        site_url: row.get(2)?,
+        title: row.get(3)?,
+        custom_title: row.get(4)?,
+        folder_id: row.get::<_, Option<i64>>(5)?.map(FolderId),
+        last_fetched_at: row.get::<_, Option<i64>>(6)?.map(time),
+        next_check_at: time(row.get(7)?),
+        failure_count: small(row.get(8)?),
+        last_error: row.get(9)?,
+        is_gone: row.get(10)?,
+        unread_count: count(row.get(11)?),
+        poll_interval: row.get::<_, Option<i64>>(12)?.map(small),
+        push_enabled: row.get(13)?,
+        subscription: None,
+    })
+}

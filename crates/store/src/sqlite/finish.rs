@@ -1,0 +1,129 @@
+//! How polls ended, each guarded by its lease: feed, owner and fence. A lease that ran out but that nobody else has
+//! taken is still good.
+//!
+//! Each result is a job of its own, so that one that cannot be stored costs no other, and so that beats come in between.
+
+use domain::{
+    FeedId,
+    feed_state::FeedAddress,
+    ingest::{PollOutcome, PollResult, Stored, Validators},
+    ports::StoreResult,
+};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use super::{
+    SqliteStore,
+    errors::closed,
+    feeds::id_of,
+    ingest::{self, Target},
+    queue::Lane,
+    writer::Changes,
+};
+use crate::values::{millis, optional, text, url_hash};
+
+pub(super) const HELD: &str = "
+SELECT folder_id
+FROM feeds
+WHERE id = ?
+  AND lease_owner = ?
+  AND lease_fence = ?";
+
+const UNCHANGED: &str = "
+UPDATE feeds
+SET etag = ?2,
+    last_modified = ?3,
+    body_hash = ?4,
+    last_fetched_at = ?5,
+    next_check_at = ?6,
+    adaptive_secs = ?7,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = 0,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1";
+
+const FAILED: &str = "
+UPDATE feeds
+SET next_check_at = ?2,
+    adaptive_secs = ?3,
+    failure_count = failure_count + 1,
+    last_error = ?4,
+    is_gone = is_gone OR ?5,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1";
+
+const MOVE: &str = "
+UPDATE feeds
+SET url = ?2,
+    url_hash = ?3,
+    credentials = ?4
+WHERE id = ?1";
+
+pub(super) async fn finish(store: &SqliteStore, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
+    let mut answers = Vec::with_capacity(results.len());
+    for mut result in results {
+        if let PollOutcome::Fetched(document) = &mut result.outcome {
+            ingest::prepare(document);
+        }
+        answers.push(store.writer.submit(Lane::Usual, move |changes| finish_one(changes, result)).await?);
+    }
+    let mut stored = Vec::with_capacity(answers.len());
+    for answer in answers {
+        stored.push(answer.await.unwrap_or_else(|_| Err(closed())));
+    }
+    Ok(stored)
+}
+
+fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Stored> {
+    let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
+    let mut held = connection.prepare_cached(HELD)?;
+    let guard = (feed_id, &result.lease.owner, result.lease.fence);
+    let Some(folder_id) = held.query_row(guard, |row| row.get(0)).optional()? else { return Ok(Stored::default()) };
+    if let Some(address) = &result.moved_to {
+        move_to(connection, result.feed_id, address)?;
+    }
+    let target = Target {
+        feed_id,
+        folder_id,
+        claimed_at: result.claimed_at.as_millisecond(),
+        now,
+        next_check_at: now + millis(result.next_check_in),
+        adaptive_secs: i64::from(result.adaptive_secs),
+    };
+    match &mut result.outcome {
+        PollOutcome::Fetched(document) => return ingest::store_document(changes, target, document),
+        PollOutcome::Unchanged(validators) => write_unchanged(connection, target, validators)?,
+        PollOutcome::Failed(reason) => write_failure(connection, target, reason, false)?,
+        PollOutcome::Gone(reason) => write_failure(connection, target, reason, true)?,
+    }
+    Ok(Stored { applied: true, ..Stored::default() })
+}
+
+/// Unless another feed is there already.
+fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Result<()> {
+    if id_of(connection, address)?.is_some() {
+        return Ok(());
+    }
+    let row = (feed.0, text(&address.url), url_hash(address), optional(address.credentials.as_ref()));
+    connection.prepare_cached(MOVE)?.execute(row).map(drop)
+}
+
+fn write_unchanged(connection: &Connection, target: Target, validators: &Validators) -> Result<()> {
+    let row = (
+        target.feed_id,
+        optional(validators.etag.as_ref()),
+        optional(validators.last_modified.as_ref()),
+        validators.body_hash.map(|hash| hash.0),
+        target.now,
+        target.next_check_at,
+        target.adaptive_secs,
+    );
+    connection.prepare_cached(UNCHANGED)?.execute(row).map(drop)
+}
+
+fn write_failure(connection: &Connection, target: Target, reason: &str, is_gone: bool) -> Result<()> {
+    let row = (target.feed_id, target.next_check_at, target.adaptive_secs, text(reason), is_gone);
+    connection.prepare_cached(FAILED)?.execute(row).map(drop)
+}

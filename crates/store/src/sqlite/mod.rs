@@ -1,0 +1,133 @@
+//! The store on SQLite: one file, one process, nothing to set up.
+//!
+//! Each use case is one job. What writes goes through the one [writer](writer), which commits many jobs at once and
+//! answers none before; what reads goes to one of a few [readers](readers). The time is the injected clock's.
+
+mod connection;
+mod files;
+mod queue;
+mod readers;
+mod writer;
+
+mod migrate;
+
+mod folders;
+
+mod feeds;
+mod import;
+
+mod entries;
+mod pages;
+mod read_marks;
+mod search;
+mod search_index;
+
+mod polls;
+
+mod entry_rows;
+mod finish;
+mod ingest;
+
+mod prune;
+
+mod backup;
+
+mod errors;
+
+#[cfg(test)]
+mod tests;
+
+use std::{path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use domain::ports::{Clock, Store, StoreResult};
+
+use self::{queue::Lane, readers::Readers, writer::Writer};
+use crate::OpenError;
+
+/// When a commit is taken for done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Synchronous {
+    /// When it is on the disk: it survives the loss of power.
+    Full,
+    /// When the system has it: it survives the end of the process, but not that of the machine.
+    Off,
+}
+
+/// How a [`SqliteStore`] is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// When a commit is taken for done.
+    pub synchronous: Synchronous,
+    /// Connections that read side by side.
+    pub readers: usize,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { synchronous: Synchronous::Full, readers: 3 }
+    }
+}
+
+/// The store on SQLite. Closed when its last clone is dropped, after what was asked of it is done.
+#[derive(Clone)]
+pub struct SqliteStore {
+    readers: Arc<Readers>,
+    // After the readers: the last connection to close takes the write-ahead log with it.
+    writer: Arc<Writer>,
+    clock: Arc<dyn Clock>,
+    // Last: the folder is free for others only when the connections are closed.
+    files: Arc<files::Files>,
+}
+
+impl SqliteStore {
+    /// Opens the database in a data folder, or the one in a file (`*.db`), and brings its schema up to date. Nothing
+    /// else may have the folder: a second open, by whatever process, is [`OpenError::InUse`].
+    pub fn open(folder_or_file: &Path, options: SqliteOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        let files = files::take(folder_or_file)?;
+        let mut connection = connection::writer(&files.database, &options)?;
+        migrate::migrate(&mut connection, &*clock)?;
+        let readers = (0..options.readers.max(1)).map(|_| connection::reader(&files.database));
+        let readers = readers.collect::<Result<Vec<_>, _>>().map_err(migrate::unavailable)?;
+        let start = |error: std::io::Error| OpenError::Unavailable(format!("no thread can be started: {error}"));
+        let readers = Readers::start(readers).map_err(start)?;
+        let writer = Writer::start(connection, Arc::clone(&clock)).map_err(start)?;
+        Ok(Self { readers: Arc::new(readers), writer: Arc::new(writer), clock, files: Arc::new(files) })
+    }
+
+    /// Writes a copy of the database in a data folder into a new file, also while a process has it.
+    pub fn copy(folder_or_file: &Path, file: &Path) -> StoreResult<()> {
+        backup::copy(&files::database(folder_or_file), file)
+    }
+
+    /// Transactions committed since it was opened: many writes share one.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+}
+
+impl std::fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("SqliteStore").field("database", &self.files.database).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn ping(&self) -> StoreResult<()> {
+        self.readers.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await?;
+        self.writer.write(Lane::Urgent, |_| Ok(())).await
+    }
+
+    fn kind(&self) -> &'static str {
+        "SQLite"
+    }
+
+    async fn backup(&self, file: &Path) -> StoreResult<()> {
+        backup::backup(self.files.database.clone(), file.to_owned()).await
+    }
+}

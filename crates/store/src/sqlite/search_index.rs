@@ -1,0 +1,78 @@
+//! What a transaction changes in the index of words, written together at its end.
+//!
+//! At every savepoint the index writes out what it has gathered, as a piece of its own that has to be merged later. So
+//! the words of all entries of a group go in after the last savepoint, in the order of their ids: one piece.
+
+use std::collections::HashSet;
+
+use rusqlite::Connection;
+
+/// Changes to come, in their order.
+#[derive(Debug, Default)]
+pub(super) struct WordChanges(Vec<Change>);
+
+#[derive(Debug)]
+enum Change {
+    Add { entry: i64, words: String },
+    Remove { entry: i64 },
+}
+
+impl WordChanges {
+    /// The words of a new entry.
+    pub(super) fn add(&mut self, entry: i64, words: String) {
+        self.0.push(Change::Add { entry, words });
+    }
+
+    /// The words of an entry that has others now.
+    pub(super) fn replace(&mut self, entry: i64, words: String) {
+        self.remove(entry);
+        self.add(entry, words);
+    }
+
+    /// An entry is gone.
+    pub(super) fn remove(&mut self, entry: i64) {
+        self.0.push(Change::Remove { entry });
+    }
+
+    /// A place to come back to.
+    pub(super) fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Forgets what came after a mark.
+    pub(super) fn undo_to(&mut self, mark: usize) {
+        self.0.truncate(mark);
+    }
+
+    pub(super) fn forget_all(&mut self) {
+        self.0.clear();
+    }
+
+    /// Writes all changes.
+    pub(super) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let mut removed = HashSet::new();
+        let mut added = Vec::new();
+        // From the last: what is removed later need not be added.
+        for change in self.0.drain(..).rev() {
+            match change {
+                Change::Add { entry, words } if !removed.contains(&entry) => added.push((entry, words)),
+                Change::Add { .. } => {}
+                Change::Remove { entry } => {
+                    removed.insert(entry);
+                }
+            }
+        }
+        let mut removed: Vec<i64> = removed.into_iter().collect();
+        removed.sort_unstable();
+        let mut remove = connection.prepare_cached("DELETE FROM entry_words WHERE rowid = ?")?;
+        for entry in removed {
+            remove.execute([entry])?;
+        }
+        added.sort_unstable_by_key(|(entry, _)| *entry);
+        let mut add = connection.prepare_cached("INSERT INTO entry_words (rowid, text) VALUES (?, ?)")?;
+        for (entry, words) in &added {
+            add.execute((entry, words))?;
+        }
+        Ok(())
+    }
+}

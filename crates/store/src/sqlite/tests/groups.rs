@@ -1,0 +1,98 @@
+//! Many writes, one commit.
+
+use std::sync::{Arc, Mutex};
+
+use domain::ports::{FolderStore, StoreError};
+
+use super::{fresh, hold_writer};
+use crate::sqlite::{queue::Lane, writer::Changes};
+
+#[tokio::test]
+async fn writes_that_wait_share_a_commit() {
+    const WRITES: usize = 200;
+    let (store, _folder) = fresh();
+    let (release, held) = hold_writer(&store).await;
+    let before = store.commits();
+    let mut answers = Vec::new();
+    for number in 0..WRITES {
+        let insert = move |changes: &mut Changes<'_>| {
+            changes.connection.execute("INSERT INTO folders (name, position) VALUES (?1, ?1)", [number.to_string()])
+        };
+        answers.push(store.writer.submit(Lane::Usual, insert).await.unwrap());
+    }
+    assert_eq!(store.commits(), before, "nothing is committed while the first is running");
+    release.send(()).unwrap();
+    held.await.unwrap().unwrap();
+    for answer in answers {
+        assert_eq!(answer.await.unwrap().unwrap(), 1);
+    }
+    // More than two only if the machine stood still for longer than a group may take.
+    assert!(store.commits() - before <= 10, "{} commits for {WRITES} writes", store.commits() - before);
+    assert_eq!(store.folders().await.unwrap().len(), WRITES);
+}
+
+#[tokio::test]
+async fn nobody_is_answered_before_the_commit() {
+    let (store, _folder) = fresh();
+    let mut first = store
+        .writer
+        .submit(Lane::Usual, |changes| changes.connection.execute("INSERT INTO folders (name, position) VALUES ('a', 0)", []))
+        .await
+        .unwrap();
+    // Whatever group it is in: as soon as it is answered, readers see it.
+    let answer = (&mut first).await.unwrap().unwrap();
+    assert_eq!((answer, store.folders().await.unwrap().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn beats_go_before_bulk() {
+    let (store, _folder) = fresh();
+    let (release, _held) = hold_writer(&store).await;
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut answers = Vec::new();
+    for (lane, name) in [(Lane::Usual, "bulk 1"), (Lane::Usual, "bulk 2"), (Lane::Urgent, "beat 1"), (Lane::Urgent, "beat 2")] {
+        let order = Arc::clone(&order);
+        let note = move |_: &mut Changes<'_>| {
+            order.lock().unwrap().push(name);
+            Ok(())
+        };
+        answers.push(store.writer.submit(lane, note).await.unwrap());
+    }
+    release.send(()).unwrap();
+    for answer in answers {
+        answer.await.unwrap().unwrap();
+    }
+    assert_eq!(*order.lock().unwrap(), ["beat 1", "beat 2", "bulk 1", "bulk 2"]);
+}
+
+#[tokio::test]
+async fn one_bad_write_does_not_lose_the_others() {
+    let (store, _folder) = fresh();
+    let (release, held) = hold_writer(&store).await;
+    // The bad one fails in the middle: the name is taken the second time.
+    let insert = |name: &'static str, entry: i64, times: usize| {
+        move |changes: &mut Changes<'_>| {
+            changes.words.add(entry, name.to_owned());
+            for _ in 0..times {
+                changes.connection.execute("INSERT INTO folders (name, position) VALUES (?, 0)", [name])?;
+            }
+            Ok(())
+        }
+    };
+    let panics = |_: &mut Changes<'_>| -> rusqlite::Result<()> { panic!("a fault in a use case") };
+    let first = store.writer.submit(Lane::Usual, insert("first", 1, 1)).await.unwrap();
+    let bad = store.writer.submit(Lane::Usual, insert("bad", 2, 2)).await.unwrap();
+    let worse = store.writer.submit(Lane::Usual, panics).await.unwrap();
+    let last = store.writer.submit(Lane::Usual, insert("last", 3, 1)).await.unwrap();
+    release.send(()).unwrap();
+    assert_eq!((held.await.unwrap(), first.await.unwrap(), last.await.unwrap()), (Ok(()), Ok(()), Ok(())));
+    assert!(matches!(bad.await.unwrap(), Err(StoreError::Failed(_))));
+    assert!(matches!(worse.await.unwrap(), Err(StoreError::Failed(_))));
+    let names: Vec<_> = store.folders().await.unwrap().into_iter().map(|folder| folder.name).collect();
+    assert_eq!(names, ["first", "last"]);
+    let words = "SELECT rowid FROM entry_words WHERE entry_words MATCH 'first OR bad OR last' ORDER BY rowid";
+    let indexed = store.readers.read(|connection| {
+        connection.prepare(words)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
+    });
+    assert_eq!(indexed.await.unwrap(), [1, 3]);
+}

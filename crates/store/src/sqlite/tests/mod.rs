@@ -1,0 +1,34 @@
+//! What only SQLite can get wrong, seen from inside: groups of writes, a full disk, plans.
+
+mod groups;
+mod plans;
+mod trouble;
+
+use std::sync::{Arc, mpsc};
+
+use domain::ports::StoreResult;
+use tempfile::TempDir;
+use testkit::SimulatedClock;
+use tokio::sync::oneshot::Receiver;
+
+use super::{SqliteOptions, SqliteStore, Synchronous, queue::Lane};
+
+fn fresh() -> (SqliteStore, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1 };
+    (SqliteStore::open(folder.path(), options, Arc::new(SimulatedClock::default())).unwrap(), folder)
+}
+
+/// Keeps the writer busy until the returned sender is used or dropped; the receiver gets the answer of that job.
+async fn hold_writer(store: &SqliteStore) -> (mpsc::Sender<()>, Receiver<StoreResult<()>>) {
+    let (release, released) = mpsc::channel::<()>();
+    let (begin, begun) = tokio::sync::oneshot::channel();
+    let wait = move |_: &mut super::writer::Changes<'_>| {
+        let _ = begin.send(());
+        let _ = released.recv();
+        Ok(())
+    };
+    let answer = store.writer.submit(Lane::Usual, wait).await.unwrap();
+    begun.await.unwrap();
+    (release, answer)
+}

@@ -1,0 +1,102 @@
+//! Every kind of page is one walk of an index: nothing is scanned, nothing is sorted.
+
+use domain::{Cursor, EntryFilter, EntryId, FeedId, FolderId};
+use jiff::Timestamp;
+use rusqlite::Connection;
+
+use super::fresh;
+use crate::sqlite::{
+    finish, ingest,
+    pages::{Wanted, page_sql, walk_sql},
+    polls, prune, read_marks,
+};
+
+fn plan(connection: &Connection, sql: &str) -> String {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let count = statement.parameter_count();
+    // The plan does not depend on the values; numbers do for all.
+    let values = rusqlite::params_from_iter(std::iter::repeat_n(1, count));
+    let rows = statement.query_map(values, |row| row.get::<_, String>(3)).unwrap();
+    rows.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+}
+
+#[track_caller]
+fn check(plan: &str, index: &str) {
+    assert!(plan.contains(index), "{index} is not used:\n{plan}");
+    assert!(!plan.contains("TEMP B-TREE"), "something is sorted:\n{plan}");
+    for line in plan.lines().filter(|line| line.contains("SCAN")) {
+        assert!(line.contains("USING"), "a table is scanned:\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn f6_every_kind_of_page_walks_an_index() {
+    let (store, _folder) = fresh();
+    let (feed_id, folder_id) = (Some(FeedId(1)), Some(FolderId(1)));
+    let all = EntryFilter::default();
+    let unread = EntryFilter { unread: Some(true), ..EntryFilter::default() };
+    let starred = EntryFilter { starred: Some(true), ..EntryFilter::default() };
+    let cases = [
+        (all.clone(), "entries_newest"),
+        (EntryFilter { feed_id, ..all.clone() }, "entries_of_feed"),
+        (EntryFilter { folder_id, ..all.clone() }, "entries_of_folder"),
+        (unread.clone(), "entries_unread"),
+        (EntryFilter { feed_id, ..unread.clone() }, "entries_unread_of_feed"),
+        (EntryFilter { folder_id, ..unread.clone() }, "entries_unread_of_folder"),
+        (EntryFilter { feed_id, folder_id, ..unread.clone() }, "entries_unread_of_feed"),
+        (starred.clone(), "entries_starred"),
+        (EntryFilter { feed_id, ..starred.clone() }, "entries_starred"),
+        (EntryFilter { unread: Some(true), folder_id, ..starred }, "entries_starred"),
+        (EntryFilter { unread: Some(false), ..all.clone() }, "entries_newest"),
+        (EntryFilter { starred: Some(false), feed_id, ..all }, "entries_of_feed"),
+    ];
+    let checked = store.readers.read(move |connection| {
+        for (filter, index) in cases {
+            for after in [None, Some(Cursor { sort_at: Timestamp::UNIX_EPOCH, id: EntryId(1) })] {
+                let wanted = Wanted { filter: filter.clone(), after, rows: 51 };
+                let plans = [page_sql(&wanted), walk_sql(&wanted)].map(|part| plan(connection, &part.sql));
+                for plan in plans {
+                    check(&plan, &format!("INDEX {index}"));
+                    assert!(after.is_none() || plan.contains("SEARCH"), "a page starts at its cursor:\n{plan}");
+                }
+            }
+        }
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn f5_finding_due_feeds_does_not_scan() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        check(&plan(connection, polls::CLAIM_DUE), "INDEX feeds_due (next_check_at<?)");
+        check(&plan(connection, polls::BY_DUE), "INDEX feeds_due");
+        for by_id in [polls::CLAIM, polls::RENEW, polls::RELEASE, finish::HELD] {
+            check(&plan(connection, by_id), "INTEGER PRIMARY KEY");
+        }
+        check(&plan(connection, ingest::KNOWN), "(feed_id=? AND identity=?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn f7_what_is_to_be_pruned_or_marked_is_found_by_an_index() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        check(&plan(connection, prune::TOO_OLD), "INDEX entries_prunable (received_at<?)");
+        check(&plan(connection, prune::FIRST_BEYOND), "INDEX entries_of_feed (feed_id=?)");
+        check(&plan(connection, prune::BEYOND), "INDEX entries_prunable_of_feed (feed_id=?");
+        for (feed_id, folder_id, index) in [
+            (None, None, "INDEX entries_unread "),
+            (Some(FeedId(1)), None, "INDEX entries_unread_of_feed (feed_id=?"),
+            (None, Some(FolderId(1)), "INDEX entries_unread_of_folder (folder_id=?"),
+        ] {
+            let which = domain::ports::MarkRead { feed_id, folder_id, before: None };
+            check(&plan(connection, &read_marks::find_sql(which)), index);
+        }
+        Ok(())
+    });
+    checked.await.unwrap();
+}

@@ -1,0 +1,107 @@
+//! A full disk: nothing is half-written, everyone is told, and it recovers by itself.
+
+use std::time::Duration;
+
+use domain::{
+    EntryFilter, NewFeed,
+    feed_state::FeedAddress,
+    ingest::{Document, Hash, IncomingEntry},
+    ports::{EntryStore, FeedStore, FolderStore, Store, StoreError},
+};
+
+use super::{fresh, hold_writer};
+use crate::sqlite::{SqliteStore, queue::Lane};
+
+/// What a disk that is full lets pass: nothing that needs another page.
+async fn fill_disk(store: &SqliteStore) {
+    let limit = |changes: &mut crate::sqlite::writer::Changes<'_>| {
+        let pages: i64 = changes.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+        changes.connection.query_row(&format!("PRAGMA max_page_count = {}", pages + 2), [], |_| Ok(()))
+    };
+    store.writer.write(Lane::Usual, limit).await.unwrap();
+}
+
+async fn free_disk(store: &SqliteStore) {
+    let free = |changes: &mut crate::sqlite::writer::Changes<'_>| {
+        changes.connection.query_row("PRAGMA max_page_count = 1000000", [], |_| Ok(()))
+    };
+    store.writer.write(Lane::Usual, free).await.unwrap();
+}
+
+fn large_feed(number: u8) -> NewFeed {
+    let text = "many words ".repeat(10_000);
+    let entry = IncomingEntry {
+        guid: number.to_string(),
+        identity: Hash::of(&[number]),
+        content: Some(text.clone()),
+        search_text: text,
+        ..IncomingEntry::default()
+    };
+    NewFeed {
+        address: FeedAddress { url: format!("http://e.org/{number}"), credentials: None },
+        folder_id: None,
+        custom_title: None,
+        document: Document { present: vec![entry.identity], entries: vec![entry], ..Document::default() },
+        next_check_in: Duration::from_secs(60),
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_writes_nothing_and_recovers() {
+    let (store, _folder) = fresh();
+    store.add_feed(large_feed(0)).await.unwrap();
+    fill_disk(&store).await;
+    for _ in 0..3 {
+        let error = store.add_feed(large_feed(1)).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert_eq!(store.feeds().await.unwrap().len(), 1);
+        assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
+    }
+    // Reading goes on, and so does what needs no room.
+    assert_eq!(store.ping().await, Ok(()));
+    free_disk(&store).await;
+    store.add_feed(large_feed(1)).await.unwrap();
+    assert_eq!(store.feeds().await.unwrap().len(), 2);
+    let words = EntryFilter { words: vec!["many".to_owned()], ..EntryFilter::default() };
+    assert_eq!(store.entries(&words, 10, None).await.unwrap().entries.len(), 2);
+    let check = store.readers.read(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)));
+    assert_eq!(check.await.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn whoever_shares_a_lost_transaction_is_told() {
+    let (store, _folder) = fresh();
+    fill_disk(&store).await;
+    let (release, held) = hold_writer(&store).await;
+    let small = store.clone();
+    let small = tokio::spawn(async move { small.create_folder("small").await });
+    let large = store.clone();
+    let large = tokio::spawn(async move { large.add_feed(large_feed(1)).await });
+    while !(store.writer.waiting() == 2) {
+        tokio::task::yield_now().await;
+    }
+    release.send(()).unwrap();
+    let (held, small, large) = (held.await.unwrap(), small.await.unwrap(), large.await.unwrap());
+    assert!(matches!(large, Err(StoreError::Unavailable(_))), "{large:?}");
+    // All in one transaction, unless the machine stood still: whoever was told of success has it, nobody else.
+    let is_there = !store.folders().await.unwrap().is_empty();
+    assert_eq!(small.is_ok(), is_there, "{small:?}");
+    assert!(matches!(held, Ok(()) | Err(StoreError::Unavailable(_))));
+    assert_eq!(store.feeds().await.unwrap(), []);
+    free_disk(&store).await;
+    assert_eq!(store.add_feed(large_feed(1)).await.map(drop), Ok(()));
+}
+
+#[tokio::test]
+async fn a_lock_of_another_process_is_waited_for_in_vain_only_so_long() {
+    let (store, folder) = fresh();
+    let set = |changes: &mut crate::sqlite::writer::Changes<'_>| changes.connection.busy_timeout(Duration::from_millis(10));
+    store.writer.write(Lane::Usual, set).await.unwrap();
+    let other = rusqlite::Connection::open(folder.path().join("pirssonite.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = store.create_folder("a").await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    assert_eq!(store.folders().await.unwrap(), []);
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(store.create_folder("a").await.unwrap().is_ok());
+}

@@ -1,0 +1,246 @@
+//! The one thread that writes. Everything that waits runs in one transaction, a savepoint each, with one commit at the
+//! end; only then is anybody answered. So a disk that syncs 400 times a second takes tens of thousands of writes.
+//!
+//! A job that fails is undone by itself. But a full disk or an I/O error may undo the whole transaction: then every job
+//! of the group has failed, and is told so.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use domain::ports::{Clock, StoreError, StoreResult};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::{
+    errors::{broken_off, closed, store_error},
+    queue::{Lane, Queue},
+    search_index::WordChanges,
+};
+
+/// Jobs that wait, in each lane; further callers wait until there is room.
+const QUEUE_JOBS_MAX: usize = 1024;
+/// Jobs in one transaction.
+const GROUP_JOBS_MAX: usize = 256;
+/// For so long a transaction takes further jobs in: nobody waits much longer than this for the others.
+const GROUP_TIME_MAX: Duration = Duration::from_millis(50);
+/// Commits between looks at the statistics of the tables.
+const OPTIMIZE_COMMITS: u64 = 20_000;
+
+pub(super) struct Writer {
+    queue: Arc<Queue<Box<dyn Job>>>,
+    commits: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a job works on: the connection, inside the transaction, and what is written at its end.
+pub(super) struct Changes<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) words: &'a mut WordChanges,
+    clock: &'a dyn Clock,
+}
+
+impl Changes<'_> {
+    /// The store's time, in milliseconds.
+    pub(super) fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
+        let queue = Arc::new(Queue::new(QUEUE_JOBS_MAX));
+        let commits = Arc::new(AtomicU64::new(0));
+        let mut worker = Worker {
+            connection,
+            clock,
+            queue: Arc::clone(&queue),
+            commits: Arc::clone(&commits),
+            words: WordChanges::default(),
+        };
+        let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || worker.serve())?;
+        Ok(Self { queue, commits, thread: Some(thread) })
+    }
+
+    /// Runs `work` in the next transaction and returns after its commit. All or nothing.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        self.submit(lane, work).await?.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Puts `work` in line and returns at once; the answer comes after its commit. Of one caller, in the order given.
+    pub(super) async fn submit<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreResult<oneshot::Receiver<StoreResult<T>>> {
+        let (sender, answer) = oneshot::channel();
+        let job = Box::new(Task { work: Some(work), outcome: None, sender });
+        self.queue.push(lane, job).await.map_err(|_| closed())?;
+        Ok(answer)
+    }
+
+    /// Jobs that wait.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Transactions committed so far.
+    pub(super) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Writer {
+    /// Does what is left, and ends.
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+trait Job: Send {
+    /// Runs it, and keeps what it returns.
+    fn run(&mut self, changes: &mut Changes<'_>) -> StoreResult<()>;
+    /// Answers, now that it is known whether the transaction was committed.
+    fn answer(self: Box<Self>, committed: &StoreResult<()>);
+}
+
+struct Task<T, W> {
+    work: Option<W>,
+    outcome: Option<StoreResult<T>>,
+    sender: oneshot::Sender<StoreResult<T>>,
+}
+
+impl<T, W> Job for Task<T, W>
+where
+    T: Send,
+    W: FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send,
+{
+    fn run(&mut self, changes: &mut Changes<'_>) -> StoreResult<()> {
+        let Some(work) = self.work.take() else { return Err(broken_off()) };
+        let outcome = work(changes).map_err(|error| store_error(&error));
+        let result = outcome.as_ref().map(|_| ()).map_err(StoreError::clone);
+        self.outcome = Some(outcome);
+        result
+    }
+
+    fn answer(self: Box<Self>, committed: &StoreResult<()>) {
+        let outcome = match committed {
+            Ok(()) => self.outcome.unwrap_or_else(|| Err(broken_off())),
+            Err(error) => Err(error.clone()),
+        };
+        // A caller that went away needs no answer.
+        let _ = self.sender.send(outcome);
+    }
+}
+
+struct Worker {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+    queue: Arc<Queue<Box<dyn Job>>>,
+    commits: Arc<AtomicU64>,
+    words: WordChanges,
+}
+
+impl Worker {
+    fn serve(&mut self) {
+        self.optimize();
+        while let Some(first) = self.queue.next() {
+            let mut group = Vec::new();
+            let committed = self.run_group(first, &mut group);
+            self.words.forget_all();
+            match &committed {
+                Ok(()) => {
+                    let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
+                    if commits.is_multiple_of(OPTIMIZE_COMMITS) {
+                        self.optimize();
+                    }
+                }
+                Err(error) => tracing::warn!(jobs = group.len(), %error, "a transaction was not committed"),
+            }
+            for job in group {
+                job.answer(&committed);
+            }
+        }
+    }
+
+    fn run_group(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<()> {
+        let done = match self.execute("BEGIN IMMEDIATE") {
+            Ok(()) => self.run_jobs(first, group).and_then(|()| self.commit()),
+            Err(error) => {
+                // Whoever waits now would wait for the same.
+                group.push(first);
+                group.extend(std::iter::from_fn(|| self.queue.next_now()).take(GROUP_JOBS_MAX));
+                Err(error)
+            }
+        };
+        if !self.connection.is_autocommit() {
+            let _ = self.execute("ROLLBACK");
+        }
+        done
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "for how long callers have waited is no decision about data")]
+    fn run_jobs(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<()> {
+        let begun = Instant::now();
+        let mut next = Some(first);
+        while let Some(mut job) = next {
+            let result = self.run_one(&mut *job);
+            group.push(job);
+            let result = result?;
+            if self.connection.is_autocommit() {
+                let reason = result.err().map_or_else(|| "unknown".to_owned(), |error| error.to_string());
+                return Err(StoreError::Unavailable(format!("a transaction was lost: {reason}")));
+            }
+            let is_full = group.len() >= GROUP_JOBS_MAX || begun.elapsed() >= GROUP_TIME_MAX;
+            next = if is_full { None } else { self.queue.next_now() };
+        }
+        Ok(())
+    }
+
+    /// Runs one job in a savepoint. The inner error is the job's own; the outer one is that of the transaction.
+    fn run_one(&mut self, job: &mut dyn Job) -> StoreResult<StoreResult<()>> {
+        let mark = self.words.mark();
+        self.execute("SAVEPOINT job")?;
+        let mut changes = Changes { connection: &self.connection, words: &mut self.words, clock: &*self.clock };
+        let result = catch_unwind(AssertUnwindSafe(|| job.run(&mut changes))).unwrap_or_else(|_| Err(broken_off()));
+        if result.is_err() && !self.connection.is_autocommit() {
+            self.words.undo_to(mark);
+            self.execute("ROLLBACK TO job")?;
+        }
+        if !self.connection.is_autocommit() {
+            self.execute("RELEASE job")?;
+        }
+        Ok(result)
+    }
+
+    fn commit(&mut self) -> StoreResult<()> {
+        self.words.write(&self.connection).map_err(|error| store_error(&error))?;
+        self.execute("COMMIT")
+    }
+
+    fn execute(&self, sql: &str) -> StoreResult<()> {
+        let run = || self.connection.prepare_cached(sql)?.execute([]).map(drop);
+        run().map_err(|error| store_error(&error))
+    }
+
+    /// Looks after the statistics by which statements are planned. Cheap when there is nothing to do.
+    fn optimize(&self) {
+        if let Err(error) = self.connection.execute_batch("PRAGMA optimize = 0x10002") {
+            tracing::debug!(%error, "the statistics were not looked after");
+        }
+    }
+}

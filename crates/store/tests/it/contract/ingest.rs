@@ -1,0 +1,156 @@
+//! F3: known, new and changed entries told apart.
+
+use std::time::Duration;
+
+use domain::{
+    Entry, EntryPatch,
+    ingest::{Document, Hash, IncomingEntry, PollOutcome, Stored},
+};
+
+use super::{
+    Harness,
+    given::{HOUR, LEASE, document, entry, fetched, result, version},
+};
+
+contract! {
+    f3_an_entry_seen_again_is_not_stored_again,
+    f3_a_changed_entry_keeps_its_marks_and_its_place,
+    f4_a_slow_poll_does_not_undo_what_is_newer,
+    f3_an_identity_twice_in_one_document_counts_once,
+    f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen,
+    f3_the_same_guid_in_two_feeds_is_two_entries,
+    f3_a_feed_keeps_its_name_until_it_has_another,
+    f3_it_is_known_what_is_known,
+}
+
+async fn f3_an_entry_seen_again_is_not_stored_again(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
+    let before = harness.all().await;
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(id, vec![entry("1"), entry("2")]).await, Stored { applied: true, new: 0, changed: 0 });
+    assert_eq!(harness.all().await, before);
+    assert_eq!(harness.poll(id, vec![entry("3"), entry("1")]).await, Stored { applied: true, new: 1, changed: 0 });
+    assert_eq!(harness.all().await.len(), 3);
+    assert_eq!(harness.unread_of(id).await, 3);
+}
+
+async fn f3_a_changed_entry_keeps_its_marks_and_its_place(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
+    let before = harness.entry("1").await;
+    harness.store.patch_entry(before.id, EntryPatch { is_read: Some(true), is_starred: Some(true) }).await.unwrap();
+    harness.advance(HOUR).await;
+    let changed = IncomingEntry {
+        url: Some("http://e.org/new".to_owned()),
+        author: Some("New".to_owned()),
+        summary: Some("new".to_owned()),
+        published_at: Some(harness.now()),
+        updated_at: Some(harness.now()),
+        categories: vec!["new".to_owned()],
+        ..version("1", "changed")
+    };
+    assert_eq!(harness.poll(id, vec![changed.clone(), entry("2")]).await, Stored { applied: true, new: 0, changed: 1 });
+    let expect = Entry {
+        url: changed.url,
+        title: changed.title,
+        author: changed.author,
+        summary: changed.summary,
+        content: changed.content,
+        published_at: changed.published_at,
+        updated_at: changed.updated_at,
+        categories: changed.categories,
+        is_read: true,
+        is_starred: true,
+        ..before
+    };
+    assert_eq!(harness.entry("1").await, expect);
+    assert_eq!(harness.unread_of(id).await, 1);
+}
+
+async fn f4_a_slow_poll_does_not_undo_what_is_newer(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![version("1", "first"), version("2", "first")]).await;
+    harness.advance(HOUR).await;
+    let slow = harness.claim(id).await;
+    harness.advance(LEASE).await;
+    // Another has the feed meanwhile, and brings something newer; then the first claims it again, but still holds an
+    // answer from before.
+    harness.poll(id, vec![version("1", "second"), version("2", "first")]).await;
+    harness.advance(Duration::from_secs(1)).await;
+    let mut late = fetched(&harness.claim(id).await, vec![version("1", "slow"), version("2", "slow"), version("3", "slow")]);
+    late.claimed_at = slow.claimed_at;
+    assert_eq!(harness.finish(late).await, Stored { applied: true, new: 1, changed: 1 });
+    let titles: Vec<_> = [harness.entry("1").await, harness.entry("2").await, harness.entry("3").await]
+        .into_iter()
+        .filter_map(|entry| entry.title)
+        .collect();
+    assert_eq!(titles, ["second", "slow", "slow"]);
+    // What was written at the very moment of the claim may be changed by it.
+    let now = harness.claim(id).await;
+    assert_eq!(harness.finish(fetched(&now, vec![version("3", "third")])).await.changed, 1);
+}
+
+async fn f3_an_identity_twice_in_one_document_counts_once(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![version("1", "first"), version("1", "second"), entry("2")]).await;
+    assert_eq!(harness.entry("1").await.title.as_deref(), Some("first"));
+    assert_eq!(harness.unread_of(id).await, 2);
+    let stored = harness.poll(id, vec![version("1", "third"), version("1", "fourth")]).await;
+    assert_eq!((stored.new, stored.changed), (0, 1));
+    assert_eq!(harness.entry("1").await.title.as_deref(), Some("third"));
+}
+
+async fn f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen(harness: &Harness) {
+    let (now, past, long_ago, future) = (harness.now(), harness.after(-60), harness.after(-120), harness.after(60));
+    for (number, (published_at, updated_at, expect)) in [
+        (None, None, now),
+        (Some(past), None, past),
+        (Some(past), Some(long_ago), past),
+        (Some(past), Some(now), past),
+        (None, Some(past), past),
+        (None, Some(future), now),
+        (Some(future), None, now),
+        (Some(future), Some(past), now),
+        (Some("1960-01-01T00:00:00.123Z".parse().unwrap()), None, "1960-01-01T00:00:00.123Z".parse().unwrap()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let guid = number.to_string();
+        harness.add(&format!("http://e.org/{number}"), vec![IncomingEntry { published_at, updated_at, ..entry(&guid) }]).await;
+        let stored = harness.entry(&guid).await;
+        assert_eq!(stored.sort_at, expect, "{published_at:?} {updated_at:?}");
+        assert_eq!((stored.published_at, stored.updated_at), (published_at, updated_at));
+    }
+}
+
+async fn f3_the_same_guid_in_two_feeds_is_two_entries(harness: &Harness) {
+    harness.add("http://e.org/1", vec![entry("1")]).await;
+    harness.add("http://e.org/2", vec![version("1", "other")]).await;
+    assert_eq!(harness.all().await.len(), 2);
+}
+
+async fn f3_a_feed_keeps_its_name_until_it_has_another(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![]).await;
+    for (title, site_url, expect) in [
+        (Some("Second"), Some("http://e.org/"), (Some("Second"), Some("http://e.org/"))),
+        (None, None, (Some("Second"), Some("http://e.org/"))),
+        (Some("Third"), None, (Some("Third"), Some("http://e.org/"))),
+    ] {
+        let job = harness.claim(id).await;
+        let document = Document { title: title.map(str::to_owned), site_url: site_url.map(str::to_owned), ..document(vec![]) };
+        harness.finish(result(&job, PollOutcome::Fetched(document))).await;
+        let feed = harness.feed(id).await;
+        assert_eq!((feed.title.as_deref(), feed.site_url.as_deref()), expect);
+    }
+}
+
+async fn f3_it_is_known_what_is_known(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![entry("1"), version("2", "text")]).await;
+    let other = harness.add("http://e.org/2", vec![entry("3")]).await;
+    let identities: Vec<Hash> = ["1", "2", "3"].into_iter().map(|guid| Hash::of(guid.as_bytes())).collect();
+    let known = harness.store.known_entries(id, &identities).await.unwrap();
+    assert_eq!(known.len(), 2);
+    assert_eq!(known[&identities[0]], Some(Hash::of(b"1")));
+    assert_eq!(known[&identities[1]], Some(Hash::of(b"text")));
+    let known = harness.store.known_entries(other, &identities).await.unwrap();
+    assert_eq!(known.into_keys().collect::<Vec<_>>(), [identities[2]]);
+    assert!(harness.store.known_entries(id, &[]).await.unwrap().is_empty());
+}

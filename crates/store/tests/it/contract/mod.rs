@@ -1,0 +1,50 @@
+//! The contract of the store's port: every case runs on SQLite and on PostgreSQL.
+//!
+//! A case is a function over a [`Harness`]. `contract!` makes two tests of each, `sqlite::case` and `postgres::case`;
+//! without a PostgreSQL the second fails.
+
+mod given;
+mod harness;
+
+/// Makes a test on each store of every case.
+macro_rules! contract {
+    ($($case:ident),+ $(,)?) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    super::$case(&crate::contract::Harness::sqlite().await).await;
+                }
+            )+
+        }
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    super::$case(&crate::contract::Harness::postgres().await).await;
+                }
+            )+
+        }
+    };
+}
+
+mod folders;
+
+mod feeds;
+mod import;
+
+mod entries;
+mod paging;
+mod read_marks;
+mod search;
+
+mod leases;
+mod schedule;
+
+mod finish;
+mod ingest;
+mod texts;
+
+mod prune;
+
+use harness::Harness;

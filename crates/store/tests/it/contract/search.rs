@@ -1,0 +1,127 @@
+//! F6: full-text search: all words, newest first, together with every other condition.
+
+use domain::{Entry, EntryFilter, EntryPatch, FeedPatch, entry::search_words};
+
+use super::{
+    Harness,
+    given::{entry_at, titles, version},
+    paging::walk,
+};
+
+contract! {
+    f6_a_search_finds_entries_with_all_its_words,
+    f6_a_search_follows_changes,
+    f6_a_search_is_narrowed_by_other_conditions,
+    f6_a_search_is_paged_however_many_entries_match,
+}
+
+async fn f6_a_search_finds_entries_with_all_its_words(harness: &Harness) {
+    let texts = [
+        "Crème brûlée: the recipe",
+        "A recipe for bread, by O'Neill-Smith (2024)",
+        "Rust 1.91: what's new?",
+        "東京 タワー और हिन्दी में",
+        "ΟΔΟΣ is a street in Greece",
+    ];
+    harness.add("http://e.org/1", texts.iter().map(|text| version(text, text)).collect()).await;
+    for (query, expect) in [
+        ("recipe", &texts[..2]),
+        ("RECIPE bread", &texts[1..2]),
+        ("recipe rust", &[]),
+        ("creme", &texts[..1]),
+        ("Brûlée", &texts[..1]),
+        ("brule", &[]),
+        ("o'neill", &texts[1..2]),
+        ("smith 2024", &texts[1..2]),
+        ("1.91", &texts[2..3]),
+        ("\"what's\" AND (new*)", &[]),
+        ("what's new", &texts[2..3]),
+        ("タワー", &texts[3..4]),
+        ("हिन्दी", &texts[3..4]),
+        ("οδος", &texts[4..5]),
+        ("Οδος Greece", &texts[4..5]),
+    ] {
+        let filter = EntryFilter { words: search_words(query), ..EntryFilter::default() };
+        assert_eq!(titles(&harness.entries(filter).await), expect, "{query}");
+    }
+    // Words that hold none are in no entry.
+    let filter = EntryFilter { words: vec!["-".to_owned(), "\"".to_owned()], ..EntryFilter::default() };
+    assert_eq!(harness.entries(filter).await, []);
+}
+
+async fn f6_a_search_follows_changes(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![version("1", "apple"), version("2", "apple")]).await;
+    harness.poll(id, vec![version("1", "pear"), version("2", "apple"), version("3", "pear")]).await;
+    assert_eq!(found(harness, "apple").await.len(), 1);
+    assert_eq!(found(harness, "pear").await.len(), 2);
+    harness.poll(id, vec![version("1", "apple"), version("2", "apple"), version("3", "plum")]).await;
+    assert_eq!(found(harness, "apple").await.len(), 2);
+    assert_eq!(found(harness, "pear").await.len(), 0);
+}
+
+async fn f6_a_search_is_narrowed_by_other_conditions(harness: &Harness) {
+    let folder = harness.store.create_folder("News").await.unwrap().unwrap().id;
+    let one = harness.add("http://e.org/1", vec![version("a", "word a"), version("b", "word b")]).await;
+    let two = harness.add("http://e.org/2", vec![version("c", "word c"), version("d", "other d")]).await;
+    let into = FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() };
+    harness.store.update_feed(two, into).await.unwrap();
+    let id = harness.entry("a").await.id;
+    harness.store.patch_entry(id, EntryPatch { is_read: Some(true), is_starred: Some(true) }).await.unwrap();
+    let word = EntryFilter { words: vec!["word".to_owned()], ..EntryFilter::default() };
+    for (filter, expect) in [
+        (EntryFilter { feed_id: Some(one), ..word.clone() }, vec!["word a", "word b"]),
+        (EntryFilter { folder_id: Some(folder), ..word.clone() }, vec!["word c"]),
+        (EntryFilter { unread: Some(true), ..word.clone() }, vec!["word b", "word c"]),
+        (EntryFilter { starred: Some(true), ..word.clone() }, vec!["word a"]),
+        (EntryFilter { starred: Some(true), unread: Some(true), ..word.clone() }, vec![]),
+    ] {
+        let entries = harness.entries(filter.clone()).await;
+        let mut found = titles(&entries);
+        found.sort_unstable();
+        assert_eq!(found, expect, "{filter:?}");
+    }
+}
+
+/// Enough entries that common words are searched in another way than rare ones, and one that is common only among the
+/// oldest in yet another.
+async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
+    const ENTRIES: i64 = 6000;
+    let text = |number: i64| {
+        let mut text = format!("entry {number} every");
+        for (word, holds) in [("second", number % 2 == 0), ("hundredth", number % 100 == 7), ("old", number >= ENTRIES / 2)] {
+            if holds {
+                text.push(' ');
+                text.push_str(word);
+            }
+        }
+        text
+    };
+    let entries = |range: std::ops::Range<i64>| {
+        let at = |number: i64| harness.after(-number / 5);
+        range.map(|number| domain::ingest::IncomingEntry { search_text: text(number), ..entry_at(&number.to_string(), at(number)) }).collect()
+    };
+    let one = harness.add("http://e.org/1", entries(0..ENTRIES / 2)).await;
+    harness.add("http://e.org/2", entries(ENTRIES / 2..ENTRIES)).await;
+    let whole = walk(harness, &EntryFilter::default(), 500).await;
+    assert_eq!(whole.len(), usize::try_from(ENTRIES).unwrap());
+    for query in ["every", "second", "hundredth", "old", "second old", "every hundredth", "second hundredth", "none"] {
+        let words = search_words(query);
+        for feed_id in [None, Some(one)] {
+            let holds = |entry: &&Entry| {
+                let text = text(entry.guid.parse().unwrap());
+                let has_words = words.iter().all(|word| text.split(' ').any(|other| other == word));
+                has_words && feed_id.is_none_or(|id| entry.feed_id == id)
+            };
+            let expect: Vec<_> = whole.iter().filter(holds).map(|entry| entry.id).collect();
+            let filter = EntryFilter { words: words.clone(), feed_id, ..EntryFilter::default() };
+            let found: Vec<_> = walk(harness, &filter, 499).await.into_iter().map(|entry| entry.id).collect();
+            assert_eq!(found, expect, "{query} {feed_id:?}");
+            let first: Vec<_> = harness.store.entries(&filter, 20, None).await.unwrap().entries;
+            assert_eq!(first.iter().map(|entry| entry.id).collect::<Vec<_>>(), expect[..expect.len().min(20)], "{query}");
+        }
+    }
+}
+
+async fn found(harness: &Harness, query: &str) -> Vec<Entry> {
+    harness.entries(EntryFilter { words: search_words(query), ..EntryFilter::default() }).await
+}

@@ -1,0 +1,5 @@
+//! The stores, against the port's contract.
+
+mod contract;
+mod postgres_only;
+mod sqlite_only;

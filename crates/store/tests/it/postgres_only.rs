@@ -1,0 +1,236 @@
+//! What only PostgreSQL can get wrong: many nodes, lost connections, plans, locks.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
+
+mod plans;
+
+use std::{collections::HashSet, time::Duration};
+
+use domain::{
+    EntryFilter, FeedId, FeedPatch, FeedSeed,
+    feed_state::FeedAddress,
+    ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Validators},
+    ports::{EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, PollStore, PruneLimits, Store, StoreError},
+};
+use store::{OpenError, PostgresOptions, PostgresStore};
+use testkit::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
+
+const LEASE: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_nodes_migrate_at_once() {
+    let name = empty_database().await;
+    let url = url_of(&name);
+    let nodes: Vec<_> = (0..8)
+        .map(|_| {
+            let url = url.clone();
+            tokio::spawn(async move { PostgresStore::connect(&url, PostgresOptions { pool_size: 1 }).await })
+        })
+        .collect();
+    for node in nodes {
+        let store = node.await.unwrap().unwrap();
+        assert_eq!(store.ping().await, Ok(()));
+    }
+    drop_database(&name).await;
+}
+
+#[tokio::test]
+async fn a_database_of_a_later_version_is_refused() {
+    let database = fresh_postgres().await;
+    let later = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', 0)";
+    database.client().await.batch_execute(later).await.unwrap();
+    let error = PostgresStore::connect(database.url(), PostgresOptions::default()).await.unwrap_err();
+    assert!(matches!(error, OpenError::TooNew { found: 9999, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_told() {
+    let url = "postgres://nobody@127.0.0.1:1/nothing";
+    let error = PostgresStore::connect(url, PostgresOptions::default()).await.unwrap_err();
+    assert!(matches!(error, OpenError::Unavailable(_)), "{error}");
+    let url = url_of("no_such_database");
+    let error = PostgresStore::connect(&url, PostgresOptions::default()).await.unwrap_err();
+    assert!(error.to_string().contains("does not exist"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_never_claim_the_same_feed() {
+    const FEEDS: usize = 200;
+    let database = fresh_postgres().await;
+    import(&database.store, FEEDS).await;
+    let mut workers = Vec::new();
+    for node in 0..2 {
+        let store = database.another_store().await;
+        for worker in 0..4 {
+            let (store, owner) = (store.clone(), format!("node {node} worker {worker}"));
+            workers.push(tokio::spawn(async move {
+                let mut claimed = Vec::new();
+                loop {
+                    let jobs = store.claim_due_polls(&owner, 7, LEASE).await.unwrap();
+                    if jobs.is_empty() {
+                        return claimed;
+                    }
+                    claimed.extend(jobs.into_iter().map(|job| job.feed_id));
+                }
+            }));
+        }
+    }
+    let mut claimed = Vec::new();
+    for worker in workers {
+        claimed.extend(worker.await.unwrap());
+    }
+    // A worker may end early because the others hold what is left: what remains is claimed now.
+    claimed.extend(database.store.claim_due_polls("late", 200, LEASE).await.unwrap().iter().map(|job| job.feed_id));
+    assert_eq!(claimed.len(), FEEDS);
+    assert_eq!(claimed.into_iter().collect::<HashSet<_>>().len(), FEEDS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_database_is_unavailable_and_then_there_again() {
+    let database = fresh_postgres().await;
+    import(&database.store, 3).await;
+    let admin = database.client().await;
+    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+    // A statement that waits for a lock when its connection dies.
+    admin.batch_execute("BEGIN; LOCK TABLE feeds IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let store = database.store.clone();
+    let waiting = tokio::spawn(async move { store.feeds().await });
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while admin.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    admin.batch_execute(kill).await.unwrap();
+    admin.batch_execute("COMMIT").await.unwrap();
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+
+    // All connections are gone; the store notices at the latest when it uses one.
+    let mut answers = Vec::new();
+    for _ in 0..10 {
+        answers.push(database.store.feeds().await.map(|feeds| feeds.len()));
+    }
+    assert_eq!(answers.last(), Some(&Ok(3)), "{answers:?}");
+    assert!(answers.iter().all(|answer| matches!(answer, Ok(3) | Err(StoreError::Unavailable(_)))), "{answers:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finishes_beats_and_readers_never_wait_in_a_circle() {
+    const FEEDS: usize = 60;
+    let database = fresh_postgres().await;
+    import(&database.store, FEEDS).await;
+    let folder = database.store.create_folder("folder").await.unwrap().unwrap();
+    let mut workers = Vec::new();
+    for worker in 0..4_usize {
+        let store = database.another_store().await;
+        workers.push(tokio::spawn(async move {
+            for round in 0..15_usize {
+                let jobs = store.claim_due_polls(&format!("worker {worker}"), 20, LEASE).await.unwrap();
+                let mut leases: Vec<_> = jobs.iter().map(|job| (job.feed_id, job.lease.clone())).collect();
+                leases.reverse();
+                let beating = store.renew_polls(&leases, LEASE);
+                let results = jobs.iter().rev().enumerate();
+                let results =
+                    results.map(|(place, job)| if place % 3 == 0 { fetched(job, round) } else { unchanged(job) });
+                let (beat, finished) = tokio::join!(beating, store.finish_polls(results.collect()));
+                beat.unwrap();
+                finished.unwrap().into_iter().for_each(|stored| assert!(stored.unwrap().applied));
+            }
+        }));
+    }
+    let store = database.another_store().await;
+    let reader = tokio::spawn(async move {
+        for round in 0..15_i64 {
+            store.mark_read(MarkRead::default()).await.unwrap();
+            let folder_id = Some((round % 2 == 0).then_some(folder.id));
+            for feed in 1..10 {
+                let patch = FeedPatch { folder_id, ..FeedPatch::default() };
+                store.update_feed(FeedId(feed), patch).await.unwrap();
+            }
+            let limits = PruneLimits { read_older_than: Duration::ZERO, per_feed: 1, chunk: 50 };
+            store.prune_entries(limits).await.unwrap();
+        }
+    });
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    reader.await.unwrap();
+    counts_agree(&database).await;
+}
+
+#[tokio::test]
+async fn texts_that_only_postgresql_refuses_are_stored() {
+    let database = fresh_postgres().await;
+    import(&database.store, 1).await;
+    let jobs = database.store.claim_due_polls("here", 1, LEASE).await.unwrap();
+    let words: Vec<String> = (0..40_000).map(|number| format!("{number:x}")).collect();
+    let long = IncomingEntry {
+        guid: "long\0".repeat(2_000),
+        identity: Hash::of(b"long"),
+        title: Some("with\0nul".to_owned()),
+        content: Some("\0".to_owned()),
+        search_text: format!("{} {}", words.join(" "), "x".repeat(60_000)),
+        ..IncomingEntry::default()
+    };
+    let document = Document { entries: vec![long], title: Some("\0".to_owned()), ..Document::default() };
+    let result = PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(&jobs[0]) };
+    let stored = database.store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap();
+    assert_eq!(stored.new, 1);
+    let filter = EntryFilter { words: vec!["9c3f".to_owned()], ..EntryFilter::default() };
+    let page = database.store.entries(&filter, 1, None).await.unwrap();
+    assert_eq!(page.entries[0].title.as_deref(), Some("withnul"));
+}
+
+async fn import(store: &PostgresStore, feeds: usize) {
+    let seeds = (0..feeds).map(|number| FeedSeed {
+        address: FeedAddress { url: format!("https://example.org/{number}"), credentials: None },
+        folder: None,
+        title: None,
+        site_url: None,
+    });
+    let outcomes = store.import_feeds(seeds.collect()).await.unwrap();
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, ImportOutcome::Imported(_))));
+}
+
+fn unchanged(job: &PollJob) -> PollResult {
+    PollResult {
+        feed_id: job.feed_id,
+        lease: job.lease.clone(),
+        claimed_at: job.claimed_at,
+        next_check_in: Duration::ZERO,
+        adaptive_secs: 3600,
+        moved_to: None,
+        outcome: PollOutcome::Unchanged(Validators::default()),
+    }
+}
+
+fn fetched(job: &PollJob, round: usize) -> PollResult {
+    let entries: Vec<IncomingEntry> = (0..5)
+        .map(|number| IncomingEntry {
+            guid: format!("{number}"),
+            identity: Hash::of(format!("{} {}", number, round / 2).as_bytes()),
+            fingerprint: Hash::of(format!("{round}").as_bytes()),
+            search_text: "some words".to_owned(),
+            ..IncomingEntry::default()
+        })
+        .collect();
+    let present = entries.iter().map(|entry| entry.identity).collect();
+    let document = Document { entries, present, is_complete: true, ..Document::default() };
+    PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(job) }
+}
+
+/// What feeds say of their entries is what there is.
+async fn counts_agree(database: &FreshPostgres) {
+    let sql = "
+SELECT feeds.id
+FROM feeds
+WHERE unread_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND NOT is_read)
+   OR entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)
+   OR EXISTS (SELECT FROM entries WHERE feed_id = feeds.id AND entries.folder_id IS DISTINCT FROM feeds.folder_id)
+   OR EXISTS (
+       SELECT FROM entries
+       LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
+       LEFT JOIN entry_words ON entry_words.entry_id = entries.id
+       WHERE feed_id = feeds.id AND (entry_bodies.entry_id IS NULL OR entry_words.entry_id IS NULL)
+   )";
+    let wrong = database.client().await.query(sql, &[]).await.unwrap();
+    assert!(wrong.is_empty(), "{} feeds are wrong about their entries", wrong.len());
+}

@@ -1,0 +1,132 @@
+//! That pages, searches and due feeds are found by indexes: looked at in what the database counts, not in plans, so that
+//! it holds for the statements as they are run.
+
+use std::{cmp::Reverse, collections::HashSet};
+
+use domain::{
+    EntryFilter, FeedId, FolderId,
+    ingest::Hash,
+    ports::{EntryStore, PollStore},
+};
+use store::PostgresStore;
+use testkit::{FreshPostgres, fresh_postgres};
+use tokio_postgres::Client;
+
+use super::{LEASE, import, unchanged};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_searches_and_due_feeds_are_found_by_indexes() {
+    let database = fresh_postgres().await;
+    fill(&database, 3_000, 30_000).await;
+    let backends = reset_scans(&database).await;
+    let store = database.another_store().await;
+    for filter in &filters() {
+        let mut seen = HashSet::new();
+        let mut after = None;
+        for _ in 0..3 {
+            let page = store.entries(filter, 50, after).await.unwrap();
+            assert!(page.entries.iter().all(|entry| seen.insert(entry.id)), "{filter:?} repeats");
+            assert!(page.entries.is_sorted_by_key(|entry| Reverse((entry.sort_at, entry.id))), "{filter:?}");
+            after = page.next_cursor;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    for (word, expect) in [("some", 30_000), ("common", 15_000), ("rare", 300), ("old", 60), ("n77", 1), ("none", 0)] {
+        let filter = EntryFilter { words: vec![word.to_owned()], ..EntryFilter::default() };
+        assert_eq!(all_of(&store, &filter).await, expect, "{word}");
+    }
+    let jobs = store.claim_due_polls("here", 20, LEASE).await.unwrap();
+    assert_eq!(jobs.len(), 20);
+    let leases: Vec<_> = jobs.iter().map(|job| (job.feed_id, job.lease.clone())).collect();
+    assert_eq!(store.renew_polls(&leases, LEASE).await, Ok(vec![]));
+    store.next_poll_in().await.unwrap();
+    let identity = Hash::of(b"1");
+    store.known_entries(FeedId(1), &[identity]).await.unwrap();
+    for stored in store.finish_polls(jobs.iter().map(unchanged).collect()).await.unwrap() {
+        assert!(stored.unwrap().applied);
+    }
+    drop(store);
+    let scans = scans(&database, backends).await;
+    assert_eq!(scans.len(), 2);
+    for (table, sequential, by_index) in scans {
+        assert!(sequential == 0 && by_index > 0, "{table}: {sequential} from end to end, {by_index} by an index");
+    }
+}
+
+/// Feeds and entries by the thousand, without the way through the store: every second with the word `common`, one in a
+/// hundred with `rare`, the oldest with `old`.
+async fn fill(database: &FreshPostgres, feeds: i64, entries: i64) {
+    import(&database.store, usize::try_from(feeds).unwrap()).await;
+    let sql = format!(
+        "
+INSERT INTO folders (name, position) SELECT 'folder ' || n, n FROM generate_series(1, 10) AS n;
+UPDATE feeds SET folder_id = id % 10 + 1;
+INSERT INTO entries (feed_id, folder_id, identity, fingerprint, guid, sort_at, received_at, changed_at, is_read, is_starred)
+SELECT n % {feeds} + 1, (n % {feeds} + 1) % 10 + 1, decode(md5(n::text), 'hex'), '', n::text, n, n, n, n % 10 <> 0, n % 1000 = 0
+FROM generate_series(1, {entries}) AS n;
+INSERT INTO entry_bodies (entry_id, content) SELECT id, repeat('text ', 100) FROM entries;
+INSERT INTO entry_words (entry_id, sort_at, words)
+SELECT id, sort_at, array_to_tsvector(array_remove(ARRAY[
+    'some', 'n' || id, CASE WHEN id % 2 = 0 THEN 'common' END, CASE WHEN id % 100 = 0 THEN 'rare' END,
+    CASE WHEN id <= 60 THEN 'old' END], NULL))
+FROM entries;
+UPDATE feeds SET entry_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id),
+    unread_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND NOT is_read);
+ANALYZE;
+"
+    );
+    database.client().await.batch_execute(&sql).await.unwrap();
+}
+
+/// Filters of every kind.
+fn filters() -> Vec<EntryFilter> {
+    let mut filters = Vec::new();
+    for feed_id in [None, Some(FeedId(7))] {
+        for folder_id in [None, Some(FolderId(8))] {
+            for unread in [None, Some(true), Some(false)] {
+                for starred in [None, Some(true), Some(false)] {
+                    for words in [vec![], vec!["common".to_owned()], vec!["some".to_owned(), "rare".to_owned()]] {
+                        filters.push(EntryFilter { feed_id, folder_id, unread, starred, words });
+                    }
+                }
+            }
+        }
+    }
+    filters
+}
+
+async fn all_of(store: &PostgresStore, filter: &EntryFilter) -> usize {
+    let (mut count, mut after) = (0, None);
+    loop {
+        let page = store.entries(filter, 500, after).await.unwrap();
+        count += page.entries.len();
+        after = page.next_cursor;
+        if after.is_none() {
+            return count;
+        }
+    }
+}
+
+/// Forgets how tables were read so far; returns the number of connections.
+async fn reset_scans(database: &FreshPostgres) -> i64 {
+    let admin = database.client().await;
+    admin.batch_execute("SELECT pg_stat_reset()").await.unwrap();
+    backends(&admin).await
+}
+
+/// How often feeds and entries were read from end to end and by an index. What a connection did is told when it ends.
+async fn scans(database: &FreshPostgres, backends_before: i64) -> Vec<(String, i64, i64)> {
+    let admin = database.client().await;
+    while backends(&admin).await > backends_before {}
+    let sql = "SELECT relname::text, seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname IN ('feeds', 'entries')";
+    let rows = admin.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+}
+
+async fn backends(admin: &Client) -> i64 {
+    let sql =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pirssonite'";
+    admin.query_one(sql, &[]).await.unwrap().get(0)
+}

@@ -1,0 +1,147 @@
+//! What only SQLite has: a folder that belongs to one process, a file that is opened again, a backup.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use domain::{
+    Feed, NewFeed,
+    feed_state::FeedAddress,
+    ingest::{Document, Hash, IncomingEntry},
+    ports::{FeedStore, FolderStore, NewFeedOutcome, Store, StoreError},
+};
+use store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
+use testkit::{SimulatedClock, fresh_sqlite};
+
+fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(path, SqliteOptions::default(), Arc::new(SimulatedClock::default()))
+}
+
+async fn add(store: &SqliteStore, url: &str) -> Feed {
+    let entry = IncomingEntry { guid: "1".to_owned(), search_text: "word".to_owned(), ..IncomingEntry::default() };
+    let new = NewFeed {
+        address: FeedAddress { url: url.to_owned(), credentials: Some("me:secret".to_owned()) },
+        folder_id: None,
+        custom_title: None,
+        document: Document { present: vec![Hash::default()], entries: vec![entry], ..Document::default() },
+        next_check_in: Duration::from_secs(60),
+    };
+    match store.add_feed(new).await.unwrap() {
+        NewFeedOutcome::Added(feed) => *feed,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn u4_a_folder_belongs_to_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("made/on/demand");
+    let store = open(&data).unwrap();
+    let error = open(&data).unwrap_err();
+    assert!(matches!(error, OpenError::InUse(_)), "{error}");
+    assert!(error.to_string().contains("made/on/demand"), "{error}");
+    assert_eq!(open(&data.join("pirssonite.db")).unwrap_err(), error, "also by the name of the file");
+    // A clone is the same store: the folder is free when the last one goes.
+    let clone = store.clone();
+    drop(store);
+    assert!(open(&data).is_err());
+    assert_eq!(clone.ping().await, Ok(()));
+    drop(clone);
+    assert!(open(&data).is_ok());
+}
+
+#[tokio::test]
+async fn u4_what_was_stored_is_there_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    assert_eq!(store.kind(), "SQLite");
+    let feed = add(&store, "http://e.org/1").await;
+    let made = store.create_folder("News").await.unwrap().unwrap();
+    drop(store);
+    for _ in 0..2 {
+        let store = open(folder.path()).unwrap();
+        assert_eq!(store.feeds().await.unwrap(), [feed.clone()]);
+        assert_eq!(store.folders().await.unwrap(), [made.clone()]);
+    }
+    assert!(!folder.path().join("pirssonite.db-wal").exists(), "a closed store is one file");
+}
+
+#[tokio::test]
+async fn u4_a_file_of_a_later_version_or_of_another_kind_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    drop(open(&file).unwrap());
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    let later = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', 0)";
+    connection.execute_batch(later).unwrap();
+    drop(connection);
+    let error = open(&file).unwrap_err();
+    assert!(matches!(error, OpenError::TooNew { found: 9999, known: 1.. }), "{error}");
+
+    std::fs::write(&file, "this is a text and no database, however long it is. ".repeat(100)).unwrap();
+    let error = open(&file).unwrap_err();
+    assert!(matches!(error, OpenError::Unsuitable(_)), "{error}");
+    // A folder whose parent is a file.
+    let error = open(&file.join("data")).unwrap_err();
+    assert!(matches!(error, OpenError::Unavailable(_)), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn f1_files_with_passwords_are_their_owners() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let store = open(&data).unwrap();
+    add(&store, "http://e.org/1").await;
+    store.backup(&folder.path().join("copy.db")).await.unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    for file in std::fs::read_dir(&data).unwrap().map(|file| file.unwrap().path()) {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+    assert_eq!(mode(&folder.path().join("copy.db")), 0o600);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f6_a_backup_is_a_whole_store_of_one_moment() {
+    let database = fresh_sqlite().await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("copy.db");
+    let before = add(&database.store, "http://e.org/0").await;
+    // While others write.
+    let store = database.store.clone();
+    let writes = tokio::spawn(async move {
+        for number in 1..100 {
+            add(&store, &format!("http://e.org/{number}")).await;
+        }
+    });
+    database.store.backup(&file).await.unwrap();
+    writes.await.unwrap();
+    let error = database.store.backup(&file).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Failed(reason) if reason.contains("already exists")), "{error}");
+    let nowhere = database.store.backup(&place.path().join("no/such/folder.db")).await;
+    assert!(nowhere.is_err());
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "one file, with nothing beside it");
+
+    let copy = open(&file).unwrap();
+    let feeds = copy.feeds().await.unwrap();
+    assert!(feeds.contains(&before));
+    let counts = domain::ports::EntryStore::counts(&copy).await.unwrap();
+    assert_eq!(counts.total, u64::try_from(feeds.len()).unwrap());
+    drop(copy);
+    let check: String = rusqlite::Connection::open(&file)
+        .and_then(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)))
+        .unwrap();
+    assert_eq!(check, "ok");
+}
+
+#[tokio::test]
+async fn a_store_that_waits_for_the_disk_and_one_that_does_not_hold_the_same() {
+    for synchronous in [Synchronous::Full, Synchronous::Off] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteOptions { synchronous, readers: 0 };
+        let store = SqliteStore::open(folder.path(), options, Arc::new(SimulatedClock::default())).unwrap();
+        let feed = add(&store, "http://e.org/1").await;
+        assert_eq!(store.feeds().await.unwrap(), [feed]);
+        assert_eq!(store.commits(), 1);
+    }
+}

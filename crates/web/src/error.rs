@@ -1,0 +1,165 @@
+//! Everything that a request can end with but success: a status and `{"error": "a sentence"}`.
+//!
+//! A sentence says what is wrong and names the field. What went wrong inside goes to the log and never to the client.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{
+    FeedId,
+    ports::{StoreError, UpdateOutcome},
+};
+use engine::{AddFeedError, OpmlError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// Seconds after which a client may try again when we are not available.
+const RETRY_AFTER_SECS: u32 = 5;
+
+/// What a handler returns.
+pub(crate) type ApiResult<T> = Result<T, ApiError>;
+
+/// Why a request was not answered as asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    /// 400: what the client sent is wrong.
+    #[error("{0}")]
+    BadRequest(String),
+    /// 403: a foreign web page asks.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// 404: there is no such thing.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// 405; the router adds `Allow`.
+    #[error("this method is not allowed here")]
+    MethodNotAllowed,
+    /// 409: it is taken, if by a feed then by this one.
+    #[error("{0}")]
+    Conflict(String, Option<FeedId>),
+    /// 413: more than so many bytes.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(usize),
+    /// 415: not a content type that is read here.
+    #[error("{0}")]
+    MediaType(&'static str),
+    /// 421: a name that is not ours.
+    #[error("this server does not answer to the host `{0}`; `allowed_hosts` or `base_url` can allow it")]
+    Misdirected(String),
+    /// 422: understood, but it cannot be done with this.
+    #[error("{0}")]
+    Unprocessable(String),
+    /// 502: somebody else's server failed.
+    #[error("{0}")]
+    BadGateway(String),
+    /// 503: not now; trying again later may succeed.
+    #[error("{0}")]
+    Unavailable(&'static str),
+    /// 503: the store does not answer, for a reason that only the log tells.
+    #[error("the store is not available now; try again later")]
+    StoreUnavailable(String),
+    /// 500: our fault, for a reason that only the log tells.
+    #[error("something went wrong inside; the log has the reason under this request's id")]
+    Internal(String),
+}
+
+/// The body of every error.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Error)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ErrorBody {
+    /// What is wrong, as a sentence.
+    error: String,
+    /// The feed that is already there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feed_id: Option<FeedId>,
+}
+
+impl ApiError {
+    /// 400 for a field, with what is wrong with it.
+    pub(crate) fn field(name: &str, problem: impl std::fmt::Display) -> Self {
+        Self::BadRequest(format!("`{name}`: {problem}"))
+    }
+
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Conflict(..) => StatusCode::CONFLICT,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Misdirected(_) => StatusCode::MISDIRECTED_REQUEST,
+            Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::BadGateway(_) => StatusCode::BAD_GATEWAY,
+            Self::Unavailable(_) | Self::StoreUnavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn log(&self) {
+        match self {
+            Self::Internal(reason) => tracing::error!(reason, "a request failed"),
+            Self::StoreUnavailable(reason) => tracing::warn!(reason, "the store is not available"),
+            _ => {}
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let status = self.status();
+        let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
+        let mut response = (status, Json(ErrorBody { error: self.to_string(), feed_id })).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECS));
+        }
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(reason) => Self::StoreUnavailable(reason),
+            StoreError::Failed(reason) => Self::Internal(reason),
+        }
+    }
+}
+
+impl From<AddFeedError> for ApiError {
+    fn from(error: AddFeedError) -> Self {
+        match error {
+            AddFeedError::BadAddress(problem) => Self::field("url", problem),
+            AddFeedError::NoSuchFolder => Self::field("folderId", error),
+            AddFeedError::AlreadyThere(id) => Self::Conflict(error.to_string(), Some(id)),
+            AddFeedError::NotAFeed(_) => Self::Unprocessable(error.to_string()),
+            AddFeedError::Unreachable(_) => Self::BadGateway(error.to_string()),
+            AddFeedError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<OpmlError> for ApiError {
+    fn from(error: OpmlError) -> Self {
+        match error {
+            OpmlError::NotOpml(_) => Self::BadRequest(error.to_string()),
+            OpmlError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// What became of a change, as an answer; `what` is the thing that was to be changed, `taken` the field that another
+/// thing has already.
+pub(crate) fn updated<T>(outcome: UpdateOutcome<T>, what: &'static str, taken: &str) -> ApiResult<T> {
+    match outcome {
+        UpdateOutcome::Updated(thing) => Ok(*thing),
+        UpdateOutcome::NotFound => Err(ApiError::NotFound(what)),
+        UpdateOutcome::NoSuchFolder => Err(ApiError::field("folderId", "there is no such folder")),
+        UpdateOutcome::Conflict(id) => Err(ApiError::Conflict(format!("another {what} has this {taken} already"), id)),
+    }
+}

@@ -1,0 +1,144 @@
+//! What routes take out of a request, with our errors instead of the framework's: every problem is a 400 (413, 415)
+//! whose sentence names the field.
+
+use std::error::Error;
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Path, Request, rejection::JsonRejection},
+    http::{HeaderMap, header, request::Parts},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, IgnoredAny},
+};
+
+use crate::{
+    body,
+    error::{ApiError, ApiResult},
+    state::AppState,
+};
+
+/// A JSON body.
+#[derive(Debug)]
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> ApiResult<Self> {
+        // Also a guard: a foreign page can send JSON only after asking, and it is never told yes.
+        if !content_type(request.headers()).is_some_and(|kind| is_json(&kind)) {
+            return Err(ApiError::MediaType("send JSON, with `Content-Type: application/json`"));
+        }
+        let bytes = body::read(request.into_body(), state.settings.json_bytes_max).await?;
+        from_json(&bytes).map(Self)
+    }
+}
+
+/// The id in the path.
+#[derive(Debug)]
+pub(crate) struct Id<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Id<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let Path(id) = Path::from_request_parts(parts, state)
+            .await
+            .map_err(|_| ApiError::field("id", "the id in the path must be a whole number"))?;
+        Ok(Self(id))
+    }
+}
+
+/// A field that may be null (`Some(None)`: clear it) or not there (`None`: keep it).
+pub(crate) type Change<T> = Option<Option<T>>;
+
+/// Reads a [`Change`] that is there; `#[serde(default)]` makes one that is not.
+pub(crate) fn change<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Change<T>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// The media type of a body, in lower case, without its parameters.
+pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+fn is_json(kind: &str) -> bool {
+    kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
+}
+
+/// Reads an object, and nothing but one: a list would be taken for the values of its fields in their order, so that an
+/// empty one stood for an object that asks for nothing or, in the case of a filter, for everything.
+fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> ApiResult<T> {
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        let axum::Json(IgnoredAny) = axum::Json::from_bytes(bytes).map_err(|rejection| not_as_wanted(&rejection))?;
+        return Err(ApiError::BadRequest("the body must be a JSON object".to_owned()));
+    }
+    let axum::Json(value) = axum::Json::from_bytes(bytes).map_err(|rejection| not_as_wanted(&rejection))?;
+    Ok(value)
+}
+
+fn not_as_wanted(rejection: &JsonRejection) -> ApiError {
+    let reason = rejection_reason(rejection);
+    ApiError::BadRequest(match rejection {
+        JsonRejection::JsonSyntaxError(_) => format!("the body is not valid JSON: {reason}"),
+        _ => format!("the body is not as wanted: {reason}"),
+    })
+}
+
+/// What the JSON reader found, with the field and the place, in words that are not our types' names.
+fn rejection_reason(rejection: &JsonRejection) -> String {
+    // The rejection, then the framework's wrapper, both of which only repeat the reader's words.
+    let reason = match rejection {
+        JsonRejection::JsonSyntaxError(error) => error.source().map(ToString::to_string),
+        JsonRejection::JsonDataError(error) => error.source().map(ToString::to_string),
+        _ => None,
+    };
+    let reason = reason.unwrap_or_else(|| rejection.to_string());
+    ["i64", "u64", "u32"]
+        .iter()
+        .fold(reason, |reason, kind| reason.replace(&format!("expected {kind}"), "expected a whole number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Sample {
+        #[serde(default, deserialize_with = "change")]
+        folder_id: Change<i64>,
+    }
+
+    fn read(text: &str) -> Result<Sample, String> {
+        from_json(text.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn null_and_absent_are_told_apart() {
+        assert_eq!(read("{}"), Ok(Sample { folder_id: None }));
+        assert_eq!(read(r#"{"folderId": null}"#), Ok(Sample { folder_id: Some(None) }));
+        assert_eq!(read(r#"{"folderId": 3}"#), Ok(Sample { folder_id: Some(Some(3)) }));
+    }
+
+    #[test]
+    fn a_bad_body_says_what_and_where() {
+        for (text, expected) in [
+            ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
+            ("{} x", "not valid JSON: trailing characters at line 1 column 4"),
+            ("", "not valid JSON: EOF while parsing a value at line 1 column 0"),
+            ("[]", "must be a JSON object"),
+            ("7", "must be a JSON object"),
+            (
+                r#"{"folderId": "x"}"#,
+                "folderId: invalid type: string \"x\", expected a whole number at line 1 column 16",
+            ),
+            (r#"{"folder": 1}"#, "unknown field `folder`, expected `folderId`"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What every request passes on its way to its route and back.
+
+use std::{
+    any::Any,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use tokio::time::Instant;
+use tracing::{Instrument, Span};
+
+use crate::{
+    error::{ApiError, ApiResult},
+    metrics, origin,
+    state::AppState,
+};
+
+/// The header that carries a request's id, in and out.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Bytes of an id that a client gives; a longer one is replaced.
+const REQUEST_ID_BYTES_MAX: usize = 128;
+/// What people and programs ask begins so; the rest are probes.
+const API_PREFIX: &str = "/api/";
+/// What stands for the path of requests to none of ours.
+const NO_ROUTE: &str = "unmatched";
+/// In the log, the status of a request whose client went away before the answer.
+const CLIENT_GONE: u16 = 499;
+
+/// Headers that every answer has, unless its route says otherwise.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (header::CACHE_CONTROL, "no-store"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];
+
+/// Gives a request its id, and logs and counts it when it ends.
+pub(crate) async fn observe(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let id = request_id(&request, &state);
+    let mut observation = Observation::begin(&request, &id);
+    let mut response = next.run(request).instrument(observation.span.clone()).await;
+    observation.status = response.status().as_u16();
+    response.headers_mut().insert(REQUEST_ID, id);
+    response
+}
+
+/// The client's id for the request if it is fit for a log, else one of ours.
+fn request_id(request: &Request, state: &AppState) -> HeaderValue {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let is_fit = |value: &&HeaderValue| {
+        let bytes = value.as_bytes();
+        !bytes.is_empty() && bytes.len() <= REQUEST_ID_BYTES_MAX && bytes.iter().all(u8::is_ascii_graphic)
+    };
+    if let Some(given) = request.headers().get(REQUEST_ID).filter(is_fit) {
+        return given.clone();
+    }
+    let id = format!("{}-{}", state.request_prefix, COUNT.fetch_add(1, Ordering::Relaxed));
+    HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("none"))
+}
+
+/// A request under way. It is logged and counted when this is dropped, so also when its client goes away.
+struct Observation {
+    method: &'static str,
+    path: String,
+    begun: Instant,
+    status: u16,
+    span: Span,
+}
+
+impl Observation {
+    fn begin(request: &Request, id: &HeaderValue) -> Self {
+        let method = metrics::method_label(request.method());
+        let path = request.extensions().get::<MatchedPath>().map_or(NO_ROUTE, MatchedPath::as_str).to_owned();
+        let id = id.to_str().unwrap_or_default();
+        let span = tracing::info_span!("request", id, method, path);
+        Self { method, path, begun: Instant::now(), status: CLIENT_GONE, span }
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        let duration = self.begun.elapsed();
+        metrics::count(self.method, &self.path, self.status, duration);
+        let _inside = self.span.enter();
+        let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        if self.path.starts_with(API_PREFIX) || self.path == NO_ROUTE {
+            tracing::info!(status = self.status, milliseconds, "answered");
+        } else {
+            // Probes ask every few seconds.
+            tracing::debug!(status = self.status, milliseconds, "answered");
+        }
+    }
+}
+
+/// Adds the headers that every answer has.
+pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    for (name, value) in HEADERS {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The answer to a request whose route panicked.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
+pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let text =
+        panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
+    ApiError::Internal(format!("panicked: {}", text.unwrap_or_default())).into_response()
+}
+
+/// Refuses what is not addressed to us, and what a foreign web page asks for.
+pub(crate) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
+    origin::check(request.method(), request.uri(), request.headers(), &state.settings)?;
+    Ok(next.run(request).await)
+}
+
+/// Answers so many requests at once and no more. Probes are always answered: a busy server is not a dead one.
+pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
+    let permit = state.requests.try_acquire();
+    if permit.is_err() && request.uri().path().starts_with(API_PREFIX) {
+        return Err(ApiError::Unavailable("too many requests at once; try again later"));
+    }
+    Ok(next.run(request).await)
+}
+
+/// Gives a request so much time and no more.
+pub(crate) async fn time_limit(State(limit): State<Duration>, request: Request, next: Next) -> ApiResult<Response> {
+    tokio::time::timeout(limit, next.run(request))
+        .await
+        .map_err(|_| ApiError::Unavailable("this takes too long; what it began may still complete"))
+}

@@ -1,0 +1,58 @@
+//! The description of the API, made from the routes themselves and kept in memory.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use utoipa::{
+    OpenApi as _,
+    openapi::{Components, ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, path::Operation},
+};
+
+use crate::{error::ErrorBody, routes};
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "piRSSonite",
+        description = "Reads feeds and hands every new entry on. JSON is camelCase, times are RFC 3339 in UTC, and \
+                       every error is `{\"error\": \"a sentence\"}` with the right status."
+    ),
+    components(schemas(ErrorBody))
+)]
+struct Description;
+
+/// The description of the API as JSON.
+pub fn openapi_json() -> Bytes {
+    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+        let json = document().to_pretty_json().expect("a description made of strings and maps has a JSON form");
+        Bytes::from(json)
+    });
+    DOCUMENT.clone()
+}
+
+/// What is described beside the routes.
+pub(crate) fn base() -> OpenApi {
+    Description::openapi()
+}
+
+fn document() -> OpenApi {
+    let mut document = routes::described(std::time::Duration::MAX, std::time::Duration::MAX).into_openapi();
+    let error = ContentBuilder::new().schema(Some(Ref::from_schema_name("Error"))).build();
+    let response = ResponseBuilder::new()
+        .description("Any error: what is wrong, as a sentence.")
+        .content("application/json", error)
+        .build();
+    document.components.get_or_insert_with(Components::new).responses.insert("Error".to_owned(), response.into());
+    document.paths.paths.values_mut().flat_map(operations).for_each(add_error);
+    document
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().flatten()
+}
+
+/// Every operation can end with an error, and all have the same shape.
+fn add_error(operation: &mut Operation) {
+    let error = RefOr::Ref(Ref::from_response_name("Error"));
+    operation.responses.responses.insert("default".to_owned(), error);
+}

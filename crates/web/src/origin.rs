@@ -1,0 +1,174 @@
+//! Who may ask. There is no login on loopback, so the browser of whoever sits at this machine is the way in for any
+//! page on the web; two checks close it.
+//!
+//! - The host: only names that are ours (see [`AllowedHosts`]), against pages whose name resolves to this machine.
+//! - The origin: a request that changes something and comes from a web page must come from one of ours. Programs that
+//!   are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and pass.
+//!
+//! Hubs call back under any name and without either header.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, Method, Uri, header};
+use url::Url;
+
+use crate::{
+    error::{ApiError, ApiResult},
+    state::{AllowedHosts, WebSettings},
+};
+
+/// Paths that begin so are called by hubs.
+const CALLBACK_PREFIX: &str = "/api/websub/callback";
+
+/// Refuses what is not addressed to us, and what a foreign web page asks for.
+pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &WebSettings) -> ApiResult<()> {
+    if uri.path().starts_with(CALLBACK_PREFIX) {
+        return Ok(());
+    }
+    let host = addressed_host(uri, headers)?;
+    if let Some(host) = &host
+        && !is_our_host(host, settings)
+    {
+        return Err(ApiError::Misdirected(host.clone()));
+    }
+    if method.is_safe() || is_our_origin(host.as_deref(), headers, settings.base_url.as_ref()) {
+        return Ok(());
+    }
+    Err(ApiError::Forbidden("web pages of other sites may not change anything here"))
+}
+
+/// The host and port that a request is addressed to, in lower case. HTTP/1.0 may have none, and browsers do not speak
+/// that.
+fn addressed_host(uri: &Uri, headers: &HeaderMap) -> ApiResult<Option<String>> {
+    if let Some(authority) = uri.authority() {
+        return Ok(Some(authority.as_str().to_ascii_lowercase()));
+    }
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return Err(ApiError::field("Host", "given more than once"));
+    }
+    match host.map(|host| host.to_str()) {
+        None => Ok(None),
+        Some(Ok(host)) => Ok(Some(host.trim().to_ascii_lowercase())),
+        Some(Err(_)) => Err(ApiError::field("Host", "not a host")),
+    }
+}
+
+fn is_our_host(host: &str, settings: &WebSettings) -> bool {
+    let AllowedHosts::Known(names) = &settings.allowed_hosts else { return true };
+    let name = without_port(host);
+    is_address(name)
+        || name == "localhost"
+        || name.ends_with(".localhost")
+        || settings.base_url.as_ref().and_then(Url::host_str) == Some(name)
+        || names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn without_port(host: &str) -> &str {
+    let name = match host.rsplit_once(':') {
+        // The last colon of `[::1]` is none before a port.
+        Some((name, port)) if !port.contains(']') => name,
+        _ => host,
+    };
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+fn is_address(name: &str) -> bool {
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    bare.parse::<IpAddr>().is_ok()
+}
+
+fn is_our_origin(host: Option<&str>, headers: &HeaderMap, base_url: Option<&Url>) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return !matches!(fetch_site(headers), Some("cross-site" | "same-site"));
+    };
+    let Ok(origin) = origin.to_str() else { return false };
+    let origin = origin.to_ascii_lowercase();
+    if base_url.is_some_and(|base| base.origin().ascii_serialization() == origin) {
+        return true;
+    }
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    authority.is_some() && authority == host && fetch_site(headers) != Some("cross-site")
+}
+
+fn fetch_site(headers: &HeaderMap) -> Option<&str> {
+    headers.get("sec-fetch-site").and_then(|value| value.to_str().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue, StatusCode};
+    use axum::response::IntoResponse;
+
+    use super::*;
+
+    fn status(method: &Method, path: &str, headers: &[(&str, &str)], settings: &WebSettings) -> u16 {
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| (name.parse::<HeaderName>().unwrap(), value.parse::<HeaderValue>().unwrap()))
+            .collect();
+        match check(method, &path.parse().unwrap(), &headers, settings) {
+            Ok(()) => StatusCode::OK.as_u16(),
+            Err(error) => error.into_response().status().as_u16(),
+        }
+    }
+
+    #[test]
+    fn only_our_names_are_answered_to() {
+        let known = WebSettings {
+            base_url: Some("https://reader.example/x".parse().unwrap()),
+            allowed_hosts: AllowedHosts::Known(vec!["nas".to_owned()]),
+            ..WebSettings::default()
+        };
+        for (host, expected) in [
+            ("127.0.0.1:3000", 200),
+            ("192.168.1.7", 200),
+            ("[::1]:3000", 200),
+            ("[::1]", 200),
+            ("LOCALHOST:3000", 200),
+            ("localhost.", 200),
+            ("app.localhost:1", 200),
+            ("reader.example", 200),
+            ("Nas:3000", 200),
+            ("evil.example:3000", 421),
+            ("reader.example.evil.example", 421),
+            ("notlocalhost", 421),
+            ("127.0.0.1.evil.example", 421),
+            ("", 421),
+        ] {
+            assert_eq!(status(&Method::GET, "/api/feeds", &[("host", host)], &known), expected, "{host}");
+        }
+        let any = WebSettings { allowed_hosts: AllowedHosts::Any, ..known.clone() };
+        assert_eq!(status(&Method::GET, "/", &[("host", "evil.example")], &any), 200);
+        assert_eq!(status(&Method::GET, "/", &[], &known), 200);
+        assert_eq!(status(&Method::GET, "/", &[("host", "localhost"), ("host", "nas")], &known), 400);
+        assert_eq!(status(&Method::GET, "http://evil.example/", &[("host", "localhost")], &known), 421);
+        assert_eq!(status(&Method::POST, "/api/websub/callback/x", &[("host", "evil.example")], &known), 200);
+    }
+
+    #[test]
+    fn foreign_pages_change_nothing() {
+        let settings =
+            WebSettings { base_url: Some("https://reader.example/".parse().unwrap()), ..WebSettings::default() };
+        let own: (&str, &str) = ("host", "localhost:3000");
+        for (headers, expected) in [
+            (vec![own], 200),
+            (vec![own, ("origin", "http://localhost:3000")], 200),
+            (vec![own, ("origin", "http://localhost:3000"), ("sec-fetch-site", "same-origin")], 200),
+            (vec![own, ("sec-fetch-site", "none")], 200),
+            (vec![own, ("origin", "https://reader.example"), ("sec-fetch-site", "cross-site")], 200),
+            (vec![own, ("origin", "http://localhost:8080")], 403),
+            (vec![own, ("origin", "http://localhost:3000"), ("sec-fetch-site", "cross-site")], 403),
+            (vec![own, ("origin", "https://evil.example")], 403),
+            (vec![own, ("origin", "http://reader.example")], 403),
+            (vec![own, ("origin", "null")], 403),
+            (vec![own, ("sec-fetch-site", "cross-site")], 403),
+            (vec![own, ("sec-fetch-site", "same-site")], 403),
+            (vec![("origin", "null")], 403),
+        ] {
+            assert_eq!(status(&Method::POST, "/api/refresh", &headers, &settings), expected, "{headers:?}");
+            assert_eq!(status(&Method::GET, "/api/feeds", &headers, &settings), 200, "{headers:?}");
+        }
+    }
+}

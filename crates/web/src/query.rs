@@ -1,0 +1,68 @@
+//! The part of a URL after `?`, read strictly: a parameter that is not known, given twice or malformed is a 400 that
+//! names it, because a program that misspells a filter must not be given everything.
+
+use std::str::FromStr;
+
+use crate::error::{ApiError, ApiResult};
+
+/// The parameters of a request that have not been taken yet.
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Those of a query string.
+    pub(crate) fn of(query: Option<&str>) -> Self {
+        Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
+    }
+
+    /// Takes a parameter as it is.
+    pub(crate) fn text(&mut self, name: &str) -> ApiResult<Option<String>> {
+        let mut values = self.0.extract_if(.., |(known, _)| known == name);
+        let value = values.next().map(|(_, value)| value);
+        match values.next() {
+            Some(_) => Err(ApiError::field(name, "given more than once")),
+            None => Ok(value),
+        }
+    }
+
+    /// Takes a parameter and reads it; `expected` says as what.
+    pub(crate) fn parsed<T: FromStr>(&mut self, name: &str, expected: &str) -> ApiResult<Option<T>> {
+        self.read(name, expected, |text| text.parse().ok())
+    }
+
+    /// Takes a parameter and reads it in this way; `expected` says as what.
+    pub(crate) fn read<T>(
+        &mut self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> ApiResult<Option<T>> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        read(&text).map(Some).ok_or_else(|| ApiError::field(name, format_args!("expected {expected}")))
+    }
+
+    /// Refuses what is left; `known` are the parameters that there are.
+    pub(crate) fn finish(self, known: &str) -> ApiResult<()> {
+        match self.0.first() {
+            Some((name, _)) => Err(ApiError::field(name, format_args!("no such parameter; there are {known}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_taken_once_and_none_is_overlooked() {
+        let mut parameters = Parameters::of(Some("a=1&b=x%20y&c=1&c=2&d=z"));
+        assert_eq!(parameters.parsed::<i64>("a", "a number").unwrap(), Some(1));
+        assert_eq!(parameters.parsed::<i64>("a", "a number").unwrap(), None);
+        assert_eq!(parameters.text("b").unwrap().as_deref(), Some("x y"));
+        assert_eq!(parameters.text("c").unwrap_err().to_string(), "`c`: given more than once");
+        assert_eq!(parameters.parsed::<i64>("d", "a number").unwrap_err().to_string(), "`d`: expected a number");
+        Parameters::of(None).finish("none").unwrap();
+        let error = Parameters::of(Some("feedid=1")).finish("`feedId`").unwrap_err();
+        assert_eq!(error.to_string(), "`feedid`: no such parameter; there are `feedId`");
+    }
+}

@@ -1,0 +1,169 @@
+//! Feeds: added, listed, changed, removed.
+
+use std::ops::RangeInclusive;
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{Feed, FeedId, FeedPatch, FolderId, feed_state::FeedAddress};
+use engine::AddFeed;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::{ApiError, ApiResult, ErrorBody, updated},
+    extract::{self, Change, Id, change},
+    state::AppState,
+};
+
+/// Characters of a user's name for a feed.
+const TITLE_CHARS_MAX: usize = 500;
+/// Seconds between two polls that a user may ask for: a minute, so that no publisher is bothered, to 30 days.
+const POLL_INTERVAL_SECS: RangeInclusive<u32> = 60..=30 * 24 * 60 * 60;
+
+/// A feed to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = NewFeed)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct AddBody {
+    /// Its URL, or that of a page that offers it.
+    url: String,
+    /// The folder to put it in.
+    folder_id: Option<FolderId>,
+    /// A name of the user's for it.
+    title: Option<String>,
+}
+
+/// What to change about a feed. What is not named stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = FeedPatch)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PatchBody {
+    /// The user's name for it; null for the feed's own.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<String>, max_length = 500)]
+    title: Change<String>,
+    /// Where it is.
+    url: Option<String>,
+    /// The folder to put it in; null for none.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<FolderId>)]
+    folder_id: Change<FolderId>,
+    /// Seconds between two polls; null to adapt to the feed.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<i64>, minimum = 60, maximum = 2_592_000)]
+    poll_interval: Change<i64>,
+    /// Whether push is wanted for it.
+    push_enabled: Option<bool>,
+}
+
+/// Adds a feed, or the first feed that a page offers. Nothing is stored on an error.
+#[utoipa::path(
+    post, path = "/api/feeds", tag = "feeds", operation_id = "addFeed", request_body = AddBody,
+    responses(
+        (status = 201, description = "The feed.", body = Feed),
+        (status = 400, description = "Not a URL, a scheme other than http and https, or no such folder.", body = ErrorBody),
+        (status = 409, description = "It is already there, with this `feedId`.", body = ErrorBody),
+        (status = 422, description = "Not a feed, and it offers none.", body = ErrorBody),
+        (status = 502, description = "It cannot be reached.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn add(
+    State(state): State<AppState>,
+    extract::Json(body): extract::Json<AddBody>,
+) -> ApiResult<Response> {
+    let title = body.title.as_deref().map(title).transpose()?.flatten();
+    let feed = state.engine.add_feed(AddFeed { url: body.url, folder_id: body.folder_id, title }).await?;
+    let location = format!("/api/feeds/{}", feed.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(feed)).into_response())
+}
+
+/// All feeds, by title.
+#[utoipa::path(
+    get, path = "/api/feeds", tag = "feeds", operation_id = "listFeeds",
+    responses((status = 200, description = "The feeds.", body = Vec<Feed>))
+)]
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Feed>>> {
+    Ok(Json(state.store().feeds().await?))
+}
+
+/// One feed.
+#[utoipa::path(
+    get, path = "/api/feeds/{id}", tag = "feeds", operation_id = "getFeed", params(("id" = FeedId, Path)),
+    responses(
+        (status = 200, description = "The feed.", body = Feed),
+        (status = 404, description = "There is no such feed.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<Feed>> {
+    Ok(Json(state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?))
+}
+
+/// Changes a feed. With another URL it is polled at once.
+#[utoipa::path(
+    patch, path = "/api/feeds/{id}", tag = "feeds", operation_id = "patchFeed", params(("id" = FeedId, Path)),
+    request_body = PatchBody,
+    responses(
+        (status = 200, description = "The feed as it is now.", body = Feed),
+        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
+        (status = 404, description = "There is no such feed.", body = ErrorBody),
+        (status = 409, description = "Another feed has this URL: `feedId`.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn patch(
+    State(state): State<AppState>,
+    Id(id): Id<FeedId>,
+    extract::Json(body): extract::Json<PatchBody>,
+) -> ApiResult<Json<Feed>> {
+    let feed = updated(state.store().update_feed(id, body.try_into()?).await?, "feed", "URL")?;
+    state.engine.wake();
+    Ok(Json(feed))
+}
+
+/// Removes a feed and its entries.
+#[utoipa::path(
+    delete, path = "/api/feeds/{id}", tag = "feeds", operation_id = "deleteFeed", params(("id" = FeedId, Path)),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "There is no such feed.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<StatusCode> {
+    if state.store().delete_feed(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("feed")) }
+}
+
+impl TryFrom<PatchBody> for FeedPatch {
+    type Error = ApiError;
+
+    fn try_from(body: PatchBody) -> ApiResult<Self> {
+        let address = body.url.map(|url| FeedAddress::parse(&url)).transpose();
+        Ok(Self {
+            custom_title: body.title.map(|text| title(&text.unwrap_or_default())).transpose()?,
+            address: address.map_err(|problem| ApiError::field("url", problem))?,
+            folder_id: body.folder_id,
+            poll_interval: body.poll_interval.map(|secs| secs.map(poll_interval).transpose()).transpose()?,
+            push_enabled: body.push_enabled,
+        })
+    }
+}
+
+/// A user's name for a feed; an empty one is none.
+fn title(text: &str) -> ApiResult<Option<String>> {
+    let text = text.trim();
+    match text.chars().count() {
+        0 => Ok(None),
+        1..=TITLE_CHARS_MAX => Ok(Some(text.to_owned())),
+        _ => Err(ApiError::field("title", format_args!("longer than {TITLE_CHARS_MAX} characters"))),
+    }
+}
+
+fn poll_interval(secs: i64) -> ApiResult<u32> {
+    let wanted = u32::try_from(secs).ok().filter(|secs| POLL_INTERVAL_SECS.contains(secs));
+    wanted.ok_or_else(|| {
+        let (least, most) = (POLL_INTERVAL_SECS.start(), POLL_INTERVAL_SECS.end());
+        ApiError::field("pollInterval", format_args!("must be from {least} to {most} seconds, or null"))
+    })
+}

@@ -1,0 +1,119 @@
+//! Folders: made, named, ordered, removed with their feeds kept.
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use domain::{Folder, FolderId, folder::FOLDER_NAME_CHARS_MAX, ports::Conflict};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::{ApiError, ApiResult, ErrorBody, updated},
+    extract::{self, Id},
+    state::AppState,
+};
+
+/// A folder's name.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = FolderName)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NameBody {
+    /// The name, which no other folder has.
+    #[schema(min_length = 1, max_length = 200)]
+    name: String,
+}
+
+/// An order of folders.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = FolderOrder)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct OrderBody {
+    /// The folders, first to last; those not named follow in the order they had.
+    folder_ids: Vec<FolderId>,
+}
+
+/// All folders in their order.
+#[utoipa::path(
+    get, path = "/api/folders", tag = "folders", operation_id = "listFolders",
+    responses((status = 200, description = "The folders.", body = Vec<Folder>))
+)]
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Folder>>> {
+    Ok(Json(state.store().folders().await?))
+}
+
+/// Makes a folder, last in the order.
+#[utoipa::path(
+    post, path = "/api/folders", tag = "folders", operation_id = "createFolder", request_body = NameBody,
+    responses(
+        (status = 201, description = "The folder.", body = Folder),
+        (status = 400, description = "The name is empty or too long.", body = ErrorBody),
+        (status = 409, description = "Another folder has this name.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    extract::Json(body): extract::Json<NameBody>,
+) -> ApiResult<Response> {
+    match state.store().create_folder(name(&body.name)?).await? {
+        Ok(folder) => Ok((StatusCode::CREATED, Json(folder)).into_response()),
+        Err(Conflict) => Err(ApiError::Conflict("another folder has this name already".to_owned(), None)),
+    }
+}
+
+/// Gives a folder another name.
+#[utoipa::path(
+    patch, path = "/api/folders/{id}", tag = "folders", operation_id = "renameFolder", params(("id" = FolderId, Path)),
+    request_body = NameBody,
+    responses(
+        (status = 200, description = "The folder as it is now.", body = Folder),
+        (status = 400, description = "The name is empty or too long.", body = ErrorBody),
+        (status = 404, description = "There is no such folder.", body = ErrorBody),
+        (status = 409, description = "Another folder has this name.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn rename(
+    State(state): State<AppState>,
+    Id(id): Id<FolderId>,
+    extract::Json(body): extract::Json<NameBody>,
+) -> ApiResult<Json<Folder>> {
+    updated(state.store().rename_folder(id, name(&body.name)?).await?, "folder", "name").map(Json)
+}
+
+/// Removes a folder; its feeds stay, in none.
+#[utoipa::path(
+    delete, path = "/api/folders/{id}", tag = "folders", operation_id = "deleteFolder", params(("id" = FolderId, Path)),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "There is no such folder.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FolderId>) -> ApiResult<StatusCode> {
+    if state.store().delete_folder(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("folder")) }
+}
+
+/// Puts folders in another order.
+#[utoipa::path(
+    patch, path = "/api/folders/reorder", tag = "folders", operation_id = "reorderFolders", request_body = OrderBody,
+    responses(
+        (status = 200, description = "All folders in their new order.", body = Vec<Folder>),
+        (status = 400, description = "A folder does not exist or is named twice.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn reorder(
+    State(state): State<AppState>,
+    extract::Json(body): extract::Json<OrderBody>,
+) -> ApiResult<Json<Vec<Folder>>> {
+    let folders = state.store().reorder_folders(&body.folder_ids).await?;
+    Ok(Json(folders.ok_or_else(|| ApiError::field("folderIds", "one of them does not exist or is named twice"))?))
+}
+
+fn name(text: &str) -> ApiResult<&str> {
+    let text = text.trim();
+    match text.chars().count() {
+        1..=FOLDER_NAME_CHARS_MAX => Ok(text),
+        _ => Err(ApiError::field("name", format_args!("must have from 1 to {FOLDER_NAME_CHARS_MAX} characters"))),
+    }
+}

@@ -1,0 +1,89 @@
+//! The routes: each takes a request apart, asks the engine or the store, and puts the answer together.
+
+mod entries;
+mod feeds;
+mod folders;
+mod operations;
+mod opml;
+mod refresh;
+
+use std::time::Duration;
+
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware::{from_fn, from_fn_with_state},
+};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{error::ApiError, middleware, openapi, state::AppState};
+
+/// The whole server.
+pub fn router(state: AppState) -> Router {
+    let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
+    wrapped(routes, state)
+}
+
+/// Only what an operator asks of a node that serves nobody else: health, readiness and metrics.
+pub fn operations_router(state: AppState) -> Router {
+    let time_limit = from_fn_with_state(state.settings.quick_timeout, middleware::time_limit);
+    let (routes, _) = operations().layer(time_limit).split_for_parts();
+    wrapped(routes, state)
+}
+
+/// Routes with all that every request passes.
+fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
+    routes
+        .fallback(async || ApiError::NotFound("path"))
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(state.clone(), middleware::limit))
+        .layer(from_fn_with_state(state.clone(), middleware::guard))
+        .layer(CatchPanicLayer::custom(middleware::panicked))
+        .layer(from_fn(middleware::add_headers))
+        .layer(from_fn_with_state(state.clone(), middleware::observe))
+        // Bodies are counted where they are read.
+        .layer(DefaultBodyLimit::disable())
+        .with_state(state)
+}
+
+/// The routes with their description, and the time that each kind may take.
+pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> OpenApiRouter<AppState> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .merge(quick().layer(from_fn_with_state(quick_timeout, middleware::time_limit)))
+        .merge(long().layer(from_fn_with_state(long_timeout, middleware::time_limit)))
+}
+
+/// Routes that wait for the store alone.
+fn quick() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(feeds::list))
+        .routes(routes!(feeds::get, feeds::patch, feeds::delete))
+        .routes(routes!(folders::list, folders::create))
+        .routes(routes!(folders::reorder))
+        .routes(routes!(folders::rename, folders::delete))
+        .routes(routes!(entries::list))
+        .routes(routes!(entries::get, entries::patch))
+        .routes(routes!(entries::mark_read))
+        .routes(routes!(entries::counts))
+        .routes(routes!(opml::export))
+        .routes(routes!(operations::openapi))
+        .merge(operations())
+}
+
+/// Routes for whoever runs it.
+fn operations() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(operations::healthz))
+        .routes(routes!(operations::readyz))
+        .routes(routes!(operations::metrics))
+}
+
+/// Routes that fetch feeds, or store many.
+fn long() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(feeds::add))
+        .routes(routes!(refresh::feed))
+        .routes(routes!(refresh::due))
+        .routes(routes!(opml::import))
+}

@@ -1,0 +1,83 @@
+//! What operators and their machines ask: does it live, is it ready, what has it done, what can it do.
+
+use std::time::Duration;
+
+use axum::{
+    Json,
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::{ApiError, ApiResult, ErrorBody},
+    openapi,
+    state::AppState,
+};
+
+/// How long the store may take to say that it is there.
+const READY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// That the process lives.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ok`.
+    status: &'static str,
+    /// The version that runs.
+    version: &'static str,
+}
+
+/// That requests can be answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Readiness {
+    /// `ready`.
+    status: &'static str,
+    /// The kind of store.
+    store: &'static str,
+}
+
+/// Whether the process lives.
+#[utoipa::path(
+    get, path = "/healthz", tag = "operations", operation_id = "healthz",
+    responses((status = 200, description = "It lives.", body = Health))
+)]
+pub(crate) async fn healthz(State(state): State<AppState>) -> Json<Health> {
+    Json(Health { status: "ok", version: state.version })
+}
+
+/// Whether the store answers.
+#[utoipa::path(
+    get, path = "/readyz", tag = "operations", operation_id = "readyz",
+    responses(
+        (status = 200, description = "It does.", body = Readiness),
+        (status = 503, description = "It does not.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn readyz(State(state): State<AppState>) -> ApiResult<Json<Readiness>> {
+    let store = state.store();
+    match tokio::time::timeout(READY_TIMEOUT, store.ping()).await {
+        Ok(Ok(())) => Ok(Json(Readiness { status: "ready", store: store.kind() })),
+        Ok(Err(error)) => Err(ApiError::StoreUnavailable(error.to_string())),
+        Err(_) => Err(ApiError::StoreUnavailable("no answer in time".to_owned())),
+    }
+}
+
+/// What has been counted, for Prometheus.
+#[utoipa::path(
+    get, path = "/metrics", tag = "operations", operation_id = "metrics",
+    responses((status = 200, description = "The metrics.", body = String, content_type = "text/plain"))
+)]
+pub(crate) async fn metrics(State(state): State<AppState>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render()).into_response()
+}
+
+/// This description.
+#[utoipa::path(
+    get, path = "/api/openapi.json", tag = "operations", operation_id = "openapi",
+    responses((status = 200, description = "The description.", body = Object))
+)]
+pub(crate) async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], openapi::openapi_json()).into_response()
+}

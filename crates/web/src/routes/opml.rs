@@ -1,0 +1,140 @@
+//! OPML in and out: a whole reader's feeds in one file.
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{FromRequest, Multipart, Request, State, multipart::MultipartError},
+    http::{HeaderMap, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use engine::ImportReport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    body,
+    error::{ApiError, ApiResult, ErrorBody},
+    extract::content_type,
+    state::AppState,
+    work::to_its_end,
+};
+
+/// What a form may add around a file of the largest size.
+const FORM_BYTES_EXTRA: usize = 64 * 1024;
+
+/// A form with a file.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it describes what is read part by part")]
+pub(crate) struct ImportForm {
+    /// The file.
+    #[schema(format = Binary)]
+    file: String,
+}
+
+/// What became of an OPML file.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ImportSummary {
+    /// Feeds that are new.
+    imported: u32,
+    /// Feeds that were there.
+    skipped: u32,
+    /// Outlines that are no feeds.
+    errors: Vec<ImportFailure>,
+}
+
+/// An outline that is no feed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ImportFailure {
+    /// What it gave as its URL.
+    url: String,
+    /// What is wrong with that.
+    error: String,
+}
+
+/// All feeds and folders as OPML.
+#[utoipa::path(
+    get, path = "/api/opml/export", tag = "opml", operation_id = "exportOpml",
+    responses((status = 200, description = "The file.", body = String, content_type = "text/x-opml"))
+)]
+pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response> {
+    let headers = [
+        (header::CONTENT_TYPE, "text/x-opml; charset=utf-8"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"pirssonite.opml\""),
+    ];
+    Ok((headers, state.engine.export_opml().await?).into_response())
+}
+
+/// Takes in the feeds and folders of an OPML file: the body itself, or the field `file` of a form.
+#[utoipa::path(
+    post, path = "/api/opml/import", tag = "opml", operation_id = "importOpml",
+    request_body(content(
+        (String = "text/x-opml"),
+        (String = "application/xml"),
+        (ImportForm = "multipart/form-data"),
+    )),
+    responses(
+        (status = 200, description = "What became of it, also if some outlines are no feeds.", body = ImportSummary),
+        (status = 400, description = "Not OPML.", body = ErrorBody),
+        (status = 413, description = "Too large.", body = ErrorBody),
+        (status = 415, description = "Not a file of text, nor a form.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn import(State(state): State<AppState>, request: Request) -> ApiResult<Json<ImportSummary>> {
+    // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
+    let _permit = state.imports.acquire().await;
+    let file = file(request, state.settings.opml_bytes_max).await?;
+    let engine = state.engine.clone();
+    let report = to_its_end(async move { engine.import_opml(&file).await }).await??;
+    Ok(Json(report.into()))
+}
+
+impl From<ImportReport> for ImportSummary {
+    fn from(report: ImportReport) -> Self {
+        let ImportReport { imported, skipped, errors } = report;
+        let errors = errors.into_iter().map(|failed| ImportFailure { url: failed.url, error: failed.error });
+        Self { imported, skipped, errors: errors.collect() }
+    }
+}
+
+/// The OPML file in a request, of whatever kind.
+async fn file(request: Request, bytes_max: usize) -> ApiResult<Bytes> {
+    let kind = content_type(request.headers()).unwrap_or_default();
+    let (parts, body) = request.into_parts();
+    if kind == "multipart/form-data" {
+        let form = body::read(body, bytes_max.saturating_add(FORM_BYTES_EXTRA)).await?;
+        return file_of_form(&parts.headers, form, bytes_max).await;
+    }
+    if !may_be_opml(&kind) {
+        return Err(ApiError::MediaType("send OPML, as it is or as the field `file` of a `multipart/form-data` form"));
+    }
+    body::read(body, bytes_max).await
+}
+
+/// Clients name OPML in many ways, and those that only know a file name nothing or what they always do.
+fn may_be_opml(kind: &str) -> bool {
+    matches!(kind, "" | "application/octet-stream" | "application/xml" | "application/x-www-form-urlencoded")
+        || kind.starts_with("text/")
+        || kind.ends_with("+xml")
+        || kind.ends_with("opml")
+}
+
+async fn file_of_form(headers: &HeaderMap, form: Bytes, bytes_max: usize) -> ApiResult<Bytes> {
+    let mut request = Request::new(Body::from(form));
+    *request.headers_mut() = headers.clone();
+    axum::extract::DefaultBodyLimit::apply(axum::extract::DefaultBodyLimit::disable(), &mut request);
+    let mut form = Multipart::from_request(request, &())
+        .await
+        .map_err(|rejection| ApiError::BadRequest(format!("the form cannot be read: {rejection}")))?;
+    while let Some(field) = form.next_field().await.map_err(|error| broken_form(&error))? {
+        if field.name() == Some("file") {
+            let file = field.bytes().await.map_err(|error| broken_form(&error))?;
+            return if file.len() > bytes_max { Err(ApiError::TooLarge(bytes_max)) } else { Ok(file) };
+        }
+    }
+    Err(ApiError::field("file", "the form has no such field"))
+}
+
+fn broken_form(error: &MultipartError) -> ApiError {
+    ApiError::BadRequest(format!("the form cannot be read: {}", error.body_text()))
+}

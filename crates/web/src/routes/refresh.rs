@@ -1,0 +1,73 @@
+//! Polling on demand.
+
+use axum::{Json, extract::State};
+use domain::{Feed, FeedId};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    error::{ApiError, ApiResult, ErrorBody},
+    extract::Id,
+    state::AppState,
+    work::to_its_end,
+};
+
+/// How polls ended.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RefreshSummary {
+    /// Feeds polled.
+    polled: u32,
+    /// Of them, those that answered with something.
+    fetched: u32,
+    /// Of them, those with nothing new.
+    unchanged: u32,
+    /// Of them, those that failed.
+    failed: u32,
+    /// Entries that had not been there.
+    new_entries: u32,
+    /// Entries with other content than before.
+    changed_entries: u32,
+}
+
+/// A feed after a poll, and how that ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RefreshedFeed {
+    #[serde(flatten)]
+    feed: Feed,
+    /// How the poll ended.
+    summary: RefreshSummary,
+}
+
+/// Polls one feed now, or joins the poll that is under way.
+#[utoipa::path(
+    post, path = "/api/feeds/{id}/refresh", tag = "feeds", operation_id = "refreshFeed", params(("id" = FeedId, Path)),
+    responses(
+        (status = 200, description = "The feed afterwards; if the poll failed, `lastError` says why.", body = RefreshedFeed),
+        (status = 404, description = "There is no such feed.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<RefreshedFeed>> {
+    let engine = state.engine.clone();
+    let summary = to_its_end(async move { engine.refresh_feed(id).await }).await??.ok_or(ApiError::NotFound("feed"))?;
+    let feed = state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?;
+    Ok(Json(RefreshedFeed { feed, summary: summary.into() }))
+}
+
+/// Polls all feeds that are due.
+#[utoipa::path(
+    post, path = "/api/refresh", tag = "feeds", operation_id = "refreshDue",
+    responses((status = 200, description = "How the polls ended.", body = RefreshSummary))
+)]
+pub(crate) async fn due(State(state): State<AppState>) -> ApiResult<Json<RefreshSummary>> {
+    let engine = state.engine.clone();
+    let summary = to_its_end(async move { engine.refresh_due().await }).await??;
+    Ok(Json(summary.into()))
+}
+
+impl From<engine::RefreshSummary> for RefreshSummary {
+    fn from(summary: engine::RefreshSummary) -> Self {
+        let engine::RefreshSummary { polled, fetched, unchanged, failed, new_entries, changed_entries } = summary;
+        Self { polled, fetched, unchanged, failed, new_entries, changed_entries }
+    }
+}

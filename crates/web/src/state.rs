@@ -1,0 +1,113 @@
+//! What every route can reach, and the settings of the server.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::{Ids, Store};
+use engine::Engine;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Semaphore;
+use url::Url;
+
+/// Bytes of a JSON body.
+const JSON_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of an OPML file: a thousand feeds take about 300 KB.
+const OPML_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How long a request may take that waits for the store alone.
+const QUICK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a request may take that fetches feeds or imports many.
+const LONG_TIMEOUT: Duration = Duration::from_mins(15);
+/// Requests that are answered at once; more are told to come again.
+const REQUESTS_MAX: usize = 512;
+/// Imports at once: each holds a whole file in memory.
+const IMPORTS_MAX: usize = 2;
+
+/// The settings of the server.
+#[derive(Debug, Clone)]
+pub struct WebSettings {
+    /// Bytes of a JSON body.
+    pub json_bytes_max: usize,
+    /// Bytes of an OPML file.
+    pub opml_bytes_max: usize,
+    /// How long a request may take that waits for the store alone.
+    pub quick_timeout: Duration,
+    /// How long a request may take that fetches feeds or imports many. What it began goes on after that.
+    pub long_timeout: Duration,
+    /// Requests that are answered at once.
+    pub requests_max: usize,
+    /// Under which names the server may be addressed.
+    pub allowed_hosts: AllowedHosts,
+    /// Where the server is reached from outside: its host and its origin are ours.
+    pub base_url: Option<Url>,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        Self {
+            json_bytes_max: JSON_BYTES_MAX,
+            opml_bytes_max: OPML_BYTES_MAX,
+            quick_timeout: QUICK_TIMEOUT,
+            long_timeout: LONG_TIMEOUT,
+            requests_max: REQUESTS_MAX,
+            allowed_hosts: AllowedHosts::default(),
+            base_url: None,
+        }
+    }
+}
+
+/// Under which names the server may be addressed.
+///
+/// A web page can have its own name resolve to 127.0.0.1 and then talk to us as if it were ours (DNS rebinding). A
+/// server on loopback knows the names it goes by, and refuses others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AllowedHosts {
+    /// Any name: for a server that others reach, under names it does not know.
+    Any,
+    /// An address, `localhost`, the host of the base URL, and these names.
+    Known(Vec<String>),
+}
+
+impl Default for AllowedHosts {
+    fn default() -> Self {
+        Self::Known(Vec::new())
+    }
+}
+
+/// What every route can reach.
+#[derive(Debug, Clone)]
+pub struct AppState {
+    /// What happens, and the store behind it.
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) metrics: PrometheusHandle,
+    pub(crate) settings: Arc<WebSettings>,
+    pub(crate) version: &'static str,
+    /// What the ids of requests begin with, unique to a process's life.
+    pub(crate) request_prefix: Arc<str>,
+    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) imports: Arc<Semaphore>,
+}
+
+impl AppState {
+    /// Of these parts; the version is shown by `/healthz`.
+    pub fn new(
+        engine: Arc<Engine>,
+        metrics: PrometheusHandle,
+        settings: WebSettings,
+        ids: &dyn Ids,
+        version: &'static str,
+    ) -> Self {
+        Self {
+            engine,
+            metrics,
+            version,
+            request_prefix: ids.owner().into(),
+            requests: Arc::new(Semaphore::new(settings.requests_max)),
+            imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// The store behind the engine.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        self.engine.store()
+    }
+}

@@ -1,0 +1,184 @@
+//! What bad input gets: a status, and a sentence that names the field. None of it ever reaches the store.
+
+use std::sync::Arc;
+
+use web::WebSettings;
+
+use crate::{
+    server::{Server, answer},
+    stubs::{Down, NoNetwork},
+};
+
+/// A server whose store would fail: only requests that never reach it are answered with anything but 503.
+async fn server() -> Server {
+    let settings = WebSettings { opml_bytes_max: 2_000_000, ..WebSettings::default() };
+    Server::start(Arc::new(Down::Unavailable), Arc::new(NoNetwork), settings).await
+}
+
+#[tokio::test]
+async fn f1_f6_bad_bodies_are_400_and_name_the_field() {
+    let server = server().await;
+    let long = "x".repeat(201);
+    let long_title = "x".repeat(501);
+    let huge_id = "9".repeat(30);
+    for (method, path, body, names) in [
+        ("POST", "/api/feeds", "", "not valid JSON"),
+        ("POST", "/api/feeds", "{", "line 1 column 1"),
+        ("POST", "/api/feeds", "{'url': 1}", "key must be a string at line 1 column 2"),
+        ("POST", "/api/feeds", "{}", "`url`"),
+        ("POST", "/api/feeds", "[]", "JSON object"),
+        ("POST", "/api/feeds", "null", "JSON object"),
+        ("POST", "/api/feeds", r#"{"url": 7}"#, "url: "),
+        ("POST", "/api/feeds", r#"{"url": null}"#, "url: "),
+        ("POST", "/api/feeds", r#"{"url": "http://e.org/", "folderId": "x"}"#, "folderId: "),
+        ("POST", "/api/feeds", r#"{"url": "http://e.org/", "folder": 1}"#, "unknown field `folder`"),
+        ("POST", "/api/feeds", r#"{"url": "http://a/", "url": "http://b/"}"#, "duplicate field `url`"),
+        ("POST", "/api/feeds", &format!(r#"{{"url": "http://e.org/", "title": "{long_title}"}}"#), "`title`"),
+        ("PATCH", "/api/feeds/1", r#"{"url": "ftp://e.org/"}"#, "`url`: only http and https"),
+        ("PATCH", "/api/feeds/1", r#"{"url": "e.org"}"#, "`url`: not a URL"),
+        ("PATCH", "/api/feeds/1", r#"{"title": 1}"#, "title: "),
+        ("PATCH", "/api/feeds/1", r#"{"pollInterval": 59}"#, "`pollInterval`: must be from 60 to 2592000"),
+        ("PATCH", "/api/feeds/1", r#"{"pollInterval": 2592001}"#, "`pollInterval`: must be from 60 to 2592000"),
+        ("PATCH", "/api/feeds/1", r#"{"pollInterval": -60}"#, "`pollInterval`"),
+        ("PATCH", "/api/feeds/1", r#"{"pollInterval": 60.5}"#, "pollInterval: "),
+        ("PATCH", "/api/feeds/1", r#"{"pollInterval": "1h"}"#, "pollInterval: "),
+        ("PATCH", "/api/feeds/1", r#"{"pushEnabled": "yes"}"#, "pushEnabled: "),
+        ("PATCH", "/api/feeds/1", r#"{"folderId": [1]}"#, "folderId: "),
+        ("PATCH", "/api/feeds/1", r#"{"isGone": true}"#, "unknown field `isGone`"),
+        ("PATCH", "/api/feeds/x", "{}", "`id`"),
+        ("GET", "/api/feeds/x", "", "`id`"),
+        ("GET", "/api/feeds/1.5", "", "`id`"),
+        ("GET", &format!("/api/feeds/{huge_id}"), "", "`id`"),
+        ("GET", "/api/feeds/%FF", "", "`id`"),
+        ("DELETE", "/api/feeds/x", "", "`id`"),
+        ("POST", "/api/feeds/x/refresh", "", "`id`"),
+        ("POST", "/api/folders", "{}", "`name`"),
+        ("POST", "/api/folders", r#"{"name": " "}"#, "`name`: must have from 1 to 200"),
+        ("POST", "/api/folders", &format!(r#"{{"name": "{long}"}}"#), "`name`"),
+        ("POST", "/api/folders", r#"{"name": "a", "order": 1}"#, "unknown field `order`"),
+        ("PATCH", "/api/folders/1", r#"{"name": ""}"#, "`name`"),
+        ("PATCH", "/api/folders/x", r#"{"name": "a"}"#, "`id`"),
+        ("DELETE", "/api/folders/x", "", "`id`"),
+        ("PATCH", "/api/folders/reorder", "{}", "`folderIds`"),
+        ("PATCH", "/api/folders/reorder", r#"{"folderIds": [1, "x"]}"#, "folderIds[1]: "),
+        ("GET", "/api/entries/x", "", "`id`"),
+        ("PATCH", "/api/entries/x", "{}", "`id`"),
+        ("PATCH", "/api/entries/1", r#"{"isRead": 1}"#, "isRead: "),
+        ("PATCH", "/api/entries/1", r#"{"isread": true}"#, "unknown field `isread`"),
+        ("POST", "/api/entries/mark-read", "", "not valid JSON"),
+        ("POST", "/api/entries/mark-read", "[]", "JSON object"),
+        ("POST", "/api/entries/mark-read", r#"{"before": "yesterday"}"#, "before: "),
+        ("POST", "/api/entries/mark-read", r#"{"before": "2024-01-01"}"#, "before: "),
+        ("POST", "/api/entries/mark-read", r#"{"before": 5}"#, "before: "),
+        ("POST", "/api/entries/mark-read", r#"{"feedID": 5}"#, "unknown field `feedID`"),
+    ] {
+        let sentence = server.send(method, path, body).await.error(400);
+        assert!(sentence.contains(names), "{method} {path} {body}: {sentence}");
+    }
+}
+
+#[tokio::test]
+async fn f6_bad_parameters_are_400_and_name_the_parameter() {
+    let server = server().await;
+    for (query, names) in [
+        ("feedId=x", "`feedId`: expected a whole number"),
+        ("feedId=", "`feedId`"),
+        ("folderId=1.5", "`folderId`"),
+        ("unread=1", "`unread`: expected `true` or `false`"),
+        ("starred=TRUE", "`starred`"),
+        ("limit=0", "`limit`: expected a number from 1 to 500"),
+        ("limit=501", "`limit`"),
+        ("limit=-1", "`limit`"),
+        ("limit=ten", "`limit`"),
+        ("cursor=x", "`cursor`"),
+        ("cursor=", "`cursor`"),
+        ("cursor=null", "`cursor`"),
+        ("limit=5&limit=6", "`limit`: given more than once"),
+        ("feed_id=1", "`feed_id`: no such parameter"),
+        ("unread=true&page=2", "`page`: no such parameter"),
+    ] {
+        let sentence = server.get(&format!("/api/entries?{query}")).await.error(400);
+        assert!(sentence.contains(names), "{query}: {sentence}");
+    }
+    server.get("/api/entries?feedId=1&folderId=2&unread=true&starred=false&q=a&limit=500").await.error(503);
+}
+
+#[tokio::test]
+async fn f6_a_search_for_signs_alone_finds_nothing() {
+    let page = server().await.get("/api/entries?q=%2B%2B").await.ok(200);
+    assert_eq!(page, serde_json::json!({"entries": [], "nextCursor": null}));
+}
+
+#[tokio::test]
+async fn f6_content_types_that_are_not_read_are_415() {
+    let server = server().await;
+    let feed = r#"{"url": "http://e.org/"}"#;
+    for kind in ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
+        let mut request = server.request("POST", "/api/feeds").body(feed);
+        if !kind.is_empty() {
+            request = request.header("content-type", kind);
+        }
+        assert!(answer(request).await.error(415).contains("application/json"), "{kind}");
+    }
+    let request = server.request("PATCH", "/api/entries/1").header("content-type", "Application/JSON; charset=utf-8");
+    answer(request.body("{}")).await.error(503);
+    let request = server.request("POST", "/api/opml/import").header("content-type", "application/json");
+    assert!(answer(request.body("{}")).await.error(415).contains("OPML"));
+}
+
+#[tokio::test]
+async fn u8_bodies_that_are_too_large_are_413_announced_or_not() {
+    let server = server().await;
+    let large = format!("{{\"url\": \"{}\"}}", "x".repeat(3 * 1024 * 1024));
+    assert!(server.send("POST", "/api/feeds", &large).await.error(413).contains("1048576"));
+    let request = server.request("POST", "/api/feeds").header("content-type", "application/json");
+    answer(request.body(in_chunks(&large))).await.error(413);
+    let request = server.request("POST", "/api/opml/import").header("content-type", "text/x-opml");
+    assert!(answer(request.body(in_chunks(&large))).await.error(413).contains("2000000"));
+}
+
+/// A body whose length is not announced.
+fn in_chunks(text: &str) -> reqwest::Body {
+    let chunks: Vec<_> = text.as_bytes().chunks(10_000).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect();
+    reqwest::Body::wrap_stream(futures_util::stream::iter(chunks))
+}
+
+#[tokio::test]
+async fn f6_forms_without_a_file_are_400() {
+    let server = server().await;
+    let kind = "multipart/form-data; boundary=b";
+    for (kind, body, names) in [
+        (kind, "--b\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nx\r\n--b--\r\n", "`file`"),
+        (kind, "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx", "form"),
+        (kind, "", "form"),
+        ("multipart/form-data", "x", "boundary"),
+    ] {
+        let request = server.request("POST", "/api/opml/import").header("content-type", kind).body(body);
+        let sentence = answer(request).await.error(400);
+        assert!(sentence.contains(names), "{body}: {sentence}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_paths_are_404_and_wrong_methods_405_with_allow() {
+    let server = server().await;
+    for path in ["/", "/api", "/api/", "/api/nothing", "/api/feeds/", "/api/feeds/1/2", "/favicon.ico"] {
+        assert_eq!(server.get(path).await.error(404), "there is no such path", "{path}");
+    }
+    for (method, path, allow) in [
+        ("PUT", "/api/feeds", "GET,HEAD,POST"),
+        ("POST", "/api/feeds/1", "GET,HEAD,PATCH,DELETE"),
+        ("GET", "/api/refresh", "POST"),
+        ("OPTIONS", "/api/counts", "GET,HEAD"),
+        ("GET", "/api/folders/1", "PATCH,DELETE"),
+        ("POST", "/healthz", "GET,HEAD"),
+    ] {
+        let answer = server.call(method, path).await;
+        answer.error(405);
+        let mut allowed: Vec<_> = answer.header("allow").split(',').collect();
+        let mut expected: Vec<_> = allow.split(',').collect();
+        allowed.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(allowed, expected, "{method} {path}");
+    }
+}

@@ -1,0 +1,127 @@
+//! The description of the API is whole: what is served is described, and what is described is served.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::Value;
+use web::WebSettings;
+
+use crate::{
+    server::Server,
+    stubs::{Down, NoNetwork},
+};
+
+/// All that is served, by the rows of the specification.
+const ROUTES: [&str; 23] = [
+    "POST /api/feeds",              // F1
+    "POST /api/refresh",            // F5
+    "POST /api/feeds/{id}/refresh", // F5
+    "GET /api/feeds",               // F6, from here
+    "GET /api/feeds/{id}",
+    "PATCH /api/feeds/{id}",
+    "DELETE /api/feeds/{id}",
+    "GET /api/folders",
+    "POST /api/folders",
+    "PATCH /api/folders/{id}",
+    "DELETE /api/folders/{id}",
+    "PATCH /api/folders/reorder",
+    "GET /api/entries",
+    "GET /api/entries/{id}",
+    "PATCH /api/entries/{id}",
+    "POST /api/entries/mark-read",
+    "GET /api/counts",
+    "GET /api/opml/export",
+    "POST /api/opml/import",
+    "GET /healthz", // U6, from here
+    "GET /readyz",
+    "GET /metrics",
+    "GET /api/openapi.json",
+];
+
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+async fn server() -> Server {
+    Server::start(Arc::new(Down::Unavailable), Arc::new(NoNetwork), WebSettings::default()).await
+}
+
+fn operations(document: &Value) -> BTreeSet<String> {
+    let paths = document["paths"].as_object().unwrap();
+    let named = paths.iter().flat_map(|(path, item)| {
+        item.as_object().unwrap().keys().map(move |method| format!("{} {path}", method.to_uppercase()))
+    });
+    named.collect()
+}
+
+#[tokio::test]
+async fn u6_the_description_is_what_is_served() {
+    let server = server().await;
+    let document = server.get("/api/openapi.json").await.ok(200);
+    let expected: BTreeSet<_> = ROUTES.iter().map(ToString::to_string).collect();
+    assert_eq!(operations(&document), expected);
+    for path in document["paths"].as_object().unwrap().keys() {
+        for method in METHODS {
+            let answer = server.call(method, &path.replace("{id}", "1")).await;
+            let is_served = answer.status != 405 && !answer.text.contains("no such path");
+            assert_eq!(is_served, expected.contains(&format!("{method} {path}")), "{method} {path}: {answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn u6_every_operation_describes_its_errors_and_every_reference_leads_somewhere() {
+    let document: Value = serde_json::from_slice(&web::openapi_json()).unwrap();
+    assert_eq!(document["info"]["title"], "piRSSonite");
+    for item in document["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            assert!(operation["operationId"].is_string(), "{operation}");
+            assert_eq!(operation["responses"]["default"]["$ref"], "#/components/responses/Error", "{operation}");
+        }
+    }
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    assert!(references.len() > 50);
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn u6_the_shapes_are_those_of_the_specification() {
+    let document: Value = serde_json::from_slice(&web::openapi_json()).unwrap();
+    let schemas = &document["components"]["schemas"];
+    for (name, fields) in [
+        (
+            "Feed",
+            "id url siteUrl title customTitle folderId lastFetchedAt nextCheckAt failureCount lastError isGone \
+                  unreadCount pollInterval pushEnabled subscription",
+        ),
+        ("Folder", "id name order"),
+        (
+            "Entry",
+            "id feedId guid url title author summary content publishedAt updatedAt sortAt isRead isStarred \
+                   categories enclosures",
+        ),
+        ("EntryPage", "entries nextCursor"),
+        ("Counts", "total starred byFolder byFeed"),
+        ("ImportSummary", "imported skipped errors"),
+        ("FeedPatch", "title url folderId pollInterval pushEnabled"),
+        ("NewFeed", "url folderId title"),
+        ("Error", "error feedId"),
+    ] {
+        let described: BTreeSet<_> =
+            schemas[name]["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(described, fields.split_whitespace().collect(), "{name}");
+    }
+    assert_eq!(schemas["Entry"]["properties"]["sortAt"]["format"], "date-time");
+}
+
+fn collect_references<'a>(value: &'a Value, into: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(fields) => {
+            into.extend(fields.get("$ref").and_then(Value::as_str));
+            fields.values().for_each(|value| collect_references(value, into));
+        }
+        Value::Array(values) => values.iter().for_each(|value| collect_references(value, into)),
+        _ => {}
+    }
+}

@@ -1,0 +1,121 @@
+//! Entries: paged through, read, starred, counted.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, fields, keys, rss};
+
+impl World {
+    /// The titles of a page.
+    async fn titles(&self, query: &str) -> Vec<String> {
+        let page = self.get(&format!("/api/entries?{query}")).await;
+        let entries = page["entries"].as_array().unwrap();
+        entries.iter().map(|entry| entry["title"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+#[tokio::test]
+async fn f6_an_entry_has_its_shape() {
+    let world = World::start().await;
+    let feed = world.added("/feed.xml", &rss("News", 1)).await;
+    let page = world.get("/api/entries").await;
+    assert_eq!(keys(&page), fields("entries nextCursor"));
+    assert_eq!(page["nextCursor"], Value::Null);
+    let entry = &page["entries"][0];
+    let entry_fields = "id feedId guid url title author summary content publishedAt updatedAt sortAt isRead isStarred categories \
+                  enclosures";
+    assert_eq!(keys(entry), fields(entry_fields));
+    assert_eq!(entry["feedId"], feed["id"]);
+    assert_eq!(entry["guid"], "News-1");
+    assert_eq!(entry["url"], "https://news.example/1");
+    assert_eq!(entry["title"], "News 1");
+    assert_eq!(entry["publishedAt"], "2024-01-01T00:01:00Z");
+    assert_eq!(entry["sortAt"], entry["publishedAt"]);
+    assert_eq!((&entry["isRead"], &entry["isStarred"]), (&json!(false), &json!(false)));
+    assert_eq!(entry["categories"], json!(["word1"]));
+    let file = json!({"url": "https://news.example/1.mp3", "type": "audio/mpeg", "length": 100});
+    assert_eq!(entry["enclosures"], json!([file]));
+    assert_eq!(&world.get(&format!("/api/entries/{}", entry["id"])).await, entry);
+    world.server.get("/api/entries/999").await.error(404);
+}
+
+#[tokio::test]
+async fn f6_pages_neither_repeat_nor_skip() {
+    let world = World::start().await;
+    world.added("/feed.xml", &rss("News", 25)).await;
+    let (mut seen, mut pages, mut cursor) = (Vec::new(), 0, String::new());
+    loop {
+        let page = world.get(&format!("/api/entries?limit=10{cursor}")).await;
+        seen.extend(page["entries"].as_array().unwrap().iter().map(|entry| entry["title"].clone()));
+        pages += 1;
+        let Some(next) = page["nextCursor"].as_str() else { break };
+        cursor = format!("&cursor={next}");
+        if pages == 1 {
+            world.added("/newer.xml", &rss("Newer", 3)).await;
+        }
+    }
+    let of_news: Vec<_> = seen.iter().filter(|title| title.as_str().unwrap().starts_with("News ")).collect();
+    let expected: Vec<_> = (1..=25).rev().map(|number| json!(format!("News {number}"))).collect();
+    assert_eq!(of_news, expected.iter().collect::<Vec<_>>());
+    assert_eq!(world.get("/api/entries").await["entries"].as_array().unwrap().len(), 28);
+}
+
+#[tokio::test]
+async fn f6_entries_are_filtered_by_all_conditions_together() {
+    let world = World::start().await;
+    let folder = world.send("POST", "/api/folders", &json!({"name": "Daily"})).await.ok(201)["id"].clone();
+    let one = world.added("/one.xml", &rss("One", 2)).await["id"].clone();
+    let two = world.added("/two.xml", &rss("Two", 2)).await["id"].clone();
+    world.send("PATCH", &format!("/api/feeds/{two}"), &json!({ "folderId": folder })).await.ok(200);
+    let first = world.get(&format!("/api/entries?feedId={one}")).await["entries"][0]["id"].clone();
+    let marks = json!({"isRead": true, "isStarred": true});
+    let marked = world.send("PATCH", &format!("/api/entries/{first}"), &marks).await.ok(200);
+    assert_eq!((&marked["isRead"], &marked["isStarred"]), (&json!(true), &json!(true)));
+    for (query, expected) in [
+        (format!("feedId={one}"), vec!["One 2", "One 1"]),
+        (format!("folderId={folder}"), vec!["Two 2", "Two 1"]),
+        (format!("feedId={one}&folderId={folder}"), vec![]),
+        (format!("feedId={one}&unread=true"), vec!["One 1"]),
+        ("unread=false".to_owned(), vec!["One 2"]),
+        ("starred=true".to_owned(), vec!["One 2"]),
+        (format!("feedId={one}&starred=false"), vec!["One 1"]),
+        ("q=two+WORD1".to_owned(), vec!["Two 1"]),
+        ("q=nothing".to_owned(), vec![]),
+        ("feedId=999".to_owned(), vec![]),
+        (format!("feedId={two}&q="), vec!["Two 2", "Two 1"]),
+    ] {
+        assert_eq!(world.titles(&query).await, expected, "{query}");
+    }
+    world.send("PATCH", "/api/entries/999", &json!({"isRead": true})).await.error(404);
+}
+
+#[tokio::test]
+async fn f6_entries_are_marked_read_and_counted() {
+    let world = World::start().await;
+    let folder = world.send("POST", "/api/folders", &json!({"name": "Daily"})).await.ok(201)["id"].clone();
+    let one = world.added("/one.xml", &rss("One", 2)).await["id"].clone();
+    let two = world.added("/two.xml", &rss("Two", 3)).await["id"].clone();
+    world.send("PATCH", &format!("/api/feeds/{two}"), &json!({ "folderId": folder })).await.ok(200);
+    let id = world.get(&format!("/api/entries?feedId={one}")).await["entries"][0]["id"].clone();
+    world.send("PATCH", &format!("/api/entries/{id}"), &json!({"isStarred": true})).await.ok(200);
+    let counts = world.get("/api/counts").await;
+    assert_eq!(keys(&counts), fields("total starred byFolder byFeed"));
+    let by_feed = json!({one.to_string(): 2, two.to_string(): 3});
+    assert_eq!(counts, json!({"total": 5, "starred": 1, "byFolder": {folder.to_string(): 3}, "byFeed": by_feed}));
+
+    // By the time of receipt, which is now, whenever it was published.
+    for (body, marked, unread) in [
+        (json!({"before": "2024-06-01T00:00:00Z"}), 0, 5),
+        (json!({"feedId": one, "before": "9999-01-01T02:00:00+02:00"}), 2, 3),
+        (json!({"feedId": one, "folderId": folder}), 0, 3),
+        (json!({"folderId": folder, "before": null}), 3, 0),
+        (json!({}), 0, 0),
+    ] {
+        let answer = world.send("POST", "/api/entries/mark-read", &body).await.ok(200);
+        assert_eq!(answer, json!({ "marked": marked }), "{body}");
+        assert_eq!(world.get("/api/counts").await["total"], unread, "{body}");
+    }
+    let read: BTreeSet<_> = world.titles("unread=false").await.into_iter().collect();
+    assert_eq!(read.len(), 5);
+}

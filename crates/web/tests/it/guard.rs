@@ -1,0 +1,55 @@
+//! What every answer carries, and who is refused: other tests show the table of cases, these that it is in force.
+
+use std::sync::Arc;
+
+use web::{AllowedHosts, WebSettings};
+
+use crate::{
+    server::{Server, answer},
+    stubs::{Down, NoNetwork},
+};
+
+async fn server(settings: WebSettings) -> Server {
+    Server::start(Arc::new(Down::Unavailable), Arc::new(NoNetwork), settings).await
+}
+
+#[tokio::test]
+async fn foreign_pages_are_403_and_foreign_names_421() {
+    let server = server(WebSettings::default()).await;
+    for path in ["/api/refresh", "/api/opml/import", "/api/feeds"] {
+        let foreign = server.request("POST", path).header("origin", "https://evil.example");
+        assert!(answer(foreign).await.error(403).contains("other sites"), "{path}");
+    }
+    let cross = server.request("DELETE", "/api/feeds/1").header("sec-fetch-site", "cross-site");
+    answer(cross).await.error(403);
+    let own = server.request("DELETE", "/api/feeds/1").header("origin", &server.url);
+    answer(own).await.error(503);
+    let rebound = server.request("GET", "/api/feeds").header("host", "evil.example:3000");
+    assert!(answer(rebound).await.error(421).contains("`evil.example:3000`"));
+    let named = server.request("GET", "/healthz").header("host", "localhost:3000");
+    answer(named).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_server_for_others_answers_to_any_name() {
+    let server = server(WebSettings { allowed_hosts: AllowedHosts::Any, ..WebSettings::default() }).await;
+    answer(server.request("GET", "/healthz").header("host", "reader.example")).await.ok(200);
+}
+
+#[tokio::test]
+async fn every_answer_carries_the_headers_that_keep_browsers_in_check() {
+    let server = server(WebSettings::default()).await;
+    for path in ["/healthz", "/api/feeds", "/api/nothing", "/api/openapi.json", "/api/entries?limit=0"] {
+        let answer = server.get(path).await;
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+            ("cross-origin-resource-policy", "same-origin"),
+            ("cache-control", "no-store"),
+        ] {
+            assert_eq!(answer.header(name), value, "{path}");
+        }
+        assert_eq!(answer.header("access-control-allow-origin"), "", "{path}");
+    }
+}

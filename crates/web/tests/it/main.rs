@@ -1,0 +1,18 @@
+//! The server over real HTTP on loopback. Names say which rows of the specification they show.
+
+#![expect(clippy::unwrap_used, reason = "in a test, what does not go as planned is a failure")]
+#![expect(unreachable_pub, reason = "the modules of a test are there for one another")]
+
+mod bad_input;
+mod described;
+mod entries;
+mod feeds;
+mod folders;
+mod guard;
+mod observed;
+mod opml;
+mod refresh;
+mod server;
+mod store_down;
+mod stubs;
+mod world;

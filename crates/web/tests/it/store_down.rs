@@ -1,0 +1,85 @@
+//! What clients see of a store that does not answer: 503 and when to come again, or 500; never what is inside.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Notify;
+use web::WebSettings;
+
+use crate::{
+    server::{Server, answer},
+    stubs::{Down, INTERNALS, NoNetwork},
+};
+
+/// Requests that reach the store, each as it should be.
+const REQUESTS: [(&str, &str, &str); 15] = [
+    ("GET", "/api/feeds", ""),
+    ("GET", "/api/feeds/1", ""),
+    ("PATCH", "/api/feeds/1", "{}"),
+    ("DELETE", "/api/feeds/1", ""),
+    ("GET", "/api/folders", ""),
+    ("POST", "/api/folders", r#"{"name": "News"}"#),
+    ("PATCH", "/api/folders/1", r#"{"name": "News"}"#),
+    ("DELETE", "/api/folders/1", ""),
+    ("PATCH", "/api/folders/reorder", r#"{"folderIds": []}"#),
+    ("GET", "/api/entries", ""),
+    ("GET", "/api/entries/1", ""),
+    ("PATCH", "/api/entries/1", "{}"),
+    ("POST", "/api/entries/mark-read", "{}"),
+    ("GET", "/api/counts", ""),
+    ("GET", "/readyz", ""),
+];
+
+async fn server(down: Down, settings: WebSettings) -> Server {
+    Server::start(Arc::new(down), Arc::new(NoNetwork), settings).await
+}
+
+#[tokio::test]
+async fn f6_u6_a_store_that_is_away_is_503_with_retry_after() {
+    let server = server(Down::Unavailable, WebSettings::default()).await;
+    for (method, path, body) in REQUESTS {
+        let answer = server.send(method, path, body).await;
+        assert!(!answer.error(503).contains(INTERNALS), "{method} {path}");
+        assert_eq!(answer.header("retry-after"), "5", "{method} {path}");
+    }
+    server.get("/healthz").await.ok(200);
+}
+
+#[tokio::test]
+async fn f6_a_store_that_fails_or_panics_is_500_without_internals() {
+    for down in [Down::Failed, Down::Panic] {
+        let server = server(down.clone(), WebSettings::default()).await;
+        for (method, path, body) in REQUESTS.iter().filter(|(_, path, _)| *path != "/readyz") {
+            let answer = server.send(method, path, body).await;
+            assert!(!answer.error(500).contains(INTERNALS), "{down:?} {method} {path}");
+            assert!(!answer.header("x-request-id").is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn f6_a_request_that_hangs_ends_in_time() {
+    let settings = WebSettings { quick_timeout: Duration::from_millis(50), ..WebSettings::default() };
+    let server = server(Down::Hangs(Arc::default()), settings).await;
+    assert!(server.get("/api/feeds").await.error(503).contains("too long"));
+}
+
+#[tokio::test]
+async fn u8_requests_at_once_are_bounded_and_probes_pass() {
+    let settings = WebSettings { requests_max: 0, ..WebSettings::default() };
+    let server = server(Down::Unavailable, settings).await;
+    assert!(server.get("/api/feeds").await.error(503).contains("at once"));
+    server.get("/healthz").await.ok(200);
+}
+
+#[tokio::test]
+async fn u6_the_server_stops_when_told_and_finishes_what_is_under_way() {
+    let asked = Arc::new(Notify::new());
+    let settings = WebSettings { quick_timeout: Duration::from_millis(300), ..WebSettings::default() };
+    let mut server = server(Down::Hangs(asked.clone()), settings).await;
+    let under_way = tokio::spawn(answer(server.request("GET", "/api/feeds")));
+    asked.notified().await;
+    server.stop.cancel();
+    under_way.await.unwrap().error(503);
+    (&mut server.task).await.unwrap().unwrap();
+    assert!(server.request("GET", "/healthz").send().await.is_err());
+}

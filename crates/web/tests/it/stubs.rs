@@ -1,0 +1,184 @@
+//! A store that fails in every way, and a network that is not there.
+
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{
+    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, Feed, FeedId, FeedPatch, FeedSeed, Folder, FolderId,
+    Lease, NewFeed,
+    entry::Counts,
+    ingest::{Hash, PollJob, PollResult, Stored},
+    ports::{
+        Conflict, EntryStore, FeedStore, FolderStore, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome,
+        MarkRead, NewFeedOutcome, PollStore, PruneLimits, Store, StoreError, StoreResult, UpdateOutcome,
+    },
+};
+use tokio::sync::Notify;
+
+/// What such an error says inside, and must never say outside.
+pub const INTERNALS: &str = "constraint feeds_url_key on host db-7";
+
+/// How a store is down.
+#[derive(Debug, Clone)]
+pub enum Down {
+    /// It cannot be reached.
+    Unavailable,
+    /// It fails for good.
+    Failed,
+    /// It panics.
+    Panic,
+    /// It never answers, and tells when it was asked.
+    Hangs(Arc<Notify>),
+}
+
+impl Down {
+    async fn fail<T>(&self) -> StoreResult<T> {
+        match self {
+            Self::Unavailable => Err(StoreError::Unavailable(INTERNALS.to_owned())),
+            Self::Failed => Err(StoreError::Failed(INTERNALS.to_owned())),
+            Self::Panic => panic!("{INTERNALS}"),
+            Self::Hangs(asked) => {
+                asked.notify_one();
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+/// A network that is not there.
+#[derive(Debug)]
+pub struct NoNetwork;
+
+#[async_trait]
+impl Http for NoNetwork {
+    async fn send(&self, _: HttpRequest) -> Result<HttpResponse, HttpError> {
+        Err(HttpError::NotFound("nowhere".to_owned()))
+    }
+}
+
+#[async_trait]
+impl FolderStore for Down {
+    async fn folders(&self) -> StoreResult<Vec<Folder>> {
+        self.fail().await
+    }
+
+    async fn create_folder(&self, _: &str) -> StoreResult<Result<Folder, Conflict>> {
+        self.fail().await
+    }
+
+    async fn rename_folder(&self, _: FolderId, _: &str) -> StoreResult<UpdateOutcome<Folder>> {
+        self.fail().await
+    }
+
+    async fn delete_folder(&self, _: FolderId) -> StoreResult<bool> {
+        self.fail().await
+    }
+
+    async fn reorder_folders(&self, _: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl FeedStore for Down {
+    async fn feeds(&self) -> StoreResult<Vec<Feed>> {
+        self.fail().await
+    }
+
+    async fn feed(&self, _: FeedId) -> StoreResult<Option<Feed>> {
+        self.fail().await
+    }
+
+    async fn feed_by_url(&self, _: &str) -> StoreResult<Option<FeedId>> {
+        self.fail().await
+    }
+
+    async fn add_feed(&self, _: NewFeed) -> StoreResult<NewFeedOutcome> {
+        self.fail().await
+    }
+
+    async fn import_feeds(&self, _: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
+        self.fail().await
+    }
+
+    async fn update_feed(&self, _: FeedId, _: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        self.fail().await
+    }
+
+    async fn delete_feed(&self, _: FeedId) -> StoreResult<bool> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl EntryStore for Down {
+    async fn entries(&self, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryPage> {
+        self.fail().await
+    }
+
+    async fn entry(&self, _: EntryId) -> StoreResult<Option<Entry>> {
+        self.fail().await
+    }
+
+    async fn patch_entry(&self, _: EntryId, _: EntryPatch) -> StoreResult<Option<Entry>> {
+        self.fail().await
+    }
+
+    async fn mark_read(&self, _: MarkRead) -> StoreResult<u64> {
+        self.fail().await
+    }
+
+    async fn counts(&self) -> StoreResult<Counts> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl PollStore for Down {
+    async fn claim_due_polls(&self, _: &str, _: u32, _: Duration) -> StoreResult<Vec<PollJob>> {
+        self.fail().await
+    }
+
+    async fn claim_polls(&self, _: &str, _: &[FeedId], _: Duration) -> StoreResult<Vec<PollJob>> {
+        self.fail().await
+    }
+
+    async fn renew_polls(&self, _: &[(FeedId, Lease)], _: Duration) -> StoreResult<Vec<FeedId>> {
+        self.fail().await
+    }
+
+    async fn release_polls(&self, _: &[(FeedId, Lease)]) -> StoreResult<()> {
+        self.fail().await
+    }
+
+    async fn known_entries(&self, _: FeedId, _: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
+        self.fail().await
+    }
+
+    async fn finish_polls(&self, _: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
+        self.fail().await
+    }
+
+    async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
+        self.fail().await
+    }
+
+    async fn prune_entries(&self, _: PruneLimits) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl Store for Down {
+    async fn ping(&self) -> StoreResult<()> {
+        self.fail().await
+    }
+
+    fn kind(&self) -> &'static str {
+        "none"
+    }
+
+    async fn backup(&self, _: &Path) -> StoreResult<()> {
+        self.fail().await
+    }
+}
