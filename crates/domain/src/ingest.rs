@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+pub use ::feed::Skips;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
@@ -47,6 +48,15 @@ pub struct Validators {
     pub body_hash: Option<Hash>,
 }
 
+/// What a feed asks of those who poll it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asks {
+    /// Not to be asked again for so long (`ttl`), in minutes.
+    pub ttl_mins: Option<u32>,
+    /// To be left alone at these hours and days.
+    pub skips: Skips,
+}
+
 /// A parsed document, compared with what is known, sanitised, and ready to be stored.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
@@ -56,6 +66,8 @@ pub struct Document {
     pub site_url: Option<String>,
     /// Stored with the entries they belong to, never apart.
     pub validators: Validators,
+    /// What the feed asks of those who poll it; kept for the polls that bring no document.
+    pub asks: Asks,
     /// The entries that are new or changed, in the document's order.
     pub entries: Vec<IncomingEntry>,
     /// The identities of all entries in the document, also of those that are known and the same.
@@ -114,6 +126,8 @@ pub struct PollJob {
     pub adaptive_secs: u32,
     /// The user's interval for it.
     pub poll_interval: Option<u32>,
+    /// What its last document asked for.
+    pub asks: Asks,
     /// It was never fetched before: what it brings is no news.
     pub is_first_fetch: bool,
 }

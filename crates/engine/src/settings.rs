@@ -49,7 +49,7 @@ impl Default for EngineSettings {
             bounds: Bounds::default(),
             host_concurrency: 2,
             poll_concurrency: 64,
-            poll_lease: Duration::from_secs(30),
+            poll_lease: Duration::from_secs(10),
             fetch_timeout: Duration::from_secs(30),
             stop_wait: Duration::from_secs(6),
             document_bytes_max: feed::limits::DOCUMENT_BYTES_MAX,

@@ -9,7 +9,7 @@ use domain::{
 };
 use engine::{
     Engine, EngineSettings, Parts,
-    http::{ClientSettings, GuardedClient},
+    http::{ClientSettings, GuardedClient, user_agent},
     system::{SystemClock, SystemIds},
 };
 use jiff::Timestamp;
@@ -39,6 +39,7 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
 /// The engine over a store.
 pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow::Result<Arc<Engine>> {
     let client = GuardedClient::new(ClientSettings {
+        user_agent: user_agent(settings.base_url.as_ref()),
         allow_networks: settings.allow_networks.clone(),
         proxy: settings.proxy.clone(),
         ..ClientSettings::default()

@@ -25,12 +25,10 @@ use self::{address::Guard, resolver::GuardedResolver};
 const IDLE_PER_HOST_MAX: usize = 2;
 const IDLE_MAX: Duration = Duration::from_secs(15);
 
-/// Where a publisher who wonders about our requests finds out more, unless the operator names another place.
-const CONTACT_URL: &str = "https://github.com/pirssonite/pirssonite";
-
-/// Who we say we are: a name, a version, and where to find out more.
-pub fn user_agent(contact_url: &str) -> String {
-    format!("piRSSonite/{} (feed reader; +{contact_url})", env!("CARGO_PKG_VERSION"))
+/// Who we say we are: a name, a version, and where a publisher finds out who asks, if the operator names a place.
+pub fn user_agent(contact_url: Option<&Url>) -> String {
+    let contact = contact_url.map(|url| format!("; +{url}")).unwrap_or_default();
+    format!("piRSSonite/{} (feed reader{contact})", env!("CARGO_PKG_VERSION"))
 }
 
 /// How the client is set.
@@ -52,7 +50,7 @@ pub struct ClientSettings {
 impl Default for ClientSettings {
     fn default() -> Self {
         Self {
-            user_agent: user_agent(CONTACT_URL),
+            user_agent: user_agent(None),
             allow_networks: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(20),

@@ -8,8 +8,8 @@ mod text;
 
 use std::collections::HashMap;
 
-use domain::ingest::{Document, Hash, Validators};
-use feed::{Feed, Warning};
+use domain::ingest::{Asks, Document, Hash, Validators};
+use feed::{Feed, Head, Warning};
 
 use self::text::{clean, web_url};
 
@@ -49,6 +49,11 @@ impl Parsed {
     }
 }
 
+/// What a feed asks of those who poll it.
+pub(crate) fn asks_of(head: &Head) -> Asks {
+    Asks { ttl_mins: head.ttl, skips: head.skips }
+}
+
 /// Makes what the store takes, with the validators that belong to it.
 pub(crate) fn document(parsed: Parsed, known: &Known, mut validators: Validators) -> Document {
     let present = parsed.identities();
@@ -62,6 +67,7 @@ pub(crate) fn document(parsed: Parsed, known: &Known, mut validators: Validators
         title: feed.head.title.as_ref().and_then(|title| clean(&title.to_plain(), FEED_TITLE_CHARS_MAX)),
         site_url: feed.head.link.as_deref().and_then(web_url),
         validators,
+        asks: asks_of(&feed.head),
         is_complete: feed.is_complete(),
         entries: entries(feed, &marks, known),
         present,

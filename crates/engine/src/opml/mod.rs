@@ -34,7 +34,7 @@ const ERRORS_MAX: usize = 1000;
 const SEPARATOR: &str = " / ";
 
 /// The namespace of attributes that only we write and read.
-const NAMESPACE: &str = "https://github.com/pirssonite/pirssonite/opml";
+const NAMESPACE: &str = "urn:pirssonite:opml";
 
 /// Why nothing was imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

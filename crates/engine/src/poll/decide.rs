@@ -4,25 +4,23 @@ use std::time::Duration;
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{PollJob, PollOutcome, PollResult},
+    ingest::{Asks, PollJob, PollOutcome, PollResult},
     ports::Headers,
     schedule::{self, ADAPTIVE_FIRST, Ended, Poll},
 };
-use feed::{Head, Skips};
+use feed::Head;
 use jiff::Timestamp;
 use url::Url;
 
-use crate::settings::EngineSettings;
+use crate::{ingest::asks_of, settings::EngineSettings};
 
 /// What an answer says about when to ask again, and where.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Asked {
     /// The answer's headers.
     pub(crate) headers: Headers,
-    /// The feed's `ttl`.
-    pub(crate) ttl: Option<Duration>,
-    /// When the feed wants to be left alone.
-    pub(crate) skips: Skips,
+    /// What the feed itself asks for, if it came; else what it asked for last counts.
+    pub(crate) by_feed: Option<Asks>,
     /// Where it has moved for good.
     pub(crate) moved_to: Option<String>,
 }
@@ -30,8 +28,7 @@ pub(crate) struct Asked {
 impl Asked {
     /// Adds what the feed itself says.
     pub(crate) fn by_feed(mut self, head: &Head) -> Self {
-        self.ttl = head.ttl.map(|minutes| Duration::from_mins(u64::from(minutes)));
-        self.skips = head.skips;
+        self.by_feed = Some(asks_of(head));
         self
     }
 }
@@ -52,8 +49,6 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
         PollOutcome::Failed(_) | PollOutcome::Gone(_) => Ended::Failed(job.failure_count.saturating_add(1)),
     };
     let next = next_check(job, ended, asked, moment);
-    // A 304 does not tell the `ttl` again: it is remembered as an interval that is no shorter.
-    let kept = next.adaptive.max(asked.ttl.unwrap_or_default().min(moment.settings.bounds.max));
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
     let moved_to = match ended {
         Ended::Changed | Ended::Unchanged => asked.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
@@ -64,7 +59,7 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
         lease: job.lease.clone(),
         claimed_at: job.claimed_at,
         next_check_in: next.delay,
-        adaptive_secs: u32::try_from(kept.as_secs()).unwrap_or(u32::MAX),
+        adaptive_secs: u32::try_from(next.adaptive.as_secs()).unwrap_or(u32::MAX),
         moved_to,
         outcome,
     }
@@ -72,7 +67,7 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
 
 /// When a feed that was just added is polled next.
 pub(crate) fn first_check(asked: &Asked, moment: Moment<'_>) -> Duration {
-    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, asked, moment)).delay
+    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, Asks::default(), asked, moment)).delay
 }
 
 fn next_check(job: &PollJob, ended: Ended, asked: &Asked, moment: Moment<'_>) -> schedule::Next {
@@ -82,10 +77,18 @@ fn next_check(job: &PollJob, ended: Ended, asked: &Asked, moment: Moment<'_>) ->
         Ended::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => Duration::from_secs(u64::from(job.adaptive_secs)),
     };
-    schedule::next(&poll(ended, adaptive, own_interval, asked, moment))
+    schedule::next(&poll(ended, adaptive, own_interval, job.asks, asked, moment))
 }
 
-fn poll(ended: Ended, adaptive: Duration, own_interval: Option<Duration>, asked: &Asked, moment: Moment<'_>) -> Poll {
+fn poll(
+    ended: Ended,
+    adaptive: Duration,
+    own_interval: Option<Duration>,
+    known: Asks,
+    asked: &Asked,
+    moment: Moment<'_>,
+) -> Poll {
+    let Asks { ttl_mins, skips } = asked.by_feed.unwrap_or(known);
     let header = |name| asked.headers.get(name);
     let refused = matches!(ended, Ended::Failed(_));
     Poll {
@@ -95,9 +98,9 @@ fn poll(ended: Ended, adaptive: Duration, own_interval: Option<Duration>, asked:
         adaptive,
         own_interval,
         fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), moment.now),
-        ttl: asked.ttl,
+        ttl: ttl_mins.map(|minutes| Duration::from_mins(u64::from(minutes))),
         retry_after: if refused { schedule::retry_after(header("retry-after"), moment.now) } else { None },
-        skips: asked.skips,
+        skips,
         chance: moment.chance,
     }
 }
@@ -138,6 +141,7 @@ mod tests {
             failure_count: 1,
             adaptive_secs: 7200,
             poll_interval: None,
+            asks: Asks::default(),
             is_first_fetch: false,
         }
     }
@@ -168,9 +172,12 @@ mod tests {
         check(PollOutcome::Failed(String::new()), &asked(&[]), 0.5);
         check(PollOutcome::Failed(String::new()), &asked(&[("retry-after", "18000")]), 5.0);
         check(news(), &asked(&[("retry-after", "18000")]), 1.0);
-        let ttl = Asked { ttl: Some(4 * HOUR), ..Asked::default() };
+        let ttl = Asked { by_feed: Some(Asks { ttl_mins: Some(240), ..Asks::default() }), ..Asked::default() };
         check(news(), &ttl, 4.0);
-        assert_eq!(ended(&job(), news(), &ttl).adaptive_secs, 4 * 3600, "for the 304s that follow");
+        let asks = Asks { ttl_mins: Some(300), ..Asks::default() };
+        let unchanged = PollOutcome::Unchanged(Validators::default());
+        let told_before = ended(&PollJob { asks, ..job() }, unchanged, &asked(&[]));
+        assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
         assert_eq!(ended(&first, news(), &asked(&[])).next_check_in, HOUR);
     }

@@ -38,6 +38,10 @@ CREATE TABLE feeds (
     last_fetched_at    bigint,
     next_check_at      bigint  NOT NULL,
     adaptive_secs      bigint  NOT NULL,
+    -- What its last document asked of those who poll it.
+    ttl_mins           bigint,
+    skip_hours         bigint NOT NULL DEFAULT 0,
+    skip_days          bigint NOT NULL DEFAULT 0,
     failure_count      bigint  NOT NULL DEFAULT 0,
     last_error         text,
     is_gone            boolean NOT NULL DEFAULT false,

@@ -26,6 +26,10 @@ CREATE TABLE feeds (
     last_fetched_at    INTEGER,
     next_check_at      INTEGER NOT NULL,
     adaptive_secs      INTEGER NOT NULL,
+    -- What its last document asked of those who poll it.
+    ttl_mins           INTEGER,
+    skip_hours         INTEGER NOT NULL DEFAULT 0,
+    skip_days          INTEGER NOT NULL DEFAULT 0,
     failure_count      INTEGER NOT NULL DEFAULT 0,
     last_error         TEXT,
     is_gone            INTEGER NOT NULL DEFAULT 0,

@@ -36,6 +36,9 @@ SET title = coalesce($2, title),
     entry_count = entry_count + $8,
     next_check_at = $9,
     adaptive_secs = $10,
+    ttl_mins = $11,
+    skip_hours = $12,
+    skip_days = $13,
     lease_owner = NULL,
     lease_until = 0
 WHERE id = $1";
@@ -154,6 +157,9 @@ async fn write_state(
             &new,
             &target.next_check_at,
             &target.adaptive_secs,
+            &document.asks.ttl_mins.map(i64::from),
+            &i64::from(document.asks.skips.hours),
+            &i64::from(document.asks.skips.days),
         ],
     )
     .await

@@ -13,7 +13,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Hash, PollJob, PollResult, Stored, Validators},
+    ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use tokio_postgres::{Error, Row};
@@ -46,7 +46,7 @@ SET lease_owner = $1,
 FROM now, due
 WHERE feeds.id = due.id
 RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, next_check_at";
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
 
 /// Differs from the claim of due feeds because these are wanted by name: it waits for whoever changes one just now.
 const CLAIM: &str = "
@@ -66,7 +66,7 @@ SET lease_owner = $1,
 FROM now, wanted
 WHERE feeds.id = wanted.id
 RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL";
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days";
 
 /// Whoever has the row locked is about to end its lease, or to take it: the next beat will see.
 const RENEW: &str = "
@@ -123,7 +123,7 @@ impl PollStore for PostgresStore {
         let rows = query(&client, CLAIM_DUE, &[&owner, &millis(lease), &i64::from(limit)]).await;
         let mut rows = rows.map_err(store_error)?;
         // An update gives its rows back in any order.
-        rows.sort_by_key(|row| (row.get::<_, i64>(13), row.get::<_, i64>(0)));
+        rows.sort_by_key(|row| (row.get::<_, i64>(16), row.get::<_, i64>(0)));
         Ok(rows.iter().map(job_of).collect())
     }
 
@@ -225,5 +225,9 @@ fn job_of(row: &Row) -> PollJob {
         adaptive_secs: small(row.get(10)),
         poll_interval: row.get::<_, Option<i64>>(11).map(small),
         is_first_fetch: row.get(12),
+        asks: Asks {
+            ttl_mins: row.get::<_, Option<i64>>(13).map(small),
+            skips: Skips { hours: small(row.get(14)), days: u8::try_from(row.get::<_, i64>(15)).unwrap_or_default() },
+        },
     }
 }

@@ -24,8 +24,7 @@ const STATEMENTS_MAX: usize = 96;
 
 pub(super) fn writer(database: &Path, options: &SqliteOptions) -> Result<Connection, OpenError> {
     let connection = open(database).map_err(unavailable)?;
-    let mode: String =
-        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(unavailable)?;
+    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(unavailable)?;
     if mode != "wal" {
         let reason = "its folder takes no write-ahead log: choose one on a local disk";
         return Err(OpenError::Unsuitable(reason.to_owned()));

@@ -8,13 +8,7 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use super::{
-    SqliteStore, pages,
-    pages::Wanted,
-    queue::Lane,
-    read_marks, search,
-    writer::Changes,
-};
+use super::{SqliteStore, pages, pages::Wanted, queue::Lane, read_marks, search, writer::Changes};
 use crate::values::{count, time};
 
 /// Of `entries` and `entry_bodies`.

@@ -7,10 +7,7 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::{
-    SqliteStore,
-    queue::Lane,
-};
+use super::{SqliteStore, queue::Lane};
 use crate::values::{text, total};
 
 const CREATE: &str = "
@@ -64,7 +61,9 @@ pub(super) fn exists(connection: &Connection, id: FolderId) -> Result<bool> {
 fn all(connection: &Connection) -> Result<Vec<Folder>> {
     let mut statement = connection.prepare_cached("SELECT id, name FROM folders ORDER BY position, id")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.enumerate().map(|(place, row)| row.map(|(id, name)| Folder { id: FolderId(id), name, order: total(place) })).collect()
+    rows.enumerate()
+        .map(|(place, row)| row.map(|(id, name)| Folder { id: FolderId(id), name, order: total(place) }))
+        .collect()
 }
 
 fn one(connection: &Connection, id: FolderId) -> Result<Option<Folder>> {

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use domain::ingest::{Document, Hash, Stored};
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::{
-    entry_rows,
-    writer::Changes,
+use super::{entry_rows, writer::Changes};
+use crate::{
+    values::{optional, small},
+    words::words_of,
 };
-use crate::{values::{optional, small}, words::words_of};
 
 pub(super) const KNOWN: &str = "
 SELECT id, fingerprint, changed_at
@@ -32,6 +32,9 @@ SET title = coalesce(?2, title),
     entry_count = entry_count + ?8,
     next_check_at = ?9,
     adaptive_secs = ?10,
+    ttl_mins = ?11,
+    skip_hours = ?12,
+    skip_days = ?13,
     lease_owner = NULL,
     lease_until = 0
 WHERE id = ?1";
@@ -142,6 +145,9 @@ fn write_state(connection: &Connection, target: Target, document: &Document, new
         new,
         target.next_check_at,
         target.adaptive_secs,
+        document.asks.ttl_mins,
+        document.asks.skips.hours,
+        document.asks.skips.days,
     );
     connection.prepare_cached(STATE)?.execute(row).map(drop)
 }

@@ -7,11 +7,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::OpenError;
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [(i64, &str, &str); 1] = [(
-    1,
-    "0001_feeds_and_entries",
-    include_str!("../../migrations/sqlite/0001_feeds_and_entries.sql"),
-)];
+const MIGRATIONS: [(i64, &str, &str); 1] =
+    [(1, "0001_feeds_and_entries", include_str!("../../migrations/sqlite/0001_feeds_and_entries.sql"))];
 
 const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -32,6 +29,10 @@ pub(super) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<
             .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: error.to_string() })?;
         tracing::info!(migration = name, "the schema was brought forward");
     }
+    // Only one process has the database: whoever held a lease before this one is gone.
+    transaction
+        .execute("UPDATE feeds SET lease_owner = NULL, lease_until = 0 WHERE lease_owner IS NOT NULL", [])
+        .map_err(unavailable)?;
     transaction.commit().map_err(unavailable)
 }
 

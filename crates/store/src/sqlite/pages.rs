@@ -5,9 +5,7 @@
 use domain::{Cursor, Entry, EntryFilter};
 use rusqlite::{Connection, Result, params_from_iter};
 
-use super::{
-    entries::{COLUMNS, entry_of},
-};
+use super::entries::{COLUMNS, entry_of};
 use crate::values::total;
 
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.

@@ -6,16 +6,12 @@ use async_trait::async_trait;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Hash, PollJob, PollResult, Stored, Validators},
+    ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use super::{
-    SqliteStore, finish, ingest, prune,
-    queue::Lane,
-    writer::Changes,
-};
+use super::{SqliteStore, finish, ingest, prune, queue::Lane, writer::Changes};
 use crate::values::{millis, small, time};
 
 /// Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
@@ -35,7 +31,7 @@ WHERE id IN (
     LIMIT ?4
 )
 RETURNING id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, ?2, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, next_check_at";
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
 
 pub(super) const CLAIM: &str = "
 UPDATE feeds
@@ -45,7 +41,7 @@ SET lease_owner = ?1,
 WHERE id = ?4
   AND lease_until <= ?2
 RETURNING id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, ?2, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, next_check_at";
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
 
 pub(super) const RENEW: &str = "
 UPDATE feeds
@@ -118,9 +114,8 @@ impl PollStore for SqliteStore {
 
 fn claim_due(changes: &mut Changes<'_>, owner: &str, limit: u32, lease: Duration) -> Result<Vec<PollJob>> {
     let mut statement = changes.connection.prepare_cached(CLAIM_DUE)?;
-    let claimed = statement.query_map((owner, changes.now(), millis(lease), limit), |row| {
-        Ok((row.get::<_, i64>(13)?, job_of(row)?))
-    })?;
+    let claimed = statement
+        .query_map((owner, changes.now(), millis(lease), limit), |row| Ok((row.get::<_, i64>(16)?, job_of(row)?)))?;
     let mut claimed: Vec<(i64, PollJob)> = claimed.collect::<Result<_>>()?;
     // An update gives its rows back in any order.
     claimed.sort_by_key(|(due_at, job)| (*due_at, job.feed_id));
@@ -190,5 +185,6 @@ fn job_of(row: &Row<'_>) -> Result<PollJob> {
         adaptive_secs: small(row.get(10)?),
         poll_interval: row.get::<_, Option<i64>>(11)?.map(small),
         is_first_fetch: row.get(12)?,
+        asks: Asks { ttl_mins: row.get(13)?, skips: Skips { hours: row.get(14)?, days: row.get(15)? } },
     })
 }

@@ -68,7 +68,8 @@ pub(super) async fn prune(store: &SqliteStore, limits: PruneLimits) -> StoreResu
 fn find(connection: &Connection, limits: PruneLimits, oldest: i64) -> Result<BTreeSet<i64>> {
     let chunk = usize::try_from(limits.chunk).unwrap_or(usize::MAX);
     let mut too_old = connection.prepare_cached(TOO_OLD)?;
-    let mut found: BTreeSet<i64> = too_old.query_map([oldest, limits.chunk.into()], |row| row.get(0))?.collect::<Result<_>>()?;
+    let mut found: BTreeSet<i64> =
+        too_old.query_map([oldest, limits.chunk.into()], |row| row.get(0))?.collect::<Result<_>>()?;
     let mut large = connection.prepare_cached(LARGE_FEEDS)?;
     let mut feeds = large.query([limits.per_feed])?;
     while found.len() < chunk {

@@ -55,7 +55,8 @@ impl Readers {
                 Ok(result)
             };
             let outcome = catch_unwind(AssertUnwindSafe(read));
-            let _ = sender.send(outcome.map_or_else(|_| Err(broken_off()), |outcome| outcome.map_err(|e| store_error(&e))));
+            let _ =
+                sender.send(outcome.map_or_else(|_| Err(broken_off()), |outcome| outcome.map_err(|e| store_error(&e))));
         });
         self.queue.push(Lane::Usual, job).await.map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))

@@ -36,7 +36,9 @@ async fn nobody_is_answered_before_the_commit() {
     let (store, _folder) = fresh();
     let mut first = store
         .writer
-        .submit(Lane::Usual, |changes| changes.connection.execute("INSERT INTO folders (name, position) VALUES ('a', 0)", []))
+        .submit(Lane::Usual, |changes| {
+            changes.connection.execute("INSERT INTO folders (name, position) VALUES ('a', 0)", [])
+        })
         .await
         .unwrap();
     // Whatever group it is in: as soon as it is answered, readers see it.
@@ -50,7 +52,9 @@ async fn beats_go_before_bulk() {
     let (release, _held) = hold_writer(&store).await;
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut answers = Vec::new();
-    for (lane, name) in [(Lane::Usual, "bulk 1"), (Lane::Usual, "bulk 2"), (Lane::Urgent, "beat 1"), (Lane::Urgent, "beat 2")] {
+    for (lane, name) in
+        [(Lane::Usual, "bulk 1"), (Lane::Usual, "bulk 2"), (Lane::Urgent, "beat 1"), (Lane::Urgent, "beat 2")]
+    {
         let order = Arc::clone(&order);
         let note = move |_: &mut Changes<'_>| {
             order.lock().unwrap().push(name);

@@ -22,13 +22,13 @@ fn fresh() -> (SqliteStore, TempDir) {
 /// Keeps the writer busy until the returned sender is used or dropped; the receiver gets the answer of that job.
 async fn hold_writer(store: &SqliteStore) -> (mpsc::Sender<()>, Receiver<StoreResult<()>>) {
     let (release, released) = mpsc::channel::<()>();
-    let (begin, begun) = tokio::sync::oneshot::channel();
+    let (start, started) = tokio::sync::oneshot::channel();
     let wait = move |_: &mut super::writer::Changes<'_>| {
-        let _ = begin.send(());
+        let _ = start.send(());
         let _ = released.recv();
         Ok(())
     };
     let answer = store.writer.submit(Lane::Usual, wait).await.unwrap();
-    begun.await.unwrap();
+    started.await.unwrap();
     (release, answer)
 }

@@ -64,7 +64,9 @@ async fn a_full_disk_writes_nothing_and_recovers() {
     assert_eq!(store.feeds().await.unwrap().len(), 2);
     let words = EntryFilter { words: vec!["many".to_owned()], ..EntryFilter::default() };
     assert_eq!(store.entries(&words, 10, None).await.unwrap().entries.len(), 2);
-    let check = store.readers.read(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)));
+    let check = store
+        .readers
+        .read(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)));
     assert_eq!(check.await.unwrap(), "ok");
 }
 
@@ -95,7 +97,8 @@ async fn whoever_shares_a_lost_transaction_is_told() {
 #[tokio::test]
 async fn a_lock_of_another_process_is_waited_for_in_vain_only_so_long() {
     let (store, folder) = fresh();
-    let set = |changes: &mut crate::sqlite::writer::Changes<'_>| changes.connection.busy_timeout(Duration::from_millis(10));
+    let set =
+        |changes: &mut crate::sqlite::writer::Changes<'_>| changes.connection.busy_timeout(Duration::from_millis(10));
     store.writer.write(Lane::Usual, set).await.unwrap();
     let other = rusqlite::Connection::open(folder.path().join("pirssonite.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

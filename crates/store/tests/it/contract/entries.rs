@@ -23,7 +23,11 @@ async fn f6_an_entry_comes_back_as_it_went_in(harness: &Harness) {
         published_at: Some(harness.after(-60)),
         updated_at: Some(harness.after(-30)),
         categories: vec!["x".to_owned(), "y \"z\"".to_owned()],
-        enclosures: vec![File { url: "http://e.org/a.mp3".to_owned(), mime: Some("audio/mpeg".to_owned()), length: Some(7) }],
+        enclosures: vec![File {
+            url: "http://e.org/a.mp3".to_owned(),
+            mime: Some("audio/mpeg".to_owned()),
+            length: Some(7),
+        }],
         ..entry("1")
     };
     let feed_id = harness.add("http://e.org/1", vec![incoming.clone()]).await;

@@ -27,8 +27,10 @@ contract! {
 }
 
 async fn f1_a_new_feed_is_kept_with_its_entries_and_validators(harness: &Harness) {
-    let validators = Validators { etag: Some("\"1\"".to_owned()), last_modified: Some("then".to_owned()), body_hash: None };
-    let mut new = NewFeed { custom_title: Some("Mine".to_owned()), ..new_feed("http://e.org/1", vec![entry("1"), entry("2")]) };
+    let validators =
+        Validators { etag: Some("\"1\"".to_owned()), last_modified: Some("then".to_owned()), body_hash: None };
+    let mut new =
+        NewFeed { custom_title: Some("Mine".to_owned()), ..new_feed("http://e.org/1", vec![entry("1"), entry("2")]) };
     new.document.validators = validators.clone();
     new.document.site_url = Some("http://e.org/".to_owned());
     let feed = harness.add_feed(new).await;
@@ -139,7 +141,8 @@ async fn f6_a_change_that_cannot_be_is_none_at_all(harness: &Harness) {
     let other = harness.add("http://e.org/2", vec![]).await;
     let before = harness.feed(id).await;
     let title = Some(Some("Mine".to_owned()));
-    let taken = FeedPatch { custom_title: title.clone(), address: Some(address("http://e.org/2")), ..FeedPatch::default() };
+    let taken =
+        FeedPatch { custom_title: title.clone(), address: Some(address("http://e.org/2")), ..FeedPatch::default() };
     assert_eq!(harness.store.update_feed(id, taken).await.unwrap(), UpdateOutcome::Conflict(Some(other)));
     let nowhere = FeedPatch {
         custom_title: title.clone(),
@@ -165,7 +168,10 @@ async fn f6_another_url_forgets_what_was_learnt_at_the_old_one(harness: &Harness
     let there = FeedAddress { url: "http://e.org/2".to_owned(), credentials: Some("a:b".to_owned()) };
     let patch = FeedPatch { address: Some(there.clone()), ..FeedPatch::default() };
     let feed = update(harness, id, patch).await;
-    assert_eq!((feed.url.as_str(), feed.failure_count, feed.last_error, feed.is_gone), ("http://e.org/2", 0, None, false));
+    assert_eq!(
+        (feed.url.as_str(), feed.failure_count, feed.last_error, feed.is_gone),
+        ("http://e.org/2", 0, None, false)
+    );
     assert_eq!(feed.next_check_at, harness.now());
     assert_eq!(harness.store.feed_by_url("http://e.org/1").await.unwrap(), None);
     assert_eq!(harness.all().await.len(), 1);

@@ -152,7 +152,8 @@ async fn f4_results_are_stored_each_by_itself(harness: &Harness) {
         fetched(&jobs[0], vec![entry("3")]),
     ];
     let stored = harness.store.finish_polls(results).await.unwrap();
-    let stored: Vec<_> = stored.into_iter().map(|stored| stored.unwrap()).map(|stored| (stored.applied, stored.new)).collect();
+    let stored: Vec<_> =
+        stored.into_iter().map(|stored| stored.unwrap()).map(|stored| (stored.applied, stored.new)).collect();
     assert_eq!(stored, [(true, 1), (false, 0), (true, 0), (false, 0), (true, 0), (true, 2), (false, 0)]);
     assert_eq!(harness.all().await.len(), 3);
     assert_eq!(harness.feed(ids[3]).await.last_fetched_at, None);

@@ -57,7 +57,8 @@ async fn f6_what_is_there_already_is_left_as_it_is(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![]).await;
     let before = harness.feed(id).await;
     let other = FeedSeed { title: Some("Other".to_owned()), ..seed("http://e.org/1") };
-    let outcomes = harness.store.import_feeds(vec![other, seed("http://e.org/2"), seed("http://e.org/2")]).await.unwrap();
+    let outcomes =
+        harness.store.import_feeds(vec![other, seed("http://e.org/2"), seed("http://e.org/2")]).await.unwrap();
     assert_eq!(outcomes[0], ImportOutcome::AlreadyThere(id));
     let second = imported(outcomes[1]);
     assert_eq!(outcomes[2], ImportOutcome::AlreadyThere(second));

@@ -75,7 +75,8 @@ async fn f4_a_slow_poll_does_not_undo_what_is_newer(harness: &Harness) {
     // answer from before.
     harness.poll(id, vec![version("1", "second"), version("2", "first")]).await;
     harness.advance(Duration::from_secs(1)).await;
-    let mut late = fetched(&harness.claim(id).await, vec![version("1", "slow"), version("2", "slow"), version("3", "slow")]);
+    let mut late =
+        fetched(&harness.claim(id).await, vec![version("1", "slow"), version("2", "slow"), version("3", "slow")]);
     late.claimed_at = slow.claimed_at;
     assert_eq!(harness.finish(late).await, Stored { applied: true, new: 1, changed: 1 });
     let titles: Vec<_> = [harness.entry("1").await, harness.entry("2").await, harness.entry("3").await]
@@ -114,7 +115,9 @@ async fn f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_we
     .enumerate()
     {
         let guid = number.to_string();
-        harness.add(&format!("http://e.org/{number}"), vec![IncomingEntry { published_at, updated_at, ..entry(&guid) }]).await;
+        harness
+            .add(&format!("http://e.org/{number}"), vec![IncomingEntry { published_at, updated_at, ..entry(&guid) }])
+            .await;
         let stored = harness.entry(&guid).await;
         assert_eq!(stored.sort_at, expect, "{published_at:?} {updated_at:?}");
         assert_eq!((stored.published_at, stored.updated_at), (published_at, updated_at));
@@ -135,7 +138,8 @@ async fn f3_a_feed_keeps_its_name_until_it_has_another(harness: &Harness) {
         (Some("Third"), None, (Some("Third"), Some("http://e.org/"))),
     ] {
         let job = harness.claim(id).await;
-        let document = Document { title: title.map(str::to_owned), site_url: site_url.map(str::to_owned), ..document(vec![]) };
+        let document =
+            Document { title: title.map(str::to_owned), site_url: site_url.map(str::to_owned), ..document(vec![]) };
         harness.finish(result(&job, PollOutcome::Fetched(document))).await;
         let feed = harness.feed(id).await;
         assert_eq!((feed.title.as_deref(), feed.site_url.as_deref()), expect);

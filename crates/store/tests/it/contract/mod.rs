@@ -3,6 +3,8 @@
 //! A case is a function over a [`Harness`]. `contract!` makes two tests of each, `sqlite::case` and `postgres::case`;
 //! without a PostgreSQL the second fails.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
+
 mod given;
 mod harness;
 

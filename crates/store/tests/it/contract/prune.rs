@@ -42,7 +42,8 @@ async fn f7_read_entries_go_when_they_are_old(harness: &Harness) {
 }
 
 async fn f7_read_entries_go_beyond_the_newest_of_a_feed(harness: &Harness) {
-    let entries = |harness: &Harness| (0..10).map(|number| entry_at(&number.to_string(), harness.after(-number))).collect();
+    let entries =
+        |harness: &Harness| (0..10).map(|number| entry_at(&number.to_string(), harness.after(-number))).collect();
     let id = harness.add("http://e.org/1", entries(harness)).await;
     harness.add("http://e.org/2", entries(harness)).await;
     harness.store.mark_read(MarkRead { feed_id: Some(id), ..MarkRead::default() }).await.unwrap();
@@ -77,7 +78,8 @@ async fn f7_unread_and_starred_entries_never_go(harness: &Harness) {
 }
 
 async fn f7_pruning_is_done_in_chunks(harness: &Harness) {
-    let entries = |from: i64, to: i64| (from..to).map(|number| entry_at(&number.to_string(), harness.after(-number))).collect();
+    let entries =
+        |from: i64, to: i64| (from..to).map(|number| entry_at(&number.to_string(), harness.after(-number))).collect();
     harness.add("http://e.org/1", entries(0, 25)).await;
     harness.add("http://e.org/2", entries(0, 25)).await;
     harness.store.mark_read(MarkRead::default()).await.unwrap();
@@ -105,7 +107,10 @@ async fn f7_a_pruned_entry_does_not_come_back_as_new(harness: &Harness) {
 
     // The feed no longer holds the first; if it ever does again, that is news.
     harness.poll(id, vec![entry("2"), entry("3")]).await;
-    assert_eq!(harness.store.known_entries(id, &identities).await.unwrap().into_keys().collect::<Vec<_>>(), [identities[1]]);
+    assert_eq!(
+        harness.store.known_entries(id, &identities).await.unwrap().into_keys().collect::<Vec<_>>(),
+        [identities[1]]
+    );
     assert_eq!(harness.poll(id, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
     assert_eq!(harness.unread_of(id).await, 2);
 }

@@ -23,7 +23,8 @@ async fn f5_due_feeds_are_claimed_longest_due_first(harness: &Harness) {
     // Those of the same time as they came in.
     assert_eq!(jobs.iter().map(|job| job.feed_id).collect::<Vec<_>>(), ids);
     let delays = [3, 1, 4, 2];
-    let results = jobs.iter().zip(delays).map(|(job, hours)| PollResult { next_check_in: HOUR * hours, ..unchanged(job) });
+    let results =
+        jobs.iter().zip(delays).map(|(job, hours)| PollResult { next_check_in: HOUR * hours, ..unchanged(job) });
     harness.store.finish_polls(results.collect()).await.unwrap();
     assert!(harness.store.claim_due_polls("one", 10, LEASE).await.unwrap().is_empty());
     harness.advance(HOUR * 3).await;

@@ -88,7 +88,9 @@ async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
     const ENTRIES: i64 = 6000;
     let text = |number: i64| {
         let mut text = format!("entry {number} every");
-        for (word, holds) in [("second", number % 2 == 0), ("hundredth", number % 100 == 7), ("old", number >= ENTRIES / 2)] {
+        for (word, holds) in
+            [("second", number % 2 == 0), ("hundredth", number % 100 == 7), ("old", number >= ENTRIES / 2)]
+        {
             if holds {
                 text.push(' ');
                 text.push_str(word);
@@ -98,7 +100,12 @@ async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
     };
     let entries = |range: std::ops::Range<i64>| {
         let at = |number: i64| harness.after(-number / 5);
-        range.map(|number| domain::ingest::IncomingEntry { search_text: text(number), ..entry_at(&number.to_string(), at(number)) }).collect()
+        range
+            .map(|number| domain::ingest::IncomingEntry {
+                search_text: text(number),
+                ..entry_at(&number.to_string(), at(number))
+            })
+            .collect()
     };
     let one = harness.add("http://e.org/1", entries(0..ENTRIES / 2)).await;
     harness.add("http://e.org/2", entries(ENTRIES / 2..ENTRIES)).await;
@@ -117,7 +124,11 @@ async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
             let found: Vec<_> = walk(harness, &filter, 499).await.into_iter().map(|entry| entry.id).collect();
             assert_eq!(found, expect, "{query} {feed_id:?}");
             let first: Vec<_> = harness.store.entries(&filter, 20, None).await.unwrap().entries;
-            assert_eq!(first.iter().map(|entry| entry.id).collect::<Vec<_>>(), expect[..expect.len().min(20)], "{query}");
+            assert_eq!(
+                first.iter().map(|entry| entry.id).collect::<Vec<_>>(),
+                expect[..expect.len().min(20)],
+                "{query}"
+            );
         }
     }
 }

@@ -58,7 +58,10 @@ async fn f3_long_texts_are_kept_whole(harness: &Harness) {
         text
     };
     let url = format!("http://e.org/{}", long(4000));
-    let id = harness.add_feed(NewFeed { address: FeedAddress { url: url.clone(), credentials: None }, ..new_feed("", vec![]) }).await.id;
+    let id = harness
+        .add_feed(NewFeed { address: FeedAddress { url: url.clone(), credentials: None }, ..new_feed("", vec![]) })
+        .await
+        .id;
     assert_eq!(harness.store.feed_by_url(&url).await.unwrap(), Some(id));
     let (guid, word) = (long(20_000), long(50_000));
     let content = long(3 * 1024 * 1024);
