@@ -17,7 +17,7 @@ use feed::{Error, Feed, Hints, Warning};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::{cpu, feeds::FEED_URL};
+use crate::{cpu, process, feeds::FEED_URL};
 
 /// CPU seconds after which the system ends a child.
 pub(crate) const CPU_SECS_MAX: u64 = 10;
@@ -113,7 +113,7 @@ pub(crate) fn serve(job: &str) -> anyhow::Result<()> {
 
 fn perform(job: Job, document: &[u8]) -> anyhow::Result<Measured> {
     let mut measured =
-        Measured { cpu_secs: 0.0, peak_bytes: 0, start_bytes: peak_bytes()?, html_bytes: 0, outcome: String::new() };
+        Measured { cpu_secs: 0.0, peak_bytes: 0, start_bytes: process::peak_bytes()?, html_bytes: 0, outcome: String::new() };
     measured.cpu_secs = cpu::secs_of(|| match job {
         Job::Feed { document_bytes_max, .. } => {
             let hints = Hints { url: Some(FEED_URL), document_bytes_max, ..Hints::default() };
@@ -122,7 +122,7 @@ fn perform(job: Job, document: &[u8]) -> anyhow::Result<Measured> {
         Job::Sanitise { .. } => measured.html_bytes = feed::sanitise(&String::from_utf8_lossy(document), None).len(),
         Job::Ammonia { .. } => measured.html_bytes = ammonia::clean(&String::from_utf8_lossy(document)).len(),
     });
-    measured.peak_bytes = peak_bytes()?;
+    measured.peak_bytes = process::peak_bytes()?;
     Ok(measured)
 }
 
@@ -149,12 +149,4 @@ fn summary(feed: &Feed) -> String {
     let bad_dates = feed.warnings.len() - warnings.len();
     let bad_dates = if bad_dates > 0 { format!(", {bad_dates} bad dates") } else { String::new() };
     format!("{} entries{bad_dates} {}", feed.entries.len(), warnings.join(" ")).trim_end().to_owned()
-}
-
-/// The most memory that this process has had until now.
-fn peak_bytes() -> anyhow::Result<usize> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("the system does not say VmHWM")?;
-    let kib: usize = peak.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kib * 1024)
 }

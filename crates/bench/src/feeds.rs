@@ -73,6 +73,20 @@ pub(crate) fn generate() -> Vec<Generated> {
     feeds
 }
 
+/// A weblog in RSS with so many entries; fifty of them are about 92 KB.
+pub(crate) fn weblog(entries: usize, seed: u64) -> Vec<u8> {
+    const TEXT_BYTES: usize = 900;
+    let language = &LANGUAGES[0];
+    let mut draft = Draft { out: String::new(), chance: Chance::new(seed), language, entries: 0, declared: "UTF-8" };
+    rss::head(&mut draft);
+    for _ in 0..entries {
+        draft.entries += 1;
+        rss::escaped_of(&mut draft, TEXT_BYTES);
+    }
+    draft.out.push_str(rss::TAIL);
+    draft.out.into_bytes()
+}
+
 fn make(kind: &Kind, size_bytes: usize, seed: u64) -> Generated {
     let mut chance = Chance::new(seed);
     let narrow = kind.encoding == WINDOWS_1252;

@@ -9,8 +9,14 @@ mod child;
 mod cpu;
 mod feeds;
 mod hostile;
+mod pages;
 mod parse;
+mod poll;
+mod postgres;
+mod process;
+mod publisher;
 mod report;
+mod world;
 
 use std::process::ExitCode;
 
@@ -38,6 +44,25 @@ enum Measurement {
         #[arg(long)]
         write: Option<std::path::PathBuf>,
     },
+    /// Polling two hundred feeds, all new and then nothing new, on each store, beside its floor.
+    Poll,
+    /// Pages, searches, memory and polls at a million entries, on each store.
+    Pages,
+    /// Serves feeds until it is killed.
+    #[command(hide = true)]
+    Publish,
+    /// One poll in a process of its own.
+    #[command(hide = true)]
+    PollJob {
+        /// The job, as JSON.
+        job: String,
+    },
+    /// One size of store in a process of its own.
+    #[command(hide = true)]
+    PagesJob {
+        /// The job, as JSON.
+        job: String,
+    },
     /// One job in a process of its own, which the others start.
     #[command(hide = true)]
     Child {
@@ -53,9 +78,23 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(Measurement::Parse) => parse::run(&mut tally)?,
         Some(Measurement::Hostile { write: Some(folder), name }) => hostile::write(&folder, name.as_deref())?,
         Some(Measurement::Hostile { name, write: None }) => hostile::run(&mut tally, name.as_deref())?,
+        Some(Measurement::Poll) => {
+            postgres::ensure()?;
+            poll::run(&mut tally)?;
+        }
+        Some(Measurement::Pages) => {
+            postgres::ensure()?;
+            pages::run(&mut tally)?;
+        }
+        Some(Measurement::Publish) => publisher::publish()?,
+        Some(Measurement::PollJob { job }) => process::reply(&poll::perform(serde_json::from_str(&job)?)?)?,
+        Some(Measurement::PagesJob { job }) => process::reply(&pages::perform(serde_json::from_str(&job)?)?)?,
         None => {
+            postgres::ensure()?;
             parse::run(&mut tally)?;
             hostile::run(&mut tally, None)?;
+            poll::run(&mut tally)?;
+            pages::run(&mut tally)?;
         }
     }
     Ok(tally.conclude())

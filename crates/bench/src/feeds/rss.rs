@@ -37,6 +37,11 @@ pub(super) fn head(draft: &mut Draft) {
 /// The whole text, escaped, in the description.
 pub(super) fn escaped(draft: &mut Draft) {
     let size_bytes = draft.chance.between(1_500, 9_000);
+    escaped_of(draft, size_bytes);
+}
+
+/// The same with a text of about so many bytes.
+pub(super) fn escaped_of(draft: &mut Draft, size_bytes: usize) {
     let text = body(draft.language, &mut draft.chance, size_bytes, false);
     let text = if draft.entries.is_multiple_of(2) { escape(&text) } else { escape_all(&text) };
     let (title, link, date) = (escape(&draft.title()), draft.slug(), draft.rfc822());

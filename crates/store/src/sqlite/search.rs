@@ -41,10 +41,10 @@ pub(super) fn page(connection: &Connection, wanted: &Wanted) -> Result<Vec<Entry
         return Ok(Vec::new());
     }
     let listed = list(connection, &words, LISTED_MAX + 1)?;
-    let ids = match listed.len() {
-        0..=SORTED_MAX => sort(connection, wanted, &listed)?,
-        0..=LISTED_MAX => walk(connection, wanted, &words, Some(listed))?,
-        _ => walk(connection, wanted, &words, None)?,
+    let ids = if listed.len() <= SORTED_MAX {
+        sort(connection, wanted, &listed)?
+    } else {
+        walk(connection, wanted, &words, Some(listed).filter(|listed| listed.len() <= LISTED_MAX))?
     };
     let entries = ids.into_iter().map(|id| entries::one(connection, id));
     entries.filter_map(Result::transpose).collect()
@@ -93,12 +93,11 @@ fn walk(connection: &Connection, wanted: &Wanted, words: &[String], listed: Opti
         if listed.is_none() && asked == ASKED_MAX {
             listed = Some(list(connection, words, usize::MAX)?);
         }
-        let is_found = match &listed {
-            Some(listed) => listed.binary_search(&id).is_ok(),
-            None => {
-                asked += 1;
-                holds(connection, words, id)?
-            }
+        let is_found = if let Some(listed) = &listed {
+            listed.binary_search(&id).is_ok()
+        } else {
+            asked += 1;
+            holds(connection, words, id)?
         };
         found.extend(is_found.then_some(id));
     }

@@ -147,6 +147,14 @@ where
     }
 }
 
+/// What all are told whose transaction is gone with that of the job that failed.
+fn lost(cause: Option<StoreError>) -> StoreError {
+    match cause {
+        Some(StoreError::Unavailable(reason) | StoreError::Failed(reason)) => StoreError::Unavailable(reason),
+        None => StoreError::Unavailable("the transaction was lost".to_owned()),
+    }
+}
+
 struct Worker {
     connection: Connection,
     clock: Arc<dyn Clock>,
@@ -202,8 +210,7 @@ impl Worker {
             group.push(job);
             let result = result?;
             if self.connection.is_autocommit() {
-                let reason = result.err().map_or_else(|| "unknown".to_owned(), |error| error.to_string());
-                return Err(StoreError::Unavailable(format!("a transaction was lost: {reason}")));
+                return Err(lost(result.err()));
             }
             let is_full = group.len() >= GROUP_JOBS_MAX || begun.elapsed() >= GROUP_TIME_MAX;
             next = if is_full { None } else { self.queue.next_now() };

@@ -1,6 +1,7 @@
 //! What only SQLite can get wrong, seen from inside: groups of writes, a full disk, plans.
 
 mod groups;
+mod invariants;
 mod plans;
 mod trouble;
 

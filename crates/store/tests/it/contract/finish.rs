@@ -1,9 +1,9 @@
 //! F4: how polls end: the feed's state, in one transaction with its entries.
 
 use domain::{
-    Feed, FeedId, NewFeed,
+    Feed, FeedId, Lease, NewFeed,
     feed_state::FeedAddress,
-    ingest::{Hash, PollOutcome, PollResult, Stored, Validators},
+    ingest::{Asks, Document, Hash, PollJob, PollOutcome, PollResult, Skips, Stored, Validators},
 };
 
 use super::{
@@ -13,6 +13,7 @@ use super::{
 
 contract! {
     f4_validators_are_kept_with_what_they_belong_to,
+    f4_what_a_feed_asks_is_kept_for_polls_that_bring_nothing,
     f4_an_unchanged_feed_is_only_asked_again_later,
     f4_a_failure_is_counted_and_leaves_the_entries,
     f4_a_feed_that_is_gone_says_why,
@@ -41,6 +42,21 @@ async fn f4_validators_are_kept_with_what_they_belong_to(harness: &Harness) {
     assert_eq!(job.validators, validators("first"));
     harness.finish(result(&job, PollOutcome::Unchanged(validators("second")))).await;
     assert_eq!(harness.claim(id).await.validators, validators("second"));
+}
+
+async fn f4_what_a_feed_asks_is_kept_for_polls_that_bring_nothing(harness: &Harness) {
+    let id = harness.import(&["http://e.org/1"]).await[0];
+    let asks = Asks { ttl_mins: Some(u32::MAX), skips: Skips { hours: 0xff_ffff, days: 0x7f } };
+    let job = harness.claim(id).await;
+    assert_eq!(job.asks, Asks::default());
+    harness.finish(result(&job, PollOutcome::Fetched(Document { asks, ..document(vec![]) }))).await;
+    for bring_nothing in [unchanged, |job: &PollJob| result(job, PollOutcome::Failed("no".to_owned()))] {
+        let job = harness.claim(id).await;
+        assert_eq!(job.asks, asks);
+        harness.finish(bring_nothing(&job)).await;
+    }
+    harness.poll(id, vec![]).await;
+    assert_eq!(harness.claim(id).await.asks, Asks::default());
 }
 
 async fn f4_an_unchanged_feed_is_only_asked_again_later(harness: &Harness) {
@@ -139,8 +155,8 @@ async fn f4_results_are_stored_each_by_itself(harness: &Harness) {
         jobs.push(harness.claim(*id).await);
     }
     harness.store.delete_feed(ids[1]).await.unwrap();
-    let mut stranger = unchanged(&jobs[3]);
-    stranger.lease.owner = "stranger".to_owned();
+    let lease = Lease { owner: "stranger".to_owned(), fence: jobs[3].lease.fence };
+    let stranger = PollResult { lease, ..unchanged(&jobs[3]) };
     let results = vec![
         fetched(&jobs[0], vec![entry("1")]),
         fetched(&jobs[1], vec![entry("1")]),

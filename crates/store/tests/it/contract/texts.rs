@@ -1,5 +1,7 @@
 //! Texts that one database takes and the other does not, and such as are longer than an index takes.
 
+use std::fmt::Write;
+
 use domain::{File, NewFeed, feed_state::FeedAddress, ingest::IncomingEntry, ingest::SEARCH_TEXT_BYTES_MAX};
 
 use super::{
@@ -53,7 +55,7 @@ async fn f3_long_texts_are_kept_whole(harness: &Harness) {
         let mut text = String::new();
         while text.len() < bytes {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            text.push_str(&format!("{:x}", state >> 16));
+            write!(text, "{:x}", state >> 16).unwrap();
         }
         text
     };

@@ -1,0 +1,222 @@
+//! What growth costs: ten thousand feeds and a million entries, beside two hundred feeds and ten thousand entries.
+//! Pages, searches, the memory of the idle process, and what a feed with nothing new costs.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use domain::{
+    EntryFilter, FeedId, FeedSeed,
+    entry::search_words,
+    feed_state::FeedAddress,
+    ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult, Validators},
+    ports::Store,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    cpu::Samples,
+    poll::Start,
+    process,
+    publisher::{ETAG, Publisher},
+    report::{Mark, Table, Tally, mib},
+    world::{Place, World},
+};
+
+/// A size: feeds, and entries of each.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Size {
+    feeds: usize,
+    entries: usize,
+}
+
+const SMALL: Size = Size { feeds: 200, entries: 50 };
+const LARGE: Size = Size { feeds: 10_000, entries: 100 };
+
+/// Feeds in each folder.
+const FOLDER_FEEDS: usize = 100;
+
+/// How often each page is asked for.
+const ROUNDS: usize = 31;
+
+/// One entry in so many holds the rare word; every second holds the common one.
+const RARE: usize = 1000;
+
+const PAGE_MS_MAX: f64 = 10.0;
+const COMMON_SEARCH_MS_MAX: f64 = 100.0;
+const IDLE_BYTES_MAX: usize = 100_000_000;
+const WARM_GROWTH_MAX: f64 = 1.3;
+
+/// What a process of its own does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Job {
+    Build { place: Place, publisher: String, feeds: usize, entries: usize },
+    Measure { place: Place },
+}
+
+/// What was measured at one size.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    /// The median of each kind of page, in milliseconds.
+    pages_ms: Vec<(String, f64)>,
+    idle_bytes: usize,
+    /// CPU milliseconds of a feed with nothing new, the database's included.
+    warm_ms: f64,
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    let publisher = Publisher::start()?;
+    for kind in ["SQLite", "PostgreSQL"] {
+        let folder = tempfile::tempdir()?;
+        let mut measured = Vec::new();
+        for (name, size) in [("bench_small", SMALL), ("bench_large", LARGE)] {
+            let place = match kind {
+                "SQLite" => Place::Sqlite { folder: folder.path().join(name) },
+                _ => Place::Postgres { url: crate::postgres::fresh(name)? },
+            };
+            let build = Job::Build { place: place.clone(), publisher: publisher.url.clone(), feeds: size.feeds, entries: size.entries };
+            let _: Measured = process::answer("pages-job", &build)?;
+            measured.push(process::answer::<_, Measured>("pages-job", &Job::Measure { place })?);
+        }
+        let [small, large] = measured.as_slice() else { anyhow::bail!("there are two sizes") };
+        print(kind, small, large, tally);
+    }
+    Ok(())
+}
+
+fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
+    let title = format!("pages on {kind}: 10,000 feeds and 1,000,000 entries, beside 200 and 10,000");
+    let mut table = Table::new(title, &["", "large", "small", "ratio", "limit"]);
+    for ((name, large_ms), (_, small_ms)) in large.pages_ms.iter().zip(&small.pages_ms) {
+        let limit = if name.contains("second") { COMMON_SEARCH_MS_MAX } else { PAGE_MS_MAX };
+        let cells = [name.clone(), format!("{large_ms:.2} ms"), format!("{small_ms:.2} ms"), format!("{:.1}", large_ms / small_ms), format!("{limit:.0} ms")];
+        table.row(&cells, Mark::of(*large_ms <= limit), "");
+    }
+    let growth = large.warm_ms / small.warm_ms;
+    let cells = ["a feed with nothing new, CPU".to_owned(), format!("{:.3} ms", large.warm_ms), format!("{:.3} ms", small.warm_ms), format!("{growth:.2}"), format!("x {WARM_GROWTH_MAX}")];
+    table.row(&cells, Mark::of(growth <= WARM_GROWTH_MAX), "");
+    let cells = ["memory of the idle process".to_owned(), format!("{:.0} MiB", mib(large.idle_bytes)), format!("{:.0} MiB", mib(small.idle_bytes)), String::new(), "100 MB".to_owned()];
+    table.row(&cells, Mark::of(large.idle_bytes <= IDLE_BYTES_MAX), "");
+    table.print(tally);
+}
+
+/// The other side.
+pub(crate) fn perform(job: Job) -> anyhow::Result<Measured> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        match job {
+            Job::Build { place, publisher, feeds, entries } => build(&place, &publisher, Size { feeds, entries }).await,
+            Job::Measure { place } => measure(&place).await,
+        }
+    })
+}
+
+/// Fills a store as polls do.
+async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Measured> {
+    const BATCH: usize = 50;
+    let world = World::open(place).await?;
+    let seeds: Vec<FeedSeed> = (0..size.feeds)
+        .map(|number| {
+            let address = FeedAddress::parse(&format!("{publisher}/{number}"))?;
+            Ok(FeedSeed { address, folder: Some(format!("Folder {}", number / FOLDER_FEEDS)), title: None, site_url: None })
+        })
+        .collect::<anyhow::Result<_>>()?;
+    for batch in seeds.chunks(1000) {
+        world.store.import_feeds(batch.to_vec()).await?;
+    }
+    let ids: Vec<FeedId> = world.store.feeds().await?.iter().map(|feed| feed.id).collect();
+    for (batch_number, batch) in ids.chunks(BATCH).enumerate() {
+        let jobs = world.store.claim_polls("builder", batch, Duration::from_mins(1)).await?;
+        let results = jobs
+            .into_iter()
+            .enumerate()
+            .map(|(index, job)| PollResult {
+                feed_id: job.feed_id,
+                lease: job.lease,
+                claimed_at: job.claimed_at,
+                next_check_in: Duration::from_hours(1),
+                adaptive_secs: 3600,
+                moved_to: None,
+                outcome: PollOutcome::Fetched(document((batch_number * BATCH + index) * size.entries, size.entries)),
+            })
+            .collect();
+        for stored in world.store.finish_polls(results).await? {
+            anyhow::ensure!(stored?.applied, "a result was not stored");
+        }
+    }
+    world.settle().await?;
+    Ok(Measured::default())
+}
+
+fn document(first: usize, count: usize) -> Document {
+    let entries: Vec<IncomingEntry> = (first..first + count).map(entry).collect();
+    let present = entries.iter().map(|entry| entry.identity).collect();
+    let validators = Validators { etag: Some(ETAG.to_owned()), last_modified: None, body_hash: None };
+    Document { title: Some(format!("Feed {first}")), validators, entries, present, is_complete: true, ..Document::default() }
+}
+
+fn entry(number: usize) -> IncomingEntry {
+    const VOCABULARY: usize = 20_000;
+    const WORDS: usize = 60;
+    let mut text = String::new();
+    let mut state = number as u64 ^ 0x9e37_79b9_7f4a_7c15;
+    for _ in 0..WORDS {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let word = usize::try_from(state >> 33).unwrap_or(0) % VOCABULARY;
+        text += &format!("word{word} ");
+    }
+    text += if number.is_multiple_of(2) { "common " } else { "" };
+    text += if number.is_multiple_of(RARE) { "rare " } else { "" };
+    // Spread over three years, in an order that is not that of receipt.
+    let published_secs = 1_600_000_000 + i64::try_from(number).unwrap_or(0).wrapping_mul(7_919) % 94_608_000;
+    let guid = format!("urn:entry:{number}");
+    IncomingEntry {
+        identity: Hash::of(guid.as_bytes()),
+        fingerprint: Hash::of(text.as_bytes()),
+        guid,
+        url: Some(format!("https://example.org/{number}")),
+        title: Some(format!("Entry {number}")),
+        content: Some(format!("<p>{text}</p>")),
+        published_at: jiff::Timestamp::from_second(published_secs).ok(),
+        search_text: text,
+        ..IncomingEntry::default()
+    }
+}
+
+async fn measure(place: &Place) -> anyhow::Result<Measured> {
+    let world = World::open(place).await?;
+    let store = world.store.as_ref();
+    let feeds = store.feeds().await?;
+    let feed = feeds.get(feeds.len() / 2).context("there are feeds")?;
+    let search = |words: &str| EntryFilter { words: search_words(words), ..EntryFilter::default() };
+    let mut pages_ms = Vec::new();
+    for (name, filter) in [
+        ("first page", EntryFilter::default()),
+        ("first page of a folder", EntryFilter { folder_id: feed.folder_id, ..EntryFilter::default() }),
+        ("first page of a feed", EntryFilter { feed_id: Some(feed.id), ..EntryFilter::default() }),
+        ("first page of unread", EntryFilter { unread: Some(true), ..EntryFilter::default() }),
+        ("search, one entry in a thousand", search("rare")),
+        ("search, every second entry", search("common")),
+    ] {
+        pages_ms.push((name.to_owned(), median_ms(store, &filter).await?));
+    }
+    let idle_bytes = process::resident_bytes()?;
+    world.forward(Duration::from_hours(48)).await?;
+    let engine = world.engine()?;
+    let start = Start::now(world.database_cpu_secs());
+    let summary = engine.refresh_due().await?;
+    let phase = start.end(world.database_cpu_secs())?;
+    anyhow::ensure!(summary.unchanged as usize == feeds.len(), "not all feeds were unchanged: {summary:?}");
+    let warm_ms = phase.cpu_secs() * 1000.0 / f64::from(summary.polled);
+    Ok(Measured { pages_ms, idle_bytes, warm_ms })
+}
+
+async fn median_ms(store: &dyn Store, filter: &EntryFilter) -> anyhow::Result<f64> {
+    let mut samples = Samples::default();
+    for _ in 0..ROUNDS {
+        let start = process::wall_secs();
+        let page = store.entries(filter, 50, None).await?;
+        samples.add((process::wall_secs() - start) * 1000.0);
+        anyhow::ensure!(!page.entries.is_empty(), "an empty page: {filter:?}");
+    }
+    Ok(samples.median())
+}

@@ -1,0 +1,55 @@
+//! What this process has used, and others like it that do one job and answer.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Context;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// CPU seconds that this process has used, all threads together.
+pub(crate) fn cpu_secs() -> f64 {
+    secs(ClockId::ProcessCPUTime)
+}
+
+/// Seconds of a clock that only ever goes forward.
+pub(crate) fn wall_secs() -> f64 {
+    secs(ClockId::Monotonic)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day fit into 52 bits")]
+fn secs(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The most memory that this process has had until now.
+pub(crate) fn peak_bytes() -> anyhow::Result<usize> {
+    memory("VmHWM:")
+}
+
+/// The memory that this process has now.
+pub(crate) fn resident_bytes() -> anyhow::Result<usize> {
+    memory("VmRSS:")
+}
+
+fn memory(name: &str) -> anyhow::Result<usize> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("the system does not say {name}"))?;
+    let kib: usize = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kib * 1024)
+}
+
+/// Has a job done by this same program in a process of its own.
+pub(crate) fn answer<J: Serialize, A: DeserializeOwned>(subcommand: &str, job: &J) -> anyhow::Result<A> {
+    let output = Command::new(std::env::current_exe()?)
+        .args([subcommand, &serde_json::to_string(job)?])
+        .stderr(Stdio::inherit())
+        .output()?;
+    anyhow::ensure!(output.status.success(), "a job ended with {}", output.status);
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The other side: prints the answer.
+pub(crate) fn reply<A: Serialize>(answer: &A) -> anyhow::Result<()> {
+    Ok(serde_json::to_writer(std::io::stdout(), answer)?)
+}

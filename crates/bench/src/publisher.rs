@@ -1,0 +1,71 @@
+//! A publisher in a process of its own, so that what it costs is not counted: feeds with ETags on loopback.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use axum::{
+    Router,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use bytes::Bytes;
+
+use crate::feeds;
+
+/// Entries of each feed.
+pub(crate) const ENTRIES: usize = 50;
+
+/// How many different documents there are; feeds beyond that repeat them.
+const DOCUMENTS: usize = 200;
+
+/// The one version of every feed.
+pub(crate) const ETAG: &str = "\"1\"";
+
+/// The publisher's process. It ends with this.
+pub(crate) struct Publisher {
+    process: Child,
+    pub(crate) url: String,
+}
+
+impl Publisher {
+    pub(crate) fn start() -> anyhow::Result<Self> {
+        let mut process = Command::new(std::env::current_exe()?).arg("publish").stdout(Stdio::piped()).spawn()?;
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().context("its output is a pipe")?).read_line(&mut url)?;
+        Ok(Self { process, url: url.trim().to_owned() })
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The other side: serves until it is killed.
+pub(crate) fn publish() -> anyhow::Result<()> {
+    let documents: Vec<Bytes> = (0..DOCUMENTS).map(|number| feeds::weblog(ENTRIES, number as u64).into()).collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("http://{}", listener.local_addr()?);
+        let router = Router::new().route("/{number}", get(answer)).with_state(Arc::new(documents));
+        axum::serve(listener, router).await?;
+        Ok(())
+    })
+}
+
+async fn answer(State(documents): State<Arc<Vec<Bytes>>>, Path(number): Path<usize>, headers: HeaderMap) -> Response {
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|etag| etag == ETAG) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, ETAG)]).into_response();
+    }
+    let document = documents[number % documents.len()].clone();
+    ([(header::ETAG, ETAG), (header::CONTENT_TYPE, "application/rss+xml")], document).into_response()
+}

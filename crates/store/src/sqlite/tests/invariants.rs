@@ -1,0 +1,139 @@
+//! What is kept twice agrees, whatever happened: counts, folders, texts, words.
+
+use std::time::Duration;
+
+use domain::{
+    FeedId, FeedPatch, NewFeed,
+    feed_state::FeedAddress,
+    ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
+    ports::{EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore, PruneLimits},
+};
+
+use super::fresh;
+use crate::sqlite::SqliteStore;
+
+/// Each counts rows that should not be there.
+const VIOLATIONS: [(&str, &str); 6] = [
+    (
+        "counts",
+        "
+SELECT count(*)
+FROM feeds
+WHERE unread_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND is_read = 0)",
+    ),
+    (
+        "sizes",
+        "
+SELECT count(*)
+FROM feeds
+WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)",
+    ),
+    (
+        "folders",
+        "
+SELECT count(*)
+FROM entries
+JOIN feeds ON feeds.id = feed_id
+WHERE entries.folder_id IS NOT feeds.folder_id",
+    ),
+    (
+        "texts",
+        "
+SELECT count(*)
+FROM entries
+FULL JOIN entry_bodies ON entry_id = id
+WHERE entry_id IS NULL
+   OR id IS NULL",
+    ),
+    (
+        "words",
+        "
+SELECT count(*)
+FROM entries
+FULL JOIN entry_words_docsize AS words ON words.id = entries.id
+WHERE words.id IS NULL
+   OR entries.id IS NULL",
+    ),
+    ("pruned", "SELECT count(*) FROM pruned_entries JOIN entries USING (feed_id, identity)"),
+];
+
+async fn agree(store: &SqliteStore, after: &str) {
+    for (what, sql) in VIOLATIONS {
+        let count = store.readers.read(move |connection| connection.query_row(sql, [], |row| row.get::<_, i64>(0)));
+        assert_eq!(count.await.unwrap(), 0, "{what} after {after}");
+    }
+    let check = "INSERT INTO entry_words (entry_words) VALUES ('integrity-check')";
+    let checked =
+        store.writer.write(crate::sqlite::queue::Lane::Usual, move |changes| changes.connection.execute(check, []));
+    checked.await.unwrap();
+}
+
+fn document(numbers: std::ops::Range<u8>, version: &str) -> Document {
+    let entry = |number: u8| IncomingEntry {
+        guid: number.to_string(),
+        identity: Hash::of(&[number]),
+        fingerprint: Hash::of(version.as_bytes()),
+        search_text: format!("entry {number} {version}"),
+        ..IncomingEntry::default()
+    };
+    let entries: Vec<_> = numbers.map(entry).collect();
+    Document {
+        present: entries.iter().map(|entry| entry.identity).collect(),
+        entries,
+        is_complete: true,
+        ..Document::default()
+    }
+}
+
+async fn add(store: &SqliteStore, url: &str) -> FeedId {
+    let new = NewFeed {
+        address: FeedAddress { url: url.to_owned(), credentials: None },
+        folder_id: None,
+        custom_title: None,
+        document: document(0..40, "first"),
+        next_check_in: Duration::ZERO,
+    };
+    match store.add_feed(new).await.unwrap() {
+        NewFeedOutcome::Added(feed) => feed.id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn poll(store: &SqliteStore, id: FeedId, document: Document) {
+    let job = store.claim_polls("worker", &[id], Duration::from_secs(1)).await.unwrap().remove(0);
+    let result = PollResult {
+        feed_id: id,
+        lease: job.lease,
+        claimed_at: job.claimed_at,
+        next_check_in: Duration::ZERO,
+        adaptive_secs: 1,
+        moved_to: None,
+        outcome: PollOutcome::Fetched(document),
+    };
+    assert!(store.finish_polls(vec![result]).await.unwrap()[0].as_ref().unwrap().applied);
+}
+
+#[tokio::test]
+async fn what_is_kept_twice_agrees() {
+    let (store, _folder) = fresh();
+    let (one, two) = (add(&store, "http://e.org/1").await, add(&store, "http://e.org/2").await);
+    agree(&store, "adding").await;
+    let folder = store.create_folder("News").await.unwrap().unwrap().id;
+    store.update_feed(one, FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() }).await.unwrap();
+    agree(&store, "moving").await;
+    poll(&store, one, document(20..60, "second")).await;
+    agree(&store, "polling").await;
+    store.mark_read(MarkRead { feed_id: Some(one), ..MarkRead::default() }).await.unwrap();
+    agree(&store, "marking").await;
+    let limits = PruneLimits { read_older_than: Duration::from_hours(1), per_feed: 25, chunk: 10 };
+    while store.prune_entries(limits).await.unwrap() > 0 {}
+    agree(&store, "pruning").await;
+    poll(&store, one, document(0..70, "third")).await;
+    agree(&store, "polling what was pruned").await;
+    store.delete_folder(folder).await.unwrap();
+    agree(&store, "deleting a folder").await;
+    store.delete_feed(two).await.unwrap();
+    agree(&store, "deleting a feed").await;
+    store.delete_feed(one).await.unwrap();
+    agree(&store, "deleting all").await;
+}
