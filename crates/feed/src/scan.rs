@@ -369,6 +369,15 @@ impl<'a> Attributes<'a> {
         AttributeIter(self)
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Whether these characters stand anywhere in them.
+    pub(crate) fn mention(self, characters: &str) -> bool {
+        self.rest.len() >= characters.len() && memmem::find(self.rest.as_bytes(), characters.as_bytes()).is_some()
+    }
+
     /// The raw value of an attribute by its name without regard to case.
     pub(crate) fn get(self, wanted: &str) -> Option<&'a str> {
         self.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value)
@@ -384,16 +393,16 @@ impl<'a> Iterator for AttributeIter<'a> {
 
     fn next(&mut self) -> Option<(&'a str, &'a str)> {
         let Self(attributes) = self;
-        let rest = attributes.rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-        if rest.is_empty() || attributes.left == 0 {
+        // Only ASCII is looked for, so every place found is between two characters.
+        let name_from = attributes.rest.bytes().position(|byte| !byte.is_ascii_whitespace() && byte != b'/')?;
+        if attributes.left == 0 {
             return None;
         }
         attributes.left -= 1;
+        let rest = &attributes.rest[name_from..];
         // A stray `=` at the start belongs to the name, as in HTML: every round takes at least one character.
-        let first = rest.chars().next().map_or(1, char::len_utf8);
-        let name_to = rest[first..]
-            .find(|c: char| c.is_ascii_whitespace() || c == '=' || c == '/')
-            .map_or(rest.len(), |offset| first + offset);
+        let ends_name = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'=' | b'/');
+        let name_to = rest.as_bytes()[1..].iter().position(ends_name).map_or(rest.len(), |offset| 1 + offset);
         let (name, after_name) = rest.split_at(name_to);
         let Some(value) = after_name.trim_ascii_start().strip_prefix('=') else {
             attributes.rest = after_name;

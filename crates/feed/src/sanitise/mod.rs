@@ -361,18 +361,26 @@ fn is_tracking_pixel(attributes: Attributes<'_>) -> bool {
     tiny(size("width")) && tiny(size("height"))
 }
 
+/// Whether there are characters that no page shows. Looked for in blocks without a way out of them, which the compiler
+/// turns into a few wide instructions.
+pub(crate) fn has_control_characters(bytes: &[u8]) -> bool {
+    bytes.chunks(256).any(|block| block.iter().fold(false, |found, byte| found | is_control(*byte)))
+}
+
+pub(crate) fn is_control(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\t' && byte != b'\n' && byte != b'\r') || byte == 0x7f
+}
+
 /// Appends a text so that HTML reads it as just that. Control characters, which no page shows, go.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
     let mut rest = text;
-    if rest.bytes().any(|byte| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) {
-        for c in rest.chars().filter(|c| *c >= ' ' || matches!(c, '\t' | '\n' | '\r')) {
+    if has_control_characters(rest.as_bytes()) {
+        for c in rest.chars().filter(|c| !c.is_ascii() || !is_control(*c as u8)) {
             escape_into(c.encode_utf8(&mut [0; 4]), out);
         }
         return;
     }
-    while let Some(at) =
-        memchr3(b'&', b'<', b'>', rest.as_bytes()).into_iter().chain(memchr2(b'"', b'"', rest.as_bytes())).min()
-    {
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"')) {
         out.push_str(&rest[..at]);
         out.push_str(match rest.as_bytes()[at] {
             b'&' => "&amp;",

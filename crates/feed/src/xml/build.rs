@@ -27,7 +27,7 @@ use crate::{
 const ITUNES_SCHEME: &str = "http://www.itunes.com/";
 
 /// A feed while it is being read.
-pub(super) struct Build {
+pub(super) struct Build<'a> {
     pub(super) declared: Declared,
     feed: Feed,
     /// There is a feed: its root or an entry was seen.
@@ -42,7 +42,7 @@ pub(super) struct Build {
     image: Image,
     source: Source,
     loose: String,
-    capture: Option<Capture>,
+    capture: Option<Capture<'a>>,
     update_period_secs: Option<u32>,
     update_frequency: Option<u32>,
     document_base: Option<Arc<Url>>,
@@ -58,7 +58,7 @@ struct Weak {
     author: bool,
 }
 
-impl Build {
+impl<'a> Build<'a> {
     /// For a document of so many bytes.
     pub(super) fn new(document_base: Option<Arc<Url>>, document_bytes: usize) -> Self {
         Self {
@@ -296,7 +296,7 @@ impl Build {
         }
     }
 
-    pub(super) fn open_field(&mut self, field: Field, element: &Element<'_>) {
+    pub(super) fn open_field(&mut self, field: Field, element: &Element<'a>) {
         self.capture = Some(Capture::new(field, element, &mut self.declared));
     }
 
@@ -314,7 +314,7 @@ impl Build {
         }
     }
 
-    fn close_person_field(&mut self, capture: &Capture) {
+    fn close_person_field(&mut self, capture: &Capture<'_>) {
         let value = capture.word().map(str::to_owned);
         match capture.field {
             Field::PersonName => self.person.name = value,
@@ -326,7 +326,7 @@ impl Build {
         }
     }
 
-    fn close_image_field(&mut self, capture: &Capture) {
+    fn close_image_field(&mut self, capture: &Capture<'_>) {
         let value = capture.word().map(str::to_owned);
         let link = || value.as_deref().and_then(|href| capture.link(href, &self.room));
         match capture.field {
@@ -339,7 +339,7 @@ impl Build {
         }
     }
 
-    fn close_source_field(&mut self, capture: Capture) {
+    fn close_source_field(&mut self, capture: Capture<'_>) {
         match capture.field {
             Field::Title => self.source.title = capture.into_text(),
             Field::Link if matches!(capture.attribute("rel"), None | Some("alternate")) => {
@@ -350,7 +350,7 @@ impl Build {
         }
     }
 
-    fn close_feed_or_entry_field(&mut self, capture: Capture) {
+    fn close_feed_or_entry_field(&mut self, capture: Capture<'_>) {
         match capture.field {
             Field::Link => self.close_link(&capture),
             Field::Category | Field::MediaCategory => {
@@ -390,7 +390,7 @@ impl Build {
         }
     }
 
-    fn close_entry_field(&mut self, capture: Capture) {
+    fn close_entry_field(&mut self, capture: Capture<'_>) {
         let Some(entry) = &mut self.entry else { return };
         let weak = &mut self.entry_weak;
         match capture.field {
@@ -449,7 +449,7 @@ impl Build {
         }
     }
 
-    fn close_head_field(&mut self, capture: Capture) {
+    fn close_head_field(&mut self, capture: Capture<'_>) {
         let head = &mut self.feed.head;
         let weak = &mut self.head_weak;
         let word = || capture.word().map(str::to_owned);
@@ -482,7 +482,7 @@ impl Build {
     }
 
     /// A link by its text (RSS) or by its attributes (Atom, wherever it stands).
-    fn close_link(&mut self, capture: &Capture) {
+    fn close_link(&mut self, capture: &Capture<'_>) {
         let by_attribute = capture.attribute("href").or_else(|| capture.attribute("resource"));
         let Some(href) = by_attribute.or(capture.word()) else { return };
         let Some(href) = capture.link(href, &self.room) else { return };

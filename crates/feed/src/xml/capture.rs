@@ -1,29 +1,29 @@
 //! One value while it is being read: its text, the markup in it, and what its attributes say of it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use base64::Engine;
 use url::Url;
 
 use super::{Element, roles::Field};
 use crate::{
-    entity::{Declared, decode_into},
+    entity::{Declared, decode, decode_into},
     limits::TEXT_BYTES_MAX,
     model::{Text, TextKind},
     namespace::Namespace,
     resolve::{self, Room},
-    sanitise::{escape_into, is_void, looks_like_html},
+    sanitise::{escape_into, has_control_characters, is_control, is_void, looks_like_html},
 };
 
 /// A value while it is being read.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(super) struct Capture<'a> {
     pub(super) field: Field,
     pub(super) value: String,
     pub(super) declared: Kind,
     pub(super) namespace: Namespace,
     /// The attributes that some values have: `href`, `url`, `isPermaLink`, `term`, ...
-    pub(super) attributes: Vec<(&'static str, String)>,
+    pub(super) attributes: Vec<(&'static str, Cow<'a, str>)>,
     pub(super) base: Option<Arc<Url>>,
     /// Elements stood in it.
     has_markup: bool,
@@ -89,21 +89,26 @@ const ATTRIBUTES: [&str; 18] = [
     "resource",
 ];
 
-impl Capture {
-    pub(super) fn new(field: Field, element: &Element<'_>, declared: &mut Declared) -> Self {
+impl<'a> Capture<'a> {
+    pub(super) fn new(field: Field, element: &Element<'a>, declared: &mut Declared) -> Self {
         let attributes = element
             .attributes
             .iter()
             .filter_map(|(name, raw)| {
                 let local = name.rsplit(':').next().unwrap_or(name);
                 let known = ATTRIBUTES.iter().find(|known| known.eq_ignore_ascii_case(local))?;
-                let mut value = String::new();
-                decode_into(raw, declared, &mut value);
-                Some((*known, value.trim().to_owned()))
+                let value = match memchr::memchr(b'&', raw.as_bytes()) {
+                    None => Cow::Borrowed(raw.trim()),
+                    Some(_) => Cow::Owned(decode(raw, declared).trim().to_owned()),
+                };
+                Some((*known, value))
             })
             .collect();
-        let kind = Kind::declared(element.attributes.get("type"), element.attributes.get("mode"));
-        let declared = if element.namespace == Namespace::Xhtml { Kind::Xhtml } else { kind };
+        let declared = match element.namespace {
+            Namespace::Xhtml => Kind::Xhtml,
+            _ if element.attributes.is_empty() || !field.holds_markup() => Kind::Unsaid,
+            _ => Kind::declared(element.attributes.get("type"), element.attributes.get("mode")),
+        };
         Self {
             field,
             value: String::new(),
@@ -121,7 +126,7 @@ impl Capture {
         self.attributes
             .iter()
             .find(|(name, _)| *name == wanted)
-            .map(|(_, value)| value.as_str())
+            .map(|(_, value)| value.as_ref())
             .filter(|value| !value.is_empty())
     }
 
@@ -164,7 +169,11 @@ impl Capture {
             self.value.push(' ');
             self.value.push_str(name);
             self.value.push_str("=\"");
-            self.value.push_str(&value.replace('"', "&quot;"));
+            // Only a value in single quotes can hold double ones.
+            for (index, part) in value.split('"').enumerate() {
+                self.value.push_str(if index > 0 { "&quot;" } else { "" });
+                self.value.push_str(part);
+            }
             self.value.push('"');
         }
         self.value.push('>');
@@ -208,7 +217,7 @@ impl Capture {
         if kind == TextKind::Html && !self.has_markup {
             unescape_twice_escaped(&mut self.value);
         }
-        let value = without_control_characters(self.value.trim());
+        let value = tidy(self.value);
         (!value.is_empty()).then_some(Text { value, kind, base: self.base })
     }
 
@@ -253,8 +262,15 @@ fn unescape_twice_escaped(value: &mut String) {
     }
 }
 
-/// XML has no control characters but white space, and neither have databases that take no NUL.
-fn without_control_characters(value: &str) -> String {
-    let is_control = |c: char| c.is_ascii_control() && !matches!(c, '\t' | '\n' | '\r');
-    if value.contains(is_control) { value.replace(is_control, "") } else { value.to_owned() }
+/// Takes the white space around a text, and the control characters in it: XML has none, and PostgreSQL takes no NUL.
+fn tidy(mut value: String) -> String {
+    value.truncate(value.trim_end().len());
+    let leading = value.len() - value.trim_start().len();
+    if leading > 0 {
+        value.drain(..leading);
+    }
+    if has_control_characters(value.as_bytes()) {
+        value.retain(|c| !c.is_ascii() || !is_control(c as u8));
+    }
+    value
 }

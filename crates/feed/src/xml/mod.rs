@@ -46,7 +46,7 @@ struct Walk<'a> {
     /// How many elements are open beyond the depth limit.
     overflow: usize,
     bindings: Bindings<'a>,
-    build: Build,
+    build: Build<'a>,
     /// What links are relative to outside any element.
     base: Option<Arc<Url>>,
 }
@@ -115,16 +115,18 @@ impl<'a> Walk<'a> {
         }
         let bindings = self.bindings.len();
         let mut base = self.base().cloned();
-        for (attribute, value) in attributes.iter().filter(|(attribute, _)| attribute.starts_with("xml")) {
-            if attribute == "xml:base" {
-                base = self.build.rebase(base.as_ref(), value);
-            } else {
-                self.bindings.declare(attribute, value);
+        if attributes.mention("xml") {
+            for (attribute, value) in attributes.iter().filter(|(attribute, _)| attribute.starts_with("xml")) {
+                if attribute == "xml:base" {
+                    base = self.build.rebase(base.as_ref(), value);
+                } else {
+                    self.bindings.declare(attribute, value);
+                }
             }
         }
         let (namespace, local) = self.bindings.resolve(name);
         let role = self.role_at_start(namespace, local);
-        let element = Element { namespace, local, attributes, base: base.clone() };
+        let element = Element { namespace, local, attributes, base };
         let role = match role {
             Role::Scope(scope) => {
                 self.build.open_scope(scope, &element);
@@ -137,7 +139,7 @@ impl<'a> Walk<'a> {
             Role::Inline { .. } => Role::Inline { shown: self.build.open_inline(&element) },
             Role::Ignored => role,
         };
-        self.open.push(Open { name, local, role, base, bindings });
+        self.open.push(Open { name, local, role, base: element.base, bindings });
         if closed {
             self.close_to(self.open.len() - 1);
         }
@@ -261,7 +263,10 @@ impl<'a> Walk<'a> {
 }
 
 /// A name in lower case without an allocation; one that is longer than any known name is known by no name.
-fn lower_case<'b>(name: &str, buffer: &'b mut [u8]) -> &'b str {
+fn lower_case<'b>(name: &'b str, buffer: &'b mut [u8]) -> &'b str {
+    if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return name;
+    }
     let Some(buffer) = buffer.get_mut(..name.len()) else { return "" };
     buffer.copy_from_slice(name.as_bytes());
     buffer.make_ascii_lowercase();

@@ -9,7 +9,7 @@ use crate::{
 /// The vocabulary of Media RSS's categories where none is named.
 const MEDIA_SCHEME: &str = "http://search.yahoo.com/mrss/category_schema";
 
-pub(super) fn category(capture: &Capture) -> Tag {
+pub(super) fn category(capture: &Capture<'_>) -> Tag {
     let of = |name| capture.attribute(name).map(str::to_owned);
     Tag {
         term: of("term").or_else(|| capture.word().map(str::to_owned)),
@@ -20,13 +20,13 @@ pub(super) fn category(capture: &Capture) -> Tag {
     }
 }
 
-pub(super) fn enclosure(capture: &Capture, room: &Room) -> Option<Enclosure> {
+pub(super) fn enclosure(capture: &Capture<'_>, room: &Room) -> Option<Enclosure> {
     let href = capture.attribute("url").or_else(|| capture.attribute("href"))?;
     let of = |name| capture.attribute(name).map(str::to_owned);
     Some(Enclosure { href: capture.link(href, room)?, mime: of("type"), length: of("length") })
 }
 
-pub(super) fn media_of(capture: &Capture, room: &Room) -> Option<Media> {
+pub(super) fn media_of(capture: &Capture<'_>, room: &Room) -> Option<Media> {
     let url = capture.attribute("url").or(capture.word())?;
     let of = |name| capture.attribute(name).map(str::to_owned);
     let url = capture.link(url, room)?;
@@ -43,7 +43,7 @@ pub(super) fn picture(entry: &Entry) -> Option<String> {
     enclosure.or_else(|| media().map(|media| &media.url)).cloned()
 }
 
-pub(super) fn image_attribute(capture: &Capture, room: &Room) -> Option<Image> {
+pub(super) fn image_attribute(capture: &Capture<'_>, room: &Room) -> Option<Image> {
     let href = capture.attribute("href").or_else(|| capture.attribute("url")).or(capture.word())?;
     Some(Image { href: capture.link(href, room), ..Image::default() })
 }
