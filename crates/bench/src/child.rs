@@ -17,7 +17,7 @@ use feed::{Error, Feed, Hints, Warning};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::{cpu, process, feeds::FEED_URL};
+use crate::{cpu, feeds::FEED_URL, process};
 
 /// CPU seconds after which the system ends a child.
 pub(crate) const CPU_SECS_MAX: u64 = 10;
@@ -112,8 +112,13 @@ pub(crate) fn serve(job: &str) -> anyhow::Result<()> {
 }
 
 fn perform(job: Job, document: &[u8]) -> anyhow::Result<Measured> {
-    let mut measured =
-        Measured { cpu_secs: 0.0, peak_bytes: 0, start_bytes: process::peak_bytes()?, html_bytes: 0, outcome: String::new() };
+    let mut measured = Measured {
+        cpu_secs: 0.0,
+        peak_bytes: 0,
+        start_bytes: process::peak_bytes()?,
+        html_bytes: 0,
+        outcome: String::new(),
+    };
     measured.cpu_secs = cpu::secs_of(|| match job {
         Job::Feed { document_bytes_max, .. } => {
             let hints = Hints { url: Some(FEED_URL), document_bytes_max, ..Hints::default() };

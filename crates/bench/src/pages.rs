@@ -1,7 +1,7 @@
 //! What growth costs: ten thousand feeds and a million entries, beside two hundred feeds and ten thousand entries.
 //! Pages, searches, the memory of the idle process, and what a feed with nothing new costs.
 
-use std::time::Duration;
+use std::{fmt::Write, time::Duration};
 
 use anyhow::Context;
 use domain::{
@@ -73,7 +73,12 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
                 "SQLite" => Place::Sqlite { folder: folder.path().join(name) },
                 _ => Place::Postgres { url: crate::postgres::fresh(name)? },
             };
-            let build = Job::Build { place: place.clone(), publisher: publisher.url.clone(), feeds: size.feeds, entries: size.entries };
+            let build = Job::Build {
+                place: place.clone(),
+                publisher: publisher.url.clone(),
+                feeds: size.feeds,
+                entries: size.entries,
+            };
             let _: Measured = process::answer("pages-job", &build)?;
             measured.push(process::answer::<_, Measured>("pages-job", &Job::Measure { place })?);
         }
@@ -88,13 +93,31 @@ fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
     let mut table = Table::new(title, &["", "large", "small", "ratio", "limit"]);
     for ((name, large_ms), (_, small_ms)) in large.pages_ms.iter().zip(&small.pages_ms) {
         let limit = if name.contains("second") { COMMON_SEARCH_MS_MAX } else { PAGE_MS_MAX };
-        let cells = [name.clone(), format!("{large_ms:.2} ms"), format!("{small_ms:.2} ms"), format!("{:.1}", large_ms / small_ms), format!("{limit:.0} ms")];
+        let cells = [
+            name.clone(),
+            format!("{large_ms:.2} ms"),
+            format!("{small_ms:.2} ms"),
+            format!("{:.1}", large_ms / small_ms),
+            format!("{limit:.0} ms"),
+        ];
         table.row(&cells, Mark::of(*large_ms <= limit), "");
     }
     let growth = large.warm_ms / small.warm_ms;
-    let cells = ["a feed with nothing new, CPU".to_owned(), format!("{:.3} ms", large.warm_ms), format!("{:.3} ms", small.warm_ms), format!("{growth:.2}"), format!("x {WARM_GROWTH_MAX}")];
+    let cells = [
+        "a feed with nothing new, CPU".to_owned(),
+        format!("{:.3} ms", large.warm_ms),
+        format!("{:.3} ms", small.warm_ms),
+        format!("{growth:.2}"),
+        format!("x {WARM_GROWTH_MAX}"),
+    ];
     table.row(&cells, Mark::of(growth <= WARM_GROWTH_MAX), "");
-    let cells = ["memory of the idle process".to_owned(), format!("{:.0} MiB", mib(large.idle_bytes)), format!("{:.0} MiB", mib(small.idle_bytes)), String::new(), "100 MB".to_owned()];
+    let cells = [
+        "memory of the idle process".to_owned(),
+        format!("{:.0} MiB", mib(large.idle_bytes)),
+        format!("{:.0} MiB", mib(small.idle_bytes)),
+        String::new(),
+        "100 MB".to_owned(),
+    ];
     table.row(&cells, Mark::of(large.idle_bytes <= IDLE_BYTES_MAX), "");
     table.print(tally);
 }
@@ -117,7 +140,12 @@ async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Mea
     let seeds: Vec<FeedSeed> = (0..size.feeds)
         .map(|number| {
             let address = FeedAddress::parse(&format!("{publisher}/{number}"))?;
-            Ok(FeedSeed { address, folder: Some(format!("Folder {}", number / FOLDER_FEEDS)), title: None, site_url: None })
+            Ok(FeedSeed {
+                address,
+                folder: Some(format!("Folder {}", number / FOLDER_FEEDS)),
+                title: None,
+                site_url: None,
+            })
         })
         .collect::<anyhow::Result<_>>()?;
     for batch in seeds.chunks(1000) {
@@ -151,7 +179,14 @@ fn document(first: usize, count: usize) -> Document {
     let entries: Vec<IncomingEntry> = (first..first + count).map(entry).collect();
     let present = entries.iter().map(|entry| entry.identity).collect();
     let validators = Validators { etag: Some(ETAG.to_owned()), last_modified: None, body_hash: None };
-    Document { title: Some(format!("Feed {first}")), validators, entries, present, is_complete: true, ..Document::default() }
+    Document {
+        title: Some(format!("Feed {first}")),
+        validators,
+        entries,
+        present,
+        is_complete: true,
+        ..Document::default()
+    }
 }
 
 fn entry(number: usize) -> IncomingEntry {
@@ -162,7 +197,7 @@ fn entry(number: usize) -> IncomingEntry {
     for _ in 0..WORDS {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let word = usize::try_from(state >> 33).unwrap_or(0) % VOCABULARY;
-        text += &format!("word{word} ");
+        let _ = write!(text, "word{word} ");
     }
     text += if number.is_multiple_of(2) { "common " } else { "" };
     text += if number.is_multiple_of(RARE) { "rare " } else { "" };

@@ -66,7 +66,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         ]
     };
     table.row(&cells("floor: fetch, parse, sanitise".to_owned(), floor, None), Mark::None, "");
-    for place in [Place::Sqlite { folder: folder.path().to_owned() }, Place::Postgres { url: crate::postgres::fresh("bench_poll")? }] {
+    for place in [
+        Place::Sqlite { folder: folder.path().to_owned() },
+        Place::Postgres { url: crate::postgres::fresh("bench_poll")? },
+    ] {
         let is_sqlite = matches!(place, Place::Sqlite { .. });
         let name = place.name();
         let measured = phases(&Job::Poll { publisher: publisher.url.clone(), place })?;
@@ -126,7 +129,10 @@ async fn poll(publisher: &str, place: &Place) -> anyhow::Result<Vec<Phase>> {
         let start = Start::now(world.database_cpu_secs());
         let summary = engine.refresh_due().await?;
         let mut phase = start.end(world.database_cpu_secs())?;
-        anyhow::ensure!(summary.polled as usize == FEEDS && summary.failed == 0, "not all feeds were polled: {summary:?}");
+        anyhow::ensure!(
+            summary.polled as usize == FEEDS && summary.failed == 0,
+            "not all feeds were polled: {summary:?}"
+        );
         (phase.new_entries, phase.unchanged) = (summary.new_entries, summary.unchanged);
         phases.push(phase);
         // Past the longest interval between polls, with its jitter.
@@ -140,6 +146,7 @@ pub(crate) fn seed(url: &str) -> anyhow::Result<FeedSeed> {
 }
 
 /// The counters at the start of a phase.
+#[expect(clippy::struct_field_names, reason = "all of them are seconds, and units go last")]
 pub(crate) struct Start {
     cpu_secs: f64,
     wall_secs: f64,

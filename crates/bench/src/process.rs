@@ -34,7 +34,10 @@ pub(crate) fn resident_bytes() -> anyhow::Result<usize> {
 
 fn memory(name: &str) -> anyhow::Result<usize> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("the system does not say {name}"))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))
+        .with_context(|| format!("the system does not say {name}"))?;
     let kib: usize = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kib * 1024)
 }

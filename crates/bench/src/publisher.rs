@@ -1,4 +1,4 @@
-//! A publisher in a process of its own, so that what it costs is not counted: feeds with ETags on loopback.
+//! A publisher in a process of its own, so that what it costs is not counted: feeds with their versions, on loopback.
 
 use std::{
     io::{BufRead, BufReader},

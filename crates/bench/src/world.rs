@@ -101,10 +101,23 @@ impl World {
     }
 
     pub(crate) fn engine(&self) -> anyhow::Result<Arc<Engine>> {
-        let client = GuardedClient::new(ClientSettings { allow_networks: vec!["127.0.0.0/8".parse()?], ..ClientSettings::default() })?;
-        let settings = EngineSettings { host_concurrency: CONCURRENCY, poll_concurrency: CONCURRENCY, ..EngineSettings::default() };
+        let client = GuardedClient::new(ClientSettings {
+            allow_networks: vec!["127.0.0.0/8".parse()?],
+            ..ClientSettings::default()
+        })?;
+        let settings = EngineSettings {
+            host_concurrency: CONCURRENCY,
+            poll_concurrency: CONCURRENCY,
+            ..EngineSettings::default()
+        };
         let clock: Arc<dyn Clock> = self.clock.clone();
-        Ok(Engine::new(Parts { store: self.store.clone(), http: Arc::new(client), clock, ids: Arc::new(SystemIds), settings }))
+        Ok(Engine::new(Parts {
+            store: self.store.clone(),
+            http: Arc::new(client),
+            clock,
+            ids: Arc::new(SystemIds),
+            settings,
+        }))
     }
 
     /// CPU seconds that the database's processes have used; none where it is inside this one.

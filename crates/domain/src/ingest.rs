@@ -9,12 +9,7 @@ pub use ::feed::Skips;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::{
-    entry::File,
-    feed_state::FeedAddress,
-    ids::FeedId,
-    lease::Lease,
-};
+use crate::{entry::File, feed_state::FeedAddress, ids::FeedId, lease::Lease};
 
 /// Bytes of text that are indexed for the search of one entry. PostgreSQL takes no more than 1 MiB of words.
 pub const SEARCH_TEXT_BYTES_MAX: usize = 256 * 1024;

@@ -134,12 +134,19 @@ fn past_skips(now: Timestamp, delay: Duration, skips: Skips) -> Duration {
 
 /// For how long an answer is fresh, by `Cache-Control` (`max-age`, less `Age`) or else by `Expires`. `no-cache` and
 /// `no-store` mean that it never is.
-pub fn freshness(cache_control: Option<&str>, expires: Option<&str>, age: Option<&str>, now: Timestamp) -> Option<Duration> {
-    let directives = || cache_control.unwrap_or_default().split(',').map(|directive| directive.trim().to_ascii_lowercase());
+pub fn freshness(
+    cache_control: Option<&str>,
+    expires: Option<&str>,
+    age: Option<&str>,
+    now: Timestamp,
+) -> Option<Duration> {
+    let directives =
+        || cache_control.unwrap_or_default().split(',').map(|directive| directive.trim().to_ascii_lowercase());
     if directives().any(|directive| directive == "no-cache" || directive == "no-store") {
         return None;
     }
-    let max_age = directives().find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse::<u64>().ok());
+    let max_age =
+        directives().find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse::<u64>().ok());
     if let Some(max_age) = max_age {
         let age = age.and_then(|age| age.trim().parse().ok()).unwrap_or(0);
         return Some(Duration::from_secs(max_age.saturating_sub(age)));
@@ -203,7 +210,9 @@ mod tests {
 
     #[test]
     fn f4_a_failing_feed_backs_off_and_keeps_what_it_adapted_to() {
-        for (times, delay) in [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (7, 16 * HOUR), (8, 24 * HOUR), (u32::MAX, 24 * HOUR)] {
+        for (times, delay) in
+            [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (7, 16 * HOUR), (8, 24 * HOUR), (u32::MAX, 24 * HOUR)]
+        {
             let next = next(&Poll { ended: Ended::Failed(times), ..poll() });
             assert_eq!((next.delay, next.adaptive), (delay, HOUR), "{times}");
         }
@@ -219,7 +228,10 @@ mod tests {
         check(Poll { ttl: Some(3 * HOUR), fresh_for: Some(2 * HOUR), ..poll() }, 3 * HOUR);
         check(Poll { retry_after: Some(30 * HOUR), ended: Ended::Failed(1), ..poll() }, 30 * HOUR);
         check(Poll { retry_after: Some(MINUTE), ended: Ended::Failed(1), ..poll() }, 15 * MINUTE);
-        check(Poll { retry_after: Some(Duration::from_secs(u64::MAX)), ended: Ended::Failed(1), ..poll() }, RETRY_AFTER_MAX);
+        check(
+            Poll { retry_after: Some(Duration::from_secs(u64::MAX)), ended: Ended::Failed(1), ..poll() },
+            RETRY_AFTER_MAX,
+        );
     }
 
     #[test]

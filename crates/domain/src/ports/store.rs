@@ -9,10 +9,10 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::{
+    cursor::Cursor,
     entry::{Counts, Entry, EntryFilter, EntryPage, EntryPatch},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
-    cursor::Cursor,
     ids::{EntryId, FeedId, FolderId},
     ingest::{Hash, PollJob, PollResult, Stored},
     lease::Lease,

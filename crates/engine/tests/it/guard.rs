@@ -285,7 +285,8 @@ async fn f4_a_request_says_who_asks_and_what_it_reads() {
     let request = &publisher.requests("/")[0];
     let encodings = request.header("accept-encoding").unwrap();
     assert!(["gzip", "br", "zstd"].iter().all(|known| encodings.contains(known)), "{encodings}");
-    assert!(request.header("user-agent").unwrap().contains("+https://"));
-    assert!(user_agent("https://e.org/about").ends_with("(feed reader; +https://e.org/about)"));
+    assert!(request.header("user-agent").unwrap().starts_with("piRSSonite/"));
+    let contact = "https://e.org/about".parse().unwrap();
+    assert!(user_agent(Some(&contact)).ends_with("(feed reader; +https://e.org/about)"));
     assert_eq!(request.header("referer"), None);
 }

@@ -10,7 +10,7 @@ mod policy;
 
 use std::cell::LazyCell;
 
-use memchr::{memchr2, memchr3, memmem};
+use memchr::{memchr2, memmem};
 use url::Url;
 
 use self::policy::{Fate, Value, attribute, fate, may_embed, may_follow};

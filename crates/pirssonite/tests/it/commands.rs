@@ -123,7 +123,8 @@ async fn u4_nodes_share_a_database_each_in_its_role() {
     assert_eq!(worker.call(Method::GET, "/readyz", None).await.0, 200);
     // The web node keeps it; the worker fetches it.
     let opml = format!("<opml><body><outline xmlUrl='{}'/></body></opml>", publisher.url("/feed"));
-    let imported = client().post(format!("{}/api/opml/import", web.url)).header("content-type", "text/x-opml").body(opml);
+    let imported =
+        client().post(format!("{}/api/opml/import", web.url)).header("content-type", "text/x-opml").body(opml);
     assert_eq!(imported.send().await.unwrap().status(), 200);
     publisher.asked("/feed", 1).await;
 }
