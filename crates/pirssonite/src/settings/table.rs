@@ -125,7 +125,7 @@ pub(crate) fn default_file() -> String {
         file += &line;
         let bare = matches!(setting.default, "true" | "false") || setting.default.parse::<u64>().is_ok();
         let quote = if bare { "" } else { "\"" };
-        file += &format!("\n# {} = {quote}{}{quote}\n", setting.name, setting.default);
+        file.extend(["\n# ", setting.name, " = ", quote, setting.default, quote, "\n"]);
     }
     file
 }

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// A hundred years: longer ones are mistakes.
+const MILLIS_MAX: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
+
 /// A duration: a number and its unit, as in `500ms`, `10s`, `15m`, `6h`, `2d`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -15,9 +18,8 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "d" => 24 * 60 * 60 * 1000,
         _ => return Err("write the unit as ms, s, m, h or d".to_owned()),
     };
-    const YEARS_100: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
     let millis =
-        number.checked_mul(millis).filter(|millis| *millis <= YEARS_100).ok_or("longer than a hundred years")?;
+        number.checked_mul(millis).filter(|millis| *millis <= MILLIS_MAX).ok_or("longer than a hundred years")?;
     Ok(Duration::from_millis(millis))
 }
 
