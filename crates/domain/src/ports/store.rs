@@ -175,6 +175,4 @@ pub trait Store: FolderStore + FeedStore + EntryStore + PollStore + Send + Sync 
     async fn ping(&self) -> StoreResult<()>;
     /// Its name for people: `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;
-    /// Writes a copy of all there is into a new file, while it runs. Only where the store is a file.
-    async fn backup(&self, file: &std::path::Path) -> StoreResult<()>;
 }

@@ -33,11 +33,10 @@ mod errors;
 mod values;
 mod words;
 
-use std::path::Path;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Pool};
-use domain::ports::{Store, StoreError, StoreResult};
+use domain::ports::{Store, StoreResult};
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::OpenError;
@@ -107,10 +106,6 @@ impl Store for PostgresStore {
 
     fn kind(&self) -> &'static str {
         "PostgreSQL"
-    }
-
-    async fn backup(&self, _file: &Path) -> StoreResult<()> {
-        Err(StoreError::Failed("PostgreSQL makes its own backups: use pg_dump".to_owned()))
     }
 }
 

@@ -1,16 +1,11 @@
 //! A copy of the database while it runs: of one moment, by a connection of its own, which holds nobody up.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use domain::ports::{StoreError, StoreResult};
 use rusqlite::backup::{Backup, StepResult};
 
 use super::{connection, errors, files};
-
-pub(super) async fn backup(database: PathBuf, file: PathBuf) -> StoreResult<()> {
-    let copied = tokio::task::spawn_blocking(move || copy(&database, &file)).await;
-    copied.unwrap_or_else(|_| Err(errors::broken_off()))
-}
 
 pub(super) fn copy(database: &Path, file: &Path) -> StoreResult<()> {
     let refused = |error: std::io::Error| match error.kind() {

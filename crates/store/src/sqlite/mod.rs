@@ -126,8 +126,4 @@ impl Store for SqliteStore {
     fn kind(&self) -> &'static str {
         "SQLite"
     }
-
-    async fn backup(&self, file: &Path) -> StoreResult<()> {
-        backup::backup(self.files.database.clone(), file.to_owned()).await
-    }
 }

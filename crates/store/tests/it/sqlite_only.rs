@@ -94,7 +94,7 @@ async fn f1_files_with_passwords_are_their_owners() {
     let data = folder.path().join("data");
     let store = open(&data).unwrap();
     add(&store, "http://e.org/1").await;
-    store.backup(&folder.path().join("copy.db")).await.unwrap();
+    SqliteStore::copy(&data, &folder.path().join("copy.db")).unwrap();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
     for file in std::fs::read_dir(&data).unwrap().map(|file| file.unwrap().path()) {
@@ -116,11 +116,13 @@ async fn f6_a_backup_is_a_whole_store_of_one_moment() {
             add(&store, &format!("http://e.org/{number}")).await;
         }
     });
-    database.store.backup(&file).await.unwrap();
+    let source = database.folder().to_owned();
+    let copied = file.clone();
+    tokio::task::spawn_blocking(move || SqliteStore::copy(&source, &copied)).await.unwrap().unwrap();
     writes.await.unwrap();
-    let error = database.store.backup(&file).await.unwrap_err();
+    let error = SqliteStore::copy(database.folder(), &file).unwrap_err();
     assert!(matches!(&error, StoreError::Failed(reason) if reason.contains("already exists")), "{error}");
-    let nowhere = database.store.backup(&place.path().join("no/such/folder.db")).await;
+    let nowhere = SqliteStore::copy(database.folder(), &place.path().join("no/such/folder.db"));
     assert!(nowhere.is_err());
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "one file, with nothing beside it");
 

@@ -1,6 +1,6 @@
 //! A store that fails in every way, and a network that is not there.
 
-use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
@@ -176,9 +176,5 @@ impl Store for Down {
 
     fn kind(&self) -> &'static str {
         "none"
-    }
-
-    async fn backup(&self, _: &Path) -> StoreResult<()> {
-        self.fail().await
     }
 }
