@@ -4,6 +4,8 @@
 //! A reference that means nothing stays as it stands, so `AT&T` and `?a=1&b=2` survive. External entities are never
 //! looked at, and declared ones have a budget, so that a small document cannot become a large text.
 
+use std::collections::HashMap;
+
 use memchr::memchr;
 
 use crate::limits::{ENTITIES_MAX, ENTITY_BYTES_MAX, ENTITY_EXPANSION_BYTES_MAX};
@@ -14,38 +16,38 @@ const NAME_BYTES_MAX: usize = 64;
 /// The entities that a document declares in its DTD, and what they may still add to it.
 #[derive(Debug)]
 pub(crate) struct Declared {
-    entities: Vec<(String, String)>,
+    entities: HashMap<String, String>,
     budget: usize,
+    /// A DTD has been read. There can be only one.
+    is_read: bool,
 }
 
 impl Declared {
     pub(crate) fn none() -> Self {
-        Self { entities: Vec::new(), budget: ENTITY_EXPANSION_BYTES_MAX }
+        Self { entities: HashMap::new(), budget: ENTITY_EXPANSION_BYTES_MAX, is_read: false }
     }
 
     /// Reads the `<!ENTITY name "value">` declarations of a DTD's internal subset.
     pub(crate) fn read(&mut self, doctype: &str) {
+        if std::mem::replace(&mut self.is_read, true) {
+            return;
+        }
         for declaration in doctype.split("<!ENTITY").skip(1).take(ENTITIES_MAX) {
             if let Some((name, value)) = split_declaration(declaration) {
                 // Only what was declared before is resolved: no entity can contain itself.
                 let mut text = String::new();
                 decode_into(value, self, &mut text);
-                if text.len() <= ENTITY_BYTES_MAX && self.get(name).is_none() {
-                    self.entities.push((name.to_owned(), text));
+                if text.len() <= ENTITY_BYTES_MAX {
+                    self.entities.entry(name.to_owned()).or_insert(text);
                 }
             }
         }
         self.budget = ENTITY_EXPANSION_BYTES_MAX;
     }
 
-    fn get(&self, name: &str) -> Option<&str> {
-        self.entities.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
     /// What a declared entity stands for, while the budget lasts.
     fn expand(&mut self, name: &str) -> Option<&str> {
-        let index = self.entities.iter().position(|(known, _)| known == name)?;
-        let value = self.entities[index].1.as_str();
+        let value = self.entities.get(name)?;
         self.budget = self.budget.checked_sub(value.len())?;
         Some(value)
     }

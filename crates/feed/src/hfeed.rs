@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::{
     date,
-    limits::{ATTRIBUTES_MAX, ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, TEXT_BYTES_MAX},
+    limits::{ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, PROPERTIES_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     page::{self, Page},
     resolve::{self, Room},
@@ -149,16 +149,15 @@ impl<'a> Reader<'a> {
         if self.items.is_empty() {
             return Vec::new();
         }
-        let classes = attributes.get("class").unwrap_or_default().split_ascii_whitespace();
-        classes
-            .filter_map(|class| class.split_once('-').filter(|(prefix, _)| matches!(*prefix, "p" | "u" | "dt" | "e")))
-            .take(ATTRIBUTES_MAX)
-            .map(|(prefix, property)| Property {
-                prefix,
-                name: property,
-                value: attribute_value(prefix, name, attributes),
-            })
-            .collect()
+        let mut properties: Vec<Property<'a>> = Vec::new();
+        for class in attributes.get("class").unwrap_or_default().split_ascii_whitespace() {
+            let Some((prefix, property)) = class.split_once('-') else { continue };
+            let is_known = properties.iter().any(|known| (known.prefix, known.name) == (prefix, property));
+            if matches!(prefix, "p" | "u" | "dt" | "e") && !is_known && properties.len() < PROPERTIES_MAX {
+                properties.push(Property { prefix, name: property, value: attribute_value(prefix, name, attributes) });
+            }
+        }
+        properties
     }
 
     /// The item that an element begins by its class. One that is a link as a whole has its address from there.
@@ -252,7 +251,9 @@ impl<'a> Reader<'a> {
             Some(Item::Feed(head)) => match (property.prefix, property.name) {
                 ("p", "name") if head.title.is_none() => head.title = plain(&value),
                 ("p", "summary") if head.subtitle.is_none() => head.subtitle = plain(&value),
-                ("p", "author") => head.authors.push(Person { name: Some(one_line(&value)), ..Person::default() }),
+                ("p", "author") if head.authors.len() < LIST_MAX => {
+                    head.authors.push(Person { name: Some(one_line(&value)), ..Person::default() });
+                }
                 ("u", "url") => head.link = head.link.take().or_else(link),
                 ("u", "photo") => head.image = link().map(|href| Image { href: Some(href), ..Image::default() }),
                 _ => {}

@@ -11,14 +11,34 @@ use url::Url;
 
 use crate::{
     date,
-    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_MAX, TEXT_BYTES_MAX},
+    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, JSON_VALUES_MAX, LIST_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     parse::Error,
     resolve::{self, Room},
 };
 
+/// About how many values a document has, counted by what stands between them.
+fn values(text: &str) -> usize {
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut count = 0;
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b',' | b':' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
 /// Reads a JSON Feed.
 pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
+    if values(text) > JSON_VALUES_MAX {
+        return Err(Error::Json(format!("it has more than {JSON_VALUES_MAX} values")));
+    }
     let mut warnings = Vec::new();
     let mut cut_in_item = false;
     let document = match serde_json::from_str(text) {

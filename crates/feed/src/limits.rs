@@ -55,3 +55,9 @@ pub const WARNINGS_MAX: usize = 32;
 
 /// Of these, those about dates. The rest is for warnings that each come once.
 pub const DATE_WARNINGS_MAX: usize = 16;
+
+/// Properties of microformats that one element is; those after them are ignored.
+pub const PROPERTIES_MAX: usize = 8;
+
+/// Values in a JSON document: each takes some hundred bytes once it is read, however short it is.
+pub const JSON_VALUES_MAX: usize = 500_000;

@@ -61,8 +61,11 @@ fn by_uri(uri: &str) -> Option<Namespace> {
 
 /// The vocabulary that a prefix customarily stands for.
 fn by_prefix(prefix: &str) -> Namespace {
+    if prefix.is_empty() {
+        return Namespace::Plain;
+    }
     match prefix.to_ascii_lowercase().as_str() {
-        "" | "rss" | "rss09" | "rss10" | "rss20" => Namespace::Plain,
+        "rss" | "rss09" | "rss10" | "rss20" => Namespace::Plain,
         "atom" | "atom10" | "atom03" | "a10" => Namespace::Atom,
         "content" => Namespace::Content,
         "dc" => Namespace::DublinCore,
@@ -109,7 +112,12 @@ impl<'a> Bindings<'a> {
     /// Splits a name as written into its vocabulary and its local name.
     pub(crate) fn resolve(&self, name: &'a str) -> (Namespace, &'a str) {
         let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let declared = self.bound.iter().rev().find(|(known, _)| *known == prefix).map(|(_, namespace)| *namespace);
+        let declared = self
+            .bound
+            .iter()
+            .rev()
+            .find(|(known, _)| known.len() == prefix.len() && (prefix.is_empty() || *known == prefix))
+            .map(|(_, namespace)| *namespace);
         (declared.unwrap_or_else(|| by_prefix(prefix)), local)
     }
 }

@@ -41,6 +41,7 @@ pub(crate) enum Dialect {
 
 /// Hands out the tokens of a document in order.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each remembers one search that need not be repeated")]
 pub(crate) struct Scanner<'a> {
     source: &'a str,
     at: usize,
@@ -52,6 +53,8 @@ pub(crate) struct Scanner<'a> {
     /// A quote of this kind was searched for and there is none any more.
     no_double_quote: bool,
     no_single_quote: bool,
+    /// A DTD was searched for its end and had none.
+    no_doctype_end: bool,
     instruction_end: Mark,
 }
 
@@ -65,6 +68,7 @@ impl<'a> Scanner<'a> {
             truncated: false,
             no_double_quote: false,
             no_single_quote: false,
+            no_doctype_end: false,
             instruction_end: Mark { text: b"?>", next: None, searched: false },
         }
     }
@@ -225,6 +229,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn doctype(&mut self) -> Token<'a> {
+        if self.no_doctype_end {
+            self.skip_past_bracket();
+            return Token::Comment;
+        }
         let bytes = self.bytes();
         let from = self.at + 2;
         let mut depth = 0usize;
@@ -243,6 +251,7 @@ impl<'a> Scanner<'a> {
             }
         }
         // A subset that never ends: only its first line is skipped, so that the feed behind it is still read.
+        self.no_doctype_end = true;
         self.skip_past_bracket();
         Token::Comment
     }

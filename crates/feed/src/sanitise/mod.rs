@@ -13,7 +13,7 @@ use std::cell::LazyCell;
 use memchr::{memchr2, memmem};
 use url::Url;
 
-use self::policy::{Fate, Value, attribute, fate, may_embed, may_follow};
+use self::policy::{Fate, Kept, Value, attribute, fate, implied_end_sets, is_void_kept, may_embed, may_follow};
 pub(crate) use self::policy::{implied_ends, is_void};
 use crate::{
     limits::{HTML_DEPTH_MAX, URL_BYTES_MAX},
@@ -33,6 +33,8 @@ pub fn sanitise(html: &str, base: Option<&Url>) -> String {
     let mut sanitiser = Sanitiser {
         out: String::with_capacity(html.len() + html.len() / 16),
         open: Vec::new(),
+        counts: [0; 128],
+        set: 0,
         overflow: 0,
         dropping: None,
         base,
@@ -42,8 +44,9 @@ pub fn sanitise(html: &str, base: Option<&Url>) -> String {
     for token in Scanner::new(html, Dialect::Html) {
         match token {
             Token::Start { name, attributes, closed } => {
-                raw_is_text = matches!(fate(name), Fate::Unwrap);
-                sanitiser.start(name, attributes, closed);
+                let fate = fate(name);
+                raw_is_text = matches!(fate, Fate::Unwrap);
+                sanitiser.start(name, fate, attributes, closed);
             }
             Token::End { name } => sanitiser.end(name),
             Token::Text(raw) => sanitiser.text(raw),
@@ -120,7 +123,10 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
 struct Sanitiser<'b> {
     out: String,
     /// What is open in the output, innermost last.
-    open: Vec<&'static str>,
+    open: Vec<Kept>,
+    /// How often each is open, and the set of those that are.
+    counts: [u8; 128],
+    set: u128,
     /// How many elements are open beyond the depth limit.
     overflow: usize,
     /// Inside an element that goes with all that is in it: its name, and how often it is open.
@@ -131,15 +137,14 @@ struct Sanitiser<'b> {
 }
 
 impl Sanitiser<'_> {
-    fn start(&mut self, name: &str, attributes: Attributes<'_>, closed: bool) {
-        let fate = fate(name);
+    fn start(&mut self, name: &str, fate: Fate, attributes: Attributes<'_>, closed: bool) {
         if let Some((dropped, depth)) = &mut self.dropping {
             if dropped.eq_ignore_ascii_case(name) {
                 *depth += usize::from(!closed);
                 return;
             }
             // Browsers leave a drawing or a formula at the first block: so that one left open does not hide the rest.
-            let breaks_out = matches!(fate, Fate::Keep(kept) if !implied_ends(kept).0.is_empty() && kept != "a");
+            let breaks_out = matches!(fate, Fate::Keep(kept) if implied_end_sets(kept).0 != 0 && kept.name() != "a");
             if !breaks_out {
                 return;
             }
@@ -150,13 +155,14 @@ impl Sanitiser<'_> {
             Fate::Drop if is_void(name) || closed || name.eq_ignore_ascii_case("frame") => {}
             Fate::Drop => self.dropping = Some((name.to_ascii_lowercase(), 1)),
             Fate::Frame => self.frame(attributes),
-            Fate::Keep(name) => self.keep(name, attributes),
+            Fate::Keep(kept) => self.keep(kept, attributes),
         }
     }
 
-    fn keep(&mut self, name: &'static str, attributes: Attributes<'_>) {
-        self.imply_ends(name);
-        let void = is_void(name);
+    fn keep(&mut self, kept: Kept, attributes: Attributes<'_>) {
+        self.imply_ends(kept);
+        let name = kept.name();
+        let void = is_void_kept(kept);
         if !void && self.is_full() {
             self.overflow += 1;
             return;
@@ -176,7 +182,9 @@ impl Sanitiser<'_> {
         }
         self.out.push('>');
         if !void {
-            self.open.push(name);
+            self.open.push(kept);
+            self.counts[kept.index()] += 1;
+            self.set |= kept.set();
         }
     }
 
@@ -286,7 +294,9 @@ impl Sanitiser<'_> {
     fn frame(&mut self, attributes: Attributes<'_>) {
         let url = attributes.get("src").and_then(|raw| self.checked(Value::Link, &htmlize::unescape_attribute(raw)));
         if let Some(url) = url.filter(|url| !is_tracking_pixel(attributes) && url.starts_with("http")) {
-            self.imply_ends("a");
+            if let Fate::Keep(a) = fate("a") {
+                self.imply_ends(a);
+            }
             if self.is_full() {
                 escape_into(&url, &mut self.out);
                 return;
@@ -304,14 +314,13 @@ impl Sanitiser<'_> {
         self.overflow > 0 || self.open.len() >= HTML_DEPTH_MAX
     }
 
-    fn imply_ends(&mut self, name: &str) {
-        let (ended, bounds) = implied_ends(name);
-        let innermost = |open: &[&'static str]| {
-            let found = open.iter().rposition(|open| ended.contains(open) || bounds.contains(open))?;
-            ended.contains(&open[found]).then_some(found)
-        };
+    fn imply_ends(&mut self, kept: Kept) {
+        let (ended, bounds) = implied_end_sets(kept);
         // A caption may stand in a body: a new body ends both.
-        while let Some(found) = innermost(&self.open) {
+        while self.set & ended != 0
+            && let Some(found) = self.open.iter().rposition(|open| open.set() & (ended | bounds) != 0)
+            && self.open[found].set() & ended != 0
+        {
             self.close_to(found);
         }
     }
@@ -326,23 +335,30 @@ impl Sanitiser<'_> {
             }
             return;
         }
-        let Fate::Keep(name) = fate(name) else { return };
-        if is_void(name) {
+        let Fate::Keep(kept) = fate(name) else { return };
+        if is_void_kept(kept) {
             return;
         }
         if self.overflow > 0 {
             self.overflow -= 1;
             return;
         }
-        if let Some(found) = self.open.iter().rposition(|open| *open == name) {
+        if self.set & kept.set() == 0 {
+            return;
+        }
+        if let Some(found) = self.open.iter().rposition(|open| *open == kept) {
             self.close_to(found);
         }
     }
 
     fn close_to(&mut self, length: usize) {
-        for name in self.open.drain(length..).rev() {
+        for kept in self.open.drain(length..).rev() {
+            self.counts[kept.index()] -= 1;
+            if self.counts[kept.index()] == 0 {
+                self.set &= !kept.set();
+            }
             self.out.push_str("</");
-            self.out.push_str(name);
+            self.out.push_str(kept.name());
             self.out.push('>');
         }
     }
@@ -373,24 +389,21 @@ pub(crate) fn is_control(byte: u8) -> bool {
 
 /// Appends a text so that HTML reads it as just that. Control characters, which no page shows, go.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
-    let mut rest = text;
-    if has_control_characters(rest.as_bytes()) {
-        for c in rest.chars().filter(|c| !c.is_ascii() || !is_control(*c as u8)) {
-            escape_into(c.encode_utf8(&mut [0; 4]), out);
-        }
-        return;
-    }
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"')) {
-        out.push_str(&rest[..at]);
-        out.push_str(match rest.as_bytes()[at] {
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escaped = match byte {
             b'&' => "&amp;",
             b'<' => "&lt;",
             b'>' => "&gt;",
-            _ => "&quot;",
-        });
-        rest = &rest[at + 1..];
+            b'"' => "&quot;",
+            _ if is_control(byte) => "",
+            _ => continue,
+        };
+        out.push_str(&text[from..at]);
+        out.push_str(escaped);
+        from = at + 1;
     }
-    out.push_str(rest);
+    out.push_str(&text[from..]);
 }
 
 impl Text {

@@ -1,10 +1,78 @@
 //! What sanitised HTML may contain. Whatever is not named here does not come through.
 
+/// A name of up to 16 bytes in lower case as a number that sorts as the name does.
+const fn word(name: &str) -> Option<u128> {
+    let bytes = name.as_bytes();
+    if bytes.len() > 16 {
+        return None;
+    }
+    let mut packed = 0;
+    let mut at = 0;
+    while at < 16 {
+        packed <<= 8;
+        if at < bytes.len() {
+            packed |= bytes[at].to_ascii_lowercase() as u128;
+        }
+        at += 1;
+    }
+    Some(packed)
+}
+
+const fn words<const N: usize>(names: [&str; N]) -> [u128; N] {
+    let mut words = [0; N];
+    let mut at = 0;
+    while at < N {
+        words[at] = match word(names[at]) {
+            Some(word) => word,
+            None => panic!("a name of more than 16 bytes"),
+        };
+        at += 1;
+    }
+    words
+}
+
+const KEPT_WORDS: [u128; KEPT.len()] = words(KEPT);
+const DROPPED_WORDS: [u128; DROPPED.len()] = words(DROPPED);
+
+/// An element that is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept(u8);
+
+impl Kept {
+    pub(super) fn name(self) -> &'static str {
+        KEPT[usize::from(self.0)]
+    }
+
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// A set of which it is the one member.
+    pub(super) fn set(self) -> u128 {
+        1 << self.0
+    }
+}
+
+/// The set of some kept elements.
+const fn set(names: &[&str]) -> u128 {
+    let mut set = 0;
+    let mut at = 0;
+    while at < names.len() {
+        let mut index = 0;
+        while KEPT_WORDS[index] != words([names[at]])[0] {
+            index += 1;
+        }
+        set |= 1 << index;
+        at += 1;
+    }
+    set
+}
+
 /// What becomes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Kept with its allowed attributes.
-    Keep(&'static str),
+    Keep(Kept),
     /// Its tags go, what is in it stays.
     Unwrap,
     /// It goes with all that is in it.
@@ -16,7 +84,7 @@ pub(super) enum Fate {
 /// Elements that are kept. None of them changes how a browser reads the text after it (as `<style>`, `<textarea>`,
 /// `<svg>` or `<select>` do): so what comes out is read by every browser as the same tags, and nothing in a text or an
 /// attribute can ever become one.
-const KEPT: [&str; 79] = [
+const KEPT: [&str; 81] = [
     "a",
     "abbr",
     "acronym",
@@ -96,10 +164,9 @@ const KEPT: [&str; 79] = [
     "u",
     "ul",
     "var",
+    "video",
+    "wbr",
 ];
-
-/// Kept too; a list of its own so that the table above stays in order.
-const KEPT_MEDIA: [&str; 2] = ["video", "wbr"];
 
 /// Elements that go with all that is in them.
 const DROPPED: [&str; 21] = [
@@ -127,23 +194,39 @@ const DROPPED: [&str; 21] = [
 ];
 
 pub(super) fn fate(name: &str) -> Fate {
-    let mut buffer = [0; 16];
-    let Some(lower) = buffer.get_mut(..name.len()) else { return Fate::Unwrap };
-    lower.copy_from_slice(name.as_bytes());
-    lower.make_ascii_lowercase();
-    let Ok(lower) = std::str::from_utf8(lower) else { return Fate::Unwrap };
-    if let Ok(index) = KEPT.binary_search(&lower) {
-        return Fate::Keep(KEPT[index]);
-    }
-    if let Some(kept) = KEPT_MEDIA.iter().find(|kept| **kept == lower) {
-        return Fate::Keep(kept);
+    const IFRAME: Option<u128> = word("iframe");
+    const TITLE: Option<u128> = word("title");
+    let lower = word(name);
+    let Some(packed) = lower else { return Fate::Unwrap };
+    if let Ok(index) = KEPT_WORDS.binary_search(&packed) {
+        return Fate::Keep(Kept(u8::try_from(index).unwrap_or_default()));
     }
     match lower {
-        "iframe" => Fate::Frame,
-        "title" => Fate::Drop,
-        _ if DROPPED.binary_search(&lower).is_ok() => Fate::Drop,
+        IFRAME => Fate::Frame,
+        TITLE => Fate::Drop,
+        _ if DROPPED_WORDS.binary_search(&packed).is_ok() => Fate::Drop,
         _ => Fate::Unwrap,
     }
+}
+
+/// What a kept element closes by beginning, and what those are looked for up to, as sets.
+pub(super) fn implied_end_sets(kept: Kept) -> (u128, u128) {
+    const SETS: [(u128, u128); KEPT.len()] = {
+        let mut sets = [(0, 0); KEPT.len()];
+        let mut at = 0;
+        while at < KEPT.len() {
+            let (ended, bounds) = implied_ends(KEPT[at]);
+            sets[at] = (set(ended), set(bounds));
+            at += 1;
+        }
+        sets
+    };
+    SETS[kept.index()]
+}
+
+pub(super) fn is_void_kept(kept: Kept) -> bool {
+    const VOID: u128 = set(&["br", "col", "hr", "img", "source", "track", "wbr"]);
+    VOID & kept.set() != 0
 }
 
 /// How an attribute's value is checked.
@@ -251,20 +334,66 @@ pub(crate) fn is_void(name: &str) -> bool {
 }
 
 /// What an element closes by beginning: open elements of these names, looked for up to one of those.
-pub(crate) fn implied_ends(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
+pub(crate) const fn implied_ends(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
     const CELLS: &[&str] = &["table", "td", "th", "caption"];
-    match name {
-        "address" | "article" | "aside" | "blockquote" | "center" | "details" | "div" | "dl" | "figcaption"
-        | "figure" | "footer" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "header" | "hr" | "main" | "nav" | "ol"
-        | "p" | "pre" | "section" | "table" | "ul" => (&["p"], CELLS),
-        "li" => (&["li"], &["ul", "ol", "table", "td", "th"]),
-        "dt" | "dd" => (&["dt", "dd"], &["dl", "table", "td", "th"]),
-        "td" | "th" => (&["td", "th"], &["tr", "table"]),
-        "tr" => (&["tr"], &["table"]),
-        "tbody" | "thead" | "tfoot" => (&["tbody", "thead", "tfoot", "colgroup", "caption"], &["table"]),
-        "a" => (&["a"], CELLS),
-        _ => (&[], &[]),
+    const BLOCKS: [&str; 27] = [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "center",
+        "details",
+        "div",
+        "dl",
+        "figcaption",
+        "figure",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "main",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "table",
+        "ul",
+    ];
+    const BLOCK_WORDS: [u128; 27] = words(BLOCKS);
+    const W: [u128; 10] = words(["li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "a"]);
+    let Some(word) = word(name) else { return (&[], &[]) };
+    let mut at = 0;
+    while at < BLOCK_WORDS.len() {
+        if BLOCK_WORDS[at] == word {
+            return (&["p"], CELLS);
+        }
+        at += 1;
     }
+    if word == W[0] {
+        return (&["li"], &["ul", "ol", "table", "td", "th"]);
+    }
+    if word == W[1] || word == W[2] {
+        return (&["dt", "dd"], &["dl", "table", "td", "th"]);
+    }
+    if word == W[3] || word == W[4] {
+        return (&["td", "th"], &["tr", "table"]);
+    }
+    if word == W[5] {
+        return (&["tr"], &["table"]);
+    }
+    if word == W[6] || word == W[7] || word == W[8] {
+        return (&["tbody", "thead", "tfoot", "colgroup", "caption"], &["table"]);
+    }
+    if word == W[9] {
+        return (&["a"], CELLS);
+    }
+    (&[], &[])
 }
 
 #[cfg(test)]

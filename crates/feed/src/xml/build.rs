@@ -508,7 +508,7 @@ impl<'a> Build<'a> {
             push(&mut entry.enclosures, Enclosure { href: href.clone(), mime: mime.clone(), length: of("length") });
         } else if self.entry.is_none() {
             let head = &mut self.feed.head;
-            if is("hub") && !head.hubs.contains(&href) {
+            if is("hub") && head.hubs.len() < LIST_MAX && !head.hubs.contains(&href) {
                 push(&mut head.hubs, href.clone());
             }
             if is("self") && head.self_url.is_none() {
@@ -544,7 +544,7 @@ impl<'a> Build<'a> {
             Some(entry) => &mut entry.tags,
             None => &mut self.feed.head.tags,
         };
-        if tag != Tag::default() && !tags.contains(&tag) {
+        if tags.len() < LIST_MAX && tag != Tag::default() && !tags.contains(&tag) {
             push(tags, tag);
         }
     }

@@ -139,7 +139,9 @@ impl<'a> Capture<'a> {
     pub(super) fn push(&mut self, raw: &str, is_cdata: bool, in_markup: bool, declared: &mut Declared) {
         let before = self.value.len();
         // End tags are written even where there is no more room.
-        let raw = bounded(raw, TEXT_BYTES_MAX.saturating_sub(before), &mut self.cut);
+        let room = TEXT_BYTES_MAX.saturating_sub(before);
+        // An escaped character takes up to ten times the room that it needs decoded; CDATA has none.
+        let raw = bounded(raw, if is_cdata { room } else { room.saturating_mul(10) }, &mut self.cut);
         match (is_cdata, self.declared == Kind::Xhtml, in_markup) {
             (true, true, _) => escape_into(raw, &mut self.value),
             (true, false, _) | (false, true, _) | (false, false, true) => self.value.push_str(raw),
@@ -158,11 +160,7 @@ impl<'a> Capture<'a> {
     /// Takes an element over as HTML; false if there is no room.
     pub(super) fn open_tag(&mut self, element: &Element<'_>) -> bool {
         self.has_markup = true;
-        let room: usize = element.attributes.iter().map(|(name, value)| name.len() + value.len() + 8).sum();
-        if self.value.len() + element.local.len() + room + 8 > TEXT_BYTES_MAX {
-            self.cut = true;
-            return false;
-        }
+        let before = self.value.len();
         self.value.push('<');
         self.value.push_str(element.local);
         for (name, value) in element.attributes.iter().filter(|(name, _)| !name.starts_with("xmlns")) {
@@ -177,6 +175,11 @@ impl<'a> Capture<'a> {
             self.value.push('"');
         }
         self.value.push('>');
+        if self.value.len() > TEXT_BYTES_MAX {
+            self.value.truncate(before);
+            self.cut = true;
+            return false;
+        }
         true
     }
 
@@ -239,9 +242,7 @@ impl<'a> Capture<'a> {
 }
 
 /// As much of a text as still has room.
-fn bounded<'a>(raw: &'a str, room: usize, cut: &mut bool) -> &'a str {
-    // An escaped character takes up to ten times the room that it needs decoded.
-    let end = room.saturating_mul(10);
+fn bounded<'a>(raw: &'a str, end: usize, cut: &mut bool) -> &'a str {
     if raw.len() <= end {
         return raw;
     }

@@ -113,19 +113,16 @@ impl<'a> Walk<'a> {
             self.overflow += usize::from(!closed);
             return;
         }
-        let bindings = self.bindings.len();
-        let mut base = self.base().cloned();
-        if attributes.mention("xml") {
-            for (attribute, value) in attributes.iter().filter(|(attribute, _)| attribute.starts_with("xml")) {
-                if attribute == "xml:base" {
-                    base = self.build.rebase(base.as_ref(), value);
-                } else {
-                    self.bindings.declare(attribute, value);
-                }
-            }
-        }
+        let mut bindings = self.bindings.len();
+        let mut base = self.declare(attributes);
+        let declared = self.bindings.len();
         let (namespace, local) = self.bindings.resolve(name);
         let role = self.role_at_start(namespace, local);
+        if self.bindings.len() < declared {
+            // A sibling without an end tag was closed first, and what this element declares went with it.
+            bindings = self.bindings.len();
+            base = self.declare(attributes);
+        }
         let element = Element { namespace, local, attributes, base };
         let role = match role {
             Role::Scope(scope) => {
@@ -143,6 +140,21 @@ impl<'a> Walk<'a> {
         if closed {
             self.close_to(self.open.len() - 1);
         }
+    }
+
+    /// Takes note of the namespaces that a tag declares, and returns what links in it are relative to.
+    fn declare(&mut self, attributes: Attributes<'a>) -> Option<Arc<Url>> {
+        let mut base = self.base().cloned();
+        if attributes.mention("xml") {
+            for (attribute, value) in attributes.iter().filter(|(attribute, _)| attribute.starts_with("xml")) {
+                if attribute == "xml:base" {
+                    base = self.build.rebase(base.as_ref(), value);
+                } else {
+                    self.bindings.declare(attribute, value);
+                }
+            }
+        }
+        base
     }
 
     /// What an element that begins here means; first closes what it cannot be inside of.
