@@ -140,12 +140,7 @@ async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Mea
     let seeds: Vec<FeedSeed> = (0..size.feeds)
         .map(|number| {
             let address = FeedAddress::parse(&format!("{publisher}/{number}"))?;
-            Ok(FeedSeed {
-                address,
-                folder: Some(format!("Folder {}", number / FOLDER_FEEDS)),
-                title: None,
-                site_url: None,
-            })
+            Ok(FeedSeed { folder: Some(format!("Folder {}", number / FOLDER_FEEDS)), ..FeedSeed::new(address) })
         })
         .collect::<anyhow::Result<_>>()?;
     for batch in seeds.chunks(1000) {

@@ -142,7 +142,7 @@ async fn poll(publisher: &str, place: &Place) -> anyhow::Result<Vec<Phase>> {
 }
 
 pub(crate) fn seed(url: &str) -> anyhow::Result<FeedSeed> {
-    Ok(FeedSeed { address: FeedAddress::parse(url)?, folder: None, title: None, site_url: None })
+    Ok(FeedSeed::new(FeedAddress::parse(url)?))
 }
 
 /// The counters at the start of a phase.

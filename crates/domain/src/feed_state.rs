@@ -10,6 +10,12 @@ use crate::{
     ingest::Document,
 };
 
+/// Seconds of a feed's own poll interval, at least and at most.
+pub const POLL_INTERVAL_SECS: std::ops::RangeInclusive<u32> = 60..=30 * 24 * 60 * 60;
+
+/// Characters of a name that a user gives a feed.
+pub const FEED_TITLE_CHARS_MAX: usize = 500;
+
 /// Bytes of a feed's URL.
 pub const FEED_URL_BYTES_MAX: usize = 4096;
 
@@ -145,8 +151,29 @@ pub struct FeedSeed {
     pub folder: Option<String>,
     /// What the file calls it.
     pub title: Option<String>,
+    /// What the user calls it, where the file tells the two apart.
+    pub custom_title: Option<String>,
+    /// Its own poll interval in seconds.
+    pub poll_interval: Option<u32>,
+    /// Whether push is wanted for it.
+    pub push_enabled: bool,
     /// Its page.
     pub site_url: Option<String>,
+}
+
+impl FeedSeed {
+    /// A feed of which nothing but its address is known.
+    pub fn new(address: FeedAddress) -> Self {
+        Self {
+            address,
+            folder: None,
+            title: None,
+            custom_title: None,
+            poll_interval: None,
+            push_enabled: true,
+            site_url: None,
+        }
+    }
 }
 
 /// What a user changes about a feed. `Some(None)` clears.

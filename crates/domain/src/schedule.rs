@@ -145,13 +145,18 @@ pub fn freshness(
     if directives().any(|directive| directive == "no-cache" || directive == "no-store") {
         return None;
     }
-    let max_age =
-        directives().find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse::<u64>().ok());
+    let max_age = directives().find_map(|directive| secs(directive.strip_prefix("max-age=")?.trim_matches('"')));
     if let Some(max_age) = max_age {
         let age = age.and_then(|age| age.trim().parse().ok()).unwrap_or(0);
         return Some(Duration::from_secs(max_age.saturating_sub(age)));
     }
     until(expires?, now)
+}
+
+/// A number of seconds; one that is too large to count is as large as can be (RFC 9111, 1.2.2).
+fn secs(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
 /// What `Retry-After` asks for: seconds, or a date.

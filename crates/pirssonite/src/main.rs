@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             commands::complain(&error);
-            if error.is::<settings::Wrong>() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
+            if is_usage(&error) { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -88,6 +88,13 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),
         }
     })
+}
+
+/// Whether a setting is wrong.
+fn is_usage(error: &anyhow::Error) -> bool {
+    let is_bad_url =
+        |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(store::OpenError::BadUrl(_)));
+    error.is::<settings::Wrong>() || error.chain().any(is_bad_url)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

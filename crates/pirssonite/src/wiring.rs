@@ -41,6 +41,7 @@ pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow
     let client = GuardedClient::new(ClientSettings {
         user_agent: user_agent(settings.base_url.as_ref()),
         allow_networks: settings.allow_networks.clone(),
+        host_concurrency: Some(settings.host_concurrency),
         proxy: settings.proxy.clone(),
         ..ClientSettings::default()
     })?;

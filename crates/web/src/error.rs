@@ -46,7 +46,7 @@ pub(crate) enum ApiError {
     #[error("{0}")]
     MediaType(&'static str),
     /// 421: a name that is not ours.
-    #[error("this server does not answer to the host `{0}`; `allowed_hosts` or `base_url` can allow it")]
+    #[error("this server does not answer to the host `{0}`; the setting `base_url` can allow it")]
     Misdirected(String),
     /// 422: understood, but it cannot be done with this.
     #[error("{0}")]

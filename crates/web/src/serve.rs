@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// How long requests that are under way may take once the server is told to stop.
-pub const SHUTDOWN_MAX: Duration = Duration::from_secs(30);
+pub const SHUTDOWN_MAX: Duration = Duration::from_secs(8);
 
 /// Answers requests until `stop`. Then takes no more, and finishes those under way for at most [`SHUTDOWN_MAX`].
 pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> std::io::Result<()> {

@@ -8,6 +8,7 @@
 mod address;
 mod exchange;
 mod failure;
+mod gate;
 mod redirect;
 mod resolver;
 
@@ -19,7 +20,7 @@ use ipnet::IpNet;
 use url::Url;
 
 pub(crate) use self::redirect::{host_of, may_share_secrets};
-use self::{address::Guard, resolver::GuardedResolver};
+use self::{address::Guard, gate::Gate, resolver::GuardedResolver};
 
 /// Idle connections kept for each host, and for how long: between two polls of a host in one round, no longer.
 const IDLE_PER_HOST_MAX: usize = 2;
@@ -38,6 +39,8 @@ pub struct ClientSettings {
     pub user_agent: String,
     /// Networks that may be asked although they are not public.
     pub allow_networks: Vec<IpNet>,
+    /// Requests at once to one host, redirects from elsewhere included; `None` for any number.
+    pub host_concurrency: Option<usize>,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
     /// How long a server may say nothing.
@@ -52,6 +55,7 @@ impl Default for ClientSettings {
         Self {
             user_agent: user_agent(None),
             allow_networks: Vec::new(),
+            host_concurrency: None,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(20),
             proxy: None,
@@ -66,6 +70,7 @@ impl fmt::Debug for ClientSettings {
             .debug_struct("ClientSettings")
             .field("user_agent", &self.user_agent)
             .field("allow_networks", &self.allow_networks)
+            .field("host_concurrency", &self.host_concurrency)
             .field("connect_timeout", &self.connect_timeout)
             .field("read_timeout", &self.read_timeout)
             .field("proxy", &self.proxy.as_ref().map(host_of))
@@ -84,6 +89,7 @@ pub struct GuardedClient {
     client: reqwest::Client,
     guard: Arc<Guard>,
     resolver: GuardedResolver,
+    gate: Arc<Gate>,
     is_proxied: bool,
 }
 
@@ -105,7 +111,8 @@ impl GuardedClient {
             Ok(client) => client,
             Err(_) => without_certificates(&settings, &resolver)?,
         };
-        Ok(Self { client, guard, resolver, is_proxied: settings.proxy.is_some() })
+        let gate = Arc::new(Gate::new(settings.host_concurrency));
+        Ok(Self { client, guard, resolver, gate, is_proxied: settings.proxy.is_some() })
     }
 }
 

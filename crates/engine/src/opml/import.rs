@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use domain::{
-    FeedId, FeedPatch, FeedSeed,
-    feed_state::FeedAddress,
-    ports::{ImportOutcome, Store, StoreResult, UpdateOutcome},
+    FeedSeed,
+    feed_state::{FEED_TITLE_CHARS_MAX, FeedAddress, POLL_INTERVAL_SECS},
+    ports::{ImportOutcome, Store, StoreResult},
 };
 
 use super::{
@@ -20,15 +20,10 @@ pub(crate) async fn import(store: &dyn Store, bytes: &[u8]) -> Result<ImportRepo
     let mut report = ImportReport { errors, ..ImportReport::default() };
     let seeds = seeds(feeds, &mut report);
     make_folders(store, &folders).await?;
-    let (seeds, patches): (Vec<_>, Vec<_>) = seeds.into_iter().unzip();
-    let outcomes = store.import_feeds(seeds).await?;
-    for (outcome, patch) in outcomes.into_iter().zip(patches) {
+    for outcome in store.import_feeds(seeds).await? {
         match outcome {
             ImportOutcome::AlreadyThere(_) => report.skipped += 1,
-            ImportOutcome::Imported(id) => {
-                report.imported += 1;
-                apply(store, id, patch).await?;
-            }
+            ImportOutcome::Imported(_) => report.imported += 1,
         }
     }
     tracing::info!(
@@ -41,7 +36,7 @@ pub(crate) async fn import(store: &dyn Store, bytes: &[u8]) -> Result<ImportRepo
 }
 
 /// The outlines that are feeds, each address once; the others are reported.
-fn seeds(outlines: Vec<Outline>, report: &mut ImportReport) -> Vec<(FeedSeed, FeedPatch)> {
+fn seeds(outlines: Vec<Outline>, report: &mut ImportReport) -> Vec<FeedSeed> {
     let mut seen = HashSet::new();
     let mut seeds = Vec::new();
     for outline in outlines {
@@ -56,17 +51,20 @@ fn seeds(outlines: Vec<Outline>, report: &mut ImportReport) -> Vec<(FeedSeed, Fe
     seeds
 }
 
-fn seed(outline: Outline, address: FeedAddress) -> (FeedSeed, FeedPatch) {
+fn seed(outline: Outline, address: FeedAddress) -> FeedSeed {
     let Outline { title, custom_title, site_url, folder, poll_interval, push_enabled, .. } = outline;
-    let patch = FeedPatch {
-        custom_title: custom_title.map(Some),
-        poll_interval: poll_interval.map(Some),
-        push_enabled: (!push_enabled).then_some(false),
-        ..FeedPatch::default()
-    };
     // A page that cannot be linked to is none.
     let site_url = site_url.filter(|url| url.starts_with("http://") || url.starts_with("https://"));
-    (FeedSeed { address, folder, title, site_url }, patch)
+    let short = |title: String| title.chars().take(FEED_TITLE_CHARS_MAX).collect();
+    FeedSeed {
+        address,
+        folder,
+        title: title.map(short),
+        custom_title: custom_title.map(short),
+        site_url,
+        poll_interval: poll_interval.filter(|secs| POLL_INTERVAL_SECS.contains(secs)),
+        push_enabled,
+    }
 }
 
 /// An address that could not be read may hold a password all the same.
@@ -85,17 +83,6 @@ async fn make_folders(store: &dyn Store, names: &[String]) -> StoreResult<()> {
     let known: HashSet<String> = store.folders().await?.into_iter().map(|folder| folder.name).collect();
     for name in names.iter().filter(|name| !known.contains(*name)) {
         let _there_already = store.create_folder(name).await?;
-    }
-    Ok(())
-}
-
-/// What only our own files say of a feed.
-async fn apply(store: &dyn Store, id: FeedId, patch: FeedPatch) -> StoreResult<()> {
-    if patch != FeedPatch::default() {
-        let outcome = store.update_feed(id, patch).await?;
-        if !matches!(outcome, UpdateOutcome::Updated(_)) {
-            tracing::warn!(feed_id = id.0, "an imported feed was gone before its settings were");
-        }
     }
     Ok(())
 }

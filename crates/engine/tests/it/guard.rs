@@ -290,3 +290,21 @@ async fn f4_a_request_says_who_asks_and_what_it_reads() {
     assert!(user_agent(Some(&contact)).ends_with("(feed reader; +https://e.org/about)"));
     assert_eq!(request.header("referer"), None);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f4_redirects_from_elsewhere_count_at_the_host_they_lead_to() {
+    let target = Publisher::start().await;
+    target.set("/", Page::body("hello").delay(Duration::from_millis(30)));
+    let elsewhere = Publisher::start_at("127.0.0.2".parse().unwrap()).await;
+    elsewhere.set("/", Page::redirect(302, &target.url("/")));
+    let settings = ClientSettings {
+        allow_networks: vec!["127.0.0.0/8".parse().unwrap()],
+        host_concurrency: Some(2),
+        ..ClientSettings::default()
+    };
+    let client = GuardedClient::new(settings).unwrap();
+    let url = elsewhere.url("/");
+    let answers = futures_util::future::join_all((0..12).map(|_| fetch(&client, &url))).await;
+    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.body == b"hello")));
+    assert_eq!(target.concurrency_max(), 2);
+}

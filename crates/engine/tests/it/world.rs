@@ -99,12 +99,7 @@ impl World {
 
 /// Takes in feeds that were never fetched, due at once.
 pub(crate) async fn import(store: &Arc<dyn Store>, urls: &[String]) -> Vec<FeedId> {
-    let seed = |url: &String| FeedSeed {
-        address: FeedAddress::parse(url).unwrap(),
-        folder: None,
-        title: None,
-        site_url: None,
-    };
+    let seed = |url: &String| FeedSeed::new(FeedAddress::parse(url).unwrap());
     let outcomes = store.import_feeds(urls.iter().map(seed).collect()).await.unwrap();
     let id = |outcome| match outcome {
         ImportOutcome::Imported(id) => id,

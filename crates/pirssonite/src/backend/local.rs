@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::{anyhow, bail, ensure};
 use async_trait::async_trait;
-use domain::{FeedId, FolderId};
+use domain::{FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX};
 use engine::{AddFeed, Engine};
 use serde_json::Value;
 
@@ -35,12 +35,23 @@ impl Backend for Local {
     }
 
     async fn create_folder(&self, name: &str) -> anyhow::Result<Value> {
-        let folder =
-            self.engine.store().create_folder(name).await?.map_err(|_| anyhow!("there is a folder {name} already"))?;
-        Ok(serde_json::to_value(folder)?)
+        ensure!(!name.is_empty(), "a folder needs a name");
+        ensure!(
+            name.chars().count() <= FOLDER_NAME_CHARS_MAX,
+            "the folder's name is longer than {FOLDER_NAME_CHARS_MAX} characters"
+        );
+        let folder = self.engine.store().create_folder(name).await?;
+        Ok(serde_json::to_value(folder.map_err(|_| anyhow!("there is a folder {name} already"))?)?)
+    }
+
+    async fn delete_folder(&self, id: i64) -> anyhow::Result<()> {
+        self.engine.store().delete_folder(FolderId(id)).await?;
+        Ok(())
     }
 
     async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value> {
+        let is_long = title.is_some_and(|title| title.chars().count() > FEED_TITLE_CHARS_MAX);
+        ensure!(!is_long, "the title is longer than {FEED_TITLE_CHARS_MAX} characters");
         let new = AddFeed { url: url.to_owned(), folder_id: folder_id.map(FolderId), title: title.map(str::to_owned) };
         Ok(serde_json::to_value(self.engine.add_feed(new).await?)?)
     }

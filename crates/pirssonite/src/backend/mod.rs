@@ -4,7 +4,8 @@
 mod local;
 mod remote;
 
-use anyhow::Context;
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::Value;
 use store::OpenError;
@@ -23,6 +24,8 @@ pub(crate) trait Backend: Send + Sync {
     async fn counts(&self) -> anyhow::Result<Value>;
     /// `POST /api/folders`.
     async fn create_folder(&self, name: &str) -> anyhow::Result<Value>;
+    /// `DELETE /api/folders/{id}`.
+    async fn delete_folder(&self, id: i64) -> anyhow::Result<()>;
     /// `POST /api/feeds`.
     async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value>;
     /// `POST /api/feeds/{id}/refresh`; the summary.
@@ -37,16 +40,29 @@ pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
 }
 
-/// Finds what to work on. The lock on the data folder says whether a server is running.
+/// How long another command may keep the data folder, and how often it is asked for.
+const WAIT_TRIES: u32 = 50;
+const WAIT: Duration = Duration::from_millis(200);
+
+/// Finds what to work on. The lock on the data folder says whether a server is running, or another command, which is
+/// waited for.
 pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
-    match wiring::open_store(settings).await {
-        Ok(store) => Ok(Box::new(local::Local::new(wiring::build_engine(settings, store)?))),
-        Err(error) if is_in_use(&error) => {
-            let remote = Remote::find(&settings.data_dir).await;
-            Ok(Box::new(remote.with_context(|| format!("{} is in use, but", settings.data_dir.display()))?))
+    for _ in 0..WAIT_TRIES {
+        match wiring::open_store(settings).await {
+            Ok(store) => {
+                // Whoever left an address behind is gone.
+                withdraw(&settings.data_dir);
+                return Ok(Box::new(local::Local::new(wiring::build_engine(settings, store)?)));
+            }
+            Err(error) if is_in_use(&error) => {}
+            Err(error) => return Err(error),
         }
-        Err(error) => Err(error),
+        if let Some(remote) = Remote::find(&settings.data_dir).await? {
+            return Ok(Box::new(remote));
+        }
+        tokio::time::sleep(WAIT).await;
     }
+    anyhow::bail!("another command uses {}: try again when it has ended", settings.data_dir.display())
 }
 
 fn is_in_use(error: &anyhow::Error) -> bool {

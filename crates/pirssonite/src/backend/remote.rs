@@ -40,18 +40,16 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// The server that uses a data folder.
-    pub(crate) async fn find(data_dir: &Path) -> anyhow::Result<Self> {
-        let file = data_dir.join(ADDRESS_FILE);
-        let url = std::fs::read_to_string(&file)
-            .with_context(|| format!("{} does not say by which server", file.display()))?;
+    /// The server that uses a data folder, if it has left its address there.
+    pub(crate) async fn find(data_dir: &Path) -> anyhow::Result<Option<Self>> {
+        let Ok(url) = std::fs::read_to_string(data_dir.join(ADDRESS_FILE)) else { return Ok(None) };
         let client = reqwest::Client::builder().no_proxy().timeout(CALL_TIMEOUT).build()?;
         let remote = Self { client, url: url.trim().to_owned() };
         let probe = remote.client.get(format!("{}/healthz", remote.url)).timeout(PROBE_TIMEOUT).send().await;
         probe
             .and_then(reqwest::Response::error_for_status)
             .with_context(|| format!("the server at {} does not answer", remote.url))?;
-        Ok(remote)
+        Ok(Some(remote))
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
@@ -103,6 +101,10 @@ impl Backend for Remote {
 
     async fn create_folder(&self, name: &str) -> anyhow::Result<Value> {
         self.call(Method::POST, "/api/folders", Some(json!({ "name": name }))).await
+    }
+
+    async fn delete_folder(&self, id: i64) -> anyhow::Result<()> {
+        self.call(Method::DELETE, &format!("/api/folders/{id}"), None).await.map(drop)
     }
 
     async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value> {

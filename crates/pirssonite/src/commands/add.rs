@@ -28,11 +28,17 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let backend = backend::connect(settings).await?;
-    let folder_id = match &arguments.folder {
+    let folder = match &arguments.folder {
         Some(name) => Some(folder(&*backend, name.trim()).await?),
         None => None,
     };
-    let feed = backend.add(&arguments.url, folder_id, arguments.title.as_deref()).await?;
+    let folder_id = folder.map(|(id, _)| id);
+    let added = backend.add(&arguments.url, folder_id, arguments.title.as_deref()).await;
+    if let (Err(_), Some((id, true))) = (&added, folder) {
+        // Nothing is kept of what failed, nor the folder that was made for it.
+        backend.delete_folder(id).await?;
+    }
+    let feed = added?;
     if arguments.json {
         say_json(&feed)?;
     } else {
@@ -41,12 +47,13 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder of this name, made if there is none.
-async fn folder(backend: &dyn Backend, name: &str) -> anyhow::Result<i64> {
+/// The folder of this name, and whether it was made for this.
+async fn folder(backend: &dyn Backend, name: &str) -> anyhow::Result<(i64, bool)> {
     let known = backend.folders().await?.into_iter().find(|folder| folder["name"] == name);
+    let is_new = known.is_none();
     let folder = match known {
         Some(folder) => folder,
         None => backend.create_folder(name).await?,
     };
-    folder["id"].as_i64().context("a folder without an id")
+    Ok((folder["id"].as_i64().context("a folder without an id")?, is_new))
 }

@@ -41,6 +41,7 @@ pub(crate) async fn import(arguments: &ImportArguments, settings: &Settings) -> 
         bail!("{name} is larger than {OPML_BYTES_MAX} bytes");
     }
     let bar = progress_bar(1, "importing");
+    bar.enable_steady_tick(std::time::Duration::from_millis(100));
     let report = backend::connect(settings).await?.import(opml).await.with_context(|| name.to_string())?;
     bar.finish_and_clear();
     if arguments.json {

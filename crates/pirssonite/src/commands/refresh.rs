@@ -69,14 +69,25 @@ async fn refresh(backend: &dyn Backend, feeds: &[i64]) -> anyhow::Result<Value> 
     let mut summaries =
         futures_util::stream::iter(feeds.iter().map(|id| backend.refresh_feed(*id))).buffer_unordered(AT_ONCE);
     let mut total = [0u64; SUMS.len()];
+    let mut failure = None;
     while let Some(summary) = summaries.next().await {
-        let summary = summary?;
+        bar.inc(1);
+        // A feed that was removed meanwhile is not missed; whatever else went wrong does not stop the others.
+        let summary = match summary {
+            Ok(summary) => summary,
+            Err(error) => {
+                failure = Some(error);
+                continue;
+            }
+        };
         for (sum, name) in total.iter_mut().zip(SUMS) {
             *sum += summary[name].as_u64().unwrap_or_default();
         }
-        bar.inc(1);
     }
     bar.finish_and_clear();
+    if let Some(error) = failure.filter(|_| total[0] == 0) {
+        return Err(error);
+    }
     Ok(SUMS
         .into_iter()
         .zip(total)

@@ -227,6 +227,11 @@ impl Settings {
         if self.poll_min > self.poll_max {
             return Err(Wrong::Together("poll_min is longer than poll_max".to_owned()));
         }
+        if self.role != Role::All && self.database_url.is_none() {
+            return Err(Wrong::Together(
+                "role is not all, but there is no database_url: one process alone uses the embedded database, and must do everything".to_owned(),
+            ));
+        }
         if !self.listen.ip().is_loopback() && !self.no_auth {
             return Err(Wrong::Together(format!(
                 "listen is {}, which others can reach, and there is no login: serve on a loopback address such as 127.0.0.1:3000, behind a proxy that asks for one, or say --no-auth",

@@ -38,7 +38,12 @@ pub(crate) const TABLE: [Setting; 16] = [
         "false",
         "Serve without a login on an address that others can reach. Whoever reaches it can read and change everything.",
     ),
-    setting("role", "ROLE", "all", "What this node does: all, web (only serve) or worker (only poll)."),
+    setting(
+        "role",
+        "ROLE",
+        "all",
+        "What this node does: all, web (only serve) or worker (only poll). Any but all needs database_url.",
+    ),
     setting("data_dir", "FOLDER", "data", "The folder of the embedded database. One process at a time uses it."),
     secret(
         "database_url",
@@ -50,7 +55,7 @@ pub(crate) const TABLE: [Setting; 16] = [
         "base_url",
         "URL",
         "",
-        "The address under which others reach this server, such as https://reader.example.org. Requests to other host names are refused.",
+        "The address under which others reach this server, such as https://reader.example.org. A server on a loopback address refuses requests to any other host name. Publishers see it too, as the address of whoever asks them.",
     ),
     setting(
         "allow_networks",
@@ -62,10 +67,15 @@ pub(crate) const TABLE: [Setting; 16] = [
         "proxy",
         "URL",
         "",
-        "An HTTP proxy for all requests. It then decides which addresses are reached, and allow_networks has no effect.",
+        "An HTTP proxy for all requests. It resolves the names then; those that this server itself finds to be private are refused all the same, unless allow_networks allows them.",
     ),
     setting("poll_min", "DURATION", "15m", "The shortest time between two polls of a feed."),
-    setting("poll_max", "DURATION", "24h", "The longest time between two polls of a feed, also of one that fails."),
+    setting(
+        "poll_max",
+        "DURATION",
+        "24h",
+        "The longest time between two polls of a feed, also of one that fails, unless its server asks for more (up to a week) or the feed has an interval of its own.",
+    ),
     setting("host_concurrency", "NUMBER", "2", "Requests to one host at once."),
     setting("poll_concurrency", "NUMBER", "64", "Feeds that are polled at once."),
     setting(

@@ -151,6 +151,7 @@ fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
         (vec!["serve", "--poll-min", "soon"], "--poll-min"),
         (vec!["serve", "--listen", "0.0.0.0:0"], "--no-auth"),
         (vec!["serve", "--role", "king"], "role"),
+        (vec!["serve", "--role", "web"], "database_url"),
         (vec!["list", "--host-concurrency", "0"], "host_concurrency"),
     ] {
         let output = on(data, &arguments);

@@ -14,10 +14,13 @@ use super::{
 
 const IMPORT: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
-INSERT INTO feeds (url, url_hash, credentials, folder_id, title, site_url, next_check_at, adaptive_secs, created_at)
-SELECT seed.url, seed.url_hash, seed.credentials, seed.folder_id, seed.title, seed.site_url, now.ms, $7, now.ms
-FROM now, unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[], $5::text[], $6::text[]) WITH ORDINALITY
-    AS seed (url, url_hash, credentials, folder_id, title, site_url, place)
+INSERT INTO feeds (url, url_hash, credentials, folder_id, title, site_url, next_check_at, adaptive_secs, created_at,
+                   custom_title, poll_interval_secs, push_enabled)
+SELECT seed.url, seed.url_hash, seed.credentials, seed.folder_id, seed.title, seed.site_url, now.ms, $7, now.ms,
+       seed.custom_title, seed.poll_interval_secs, seed.push_enabled
+FROM now, unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[], $5::text[], $6::text[], $8::text[], $9::bigint[],
+                 $10::boolean[]) WITH ORDINALITY
+    AS seed (url, url_hash, credentials, folder_id, title, site_url, custom_title, poll_interval_secs, push_enabled, place)
 ORDER BY seed.place
 ON CONFLICT (url_hash) DO NOTHING
 RETURNING id, url_hash";
@@ -60,8 +63,25 @@ async fn insert_seeds(
     let folder_ids: Vec<Option<i64>> = seeds.iter().map(folder_of).collect();
     let titles: Vec<_> = seeds.iter().map(|seed| optional(seed.title.as_ref())).collect();
     let sites: Vec<_> = seeds.iter().map(|seed| optional(seed.site_url.as_ref())).collect();
-    let rows =
-        query(transaction, IMPORT, &[&urls, &hashes, &credentials, &folder_ids, &titles, &sites, &adaptive_first()])
-            .await?;
+    let custom_titles: Vec<_> = seeds.iter().map(|seed| optional(seed.custom_title.as_ref())).collect();
+    let intervals: Vec<_> = seeds.iter().map(|seed| seed.poll_interval.map(i64::from)).collect();
+    let pushes: Vec<_> = seeds.iter().map(|seed| seed.push_enabled).collect();
+    let rows = query(
+        transaction,
+        IMPORT,
+        &[
+            &urls,
+            &hashes,
+            &credentials,
+            &folder_ids,
+            &titles,
+            &sites,
+            &adaptive_first(),
+            &custom_titles,
+            &intervals,
+            &pushes,
+        ],
+    )
+    .await?;
     Ok(rows.iter().map(|row| (row.get(1), FeedId(row.get(0)))).collect())
 }

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
-use domain::ingest::{Document, Hash, IncomingEntry};
+use domain::ingest::{Document, Hash, IncomingEntry, Validators};
 use tokio_postgres::{Error, Row};
 
 use super::{
@@ -86,7 +86,11 @@ pub(super) async fn store_document(
     entry_rows::update(transaction, target.now, &changed).await?;
     let [new, changed] = [new.len(), changed.len()].map(total);
     // One after the other in the database, but in one round trip.
-    tokio::try_join!(write_state(transaction, target, document, new), forget(transaction, target, document))?;
+    // Something newer is there: the next poll asks for the whole again, and will see.
+    let passed_over = document.entries.iter().any(|entry| is_older(entry, &known, target.claimed_at));
+    let validators = if passed_over { Validators::default() } else { document.validators.clone() };
+    let state = write_state(transaction, target, document, &validators, new);
+    tokio::try_join!(state, forget(transaction, target, document))?;
     Ok(Ingested { new: small(new), changed: small(changed) })
 }
 
@@ -111,6 +115,14 @@ fn known_of(row: &Row) -> Option<Known> {
         }
         None => Some(Known::Pruned),
     }
+}
+
+/// Whether an entry has been changed since the poll that brings it was claimed.
+fn is_older(entry: &IncomingEntry, known: &HashMap<Hash, Known>, claimed_at: i64) -> bool {
+    matches!(
+        known.get(&entry.identity),
+        Some(Known::Entry { fingerprint, changed_at, .. }) if *fingerprint != entry.fingerprint && *changed_at > claimed_at
+    )
 }
 
 /// New entries and changed ones, with their ids. Of an identity that is there twice the first counts.
@@ -140,9 +152,9 @@ async fn write_state(
     transaction: &Transaction<'_>,
     target: Target,
     document: &Document,
+    validators: &Validators,
     new: i64,
 ) -> Result<(), Error> {
-    let validators = &document.validators;
     execute(
         transaction,
         STATE,

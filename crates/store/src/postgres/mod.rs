@@ -33,7 +33,6 @@ mod errors;
 mod values;
 mod words;
 
-
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Pool};
 use domain::ports::{Store, StoreResult};

@@ -11,8 +11,9 @@ use super::{
 use crate::values::{optional, text, url_hash};
 
 const INSERT: &str = "
-INSERT INTO feeds (url, url_hash, credentials, folder_id, title, site_url, next_check_at, adaptive_secs, created_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7)
+INSERT INTO feeds (url, url_hash, credentials, folder_id, title, site_url, next_check_at, adaptive_secs, created_at,
+                   custom_title, poll_interval_secs, push_enabled)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7, ?9, ?10, ?11)
 RETURNING id";
 
 pub(super) fn import(changes: &mut Changes<'_>, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
@@ -36,6 +37,9 @@ fn import_one(changes: &mut Changes<'_>, seed: &FeedSeed, now: i64) -> Result<Im
         optional(seed.site_url.as_ref()),
         now,
         adaptive_first(),
+        optional(seed.custom_title.as_ref()),
+        seed.poll_interval,
+        seed.push_enabled,
     );
     let id = connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))?;
     Ok(ImportOutcome::Imported(FeedId(id)))

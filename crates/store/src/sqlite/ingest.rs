@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::ingest::{Document, Hash, Stored};
+use domain::ingest::{Document, Hash, Stored, Validators};
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{entry_rows, writer::Changes};
@@ -75,6 +75,7 @@ pub(super) fn store_document(changes: &mut Changes<'_>, target: Target, document
     let connection = changes.connection;
     let has_pruned = has_pruned(connection, target.feed_id)?;
     let (mut new, mut renewed) = (0, 0);
+    let mut passed_over = false;
     for entry in &mut document.entries {
         match known(connection, target.feed_id, entry.identity, has_pruned)? {
             None => {
@@ -89,8 +90,13 @@ pub(super) fn store_document(changes: &mut Changes<'_>, target: Target, document
                 changes.words.replace(id, std::mem::take(&mut entry.search_text));
                 renewed += 1;
             }
+            Some(Known::Entry { fingerprint, .. }) if fingerprint != entry.fingerprint => passed_over = true,
             Some(Known::Entry { .. } | Known::Pruned) => {}
         }
+    }
+    if passed_over {
+        // Something newer is there, or older: the next poll asks for the whole again, and will see.
+        document.validators = Validators::default();
     }
     write_state(connection, target, document, new)?;
     if has_pruned && document.is_complete {

@@ -180,12 +180,8 @@ async fn texts_that_only_postgresql_refuses_are_stored() {
 }
 
 async fn import(store: &PostgresStore, feeds: usize) {
-    let seeds = (0..feeds).map(|number| FeedSeed {
-        address: FeedAddress { url: format!("https://example.org/{number}"), credentials: None },
-        folder: None,
-        title: None,
-        site_url: None,
-    });
+    let seeds = (0..feeds)
+        .map(|number| FeedSeed::new(FeedAddress { url: format!("https://example.org/{number}"), credentials: None }));
     let outcomes = store.import_feeds(seeds.collect()).await.unwrap();
     assert!(outcomes.iter().all(|outcome| matches!(outcome, ImportOutcome::Imported(_))));
 }

@@ -1,14 +1,15 @@
 //! Feeds: added, listed, changed, removed.
 
-use std::ops::RangeInclusive;
-
 use axum::{
     Json,
     extract::State,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use domain::{Feed, FeedId, FeedPatch, FolderId, feed_state::FeedAddress};
+use domain::{
+    Feed, FeedId, FeedPatch, FolderId,
+    feed_state::{FEED_TITLE_CHARS_MAX, FeedAddress, POLL_INTERVAL_SECS},
+};
 use engine::AddFeed;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -18,11 +19,6 @@ use crate::{
     extract::{self, Change, Id, change},
     state::AppState,
 };
-
-/// Characters of a user's name for a feed.
-const TITLE_CHARS_MAX: usize = 500;
-/// Seconds between two polls that a user may ask for: a minute, so that no publisher is bothered, to 30 days.
-const POLL_INTERVAL_SECS: RangeInclusive<u32> = 60..=30 * 24 * 60 * 60;
 
 /// A feed to add.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -155,8 +151,8 @@ fn title(text: &str) -> ApiResult<Option<String>> {
     let text = text.trim();
     match text.chars().count() {
         0 => Ok(None),
-        1..=TITLE_CHARS_MAX => Ok(Some(text.to_owned())),
-        _ => Err(ApiError::field("title", format_args!("longer than {TITLE_CHARS_MAX} characters"))),
+        1..=FEED_TITLE_CHARS_MAX => Ok(Some(text.to_owned())),
+        _ => Err(ApiError::field("title", format_args!("longer than {FEED_TITLE_CHARS_MAX} characters"))),
     }
 }
 

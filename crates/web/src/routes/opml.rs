@@ -81,9 +81,10 @@ pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response>
     )
 )]
 pub(crate) async fn import(State(state): State<AppState>, request: Request) -> ApiResult<Json<ImportSummary>> {
+    // A client that is slow to send holds up nobody: only what has come in waits for a place.
+    let file = file(request, state.settings.opml_bytes_max).await?;
     // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
     let _permit = state.imports.acquire().await;
-    let file = file(request, state.settings.opml_bytes_max).await?;
     let engine = state.engine.clone();
     let report = to_its_end(async move { engine.import_opml(&file).await }).await??;
     Ok(Json(report.into()))

@@ -54,7 +54,7 @@ pub(super) fn new_feed(url: &str, entries: Vec<IncomingEntry>) -> NewFeed {
 }
 
 pub(super) fn seed(url: &str) -> FeedSeed {
-    FeedSeed { address: address(url), folder: None, title: None, site_url: None }
+    FeedSeed::new(address(url))
 }
 
 /// How a claimed poll ended: to be asked again in an hour.

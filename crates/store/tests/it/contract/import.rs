@@ -38,14 +38,17 @@ async fn f6_an_import_makes_the_folders_it_names(harness: &Harness) {
 async fn f6_a_feed_of_an_import_is_due_at_once(harness: &Harness) {
     let there = FeedAddress { url: "http://e.org/1".to_owned(), credentials: Some("a:b".to_owned()) };
     let seed = FeedSeed {
-        address: there.clone(),
-        folder: None,
         title: Some("Theirs".to_owned()),
+        custom_title: Some("Mine".to_owned()),
+        poll_interval: Some(600),
+        push_enabled: false,
         site_url: Some("http://e.org/".to_owned()),
+        ..FeedSeed::new(there.clone())
     };
     let id = imported(harness.store.import_feeds(vec![seed]).await.unwrap()[0]);
     let feed = harness.feed(id).await;
     assert_eq!((feed.title.as_deref(), feed.site_url.as_deref()), (Some("Theirs"), Some("http://e.org/")));
+    assert_eq!((feed.custom_title.as_deref(), feed.poll_interval, feed.push_enabled), (Some("Mine"), Some(600), false));
     assert_eq!((feed.last_fetched_at, feed.next_check_at, feed.unread_count), (None, harness.now(), 0));
     let jobs = harness.store.claim_due_polls("worker", 10, LEASE).await.unwrap();
     assert_eq!(jobs.len(), 1);

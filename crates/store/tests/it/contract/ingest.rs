@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     Entry, EntryPatch,
-    ingest::{Document, Hash, IncomingEntry, PollOutcome, Stored},
+    ingest::{Document, Hash, IncomingEntry, PollOutcome, Stored, Validators},
 };
 
 use super::{
@@ -78,12 +78,19 @@ async fn f4_a_slow_poll_does_not_undo_what_is_newer(harness: &Harness) {
     let mut late =
         fetched(&harness.claim(id).await, vec![version("1", "slow"), version("2", "slow"), version("3", "slow")]);
     late.claimed_at = slow.claimed_at;
+    if let PollOutcome::Fetched(document) = &mut late.outcome {
+        document.validators.etag = Some("\"slow\"".to_owned());
+    }
     assert_eq!(harness.finish(late).await, Stored { applied: true, new: 1, changed: 1 });
     let titles: Vec<_> = [harness.entry("1").await, harness.entry("2").await, harness.entry("3").await]
         .into_iter()
         .filter_map(|entry| entry.title)
         .collect();
     assert_eq!(titles, ["second", "slow", "slow"]);
+    // Something of the answer was passed over: the next poll asks for the whole, not whether it has changed.
+    let next = harness.claim(id).await;
+    assert_eq!(next.validators, Validators::default());
+    harness.store.release_polls(&[(id, next.lease)]).await.unwrap();
     // What was written at the very moment of the claim may be changed by it.
     let now = harness.claim(id).await;
     assert_eq!(harness.finish(fetched(&now, vec![version("3", "third")])).await.changed, 1);
