@@ -17,7 +17,10 @@ use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
 use tokio_util::sync::CancellationToken;
 use web::{AllowedHosts, AppState, WebSettings};
 
-use crate::settings::{Role, Settings};
+use crate::{
+    backend,
+    settings::{Role, Settings},
+};
 
 /// Entries that are pruned in one go.
 const PRUNE_CHUNK: u32 = 500;
@@ -75,8 +78,14 @@ pub(crate) async fn serve(
     let allowed_hosts = if settings.listen.ip().is_loopback() { AllowedHosts::default() } else { AllowedHosts::Any };
     let web_settings = WebSettings { allowed_hosts, base_url: settings.base_url.clone(), ..WebSettings::default() };
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
-    let router = if settings.role == Role::Worker { web::operations_router(state) } else { web::router(state) };
-    Ok(web::serve(listener, router, stop).await?)
+    if settings.role == Role::Worker {
+        return Ok(web::serve(listener, web::operations_router(state), stop).await?);
+    }
+    backend::announce(settings, listener.local_addr()?, state.instance())
+        .context("cannot write into the data folder")?;
+    let served = web::serve(listener, web::router(state), stop).await;
+    backend::withdraw(settings);
+    Ok(served?)
 }
 
 /// Now, for commands that ask what is due.

@@ -106,6 +106,11 @@ impl AppState {
         }
     }
 
+    /// What tells this process from every other, as `/healthz` shows it.
+    pub fn instance(&self) -> &str {
+        &self.request_prefix
+    }
+
     /// The store behind the engine.
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
         self.engine.store()

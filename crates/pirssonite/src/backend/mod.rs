@@ -44,21 +44,17 @@ pub(crate) trait Backend: Send + Sync {
 const WAIT_TRIES: u32 = 50;
 const WAIT: Duration = Duration::from_millis(200);
 
-/// Finds what to work on. The lock on the data folder says whether a server is running, or another command, which is
-/// waited for.
+/// Finds what to work on: the server that uses the database, or the database itself. Another command that has the data
+/// folder is waited for.
 pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
     for _ in 0..WAIT_TRIES {
+        if let Some(remote) = Remote::find(settings).await? {
+            return Ok(Box::new(remote));
+        }
         match wiring::open_store(settings).await {
-            Ok(store) => {
-                // Whoever left an address behind is gone.
-                withdraw(&settings.data_dir);
-                return Ok(Box::new(local::Local::new(wiring::build_engine(settings, store)?)));
-            }
+            Ok(store) => return Ok(Box::new(local::Local::new(wiring::build_engine(settings, store)?))),
             Err(error) if is_in_use(&error) => {}
             Err(error) => return Err(error),
-        }
-        if let Some(remote) = Remote::find(&settings.data_dir).await? {
-            return Ok(Box::new(remote));
         }
         tokio::time::sleep(WAIT).await;
     }

@@ -1,16 +1,15 @@
 //! The running server, through its API. It leaves its address in the data folder while it runs.
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use async_trait::async_trait;
+use domain::ingest::Hash;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Backend;
-
-/// The file in the data folder that holds the server's address.
-const ADDRESS_FILE: &str = "server.url";
+use crate::settings::Settings;
 
 /// How long one call may take: adding a feed waits for its publisher.
 const CALL_TIMEOUT: Duration = Duration::from_mins(5);
@@ -18,20 +17,33 @@ const CALL_TIMEOUT: Duration = Duration::from_mins(5);
 /// How long the server may take to say that it is there.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Leaves the server's address for the commands.
-pub(crate) fn announce(data_dir: &Path, listen: SocketAddr) -> std::io::Result<()> {
+/// The file in the data folder that holds the server's address: one for each database.
+fn address_file(settings: &Settings) -> PathBuf {
+    let name = match &settings.database_url {
+        None => "server.url".to_owned(),
+        Some(url) => {
+            let hash: String = Hash::of(url.0.as_bytes()).0.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            format!("server-{hash}.url")
+        }
+    };
+    settings.data_dir.join(name)
+}
+
+/// Leaves the server's address for the commands, and by what they know that it is still the same.
+pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str) -> std::io::Result<()> {
     let host = match listen {
         SocketAddr::V4(address) if address.ip().is_unspecified() => format!("127.0.0.1:{}", address.port()),
         SocketAddr::V6(address) if address.ip().is_unspecified() => format!("[::1]:{}", address.port()),
         address => address.to_string(),
     };
-    std::fs::write(data_dir.join(ADDRESS_FILE), format!("http://{host}\n"))
+    std::fs::create_dir_all(&settings.data_dir)?;
+    std::fs::write(address_file(settings), format!("http://{host}\n{instance}\n"))
 }
 
 /// Takes it away again.
-pub(crate) fn withdraw(data_dir: &Path) {
-    // Nothing depends on it: the lock says whether there is a server.
-    let _ = std::fs::remove_file(data_dir.join(ADDRESS_FILE));
+pub(crate) fn withdraw(settings: &Settings) {
+    // Nothing depends on it: an address whose server is gone is not followed.
+    let _ = std::fs::remove_file(address_file(settings));
 }
 
 pub(crate) struct Remote {
@@ -40,16 +52,19 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// The server that uses a data folder, if it has left its address there.
-    pub(crate) async fn find(data_dir: &Path) -> anyhow::Result<Option<Self>> {
-        let Ok(url) = std::fs::read_to_string(data_dir.join(ADDRESS_FILE)) else { return Ok(None) };
+    /// The server that uses this database, if there is one: it has left its address, and answers there.
+    pub(crate) async fn find(settings: &Settings) -> anyhow::Result<Option<Self>> {
+        let Ok(left) = std::fs::read_to_string(address_file(settings)) else { return Ok(None) };
+        let mut lines = left.lines();
+        let (Some(url), Some(instance)) = (lines.next(), lines.next()) else { return Ok(None) };
         let client = reqwest::Client::builder().no_proxy().timeout(CALL_TIMEOUT).build()?;
-        let remote = Self { client, url: url.trim().to_owned() };
-        let probe = remote.client.get(format!("{}/healthz", remote.url)).timeout(PROBE_TIMEOUT).send().await;
-        probe
-            .and_then(reqwest::Response::error_for_status)
-            .with_context(|| format!("the server at {} does not answer", remote.url))?;
-        Ok(Some(remote))
+        let remote = Self { client, url: url.to_owned() };
+        let health = remote.client.get(format!("{url}/healthz")).timeout(PROBE_TIMEOUT).send().await;
+        let Ok(health) = health else { return Ok(None) };
+        let health = health.text().await.unwrap_or_default();
+        let health: Value = serde_json::from_str(&health).unwrap_or_default();
+        // Another server may have the address of one that is gone.
+        Ok((health["instance"] == instance).then_some(remote))
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    backend,
     settings::{LogFormat, Role, Settings},
     wiring,
 };
@@ -26,9 +25,6 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let listen = listener.local_addr()?;
-    if settings.database_url.is_none() {
-        backend::announce(&settings.data_dir, listen).context("cannot write into the data folder")?;
-    }
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
     tracing::info!(%listen, store = kind, role = ?settings.role, "serving");
@@ -40,9 +36,6 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         && tokio::time::timeout(STOP_TIMEOUT, polls).await.is_err()
     {
         tracing::warn!("polls did not end in time; their leases will run out");
-    }
-    if settings.database_url.is_none() {
-        backend::withdraw(&settings.data_dir);
     }
     served?;
     tracing::info!("stopped");

@@ -17,7 +17,8 @@ const FEED: &str = "<rss version='2.0'><channel><title>News</title><item><guid>1
 /// Runs a command on some data.
 fn on(data: Data<'_>, arguments: &[&str]) -> Output {
     let flags = data.flags();
-    let mut all = vec!["--allow-networks", "127.0.0.0/8", &flags[0], &flags[1]];
+    let mut all = vec!["--allow-networks", "127.0.0.0/8"];
+    all.extend(flags.iter().map(String::as_str));
     all.extend(arguments);
     run(&all, b"")
 }
@@ -103,17 +104,29 @@ async fn u5_commands_speak_to_the_server_that_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u5_commands_speak_to_the_server_that_runs_on_postgres() {
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    let data = Data::Database(database.url(), folder.path());
+    let server = Server::start(data, &[]);
+    let backend = || json_of(data, &["status", "--json"])["backend"].as_str().unwrap().to_owned();
+    assert!(backend().contains(&server.url), "{}", backend());
+    // An address that a killed server left is not followed.
+    server.kill();
+    assert!(backend().contains("PostgreSQL"), "{}", backend());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn u5_commands_work_on_postgres() {
-    let database = fresh_postgres().await;
-    let data = Data::Database(database.url());
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    let data = Data::Database(database.url(), folder.path());
     first_five_minutes(data).await;
     assert!(stderr(&on(data, &["backup", "/tmp/never"])).contains("pg_dump"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn u4_nodes_share_a_database_each_in_its_role() {
-    let database = fresh_postgres().await;
-    let data = Data::Database(database.url());
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    let data = Data::Database(database.url(), folder.path());
     let publisher = Publisher::start().await;
     publisher.set("/feed", Page::body(FEED));
     let web = Server::start(data, &["--role", "web"]);
@@ -165,7 +178,8 @@ fn u5_doctor_finds_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let healthy = on(Data::Folder(folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
     assert!(healthy.status.success(), "{}", stdout(&healthy));
-    let wrong = on(Data::Database("postgres://nobody@127.0.0.1:1/none"), &["doctor", "--listen", "127.0.0.1:0"]);
+    let wrong =
+        on(Data::Database("postgres://nobody@127.0.0.1:1/none", folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
     assert_eq!(wrong.status.code(), Some(1));
     assert!(stdout(&wrong).contains("WRONG  store"), "{}", stdout(&wrong));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -25,8 +25,8 @@ async fn f4_sqlite_loses_and_doubles_nothing_when_killed_while_polling() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn f4_postgres_loses_and_doubles_nothing_when_killed_while_polling() {
-    let database = fresh_postgres().await;
-    survive(Data::Database(database.url()), 2).await;
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    survive(Data::Database(database.url(), folder.path()), 2).await;
 }
 
 async fn survive(data: Data<'_>, seed: u64) {
@@ -38,7 +38,8 @@ async fn survive(data: Data<'_>, seed: u64) {
     }
     opml += "</body></opml>";
     let flags = data.flags();
-    let imported = run(&["import", "-", &flags[0], &flags[1]], opml.as_bytes());
+    let arguments: Vec<&str> = ["import", "-"].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let imported = run(&arguments, opml.as_bytes());
     assert!(imported.status.success(), "{}", stderr(&imported));
 
     let mut chance = seed;

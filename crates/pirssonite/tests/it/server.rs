@@ -13,16 +13,20 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Data<'a> {
     Folder(&'a Path),
-    Database(&'a str),
+    /// A database, and a folder for what a node keeps besides.
+    Database(&'a str, &'a Path),
 }
 
 impl Data<'_> {
     /// The flags that say so.
-    pub(crate) fn flags(&self) -> [String; 2] {
-        match self {
-            Self::Folder(folder) => ["--data-dir".to_owned(), folder.display().to_string()],
-            Self::Database(url) => ["--database-url".to_owned(), (*url).to_owned()],
-        }
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let (folder, url) = match self {
+            Self::Folder(folder) => (folder, None),
+            Self::Database(url, folder) => (folder, Some(*url)),
+        };
+        let database = url.map(|url| ["--database-url".to_owned(), url.to_owned()]);
+        let folder = ["--data-dir".to_owned(), folder.display().to_string()];
+        folder.into_iter().chain(database.into_iter().flatten()).collect()
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Health {
     status: &'static str,
     /// The version that runs.
     version: &'static str,
+    /// Which process it is: no other has ever had this.
+    instance: String,
 }
 
 /// That requests can be answered.
@@ -44,7 +46,7 @@ pub(crate) struct Readiness {
     responses((status = 200, description = "It lives.", body = Health))
 )]
 pub(crate) async fn healthz(State(state): State<AppState>) -> Json<Health> {
-    Json(Health { status: "ok", version: state.version })
+    Json(Health { status: "ok", version: state.version, instance: state.instance().to_owned() })
 }
 
 /// Whether the store answers.

@@ -50,7 +50,9 @@ async fn server(down: Down) -> Server {
 #[tokio::test]
 async fn u6_the_process_lives_and_says_its_version() {
     let server = server(Down::Unavailable).await;
-    assert_eq!(server.get("/healthz").await.ok(200), json!({"status": "ok", "version": "1.2.3"}));
+    let health = server.get("/healthz").await.ok(200);
+    assert_eq!((&health["status"], &health["version"]), (&json!("ok"), &json!("1.2.3")));
+    assert!(health["instance"].as_str().is_some_and(|instance| instance.len() == 24), "{health}");
     server.get("/readyz").await.error(503);
     assert_eq!(server.call("HEAD", "/healthz").await.status, 200);
 }
