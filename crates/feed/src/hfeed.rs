@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::{
     date,
-    limits::{ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, PROPERTIES_MAX, TEXT_BYTES_MAX},
+    limits::{ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, PROPERTIES_MAX, TAG_BYTES_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     page::{self, Page},
     resolve::{self, Room},
@@ -339,7 +339,8 @@ fn entry_property(
         ("dt", "published") => entry.published = entry.published.or_else(|| date::parse(value)),
         ("dt", "updated") => entry.updated = entry.updated.or_else(|| date::parse(value)),
         ("p" | "u", "category") if entry.tags.len() < LIST_MAX => {
-            entry.tags.push(Tag { term: Some(one_line(value)), ..Tag::default() });
+            let word = &value[..value.floor_char_boundary(TAG_BYTES_MAX)];
+            entry.tags.push(Tag { term: Some(one_line(word)), ..Tag::default() });
         }
         ("p", "author") if entry.authors.len() < LIST_MAX => {
             entry.authors.push(Person { name: Some(one_line(value)), ..Person::default() });

@@ -23,7 +23,7 @@ pub const ATTRIBUTES_MAX: usize = 256;
 pub const NAMESPACES_MAX: usize = 256;
 
 /// Links, authors, tags, enclosures, media: of each kind, for one entry or one feed.
-pub const LIST_MAX: usize = 256;
+pub const LIST_MAX: usize = 64;
 
 /// Entities that a document may declare.
 pub const ENTITIES_MAX: usize = 256;
@@ -61,3 +61,6 @@ pub const PROPERTIES_MAX: usize = 8;
 
 /// Values in a JSON document: each takes some hundred bytes once it is read, however short it is.
 pub const JSON_VALUES_MAX: usize = 500_000;
+
+/// Bytes of a category that is marked up in a page, where it may be as long as the page.
+pub const TAG_BYTES_MAX: usize = 512;
