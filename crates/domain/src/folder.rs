@@ -7,6 +7,11 @@ use crate::ids::FolderId;
 /// Characters of a folder's name.
 pub const FOLDER_NAME_CHARS_MAX: usize = 200;
 
+/// A name as it is kept: in one line, one space between two words, so that it survives every file that it is written to.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Folder {

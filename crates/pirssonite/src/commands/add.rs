@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
+use domain::folder::one_line;
 
 use super::{say, say_json, title_of};
 use crate::{
@@ -29,11 +30,12 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let backend = backend::connect(settings).await?;
     let folder = match &arguments.folder {
-        Some(name) => Some(folder(&*backend, name.trim()).await?),
+        Some(name) => Some(folder(&*backend, &one_line(name)).await?),
         None => None,
     };
     let folder_id = folder.map(|(id, _)| id);
-    let added = backend.add(&arguments.url, folder_id, arguments.title.as_deref()).await;
+    let title = arguments.title.as_deref().map(one_line);
+    let added = backend.add(&arguments.url, folder_id, title.as_deref()).await;
     if let (Err(_), Some((id, true))) = (&added, folder) {
         // Nothing is kept of what failed, nor the folder that was made for it.
         backend.delete_folder(id).await?;

@@ -9,6 +9,7 @@ use axum::{
 use domain::{
     Feed, FeedId, FeedPatch, FolderId,
     feed_state::{FEED_TITLE_CHARS_MAX, FeedAddress, POLL_INTERVAL_SECS},
+    folder::one_line,
 };
 use engine::AddFeed;
 use serde::Deserialize;
@@ -148,10 +149,10 @@ impl TryFrom<PatchBody> for FeedPatch {
 
 /// A user's name for a feed; an empty one is none.
 fn title(text: &str) -> ApiResult<Option<String>> {
-    let text = text.trim();
+    let text = one_line(text);
     match text.chars().count() {
         0 => Ok(None),
-        1..=FEED_TITLE_CHARS_MAX => Ok(Some(text.to_owned())),
+        1..=FEED_TITLE_CHARS_MAX => Ok(Some(text)),
         _ => Err(ApiError::field("title", format_args!("longer than {FEED_TITLE_CHARS_MAX} characters"))),
     }
 }

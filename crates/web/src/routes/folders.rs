@@ -6,7 +6,11 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use domain::{Folder, FolderId, folder::FOLDER_NAME_CHARS_MAX, ports::Conflict};
+use domain::{
+    Folder, FolderId,
+    folder::{FOLDER_NAME_CHARS_MAX, one_line},
+    ports::Conflict,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -57,7 +61,7 @@ pub(crate) async fn create(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<NameBody>,
 ) -> ApiResult<Response> {
-    match state.store().create_folder(name(&body.name)?).await? {
+    match state.store().create_folder(&name(&body.name)?).await? {
         Ok(folder) => Ok((StatusCode::CREATED, Json(folder)).into_response()),
         Err(Conflict) => Err(ApiError::Conflict("another folder has this name already".to_owned(), None)),
     }
@@ -79,7 +83,7 @@ pub(crate) async fn rename(
     Id(id): Id<FolderId>,
     extract::Json(body): extract::Json<NameBody>,
 ) -> ApiResult<Json<Folder>> {
-    updated(state.store().rename_folder(id, name(&body.name)?).await?, "folder", "name").map(Json)
+    updated(state.store().rename_folder(id, &name(&body.name)?).await?, "folder", "name").map(Json)
 }
 
 /// Removes a folder; its feeds stay, in none.
@@ -110,8 +114,8 @@ pub(crate) async fn reorder(
     Ok(Json(folders.ok_or_else(|| ApiError::field("folderIds", "one of them does not exist or is named twice"))?))
 }
 
-fn name(text: &str) -> ApiResult<&str> {
-    let text = text.trim();
+fn name(text: &str) -> ApiResult<String> {
+    let text = one_line(text);
     match text.chars().count() {
         1..=FOLDER_NAME_CHARS_MAX => Ok(text),
         _ => Err(ApiError::field("name", format_args!("must have from 1 to {FOLDER_NAME_CHARS_MAX} characters"))),
