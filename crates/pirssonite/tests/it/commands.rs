@@ -50,6 +50,11 @@ async fn first_five_minutes(data: Data<'_>) {
     assert!(stderr(&on(data, &["add", "ftp://e.org/"])).contains("http"));
     assert!(stderr(&on(data, &["add", &publisher.url("/none")])).contains("404"));
 
+    // Nothing is kept of what failed, nor the folder that was made for it.
+    assert_eq!(on(data, &["add", &publisher.url("/none"), "--folder", "Ghost"]).status.code(), Some(1));
+    assert_eq!(on(data, &["add", &page, "--folder", " "]).status.code(), Some(1));
+    assert_eq!(json_of(data, &["status", "--json"])["folders"], 1);
+
     let listed = json_of(data, &["list", "--json"]);
     assert_eq!(listed.as_array().unwrap().len(), 2);
     assert!(ok(data, &["list"]).contains("My News"));
