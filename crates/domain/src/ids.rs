@@ -29,3 +29,7 @@ id! {
     /// An entry.
     EntryId
 }
+id! {
+    /// A subscription.
+    SubscriptionId
+}

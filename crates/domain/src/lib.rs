@@ -13,11 +13,12 @@ pub mod ids;
 pub mod ingest;
 pub mod lease;
 pub mod ports;
+pub mod push;
 pub mod schedule;
 
 pub use cursor::Cursor;
 pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
 pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
-pub use ids::{EntryId, FeedId, FolderId};
+pub use ids::{EntryId, FeedId, FolderId, SubscriptionId};
 pub use lease::Lease;

@@ -1,0 +1,424 @@
+//! What becomes of a subscription when something happens. A function of the subscription, the event and the time; the
+//! table is in ARCHITECTURE.md.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{
+    subscription::{Mode, Subscription, SubscriptionState as State},
+    timing::{self, FAILURES_MAX, RETRY_INACTIVE, Rules, UNVERIFIED_KEPT, VERIFY_WITHIN, after, until},
+};
+
+/// What a poll finds was pushed too late only if it was published longer ago than this.
+const PUSH_MAY_TAKE: Duration = Duration::from_mins(30);
+
+/// Characters of an error that are kept: a hub's reason may be a book.
+const ERROR_CHARS_MAX: usize = 500;
+
+/// What a hub that did not verify is accused of.
+const NOT_VERIFIED: &str = "Hub did not verify in time";
+
+/// What happens to a subscription.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The hub is about to be asked, with this callback base; for a subscription with a new secret.
+    Asking {
+        /// For what.
+        mode: Mode,
+        /// A new one.
+        secret: Option<String>,
+        /// Where the hub is told to reach us.
+        base_url: String,
+    },
+    /// The hub has answered that it will.
+    Accepted,
+    /// The hub has not, for this reason.
+    Failed {
+        /// In words.
+        error: String,
+        /// How long it wants to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The hub asks whether this is what we want.
+    Verified {
+        /// What.
+        mode: Mode,
+        /// For how long, as it says.
+        lease_secs: Option<u64>,
+        /// Only if the hub was just asked for it.
+        only_if_asked: bool,
+    },
+    /// The hub says that it will not, or no longer.
+    Denied {
+        /// Its reason.
+        reason: Option<String>,
+        /// Only if the hub was just asked.
+        only_if_asked: bool,
+    },
+    /// The time has come that something was waited for until.
+    TimePassed,
+    /// A push came, signed with this secret.
+    Pushed {
+        /// The secret.
+        secret: String,
+    },
+    /// A poll found what should have been pushed.
+    Missed,
+    /// It is no longer wanted.
+    Unwanted,
+    /// It is to be tried now, whatever happened before.
+    Retry,
+    /// It becomes its feed's own.
+    BecomeCurrent,
+    /// Another becomes its feed's own, and this is only remembered.
+    StepAside,
+    /// Hubs reach us somewhere else now.
+    BaseChanged {
+        /// Where.
+        base_url: String,
+    },
+}
+
+impl std::fmt::Debug for Event {
+    /// Its kind: what is in it may be secret.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Asking { .. } => "Asking",
+            Self::Accepted => "Accepted",
+            Self::Failed { .. } => "Failed",
+            Self::Verified { .. } => "Verified",
+            Self::Denied { .. } => "Denied",
+            Self::TimePassed => "TimePassed",
+            Self::Pushed { .. } => "Pushed",
+            Self::Missed => "Missed",
+            Self::Unwanted => "Unwanted",
+            Self::Retry => "Retry",
+            Self::BecomeCurrent => "BecomeCurrent",
+            Self::StepAside => "StepAside",
+            Self::BaseChanged { .. } => "BaseChanged",
+        })
+    }
+}
+
+/// What becomes of a subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It does not take this event: nothing changes, and whoever brought it is told so.
+    Refuse,
+    /// It is so now. If push has begun or ended with this, its feed is polled at once.
+    Become {
+        /// As it is to be kept.
+        subscription: Box<Subscription>,
+        /// Whether its feed is to be polled at once.
+        poll_now: bool,
+    },
+    /// It is kept no longer.
+    Forget,
+}
+
+/// What is to be done about a subscription that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Ask the hub.
+    Ask(Mode),
+    /// Tell the machine that time has passed.
+    LetPass,
+    /// Choose a hub again, and begin anew.
+    StartOver,
+}
+
+/// What is to be done about a subscription whose next step is due.
+pub fn step(subscription: &Subscription, now: Timestamp) -> Step {
+    let is_past = |time: Option<Timestamp>| time.is_some_and(|time| time <= now);
+    match subscription.state {
+        State::Unsubscribing if is_past(subscription.expires_at) => Step::LetPass,
+        State::Unsubscribing => Step::Ask(Mode::Unsubscribe),
+        State::Active if is_past(subscription.expires_at) => Step::LetPass,
+        State::Active | State::Pending if is_past(subscription.verify_by) => Step::LetPass,
+        State::Active | State::Pending => Step::Ask(Mode::Subscribe),
+        State::Inactive => Step::StartOver,
+    }
+}
+
+/// Whether a poll that found entries published at these times, and not known before, shows that the hub has missed one.
+/// One that does not say when it was published counts.
+pub fn missed(
+    published: impl IntoIterator<Item = Option<Timestamp>>,
+    subscription: &Subscription,
+    now: Timestamp,
+) -> bool {
+    let Some(active_since) = subscription.activated_at.filter(|_| subscription.is_active()) else { return false };
+    // What was published before the hub could have pushed it is not its fault.
+    let was_due = |published: Timestamp| published > active_since && after(published, PUSH_MAY_TAKE) <= now;
+    let could_have = after(active_since, PUSH_MAY_TAKE) <= now;
+    published.into_iter().any(|published| published.map_or(could_have, was_due))
+}
+
+/// Decides.
+pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Timestamp) -> Decision {
+    let next = subscription.clone();
+    match event {
+        Event::Asking { mode, secret, base_url } => asking(next, *mode, secret.as_ref(), base_url),
+        Event::Accepted => accepted(next, now),
+        Event::Failed { error, retry_after } => failed(next, error, *retry_after, now),
+        Event::Verified { mode, lease_secs, only_if_asked } => {
+            if *only_if_asked && subscription.asked != Some(*mode) {
+                return Decision::Refuse;
+            }
+            match mode {
+                Mode::Subscribe => verified(next, *lease_secs, rules, now),
+                Mode::Unsubscribe => unsubscribed(&next),
+            }
+        }
+        Event::Denied { only_if_asked: true, .. } if subscription.asked != Some(Mode::Subscribe) => Decision::Refuse,
+        Event::Denied { reason, .. } => denied(next, reason.as_deref(), now),
+        Event::TimePassed => time_passed(next, now),
+        Event::Pushed { secret } => pushed(next, secret, now),
+        Event::Missed => missed_one(next),
+        Event::Unwanted => unwanted(next, now),
+        Event::Retry => retry(next, now),
+        Event::BecomeCurrent => become_current(next, now),
+        Event::StepAside => become_so(Subscription { is_current: false, next_step_at: None, ..next }),
+        Event::BaseChanged { base_url } => base_changed(next, base_url, now),
+    }
+}
+
+fn become_so(subscription: Subscription) -> Decision {
+    Decision::Become { subscription: Box::new(subscription), poll_now: false }
+}
+
+fn become_and_poll(subscription: Subscription) -> Decision {
+    Decision::Become { subscription: Box::new(subscription), poll_now: true }
+}
+
+/// The row exists before the request goes out, because a hub may verify before it answers.
+fn asking(mut next: Subscription, mode: Mode, secret: Option<&String>, base_url: &str) -> Decision {
+    let fits = match mode {
+        Mode::Subscribe => next.state != State::Unsubscribing && next.is_current && next.feed_id.is_some(),
+        Mode::Unsubscribe => next.state == State::Unsubscribing,
+    };
+    if !fits {
+        return Decision::Refuse;
+    }
+    if next.state == State::Inactive {
+        next.state = State::Pending;
+        next.error_count = 0;
+    }
+    if let Some(secret) = secret {
+        next.secrets.add(secret.clone());
+    }
+    if mode == Mode::Subscribe {
+        base_url.clone_into(&mut next.base_url);
+    }
+    next.asked = Some(mode);
+    next.verify_by = None;
+    become_so(next)
+}
+
+fn accepted(mut next: Subscription, now: Timestamp) -> Decision {
+    match next.asked {
+        // It was verified before the hub answered.
+        None => become_so(next),
+        Some(Mode::Subscribe) => {
+            let verify_by = after(now, VERIFY_WITHIN);
+            next.verify_by = Some(verify_by);
+            next.next_step_at = Some(sooner(verify_by, next.expires_at.filter(|_| next.is_active())));
+            become_so(next)
+        }
+        Some(Mode::Unsubscribe) => {
+            next.next_step_at = Some(sooner(after(now, RETRY_INACTIVE), next.expires_at));
+            become_so(next)
+        }
+    }
+}
+
+fn sooner(time: Timestamp, other: Option<Timestamp>) -> Timestamp {
+    other.map_or(time, |other| other.min(time))
+}
+
+fn failed(mut next: Subscription, error: &str, retry_after: Option<Duration>, now: Timestamp) -> Decision {
+    if next.asked.is_none() {
+        // It was verified all the same: what the hub answers after that does not matter.
+        return become_so(next);
+    }
+    next.asked = None;
+    next.verify_by = None;
+    next.error_count = next.error_count.saturating_add(1);
+    next.last_error = Some(shortened(error));
+    match next.state {
+        State::Unsubscribing => {
+            let wait = timing::retry_in(next.error_count, None, retry_after);
+            next.next_step_at = Some(sooner(after(now, wait), next.expires_at));
+            become_so(next)
+        }
+        _ if next.error_count >= FAILURES_MAX => deactivate(next, after(now, RETRY_INACTIVE)),
+        State::Active => {
+            let left = next.expires_at.map(|expires_at| until(expires_at, now)).unwrap_or_default();
+            let wait = timing::retry_in(next.error_count, Some(left), retry_after);
+            next.next_step_at = Some(sooner(after(now, wait), next.expires_at));
+            become_so(next)
+        }
+        State::Pending | State::Inactive => {
+            let wait = timing::retry_in(next.error_count, None, retry_after);
+            next.next_step_at = Some(after(now, wait));
+            become_so(next)
+        }
+    }
+}
+
+/// Push has ended: the feed is polled from now on.
+fn deactivate(mut next: Subscription, retry_at: Timestamp) -> Decision {
+    let was_active = next.is_active();
+    next.state = State::Inactive;
+    next.asked = None;
+    next.verify_by = None;
+    next.activated_at = None;
+    next.retry_at = Some(retry_at);
+    next.next_step_at = next.is_current.then_some(retry_at);
+    if was_active { become_and_poll(next) } else { become_so(next) }
+}
+
+fn verified(mut next: Subscription, lease_secs: Option<u64>, rules: Rules, now: Timestamp) -> Decision {
+    let is_wanted = next.is_current && next.feed_id.is_some() && next.state != State::Unsubscribing;
+    // A hub that was never given a secret was never asked.
+    if !is_wanted || next.secrets.is_empty() {
+        return Decision::Refuse;
+    }
+    let secs = timing::lease_secs(lease_secs);
+    let lease = Duration::from_secs(u64::from(secs));
+    let was_active = next.is_active();
+    if !was_active {
+        next.activated_at = Some(now);
+        next.misses_in_row = 0;
+    }
+    next.state = State::Active;
+    next.lease_secs = Some(secs);
+    next.expires_at = Some(after(now, lease));
+    next.verified_at = Some(now);
+    next.asked = None;
+    next.verify_by = None;
+    next.error_count = 0;
+    next.last_error = None;
+    next.retry_at = None;
+    next.next_step_at = Some(after(now, timing::renew_in(lease, rules)));
+    // Once, for what was published before the hub knew of us.
+    if was_active { become_so(next) } else { become_and_poll(next) }
+}
+
+/// Anyone can ask a hub to unsubscribe us: only what we asked for is confirmed.
+fn unsubscribed(next: &Subscription) -> Decision {
+    if next.state == State::Unsubscribing { Decision::Forget } else { Decision::Refuse }
+}
+
+fn denied(mut next: Subscription, reason: Option<&str>, now: Timestamp) -> Decision {
+    if next.state == State::Unsubscribing {
+        // It does not push, which is what we want.
+        return Decision::Forget;
+    }
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    next.last_error = Some(shortened(reason.unwrap_or("Hub denied the subscription")));
+    deactivate(next, after(now, RETRY_INACTIVE))
+}
+
+fn time_passed(mut next: Subscription, now: Timestamp) -> Decision {
+    let is_past = |time: Option<Timestamp>| time.is_some_and(|time| time <= now);
+    match next.state {
+        State::Unsubscribing if is_past(next.expires_at) => Decision::Forget,
+        State::Active if is_past(next.expires_at) => {
+            if next.last_error.is_none() {
+                next.last_error = Some("The lease ran out".to_owned());
+            }
+            // It did not fail so often that it would have to wait: it is asked for again at once.
+            deactivate(next, now)
+        }
+        State::Active | State::Pending if is_past(next.verify_by) => failed(next, NOT_VERIFIED, None, now),
+        _ => become_so(next),
+    }
+}
+
+fn pushed(mut next: Subscription, secret: &str, now: Timestamp) -> Decision {
+    if !next.is_active() || !next.is_current {
+        return Decision::Refuse;
+    }
+    next.secrets.prove(secret);
+    next.last_push_at = Some(now);
+    next.push_count += 1;
+    next.misses_in_row = 0;
+    become_so(next)
+}
+
+fn missed_one(mut next: Subscription) -> Decision {
+    next.miss_count += 1;
+    next.misses_in_row = next.misses_in_row.saturating_add(1);
+    become_so(next)
+}
+
+/// The hub is told, if it may know of us; until it has confirmed, or its lease has run out, we remember.
+fn unwanted(mut next: Subscription, now: Timestamp) -> Decision {
+    if next.state == State::Unsubscribing {
+        return become_so(next);
+    }
+    let may_push = next.expires_at.is_some_and(|expires_at| expires_at > now);
+    let may_verify = next.asked.is_some() || (next.state == State::Pending && !next.secrets.is_empty());
+    if !may_push && !may_verify {
+        return Decision::Forget;
+    }
+    let was_active = next.is_active();
+    next.state = State::Unsubscribing;
+    next.is_current = false;
+    next.asked = None;
+    next.verify_by = None;
+    next.activated_at = None;
+    next.error_count = 0;
+    next.last_error = None;
+    next.expires_at = next.expires_at.filter(|_| may_push).or_else(|| Some(after(now, UNVERIFIED_KEPT)));
+    next.next_step_at = Some(now);
+    next.retry_at = None;
+    if was_active { become_and_poll(next) } else { become_so(next) }
+}
+
+fn retry(mut next: Subscription, now: Timestamp) -> Decision {
+    if next.state == State::Unsubscribing {
+        return Decision::Refuse;
+    }
+    if next.state == State::Inactive {
+        next.state = State::Pending;
+        next.error_count = 0;
+        next.retry_at = None;
+    }
+    next.verify_by = None;
+    next.next_step_at = Some(now);
+    become_so(next)
+}
+
+fn become_current(next: Subscription, now: Timestamp) -> Decision {
+    retry(Subscription { is_current: true, ..next }, now)
+}
+
+fn base_changed(mut next: Subscription, base_url: &str, now: Timestamp) -> Decision {
+    base_url.clone_into(&mut next.base_url);
+    if next.state == State::Unsubscribing {
+        return become_so(next);
+    }
+    let was_active = next.is_active();
+    // What the hub pushes goes where we are not any more.
+    next.state = State::Pending;
+    next.error_count = 0;
+    next.last_error = None;
+    next.asked = None;
+    next.verify_by = None;
+    next.activated_at = None;
+    next.expires_at = None;
+    next.retry_at = None;
+    next.next_step_at = Some(now);
+    if was_active { become_and_poll(next) } else { become_so(next) }
+}
+
+fn shortened(error: &str) -> String {
+    error.chars().take(ERROR_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

@@ -1,0 +1,275 @@
+//! The table of cases: from this state, by this event, to that state.
+
+use super::*;
+use crate::{
+    ids::{FeedId, SubscriptionId},
+    push::Offer,
+};
+
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
+const LEASE: Duration = Duration::from_hours(240);
+
+fn now() -> Timestamp {
+    "2026-03-02T12:00:00Z".parse().unwrap()
+}
+
+fn fresh() -> Subscription {
+    let offer = Offer { token: "token".into(), base_url: "https://we.org/".into() };
+    Subscription::new(SubscriptionId(1), FeedId(1), "https://h.org/", "https://e.org/", &offer, now())
+}
+
+fn asking(mode: Mode) -> Event {
+    let secret = (mode == Mode::Subscribe).then(|| "secret".to_owned());
+    Event::Asking { mode, secret, base_url: "https://we.org/".into() }
+}
+
+fn verified(mode: Mode) -> Event {
+    Event::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: false }
+}
+
+fn failed() -> Event {
+    Event::Failed { error: "Hub unreachable: ECONNREFUSED".into(), retry_after: None }
+}
+
+fn apply_at(subscription: &Subscription, event: &Event, at: Timestamp) -> (Subscription, bool) {
+    match apply(subscription, event, Rules::default(), at) {
+        Decision::Become { subscription, poll_now } => (*subscription, poll_now),
+        other => panic!("{event:?}: {other:?}"),
+    }
+}
+
+/// One event after the other, all now.
+fn after_events(events: &[Event]) -> Subscription {
+    events.iter().fold(fresh(), |subscription, event| apply_at(&subscription, event, now()).0)
+}
+
+fn pending() -> Subscription {
+    after_events(&[asking(Mode::Subscribe), Event::Accepted])
+}
+
+fn active() -> Subscription {
+    after_events(&[asking(Mode::Subscribe), Event::Accepted, verified(Mode::Subscribe)])
+}
+
+fn renewing() -> Subscription {
+    apply_at(&active(), &asking(Mode::Subscribe), now()).0
+}
+
+fn inactive() -> Subscription {
+    let denied = Event::Denied { reason: Some("no".into()), only_if_asked: false };
+    apply_at(&active(), &denied, now()).0
+}
+
+fn unsubscribing() -> Subscription {
+    apply_at(&active(), &Event::Unwanted, now()).0
+}
+
+fn at(delay: Duration) -> Timestamp {
+    after(now(), delay)
+}
+
+#[test]
+fn w4_w9_w10_every_state_takes_every_event_as_the_table_says() {
+    let denied = Event::Denied { reason: None, only_if_asked: false };
+    let pushed = Event::Pushed { secret: "secret".into() };
+    // pending, active, inactive, unsubscribing become: state, + if the feed is polled at once, x refused, 0 forgotten.
+    let table = [
+        (asking(Mode::Subscribe), ["pending", "active", "pending", "x"]),
+        (asking(Mode::Unsubscribe), ["x", "x", "x", "unsubscribing"]),
+        (Event::Accepted, ["pending", "active", "inactive", "unsubscribing"]),
+        (failed(), ["pending", "active", "inactive", "unsubscribing"]),
+        (verified(Mode::Subscribe), ["active+", "active", "active+", "x"]),
+        (verified(Mode::Unsubscribe), ["x", "x", "x", "0"]),
+        (denied, ["inactive", "inactive+", "inactive", "0"]),
+        (Event::TimePassed, ["pending", "active", "inactive", "unsubscribing"]),
+        (pushed, ["x", "active", "x", "x"]),
+        (Event::Missed, ["pending", "active", "inactive", "unsubscribing"]),
+        (Event::Unwanted, ["unsubscribing", "unsubscribing+", "unsubscribing", "unsubscribing"]),
+        (Event::Retry, ["pending", "active", "pending", "x"]),
+        (Event::BecomeCurrent, ["pending", "active", "pending", "x"]),
+        (Event::StepAside, ["pending", "active", "inactive", "unsubscribing"]),
+        (Event::BaseChanged { base_url: "b".into() }, ["pending", "pending+", "pending", "unsubscribing"]),
+    ];
+    for (event, expected) in table {
+        let become_what = |subscription: &Subscription| match apply(subscription, &event, Rules::default(), now()) {
+            Decision::Refuse => "x".to_owned(),
+            Decision::Forget => "0".to_owned(),
+            Decision::Become { subscription, poll_now } => {
+                format!("{}{}", subscription.state.name(), if poll_now { "+" } else { "" })
+            }
+        };
+        let became = [pending(), active(), inactive(), unsubscribing()].map(|subscription| become_what(&subscription));
+        assert_eq!(became, expected, "{event:?}");
+    }
+}
+
+#[test]
+fn w2_the_hub_may_verify_before_it_answers_and_then_its_answer_does_not_matter() {
+    let verified_early = after_events(&[asking(Mode::Subscribe), verified(Mode::Subscribe)]);
+    assert!(verified_early.is_active());
+    for answer in [Event::Accepted, failed()] {
+        assert_eq!(apply_at(&verified_early, &answer, now()), (verified_early.clone(), false), "{answer:?}");
+    }
+}
+
+#[test]
+fn w4_a_verification_starts_the_lease_and_clears_errors() {
+    let failing = after_events(&[asking(Mode::Subscribe), failed(), asking(Mode::Subscribe)]);
+    assert_eq!((failing.error_count, failing.last_error.is_some()), (1, true));
+    let (subscription, poll_now) = apply_at(&failing, &verified(Mode::Subscribe), now());
+    assert!(poll_now && subscription.is_trusted());
+    assert_eq!((subscription.error_count, subscription.last_error.as_deref()), (0, None));
+    assert_eq!(subscription.lease_secs, Some(864_000));
+    assert_eq!(subscription.expires_at, Some(at(LEASE)));
+    assert_eq!(subscription.next_step_at, Some(at(8 * DAY)));
+    assert_eq!(step(&subscription, at(8 * DAY)), Step::Ask(Mode::Subscribe));
+}
+
+#[test]
+fn w3_without_a_token_only_what_was_just_asked_for_is_confirmed_or_denied() {
+    let tokenless = |mode| Event::Verified { mode, lease_secs: None, only_if_asked: true };
+    let denied = Event::Denied { reason: None, only_if_asked: true };
+    let refused = |subscription: &Subscription, event: &Event| {
+        apply(subscription, event, Rules::default(), now()) == Decision::Refuse
+    };
+    assert!(refused(&active(), &tokenless(Mode::Subscribe)) && !refused(&renewing(), &tokenless(Mode::Subscribe)));
+    assert!(refused(&active(), &denied) && !refused(&renewing(), &denied));
+    assert!(refused(&unsubscribing(), &tokenless(Mode::Unsubscribe)));
+    let (asked, _) = apply_at(&unsubscribing(), &asking(Mode::Unsubscribe), now());
+    assert!(!refused(&asked, &tokenless(Mode::Unsubscribe)));
+}
+
+#[test]
+fn w4_nobody_is_confirmed_who_was_never_asked_or_is_not_wanted() {
+    let refused = |subscription: &Subscription| {
+        apply(subscription, &verified(Mode::Subscribe), Rules::default(), now()) == Decision::Refuse
+    };
+    assert!(refused(&fresh()));
+    assert!(refused(&Subscription { feed_id: None, ..pending() }));
+    assert!(refused(&Subscription { is_current: false, ..pending() }));
+}
+
+#[test]
+fn w7_a_hub_that_does_not_verify_in_time_has_failed() {
+    let pending = pending();
+    assert_eq!(pending.next_step_at, Some(at(VERIFY_WITHIN)));
+    assert_eq!(step(&pending, at(VERIFY_WITHIN)), Step::LetPass);
+    let (late, _) = apply_at(&pending, &Event::TimePassed, at(VERIFY_WITHIN));
+    assert_eq!((late.error_count, late.last_error.as_deref()), (1, Some("Hub did not verify in time")));
+    assert_eq!(step(&late, at(HOUR)), Step::Ask(Mode::Subscribe));
+    assert!(apply_at(&late, &verified(Mode::Subscribe), at(HOUR)).0.is_active(), "late, but wanted");
+}
+
+#[test]
+fn w9_the_fifth_failure_ends_push_and_the_feed_is_polled_at_once() {
+    let mut subscription = active();
+    let mut time = at(8 * DAY);
+    for failure in 1..=5 {
+        subscription = apply_at(&subscription, &asking(Mode::Subscribe), time).0;
+        let (next, poll_now) = apply_at(&subscription, &failed(), time);
+        assert_eq!((next.error_count, next.is_active(), poll_now), (failure, failure < 5, failure == 5));
+        assert_eq!(next.last_error.as_deref(), Some("Hub unreachable: ECONNREFUSED"));
+        if failure < 5 {
+            let left = until(next.expires_at.unwrap(), time);
+            assert_eq!(next.next_step_at, Some(after(time, left / 5)), "a fifth of what is left");
+        }
+        subscription = next;
+        time = subscription.next_step_at.unwrap();
+    }
+    assert_eq!(step(&subscription, time), Step::StartOver);
+    let (again, _) = apply_at(&subscription, &Event::Retry, time);
+    assert_eq!((again.state, again.error_count), (State::Pending, 0));
+}
+
+#[test]
+fn w9_a_success_after_failures_clears_them_and_push_never_fell() {
+    let failing = apply_at(&renewing(), &failed(), now()).0;
+    assert!(failing.is_active() && failing.error_count == 1);
+    let asked = apply_at(&failing, &asking(Mode::Subscribe), at(HOUR)).0;
+    let (renewed, poll_now) = apply_at(&asked, &verified(Mode::Subscribe), at(HOUR));
+    assert_eq!((renewed.error_count, renewed.last_error.clone(), poll_now), (0, None, false));
+    assert_eq!(renewed.expires_at, Some(at(HOUR + LEASE)));
+    assert_eq!(renewed.activated_at, active().activated_at);
+}
+
+#[test]
+fn w9_a_lease_that_runs_out_ends_push_and_is_asked_for_again_at_once() {
+    let (ended, poll_now) = apply_at(&active(), &Event::TimePassed, at(LEASE));
+    assert!(poll_now && !ended.is_active());
+    assert_eq!(step(&active(), at(LEASE)), Step::LetPass);
+    assert_eq!((ended.next_step_at, ended.last_error.as_deref()), (Some(at(LEASE)), Some("The lease ran out")));
+    assert_eq!(step(&ended, at(LEASE)), Step::StartOver);
+    let waiting = apply_at(&renewing(), &Event::Accepted, at(LEASE - HOUR)).0;
+    assert!(waiting.next_step_at.unwrap() <= at(LEASE), "it never waits for a verification beyond its end");
+}
+
+#[test]
+fn w9_retry_after_is_honoured() {
+    let put_off = Event::Failed { error: "Hub subscription failed: 503".into(), retry_after: Some(3 * HOUR) };
+    let (subscription, _) = apply_at(&pending(), &put_off, now());
+    assert_eq!(subscription.next_step_at, Some(at(3 * HOUR)));
+}
+
+#[test]
+fn w10_what_is_not_wanted_is_remembered_until_the_hub_confirms_or_its_lease_is_over() {
+    assert_eq!(apply(&fresh(), &Event::Unwanted, Rules::default(), now()), Decision::Forget, "no hub knows of it");
+    let leaving = unsubscribing();
+    assert_eq!((leaving.next_step_at, leaving.expires_at), (Some(now()), Some(at(LEASE))));
+    assert_eq!(step(&leaving, now()), Step::Ask(Mode::Unsubscribe));
+    let asked = apply_at(&leaving, &asking(Mode::Unsubscribe), now()).0;
+    let refused = apply_at(&asked, &failed(), now()).0;
+    assert_eq!(refused.next_step_at, Some(at(Duration::from_mins(1))));
+    let accepted = apply_at(&asked, &Event::Accepted, now()).0;
+    assert_eq!(step(&accepted, accepted.next_step_at.unwrap()), Step::Ask(Mode::Unsubscribe), "it did not verify");
+    assert_eq!(step(&accepted, at(LEASE)), Step::LetPass);
+    assert_eq!(apply(&accepted, &Event::TimePassed, Rules::default(), at(LEASE)), Decision::Forget);
+    let never_verified = apply_at(&pending(), &Event::Unwanted, now()).0;
+    assert_eq!(never_verified.expires_at, Some(at(DAY)), "it may still verify");
+}
+
+#[test]
+fn w6_a_renewal_brings_a_new_secret_and_a_push_proves_it() {
+    let renewed = after_events(&[asking(Mode::Subscribe), verified(Mode::Subscribe)]);
+    let ask = Event::Asking { mode: Mode::Subscribe, secret: Some("second".into()), base_url: "https://we.org".into() };
+    let renewing = apply_at(&renewed, &ask, now()).0;
+    assert!(renewing.is_active());
+    assert_eq!(renewing.secrets.newest_first().collect::<Vec<_>>(), ["second", "secret"]);
+    let old = apply_at(&renewing, &Event::Pushed { secret: "secret".into() }, now()).0;
+    assert_eq!(old.secrets.newest_first().count(), 2);
+    let new = apply_at(&old, &Event::Pushed { secret: "second".into() }, now()).0;
+    assert_eq!(new.secrets.newest_first().collect::<Vec<_>>(), ["second"]);
+    assert_eq!((new.push_count, new.last_push_at), (2, Some(now())));
+}
+
+#[test]
+fn w12_two_misses_in_a_row_end_the_trust_and_a_push_brings_it_back() {
+    let once = apply_at(&active(), &Event::Missed, now()).0;
+    assert!(once.is_trusted());
+    let twice = apply_at(&once, &Event::Missed, now()).0;
+    assert!(!twice.is_trusted() && twice.is_active());
+    let pushed = apply_at(&twice, &Event::Pushed { secret: "secret".into() }, now()).0;
+    assert!(pushed.is_trusted());
+    assert_eq!((pushed.miss_count, pushed.misses_in_row), (2, 0));
+}
+
+#[test]
+fn w12_only_what_the_hub_had_the_time_to_push_is_a_miss() {
+    let active = active();
+    let found = |published: Option<Duration>, checked: Duration| missed([published.map(at)], &active, at(checked));
+    assert!(found(Some(HOUR), 2 * HOUR));
+    assert!(!found(Some(HOUR), HOUR + Duration::from_mins(29)), "the push may still be on its way");
+    assert!(!found(Some(Duration::ZERO), DAY), "published before push was active");
+    assert!(found(None, DAY), "nobody knows when: it was not pushed");
+    assert!(!found(None, Duration::from_mins(29)));
+    assert!(!missed([Some(at(HOUR))], &pending(), at(DAY)));
+    assert!(!missed([], &active, at(DAY)));
+}
+
+#[test]
+fn errors_are_kept_short_and_callbacks_hold_one_slash() {
+    let reason = Event::Denied { reason: Some("x".repeat(10_000)), only_if_asked: false };
+    assert_eq!(apply_at(&active(), &reason, now()).0.last_error.unwrap().len(), 500);
+    assert_eq!(fresh().callback(), "https://we.org/api/websub/callback/token");
+    assert!(!format!("{:?}", asking(Mode::Subscribe)).contains("secret"));
+}

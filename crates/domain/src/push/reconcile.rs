@@ -1,0 +1,158 @@
+//! Which hub a feed is to be subscribed at, given those it names and how those that it had have fared.
+
+use jiff::Timestamp;
+
+use super::{
+    machine::Event,
+    subscription::{Subscription, SubscriptionState as State},
+};
+use crate::ids::SubscriptionId;
+
+/// How a feed is to be pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted<'w> {
+    /// Its hubs, in order; none if it is not to be pushed.
+    pub hubs: &'w [String],
+    /// Its topic.
+    pub topic: &'w str,
+    /// Where hubs reach us.
+    pub base_url: &'w str,
+}
+
+/// A change of a subscription that is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which.
+    pub id: SubscriptionId,
+    /// What happens to it.
+    pub event: Event,
+}
+
+/// What is to be done, in this order: first the changes, then the new one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What happens to those that are known.
+    pub changes: Vec<Change>,
+    /// A hub that needs a new subscription, which is its feed's own then.
+    pub subscribe_at: Option<String>,
+}
+
+/// Compares what is wanted with what there is. `known` are all subscriptions of the feed.
+pub fn reconcile(wanted: Wanted<'_>, known: &[Subscription], now: Timestamp) -> Plan {
+    let mut plan = Plan::default();
+    let fits = |subscription: &Subscription| {
+        wanted.hubs.contains(&subscription.hub_url) && subscription.topic_url == wanted.topic
+    };
+    let living = || known.iter().filter(|subscription| subscription.state != State::Unsubscribing);
+    for stale in living().filter(|subscription| !fits(subscription)) {
+        plan.add(stale, Event::Unwanted);
+    }
+    let current = living().find(|subscription| subscription.is_current && fits(subscription));
+    if let Some(current) = current.filter(|current| !is_exhausted(current, now)) {
+        if current.base_url != wanted.base_url {
+            plan.add(current, Event::BaseChanged { base_url: wanted.base_url.to_owned() });
+        }
+        return plan;
+    }
+    let at = |hub: &String| living().find(|subscription| fits(subscription) && subscription.hub_url == *hub);
+    let usable = wanted.hubs.iter().find(|hub| at(hub).is_none_or(|known| !is_exhausted(known, now)));
+    // If all hubs have failed lately, it stays with the one it has, or is given its first.
+    let Some(hub) = usable.or_else(|| wanted.hubs.first().filter(|_| current.is_none())) else { return plan };
+    if let Some(current) = current {
+        plan.add(current, Event::StepAside);
+    }
+    match at(hub) {
+        None => plan.subscribe_at = Some(hub.clone()),
+        Some(known) => plan.add(known, Event::BecomeCurrent),
+    }
+    plan
+}
+
+/// Whether a hub has failed so lately that another is tried before it.
+fn is_exhausted(subscription: &Subscription, now: Timestamp) -> bool {
+    subscription.state == State::Inactive && subscription.retry_at.is_some_and(|retry_at| retry_at > now)
+}
+
+impl Plan {
+    fn add(&mut self, subscription: &Subscription, event: Event) {
+        self.changes.push(Change { id: subscription.id, event });
+    }
+
+    /// Whether everything is as it should be.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.subscribe_at.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ids::FeedId, push::Offer};
+
+    const BASE: &str = "https://we.org";
+
+    fn now() -> Timestamp {
+        "2026-03-02T12:00:00Z".parse().unwrap()
+    }
+
+    fn subscription(id: i64, hub: &str, state: State, is_current: bool) -> Subscription {
+        let offer = Offer { token: id.to_string(), base_url: BASE.into() };
+        let mut subscription = Subscription::new(SubscriptionId(id), FeedId(1), hub, "t", &offer, now());
+        subscription.state = state;
+        subscription.is_current = is_current;
+        if state == State::Inactive {
+            subscription.retry_at = Some("2026-03-03T00:00:00Z".parse().unwrap());
+        }
+        subscription
+    }
+
+    fn plan(hubs: &[&str], topic: &str, base_url: &str, known: &[Subscription], now: Timestamp) -> String {
+        let hubs: Vec<String> = hubs.iter().map(|hub| (*hub).to_owned()).collect();
+        let plan = reconcile(Wanted { hubs: &hubs, topic, base_url }, known, now);
+        let changes = plan.changes.iter().map(|change| format!("{}:{:?}", change.id.0, change.event));
+        changes.chain(plan.subscribe_at.map(|hub| format!("new at {hub}"))).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn w1_one_subscription_is_current_and_another_hub_or_topic_means_a_new_one() {
+        let check = |hubs: &[&str], topic: &str, known: &[Subscription], expected: &str| {
+            assert_eq!(plan(hubs, topic, BASE, known, now()), expected, "{hubs:?} {topic}");
+        };
+        check(&[], "t", &[], "");
+        check(&["a", "b"], "t", &[], "new at a");
+        let active = [subscription(1, "a", State::Active, true)];
+        check(&["a"], "t", &active, "");
+        check(&["b", "a"], "t", &active, "");
+        check(&["b"], "t", &active, "1:Unwanted new at b");
+        check(&["a"], "u", &active, "1:Unwanted new at a");
+        check(&[], "t", &active, "1:Unwanted");
+        let leaving = [subscription(1, "a", State::Unsubscribing, false)];
+        check(&["a"], "t", &leaving, "new at a");
+        check(&[], "t", &leaving, "");
+    }
+
+    #[test]
+    fn w9_the_next_hub_is_tried_and_after_a_day_the_first_again() {
+        let check = |known: &[Subscription], now: Timestamp, expected: &str| {
+            assert_eq!(plan(&["a", "b"], "t", BASE, known, now), expected);
+        };
+        let first = subscription(1, "a", State::Inactive, true);
+        check(&[first.clone()], now(), "1:StepAside new at b");
+        let aside = subscription(1, "a", State::Inactive, false);
+        let second = subscription(2, "b", State::Inactive, true);
+        check(&[aside.clone(), second.clone()], now(), "");
+        let next_day = "2026-03-03T01:00:00Z".parse().unwrap();
+        check(&[aside.clone(), second], next_day, "");
+        let mut later = subscription(2, "b", State::Inactive, true);
+        later.retry_at = Some("2026-03-03T04:00:00Z".parse().unwrap());
+        check(&[aside.clone(), later], next_day, "2:StepAside 1:BecomeCurrent");
+        check(&[aside, subscription(2, "b", State::Active, true)], next_day, "");
+        assert_eq!(plan(&["a"], "t", BASE, &[first], now()), "", "it has no other: it is tried again in a day");
+    }
+
+    #[test]
+    fn w3_another_base_url_means_to_subscribe_again() {
+        let active = [subscription(1, "a", State::Active, true)];
+        assert_eq!(plan(&["a"], "t", "https://new.org", &active, now()), "1:BaseChanged");
+    }
+}
