@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::{
     ids::{FeedId, FolderId},
     ingest::Document,
+    push::SubscriptionView,
 };
 
 /// Seconds of a feed's own poll interval, at least and at most.
@@ -53,9 +54,8 @@ pub struct Feed {
     pub poll_interval: Option<u32>,
     /// Whether push is wanted for it.
     pub push_enabled: bool,
-    /// Its push subscription; there is none yet.
-    #[schema(value_type = Option<Object>)]
-    pub subscription: Option<()>,
+    /// Its push subscription, if it has a hub.
+    pub subscription: Option<SubscriptionView>,
 }
 
 /// What a feed's URL is split into before it is kept: the secret part is shown nowhere.

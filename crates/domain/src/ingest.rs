@@ -9,7 +9,13 @@ pub use ::feed::Skips;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::{entry::File, feed_state::FeedAddress, ids::FeedId, lease::Lease};
+use crate::{
+    entry::File,
+    feed_state::FeedAddress,
+    ids::FeedId,
+    lease::Lease,
+    push::{Discovery, Offer},
+};
 
 /// Bytes of text that are indexed for the search of one entry. PostgreSQL takes no more than 1 MiB of words.
 pub const SEARCH_TEXT_BYTES_MAX: usize = 256 * 1024;
@@ -69,6 +75,17 @@ pub struct Document {
     pub present: Vec<Hash>,
     /// Whether the document was read whole: only then does an absence mean anything.
     pub is_complete: bool,
+    /// What it says about push; `None` of a push itself, which says nothing new.
+    pub found: Option<Found>,
+}
+
+/// What a poll found about push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The hubs and the topic.
+    pub discovery: Discovery,
+    /// What a new subscription is made with, should this lead to one; `None` if push is off.
+    pub offer: Option<Offer>,
 }
 
 /// An entry on its way into the store.
@@ -100,6 +117,9 @@ pub struct IncomingEntry {
     pub enclosures: Vec<File>,
     /// What a search looks through, plain text, at most [`SEARCH_TEXT_BYTES_MAX`].
     pub search_text: String,
+    /// It was pushed with neither summary nor content: it never replaces what is known, and what replaces it completes
+    /// it and is no change.
+    pub is_thin: bool,
 }
 
 /// A feed that a worker has claimed to poll.
@@ -138,6 +158,8 @@ pub struct PollResult {
     pub claimed_at: Timestamp,
     /// When to poll again, from now.
     pub next_check_in: Duration,
+    /// When to poll again if a hub is trusted to push the feed: the store knows whether one is when this is stored.
+    pub next_audit_in: Duration,
     /// The interval that the schedule has adapted to.
     pub adaptive_secs: u32,
     /// Where the feed has moved for good.
@@ -168,4 +190,6 @@ pub struct Stored {
     pub new: u32,
     /// Entries that were there with other content.
     pub changed: u32,
+    /// Entries that had been pushed with nothing in them, and now have it.
+    pub completed: u32,
 }

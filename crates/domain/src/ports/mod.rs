@@ -7,6 +7,6 @@ mod store;
 pub use clock::{Clock, Ids};
 pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
 pub use store::{
-    Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
-    Store, StoreError, StoreResult, UpdateOutcome,
+    Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, NewFeedOutcome, PollStore,
+    PruneLimits, PushStore, Store, StoreError, StoreResult, UpdateOutcome,
 };

@@ -13,9 +13,10 @@ use crate::{
     entry::{Counts, Entry, EntryFilter, EntryPage, EntryPatch},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
-    ids::{EntryId, FeedId, FolderId},
+    ids::{EntryId, FeedId, FolderId, SubscriptionId},
     ingest::{Hash, PollJob, PollResult, Stored},
     lease::Lease,
+    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob, Transition},
 };
 
 /// Why the store did not answer.
@@ -91,6 +92,28 @@ pub struct PruneLimits {
     pub chunk: u32,
 }
 
+/// What a change of a subscription has to do with a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// Nothing: it comes from outside, whoever has claimed the subscription.
+    None,
+    /// It counts only under this lease, which goes on.
+    Under(Lease),
+    /// It counts only under this lease, which ends with it.
+    Ends(Lease),
+}
+
+/// What became of a change of a subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed {
+    /// This.
+    Done(Box<Transition>),
+    /// The subscription does not take such an event as it stands. Nothing was changed.
+    Refused,
+    /// There is no such subscription, or the lease is another's. Nothing was changed.
+    NotFound,
+}
+
 /// Folders.
 #[async_trait]
 pub trait FolderStore {
@@ -120,9 +143,11 @@ pub trait FeedStore {
     async fn add_feed(&self, feed: NewFeed) -> StoreResult<NewFeedOutcome>;
     /// Keeps many feeds that were not fetched yet, due at once, in one transaction; folders are made as needed.
     async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>>;
-    /// Changes a feed. A new URL forgets validators, failures and `isGone`, and makes it due at once.
+    /// Changes a feed. A new URL forgets validators, failures, hubs and `isGone`, and makes it due at once; with that, or
+    /// when push is turned off, its subscriptions are no longer wanted. (Push that is turned on is
+    /// [`subscribe`](PushStore::subscribe)'s.)
     async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>>;
-    /// Removes a feed and its entries. False if there is none.
+    /// Removes a feed and its entries; its subscriptions live on without it, no longer wanted. False if there is none.
     async fn delete_feed(&self, id: FeedId) -> StoreResult<bool>;
 }
 
@@ -158,8 +183,11 @@ pub trait PollStore {
     /// remembered. Identities that are not known are not in the answer.
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>>;
     /// Stores how polls ended, each guarded by its lease, and gives the leases back. In the order given: for each the
-    /// entries, the validators and the feed's state, all or nothing. One result that cannot be stored does not lose the
-    /// others.
+    /// entries, the validators, the feed's state and what it says about push, all or nothing. One result that cannot be
+    /// stored does not lose the others.
+    ///
+    /// A feed that a hub is trusted to push is due again after `next_audit_in`, and new entries in it may be a miss
+    /// ([`push::missed`](crate::push::missed)). A feed that was made due while it was being polled stays so.
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>>;
     /// When the next feed will be due, as a delay from now; `None` if no feed is polled.
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>>;
@@ -168,9 +196,71 @@ pub trait PollStore {
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64>;
 }
 
+/// Push: subscriptions, and what hubs bring.
+///
+/// What becomes of a subscription is decided by [`push::apply`](crate::push::apply) and
+/// [`push::reconcile`](crate::push::reconcile), called inside the transaction that stores it. With every change the
+/// feed's `is_pushed` is kept equal to its current subscription's [`is_trusted`](Subscription::is_trusted), and where
+/// the decision says so the feed is made due at once, even if it is being polled just now.
+#[async_trait]
+pub trait PushStore {
+    /// All subscriptions, by feed and then by id; those without a feed last.
+    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>>;
+    /// One subscription.
+    async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>>;
+    /// The current subscription of a feed.
+    async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>>;
+    /// The subscription with this token.
+    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>>;
+    /// The subscriptions with this topic, at most so many: the newest first.
+    async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>>;
+    /// Feeds after this one, by id, that have a hub and want push, but have no current subscription for this base URL.
+    async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>>;
+    /// Compares what these feeds want with the subscriptions they have, and makes, changes and ends subscriptions
+    /// accordingly. Feeds that do not exist are passed over. Returns how many feeds were affected.
+    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32>;
+    /// Push is off: no subscription is wanted any more. Returns how many there were.
+    async fn stop_push(&self) -> StoreResult<u32>;
+    /// Something happens to a subscription.
+    async fn change_subscription(
+        &self,
+        id: SubscriptionId,
+        claim: Claim,
+        event: Event,
+        rules: Rules,
+    ) -> StoreResult<Changed>;
+    /// Claims subscriptions whose next step is due, longest due first, but for those at these hubs. Two workers never
+    /// hold the same one.
+    async fn claim_due_subscriptions(
+        &self,
+        owner: &str,
+        limit: u32,
+        lease: Duration,
+        but_not_at: &[String],
+    ) -> StoreResult<Vec<SubscriptionJob>>;
+    /// Claims active subscriptions whose lease ends within this time, the soonest first, whatever else they wait for; but
+    /// not those whose hub has accepted a renewal and may still verify it.
+    async fn claim_expiring_subscriptions(
+        &self,
+        owner: &str,
+        limit: u32,
+        lease: Duration,
+        within: Duration,
+    ) -> StoreResult<Vec<SubscriptionJob>>;
+    /// Gives claims back: the subscriptions are as they were before.
+    async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()>;
+    /// When the next step of a subscription will be due, as a delay from now; `None` if there is none to come.
+    async fn next_step_in(&self) -> StoreResult<Option<Duration>>;
+    /// Stores what a hub brings: the entries, the counts of the feed, and the state of the subscription, in one
+    /// transaction. When the feed is to be polled next changes only if the push says so.
+    async fn push(&self, push: Push) -> StoreResult<PushStored>;
+    /// Makes a feed due after this delay, unless it is due sooner; if it is being polled just now, once more after that.
+    async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()>;
+}
+
 /// All of it.
 #[async_trait]
-pub trait Store: FolderStore + FeedStore + EntryStore + PollStore + Send + Sync + std::fmt::Debug {
+pub trait Store: FolderStore + FeedStore + EntryStore + PollStore + PushStore + Send + Sync + std::fmt::Debug {
     /// Whether it answers.
     async fn ping(&self) -> StoreResult<()>;
     /// Its name for people: `SQLite` or `PostgreSQL`.

@@ -44,6 +44,7 @@ pub(super) fn incoming(entry: &Entry, identity: Hash, fingerprint: Hash, authors
         published_at: entry.published.or(entry.created).and_then(storable),
         updated_at: entry.updated.and_then(storable),
         search_text,
+        is_thin: false,
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn document(parsed: Parsed, known: &Known, mut validators: Validators
         validators,
         asks: asks_of(&feed.head),
         is_complete: feed.is_complete(),
+        found: None,
         entries: entries(feed, &marks, known),
         present,
     }

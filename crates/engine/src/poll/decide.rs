@@ -59,6 +59,7 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
         lease: job.lease.clone(),
         claimed_at: job.claimed_at,
         next_check_in: next.delay,
+        next_audit_in: std::time::Duration::from_hours(24),
         adaptive_secs: u32::try_from(next.adaptive.as_secs()).unwrap_or(u32::MAX),
         moved_to,
         outcome,

@@ -232,7 +232,7 @@ async fn write_whole(client: &mut Client, result: &PollResult) -> Result<Stored,
                 adaptive_secs: i64::from(result.adaptive_secs),
             };
             let ingested = ingest::store_document(&transaction, target, document).await?;
-            Stored { applied: true, new: ingested.new, changed: ingested.changed }
+            Stored { applied: true, new: ingested.new, changed: ingested.changed, completed: 0 }
         }
         _ => write_plain(&transaction, &[result]).await?.first().copied().unwrap_or_default(),
     };

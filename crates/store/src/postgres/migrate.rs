@@ -8,8 +8,10 @@ use super::errors;
 use crate::OpenError;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [(i64, &str, &str); 1] =
-    [(1, "0001_feeds_and_entries", include_str!("../../migrations/postgres/0001_feeds_and_entries.sql"))];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "0001_feeds_and_entries", include_str!("../../migrations/postgres/0001_feeds_and_entries.sql")),
+    (2, "0002_subscriptions", include_str!("../../migrations/postgres/0002_subscriptions.sql")),
+];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.
 const LOCK: i64 = 0x7069_5253_536f_6e69;

@@ -22,6 +22,7 @@ mod read_marks;
 mod search;
 
 mod polls;
+mod push;
 
 mod entry_rows;
 mod finish;

@@ -102,7 +102,7 @@ pub(super) fn store_document(changes: &mut Changes<'_>, target: Target, document
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
-    Ok(Stored { applied: true, new: small(new), changed: renewed })
+    Ok(Stored { applied: true, new: small(new), changed: renewed, completed: 0 })
 }
 
 /// How these identities are known: the fingerprint of the entry, or none of one that was pruned.

@@ -7,8 +7,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::OpenError;
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [(i64, &str, &str); 1] =
-    [(1, "0001_feeds_and_entries", include_str!("../../migrations/sqlite/0001_feeds_and_entries.sql"))];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "0001_feeds_and_entries", include_str!("../../migrations/sqlite/0001_feeds_and_entries.sql")),
+    (2, "0002_subscriptions", include_str!("../../migrations/sqlite/0002_subscriptions.sql")),
+];
 
 const TABLE: &str = "
 CREATE TABLE IF NOT EXISTS schema_migrations (

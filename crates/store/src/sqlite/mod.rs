@@ -23,6 +23,7 @@ mod search;
 mod search_index;
 
 mod polls;
+mod push;
 
 mod entry_rows;
 mod finish;

@@ -92,6 +92,7 @@ async fn add(store: &SqliteStore, url: &str) -> FeedId {
         custom_title: None,
         document: document(0..40, "first"),
         next_check_in: Duration::ZERO,
+        next_audit_in: std::time::Duration::from_hours(24),
     };
     match store.add_feed(new).await.unwrap() {
         NewFeedOutcome::Added(feed) => feed.id,
@@ -106,6 +107,7 @@ async fn poll(store: &SqliteStore, id: FeedId, document: Document) {
         lease: job.lease,
         claimed_at: job.claimed_at,
         next_check_in: Duration::ZERO,
+        next_audit_in: std::time::Duration::from_hours(24),
         adaptive_secs: 1,
         moved_to: None,
         outcome: PollOutcome::Fetched(document),

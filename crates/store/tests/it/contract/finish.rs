@@ -65,7 +65,7 @@ async fn f4_an_unchanged_feed_is_only_asked_again_later(harness: &Harness) {
     harness.advance(HOUR).await;
     let job = harness.claim(id).await;
     let stored = harness.finish(PollResult { adaptive_secs: 777, next_check_in: HOUR * 2, ..unchanged(&job) }).await;
-    assert_eq!(stored, Stored { applied: true, new: 0, changed: 0 });
+    assert_eq!(stored, Stored { applied: true, new: 0, changed: 0, ..Stored::default() });
     let expect = Feed { last_fetched_at: Some(harness.now()), next_check_at: harness.after(7200), ..feed };
     assert_eq!(harness.feed(id).await, expect);
     assert_eq!(harness.all().await, entries);
@@ -81,7 +81,7 @@ async fn f4_a_failure_is_counted_and_leaves_the_entries(harness: &Harness) {
         assert_eq!(job.failure_count, failures - 1);
         let reason = format!("failure {failures}");
         let stored = harness.finish(result(&job, PollOutcome::Failed(reason.clone()))).await;
-        assert_eq!(stored, Stored { applied: true, new: 0, changed: 0 });
+        assert_eq!(stored, Stored { applied: true, new: 0, changed: 0, ..Stored::default() });
         let expect = Feed {
             next_check_at: harness.after(3600),
             failure_count: failures,
@@ -125,7 +125,7 @@ async fn f4_a_moved_feed_has_another_url(harness: &Harness) {
     let new = FeedAddress { url: "https://e.org/2".to_owned(), credentials: Some("c:d".to_owned()) };
     let job = harness.claim(id).await;
     let moved = PollResult { moved_to: Some(new.clone()), ..fetched(&job, vec![entry("1"), entry("2")]) };
-    assert_eq!(harness.finish(moved).await, Stored { applied: true, new: 1, changed: 0 });
+    assert_eq!(harness.finish(moved).await, Stored { applied: true, new: 1, changed: 0, ..Stored::default() });
     assert_eq!(harness.feed(id).await.url, new.url);
     assert_eq!(harness.store.feed_by_url(&new.url).await.unwrap(), Some(id));
     assert_eq!(harness.store.feed_by_url("http://e.org/1").await.unwrap(), None);
@@ -141,7 +141,7 @@ async fn f4_a_feed_does_not_move_to_where_another_is(harness: &Harness) {
     let other = harness.add("http://e.org/2", vec![]).await;
     let job = harness.claim(id).await;
     let moved = PollResult { moved_to: Some(address("http://e.org/2")), ..fetched(&job, vec![entry("1")]) };
-    assert_eq!(harness.finish(moved).await, Stored { applied: true, new: 1, changed: 0 });
+    assert_eq!(harness.finish(moved).await, Stored { applied: true, new: 1, changed: 0, ..Stored::default() });
     assert_eq!(harness.feed(id).await.url, "http://e.org/1");
     assert_eq!(harness.store.feed_by_url("http://e.org/2").await.unwrap(), Some(other));
     assert_eq!(harness.feed(id).await.unread_count, 1);

@@ -64,6 +64,7 @@ pub(super) fn result(job: &PollJob, outcome: PollOutcome) -> PollResult {
         lease: job.lease.clone(),
         claimed_at: job.claimed_at,
         next_check_in: HOUR,
+        next_audit_in: std::time::Duration::from_hours(24),
         adaptive_secs: job.adaptive_secs,
         moved_to: None,
         outcome,

@@ -27,9 +27,9 @@ async fn f3_an_entry_seen_again_is_not_stored_again(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
     let before = harness.all().await;
     harness.advance(HOUR).await;
-    assert_eq!(harness.poll(id, vec![entry("1"), entry("2")]).await, Stored { applied: true, new: 0, changed: 0 });
+    assert_eq!(harness.poll(id, vec![entry("1"), entry("2")]).await, Stored { applied: true, new: 0, changed: 0, ..Stored::default() });
     assert_eq!(harness.all().await, before);
-    assert_eq!(harness.poll(id, vec![entry("3"), entry("1")]).await, Stored { applied: true, new: 1, changed: 0 });
+    assert_eq!(harness.poll(id, vec![entry("3"), entry("1")]).await, Stored { applied: true, new: 1, changed: 0, ..Stored::default() });
     assert_eq!(harness.all().await.len(), 3);
     assert_eq!(harness.unread_of(id).await, 3);
 }
@@ -48,7 +48,7 @@ async fn f3_a_changed_entry_keeps_its_marks_and_its_place(harness: &Harness) {
         categories: vec!["new".to_owned()],
         ..version("1", "changed")
     };
-    assert_eq!(harness.poll(id, vec![changed.clone(), entry("2")]).await, Stored { applied: true, new: 0, changed: 1 });
+    assert_eq!(harness.poll(id, vec![changed.clone(), entry("2")]).await, Stored { applied: true, new: 0, changed: 1, ..Stored::default() });
     let expect = Entry {
         url: changed.url,
         title: changed.title,
@@ -81,7 +81,7 @@ async fn f4_a_slow_poll_does_not_undo_what_is_newer(harness: &Harness) {
     if let PollOutcome::Fetched(document) = &mut late.outcome {
         document.validators.etag = Some("\"slow\"".to_owned());
     }
-    assert_eq!(harness.finish(late).await, Stored { applied: true, new: 1, changed: 1 });
+    assert_eq!(harness.finish(late).await, Stored { applied: true, new: 1, changed: 1, ..Stored::default() });
     let titles: Vec<_> = [harness.entry("1").await, harness.entry("2").await, harness.entry("3").await]
         .into_iter()
         .filter_map(|entry| entry.title)
