@@ -23,10 +23,11 @@ const DISCOVERED_TRIES_MAX: usize = 5;
 const HFEED: &str = "hfeed";
 
 /// A document that was fetched and read.
-struct Found {
+struct Read {
     /// Where it is to be polled.
     address: FeedAddress,
     parsed: Parsed,
+    push: domain::ingest::Found,
     bytes: usize,
     validators: domain::ingest::Validators,
     asked: poll::Asked,
@@ -35,7 +36,7 @@ struct Found {
 /// What is behind an address.
 enum Behind {
     /// A feed; if it is a page as well, the feeds that the page offers.
-    Feed(Box<Found>, Vec<FeedAddress>),
+    Feed(Box<Read>, Vec<FeedAddress>),
     /// A page that offers these feeds, and is none itself.
     Page(Vec<FeedAddress>),
 }
@@ -77,7 +78,7 @@ async fn check_new(poller: &Poller, url: &str) -> Result<(), AddFeedError> {
 }
 
 /// The first of the feeds that a page offers which is one.
-async fn first_that_parses(poller: &Arc<Poller>, offered: &[FeedAddress]) -> Result<Option<Found>, AddFeedError> {
+async fn first_that_parses(poller: &Arc<Poller>, offered: &[FeedAddress]) -> Result<Option<Read>, AddFeedError> {
     for address in offered.iter().take(DISCOVERED_TRIES_MAX) {
         check_new(poller, &address.url).await?;
         match look(poller, address).await {
@@ -118,7 +119,8 @@ async fn read(
             let offered =
                 if parsed.feed.version == HFEED { offered(poller, &document, &address).await } else { Vec::new() };
             let asked = asked.by_feed(&parsed.feed.head);
-            Ok(Behind::Feed(Box::new(Found { address, parsed, bytes, validators, asked }), offered))
+            let push = poll::found(poller, &document, &parsed);
+            Ok(Behind::Feed(Box::new(Read { address, parsed, push, bytes, validators, asked }), offered))
         }
         Err(error @ (feed::Error::WebPage | feed::Error::NotAFeed)) => {
             let offered = offered(poller, &document, &address).await;
@@ -149,15 +151,17 @@ async fn offered(poller: &Poller, document: &Arc<fetch::Document>, page: &FeedAd
         .collect()
 }
 
-async fn keep(poller: &Arc<Poller>, found: Found, new: AddFeed) -> Result<Feed, AddFeedError> {
-    let Found { address, parsed, bytes, validators, asked } = found;
+async fn keep(poller: &Arc<Poller>, found: Read, new: AddFeed) -> Result<Feed, AddFeedError> {
+    let Read { address, parsed, push, bytes, validators, asked } = found;
     let next_check_in = poll::first_check(&asked, poll::moment(poller));
-    let document = poll::prepare(poller, parsed, bytes, Known::new(), validators).await;
+    let prepared = poll::prepare(poller, parsed, bytes, Known::new(), validators).await;
+    let document = domain::ingest::Document { found: Some(push), ..prepared };
     let custom_title = new.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let new = NewFeed { address, folder_id: new.folder_id, custom_title, document, next_check_in };
     match poller.parts.store.add_feed(new).await? {
         NewFeedOutcome::Added(feed) => {
             tracing::info!(feed_id = feed.id.0, "a feed was added");
+            poller.wake_push.notify_one();
             Ok(*feed)
         }
         NewFeedOutcome::AlreadyThere(id) => Err(AddFeedError::AlreadyThere(id)),

@@ -37,6 +37,23 @@ pub enum AddFeedError {
     Store(#[from] StoreError),
 }
 
+/// Why a feed was not subscribed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubscribeError {
+    /// There is no such feed.
+    #[error("there is no such feed")]
+    NoFeed,
+    /// Push is off.
+    #[error("push is off, because no base_url is set: hubs cannot reach this server")]
+    Off,
+    /// The feed has no hub.
+    #[error("this feed names no hub: it can only be polled")]
+    NoHub,
+    /// The store did not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// How polls ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

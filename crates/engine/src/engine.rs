@@ -3,17 +3,19 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Feed, FeedId,
-    ports::{Store, StoreResult},
+    Feed, FeedId, FeedPatch,
+    ports::{Store, StoreResult, UpdateOutcome},
+    push::Subscription,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     add,
-    api::{AddFeed, AddFeedError, ImportReport, RefreshSummary},
+    api::{AddFeed, AddFeedError, ImportReport, RefreshSummary, SubscribeError},
     opml::{self, Listed, OpmlError},
     poll::{self, Poller},
     prune,
+    push::{self, Delivery, PushAnswer, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
     settings::Parts,
 };
 
@@ -21,12 +23,15 @@ use crate::{
 #[derive(Debug)]
 pub struct Engine {
     poller: Arc<Poller>,
+    pusher: Arc<Pusher>,
 }
 
 impl Engine {
     /// Puts the parts together. Nothing happens by itself before [`run`](Self::run).
     pub fn new(parts: Parts) -> Arc<Self> {
-        Arc::new(Self { poller: Poller::new(parts) })
+        let poller = Poller::new(parts);
+        let pusher = Pusher::new(Arc::clone(&poller));
+        Arc::new(Self { poller, pusher })
     }
 
     /// Where everything is kept.
@@ -83,9 +88,88 @@ impl Engine {
         poll::step(&self.poller).await
     }
 
-    /// Polls and prunes by itself. After a stop it returns when polls that had begun have ended, or, after some
+    /// Changes a feed. Push that is turned on begins at once, if the feed has a hub.
+    pub async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        let turns_push_on = patch.push_enabled == Some(true);
+        let mut outcome = self.store().update_feed(id, patch).await?;
+        if turns_push_on
+            && let (UpdateOutcome::Updated(feed), Some(offer)) = (&mut outcome, self.poller.offer())
+            && self.store().subscribe(vec![(id, offer)]).await? > 0
+            && let Some(now) = self.store().feed(id).await?
+        {
+            **feed = now;
+        }
+        // It may be due at once, and its hub to be told.
+        self.wake();
+        self.poller.wake_push.notify_one();
+        Ok(outcome)
+    }
+
+    /// Removes a feed; its hub is told afterwards, whatever it says. False if there is none.
+    pub async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
+        let is_deleted = self.store().delete_feed(id).await?;
+        self.poller.wake_push.notify_one();
+        Ok(is_deleted)
+    }
+
+    /// Subscribes a feed at its hub now, whatever happened before. It is not waited for the hub.
+    pub async fn subscribe_feed(&self, id: FeedId) -> Result<Subscription, SubscribeError> {
+        push::subscribe_now(&self.pusher, id).await
+    }
+
+    /// Turns push off for a feed, and unsubscribes it at its hub. False if there is no such feed.
+    pub async fn unsubscribe_feed(&self, id: FeedId) -> StoreResult<bool> {
+        let patch = FeedPatch { push_enabled: Some(false), ..FeedPatch::default() };
+        Ok(matches!(self.update_feed(id, patch).await?, UpdateOutcome::Updated(_)))
+    }
+
+    /// Renews the subscriptions that end soon, at most 20, and waits for their hubs.
+    pub async fn renew_expiring(&self) -> StoreResult<RenewSummary> {
+        push::renew_expiring(&self.pusher).await
+    }
+
+    /// Answers a hub that asks whether something is wanted.
+    pub async fn verify(&self, token: Option<&str>, asked: Verification) -> StoreResult<VerifyAnswer> {
+        push::verify(&self.pusher, token, asked).await
+    }
+
+    /// For whom a push is, before anything of it is read; an answer if for nobody.
+    pub async fn recipient(&self, token: Option<&str>) -> StoreResult<Result<Recipient, PushAnswer>> {
+        push::recipient(&self.pusher, token).await
+    }
+
+    /// Takes a push: it is stored when this returns.
+    pub async fn receive(&self, recipient: Recipient, delivery: Delivery) -> StoreResult<PushAnswer> {
+        push::receive(&self.pusher, recipient, delivery).await
+    }
+
+    /// A push could not be read, because it is too large or there are too many: its feed is polled soon.
+    pub async fn refuse_push(&self, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
+        push::refuse(&self.pusher, recipient, why).await
+    }
+
+    /// Where hubs reach us; without it push is off.
+    pub fn base_url(&self) -> Option<&str> {
+        self.poller.parts.settings.push.base_url.as_deref()
+    }
+
+    /// Makes what is stored agree with the base URL: done once at the start of [`run`](Self::run).
+    pub async fn start_push(&self) -> StoreResult<()> {
+        push::start(&self.pusher).await
+    }
+
+    /// Takes every step of a subscription that is due, and waits for their ends; returns how many there were.
+    pub async fn settle_push(&self) -> StoreResult<u32> {
+        push::settle(&self.pusher).await
+    }
+
+    /// Polls, keeps push alive, and prunes by itself. After a stop it returns when polls that had begun have ended, or, after some
     /// seconds, have been given back with the rest.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        tokio::join!(poll::run(&self.poller, &stop), prune::run(&self.poller.parts, &stop));
+        tokio::join!(
+            poll::run(&self.poller, &stop),
+            push::run(&self.pusher, &stop),
+            prune::run(&self.poller.parts, &stop)
+        );
     }
 }

@@ -4,6 +4,10 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, Validators},
     ports::{Headers, HttpRequest, HttpResponse, Method},
+    push::{
+        self, Discovery, InDocument, KnownHub,
+        link::{self, Link},
+    },
 };
 
 use crate::settings::EngineSettings;
@@ -41,9 +45,17 @@ pub(crate) struct Document {
     /// The HTTP `Content-Location`.
     pub(crate) base: Option<String>,
     pub(crate) validators: Validators,
+    /// The HTTP `Link` headers.
+    pub(crate) links: Vec<Link>,
 }
 
 impl Document {
+    /// What it says about push, in its headers and in itself.
+    pub(crate) fn discovery(&self, head: &feed::Head, known_hubs: &[KnownHub]) -> Discovery {
+        let in_document = InDocument { hubs: &head.hubs, topic: head.self_url.as_deref() };
+        push::discover(&self.links, in_document, &self.url, known_hubs)
+    }
+
     /// What the parser is told.
     pub(crate) fn hints(&self, document_bytes_max: usize) -> feed::Hints<'_> {
         feed::Hints {
@@ -106,14 +118,29 @@ pub(crate) fn refusal(status: u16) -> String {
 
 fn document(response: HttpResponse) -> Document {
     let mut validators = validators(&response.headers);
-    validators.body_hash = Some(Hash::of(&response.body));
+    validators.body_hash = Some(hash(&response));
     Document {
+        links: link::parse(response.headers.all("link")),
         content_type: response.headers.get("content-type").map(str::to_owned),
         base: response.headers.get("content-location").map(str::to_owned),
         body: response.body,
         url: response.url,
         validators,
     }
+}
+
+/// Of the body, and of the headers that name hubs: with another hub it is another document, and is looked at again.
+fn hash(response: &HttpResponse) -> Hash {
+    let mut links = response.headers.all("link").peekable();
+    if links.peek().is_none() {
+        return Hash::of(&response.body);
+    }
+    let mut whole = response.body.clone();
+    for link in links {
+        whole.push(b'\n');
+        whole.extend_from_slice(link.as_bytes());
+    }
+    Hash::of(&whole)
 }
 
 fn validators(headers: &Headers) -> Validators {

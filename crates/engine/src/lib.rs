@@ -20,11 +20,13 @@ mod measure;
 mod opml;
 mod poll;
 mod prune;
+mod push;
 mod settings;
 pub mod system;
 
-pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary};
+pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary, SubscribeError};
 pub use engine::Engine;
 pub use opml::OpmlError;
-pub use settings::{EngineSettings, Parts};
+pub use push::{Delivery, PushAnswer, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer};
+pub use settings::{EngineSettings, Parts, PushSettings};
 pub use system::{SystemClock, SystemIds};

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     ports::{Clock, Http, Ids, PruneLimits, Store},
+    push::{Algorithm, KnownHub, Rules},
     schedule::Bounds,
 };
 
@@ -39,8 +40,60 @@ pub struct EngineSettings {
     pub stop_wait: Duration,
     /// Bytes from which a document is refused, counted after decompression.
     pub document_bytes_max: usize,
+    /// How long the first result of a batch waits for others.
+    pub gather: Duration,
     /// How much is kept.
     pub prune: PruneLimits,
+    /// How push is set.
+    pub push: PushSettings,
+}
+
+/// How push is set.
+#[derive(Debug, Clone)]
+pub struct PushSettings {
+    /// Where hubs reach us; without it push is off.
+    pub base_url: Option<String>,
+    /// When leases are renewed.
+    pub rules: Rules,
+    /// The lease that hubs are asked for, in seconds; without it they choose.
+    pub lease_secs: Option<u32>,
+    /// How often a pushed feed is polled all the same; never, if it is zero.
+    pub audit: Duration,
+    /// How pushes may be signed.
+    pub algorithms: Vec<Algorithm>,
+    /// Hubs of feeds that do not name theirs.
+    pub known_hubs: Vec<KnownHub>,
+    /// Requests at once to one hub.
+    pub hub_concurrency: usize,
+    /// How long a subscription stays claimed: longer than a step can take.
+    pub step_lease: Duration,
+    /// How long a hub may take to answer.
+    pub hub_timeout: Duration,
+    /// How long a manual renewal waits for the hub to verify.
+    pub verify_wait: Duration,
+    /// A feed whose push had less than the feed is polled after this.
+    pub poll_after_thin: Duration,
+}
+
+impl Default for PushSettings {
+    fn default() -> Self {
+        Self {
+            base_url: None,
+            rules: Rules::default(),
+            lease_secs: None,
+            audit: Duration::from_hours(24),
+            algorithms: Algorithm::ALL.to_vec(),
+            known_hubs: vec![KnownHub {
+                prefix: "https://www.youtube.com/feeds/videos.xml".to_owned(),
+                hub: "https://pubsubhubbub.appspot.com/".to_owned(),
+            }],
+            hub_concurrency: 4,
+            step_lease: Duration::from_mins(1),
+            hub_timeout: Duration::from_secs(10),
+            verify_wait: Duration::from_secs(10),
+            poll_after_thin: Duration::from_secs(10),
+        }
+    }
 }
 
 impl Default for EngineSettings {
@@ -53,7 +106,9 @@ impl Default for EngineSettings {
             fetch_timeout: Duration::from_secs(30),
             stop_wait: Duration::from_secs(6),
             document_bytes_max: feed::limits::DOCUMENT_BYTES_MAX,
+            gather: Duration::from_millis(4),
             prune: PruneLimits { read_older_than: Duration::from_hours(180 * 24), per_feed: 1000, chunk: 500 },
+            push: PushSettings::default(),
         }
     }
 }

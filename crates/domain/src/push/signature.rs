@@ -159,7 +159,8 @@ mod tests {
         assert_eq!(Signature::parse(Some(&sha256), &[Algorithm::Sha1]), Err(Unsigned::Algorithm));
         assert_eq!(check(&format!("{sha256}abcd")), Ok(false), "four digits too many");
         assert_eq!(check(&sha256[..sha256.len() - 2]), Ok(false));
-        for wrong in ["sha256", "sha256=", "sha256=xyz", "sha256=abc", "sha256=é", &format!("sha1={}", "0".repeat(500))] {
+        for wrong in ["sha256", "sha256=", "sha256=xyz", "sha256=abc", "sha256=é", &format!("sha1={}", "0".repeat(500))]
+        {
             assert_eq!(check(wrong), Err(Unsigned::Wrong), "{wrong}");
         }
         assert_eq!(check("sha256=00"), Ok(false));

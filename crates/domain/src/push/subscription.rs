@@ -123,7 +123,14 @@ pub struct Subscription {
 
 impl Subscription {
     /// A subscription that no hub knows of yet, due at once.
-    pub fn new(id: SubscriptionId, feed_id: FeedId, hub_url: &str, topic_url: &str, offer: &Offer, now: Timestamp) -> Self {
+    pub fn new(
+        id: SubscriptionId,
+        feed_id: FeedId,
+        hub_url: &str,
+        topic_url: &str,
+        offer: &Offer,
+        now: Timestamp,
+    ) -> Self {
         Self {
             id,
             feed_id: Some(feed_id),

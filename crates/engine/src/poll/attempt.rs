@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Document, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, Found, PollJob, PollOutcome, PollResult, Validators},
     ports::{HttpError, StoreError, StoreResult},
 };
 
@@ -55,15 +55,23 @@ async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked)
     if document.validators.body_hash == job.validators.body_hash {
         return Ok((PollOutcome::Unchanged(document.validators), asked));
     }
-    let validators = document.validators.clone();
-    match parse(poller, Arc::new(document)).await {
+    let document = Arc::new(document);
+    match parse(poller, Arc::clone(&document)).await {
         Err(error) => Ok((PollOutcome::Failed(in_words(&error)), asked)),
         Ok((parsed, bytes)) => {
             let asked = asked.by_feed(&parsed.feed.head);
             let known = known(poller, job, &parsed).await?;
-            Ok((PollOutcome::Fetched(prepare(poller, parsed, bytes, known, validators).await), asked))
+            let found = found(poller, &document, &parsed);
+            let prepared = prepare(poller, parsed, bytes, known, document.validators.clone()).await;
+            Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), asked))
         }
     }
+}
+
+/// What a document says about push, and what a subscription is made with, should that lead to one.
+pub(crate) fn found(poller: &Poller, document: &fetch::Document, parsed: &Parsed) -> Found {
+    let settings = &poller.parts.settings.push;
+    Found { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: poller.offer() }
 }
 
 /// Parses a document; returns its size as well, which says where to go on working on it.

@@ -59,11 +59,18 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
         lease: job.lease.clone(),
         claimed_at: job.claimed_at,
         next_check_in: next.delay,
-        next_audit_in: std::time::Duration::from_hours(24),
+        next_audit_in: audit_in(moment.settings),
         adaptive_secs: u32::try_from(next.adaptive.as_secs()).unwrap_or(u32::MAX),
         moved_to,
         outcome,
     }
+}
+
+/// When a feed that a hub pushes is polled all the same.
+fn audit_in(settings: &EngineSettings) -> Duration {
+    // As good as never.
+    const NEVER: Duration = Duration::from_hours(100 * 365 * 24);
+    if settings.push.audit.is_zero() { NEVER } else { settings.push.audit }
 }
 
 /// When a feed that was just added is polled next.

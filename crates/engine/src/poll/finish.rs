@@ -17,9 +17,6 @@ use tokio::sync::oneshot;
 
 use super::Poller;
 
-/// How long the first result of a batch waits for others.
-const GATHER: Duration = Duration::from_millis(4);
-
 /// Results in one batch.
 const BATCH_RESULTS_MAX: usize = 64;
 
@@ -66,7 +63,10 @@ pub(crate) async fn finish(poller: &Arc<Poller>, result: PollResult) -> Option<S
 
 /// Stores batches until nothing waits.
 async fn run(poller: Arc<Poller>) {
-    tokio::time::sleep(GATHER).await;
+    let gather = poller.parts.settings.gather;
+    if !gather.is_zero() {
+        tokio::time::sleep(gather).await;
+    }
     while let Some(batch) = next_batch(&poller.finisher) {
         // Whoever waits for a batch that panicked is told that nothing was stored.
         let _ = std::panic::AssertUnwindSafe(store(&poller, batch)).catch_unwind().await;

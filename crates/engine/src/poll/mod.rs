@@ -26,21 +26,23 @@ use domain::{
     FeedId, Lease,
     ingest::{PollJob, PollOutcome, PollResult},
     ports::{StoreError, StoreResult},
+    push::{self, Offer},
 };
 use futures_util::FutureExt;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub(crate) use self::{
-    attempt::{fetch_new, moment, parse, prepare},
+    attempt::{fetch_new, found, moment, parse, prepare},
     decide::{Asked, first_check, moved, same_host},
+    hosts::Hosts,
     refresh::{refresh_due, refresh_feed},
     runner::{run, step},
 };
 use self::{
     finish::Finisher,
     held::{Ending, Held},
-    hosts::{Admission, Hosts},
+    hosts::Admission,
 };
 use crate::{cpu::Cpu, measure, settings::Parts};
 
@@ -80,6 +82,8 @@ pub(crate) struct Poller {
     unbegun: Mutex<Vec<(FeedId, Lease)>>,
     /// Something may be due now.
     pub(crate) wake: Notify,
+    /// A subscription may be due now.
+    pub(crate) wake_push: Notify,
     /// A poll has ended.
     ended: Notify,
     tasks: TaskTracker,
@@ -102,12 +106,19 @@ impl Poller {
             finisher: Finisher::default(),
             unbegun: Mutex::default(),
             wake: Notify::new(),
+            wake_push: Notify::new(),
             ended: Notify::new(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
             cutting: CancellationToken::new(),
             parts,
         })
+    }
+
+    /// What a new subscription is made with, should one be needed; nothing if push is off.
+    pub(crate) fn offer(&self) -> Option<Offer> {
+        let base_url = self.parts.settings.push.base_url.clone()?;
+        Some(Offer { token: push::new_token(&*self.parts.ids), base_url })
     }
 
     /// How many more feeds may be claimed: those that wait for their hosts take up no slot, up to a limit.
@@ -215,7 +226,13 @@ impl Poller {
             PollOutcome::Gone(reason) => Some(("gone", reason.clone())),
             PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => None,
         };
+        // Its hubs may be new, and a subscription due at once.
+        let has_hubs = matches!(&result.outcome, PollOutcome::Fetched(document)
+            if document.found.as_ref().is_some_and(|found| found.offer.is_some() && !found.discovery.hubs.is_empty()));
         let stored = finish::finish(self, result).await;
+        if has_hubs {
+            self.wake_push.notify_one();
+        }
         let end = match (stored, failure) {
             (None, _) => PollEnd::Failed,
             (Some(stored), _) if !stored.applied => {

@@ -1,0 +1,135 @@
+//! One request to a hub: what is sent, and what its answer means (WebSub, section 5.1).
+
+use std::time::Duration;
+
+use domain::{
+    ports::{Headers, HttpError, HttpRequest, HttpResponse, Method},
+    push::{Event, Mode, Subscription},
+    schedule,
+};
+use jiff::Timestamp;
+use url::form_urlencoded;
+
+/// Redirects that a hub's answer may lead through: only those that repeat the request (307, 308) are followed.
+const REDIRECTS_MAX: usize = 5;
+
+/// Bytes of a hub's answer that are read: nothing in it matters.
+const ANSWER_BYTES_MAX: usize = 64 * 1024;
+
+/// What a hub that cannot be reached is accused of.
+pub(super) const UNREACHABLE: &str = "Hub unreachable";
+
+/// The request.
+pub(super) fn request(
+    subscription: &Subscription,
+    mode: Mode,
+    secret: Option<&str>,
+    lease_secs: Option<u32>,
+    timeout: Duration,
+) -> HttpRequest {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("hub.callback", &subscription.callback());
+    form.append_pair("hub.mode", mode.name());
+    form.append_pair("hub.topic", &subscription.topic_url);
+    if let Some(secret) = secret {
+        form.append_pair("hub.secret", secret);
+    }
+    if let Some(secs) = lease_secs.filter(|_| mode == Mode::Subscribe) {
+        form.append_pair("hub.lease_seconds", &secs.to_string());
+    }
+    let content_type = ("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned());
+    HttpRequest {
+        method: Method::Post,
+        url: subscription.hub_url.clone(),
+        credentials: None,
+        headers: Headers(vec![content_type]),
+        body: form.finish().into_bytes(),
+        body_bytes_max: ANSWER_BYTES_MAX,
+        redirects_max: REDIRECTS_MAX,
+        timeout,
+    }
+}
+
+/// What the answer means.
+pub(super) fn event(answer: Result<HttpResponse, HttpError>, now: Timestamp) -> Event {
+    match answer {
+        Ok(response) if (200..300).contains(&response.status) => Event::Accepted,
+        // What it says beyond that it has taken the request does not matter.
+        Err(HttpError::TooLarge(_)) => Event::Accepted,
+        Ok(response) => Event::Failed {
+            error: format!("Hub subscription failed: {}", response.status),
+            retry_after: schedule::retry_after(response.headers.get("retry-after"), now),
+        },
+        Err(error) => Event::Failed { error: format!("{UNREACHABLE}: {}", code(&error)), retry_after: None },
+    }
+}
+
+/// Why a hub cannot be reached, as the system names it where it does.
+fn code(error: &HttpError) -> String {
+    match error {
+        HttpError::Connect { code, .. } => code.clone(),
+        HttpError::NotFound(_) => "ENOTFOUND".to_owned(),
+        HttpError::TimedOut(_) => "ETIMEDOUT".to_owned(),
+        HttpError::BrokenOff(_) => "ECONNRESET".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{FeedId, SubscriptionId, push::Offer};
+
+    use super::*;
+
+    fn subscription() -> Subscription {
+        let offer = Offer { token: "t".into(), base_url: "https://we.org".into() };
+        let (hub, topic) = ("https://h.org/hub?x=1", "https://e.org/?a=b&c=ü");
+        Subscription::new(SubscriptionId(1), FeedId(1), hub, topic, &offer, Timestamp::UNIX_EPOCH)
+    }
+
+    fn fields(request: &HttpRequest) -> Vec<(String, String)> {
+        form_urlencoded::parse(&request.body).into_owned().collect()
+    }
+
+    fn answered(status: u16, headers: &[(&str, &str)]) -> Event {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let response =
+            HttpResponse { status, headers: Headers(headers), body: Vec::new(), url: String::new(), moved_to: None };
+        event(Ok(response), Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn w2_a_subscription_is_asked_for_by_a_form() {
+        let asked = request(&subscription(), Mode::Subscribe, Some("s"), None, Duration::from_secs(10));
+        assert_eq!(asked.url, "https://h.org/hub?x=1");
+        assert_eq!(asked.headers.get("content-type"), Some("application/x-www-form-urlencoded"));
+        let expected = [
+            ("hub.callback", "https://we.org/api/websub/callback/t"),
+            ("hub.mode", "subscribe"),
+            ("hub.topic", "https://e.org/?a=b&c=ü"),
+            ("hub.secret", "s"),
+        ];
+        assert_eq!(fields(&asked), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let with_lease = request(&subscription(), Mode::Subscribe, Some("s"), Some(60), Duration::from_secs(10));
+        assert_eq!(fields(&with_lease)[4], ("hub.lease_seconds".to_owned(), "60".to_owned()));
+        let unsubscribe = request(&subscription(), Mode::Unsubscribe, None, Some(60), Duration::from_secs(10));
+        assert_eq!(fields(&unsubscribe).len(), 3);
+    }
+
+    #[test]
+    fn w2_w9_any_2xx_accepts_and_the_rest_fails_in_words() {
+        for status in [200, 202, 204] {
+            assert_eq!(answered(status, &[]), Event::Accepted);
+        }
+        let failed = |error: &str, secs: Option<u64>| Event::Failed {
+            error: error.to_owned(),
+            retry_after: secs.map(Duration::from_secs),
+        };
+        assert!(answered(500, &[]) == failed("Hub subscription failed: 500", None));
+        assert!(answered(302, &[]) == failed("Hub subscription failed: 302", None));
+        assert!(answered(503, &[("retry-after", "120")]) == failed("Hub subscription failed: 503", Some(120)));
+        let refused = HttpError::Connect { host: "h.org".into(), code: "ECONNREFUSED".into() };
+        let error = event(Err(refused), Timestamp::UNIX_EPOCH);
+        assert!(error == failed("Hub unreachable: ECONNREFUSED", None));
+    }
+}

@@ -1,0 +1,155 @@
+//! Push: a WebSub subscriber that never goes quiet.
+//!
+//! ```text
+//! poll, add ─> hubs found ─> subscription, due at once ─┐
+//! lease runs out, hub was down, a day has passed ───────┴─> claim ─> step: ask the hub, or let time pass
+//!                                                                     │
+//! hub ─> verify ─> active: the feed is polled once, then once a day   └─> accepted, or failed: tried again later
+//! hub ─> receive: signature, parse, compare ─> Store::push ─> 204
+//! ```
+//!
+//! What becomes of a subscription is decided in `domain::push` and stored in one transaction each. A node that dies
+//! leaves claims that run out; nothing that a hub was told is forgotten, because it is stored before the hub is told.
+
+mod ask;
+mod receive;
+mod renew;
+mod runner;
+mod step;
+mod verify;
+
+use std::{collections::HashMap, sync::Arc};
+
+use domain::{
+    FeedId, FeedPatch, SubscriptionId,
+    ports::{Changed, Claim, StoreResult, UpdateOutcome},
+    push::{Event, Offer, Subscription, SubscriptionState, Transition},
+};
+use tokio::sync::{Notify, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use self::{
+    receive::{Delivery, PushAnswer, Recipient},
+    renew::{RenewResult, RenewStatus, RenewSummary},
+    verify::{Verification, VerifyAnswer},
+};
+pub(crate) use self::{
+    receive::{receive, recipient, refuse},
+    renew::renew_expiring,
+    runner::{run, settle, start},
+    verify::verify,
+};
+use crate::{
+    api::SubscribeError,
+    measure,
+    poll::{self, Hosts, Poller},
+    settings::PushSettings,
+};
+
+/// All that push shares.
+#[derive(Debug)]
+pub(crate) struct Pusher {
+    pub(crate) poller: Arc<Poller>,
+    owner: String,
+    /// So many requests at once to a hub.
+    hubs: Arc<Hosts>,
+    /// How many subscriptions of each hub are held.
+    held: std::sync::Mutex<HashMap<String, usize>>,
+    /// Counts what has changed, for those who wait for it.
+    changed: watch::Sender<u64>,
+    /// A step has ended.
+    ended: Notify,
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+}
+
+impl Pusher {
+    pub(crate) fn new(poller: Arc<Poller>) -> Arc<Self> {
+        Arc::new(Self {
+            owner: poller.parts.ids.owner(),
+            hubs: Hosts::new(poller.parts.settings.push.hub_concurrency),
+            held: std::sync::Mutex::default(),
+            changed: watch::Sender::new(0),
+            ended: Notify::new(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            poller,
+        })
+    }
+
+    fn settings(&self) -> &PushSettings {
+        &self.poller.parts.settings.push
+    }
+
+    /// Stores what happens to a subscription, and does what follows from it.
+    async fn change(&self, id: SubscriptionId, claim: Claim, event: Event) -> StoreResult<Changed> {
+        let kind = format!("{event:?}");
+        let changed = self.poller.parts.store.change_subscription(id, claim, event, self.settings().rules).await?;
+        if let Changed::Done(transition) = &changed {
+            self.follow_up(&kind, transition).await;
+        }
+        Ok(changed)
+    }
+
+    async fn follow_up(&self, kind: &str, transition: &Transition) {
+        let (before, after) = (&transition.before, transition.after.as_ref());
+        let (was, is) = (before.state, after.map(|after| after.state));
+        self.changed.send_modify(|count| *count += 1);
+        if is == Some(was) {
+            return;
+        }
+        let (feed_id, state) = (before.feed_id.map(|id| id.0), is.map_or("gone", SubscriptionState::name));
+        let error = after.and_then(|after| after.last_error.as_deref());
+        tracing::info!(
+            feed_id,
+            hub = before.hub_url,
+            was = was.name(),
+            state,
+            event = kind,
+            error,
+            "a subscription changed"
+        );
+        measure::subscription_became(state);
+        if was == SubscriptionState::Active || is == Some(SubscriptionState::Active) {
+            // Its feed is due: what was published in between is fetched, or push has ended.
+            self.poller.wake.notify_one();
+        }
+        if is == Some(SubscriptionState::Inactive) {
+            self.try_another_hub(before.feed_id).await;
+        }
+        self.poller.wake_push.notify_one();
+    }
+
+    /// A feed's next hub, if it has one. If this is lost in a crash, the daily try makes up for it.
+    async fn try_another_hub(&self, feed: Option<FeedId>) {
+        let (Some(feed), Some(offer)) = (feed, self.poller.offer()) else { return };
+        if let Err(error) = self.subscribe(feed, offer).await {
+            tracing::warn!(feed_id = feed.0, %error, "no other hub could be chosen; it is tried again tomorrow");
+        }
+    }
+
+    pub(super) async fn subscribe(&self, feed: FeedId, offer: Offer) -> StoreResult<()> {
+        self.poller.parts.store.subscribe(vec![(feed, offer)]).await.map(drop)
+    }
+}
+
+/// Subscribes a feed at its hub now. One that was not known to have a hub is asked once more.
+pub(crate) async fn subscribe_now(pusher: &Pusher, id: FeedId) -> Result<Subscription, SubscribeError> {
+    let (poller, store) = (&pusher.poller, &pusher.poller.parts.store);
+    let offer = poller.offer().ok_or(SubscribeError::Off)?;
+    let patch = FeedPatch { push_enabled: Some(true), ..FeedPatch::default() };
+    if !matches!(store.update_feed(id, patch).await?, UpdateOutcome::Updated(_)) {
+        return Err(SubscribeError::NoFeed);
+    }
+    pusher.subscribe(id, offer).await?;
+    if store.subscription_of(id).await?.is_none() {
+        poll::refresh_feed(poller, id).await?;
+    }
+    let subscription = store.subscription_of(id).await?.ok_or(SubscribeError::NoHub)?;
+    let changed = pusher.change(subscription.id, Claim::None, Event::Retry).await?;
+    poller.wake_push.notify_one();
+    match changed {
+        Changed::Done(transition) => transition.after.ok_or(SubscribeError::NoHub),
+        Changed::Refused | Changed::NotFound => Ok(subscription),
+    }
+}

@@ -1,0 +1,151 @@
+//! One step of a subscription that is due: the hub is asked, or time has passed, or a hub is chosen again.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use domain::{
+    SubscriptionId,
+    ports::{Changed, Claim, StoreResult},
+    push::{self, Event, Mode, Step, Subscription, SubscriptionJob, SubscriptionState},
+};
+use futures_util::FutureExt;
+
+use super::{Pusher, ask};
+use crate::{measure, poll};
+
+/// How long the look at the feed may take that comes before a renewal: a renewal does not wait for a slow publisher.
+const REDISCOVER_MAX: Duration = Duration::from_secs(20);
+
+/// How long a subscription waits for its hub's turn before it is given back.
+const HUB_WAIT_MAX: Duration = Duration::from_secs(20);
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum StepEnd {
+    /// The hub was asked, and the subscription is so now.
+    Asked(Box<Subscription>),
+    /// Something else was done, or it was given back.
+    Other,
+}
+
+/// Takes the step that is due. Whatever happens, the claim ends with it.
+pub(super) async fn take(pusher: &Arc<Pusher>, job: SubscriptionJob) -> StoreResult<StepEnd> {
+    let step = push::step(&job.subscription, job.claimed_at);
+    take_this(pusher, job, step).await
+}
+
+/// Renews, whatever is due.
+pub(super) async fn renew(pusher: &Arc<Pusher>, job: SubscriptionJob) -> StoreResult<StepEnd> {
+    take_this(pusher, job, Step::Ask(Mode::Subscribe)).await
+}
+
+async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step) -> StoreResult<StepEnd> {
+    let work = async {
+        match step {
+            Step::Ask(mode) => ask_in_turn(pusher, &job, mode).await,
+            Step::LetPass => pass(pusher, &job).await,
+            Step::StartOver => start_over(pusher, &job).await,
+        }
+    };
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(end) => end,
+        Err(_) => {
+            tracing::error!(subscription_id = job.subscription.id.0, "a step of a subscription panicked");
+            let error = "a mistake in piRSSonite; the log says where".to_owned();
+            let failed = Event::Failed { error, retry_after: None };
+            pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), failed).await?;
+            Ok(StepEnd::Other)
+        }
+    }
+}
+
+async fn pass(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEnd> {
+    pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), Event::TimePassed).await?;
+    Ok(StepEnd::Other)
+}
+
+/// After a day, or when a lease ran out: the best of the feed's hubs, or the same again.
+async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEnd> {
+    if let (Some(feed), Some(offer)) = (job.subscription.feed_id, pusher.poller.offer()) {
+        pusher.subscribe(feed, offer).await?;
+    }
+    let id = job.subscription.id;
+    let still_current = reread(pusher, id).await?.is_some_and(|now| now.is_current);
+    if !still_current {
+        give_back(pusher, job).await?;
+        return Ok(StepEnd::Other);
+    }
+    let event = if pusher.settings().base_url.is_some() { Event::Retry } else { Event::Unwanted };
+    pusher.change(id, Claim::Ends(job.lease.clone()), event).await?;
+    pusher.poller.wake_push.notify_one();
+    Ok(StepEnd::Other)
+}
+
+async fn give_back(pusher: &Pusher, job: &SubscriptionJob) -> StoreResult<()> {
+    pusher.poller.parts.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
+}
+
+async fn reread(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
+    pusher.poller.parts.store.subscription(id).await
+}
+
+async fn ask_in_turn(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<StepEnd> {
+    if !rediscovered(pusher, &job.subscription, mode).await? {
+        give_back(pusher, job).await?;
+        return Ok(StepEnd::Other);
+    }
+    let turn = pusher.hubs.apply(&job.subscription.hub_url, false);
+    let turn = tokio::select! {
+        biased;
+        () = pusher.stopping.cancelled() => None,
+        turn = tokio::time::timeout(HUB_WAIT_MAX, turn.wait()) => turn.ok(),
+    };
+    match turn {
+        Some(_turn) => ask(pusher, job, mode).await,
+        None => {
+            give_back(pusher, job).await?;
+            Ok(StepEnd::Other)
+        }
+    }
+}
+
+/// A renewal looks at the feed first: its hub or its topic may have changed. With what it has it goes on if that fails.
+/// False if the subscription is not wanted any more.
+async fn rediscovered(pusher: &Arc<Pusher>, subscription: &Subscription, mode: Mode) -> StoreResult<bool> {
+    let is_renewal = mode == Mode::Subscribe && subscription.state == SubscriptionState::Active;
+    let Some(feed) = subscription.feed_id.filter(|_| is_renewal) else { return Ok(true) };
+    if tokio::time::timeout(REDISCOVER_MAX, poll::refresh_feed(&pusher.poller, feed)).await.is_err() {
+        tracing::info!(feed_id = feed.0, "a feed did not answer before its renewal, which goes on without");
+    }
+    Ok(reread(pusher, subscription.id).await?.is_some_and(|now| now.is_current && now.is_active()))
+}
+
+/// Stored before it is sent, because a hub may verify before it answers.
+async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<StepEnd> {
+    let (id, parts, settings) = (job.subscription.id, &pusher.poller.parts, pusher.settings());
+    let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*parts.ids));
+    let base_url = settings.base_url.clone().unwrap_or_else(|| job.subscription.base_url.clone());
+    let asking = Event::Asking { mode, secret: secret.clone(), base_url };
+    let Changed::Done(asked) = pusher.change(id, Claim::Under(job.lease.clone()), asking).await? else {
+        give_back(pusher, job).await?;
+        return Ok(StepEnd::Other);
+    };
+    let Some(subscription) = asked.after else { return Ok(StepEnd::Other) };
+    let request = ask::request(&subscription, mode, secret.as_deref(), settings.lease_secs, settings.hub_timeout);
+    let event = ask::event(parts.http.send(request).await, parts.clock.now());
+    if let Event::Failed { error, .. } = &event {
+        tracing::warn!(
+            feed_id = subscription.feed_id.map(|id| id.0),
+            hub = subscription.hub_url,
+            mode = mode.name(),
+            error,
+            "a hub was asked in vain"
+        );
+    }
+    measure::hub_asked(mode, matches!(event, Event::Accepted));
+    match pusher.change(id, Claim::Ends(job.lease.clone()), event).await? {
+        Changed::Done(transition) => {
+            Ok(transition.after.map_or(StepEnd::Other, |after| StepEnd::Asked(Box::new(after))))
+        }
+        Changed::Refused | Changed::NotFound => Ok(StepEnd::Other),
+    }
+}

@@ -1,0 +1,125 @@
+//! A hub asks whether we want what it was asked for, or says that it will not (WebSub, sections 5.2 and 5.3).
+
+use domain::{
+    ports::{Changed, Claim, StoreResult},
+    push::{Event, Mode, PushTarget},
+};
+
+use super::Pusher;
+use crate::measure;
+
+/// Subscriptions of one topic that are looked at where a hub does not say which it means.
+pub(super) const SAME_TOPIC_MAX: u32 = 100;
+
+/// Bytes of a challenge: it is sent back as it came.
+const CHALLENGE_BYTES_MAX: usize = 4096;
+
+/// What a hub asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// `hub.mode`.
+    pub mode: Option<String>,
+    /// `hub.topic`.
+    pub topic: Option<String>,
+    /// `hub.challenge`.
+    pub challenge: Option<String>,
+    /// `hub.lease_seconds`.
+    pub lease_secs: Option<String>,
+    /// `hub.reason`.
+    pub reason: Option<String>,
+}
+
+/// What it is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VerifyAnswer {
+    /// Yes: its challenge.
+    Confirmed(String),
+    /// We have heard.
+    Noted,
+    /// No.
+    NotWanted,
+    /// The question makes no sense, because of this.
+    Bad(&'static str),
+}
+
+/// Answers a hub, with a token or without.
+pub(crate) async fn verify(pusher: &Pusher, token: Option<&str>, asked: Verification) -> StoreResult<VerifyAnswer> {
+    let (event, topic, answer) = match read(asked, token.is_none()) {
+        Ok(question) => question,
+        Err(reason) => return Ok(VerifyAnswer::Bad(reason)),
+    };
+    let store = &pusher.poller.parts.store;
+    let targets = match token {
+        Some(token) => store.push_target(token).await?.into_iter().collect(),
+        None => store.push_targets(&topic, SAME_TOPIC_MAX).await?,
+    };
+    let is_meant = |target: &&PushTarget| target.subscription.topic_url == topic;
+    for target in targets.iter().filter(is_meant) {
+        if let Changed::Done(_) = pusher.change(target.subscription.id, Claim::None, event.clone()).await? {
+            measure::hub_verified(&event, true);
+            return Ok(answer);
+        }
+    }
+    measure::hub_verified(&event, false);
+    let feed_id = targets.first().and_then(|target| target.subscription.feed_id).map(|id| id.0);
+    tracing::info!(feed_id, event = ?event, known = targets.len(), "a hub asked for what is not wanted");
+    Ok(VerifyAnswer::NotWanted)
+}
+
+/// What happens if it is wanted, of which topic, and what the hub is told then.
+fn read(asked: Verification, only_if_asked: bool) -> Result<(Event, String, VerifyAnswer), &'static str> {
+    let mode = asked.mode.filter(|mode| !mode.is_empty()).ok_or("hub.mode is missing")?;
+    let topic = asked.topic.filter(|topic| !topic.is_empty()).ok_or("hub.topic is missing")?;
+    if mode == "denied" {
+        return Ok((Event::Denied { reason: asked.reason, only_if_asked }, topic, VerifyAnswer::Noted));
+    }
+    let mode = Mode::by_name(&mode).ok_or("hub.mode is none of subscribe, unsubscribe and denied")?;
+    let challenge = asked.challenge.filter(|challenge| !challenge.is_empty()).ok_or("hub.challenge is missing")?;
+    if challenge.len() > CHALLENGE_BYTES_MAX {
+        return Err("hub.challenge is too long");
+    }
+    let lease_secs = asked.lease_secs.as_deref().and_then(lease);
+    Ok((Event::Verified { mode, lease_secs, only_if_asked }, topic, VerifyAnswer::Confirmed(challenge)))
+}
+
+/// A number of seconds; one that is too large to count is as large as can be, and nonsense is none.
+fn lease(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(mode: &str, topic: &str, challenge: Option<&str>) -> Verification {
+        Verification {
+            mode: Some(mode.to_owned()),
+            topic: Some(topic.to_owned()),
+            challenge: challenge.map(str::to_owned),
+            ..Verification::default()
+        }
+    }
+
+    #[test]
+    fn w4_missing_parameters_are_named() {
+        let error = |asked| read(asked, false).unwrap_err();
+        assert_eq!(error(Verification::default()), "hub.mode is missing");
+        assert_eq!(error(asked("subscribe", "", None)), "hub.topic is missing");
+        assert_eq!(error(asked("subscribe", "t", None)), "hub.challenge is missing");
+        assert_eq!(error(asked("unsubscribe", "t", Some(""))), "hub.challenge is missing");
+        assert!(error(asked("publish", "t", Some("c"))).starts_with("hub.mode is none of"));
+        assert_eq!(error(asked("subscribe", "t", Some(&"c".repeat(5000)))), "hub.challenge is too long");
+        assert!(read(asked("denied", "t", None), false).is_ok(), "it carries no challenge");
+    }
+
+    #[test]
+    fn w4_leases_are_numbers_or_nothing() {
+        let cases = [("60", Some(60)), (" 60 ", Some(60)), ("0", Some(0)), ("-1", None), ("", None), ("1.5", None)];
+        for (text, secs) in cases {
+            assert_eq!(lease(text), secs, "{text}");
+        }
+        assert_eq!(lease("99999999999999999999999"), Some(u64::MAX));
+    }
+}
