@@ -11,12 +11,15 @@ use domain::{
     FeedId,
     ports::{StoreError, UpdateOutcome},
 };
-use engine::{AddFeedError, OpmlError};
+use engine::{AddFeedError, OpmlError, SubscribeError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// Seconds after which a client may try again when we are not available.
 const RETRY_AFTER_SECS: u32 = 5;
+
+/// Seconds after which a hub that pushes too much may try again.
+const RETRY_AFTER_PUSHES_SECS: u32 = 60;
 
 /// What a handler returns.
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
@@ -39,6 +42,9 @@ pub(crate) enum ApiError {
     /// 409: it is taken, if by a feed then by this one.
     #[error("{0}")]
     Conflict(String, Option<FeedId>),
+    /// 410: it was there.
+    #[error("{0}")]
+    Gone(&'static str),
     /// 413: more than so many bytes.
     #[error("the body is larger than {0} bytes")]
     TooLarge(usize),
@@ -51,6 +57,9 @@ pub(crate) enum ApiError {
     /// 422: understood, but it cannot be done with this.
     #[error("{0}")]
     Unprocessable(String),
+    /// 429: too often.
+    #[error("too many pushes; the feed is polled instead")]
+    TooManyRequests,
     /// 502: somebody else's server failed.
     #[error("{0}")]
     BadGateway(String),
@@ -90,10 +99,12 @@ impl ApiError {
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict(..) => StatusCode::CONFLICT,
+            Self::Gone(_) => StatusCode::GONE,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Misdirected(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
             Self::BadGateway(_) => StatusCode::BAD_GATEWAY,
             Self::Unavailable(_) | Self::StoreUnavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -115,8 +126,14 @@ impl IntoResponse for ApiError {
         let status = self.status();
         let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
         let mut response = (status, Json(ErrorBody { error: self.to_string(), feed_id })).into_response();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECS));
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECS));
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_PUSHES_SECS));
+            }
+            _ => {}
         }
         response
     }
@@ -140,6 +157,17 @@ impl From<AddFeedError> for ApiError {
             AddFeedError::NotAFeed(_) => Self::Unprocessable(error.to_string()),
             AddFeedError::Unreachable(_) => Self::BadGateway(error.to_string()),
             AddFeedError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SubscribeError> for ApiError {
+    fn from(error: SubscribeError) -> Self {
+        match error {
+            SubscribeError::NoFeed => Self::NotFound("feed"),
+            SubscribeError::Off => Self::Conflict(error.to_string(), None),
+            SubscribeError::NoHub => Self::Unprocessable(error.to_string()),
+            SubscribeError::Store(error) => error.into(),
         }
     }
 }

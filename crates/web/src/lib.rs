@@ -13,6 +13,7 @@ mod middleware;
 mod openapi;
 mod origin;
 mod query;
+mod rate;
 mod routes;
 mod serve;
 mod state;

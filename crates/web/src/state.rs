@@ -1,12 +1,14 @@
 //! What every route can reach, and the settings of the server.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use domain::ports::{Ids, Store};
 use engine::Engine;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
+
+use crate::rate::PushRate;
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -21,6 +23,14 @@ const REQUESTS_MAX: usize = 512;
 /// Imports at once: each holds a whole file in memory.
 const IMPORTS_MAX: usize = 2;
 
+/// Bytes of a push.
+const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of all pushes together that are being read or stored, in units of which a small one takes one.
+const PUSHES_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub(crate) const PUSH_BYTES_UNIT: u64 = 1024;
+/// Pushes for one subscription in a minute.
+const PUSHES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
+
 /// The settings of the server.
 #[derive(Debug, Clone)]
 pub struct WebSettings {
@@ -28,6 +38,10 @@ pub struct WebSettings {
     pub json_bytes_max: usize,
     /// Bytes of an OPML file.
     pub opml_bytes_max: usize,
+    /// Bytes of a push.
+    pub push_bytes_max: usize,
+    /// Pushes for one subscription in a minute.
+    pub pushes_per_minute: NonZeroU32,
     /// How long a request may take that waits for the store alone.
     pub quick_timeout: Duration,
     /// How long a request may take that fetches feeds or imports many. What it began goes on after that.
@@ -45,6 +59,8 @@ impl Default for WebSettings {
         Self {
             json_bytes_max: JSON_BYTES_MAX,
             opml_bytes_max: OPML_BYTES_MAX,
+            push_bytes_max: PUSH_BYTES_MAX,
+            pushes_per_minute: PUSHES_PER_MINUTE,
             quick_timeout: QUICK_TIMEOUT,
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
@@ -84,6 +100,15 @@ pub struct AppState {
     pub(crate) request_prefix: Arc<str>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) imports: Arc<Semaphore>,
+    pub(crate) pushes: Arc<PushRate>,
+    /// Room in memory for pushes.
+    pub(crate) push_room: Arc<Semaphore>,
+}
+
+/// Units of room for pushes: for the largest at least.
+fn push_room(bytes_max: usize) -> usize {
+    let bytes = PUSHES_BYTES_MAX.max(bytes_max as u64);
+    usize::try_from(bytes.div_ceil(PUSH_BYTES_UNIT)).unwrap_or(Semaphore::MAX_PERMITS)
 }
 
 impl AppState {
@@ -102,6 +127,8 @@ impl AppState {
             request_prefix: ids.owner().into(),
             requests: Arc::new(Semaphore::new(settings.requests_max)),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
+            pushes: Arc::new(PushRate::new(settings.pushes_per_minute)),
+            push_room: Arc::new(Semaphore::new(push_room(settings.push_bytes_max))),
             settings: Arc::new(settings),
         }
     }

@@ -44,6 +44,17 @@ pub enum RenewStatus {
     Pending,
 }
 
+impl RenewStatus {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Renewed => "renewed",
+            Self::Failed => "failed",
+            Self::Pending => "pending",
+        }
+    }
+}
+
 /// One renewal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

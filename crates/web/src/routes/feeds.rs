@@ -115,12 +115,10 @@ pub(crate) async fn patch(
     Id(id): Id<FeedId>,
     extract::Json(body): extract::Json<PatchBody>,
 ) -> ApiResult<Json<Feed>> {
-    let feed = updated(state.store().update_feed(id, body.try_into()?).await?, "feed", "URL")?;
-    state.engine.wake();
-    Ok(Json(feed))
+    Ok(Json(updated(state.engine.update_feed(id, body.try_into()?).await?, "feed", "URL")?))
 }
 
-/// Removes a feed and its entries.
+/// Removes a feed and its entries. Its hub is told afterwards.
 #[utoipa::path(
     delete, path = "/api/feeds/{id}", tag = "feeds", operation_id = "deleteFeed", params(("id" = FeedId, Path)),
     responses(
@@ -129,7 +127,7 @@ pub(crate) async fn patch(
     )
 )]
 pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<StatusCode> {
-    if state.store().delete_feed(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("feed")) }
+    if state.engine.delete_feed(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("feed")) }
 }
 
 impl TryFrom<PatchBody> for FeedPatch {

@@ -6,6 +6,7 @@ mod folders;
 mod operations;
 mod opml;
 mod refresh;
+mod websub;
 
 use std::time::Duration;
 
@@ -67,6 +68,10 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(entries::mark_read))
         .routes(routes!(entries::counts))
         .routes(routes!(opml::export))
+        .routes(routes!(websub::subscriptions))
+        .routes(routes!(websub::unsubscribe))
+        .routes(routes!(websub::verify, websub::receive))
+        .routes(routes!(websub::verify_by_topic, websub::receive_by_topic))
         .routes(routes!(operations::openapi))
         .merge(operations())
 }
@@ -86,4 +91,6 @@ fn long() -> OpenApiRouter<AppState> {
         .routes(routes!(refresh::feed))
         .routes(routes!(refresh::due))
         .routes(routes!(opml::import))
+        .routes(routes!(websub::subscribe))
+        .routes(routes!(websub::renew))
 }

@@ -1,0 +1,285 @@
+//! WebSub: what hubs call, and what a user asks about subscriptions.
+//!
+//! A push is taken only as far as it has to be: first its address, then how often it came, then how large it is, then
+//! its bytes, and only then what is in them.
+
+use axum::{
+    Json,
+    body::HttpBody,
+    extract::{Path, RawQuery, Request, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{
+    FeedId,
+    push::{SubscriptionView, Unsigned},
+};
+use engine::{Delivery, PushAnswer, Recipient, Verification, VerifyAnswer};
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio::sync::SemaphorePermit;
+use utoipa::ToSchema;
+
+use crate::{
+    body,
+    error::{ApiError, ApiResult, ErrorBody},
+    extract::Id,
+    query::Parameters,
+    state::{AppState, PUSH_BYTES_UNIT},
+    work::to_its_end,
+};
+
+/// The header that says that a push is the hub's.
+const SIGNATURE: &str = "x-hub-signature";
+
+/// What a manual renewal did.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RenewSummary {
+    /// Verified by their hubs.
+    renewed: u32,
+    /// Failed.
+    failed: u32,
+    /// Accepted by their hubs, and not verified yet.
+    pending: u32,
+    /// Each of them.
+    results: Vec<RenewResult>,
+}
+
+/// One renewal.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RenewResult {
+    /// The feed.
+    feed_id: Option<FeedId>,
+    /// `renewed`, `failed` or `pending`.
+    status: &'static str,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Failures since the last success.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_count: Option<u32>,
+    /// When the new lease ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    new_expires_at: Option<Timestamp>,
+}
+
+/// All subscriptions.
+#[utoipa::path(
+    get, path = "/api/websub/subscriptions", tag = "websub", operation_id = "listSubscriptions",
+    responses((status = 200, description = "The subscriptions, by feed.", body = Vec<SubscriptionView>))
+)]
+pub(crate) async fn subscriptions(State(state): State<AppState>) -> ApiResult<Json<Vec<SubscriptionView>>> {
+    let subscriptions = state.store().subscriptions().await?;
+    Ok(Json(subscriptions.iter().map(SubscriptionView::from).collect()))
+}
+
+/// Renews the subscriptions that end soon, at most 20 of them.
+#[utoipa::path(
+    post, path = "/api/websub/renew", tag = "websub", operation_id = "renewSubscriptions",
+    responses((status = 200, description = "How the renewals ended.", body = RenewSummary))
+)]
+pub(crate) async fn renew(State(state): State<AppState>) -> ApiResult<Json<RenewSummary>> {
+    let engine = state.engine.clone();
+    let summary = to_its_end(async move { engine.renew_expiring().await }).await??;
+    Ok(Json(summary.into()))
+}
+
+/// Subscribes a feed at its hub now. The hub is not waited for.
+#[utoipa::path(
+    post, path = "/api/feeds/{id}/subscribe", tag = "websub", operation_id = "subscribeFeed",
+    params(("id" = FeedId, Path)),
+    responses(
+        (status = 202, description = "The subscription; its hub is being asked.", body = SubscriptionView),
+        (status = 404, description = "There is no such feed.", body = ErrorBody),
+        (status = 409, description = "Push is off, because there is no base URL.", body = ErrorBody),
+        (status = 422, description = "The feed names no hub.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn subscribe(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Response> {
+    let engine = state.engine.clone();
+    let subscription = to_its_end(async move { engine.subscribe_feed(id).await }).await??;
+    Ok((StatusCode::ACCEPTED, Json(SubscriptionView::from(&subscription))).into_response())
+}
+
+/// Turns push off for a feed, and unsubscribes it at its hub. The hub is not waited for.
+#[utoipa::path(
+    post, path = "/api/feeds/{id}/unsubscribe", tag = "websub", operation_id = "unsubscribeFeed",
+    params(("id" = FeedId, Path)),
+    responses(
+        (status = 204, description = "Push is off for this feed: it is polled."),
+        (status = 404, description = "There is no such feed.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn unsubscribe(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<StatusCode> {
+    if state.engine.unsubscribe_feed(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("feed")) }
+}
+
+/// A hub asks whether a subscription is wanted, or denies it.
+#[utoipa::path(
+    get, path = "/api/websub/callback/{token}", tag = "websub", operation_id = "verifySubscription",
+    params(("token" = String, Path)),
+    responses(
+        (status = 200, description = "It is: the challenge.", body = String, content_type = "text/plain"),
+        (status = 400, description = "A parameter is missing.", body = ErrorBody),
+        (status = 404, description = "It is not.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn verify(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    RawQuery(query): RawQuery,
+) -> ApiResult<Response> {
+    answer_verification(&state, Some(&token), query.as_deref()).await
+}
+
+/// The same, where only the topic says what is meant: nothing is confirmed but what was just asked for.
+#[utoipa::path(
+    get, path = "/api/websub/callback", tag = "websub", operation_id = "verifyByTopic",
+    responses(
+        (status = 200, description = "It is: the challenge.", body = String, content_type = "text/plain"),
+        (status = 400, description = "A parameter is missing.", body = ErrorBody),
+        (status = 404, description = "It is not.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn verify_by_topic(State(state): State<AppState>, RawQuery(query): RawQuery) -> ApiResult<Response> {
+    answer_verification(&state, None, query.as_deref()).await
+}
+
+async fn answer_verification(state: &AppState, token: Option<&str>, query: Option<&str>) -> ApiResult<Response> {
+    // What else a hub adds is nobody's business.
+    let mut parameters = Parameters::of(query);
+    let asked = Verification {
+        mode: parameters.text("hub.mode")?,
+        topic: parameters.text("hub.topic")?,
+        challenge: parameters.text("hub.challenge")?,
+        lease_secs: parameters.text("hub.lease_seconds")?,
+        reason: parameters.text("hub.reason")?,
+    };
+    match state.engine.verify(token, asked).await? {
+        VerifyAnswer::Confirmed(challenge) => {
+            Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response())
+        }
+        VerifyAnswer::Noted => Ok(StatusCode::OK.into_response()),
+        VerifyAnswer::NotWanted => Err(ApiError::NotFound("subscription")),
+        VerifyAnswer::Bad(reason) => Err(ApiError::BadRequest(reason.to_owned())),
+    }
+}
+
+/// A hub pushes.
+#[utoipa::path(
+    post, path = "/api/websub/callback/{token}", tag = "websub", operation_id = "receivePush",
+    params(("token" = String, Path)), request_body(content = String, content_type = "*/*"),
+    responses(
+        (status = 204, description = "It is stored."),
+        (status = 400, description = "It is no feed, or signed in a way that is not allowed.", body = ErrorBody),
+        (status = 403, description = "The signature is missing or wrong.", body = ErrorBody),
+        (status = 404, description = "There is no active subscription.", body = ErrorBody),
+        (status = 410, description = "The feed was removed.", body = ErrorBody),
+        (status = 413, description = "It is too large; the feed is polled instead.", body = ErrorBody),
+        (status = 429, description = "There are too many; the feed is polled instead.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn receive(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    request: Request,
+) -> ApiResult<StatusCode> {
+    take_push(state, Some(token), request).await
+}
+
+/// The same, where the topic says what is meant: in the address, in a `Link` header or in the document.
+#[utoipa::path(
+    post, path = "/api/websub/callback", tag = "websub", operation_id = "receivePushByTopic",
+    request_body(content = String, content_type = "*/*"),
+    responses(
+        (status = 204, description = "It is stored."),
+        (status = 400, description = "It is no feed, or signed in a way that is not allowed.", body = ErrorBody),
+        (status = 403, description = "The signature is missing or wrong.", body = ErrorBody),
+        (status = 404, description = "There is no active subscription.", body = ErrorBody),
+        (status = 413, description = "It is too large.", body = ErrorBody),
+        (status = 429, description = "There are too many.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn receive_by_topic(State(state): State<AppState>, request: Request) -> ApiResult<StatusCode> {
+    take_push(state, None, request).await
+}
+
+async fn take_push(state: AppState, token: Option<String>, request: Request) -> ApiResult<StatusCode> {
+    let recipient = match state.engine.recipient(token.as_deref()).await? {
+        Ok(recipient) => recipient,
+        Err(answer) => return told(answer),
+    };
+    let subscription = match &recipient {
+        Recipient::Subscription(target) => Some(target.subscription.id),
+        Recipient::Unknown => None,
+    };
+    if !state.pushes.admits(subscription) {
+        state.engine.refuse_push(&recipient, "too_many").await?;
+        return Err(ApiError::TooManyRequests);
+    }
+    let (parts, body) = request.into_parts();
+    let announced = body.size_hint().upper();
+    let _room = room(&state, announced).await?;
+    let body = match body::read(body, state.settings.push_bytes_max).await {
+        Err(error @ ApiError::TooLarge(_)) => {
+            state.engine.refuse_push(&recipient, "too_large").await?;
+            return Err(error);
+        }
+        body => body?,
+    };
+    let mut parameters = Parameters::of(parts.uri.query());
+    let delivery = Delivery {
+        signature: text(&parts.headers, SIGNATURE),
+        content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
+        links: parts
+            .headers
+            .get_all(header::LINK)
+            .iter()
+            .filter_map(|link| Some(link.to_str().ok()?.to_owned()))
+            .collect(),
+        topic: parameters.text("hub.topic")?,
+        body: body.into(),
+    };
+    let engine = state.engine.clone();
+    told(to_its_end(async move { engine.receive(recipient, delivery).await }).await??)
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// Waits until there is room in memory for a body: all bodies together have a limit.
+async fn room(state: &AppState, announced: Option<u64>) -> ApiResult<SemaphorePermit<'_>> {
+    let bytes_max = state.settings.push_bytes_max as u64;
+    let bytes = announced.unwrap_or(bytes_max).min(bytes_max);
+    let units = u32::try_from(bytes.div_ceil(PUSH_BYTES_UNIT)).unwrap_or(u32::MAX);
+    state.push_room.acquire_many(units).await.map_err(|_| ApiError::Unavailable("this server is stopping"))
+}
+
+fn told(answer: PushAnswer) -> ApiResult<StatusCode> {
+    match answer {
+        PushAnswer::Stored => Ok(StatusCode::NO_CONTENT),
+        PushAnswer::NotActive => Err(ApiError::NotFound("active subscription")),
+        PushAnswer::NoFeed => Err(ApiError::Gone("the feed was removed")),
+        PushAnswer::Unsigned(reason @ Unsigned::Algorithm) => Err(ApiError::BadRequest(reason.to_string())),
+        PushAnswer::Unsigned(Unsigned::Missing) => Err(ApiError::Forbidden("the signature is missing")),
+        PushAnswer::Unsigned(Unsigned::Wrong) => Err(ApiError::Forbidden("the signature is wrong")),
+        PushAnswer::NotAFeed(reason) => Err(ApiError::BadRequest(format!("not a feed: {reason}"))),
+    }
+}
+
+impl From<engine::RenewSummary> for RenewSummary {
+    fn from(summary: engine::RenewSummary) -> Self {
+        let engine::RenewSummary { renewed, failed, pending, results } = summary;
+        Self { renewed, failed, pending, results: results.into_iter().map(RenewResult::from).collect() }
+    }
+}
+
+impl From<engine::RenewResult> for RenewResult {
+    fn from(result: engine::RenewResult) -> Self {
+        let engine::RenewResult { feed_id, status, error, error_count, new_expires_at } = result;
+        Self { feed_id, status: status.name(), error, error_count, new_expires_at }
+    }
+}
