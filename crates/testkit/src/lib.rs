@@ -1,12 +1,16 @@
-//! For tests only: a publisher on loopback, a simulated clock, a fresh store of each kind.
+//! For tests only: a publisher and a hub on loopback, a simulated clock, a fresh store of each kind.
 
 mod clock;
+mod hub;
 mod ids;
 mod postgres;
 mod publisher;
 mod stores;
 
 pub use clock::SimulatedClock;
+pub use hub::{
+    Behaviour, CallbackAnswer, Hub, HubPush, HubRequest, HubSubscription, Lease, Param, Query, Signed, Verify,
+};
 pub use ids::SeededIds;
 pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
 pub use publisher::{Gate, Page, Publisher, Request};

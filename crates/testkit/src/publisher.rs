@@ -4,7 +4,7 @@
 //! Tests wait for what it saw, never for time to pass.
 
 mod page;
-mod wire;
+pub(crate) mod wire;
 
 use std::{
     collections::HashMap,
@@ -21,10 +21,10 @@ use tokio::{
 };
 
 pub use self::page::{Gate, Page};
-use self::wire::{read_request, respond};
+use self::wire::{read_request, respond, serve};
 
-/// How long a test waits for a request that never comes.
-const WAIT_MAX: Duration = Duration::from_secs(30);
+/// How long a test waits for what never comes.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// A publisher. It ends when it is dropped.
 #[derive(Debug)]
@@ -52,8 +52,12 @@ struct State {
 /// A request as it was received.
 #[derive(Debug, Clone)]
 pub struct Request {
+    /// Its method.
+    pub method: String,
     /// Its path and query.
     pub path: String,
+    /// Its body.
+    pub body: Vec<u8>,
     headers: Vec<(String, String)>,
 }
 
@@ -79,7 +83,10 @@ impl Publisher {
         let listener = TcpListener::bind((address, 0)).await.expect("a port on loopback is free");
         let address = listener.local_addr().expect("a listener has an address");
         let shared = Arc::new(Shared { state: Mutex::default(), seen: watch::Sender::new(0) });
-        let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        let server = tokio::spawn({
+            let shared = Arc::clone(&shared);
+            serve(listener, move |stream| converse(stream, Arc::clone(&shared)), std::future::pending())
+        });
         Self { address, shared, server }
     }
 
@@ -160,15 +167,6 @@ impl Shared {
         drop(state);
         self.seen.send_replace(count);
         page.unwrap_or_else(|| Page::status(404))
-    }
-}
-
-/// Serves until it is aborted, and its connections with it.
-async fn serve(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = tokio::task::JoinSet::new();
-    while let Ok((stream, _)) = listener.accept().await {
-        while connections.try_join_next().is_some() {}
-        connections.spawn(converse(BufStream::new(stream), Arc::clone(&shared)));
     }
 }
 

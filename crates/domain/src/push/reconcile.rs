@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(plan(&["a", "b"], "t", BASE, known, now), expected);
         };
         let first = subscription(1, "a", State::Inactive, true);
-        check(&[first.clone()], now(), "1:StepAside new at b");
+        check(std::slice::from_ref(&first), now(), "1:StepAside new at b");
         let aside = subscription(1, "a", State::Inactive, false);
         let second = subscription(2, "b", State::Inactive, true);
         check(&[aside.clone(), second.clone()], now(), "");

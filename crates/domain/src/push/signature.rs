@@ -11,7 +11,7 @@ use sha2::{Sha256, Sha384, Sha512};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
-    /// Google's hub, and so YouTube's, knows no other.
+    /// Google's hub, and so `YouTube`'s, knows no other.
     Sha1,
     /// What most hubs use.
     Sha256,

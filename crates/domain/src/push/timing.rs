@@ -18,7 +18,7 @@ pub(super) const FAILURES_MAX: u32 = 5;
 
 /// What a subscription that is not active waits after each of its first failures.
 const FIRST_WAITS: [Duration; 4] =
-    [Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(30), Duration::from_mins(120)];
+    [Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(30), Duration::from_hours(2)];
 
 /// An inactive subscription is tried again after this.
 pub(super) const RETRY_INACTIVE: Duration = Duration::from_hours(24);
@@ -57,15 +57,12 @@ pub(super) fn renew_in(lease: Duration, rules: Rules) -> Duration {
 
 /// From a failure to the next try. `left` is what is left of the lease of an active one.
 pub(super) fn retry_in(failures: u32, left: Option<Duration>, retry_after: Option<Duration>) -> Duration {
-    let wait = match left {
-        Some(left) => {
-            let doubled = 1u64.checked_shl(failures.min(32)).unwrap_or(u64::MAX);
-            Duration::from_secs(doubled).min(Duration::from_mins(1)).max(left / 5)
-        }
-        None => {
-            let place = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
-            FIRST_WAITS.get(place).copied().unwrap_or(RETRY_INACTIVE)
-        }
+    let wait = if let Some(left) = left {
+        let doubled = 1u64.checked_shl(failures.min(32)).unwrap_or(u64::MAX);
+        Duration::from_secs(doubled).min(Duration::from_mins(1)).max(left / 5)
+    } else {
+        let place = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
+        FIRST_WAITS.get(place).copied().unwrap_or(RETRY_INACTIVE)
     };
     wait.max(retry_after.unwrap_or_default().min(RETRY_AFTER_MAX))
 }
@@ -108,9 +105,9 @@ mod tests {
         for (lease, renewed) in [
             (10 * DAY, 8 * DAY),
             (4 * DAY, 2 * DAY),
-            (4 * DAY - HOUR, 2 * DAY - HOUR / 2),
+            (95 * HOUR, 95 * HOUR / 2),
             (DAY, DAY / 2),
-            (Duration::from_secs(60), Duration::from_secs(30)),
+            (Duration::from_mins(1), Duration::from_secs(30)),
             (Duration::from_secs(1), Duration::from_millis(500)),
         ] {
             assert_eq!(renew_in(lease, Rules::default()), renewed, "{lease:?}");

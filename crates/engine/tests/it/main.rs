@@ -9,3 +9,4 @@ mod opml;
 mod poll;
 mod trouble;
 mod world;
+mod year;

@@ -3,8 +3,9 @@
 use std::io;
 
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream},
-    net::TcpStream,
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
 };
 
 use super::{
@@ -12,8 +13,34 @@ use super::{
     page::{Manner, Page},
 };
 
-/// Reads a request; `None` when there is none any more.
-pub(super) async fn read_request(stream: &mut BufStream<TcpStream>) -> Option<Request> {
+/// Serves connections until it is told to stop or aborted; then they end with it.
+pub(crate) async fn serve<Talk>(
+    listener: TcpListener,
+    converse: impl Fn(BufStream<TcpStream>) -> Talk,
+    stop: impl Future<Output = ()>,
+) where
+    Talk: Future<Output = ()> + Send + 'static,
+{
+    let mut connections = JoinSet::new();
+    let accepting = async {
+        while let Ok((stream, _)) = listener.accept().await {
+            while connections.try_join_next().is_some() {}
+            connections.spawn(converse(BufStream::new(stream)));
+        }
+    };
+    tokio::select! {
+        () = accepting => {}
+        () = stop => {}
+    }
+    drop(listener);
+    connections.shutdown().await;
+}
+
+/// The first line of a message, and its headers with names in lower case.
+pub(crate) type Head = (String, Vec<(String, String)>);
+
+/// Reads all of a message but its body; `None` when there is none any more.
+pub(crate) async fn read_head(stream: &mut (impl AsyncBufRead + Unpin)) -> Option<Head> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -25,18 +52,26 @@ pub(super) async fn read_request(stream: &mut BufStream<TcpStream>) -> Option<Re
             line => lines.push(line.to_owned()),
         }
     }
-    let path = lines.first()?.split(' ').nth(1)?.to_owned();
     let header =
         |line: &String| line.split_once(':').map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()));
-    let headers: Vec<_> = lines.iter().skip(1).filter_map(header).collect();
-    let request = Request { path, headers };
+    let headers = lines.iter().skip(1).filter_map(header).collect();
+    Some((lines.into_iter().next()?, headers))
+}
+
+/// Reads a request; `None` when there is none any more.
+pub(crate) async fn read_request(stream: &mut BufStream<TcpStream>) -> Option<Request> {
+    let (first, headers) = read_head(stream).await?;
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    let mut request = Request { method, path, headers, body: Vec::new() };
     let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    stream.read_exact(&mut vec![0; length]).await.ok()?;
+    request.body = vec![0; length];
+    stream.read_exact(&mut request.body).await.ok()?;
     Some(request)
 }
 
 /// Answers; returns whether the connection can go on.
-pub(super) async fn respond(stream: &mut BufStream<TcpStream>, page: &Page, request: &Request) -> bool {
+pub(crate) async fn respond(stream: &mut BufStream<TcpStream>, page: &Page, request: &Request) -> bool {
     if let Some(mut gate) = page.gate.clone() {
         // A gate that is gone will never open: like one that is open.
         let _ = gate.wait_for(|is_open| *is_open).await;

@@ -11,6 +11,7 @@ mod folders;
 mod guard;
 mod observed;
 mod opml;
+mod push;
 mod refresh;
 mod server;
 mod store_down;

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use web::{AppState, WebSettings};
 
 /// One for all tests: a process counts in one place.
-static METRICS: LazyLock<PrometheusHandle> = LazyLock::new(|| web::install_metrics().unwrap());
+pub static METRICS: LazyLock<PrometheusHandle> = LazyLock::new(|| web::install_metrics().unwrap());
 
 /// A server that runs.
 pub struct Server {
@@ -107,7 +107,7 @@ pub async fn answer(request: RequestBuilder) -> Answer {
     Answer { status, headers, text: response.text().await.unwrap() }
 }
 
-fn client() -> reqwest::Client {
+pub fn client() -> reqwest::Client {
     // A second installation is refused, and the first is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().build().unwrap()

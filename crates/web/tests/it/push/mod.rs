@@ -1,0 +1,8 @@
+//! Push, whole: publisher, hub and server over real HTTP on loopback, on both stores, at a time that the test sets.
+
+mod callback;
+mod renewal;
+mod silence;
+mod suite;
+mod traps;
+mod world;
