@@ -23,7 +23,7 @@ pub(super) const FEEDS: usize = 50;
 const HUBS: usize = 8;
 
 /// Entries that a feed's document holds.
-const SHOWN: usize = 40;
+const SHOWN: usize = 20;
 
 /// The hub's leases, in days.
 const LEASES_DAYS: [u64; 4] = [1, 5, 10, 30];
@@ -161,9 +161,21 @@ impl World {
 
     /// Lets the engine do what is due, and looks at what came of it.
     pub(super) async fn engine_works(&self) {
-        self.engine.settle_push().await.unwrap();
-        self.engine.refresh_due().await.unwrap();
-        self.engine.settle_push().await.unwrap();
+        let is_due = |next: Option<Duration>| next == Some(Duration::ZERO);
+        // A poll may lead to a step, and a step to a poll.
+        loop {
+            let step = is_due(self.store.next_step_in().await.unwrap());
+            let poll = is_due(self.store.next_poll_in().await.unwrap());
+            if step {
+                self.engine.settle_push().await.unwrap();
+            }
+            if poll {
+                self.engine.refresh_due().await.unwrap();
+            }
+            if !step && !poll {
+                break;
+            }
+        }
         self.look_at_recoveries().await;
     }
 
@@ -210,7 +222,7 @@ impl World {
             loop {
                 let page = self.store.entries(&filter, 500, after).await.unwrap();
                 numbers.extend(page.entries.iter().map(|entry| entry.guid.rsplit(':').next().unwrap().parse::<u64>().unwrap()));
-                after = page.next;
+                after = page.next_cursor;
                 if after.is_none() {
                     break;
                 }
@@ -291,14 +303,17 @@ impl Scene {
     fn happen(&mut self) -> Vec<(usize, String, String, String)> {
         let now = self.clock.now();
         for number in 0..HUBS {
-            if self.hubs[number].next_mood_at <= now {
-                self.change_mood(number, now);
+            // At the time it was meant for, not when it is looked: so the world is the same in every run.
+            let at = self.hubs[number].next_mood_at;
+            if at <= now {
+                self.change_mood(number, at);
             }
         }
         let mut pushes = Vec::new();
         for number in 0..FEEDS {
-            if self.publishers[number].next_entry_at <= now {
-                self.publish(number, now, &mut pushes);
+            let at = self.publishers[number].next_entry_at;
+            if at <= now {
+                self.publish(number, at, &mut pushes);
             }
         }
         pushes
