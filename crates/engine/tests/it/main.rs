@@ -8,4 +8,5 @@ mod leases;
 mod opml;
 mod poll;
 mod trouble;
+mod watched;
 mod world;

@@ -151,6 +151,10 @@ impl PollStore for Down {
         self.fail().await
     }
 
+    async fn postpone_polls(&self, _: &[(FeedId, Lease)], _: Duration) -> StoreResult<()> {
+        self.fail().await
+    }
+
     async fn known_entries(&self, _: FeedId, _: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
         self.fail().await
     }
