@@ -14,6 +14,7 @@ pub mod ingest;
 pub mod lease;
 pub mod ports;
 pub mod schedule;
+pub mod words;
 
 pub use cursor::Cursor;
 pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};

@@ -8,17 +8,26 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
+use crate::body::Room;
+
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of an OPML file: a thousand feeds take about 300 KB.
 const OPML_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of all OPML files that are being sent or imported together.
+const OPML_ROOM_BYTES: usize = 64 * 1024 * 1024;
+/// How long a JSON body may take to come: less than the request as a whole, so that a slow client is told that it is
+/// slow.
+const JSON_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long an OPML file may take to come: the largest, at a megabit a second.
+const OPML_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a request may take that waits for the store alone.
 const QUICK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a request may take that fetches feeds or imports many.
 const LONG_TIMEOUT: Duration = Duration::from_mins(15);
 /// Requests that are answered at once; more are told to come again.
 const REQUESTS_MAX: usize = 512;
-/// Imports at once: each holds a whole file in memory.
+/// Imports at once: each holds all that its file says in memory.
 const IMPORTS_MAX: usize = 2;
 
 /// The settings of the server.
@@ -28,6 +37,12 @@ pub struct WebSettings {
     pub json_bytes_max: usize,
     /// Bytes of an OPML file.
     pub opml_bytes_max: usize,
+    /// Bytes of all OPML files that are being sent or imported together; more are told to come again.
+    pub opml_room_bytes: usize,
+    /// How long a JSON body may take to come.
+    pub json_timeout: Duration,
+    /// How long an OPML file may take to come.
+    pub opml_timeout: Duration,
     /// How long a request may take that waits for the store alone.
     pub quick_timeout: Duration,
     /// How long a request may take that fetches feeds or imports many. What it began goes on after that.
@@ -45,6 +60,9 @@ impl Default for WebSettings {
         Self {
             json_bytes_max: JSON_BYTES_MAX,
             opml_bytes_max: OPML_BYTES_MAX,
+            opml_room_bytes: OPML_ROOM_BYTES,
+            json_timeout: JSON_TIMEOUT,
+            opml_timeout: OPML_TIMEOUT,
             quick_timeout: QUICK_TIMEOUT,
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
@@ -84,6 +102,7 @@ pub struct AppState {
     pub(crate) request_prefix: Arc<str>,
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) imports: Arc<Semaphore>,
+    pub(crate) opml_room: Room,
 }
 
 impl AppState {
@@ -102,6 +121,7 @@ impl AppState {
             request_prefix: ids.owner().into(),
             requests: Arc::new(Semaphore::new(settings.requests_max)),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
+            opml_room: Room::new(settings.opml_room_bytes),
             settings: Arc::new(settings),
         }
     }

@@ -13,6 +13,7 @@ mod observed;
 mod opml;
 mod refresh;
 mod server;
+mod slow_clients;
 mod store_down;
 mod stubs;
 mod world;
