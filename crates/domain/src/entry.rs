@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cursor::Cursor,
     ids::{EntryId, FeedId, FolderId},
+    words::split_words,
 };
 
 /// Entries on one page: at least, at most, and unless asked otherwise.
@@ -121,16 +122,11 @@ pub struct Counts {
     pub by_feed: std::collections::BTreeMap<FeedId, u64>,
 }
 
-/// The words of a search: letters and digits, in lower case, punctuation between them dropped.
+/// The words of a search (see [`split_words`]), in lower case.
 ///
 /// Both stores search for entries that hold all of them, so neither's own query language ever sees what a user typed.
 pub fn search_words(query: &str) -> Vec<String> {
-    query
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .take(SEARCH_WORDS_MAX)
-        .map(str::to_lowercase)
-        .collect()
+    split_words(query).take(SEARCH_WORDS_MAX).map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -140,6 +136,7 @@ mod tests {
     #[test]
     fn a_search_is_words_and_nothing_else() {
         assert_eq!(search_words("Rust's \"AND\" (foo*) -bär"), ["rust", "s", "and", "foo", "bär"]);
+        assert_eq!(search_words("Cafe\u{301} 🦀🎉"), ["cafe\u{301}", "🦀", "🎉"]);
         assert!(search_words(" *\" ").is_empty());
         assert_eq!(search_words(&"x ".repeat(100)).len(), SEARCH_WORDS_MAX);
     }

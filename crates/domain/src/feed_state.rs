@@ -100,7 +100,7 @@ impl FeedAddress {
             Some(rest) => rest.to_owned(),
             None => text.to_owned(),
         };
-        let mut url = url::Url::parse(&text).map_err(|error| BadAddress::NotAUrl(error.to_string()))?;
+        let mut url = url::Url::parse(&text).map_err(|error| BadAddress::NotAUrl(in_words(error).to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(BadAddress::Scheme(url.scheme().to_owned()));
         }
@@ -110,6 +110,21 @@ impl FeedAddress {
         let _ = url.set_password(None);
         url.set_fragment(None);
         Ok(Self { url: url.into(), credentials })
+    }
+}
+
+/// What is wrong with a URL, for whoever wrote it.
+fn in_words(error: url::ParseError) -> &'static str {
+    use url::ParseError as Error;
+    match error {
+        Error::RelativeUrlWithoutBase => "it does not begin with http:// or https://",
+        Error::EmptyHost => "it names no host",
+        Error::InvalidPort => "its port is not a number from 0 to 65535",
+        Error::IdnaError | Error::InvalidDomainCharacter => "its host name has characters that no name can have",
+        Error::InvalidIpv4Address | Error::InvalidIpv6Address => {
+            "its host is not an IP address, though it looks like one"
+        }
+        _ => "it cannot be read as one",
     }
 }
 
@@ -151,7 +166,7 @@ pub struct FeedSeed {
     pub folder: Option<String>,
     /// What the file calls it.
     pub title: Option<String>,
-    /// What the user calls it, where the file tells the two apart.
+    /// What the user calls it. Where the file does not tell the two apart, what it calls the feed counts as that.
     pub custom_title: Option<String>,
     /// Its own poll interval in seconds.
     pub poll_interval: Option<u32>,
@@ -205,6 +220,24 @@ mod tests {
         assert_eq!(FeedAddress::parse("feed:https://e.org/f").unwrap().url, "https://e.org/f");
         for bad in ["", "e.org/feed", "ftp://e.org/", "javascript:x", "http://", "file:///etc/passwd"] {
             assert!(FeedAddress::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn f1_what_is_wrong_with_an_address_is_told_in_words() {
+        for (bad, expect) in [
+            ("", "not a URL: it does not begin with http:// or https://"),
+            ("e.org/feed", "not a URL: it does not begin with http:// or https://"),
+            ("http://", "not a URL: it names no host"),
+            ("http://e.org:99999/", "not a URL: its port is not a number from 0 to 65535"),
+            ("http://e.org:x/", "not a URL: its port is not a number from 0 to 65535"),
+            ("http://a b/", "not a URL: its host name has characters that no name can have"),
+            ("http://xn--a/", "not a URL: its host name has characters that no name can have"),
+            ("http://1.2.3.456/", "not a URL: its host is not an IP address, though it looks like one"),
+            ("http://[::x]/", "not a URL: its host is not an IP address, though it looks like one"),
+            ("ftp://e.org/", "only http and https feeds can be read, not ftp"),
+        ] {
+            assert_eq!(FeedAddress::parse(bad).unwrap_err().to_string(), expect, "{bad}");
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod lease;
 pub mod ports;
 pub mod push;
 pub mod schedule;
+pub mod words;
 
 pub use cursor::Cursor;
 pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};

@@ -147,7 +147,7 @@ pub fn freshness(
     }
     let max_age = directives().find_map(|directive| secs(directive.strip_prefix("max-age=")?.trim_matches('"')));
     if let Some(max_age) = max_age {
-        let age = age.and_then(|age| age.trim().parse().ok()).unwrap_or(0);
+        let age = age.and_then(|age| secs(age.trim())).unwrap_or(0);
         return Some(Duration::from_secs(max_age.saturating_sub(age)));
     }
     until(expires?, now)
@@ -162,9 +162,9 @@ fn secs(text: &str) -> Option<u64> {
 /// What `Retry-After` asks for: seconds, or a date.
 pub fn retry_after(value: Option<&str>, now: Timestamp) -> Option<Duration> {
     let value = value?.trim();
-    match value.parse::<u64>() {
-        Ok(secs) => Some(Duration::from_secs(secs)),
-        Err(_) => until(value, now),
+    match secs(value) {
+        Some(secs) => Some(Duration::from_secs(secs)),
+        None => until(value, now),
     }
 }
 
@@ -283,6 +283,18 @@ mod tests {
             (Some("max-age=600"), None, Some("1000"), Some(0)),
             (Some("no-cache, max-age=600"), None, None, None),
             (Some("max-age=x"), Some("Mon, 02 Mar 2026 13:00:00 GMT"), None, Some(3600)),
+            // Too large to count, and then as large as can be, but never no answer and never a wrapped one.
+            (Some("max-age=99999999999999999999"), None, None, Some(u64::MAX)),
+            (Some("max-age=99999999999999999999"), None, Some("99999999999999999999"), Some(0)),
+            (Some("max-age=600"), None, Some("99999999999999999999"), Some(0)),
+            (Some("max-age=600"), None, Some("-5"), Some(600)),
+            (Some("max-age=-1"), None, None, None),
+            (Some("max-age="), None, None, None),
+            (Some("max-age=1e9"), None, None, None),
+            // No date at all, or one that no feed has: as if nothing had been said.
+            (None, Some("Fri, 31 Dec 9999 23:59:59 GMT"), None, None),
+            (None, Some("Fri, 31 Dec 99999 23:59:59 GMT"), None, None),
+            (None, Some("99999999999999999999"), None, None),
             (None, Some("Mon, 02 Mar 2026 11:00:00 GMT"), None, None),
             (None, Some("0"), None, None),
             (None, None, None, None),
@@ -292,5 +304,32 @@ mod tests {
         assert_eq!(secs(retry_after(Some("120"), noon)), Some(120));
         assert_eq!(secs(retry_after(Some("Mon, 02 Mar 2026 12:05:00 GMT"), noon)), Some(300));
         assert_eq!(secs(retry_after(Some("soon"), noon)), None);
+        assert_eq!(secs(retry_after(Some("-1"), noon)), None);
+        assert_eq!(secs(retry_after(Some("99999999999999999999"), noon)), Some(u64::MAX));
+    }
+
+    #[test]
+    fn f4_whatever_is_asked_for_a_poll_is_at_most_a_day_away_and_a_week_after_a_refusal() {
+        let now = monday_noon();
+        let absurd = Duration::from_secs(u64::MAX);
+        for fresh_for in [
+            freshness(Some("max-age=99999999999999999999"), None, None, now),
+            freshness(Some("max-age=18446744073709551615"), None, None, now),
+            freshness(Some("s-maxage=0, max-age=\"31536000\""), None, None, now),
+            freshness(None, Some("Thu, 31 Dec 2037 23:55:55 GMT"), None, now),
+        ] {
+            assert_eq!(next(&Poll { fresh_for, ..poll() }).delay, 24 * HOUR, "{fresh_for:?}");
+        }
+        for ttl in [absurd, Duration::from_mins(u64::from(u32::MAX))] {
+            assert_eq!(next(&Poll { ttl: Some(ttl), ..poll() }).delay, 24 * HOUR, "{ttl:?}");
+        }
+        for adaptive in [absurd / 2, Duration::from_secs(u64::from(u32::MAX))] {
+            let polled = next(&Poll { adaptive, ..poll() });
+            assert_eq!((polled.delay, polled.adaptive), (24 * HOUR, 24 * HOUR), "{adaptive:?}");
+        }
+        for asked in ["99999999999999999999", "18446744073709551615", "Thu, 31 Dec 2037 23:55:55 GMT"] {
+            let refused = Poll { retry_after: retry_after(Some(asked), now), ended: Ended::Failed(1), ..poll() };
+            assert_eq!(next(&refused).delay, RETRY_AFTER_MAX, "{asked}");
+        }
     }
 }

@@ -45,6 +45,7 @@ enum Behind {
 pub(crate) async fn add_feed(poller: &Arc<Poller>, new: AddFeed) -> Result<Feed, AddFeedError> {
     let address = FeedAddress::parse(&new.url)?;
     check_new(poller, &address.url).await?;
+    let _slot = poller.add_slots.acquire().await.expect("the slots are never closed");
     let found = match look(poller, &address).await? {
         Behind::Feed(found, offered) if offered.is_empty() => *found,
         // A page that is a feed is a poor one if it offers a better.
@@ -129,6 +130,8 @@ async fn read(
                 _ => Ok(Behind::Page(offered)),
             }
         }
+        // What the JSON library says of it helps nobody but the publisher, who has better tools.
+        Err(feed::Error::Json(_)) => Err(AddFeedError::NotAFeed("the document is JSON but no feed".to_owned())),
         Err(error) => Err(AddFeedError::NotAFeed(error.to_string())),
     }
 }

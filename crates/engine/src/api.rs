@@ -79,7 +79,7 @@ pub struct ImportReport {
     pub imported: u32,
     /// Feeds that were there.
     pub skipped: u32,
-    /// Outlines that are no feeds, and why.
+    /// Outlines that are no feeds, or values of feeds that were left out, and why.
     pub errors: Vec<ImportError>,
 }
 

@@ -6,7 +6,7 @@ mod fetch;
 mod settings;
 mod wiring;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
 use clap::{Parser, Subcommand};
 
@@ -14,6 +14,9 @@ use crate::settings::{Flags, Settings};
 
 /// Exit code for settings that cannot be used, as for a command line that cannot.
 const EXIT_USAGE: u8 = 2;
+
+/// How long the end of the program waits for what still runs in it.
+const STOP_MAX: Duration = Duration::from_secs(1);
 
 /// Reads feeds and hands every new entry on, at once and without loss.
 ///
@@ -37,10 +40,10 @@ enum Command {
     List(commands::list::Arguments),
     /// Read a feed and print it as JSON.
     Parse(commands::parse::Arguments),
-    /// Import feeds and folders from OPML.
-    Import(commands::opml::ImportArguments),
+    /// Import feeds and folders from OPML, and fetch them.
+    Import(commands::import::Arguments),
     /// Export feeds and folders as OPML.
-    Export(commands::opml::ExportArguments),
+    Export(commands::export::Arguments),
     /// Poll the feeds that are due, or some, now.
     Refresh(commands::refresh::Arguments),
     /// Show how things stand.
@@ -71,7 +74,7 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
         return commands::parse::run(&arguments);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         if let Command::Doctor(arguments) = command {
             return commands::doctor::run(&arguments, flags).await;
         }
@@ -80,14 +83,17 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Serve => commands::serve::run(&settings).await,
             Command::Add(arguments) => commands::add::run(&arguments, &settings).await,
             Command::List(arguments) => commands::list::run(&arguments, &settings).await,
-            Command::Import(arguments) => commands::opml::import(&arguments, &settings).await,
-            Command::Export(arguments) => commands::opml::export(&arguments, &settings).await,
+            Command::Import(arguments) => commands::import::run(&arguments, &settings).await,
+            Command::Export(arguments) => commands::export::run(&arguments, &settings).await,
             Command::Refresh(arguments) => commands::refresh::run(&arguments, &settings).await,
             Command::Status(arguments) => commands::status::run(&arguments, &settings).await,
             Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
             Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),
         }
-    })
+    });
+    // A command that was interrupted does not wait for what it had begun, such as the resolution of a name.
+    runtime.shutdown_timeout(STOP_MAX);
+    ended
 }
 
 /// Whether a setting is wrong.

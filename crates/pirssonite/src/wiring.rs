@@ -1,6 +1,6 @@
 //! Puts the parts together: the one place that names a concrete store, client and clock.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use domain::{
@@ -25,6 +25,15 @@ use crate::{
 /// Entries that are pruned in one go.
 const PRUNE_CHUNK: u32 = 500;
 
+/// The embedded database, in the data folder.
+const DATABASE: &str = "pirssonite.db";
+
+/// The file of the embedded database. The store would take a data folder called `feeds.db` for a file; named in full,
+/// it is one.
+pub(crate) fn database_file(settings: &Settings) -> PathBuf {
+    settings.data_dir.join(DATABASE)
+}
+
 /// Opens the store that the settings name, ready for use.
 pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
     if let Some(url) = &settings.database_url {
@@ -34,7 +43,7 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
         return Ok(Arc::new(store));
     }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store = SqliteStore::open(&settings.data_dir, SqliteOptions::default(), clock)
+    let store = SqliteStore::open(&database_file(settings), SqliteOptions::default(), clock)
         .with_context(|| format!("cannot use the data folder {}", settings.data_dir.display()))?;
     Ok(Arc::new(store))
 }

@@ -1,8 +1,9 @@
 //! The words of a text and of a search, made here and by neither database: what a letter is, and which letters are the
 //! same, would depend on the database otherwise.
 //!
-//! A word is a run of letters and digits, in lower case, without the accents of Latin letters.
+//! They are those of [`domain::words`], in lower case, without the accents of Latin letters.
 
+use domain::words::{is_accent, split_words};
 use unicode_normalization::char::decompose_canonical;
 
 /// Characters of a word that count: nobody types more.
@@ -11,7 +12,7 @@ const WORD_CHARS_MAX: usize = 128;
 /// The words of a text, each followed by a space.
 pub(crate) fn words_of(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 1);
-    for word in text.split(|c: char| !c.is_alphanumeric() && !is_accent(c)) {
+    for word in split_words(text) {
         let start = words.len();
         push_folded(&mut words, word);
         if words.len() > start {
@@ -46,11 +47,6 @@ fn without_accent(c: char) -> char {
     base.filter(char::is_ascii_alphabetic).unwrap_or(c)
 }
 
-/// Accents that stand after their letter.
-fn is_accent(c: char) -> bool {
-    ('\u{300}'..='\u{36f}').contains(&c)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +63,7 @@ mod tests {
         check("Crème brûlée, cafe\u{301}s", "creme brulee cafes");
         check("ΟΔΟΣ οδος", "οδοσ οδοσ");
         check("Ελλάδα Йод Straße 東京", "ελλάδα йод straße 東京");
+        check("Rust 🦀🎉, I ❤️ it", "rust 🦀 🎉 i ❤ it");
         check("it's 'quoted' \\ & | ! <-> :*", "it s quoted");
         check(&"x".repeat(9999), &"x".repeat(WORD_CHARS_MAX));
         check(&"É".repeat(9999), &"e".repeat(WORD_CHARS_MAX));

@@ -2,6 +2,8 @@
 //!
 //! A sentence says what is wrong and names the field. What went wrong inside goes to the log and never to the client.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     http::{HeaderValue, StatusCode, header},
@@ -20,6 +22,10 @@ const RETRY_AFTER_SECS: u32 = 5;
 
 /// Seconds after which a hub that pushes too much may try again.
 const RETRY_AFTER_PUSHES_SECS: u32 = 60;
+/// Characters of a sentence: some quote what the client sent, and that can be a megabyte.
+const SENTENCE_CHARS_MAX: usize = 500;
+/// Of a longer one, so many of the end are kept, where it says what was expected and where.
+const SENTENCE_END_CHARS: usize = 200;
 
 /// What a handler returns.
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
@@ -39,6 +45,9 @@ pub(crate) enum ApiError {
     /// 405; the router adds `Allow`.
     #[error("this method is not allowed here")]
     MethodNotAllowed,
+    /// 408: the body has not come within this time.
+    #[error("the body did not come within {} seconds; try again on a faster connection", .0.as_secs())]
+    Slow(Duration),
     /// 409: it is taken, if by a feed then by this one.
     #[error("{0}")]
     Conflict(String, Option<FeedId>),
@@ -98,6 +107,7 @@ impl ApiError {
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Slow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::Gone(_) => StatusCode::GONE,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -125,18 +135,34 @@ impl IntoResponse for ApiError {
         self.log();
         let status = self.status();
         let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
-        let mut response = (status, Json(ErrorBody { error: self.to_string(), feed_id })).into_response();
+        let mut response = (status, Json(ErrorBody { error: shortened(self.to_string()), feed_id })).into_response();
+        let headers = response.headers_mut();
         match status {
             StatusCode::SERVICE_UNAVAILABLE => {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECS));
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECS));
             }
             StatusCode::TOO_MANY_REQUESTS => {
-                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_PUSHES_SECS));
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_PUSHES_SECS));
+            }
+            // The rest of the body would be read as the next request.
+            StatusCode::REQUEST_TIMEOUT => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             _ => {}
         }
         response
     }
+}
+
+/// A sentence of a length that a person reads, its middle left out if need be.
+fn shortened(sentence: String) -> String {
+    let chars = sentence.chars().count();
+    if chars <= SENTENCE_CHARS_MAX {
+        return sentence;
+    }
+    let begin: String = sentence.chars().take(SENTENCE_CHARS_MAX - SENTENCE_END_CHARS).collect();
+    let end: String = sentence.chars().skip(chars - SENTENCE_END_CHARS).collect();
+    format!("{begin} … {end}")
 }
 
 impl From<StoreError> for ApiError {

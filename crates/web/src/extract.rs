@@ -1,4 +1,4 @@
-//! What routes take out of a request, with our errors instead of the framework's: every problem is a 400 (413, 415)
+//! What routes take out of a request, with our errors instead of the framework's: every problem is a 400 (408, 413, 415)
 //! whose sentence names the field.
 
 use std::error::Error;
@@ -26,14 +26,18 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> ApiResult<Self> {
+        check_not_encoded(request.headers())?;
         // Also a guard: a foreign page can send JSON only after asking, and it is never told yes.
         if !content_type(request.headers()).is_some_and(|kind| is_json(&kind)) {
             return Err(ApiError::MediaType("send JSON, with `Content-Type: application/json`"));
         }
-        let bytes = body::read(request.into_body(), state.settings.json_bytes_max).await?;
+        let bytes = body::read(request.into_body(), state.settings.json_bytes_max, state.settings.json_timeout).await?;
         from_json(&bytes).map(Self)
     }
 }
+
+/// What an id is: a number of 64 bits.
+pub(crate) const WHOLE_NUMBER: &str = "a whole number, at most 9223372036854775807";
 
 /// The id in the path.
 #[derive(Debug)]
@@ -45,7 +49,7 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Id<T> {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
         let Path(id) = Path::from_request_parts(parts, state)
             .await
-            .map_err(|_| ApiError::field("id", "the id in the path must be a whole number"))?;
+            .map_err(|_| ApiError::field("id", format_args!("the id in the path must be {WHOLE_NUMBER}")))?;
         Ok(Self(id))
     }
 }
@@ -62,6 +66,16 @@ pub(crate) fn change<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserialize
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+}
+
+/// Refuses a body that is compressed, which would be taken for garbage.
+pub(crate) fn check_not_encoded(headers: &HeaderMap) -> ApiResult<()> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Err(ApiError::MediaType("send the body as it is, without `Content-Encoding`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn is_json(kind: &str) -> bool {
@@ -87,6 +101,16 @@ fn not_as_wanted(rejection: &JsonRejection) -> ApiError {
     })
 }
 
+/// What the JSON reader says, and what JSON calls it.
+const WORDS: [(&str, &str); 6] = [
+    ("expected i64", "expected a whole number"),
+    ("expected u64", "expected a whole number"),
+    ("expected u32", "expected a whole number"),
+    ("expected a sequence", "expected a list"),
+    ("invalid type: sequence,", "invalid type: list,"),
+    ("invalid type: map,", "invalid type: object,"),
+];
+
 /// What the JSON reader found, with the field and the place, in words that are not our types' names.
 fn rejection_reason(rejection: &JsonRejection) -> String {
     // The rejection, then the framework's wrapper, both of which only repeat the reader's words.
@@ -96,9 +120,7 @@ fn rejection_reason(rejection: &JsonRejection) -> String {
         _ => None,
     };
     let reason = reason.unwrap_or_else(|| rejection.to_string());
-    ["i64", "u64", "u32"]
-        .iter()
-        .fold(reason, |reason, kind| reason.replace(&format!("expected {kind}"), "expected a whole number"))
+    WORDS.iter().fold(reason, |reason, (theirs, ours)| reason.replace(theirs, ours))
 }
 
 #[cfg(test)]

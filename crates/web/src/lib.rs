@@ -1,7 +1,8 @@
 //! The server: the JSON API, health, readiness, metrics, and the description of it all.
 //!
-//! A request passes, from the outside in: observation (id, log line, metrics), headers of every answer, the net for
-//! panics, the guard against foreign web pages, the limit of requests at once, a time limit, and then its route.
+//! A request comes over a connection that has its limits ([`ServeLimits`]). It passes, from the outside in: observation
+//! (id, log line, metrics), headers of every answer, the net for panics, the guard against foreign web pages, the limit
+//! of requests at once, a time limit, the refusal of parameters that nobody takes, and then its route.
 //! Routes only translate: what happens is in the engine, what is kept is in the store. Whatever goes wrong, the answer
 //! is `{"error": "a sentence"}` with the right status, and never shows what is inside.
 
@@ -17,10 +18,11 @@ mod rate;
 mod routes;
 mod serve;
 mod state;
+mod stream;
 mod work;
 
 pub use metrics::install_metrics;
 pub use openapi::openapi_json;
 pub use routes::{operations_router, router};
-pub use serve::{SHUTDOWN_MAX, serve};
+pub use serve::{SHUTDOWN_MAX, ServeLimits, serve, serve_within};
 pub use state::{AllowedHosts, AppState, WebSettings};

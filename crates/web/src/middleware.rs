@@ -18,6 +18,7 @@ use tracing::{Instrument, Span};
 use crate::{
     error::{ApiError, ApiResult},
     metrics, origin,
+    query::Parameters,
     state::AppState,
 };
 
@@ -128,6 +129,15 @@ pub(crate) async fn limit(State(state): State<AppState>, request: Request, next:
     let permit = state.requests.try_acquire();
     if permit.is_err() && request.uri().path().starts_with(API_PREFIX) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
+    }
+    Ok(next.run(request).await)
+}
+
+/// Refuses parameters of requests that change something: none takes any, and what a mistaken `?feedId=1` is meant to
+/// narrow would be done to all.
+pub(crate) async fn no_parameters(request: Request, next: Next) -> ApiResult<Response> {
+    if !request.method().is_safe() {
+        Parameters::of(request.uri().query()).finish("none")?;
     }
     Ok(next.run(request).await)
 }

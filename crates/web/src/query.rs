@@ -20,6 +20,10 @@ impl Parameters {
         let value = values.next().map(|(_, value)| value);
         match values.next() {
             Some(_) => Err(ApiError::field(name, "given more than once")),
+            // What the decoder puts in the place of what it cannot read.
+            None if value.as_ref().is_some_and(|value| value.contains(char::REPLACEMENT_CHARACTER)) => {
+                Err(ApiError::field(name, "not UTF-8"))
+            }
             None => Ok(value),
         }
     }
@@ -61,6 +65,10 @@ mod tests {
         assert_eq!(parameters.text("b").unwrap().as_deref(), Some("x y"));
         assert_eq!(parameters.text("c").unwrap_err().to_string(), "`c`: given more than once");
         assert_eq!(parameters.parsed::<i64>("d", "a number").unwrap_err().to_string(), "`d`: expected a number");
+        let mut parameters = Parameters::of(Some("e=%FF&f=%F0%9F%A6%80&g=%zz"));
+        assert_eq!(parameters.text("e").unwrap_err().to_string(), "`e`: not UTF-8");
+        assert_eq!(parameters.text("f").unwrap().as_deref(), Some("🦀"));
+        assert_eq!(parameters.text("g").unwrap().as_deref(), Some("%zz"));
         Parameters::of(None).finish("none").unwrap();
         let error = Parameters::of(Some("feedid=1")).finish("`feedId`").unwrap_err();
         assert_eq!(error.to_string(), "`feedid`: no such parameter; there are `feedId`");

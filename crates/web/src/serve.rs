@@ -1,26 +1,191 @@
-//! Serving until told to stop.
+//! Serving until told to stop: connections in, each with its limits, and none that a client can hold for ever.
+//!
+//! HTTP/1 only. A browser speaks HTTP/2 to no server without TLS, and a proxy in front of this one need not.
+//!
+//! Who sends its headers slowly, or nothing, is cut off by a time limit; who sends its body slowly, where the body is
+//! read; who does not read its answer, by the [stream](crate::stream). What is left is bounded by the number of
+//! connections: beyond it new ones wait in the system's backlog. To tell them so (503) would take what there is none
+//! left of, a descriptor and the time of a client that may not read, while those that wait are answered as soon as
+//! another connection ends.
 
-use std::time::Duration;
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use tokio::net::TcpListener;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
+
+use crate::stream::Stream;
 
 /// How long requests that are under way may take once the server is told to stop.
 pub const SHUTDOWN_MAX: Duration = Duration::from_secs(8);
 
-/// Answers requests until `stop`. Then takes no more, and finishes those under way for at most [`SHUTDOWN_MAX`].
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> std::io::Result<()> {
-    let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let overdue = async {
-        stop.cancelled().await;
-        tokio::time::sleep(SHUTDOWN_MAX).await;
-    };
-    tokio::select! {
-        ended = server.into_future() => ended,
-        () = overdue => {
-            tracing::warn!(seconds = SHUTDOWN_MAX.as_secs(), "requests did not end in time and were cut off");
-            Ok(())
+/// Connections at once. More than requests at once, so that probes get through to a busy server; less than the 1,024
+/// descriptors that a process usually may have, because the database and the polls need some.
+const CONNECTIONS_MAX: usize = 768;
+/// How long a client may take for the headers of a request, from the end of the one before: so also how long a
+/// connection may be idle.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take no byte of its answer.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long no connection is taken after the system refused one, which is most often for want of descriptors: asking at
+/// once would be refused at once.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// What bounds the connections of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServeLimits {
+    /// Connections at once; more wait.
+    pub connections_max: usize,
+    /// How long a client may take for the headers of a request, and a connection be idle.
+    pub header_timeout: Duration,
+    /// How long a client may take no byte of its answer.
+    pub write_timeout: Duration,
+    /// How long no connection is taken after the system refused one.
+    pub accept_pause: Duration,
+    /// How long requests that are under way may take once the server is told to stop.
+    pub shutdown_max: Duration,
+}
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: CONNECTIONS_MAX,
+            header_timeout: HEADER_TIMEOUT,
+            write_timeout: WRITE_TIMEOUT,
+            accept_pause: ACCEPT_PAUSE,
+            shutdown_max: SHUTDOWN_MAX,
         }
+    }
+}
+
+/// Answers requests until `stop`. Then takes no more, and finishes those under way for at most [`SHUTDOWN_MAX`].
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> io::Result<()> {
+    serve_within(listener, router, stop, ServeLimits::default()).await
+}
+
+/// The same within other limits.
+pub async fn serve_within(
+    listener: TcpListener,
+    router: Router,
+    stop: CancellationToken,
+    limits: ServeLimits,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, place) = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            taken = take_connection(&listener, &places, limits.accept_pause) => taken,
+        };
+        connections.spawn(answer(
+            Stream::new(stream, limits.write_timeout),
+            router.clone(),
+            limits,
+            stop.clone(),
+            place,
+        ));
+        // Those that have ended meanwhile.
+        while connections.try_join_next().is_some() {}
+    }
+    // Whoever comes now is refused at once, rather than left waiting.
+    drop(listener);
+    let finish = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.shutdown_max, finish).await.is_err() {
+        tracing::warn!(seconds = limits.shutdown_max.as_secs(), "requests did not end in time and were cut off");
+    }
+    Ok(())
+}
+
+/// The next connection, once there is a place for it.
+async fn take_connection(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+    pause: Duration,
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
+    let place = Arc::clone(places).acquire_owned().await.ok();
+    let (stream, _) = persist(|| listener.accept(), pause).await;
+    (stream, place)
+}
+
+/// Accepts until it succeeds: no error of one connection, and no want of descriptors, ends the server.
+async fn persist<T, F: Future<Output = io::Result<T>>>(accept: impl Fn() -> F, pause: Duration) -> T {
+    loop {
+        match accept().await {
+            Ok(connection) => return connection,
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "no connection can be taken now");
+                tokio::time::sleep(pause).await;
+            }
+        }
+    }
+}
+
+/// A client that was gone before it was met. The next may be there already.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// Answers the requests of one connection, until it ends or, once told to stop, until the one under way is answered.
+async fn answer(
+    stream: Stream,
+    router: Router,
+    limits: ServeLimits,
+    stop: CancellationToken,
+    _place: Option<OwnedSemaphorePermit>,
+) {
+    // Without looking for HTTP/2, which would wait for the first bytes without any limit.
+    let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
+    server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
+    let mut connection = pin!(server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stop.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        // A client that went away, sent no HTTP or was too slow: there is nobody to tell.
+        tracing::debug!(%error, "a connection was broken off");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn u8_a_want_of_descriptors_neither_ends_the_server_nor_keeps_it_busy() {
+        const EMFILE: i32 = 24;
+        let pause = Duration::from_millis(20);
+        let (begun, calls) = (Instant::now(), Cell::new(0));
+        let accept = || {
+            calls.set(calls.get() + 1);
+            std::future::ready(match calls.get() {
+                1 | 2 => Err(io::Error::from_raw_os_error(EMFILE)),
+                3 => Err(io::ErrorKind::ConnectionAborted.into()),
+                _ => Ok("a connection"),
+            })
+        };
+        assert_eq!(persist(accept, pause).await, "a connection");
+        assert_eq!(calls.get(), 4);
+        assert!(begun.elapsed() >= 2 * pause, "it asked again at once");
     }
 }

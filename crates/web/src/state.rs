@@ -8,26 +8,32 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::rate::PushRate;
+use crate::{body::Room, rate::PushRate};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of an OPML file: a thousand feeds take about 300 KB.
 const OPML_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of all OPML files that are being sent or imported together.
+const OPML_ROOM_BYTES: usize = 64 * 1024 * 1024;
+/// How long a JSON body may take to come: less than the request as a whole, so that a slow client is told that it is
+/// slow.
+const JSON_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long an OPML file may take to come: the largest, at a megabit a second.
+const OPML_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a request may take that waits for the store alone.
 const QUICK_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a request may take that fetches feeds or imports many.
 const LONG_TIMEOUT: Duration = Duration::from_mins(15);
 /// Requests that are answered at once; more are told to come again.
 const REQUESTS_MAX: usize = 512;
-/// Imports at once: each holds a whole file in memory.
+/// Imports at once: each holds all that its file says in memory.
 const IMPORTS_MAX: usize = 2;
 
 /// Bytes of a push.
 const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Bytes of all pushes together that are being read or stored, in units of which a small one takes one.
-const PUSHES_BYTES_MAX: u64 = 64 * 1024 * 1024;
-pub(crate) const PUSH_BYTES_UNIT: u64 = 1024;
+/// Bytes of all pushes that are being sent or stored together.
+const PUSH_ROOM_BYTES: usize = 64 * 1024 * 1024;
 /// Pushes for one subscription in a minute.
 const PUSHES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 
@@ -38,10 +44,18 @@ pub struct WebSettings {
     pub json_bytes_max: usize,
     /// Bytes of an OPML file.
     pub opml_bytes_max: usize,
+    /// Bytes of all OPML files that are being sent or imported together; more are told to come again.
+    pub opml_room_bytes: usize,
     /// Bytes of a push.
     pub push_bytes_max: usize,
+    /// Bytes of all pushes that are being sent or stored together; more are told to come again.
+    pub push_room_bytes: usize,
     /// Pushes for one subscription in a minute.
     pub pushes_per_minute: NonZeroU32,
+    /// How long a JSON body, or a push, may take to come.
+    pub json_timeout: Duration,
+    /// How long an OPML file may take to come.
+    pub opml_timeout: Duration,
     /// How long a request may take that waits for the store alone.
     pub quick_timeout: Duration,
     /// How long a request may take that fetches feeds or imports many. What it began goes on after that.
@@ -59,8 +73,12 @@ impl Default for WebSettings {
         Self {
             json_bytes_max: JSON_BYTES_MAX,
             opml_bytes_max: OPML_BYTES_MAX,
+            opml_room_bytes: OPML_ROOM_BYTES,
             push_bytes_max: PUSH_BYTES_MAX,
+            push_room_bytes: PUSH_ROOM_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
+            json_timeout: JSON_TIMEOUT,
+            opml_timeout: OPML_TIMEOUT,
             quick_timeout: QUICK_TIMEOUT,
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
@@ -101,14 +119,8 @@ pub struct AppState {
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) imports: Arc<Semaphore>,
     pub(crate) pushes: Arc<PushRate>,
-    /// Room in memory for pushes.
-    pub(crate) push_room: Arc<Semaphore>,
-}
-
-/// Units of room for pushes: for the largest at least.
-fn push_room(bytes_max: usize) -> usize {
-    let bytes = PUSHES_BYTES_MAX.max(bytes_max as u64);
-    usize::try_from(bytes.div_ceil(PUSH_BYTES_UNIT)).unwrap_or(Semaphore::MAX_PERMITS)
+    pub(crate) push_room: Room,
+    pub(crate) opml_room: Room,
 }
 
 impl AppState {
@@ -128,7 +140,8 @@ impl AppState {
             requests: Arc::new(Semaphore::new(settings.requests_max)),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
             pushes: Arc::new(PushRate::new(settings.pushes_per_minute)),
-            push_room: Arc::new(Semaphore::new(push_room(settings.push_bytes_max))),
+            push_room: Room::new(settings.push_room_bytes),
+            opml_room: Room::new(settings.opml_room_bytes),
             settings: Arc::new(settings),
         }
     }

@@ -114,10 +114,52 @@ pub enum HttpError {
     /// Too many redirects, or one that leads nowhere.
     #[error("the redirects of {0} lead nowhere")]
     Redirects(String),
-    /// The answer is larger than allowed.
-    #[error("the answer is larger than {0} bytes")]
+    /// A redirect to an address that is not fetched, such as `ftp:`.
+    #[error("{0} redirects to an address that is not http or https")]
+    RedirectScheme(String),
+    /// The answer is larger than this many bytes, which are allowed.
+    #[error("the answer is larger than {}", in_words(*.0))]
     TooLarge(usize),
+    /// The answer is not compressed in the way that it says.
+    #[error("the answer of {0} could not be decompressed")]
+    Compression(String),
     /// The answer ended in the middle or was not HTTP.
     #[error("the answer of {0} broke off")]
     BrokenOff(String),
+}
+
+/// A number of bytes for people.
+fn in_words(bytes: usize) -> String {
+    const KIB: usize = 1024;
+    const MIB: usize = 1024 * KIB;
+    let (unit, name) = match bytes {
+        0..KIB => return format!("{bytes} bytes"),
+        KIB..MIB => (KIB, "KiB"),
+        MIB.. => (MIB, "MiB"),
+    };
+    match (bytes / unit, bytes % unit * 10 / unit) {
+        (whole, 0) => format!("{whole} {name}"),
+        (whole, tenths) => format!("{whole}.{tenths} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u8_a_size_is_told_in_units_that_people_know() {
+        for (bytes, expect) in [
+            (0, "0 bytes"),
+            (1000, "1000 bytes"),
+            (1024, "1 KiB"),
+            (200_000, "195.3 KiB"),
+            (1024 * 1024 - 1, "1023.9 KiB"),
+            (16 * 1024 * 1024, "16 MiB"),
+            (5 * 1024 * 1024 / 2, "2.5 MiB"),
+        ] {
+            assert_eq!(HttpError::TooLarge(bytes).to_string(), format!("the answer is larger than {expect}"));
+        }
+        assert!(HttpError::TooLarge(usize::MAX).to_string().ends_with("MiB"));
+    }
 }

@@ -179,6 +179,9 @@ pub trait PollStore {
     async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>>;
     /// Gives claims back: the feeds are as they were before.
     async fn release_polls(&self, leases: &[(FeedId, Lease)]) -> StoreResult<()>;
+    /// Gives claims back (row, owner, fence) of feeds that must wait: each is due after this delay, or when it would have
+    /// been, whichever is later. Nothing else about them changes.
+    async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()>;
     /// How these identities are known in a feed: the fingerprint of the entry, or `None` for one that was pruned and is
     /// remembered. Identities that are not known are not in the answer.
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>>;
@@ -261,7 +264,8 @@ pub trait PushStore {
 /// All of it.
 #[async_trait]
 pub trait Store: FolderStore + FeedStore + EntryStore + PollStore + PushStore + Send + Sync + std::fmt::Debug {
-    /// Whether it answers.
+    /// Whether it answers and, as far as that is known without writing, takes writes. After a write that failed for now,
+    /// such as on a full disk, SQLite tries one.
     async fn ping(&self) -> StoreResult<()>;
     /// Its name for people: `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;

@@ -32,7 +32,10 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
         return HttpError::TimedOut(host());
     }
     if let Some(tls) = tls_cause(error) {
-        return HttpError::Tls { host: host(), reason: tls };
+        return HttpError::Tls { host: host(), reason: in_words(tls).to_owned() };
+    }
+    if stage == Stage::Reading && is_of_decompression(error) {
+        return HttpError::Compression(host());
     }
     match io_cause(error) {
         Some(code) if stage == Stage::Asking => HttpError::Connect { host: host(), code },
@@ -50,12 +53,41 @@ fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e
 }
 
 /// TLS errors come wrapped in I/O errors, as their content and not as their cause.
-fn tls_cause(error: &(dyn Error + 'static)) -> Option<String> {
+fn tls_cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
     causes(error).find_map(|cause| {
         let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = cause.downcast_ref::<rustls::Error>().or_else(|| inner?.downcast_ref::<rustls::Error>())?;
-        Some(tls.to_string())
+        cause.downcast_ref::<rustls::Error>().or_else(|| inner?.downcast_ref::<rustls::Error>())
     })
+}
+
+/// Why a secure connection failed, for whoever wants to read the feed.
+fn in_words(error: &rustls::Error) -> &'static str {
+    use rustls::{CertificateError as Certificate, Error as Tls};
+    match error {
+        Tls::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
+            "its certificate has expired"
+        }
+        Tls::InvalidCertificate(Certificate::NotValidYet | Certificate::NotValidYetContext { .. }) => {
+            "its certificate is not valid yet"
+        }
+        Tls::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
+            "its certificate is for another name"
+        }
+        Tls::InvalidCertificate(Certificate::UnknownIssuer) => "nobody that this system trusts signed its certificate",
+        Tls::InvalidCertificate(Certificate::Revoked) => "its certificate was revoked",
+        Tls::InvalidCertificate(_) | Tls::NoCertificatesPresented => "its certificate is not valid",
+        Tls::AlertReceived(_) => "it refused the handshake",
+        Tls::PeerIncompatible(_) => "it speaks no version of TLS that we do",
+        _ => "it does not speak TLS as it should",
+    }
+}
+
+/// Whether the answer arrived, and could not be unpacked: the decompressor's errors are I/O errors that come right
+/// beneath those of the client, while those of a connection come with the HTTP library's in between.
+fn is_of_decompression(error: &(dyn Error + 'static)) -> bool {
+    causes(error)
+        .filter(|cause| cause.is::<reqwest::Error>())
+        .any(|cause| cause.source().is_some_and(<dyn Error>::is::<io::Error>))
 }
 
 fn io_cause(error: &(dyn Error + 'static)) -> Option<String> {
@@ -79,4 +111,31 @@ fn code(error: &io::Error) -> Option<String> {
         _ => return error.raw_os_error().map(|code| format!("system error {code}")),
     };
     Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{AlertDescription, CertificateError, Error as Tls};
+
+    use super::*;
+
+    #[test]
+    fn f4_a_failed_handshake_is_told_in_words() {
+        for (error, expect) in [
+            (Tls::InvalidCertificate(CertificateError::Expired), "its certificate has expired"),
+            (Tls::InvalidCertificate(CertificateError::NotValidYet), "its certificate is not valid yet"),
+            (Tls::InvalidCertificate(CertificateError::NotValidForName), "its certificate is for another name"),
+            (
+                Tls::InvalidCertificate(CertificateError::UnknownIssuer),
+                "nobody that this system trusts signed its certificate",
+            ),
+            (Tls::InvalidCertificate(CertificateError::Revoked), "its certificate was revoked"),
+            (Tls::InvalidCertificate(CertificateError::BadEncoding), "its certificate is not valid"),
+            (Tls::AlertReceived(AlertDescription::HandshakeFailure), "it refused the handshake"),
+            (Tls::DecryptError, "it does not speak TLS as it should"),
+        ] {
+            let wrapped = io::Error::other(error);
+            assert_eq!(tls_cause(&wrapped).map(in_words), Some(expect));
+        }
+    }
 }

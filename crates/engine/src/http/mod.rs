@@ -155,7 +155,7 @@ fn without_certificates(settings: &ClientSettings, resolver: &GuardedResolver) -
 #[async_trait]
 impl Http for GuardedClient {
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let url = Url::parse(&request.url).map_err(|error| HttpError::BadUrl(error.to_string()))?;
+        let url = Url::parse(&request.url).map_err(|_| HttpError::BadUrl("it is no URL".to_owned()))?;
         let host = host_of(&url);
         match tokio::time::timeout(request.timeout, exchange::run(self, request, url)).await {
             Ok(answer) => answer,

@@ -27,11 +27,10 @@ impl Chain {
     /// Takes the next hop, if the answer names one that is to be followed. Otherwise the answer is the end.
     pub(crate) fn follow(&mut self, status: u16, location: Option<&str>) -> Result<bool, HttpError> {
         let Some(location) = location.filter(|_| self.follows(status)) else { return Ok(false) };
-        let nowhere = || HttpError::Redirects(host_of(&self.url));
         if self.hops == self.hops_max {
-            return Err(nowhere());
+            return Err(HttpError::Redirects(host_of(&self.url)));
         }
-        let next = self.next_url(location).ok_or_else(nowhere)?;
+        let next = self.next_url(location)?;
         self.hops += 1;
         self.keeps_secrets &= may_share_secrets(&self.url, &next);
         self.only_permanent &= matches!(status, 301 | 308);
@@ -51,15 +50,16 @@ impl Chain {
         follows && self.hops_max > 0
     }
 
-    fn next_url(&self, location: &str) -> Option<Url> {
-        let mut next = self.url.join(location.trim()).ok()?;
+    fn next_url(&self, location: &str) -> Result<Url, HttpError> {
+        let next = self.url.join(location.trim());
+        let mut next = next.map_err(|_| HttpError::Redirects(host_of(&self.url)))?;
         if !matches!(next.scheme(), "http" | "https") {
-            return None;
+            return Err(HttpError::RedirectScheme(host_of(&self.url)));
         }
         // Nobody but the user names a user and a password.
         strip_secrets(&mut next);
         next.set_fragment(None);
-        Some(next)
+        Ok(next)
     }
 }
 
@@ -135,8 +135,11 @@ mod tests {
         let mut chain = chain(Method::Get, "http://e.org/a", 2);
         assert!(chain.follow(302, Some("http://u:p@e.org/b#c")).unwrap());
         assert_eq!(chain.url.as_str(), "http://e.org/b");
-        assert!(chain.follow(302, Some("ftp://e.org/")).is_err());
-        assert!(chain.follow(302, Some("http://")).is_err());
+        for elsewhere in ["ftp://e.org/", "javascript:alert(1)", "file:///etc/passwd"] {
+            let refused = chain.follow(302, Some(elsewhere));
+            assert_eq!(refused, Err(HttpError::RedirectScheme("e.org".into())), "{elsewhere}");
+        }
+        assert_eq!(chain.follow(302, Some("http://")), Err(HttpError::Redirects("e.org".into())));
         assert!(chain.follow(302, Some("/c")).unwrap());
         assert_eq!(chain.follow(302, Some("/d")), Err(HttpError::Redirects("e.org".into())));
     }

@@ -2,12 +2,15 @@
 
 use std::collections::HashSet;
 
+use domain::folder::{FOLDER_NAME_CHARS_MAX, one_line};
 use quick_xml::{
     Reader,
     events::{BytesStart, Event},
 };
 
-use super::{DEPTH_MAX, ERRORS_MAX, FILE_BYTES_MAX, FOLDERS_MAX, OUTLINES_MAX, OpmlError, SEPARATOR, decode::decode};
+use super::{
+    DEPTH_MAX, ERRORS_MAX, FILE_BYTES_MAX, FOLDERS_MAX, NAMESPACE, OUTLINES_MAX, OpmlError, SEPARATOR, decode::decode,
+};
 use crate::api::ImportError;
 
 /// What a file holds.
@@ -29,7 +32,8 @@ pub(super) struct Outline {
     pub(super) custom_title: Option<String>,
     pub(super) site_url: Option<String>,
     pub(super) folder: Option<String>,
-    pub(super) poll_interval: Option<u32>,
+    /// As written.
+    pub(super) poll_interval: Option<String>,
     pub(super) push_enabled: bool,
 }
 
@@ -66,8 +70,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Opml, OpmlError> {
 struct Walk {
     opml: Opml,
     is_opml: bool,
+    /// It is an export of ours, which tells the user's names from the feeds' own.
+    is_ours: bool,
     outlines: usize,
     known_folders: HashSet<String>,
+    has_too_many_folders: bool,
     /// The outlines that are open.
     open: Vec<Open>,
 }
@@ -83,6 +90,9 @@ impl Walk {
     fn start(&mut self, tag: &BytesStart<'_>, is_closed: bool) {
         let name = tag.local_name();
         self.is_opml |= is(name.as_ref(), "opml") || is(name.as_ref(), "outline");
+        if is(name.as_ref(), "opml") {
+            self.is_ours |= Attributes::of(tag).0.iter().any(|(_, value)| value == NAMESPACE);
+        }
         if !is(name.as_ref(), "outline") {
             return;
         }
@@ -129,8 +139,8 @@ impl Walk {
     /// The name of the folder that we are in, noted as one.
     fn note_folder(&mut self) -> Option<String> {
         let names: Vec<&str> = self.open.iter().filter_map(|open| open.folder.as_deref()).take(DEPTH_MAX).collect();
-        let name = names.join(SEPARATOR);
-        let name = name.chars().take(domain::folder::FOLDER_NAME_CHARS_MAX).collect::<String>().trim().to_owned();
+        let whole = names.join(SEPARATOR);
+        let name = whole.chars().take(FOLDER_NAME_CHARS_MAX).collect::<String>().trim().to_owned();
         if name.is_empty() {
             return None;
         }
@@ -138,7 +148,16 @@ impl Walk {
             return Some(name);
         }
         if self.known_folders.len() == FOLDERS_MAX {
+            if !std::mem::replace(&mut self.has_too_many_folders, true) {
+                self.fail(
+                    "",
+                    format!("there are more than {FOLDERS_MAX} folders: the feeds of the others are in none"),
+                );
+            }
             return None;
+        }
+        if name.len() < whole.trim().len() {
+            self.fail("", format!("the name of the folder {name:?} was cut to {FOLDER_NAME_CHARS_MAX} characters"));
         }
         self.known_folders.insert(name.clone());
         self.opml.folders.push(name.clone());
@@ -152,11 +171,15 @@ impl Walk {
             return self.fail(&url, format!("the outline {name:?} is of a feed, but has no `xmlUrl`"));
         };
         let folder = self.note_folder();
+        // Of another reader's names nobody can tell which the user chose: all of them survive the move. `text` is the
+        // one that was shown there.
+        let shown =
+            || attributes.get("text").or_else(|| attributes.name()).filter(|name| *name != url && !self.is_ours);
         self.opml.feeds.push(Outline {
             title: attributes.name().filter(|name| *name != url),
-            custom_title: attributes.get("customtitle"),
+            custom_title: attributes.get("customtitle").or_else(shown),
             site_url: attributes.get("htmlurl"),
-            poll_interval: attributes.get("pollinterval").and_then(|secs| secs.parse().ok()),
+            poll_interval: attributes.get("pollinterval"),
             push_enabled: attributes.get("pushenabled").as_deref() != Some("false"),
             folder,
             url,
@@ -184,8 +207,7 @@ impl Attributes {
         let mut attributes = Vec::new();
         for attribute in tag.html_attributes().with_checks(false).flatten() {
             let name = attribute.key.local_name().as_ref().to_ascii_lowercase();
-            let value = htmlize::unescape_attribute(attribute.value.as_ref());
-            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            let value = one_line(&htmlize::unescape_attribute(attribute.value.as_ref()));
             if !value.is_empty() {
                 attributes.push((name, value));
             }
@@ -266,6 +288,13 @@ mod tests {
         let many =
             read(format!("<opml>{}", "<outline xmlUrl='http://a/'/>".repeat(OUTLINES_MAX + 5)).as_bytes()).unwrap();
         assert_eq!((many.feeds.len(), many.errors.len()), (OUTLINES_MAX, 5));
+        let folder = |n| format!("<outline text='{n}'><outline xmlUrl='http://a/{n}'/></outline>");
+        let folders: String = (0..FOLDERS_MAX + 2).map(folder).collect();
+        let folders = read(format!("<opml>{folders}").as_bytes()).unwrap();
+        assert_eq!(
+            (folders.feeds.len(), folders.folders.len(), folders.errors.len()),
+            (FOLDERS_MAX + 2, FOLDERS_MAX, 1)
+        );
     }
 
     #[test]

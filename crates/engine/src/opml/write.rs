@@ -171,7 +171,8 @@ mod tests {
         for (known, read) in listed.feeds.iter().zip(&opml.feeds) {
             let folder = known.folder_id.and_then(|id| usize::try_from(id.0).ok()).map(|id| names[id].trim());
             assert_eq!((&known.url, &known.title, folder), (&read.url, &read.title, read.folder.as_deref()), "{text}");
-            assert_eq!((&known.custom_title, known.poll_interval), (&read.custom_title, read.poll_interval));
+            let interval = known.poll_interval.map(|secs| secs.to_string());
+            assert_eq!((&known.custom_title, interval), (&read.custom_title, read.poll_interval.clone()));
             assert_eq!(known.push_enabled, read.push_enabled);
         }
         assert_eq!(opml.feeds.len(), listed.feeds.len());

@@ -115,13 +115,15 @@ fn in_words(error: &feed::Error) -> String {
         feed::Error::WebPage => "the server answered with a web page instead of the feed".to_owned(),
         feed::Error::Empty => "the server answered with nothing".to_owned(),
         feed::Error::NotAFeed => "the server answered with something that is no feed".to_owned(),
+        // What the JSON library says of it helps nobody but the publisher, who has better tools.
+        feed::Error::Json(_) => "the server answered with JSON that is no feed".to_owned(),
         other => other.to_string(),
     }
 }
 
 /// Asks for a document without knowing anything of it yet, within the limits of its host.
 pub(crate) async fn fetch_new(poller: &Arc<Poller>, address: &FeedAddress) -> Result<(Answer, Asked), HttpError> {
-    let _permit = poller.hosts.apply(&address.url, true).wait().await;
+    let _permit = poller.hosts.apply_urgently(&address.url).wait().await;
     let request = fetch::request(address, &Validators::default(), &poller.parts.settings);
     let response = poller.parts.http.send(request).await?;
     let asked = Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };

@@ -3,11 +3,13 @@
 
 use std::{
     collections::HashMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use domain::{FeedId, Lease, ports::StoreResult};
+use futures_util::FutureExt;
 use tokio::sync::{Notify, watch};
 
 use super::{PollEnd, Poller};
@@ -139,8 +141,11 @@ async fn beat(poller: Arc<Poller>) {
         if poller.held.ends_beat() {
             return;
         }
-        if let Err(error) = renew(&poller).await {
-            tracing::warn!(%error, "leases were not renewed; the next beat tries again");
+        // A beat that panicked must not be the last: all leases would be lost, and nobody would start another.
+        match AssertUnwindSafe(renew(&poller)).catch_unwind().await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "leases were not renewed; the next beat tries again"),
+            Err(_) => tracing::error!("a renewal of leases panicked; the next beat tries again"),
         }
     }
 }

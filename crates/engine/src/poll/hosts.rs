@@ -1,13 +1,20 @@
 //! At most so many requests at once to a host, without one host holding up another: whoever has to wait for a host
-//! waits here, in its own queue, and occupies nothing else.
+//! waits here, in its own queue, and occupies nothing else. The queues are bounded: what finds no place in them has to
+//! be put off.
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::oneshot;
 use url::Url;
+
+/// Polls that wait for one host at once, besides those that a person waits for.
+pub(crate) const HOST_WAITING_MAX: usize = 256;
+
+/// Polls that wait for their hosts at once, in all.
+const WAITING_MAX: usize = 8192;
 
 /// The hosts that requests are under way to.
 #[derive(Debug)]
@@ -22,10 +29,20 @@ struct State {
     waiting: usize,
 }
 
+/// A host, while anybody asks it or waits for it.
 #[derive(Debug, Default)]
 struct Host {
     running: usize,
-    waiting: VecDeque<oneshot::Sender<HostPermit>>,
+    /// Those that a person waits for: served first, in their order.
+    urgent: VecDeque<oneshot::Sender<HostPermit>>,
+    /// All others, in their order.
+    patient: VecDeque<oneshot::Sender<HostPermit>>,
+}
+
+impl Host {
+    fn pop(&mut self) -> Option<oneshot::Sender<HostPermit>> {
+        self.urgent.pop_front().or_else(|| self.patient.pop_front())
+    }
 }
 
 /// The right to ask a host, until it is dropped.
@@ -61,37 +78,67 @@ impl Hosts {
         Arc::new(Self { limit: limit.max(1), state: Mutex::default() })
     }
 
-    /// Asks to be let in, at the end of the queue, or before everybody else if a person waits for it.
-    pub(crate) fn apply(self: &Arc<Self>, url: &str, urgent: bool) -> Admission {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks to be let in, at the end of the queue; `None` if the queue is full.
+    pub(crate) fn apply(self: &Arc<Self>, url: &str) -> Option<Admission> {
         let key = key(url);
-        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.lock();
         let State { hosts, waiting } = &mut *guard;
         let host = hosts.entry(key.clone()).or_default();
         if host.running < self.limit {
-            host.running += 1;
-            return Admission::Granted(HostPermit { host: Some(key), hosts: Arc::clone(self) });
+            return Some(self.grant(host, key));
+        }
+        // A host that is not there yet was granted above, so nothing is left behind.
+        if host.patient.len() >= HOST_WAITING_MAX || *waiting >= WAITING_MAX {
+            return None;
         }
         let (sender, receiver) = oneshot::channel();
-        if urgent {
-            host.waiting.push_front(sender);
-        } else {
-            host.waiting.push_back(sender);
+        host.patient.push_back(sender);
+        *waiting += 1;
+        Some(Admission::Queued(receiver))
+    }
+
+    /// Asks to be let in before all that nobody waits for. Never refused: those who ask so are limited elsewhere.
+    pub(crate) fn apply_urgently(self: &Arc<Self>, url: &str) -> Admission {
+        let key = key(url);
+        let mut guard = self.lock();
+        let State { hosts, waiting } = &mut *guard;
+        let host = hosts.entry(key.clone()).or_default();
+        if host.running < self.limit {
+            return self.grant(host, key);
         }
+        let (sender, receiver) = oneshot::channel();
+        host.urgent.push_back(sender);
         *waiting += 1;
         Admission::Queued(receiver)
     }
 
+    fn grant(self: &Arc<Self>, host: &mut Host, key: String) -> Admission {
+        host.running += 1;
+        Admission::Granted(HostPermit { host: Some(key), hosts: Arc::clone(self) })
+    }
+
     /// How many wait for a host.
     pub(crate) fn waiting(&self) -> usize {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).waiting
+        self.lock().waiting
+    }
+
+    /// How many more a host's queue can take, by the host's [key].
+    pub(crate) fn room(&self, key: &str) -> usize {
+        let state = self.lock();
+        let patient = state.hosts.get(key).map_or(0, |host| host.patient.len());
+        HOST_WAITING_MAX.saturating_sub(patient).min(WAITING_MAX.saturating_sub(state.waiting))
     }
 
     /// The next in the queue of a host, or nobody, and then there is room for one more.
     fn next(&self, key: &str) -> Option<oneshot::Sender<HostPermit>> {
-        let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.lock();
         let State { hosts, waiting } = &mut *guard;
         let host = hosts.get_mut(key)?;
-        if let Some(next) = host.waiting.pop_front() {
+        if let Some(next) = host.pop() {
             *waiting -= 1;
             return Some(next);
         }
@@ -118,7 +165,7 @@ impl Drop for HostPermit {
 }
 
 /// Two URLs of the same host and port ask the same server.
-fn key(url: &str) -> String {
+pub(crate) fn key(url: &str) -> String {
     let Ok(url) = Url::parse(url) else { return String::new() };
     format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
@@ -127,28 +174,32 @@ fn key(url: &str) -> String {
 mod tests {
     use super::*;
 
-    fn granted(admission: Admission) -> HostPermit {
+    fn granted(admission: Option<Admission>) -> HostPermit {
         match admission {
-            Admission::Granted(permit) => permit,
-            Admission::Queued(_) => panic!("not granted"),
+            Some(Admission::Granted(permit)) => permit,
+            other => panic!("not granted: {other:?}"),
         }
     }
 
-    fn queued(admission: Admission) -> oneshot::Receiver<HostPermit> {
+    fn queued(admission: Option<Admission>) -> oneshot::Receiver<HostPermit> {
         match admission {
-            Admission::Granted(_) => panic!("not queued"),
-            Admission::Queued(receiver) => receiver,
+            Some(Admission::Queued(receiver)) => receiver,
+            other => panic!("not queued: {other:?}"),
         }
+    }
+
+    fn urgent(hosts: &Arc<Hosts>, url: &str) -> oneshot::Receiver<HostPermit> {
+        queued(Some(hosts.apply_urgently(url)))
     }
 
     #[test]
     fn f4_a_busy_host_holds_up_nobody_else() {
         let hosts = Hosts::new(2);
-        let first = granted(hosts.apply("http://a/1", false));
-        let _second = granted(hosts.apply("http://a:80/2", false));
-        let mut third = queued(hosts.apply("http://a/3", false));
-        let _other_host = granted(hosts.apply("http://b/", false));
-        let _other_port = granted(hosts.apply("https://a/", false));
+        let first = granted(hosts.apply("http://a/1"));
+        let _second = granted(hosts.apply("http://a:80/2"));
+        let mut third = queued(hosts.apply("http://a/3"));
+        let _other_host = granted(hosts.apply("http://b/"));
+        let _other_port = granted(hosts.apply("https://a/"));
         assert_eq!(hosts.waiting(), 1);
         drop(first);
         assert!(third.try_recv().is_ok());
@@ -158,10 +209,10 @@ mod tests {
     #[test]
     fn who_is_waited_for_goes_first_and_who_gave_up_is_passed_over() {
         let hosts = Hosts::new(1);
-        let running = granted(hosts.apply("http://a/", false));
-        drop(queued(hosts.apply("http://a/", false)));
-        let mut patient = queued(hosts.apply("http://a/", false));
-        let mut urgent = queued(hosts.apply("http://a/", true));
+        let running = granted(hosts.apply("http://a/"));
+        drop(queued(hosts.apply("http://a/")));
+        let mut patient = queued(hosts.apply("http://a/"));
+        let mut urgent = urgent(&hosts, "http://a/");
         drop(running);
         let permit = urgent.try_recv().unwrap();
         assert!(patient.try_recv().is_err());
@@ -172,13 +223,59 @@ mod tests {
     }
 
     #[test]
+    fn f5_those_who_are_waited_for_are_served_in_the_order_they_came() {
+        let hosts = Hosts::new(1);
+        let mut permit = granted(hosts.apply("http://a/"));
+        let mut patient = [queued(hosts.apply("http://a/")), queued(hosts.apply("http://a/"))];
+        let mut urgent = [(); 3].map(|()| urgent(&hosts, "http://a/"));
+        for place in 0..3 {
+            drop(permit);
+            assert!(urgent[place + 1..].iter_mut().all(|later| later.try_recv().is_err()), "{place}");
+            permit = urgent[place].try_recv().expect("the first that came is served first");
+        }
+        for next in &mut patient {
+            drop(permit);
+            permit = next.try_recv().expect("then those that nobody waits for, in their order");
+        }
+    }
+
+    #[test]
     fn a_permit_that_nobody_took_is_handed_on() {
         let hosts = Hosts::new(1);
-        let running = granted(hosts.apply("http://a/", false));
-        let taken_back = queued(hosts.apply("http://a/", false));
-        let mut last = queued(hosts.apply("http://a/", false));
+        let running = granted(hosts.apply("http://a/"));
+        let taken_back = queued(hosts.apply("http://a/"));
+        let mut last = queued(hosts.apply("http://a/"));
         drop(running);
         drop(taken_back);
         assert!(last.try_recv().is_ok());
+    }
+
+    #[test]
+    fn f4_a_hosts_queue_is_bounded_and_takes_nobody_elses_place() {
+        let hosts = Hosts::new(1);
+        let running = granted(hosts.apply("http://a/"));
+        assert_eq!(hosts.room(&key("http://a/")), HOST_WAITING_MAX);
+        let _waiting: Vec<_> = (0..HOST_WAITING_MAX).map(|_| queued(hosts.apply("http://a/"))).collect();
+        assert!(hosts.apply("http://a/").is_none());
+        assert_eq!(hosts.room(&key("http://a/")), 0);
+        let _other = granted(hosts.apply("http://b/"));
+        let _other_waits = queued(hosts.apply("http://b/"));
+        let _person = urgent(&hosts, "http://a/");
+        drop(running);
+        assert_eq!(hosts.waiting(), HOST_WAITING_MAX + 1, "the person was served");
+    }
+
+    #[test]
+    fn f4_all_queues_together_are_bounded_and_an_idle_host_is_asked_all_the_same() {
+        let hosts = Hosts::new(1);
+        let url = |host: usize| format!("http://{host}.e.org/");
+        let mut kept = Vec::new();
+        for host in 0..WAITING_MAX / HOST_WAITING_MAX {
+            kept.push((granted(hosts.apply(&url(host))), Vec::new()));
+            kept[host].1.extend((0..HOST_WAITING_MAX).map(|_| queued(hosts.apply(&url(host)))));
+        }
+        let _idle = granted(hosts.apply("http://idle.e.org/"));
+        assert!(hosts.apply("http://idle.e.org/").is_none());
+        assert_eq!((hosts.waiting(), hosts.room(&key("http://new.e.org/"))), (WAITING_MAX, 0));
     }
 }

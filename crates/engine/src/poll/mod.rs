@@ -5,15 +5,16 @@
 //!            held leases: one beat for all, from the claim to the finish
 //! ```
 //!
-//! A poll never holds up another: those of a busy host wait in its own queue without a slot, a slow one is cut off by
-//! its time-out, and nothing but the result of a whole poll reaches the store. A node that dies leaves leases that run
-//! out; a node that stops gives back what it has not begun.
+//! A poll never holds up another: those of a busy host wait in its own queue without a slot, those that find no place
+//! in it are put off, a slow one is cut off by its time-out, and nothing but the result of a whole poll reaches the
+//! store. A node that dies leaves leases that run out; a node that stops gives back what it has not begun.
 
 mod attempt;
 mod decide;
 mod finish;
 mod held;
 mod hosts;
+mod put_off;
 mod refresh;
 mod runner;
 
@@ -43,14 +44,18 @@ use self::{
     finish::Finisher,
     held::{Ending, Held},
     hosts::Admission,
+    put_off::{PUT_OFF_FOR, PutOff},
 };
 use crate::{cpu::Cpu, measure, settings::Parts};
 
-/// Feeds that wait for their hosts at once; when there are so many, no more are claimed.
-const WAITING_MAX: usize = 8192;
+/// Claims in a row before whoever claims looks around: whether to stop, or what has ended.
+const CLAIMS_IN_A_ROW_MAX: usize = 64;
 
 /// Polls at once that a person waits for, besides those of the background.
 const URGENT_MAX: usize = 16;
+
+/// Feeds that are added at once; others wait for their turn, in order.
+const ADDS_MAX: usize = 16;
 
 /// How a poll ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +76,12 @@ pub(crate) struct Poller {
     pub(crate) parts: Parts,
     owner: String,
     hosts: Arc<Hosts>,
+    put_off: PutOff,
     slots: Semaphore,
     urgent_slots: Semaphore,
+    /// For adds, and apart from those of polls: an add takes its slot before its place at a host, a poll after it, and
+    /// with the same slots each could wait for the other.
+    pub(crate) add_slots: Semaphore,
     pub(crate) cpu: Cpu,
     held: Held,
     /// Whoever claims is alone until what was claimed is held: nobody takes our own claims for another node's.
@@ -98,8 +107,10 @@ impl Poller {
         Arc::new(Self {
             owner: parts.ids.owner(),
             hosts: Hosts::new(parts.settings.host_concurrency),
+            put_off: PutOff::default(),
             slots: Semaphore::new(parts.settings.poll_concurrency.max(1)),
             urgent_slots: Semaphore::new(URGENT_MAX),
+            add_slots: Semaphore::new(ADDS_MAX),
             cpu: Cpu::new(),
             held: Held::default(),
             claiming: tokio::sync::Mutex::default(),
@@ -121,31 +132,81 @@ impl Poller {
         Some(Offer { token: push::new_token(&*self.parts.ids), base_url })
     }
 
-    /// How many more feeds may be claimed: those that wait for their hosts take up no slot, up to a limit.
+    /// How many more feeds may be claimed: those that wait for their hosts take up no slot.
     fn room(&self) -> usize {
-        let waiting = self.hosts.waiting();
-        if waiting >= WAITING_MAX {
-            return 0;
-        }
-        let busy = self.held.count().saturating_sub(waiting);
+        let busy = self.held.count().saturating_sub(self.hosts.waiting());
         self.parts.settings.poll_concurrency.max(1).saturating_sub(busy)
     }
 
-    /// Claims what is due, up to the room there is, and begins what `wanted` wants; the rest is given back.
-    async fn begin_due(self: &Arc<Self>, mut wanted: impl FnMut(FeedId) -> bool) -> StoreResult<Begun> {
+    /// Claims what is due, up to the room there is, and begins what is `wanted`; the rest is given back. What finds no
+    /// place in its host's queue is put off: the next claim then goes on to the feeds of others.
+    async fn begin_due(self: &Arc<Self>, wanted: impl Fn(FeedId) -> bool) -> StoreResult<Begun> {
         let _claiming = self.claiming.lock().await;
         let limit = self.room();
         if limit == 0 || self.stopping.is_cancelled() {
-            return Ok(Begun { endings: Vec::new(), is_all: self.stopping.is_cancelled() });
+            return Ok(Begun { polls: Vec::new(), put_off: 0, is_all: self.stopping.is_cancelled() });
         }
         let count = u32::try_from(limit).unwrap_or(u32::MAX);
         let jobs = self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease).await?;
         let is_all = jobs.len() < limit;
         let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
-        let endings = wanted.into_iter().map(|job| self.begin(job, false)).collect();
-        measure::holds(self.held.count(), self.hosts.waiting());
+        let (polls, without_place) = self.begin_in_queues(wanted);
+        let put_off = without_place.len();
+        self.put_off(without_place).await;
         self.release(others.into_iter().map(|job| (job.feed_id, job.lease)).collect()).await;
-        Ok(Begun { endings, is_all })
+        Ok(Begun { polls, put_off, is_all })
+    }
+
+    /// Claims feeds that were put off and for which there is room now, and begins those that are `wanted`.
+    async fn begin_put_off(
+        self: &Arc<Self>,
+        wanted: &(dyn Fn(FeedId) -> bool + Sync),
+    ) -> StoreResult<Vec<(FeedId, Ending)>> {
+        if self.put_off.is_empty() {
+            return Ok(Vec::new());
+        }
+        let _claiming = self.claiming.lock().await;
+        if self.room() == 0 || self.stopping.is_cancelled() {
+            return Ok(Vec::new());
+        }
+        let picked = self.put_off.pick(&self.hosts, self.parts.clock.now(), wanted);
+        if picked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let feeds: Vec<FeedId> = picked.iter().map(|(_, feed)| *feed).collect();
+        let jobs = self.parts.store.claim_polls(&self.owner, &feeds, self.parts.settings.poll_lease).await?;
+        let (polls, without_place) = self.begin_in_queues(jobs);
+        // Also those that were not claimed: they are deleted, or another node has them.
+        self.put_off.forget_all(&picked);
+        self.put_off(without_place).await;
+        Ok(polls)
+    }
+
+    /// Begins polls that nobody waits for, as far as there are places in their hosts' queues; returns the others too.
+    fn begin_in_queues(self: &Arc<Self>, jobs: Vec<PollJob>) -> (Vec<(FeedId, Ending)>, Vec<PollJob>) {
+        let mut polls = Vec::with_capacity(jobs.len());
+        let mut without_place = Vec::new();
+        for job in jobs {
+            match self.hosts.apply(&job.address.url) {
+                Some(admission) => polls.push((job.feed_id, self.begin(job, admission, false))),
+                None => without_place.push(job),
+            }
+        }
+        measure::holds(self.held.count(), self.hosts.waiting());
+        (polls, without_place)
+    }
+
+    /// Gives claims back until there is room at their hosts.
+    async fn put_off(&self, jobs: Vec<PollJob>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let noted = jobs.iter().map(|job| (job.feed_id, job.address.url.as_str()));
+        self.put_off.note(noted, self.parts.clock.now());
+        let leases: Vec<_> = jobs.into_iter().map(|job| (job.feed_id, job.lease)).collect();
+        if let Err(error) = self.parts.store.postpone_polls(&leases, PUT_OFF_FOR).await {
+            tracing::warn!(%error, feeds = leases.len(), "claims were not put off: they run out by themselves");
+        }
     }
 
     /// Claims a feed, due or not, and begins to poll it, or finds the poll that is under way; `None` if another node
@@ -156,14 +217,15 @@ impl Poller {
             return Ok(Some(ending));
         }
         let jobs = self.parts.store.claim_polls(&self.owner, &[feed], self.parts.settings.poll_lease).await?;
-        Ok(jobs.into_iter().next().map(|job| self.begin(job, true)))
+        let admitted = |job: PollJob| (self.hosts.apply_urgently(&job.address.url), job);
+        Ok(jobs.into_iter().next().map(admitted).map(|(admission, job)| self.begin(job, admission, true)))
     }
 
     /// Begins a poll. It goes on whether or not anybody waits for its end.
-    fn begin(self: &Arc<Self>, job: PollJob, urgent: bool) -> Ending {
+    fn begin(self: &Arc<Self>, job: PollJob, admission: Admission, urgent: bool) -> Ending {
         let (sender, ending) = watch::channel(None);
         let holding = held::hold(self, job.feed_id, job.lease.clone(), ending.clone());
-        let admission = self.hosts.apply(&job.address.url, urgent);
+        self.put_off.forget(job.feed_id, &job.address.url);
         let poller = Arc::clone(self);
         self.tasks.spawn(async move {
             let end = poller.carry_out(job, admission, urgent).await;
@@ -274,7 +336,9 @@ impl Poller {
 /// What was begun.
 #[derive(Debug)]
 struct Begun {
-    endings: Vec<Ending>,
+    polls: Vec<(FeedId, Ending)>,
+    /// So many others found no place in their hosts' queues.
+    put_off: usize,
     /// Nothing else is due.
     is_all: bool,
 }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use domain::{Feed, FeedId, ports::StoreResult};
 use futures_util::{StreamExt, stream::FuturesUnordered};
 
-use super::{PollEnd, Poller, held::Ending};
+use super::{CLAIMS_IN_A_ROW_MAX, PollEnd, Poller, held::Ending};
 use crate::api::RefreshSummary;
 
 /// How often it is looked whether another node has finished with a feed.
@@ -69,7 +69,8 @@ fn add(summary: &mut RefreshSummary, end: PollEnd) {
     }
 }
 
-/// Polls what is due until nothing is, and waits for the polls of this node that were under way already.
+/// Polls what is due until nothing is, and waits for the polls of this node that were under way already. Feeds that this
+/// node has put off for want of room at their hosts were due as well, and are polled as room appears.
 pub(crate) async fn refresh_due(
     poller: &Arc<Poller>,
     progress: &(dyn Fn(&RefreshSummary) + Sync),
@@ -83,7 +84,7 @@ pub(crate) async fn refresh_due(
             under_way.push(end_of(ending));
         }
         let Some(end) = under_way.next().await else {
-            if looks_left == 0 || !others_are_at_it(poller, &seen).await? {
+            if looks_left == 0 || !is_any_left(poller, &seen).await? {
                 return Ok(summary);
             }
             looks_left -= 1;
@@ -102,23 +103,41 @@ pub(crate) async fn refresh_due(
 
 /// Joins what is under way and begins what is due, each feed once.
 async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult<Vec<Ending>> {
-    let join = |seen: &mut HashSet<FeedId>| -> Vec<Ending> {
-        let endings = poller.held.endings().into_iter();
-        endings.filter(|(feed, _)| seen.insert(*feed)).map(|(_, ending)| ending).collect()
+    let take = |polls: Vec<(FeedId, Ending)>, seen: &mut HashSet<FeedId>| -> Vec<Ending> {
+        polls.into_iter().filter(|(feed, _)| seen.insert(*feed)).map(|(_, ending)| ending).collect()
     };
-    let mut endings = join(seen);
-    // A claim costs the store something: with little room, rather wait for more of it.
-    while poller.room() >= claim_min(poller) && seen.len() < REFRESH_POLLS_MAX {
-        let begun = poller.begin_due(|feed| seen.insert(feed)).await?;
-        let is_over = begun.is_all || begun.endings.is_empty();
-        endings.extend(begun.endings);
+    let mut endings = take(poller.held.endings(), seen);
+    for _ in 0..CLAIMS_IN_A_ROW_MAX {
+        // A claim costs the store something: with little room, rather wait for more of it.
+        if poller.room() < claim_min(poller) || seen.len() >= REFRESH_POLLS_MAX {
+            break;
+        }
+        let begun = poller.begin_due(|feed| !seen.contains(&feed)).await?;
+        let is_over = begun.is_all || (begun.polls.is_empty() && begun.put_off == 0);
+        endings.extend(take(begun.polls, seen));
         if is_over {
             break;
         }
     }
+    for _ in 0..CLAIMS_IN_A_ROW_MAX {
+        let polls = poller.begin_put_off(&|feed| !seen.contains(&feed)).await?;
+        if polls.is_empty() {
+            break;
+        }
+        endings.extend(take(polls, seen));
+    }
     // What the background claimed between the two looks.
-    endings.extend(join(seen));
+    endings.extend(take(poller.held.endings(), seen));
     Ok(endings)
+}
+
+/// Whether a feed is left that was due and that this refresh has not polled.
+async fn is_any_left(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
+    if poller.stopping.is_cancelled() {
+        return Ok(false);
+    }
+    let now = poller.parts.clock.now();
+    Ok(poller.put_off.any(now, |feed| !seen.contains(&feed)) || others_are_at_it(poller, seen).await?)
 }
 
 /// Whether another node holds a feed that is due: it polls it just now, or died in the attempt, and then the feed is
@@ -126,7 +145,7 @@ async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult
 async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
     let store = &poller.parts.store;
     let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.parts.settings.poll_lease);
-    if !soon || poller.stopping.is_cancelled() {
+    if !soon {
         return Ok(false);
     }
     let now = poller.parts.clock.now();

@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 use domain::ports::StoreResult;
 use tokio_util::sync::CancellationToken;
 
-use super::{Poller, refresh::claim_min};
+use super::{CLAIMS_IN_A_ROW_MAX, Poller, refresh::claim_min};
 
 /// The longest sleep: another node may have taken in feeds that are due at once.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 
-/// The sleep when something is due that another node holds, or the store is away.
+/// The sleep when something is due that another node holds, when feeds wait for room at their hosts, or when the store
+/// is away.
 const SLEEP_BUSY: Duration = Duration::from_secs(1);
 
 /// The shortest sleep.
@@ -51,17 +52,22 @@ pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
 /// One step: claims and begins what is due, and says for how long there is nothing else to do; nothing if there is more
 /// to do as soon as there is room.
 pub(crate) async fn step(poller: &Arc<Poller>) -> StoreResult<Option<Duration>> {
-    while poller.room() >= claim_min(poller) {
-        if poller.begin_due(|_| true).await?.is_all {
-            let next = poller.parts.store.next_poll_in().await?;
-            return Ok(Some(match next {
-                None => SLEEP_MAX,
+    poller.put_off.forget_past(poller.parts.clock.now());
+    for _ in 0..CLAIMS_IN_A_ROW_MAX {
+        let has_filled_up = !poller.begin_put_off(&|_| true).await?.is_empty();
+        if poller.room() < claim_min(poller) {
+            return Ok(None);
+        }
+        if poller.begin_due(|_| true).await?.is_all && !has_filled_up {
+            let longest = if poller.put_off.is_empty() { SLEEP_MAX } else { SLEEP_BUSY };
+            return Ok(Some(match poller.parts.store.next_poll_in().await? {
+                None => longest,
                 Some(Duration::ZERO) => SLEEP_BUSY,
-                Some(next) => next.clamp(SLEEP_MIN, SLEEP_MAX),
+                Some(next) => next.clamp(SLEEP_MIN, longest),
             }));
         }
     }
-    Ok(None)
+    Ok(Some(Duration::ZERO))
 }
 
 async fn wait(poller: &Poller, pause: Option<Duration>) {

@@ -93,7 +93,7 @@ async fn ask_in_turn(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) ->
         give_back(pusher, job).await?;
         return Ok(StepEnd::Other);
     }
-    let turn = pusher.hubs.apply(&job.subscription.hub_url, false);
+    let turn = pusher.hubs.apply_urgently(&job.subscription.hub_url);
     let turn = tokio::select! {
         biased;
         () = pusher.stopping.cancelled() => None,

@@ -1,8 +1,8 @@
 //! F1: adding a feed.
 
 use domain::FolderId;
-use engine::{AddFeed, AddFeedError};
-use testkit::{Page, Publisher};
+use engine::{AddFeed, AddFeedError, EngineSettings};
+use testkit::{Gate, Page, Publisher};
 
 use crate::world::{self, World, due_in, rss};
 
@@ -182,5 +182,36 @@ async fn f1_two_who_add_the_same_at_once_get_one_feed() {
         assert_eq!(usize::from(one.is_ok()) + usize::from(two.is_ok()), 1, "{one:?} {two:?}");
         assert_eq!(world.feed_count().await, 1);
         drop::<World>(world);
+    }
+}
+
+#[tokio::test]
+async fn u8_so_many_are_added_at_once_and_the_others_wait_for_their_turn() {
+    const ADDS: usize = 40;
+    const AT_ONCE: usize = 16;
+    let settings = EngineSettings { host_concurrency: ADDS, ..world::settings() };
+    for world in world::each_with(settings).await {
+        let gate = Gate::default();
+        let other = Publisher::start().await;
+        other.set("/feed", Page::body(rss(&[("1", "One")])));
+        let waiting = world::import(&world.store, &[other.url("/feed")]).await[0];
+        // All lead to one document, so that it can be waited for however they are ordered.
+        world.publisher.set("/shared", Page::body(rss(&[("1", "One")])).behind(&gate));
+        let paths: Vec<String> = (0..ADDS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::redirect(302, "/shared"));
+        }
+        let adds = paths.iter().map(|path| world.engine.add_feed(world.new_feed(path)));
+        let opened = async {
+            world.publisher.asked("/shared", AT_ONCE).await;
+            // Whoever waits for a poll does not wait for those who add.
+            assert_eq!(world.refresh(waiting).await.new_entries, 1);
+            assert_eq!(world.publisher.request_count(), 2 * AT_ONCE);
+            gate.open();
+        };
+        let (added, ()) = tokio::join!(futures_util::future::join_all(adds), opened);
+        assert!(added.iter().all(Result::is_ok), "{added:?}");
+        assert_eq!((world.publisher.request_count(), world.publisher.concurrency_max()), (2 * ADDS, AT_ONCE));
+        assert_eq!(world.feed_count().await, ADDS + 1);
     }
 }

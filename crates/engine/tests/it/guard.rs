@@ -205,20 +205,41 @@ async fn u8_errors_are_told_as_the_system_names_them() {
     let publisher = Publisher::start().await;
     publisher.set("/reset", Page::reset());
     publisher.set("/cut", Page::break_off("half"));
-    publisher.set("/not-gzip", Page::body("plain").header("Content-Encoding", "gzip"));
+    publisher.set("/cut-gzip", Page::break_off(&gzip_bomb()[..500]).header("Content-Encoding", "gzip"));
     let client = client(&["127.0.0.1/32"]);
     let host = publisher.address().to_string();
     let error = |code: &str| HttpError::Connect { host: host.clone(), code: code.to_owned() };
     assert_eq!(fetch(&client, &publisher.url("/reset")).await.unwrap_err(), error("ECONNRESET"));
     assert_eq!(fetch(&client, &publisher.url("/cut")).await.unwrap_err(), HttpError::BrokenOff(host.clone()));
-    assert_eq!(fetch(&client, &publisher.url("/not-gzip")).await.unwrap_err(), HttpError::BrokenOff(host.clone()));
+    assert_eq!(fetch(&client, &publisher.url("/cut-gzip")).await.unwrap_err(), HttpError::BrokenOff(host.clone()));
     assert!(matches!(fetch(&client, "http://no-such-name.invalid/").await, Err(HttpError::NotFound(_))));
     assert!(matches!(fetch(&client, "ftp://e.org/").await, Err(HttpError::BadUrl(_))));
+    let no_url = fetch(&client, "e.org").await.unwrap_err();
+    assert_eq!(no_url.to_string(), "not a web address: it is no URL");
     let tls = fetch(&client, &format!("https://{host}/")).await.unwrap_err();
     assert!(matches!(tls, HttpError::Tls { .. } | HttpError::BrokenOff(_) | HttpError::Connect { .. }), "{tls:?}");
     let nobody = publisher.url("/");
     drop(publisher);
     assert_eq!(refused_after_drop(&client, &nobody).await, error("ECONNREFUSED"));
+}
+
+#[tokio::test]
+async fn f4_an_answer_that_cannot_be_unpacked_is_told_from_one_that_broke_off() {
+    let publisher = Publisher::start().await;
+    let damaged = [&gzip_bomb()[..2000], &[0xff; 2000]].concat();
+    for (coding, body) in [
+        ("gzip", b"plain".to_vec()),
+        ("gzip", damaged),
+        // All that was announced came, but the archive in it has no end.
+        ("gzip", gzip_bomb()[..500].to_vec()),
+        ("br", vec![0xff; 300]),
+        ("br", vec![0x1b, 0x0f, 0]),
+        ("zstd", vec![0xff; 300]),
+    ] {
+        publisher.set("/", Page::body(body.clone()).header("Content-Encoding", coding));
+        let error = fetch(&client(&["127.0.0.1/32"]), &publisher.url("/")).await.unwrap_err();
+        assert_eq!(error, HttpError::Compression(publisher.address().to_string()), "{coding} {}", body.len());
+    }
 }
 
 /// The listener goes with its task, a moment after it was told to.

@@ -6,7 +6,10 @@ use domain::ports::{Clock, Store};
 use engine::{Engine, EngineSettings, SystemClock};
 use testkit::{FreshPostgres, Gate, Page, Publisher};
 
-use crate::world::{self, engine_on, import, rss};
+use crate::{
+    watched::Watched,
+    world::{self, engine_on, import, rss},
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -118,4 +121,25 @@ async fn f5_a_refresh_waits_for_the_poll_of_another_node() {
     assert_eq!(first.await.unwrap().unwrap().unwrap().new_entries, 1);
     assert_eq!(second.await.unwrap().unwrap().unwrap().polled, 1);
     assert_eq!(cluster.store.feed(id).await.unwrap().unwrap().unread_count, 1);
+}
+
+#[tokio::test]
+async fn f4_a_beat_that_panics_is_not_the_last() {
+    const BEATS: usize = 6;
+    let cluster = Cluster::start().await;
+    let gate = Gate::default();
+    cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+    cluster.import(&["/feed".to_owned()]).await;
+    let lease = Duration::from_millis(600);
+    let store = Arc::new(Watched::new(Arc::clone(&cluster.store)));
+    let mut beats = store.beats();
+    let engine = engine_on(store, EngineSettings { poll_lease: lease, ..world::settings() });
+    let refresh = tokio::spawn(async move { engine.refresh_due().await });
+    cluster.publisher.asked("/feed", 1).await;
+    // They take longer than the lease would have lasted without them.
+    let more = beats.wait_for(|beats| *beats >= BEATS);
+    tokio::time::timeout(MINUTE, more).await.expect("the beat goes on").unwrap();
+    assert!(cluster.store.claim_due_polls("other", 1, lease).await.unwrap().is_empty());
+    gate.open();
+    assert_eq!(refresh.await.unwrap().unwrap().new_entries, 1);
 }

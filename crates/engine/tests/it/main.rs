@@ -8,5 +8,6 @@ mod leases;
 mod opml;
 mod poll;
 mod trouble;
+mod watched;
 mod world;
 mod year;

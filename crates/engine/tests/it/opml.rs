@@ -74,7 +74,7 @@ async fn f6_a_thousand_feeds_are_imported_and_what_failed_is_reported() {
         let expect = [
             ("", "the outline \"Lost\" is of a feed, but has no `xmlUrl`"),
             ("://e.org", "only http and https feeds can be read, not mailto"),
-            ("nonsense", "not a URL: relative URL without a base"),
+            ("nonsense", "not a URL: it does not begin with http:// or https://"),
         ];
         assert_eq!(errors, expect);
         assert_eq!(folder_names(&world).await.len(), 50);
@@ -90,6 +90,81 @@ async fn f6_imported_feeds_are_polled_next() {
         assert_eq!(world.engine.refresh_due().await.unwrap().new_entries, 1);
         let feed = &world.store.feeds().await.unwrap()[0];
         assert_eq!((feed.title.as_deref(), feed.unread_count), (Some("News"), 1));
+    }
+}
+
+#[tokio::test]
+async fn f6_what_another_reader_called_a_feed_stays_its_name() {
+    for world in world::each().await {
+        for path in ["/named", "/both", "/bare"] {
+            world.publisher.set(path, Page::body(rss(&[("1", "One")])));
+        }
+        let [given, both, bare] = ["/named", "/both", "/bare"].map(|path| world.publisher.url(path));
+        let opml = format!(
+            "<opml><outline text=' My \n  own&#7; name ' xmlUrl='{given}'/>\
+             <outline text='Shown' title='Its own' xmlUrl='{both}'/><outline text='{bare}' xmlUrl='{bare}'/></opml>"
+        );
+        world.engine.import_opml(opml.as_bytes()).await.unwrap();
+        world.engine.refresh_due().await.unwrap();
+        let names = async |world: &World| {
+            let mut names = Vec::new();
+            for url in [&given, &both, &bare] {
+                let id = world.store.feed_by_url(url).await.unwrap().unwrap();
+                let feed = world.store.feed(id).await.unwrap().unwrap();
+                names.push((feed.custom_title, feed.title));
+            }
+            names
+        };
+        let name = |name: &str| Some(name.to_owned());
+        let expect = [(name("My own name"), name("News")), (name("Shown"), name("News")), (None, name("News"))];
+        assert_eq!(names(&world).await, expect);
+
+        // Our own list tells the two apart: a feed that has no name of the user's gets none.
+        let exported = world.engine.export_opml().await.unwrap();
+        for id in world.store.feeds().await.unwrap().iter().map(|feed| feed.id) {
+            assert!(world.store.delete_feed(id).await.unwrap());
+        }
+        world.engine.import_opml(exported.as_bytes()).await.unwrap();
+        assert_eq!(names(&world).await, expect, "{exported}");
+    }
+}
+
+#[tokio::test]
+async fn f6_a_value_out_of_bounds_is_reported_and_costs_the_value_but_not_the_feed() {
+    for world in world::each().await {
+        let (long, folder) = ("ä".repeat(501), "ö".repeat(201));
+        let opml = format!(
+            "<opml xmlns:p='urn:pirssonite:opml'><outline xmlUrl='http://e.org/short' p:pollInterval='59'/>\
+             <outline xmlUrl='http://e.org/long' p:pollInterval='2592001'/>\
+             <outline xmlUrl='http://e.org/@nonsense' p:pollInterval='soon'/>\
+             <outline xmlUrl='http://e.org/right' p:pollInterval='60' p:customTitle='Right'/>\
+             <outline text='{folder}'><outline xmlUrl='http://e.org/title' p:customTitle='{long}'/></outline></opml>"
+        );
+        let report = world.engine.import_opml(opml.as_bytes()).await.unwrap();
+        assert_eq!((report.imported, report.skipped), (5, 0));
+        let errors: Vec<_> = report.errors.iter().map(|error| (error.url.as_str(), error.error.as_str())).collect();
+        let interval = |secs| {
+            let [a, b] = ["imported without its poll interval:", "is not from 60 to 2592000 seconds"];
+            format!("{a} {secs} {b}")
+        };
+        let cut = "ö".repeat(200);
+        let expect = [
+            ("", &*format!("the name of the folder {cut:?} was cut to 200 characters")),
+            ("http://e.org/short", &interval("59")),
+            ("http://e.org/long", &interval("2592001")),
+            ("http://e.org/@nonsense", &interval("soon")),
+            ("http://e.org/title", "imported with its title cut to 500 characters"),
+        ];
+        assert_eq!(errors, expect);
+        let kept: Vec<_> = listed(&world).await.into_iter().map(|feed| (feed.3, feed.4)).collect();
+        let none = (None, None);
+        let expect =
+            [none.clone(), none.clone(), (Some("Right".to_owned()), Some(60)), none, (Some("ä".repeat(500)), None)];
+        assert_eq!(kept, expect);
+        assert_eq!(folder_names(&world).await, [cut]);
+        // What is there already is left as it is, so nothing of it was mended.
+        let again = world.engine.import_opml(opml.as_bytes()).await.unwrap();
+        assert_eq!((again.skipped, again.errors.len()), (5, 1));
     }
 }
 

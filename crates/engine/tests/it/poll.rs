@@ -113,6 +113,37 @@ async fn f4_servers_and_feeds_say_when_to_come_back() {
 }
 
 #[tokio::test]
+async fn f4_absurd_wishes_put_a_poll_off_for_no_more_than_the_longest_interval() {
+    const DAY: i64 = 24 * 60 * 60;
+    let many = "99999999999999999999";
+    for world in world::each().await {
+        let feed = || Page::body(rss(&[("1", "One")]));
+        let ttl = format!("<rss><channel><ttl>{many}</ttl><item><guid>1</guid></item></channel></rss>");
+        let pages = [
+            ("/max-age", feed().header("Cache-Control", &format!("max-age={many}")), DAY),
+            ("/expires", feed().header("Expires", "Thu, 31 Dec 2037 23:55:55 GMT"), DAY),
+            ("/never", feed().header("Expires", "Fri, 31 Dec 9999 23:59:59 GMT"), DAY),
+            ("/ttl", Page::body(ttl), DAY),
+            ("/retry", Page::status(503).header("Retry-After", many), 7 * DAY),
+        ];
+        for (path, page, _) in &pages {
+            world.publisher.set(path, page.clone());
+        }
+        let ids = world.import(&pages.each_ref().map(|(path, ..)| *path)).await;
+        assert_eq!(world.engine.refresh_due().await.unwrap().polled, 5);
+        for (id, (path, _, longest)) in ids.iter().zip(&pages) {
+            // A tenth is left to chance.
+            let due = due_in(&world.feed(*id).await);
+            assert!((900 - 20..=longest * 11 / 10).contains(&due), "{path}: {due}");
+        }
+        for (id, longest) in [(ids[0], DAY), (ids[4], 7 * DAY)] {
+            let due = due_in(&world.feed(id).await);
+            assert!(due >= longest - 20, "what cannot be counted is much, and not nothing: {due}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn f4_a_host_is_asked_twice_at_once_and_holds_up_no_other() {
     const SLOW: usize = 40;
     let settings = EngineSettings { poll_concurrency: 4, ..world::settings() };
@@ -139,6 +170,100 @@ async fn f4_a_host_is_asked_twice_at_once_and_holds_up_no_other() {
         assert_eq!((summary.polled, summary.new_entries), (2 * 40, 2 * 40));
         assert_eq!((world.publisher.concurrency_max(), other.concurrency_max()), (2, 2));
         assert_eq!(world.publisher.request_count(), SLOW);
+    }
+}
+
+#[tokio::test]
+async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
+    // More than wait for all hosts together.
+    const SLOW: usize = 8_500;
+    for world in world::each().await {
+        let other = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
+        other.set("/feed", Page::body(rss(&[("1", "One")])));
+        let gate = Gate::default();
+        world.publisher.set("/0", Page::body(rss(&[])).behind(&gate));
+        world.publisher.set("/1", Page::body(rss(&[])).behind(&gate));
+        let mut urls: Vec<String> = (0..SLOW).map(|n| world.publisher.url(&format!("/{n}"))).collect();
+        urls.push(other.url("/feed"));
+        let ids = import(&world.store, &urls).await;
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
+        other.asked("/feed", 1).await;
+        assert!(world.publisher.request_count() <= 2);
+        // What found no place in its host's queue was put off; what has one is as it was.
+        let (first, later) = (world.feed(ids[0]).await, world.feed(ids[SLOW / 2]).await);
+        assert!(due_in(&first) <= 0 && (1..=60).contains(&due_in(&later)), "{} {}", due_in(&first), due_in(&later));
+        stop.cancel();
+        running.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn f4_what_was_put_off_is_polled_as_soon_as_there_is_room() {
+    const FEEDS: usize = 600;
+    for world in world::each().await {
+        let paths: Vec<String> = (0..FEEDS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])));
+        }
+        world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
+        // A test waits for half a minute at most, and they are put off for a whole one.
+        for path in &paths {
+            world.publisher.asked(path, 1).await;
+        }
+        stop.cancel();
+        running.await.unwrap();
+        assert_eq!((world.publisher.request_count(), world.publisher.concurrency_max()), (FEEDS, 2));
+    }
+}
+
+#[tokio::test]
+async fn f5_a_refresh_polls_all_feeds_of_one_host_also_those_that_were_put_off() {
+    const FEEDS: usize = 1_000;
+    for world in world::each().await {
+        let gate = Gate::default();
+        let paths: Vec<String> = (0..FEEDS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])).behind(&gate));
+        }
+        world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        // The background was there first, and put most of them off.
+        world.engine.poll_step().await.unwrap();
+        let (summary, ()) = tokio::join!(world.engine.refresh_due(), async { gate.open() });
+        let summary = summary.unwrap();
+        assert_eq!((summary.polled, summary.fetched, summary.new_entries), (1_000, 1_000, 1_000));
+        assert_eq!((world.publisher.request_count(), world.publisher.concurrency_max()), (FEEDS, 2));
+        assert_eq!(world.engine.refresh_due().await.unwrap(), RefreshSummary::default());
+    }
+}
+
+#[tokio::test]
+async fn f5_a_refresh_goes_on_past_feeds_that_are_deleted_meanwhile() {
+    const FEEDS: usize = 400;
+    for world in world::each().await {
+        let gate = Gate::default();
+        let paths: Vec<String> = (0..FEEDS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])).behind(&gate));
+        }
+        let ids = world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        world.engine.poll_step().await.unwrap();
+        world.publisher.asked("/0", 1).await;
+        let put_off = ids[FEEDS - 1];
+        assert!((1..=60).contains(&due_in(&world.feed(put_off).await)));
+        let deleted = async {
+            // One that is asked just now, one that waits for its host, and one that was put off.
+            for id in [ids[0], ids[100], put_off] {
+                assert!(world.store.delete_feed(id).await.unwrap());
+            }
+            gate.open();
+        };
+        let (summary, ()) = tokio::join!(world.engine.refresh_due(), deleted);
+        let summary = summary.unwrap();
+        assert_eq!((summary.polled, summary.new_entries), (397, 397));
+        assert_eq!(world.feed_count().await, FEEDS - 3);
     }
 }
 

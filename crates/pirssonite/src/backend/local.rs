@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail, ensure};
+use anyhow::{anyhow, ensure};
 use async_trait::async_trait;
 use domain::{FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX};
 use engine::{AddFeed, Engine};
@@ -56,11 +56,9 @@ impl Backend for Local {
         Ok(serde_json::to_value(self.engine.add_feed(new).await?)?)
     }
 
-    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Value> {
-        match self.engine.refresh_feed(FeedId(id)).await? {
-            Some(summary) => Ok(serde_json::to_value(summary)?),
-            None => bail!("there is no feed {id}"),
-        }
+    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {
+        let summary = self.engine.refresh_feed(FeedId(id)).await?;
+        Ok(summary.map(serde_json::to_value).transpose()?)
     }
 
     async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value> {

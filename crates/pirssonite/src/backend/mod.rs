@@ -11,7 +11,7 @@ use serde_json::Value;
 use store::OpenError;
 
 pub(crate) use self::remote::{Remote, announce, withdraw};
-use crate::{settings::Settings, wiring};
+use crate::{commands, settings::Settings, wiring};
 
 /// What the commands need.
 #[async_trait]
@@ -28,8 +28,8 @@ pub(crate) trait Backend: Send + Sync {
     async fn delete_folder(&self, id: i64) -> anyhow::Result<()>;
     /// `POST /api/feeds`.
     async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value>;
-    /// `POST /api/feeds/{id}/refresh`; the summary.
-    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Value>;
+    /// `POST /api/feeds/{id}/refresh`; the summary, or `None` if there is no such feed.
+    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>>;
     /// `POST /api/opml/import`.
     async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value>;
     /// `GET /api/opml/export`.
@@ -40,14 +40,24 @@ pub(crate) trait Backend: Send + Sync {
     fn name(&self) -> String;
 }
 
-/// How long another command may keep the data folder, and how often it is asked for.
-const WAIT_TRIES: u32 = 50;
+/// How long another command may keep the data folder (it may refresh a thousand feeds), and how often it is asked for.
+const WAIT_MAX: Duration = Duration::from_mins(30);
 const WAIT: Duration = Duration::from_millis(200);
 
 /// Finds what to work on: the server that uses the database, or the database itself. Another command that has the data
-/// folder is waited for.
+/// folder is waited for, and a person told so.
 pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
-    for _ in 0..WAIT_TRIES {
+    match tokio::time::timeout(WAIT_MAX, wait_for(settings)).await {
+        Ok(backend) => backend,
+        Err(_) => {
+            anyhow::bail!("another process still uses {}: try again when it has ended", settings.data_dir.display())
+        }
+    }
+}
+
+async fn wait_for(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
+    let mut is_told = false;
+    loop {
         if let Some(remote) = Remote::find(settings).await? {
             return Ok(Box::new(remote));
         }
@@ -56,9 +66,11 @@ pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backe
             Err(error) if is_in_use(&error) => {}
             Err(error) => return Err(error),
         }
+        if !std::mem::replace(&mut is_told, true) {
+            commands::tell(&format!("another process uses {}: waiting for it to end", settings.data_dir.display()));
+        }
         tokio::time::sleep(WAIT).await;
     }
-    anyhow::bail!("another command uses {}: try again when it has ended", settings.data_dir.display())
 }
 
 fn is_in_use(error: &anyhow::Error) -> bool {

@@ -46,6 +46,18 @@ pub(crate) fn withdraw(settings: &Settings) {
     let _ = std::fs::remove_file(address_file(settings));
 }
 
+/// An answer of the API that is none of success, with its sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{said}")]
+struct Refused {
+    status: StatusCode,
+    said: String,
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND)
+}
+
 pub(crate) struct Remote {
     client: reqwest::Client,
     url: String,
@@ -86,10 +98,8 @@ impl Remote {
             return Ok(text);
         }
         let said = serde_json::from_str::<Value>(&text).ok().and_then(|body| body["error"].as_str().map(str::to_owned));
-        match said {
-            Some(said) => bail!(said),
-            None => bail!("the server answered {}", StatusCode::as_u16(&status)),
-        }
+        let said = said.unwrap_or_else(|| format!("the server answered {}", status.as_u16()));
+        Err(Refused { status, said }.into())
     }
 
     async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
@@ -126,9 +136,12 @@ impl Backend for Remote {
         self.call(Method::POST, "/api/feeds", Some(json!({ "url": url, "folderId": folder_id, "title": title }))).await
     }
 
-    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Value> {
-        let mut answer = self.call(Method::POST, &format!("/api/feeds/{id}/refresh"), None).await?;
-        Ok(answer["summary"].take())
+    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {
+        match self.call(Method::POST, &format!("/api/feeds/{id}/refresh"), None).await {
+            Ok(mut answer) => Ok(Some(answer["summary"].take())),
+            Err(error) if is_not_found(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use domain::folder::one_line;
 
-use super::{say, say_json, title_of};
+use super::{counted, number, say, say_json, title_of};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -44,7 +44,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     if arguments.json {
         say_json(&feed)?;
     } else {
-        say(&format!("added feed {}: {} ({} entries)", feed["id"], title_of(&feed), feed["unreadCount"]))?;
+        let entries = counted(number(&feed["unreadCount"]), "entry", "entries");
+        say(&format!("added feed {}: {} ({entries})", feed["id"], title_of(&feed)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

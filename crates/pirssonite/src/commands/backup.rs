@@ -6,7 +6,7 @@ use anyhow::bail;
 use store::SqliteStore;
 
 use super::say;
-use crate::settings::Settings;
+use crate::{settings::Settings, wiring};
 
 /// Where to.
 #[derive(Debug, clap::Args)]
@@ -19,7 +19,11 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<
     if settings.database_url.is_some() {
         bail!("a PostgreSQL database is backed up with pg_dump");
     }
-    SqliteStore::copy(&settings.data_dir, &arguments.file)?;
+    let database = wiring::database_file(settings);
+    if !database.is_file() {
+        bail!("there is no database in {}: nothing to back up", settings.data_dir.display());
+    }
+    SqliteStore::copy(&database, &arguments.file)?;
     say(&format!("{} written", arguments.file.display()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::{say, say_json};
 use crate::{
     backend,
     settings::{Flags, Settings},
+    wiring,
 };
 
 /// How to print it.
@@ -27,7 +27,7 @@ struct Finding {
 
 pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<ExitCode> {
     let findings = examine(flags).await;
-    let healthy = findings.iter().all(|finding| finding.result.is_ok());
+    let wrong = findings.iter().filter(|finding| finding.result.is_err()).count();
     if arguments.json {
         let list: Vec<Value> = findings
             .iter()
@@ -36,17 +36,21 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<
                 json!({ "check": finding.what, "ok": finding.result.is_ok(), "says": said })
             })
             .collect();
-        say_json(&json!({ "ok": healthy, "checks": list }))?;
+        say_json(&json!({ "ok": wrong == 0, "checks": list }))?;
     } else {
         for finding in &findings {
             let (mark, said) = match &finding.result {
                 Ok(said) => ("ok   ", said),
                 Err(said) => ("WRONG", said),
             };
-            say(&format!("{mark}  {:<10} {said}", finding.what))?;
+            say(&format!("{mark}  {:<9} {said}", finding.what))?;
         }
+        say(match wrong {
+            0 => "all is well",
+            _ => "not all is well: see what is marked WRONG",
+        })?;
     }
-    Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn examine(flags: &Flags) -> Vec<Finding> {
@@ -54,38 +58,68 @@ async fn examine(flags: &Flags) -> Vec<Finding> {
         Ok(settings) => settings,
         Err(wrong) => return vec![Finding { what: "settings", result: Err(wrong.to_string()) }],
     };
-    let mut findings = vec![Finding { what: "settings", result: Ok("can be used".to_owned()) }];
+    let sound = "no mistake in the flags, the PIRSSONITE_ variables or the settings file".to_owned();
+    let mut findings = vec![Finding { what: "settings", result: Ok(sound) }];
     let connected = backend::connect(&settings).await;
-    let store = match &connected {
-        Ok(backend) => backend
-            .counts()
-            .await
-            .map(|counts| format!("{} answers, {} unread entries", backend.name(), counts["total"])),
+    let feeds = match &connected {
+        Ok(backend) => backend.feeds().await,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    findings.push(Finding { what: "store", result: store.map_err(|error| format!("{error:#}")) });
-    findings.push(Finding {
-        what: "address",
-        result: address(&settings, connected.is_ok_and(|backend| backend.is_server())).await,
-    });
-    findings.push(Finding { what: "base URL", result: Ok(base_url(&settings)) });
+    let database = feeds.as_ref().map(|_| place(&settings)).map_err(|error| unusable(error, &settings));
+    findings.push(Finding { what: "database", result: database });
+    let server = connected.ok().filter(|backend| backend.is_server()).map(|backend| backend.name());
+    findings.push(Finding { what: "server", result: address(&settings, server).await });
+    if let Ok(feeds) = feeds {
+        findings.push(Finding { what: "feeds", result: Ok(summary(&feeds)) });
+    }
+    findings.push(Finding { what: "base_url", result: Ok(base_url(&settings)) });
     findings
 }
 
-/// Whether the address to serve on is free, or served on by us.
-async fn address(settings: &Settings, is_serving: bool) -> Result<String, String> {
-    if is_serving {
-        return Ok("a server is running".to_owned());
+/// Where everything is kept.
+fn place(settings: &Settings) -> String {
+    if settings.database_url.is_some() {
+        return "the PostgreSQL of database_url can be used".to_owned();
     }
-    match tokio::net::TcpListener::bind(settings.listen).await.context("cannot listen") {
-        Ok(_) => Ok(format!("{} is free", settings.listen)),
-        Err(error) => Err(format!("{}: {error:#}; choose another with --listen", settings.listen)),
+    let file = wiring::database_file(settings);
+    format!("{} can be used", file.canonicalize().unwrap_or(file).display())
+}
+
+fn unusable(error: &anyhow::Error, settings: &Settings) -> String {
+    let advice = match settings.database_url {
+        Some(_) => "check that PostgreSQL runs there, and that database_url names it rightly",
+        None => "check that data_dir is a folder that you may write to",
+    };
+    format!("{error:#}; {advice}")
+}
+
+/// Whether there is a server, or could be one.
+async fn address(settings: &Settings, server: Option<String>) -> Result<String, String> {
+    if let Some(server) = server {
+        return Ok(format!("{server} is running"));
+    }
+    let listen = settings.listen;
+    match tokio::net::TcpListener::bind(listen).await {
+        Ok(_) => Ok(format!("none is running; `pirssonite` starts one on http://{listen}, which is free")),
+        Err(error) => {
+            Err(format!("none is running, and none can start on {listen} ({error}): choose another with --listen"))
+        }
+    }
+}
+
+/// How the feeds are. That one fails is its publisher's matter.
+fn summary(feeds: &[Value]) -> String {
+    let is_failing = |feed: &&Value| feed["isGone"] == true || feed["lastError"].is_string();
+    match (feeds.len(), feeds.iter().filter(is_failing).count()) {
+        (0, _) => "none yet: `pirssonite add URL` adds one".to_owned(),
+        (all, 0) => format!("{all}, and none fails"),
+        (all, failing) => format!("{all}, of which {failing} fail: `pirssonite list` says why"),
     }
 }
 
 fn base_url(settings: &Settings) -> String {
     match &settings.base_url {
-        Some(url) => format!("{url}"),
-        None => "none is set: others reach this server only by its address".to_owned(),
+        Some(url) => format!("others reach this server at {url}"),
+        None => "not set, and needed only where others reach this server by a name".to_owned(),
     }
 }

@@ -28,6 +28,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         let state = match (feed["isGone"].as_bool(), feed["lastError"].as_str()) {
             (Some(true), _) => "  gone".to_owned(),
             (_, Some(error)) => format!("  failing: {error}"),
+            _ if feed["lastFetchedAt"].is_null() => "  not fetched yet".to_owned(),
             _ => String::new(),
         };
         let (id, unread) = (feed["id"].to_string(), feed["unreadCount"].to_string());

@@ -3,22 +3,33 @@
 pub(crate) mod add;
 pub(crate) mod backup;
 pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod list;
-pub(crate) mod opml;
 pub(crate) mod parse;
 pub(crate) mod refresh;
 pub(crate) mod serve;
 pub(crate) mod status;
 
-use std::io::{IsTerminal, Write};
+use std::{
+    io::{IsTerminal, Write},
+    time::Duration,
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+/// How often a progress bar is drawn by itself.
+const BAR_TICK: Duration = Duration::from_millis(100);
+
 /// Says on standard error what went wrong, with its causes.
-#[expect(clippy::print_stderr, reason = "the command line speaks to a person here")]
 pub(crate) fn complain(error: &anyhow::Error) {
-    eprintln!("pirssonite: {error:#}");
+    tell(&format!("{error:#}"));
+}
+
+/// Tells a person, on standard error, what is going on. If nobody listens there, there is nobody to tell.
+pub(crate) fn tell(what: &str) {
+    let _ = writeln!(std::io::stderr(), "pirssonite: {what}");
 }
 
 /// Prints a line.
@@ -39,7 +50,20 @@ fn progress_bar(steps: usize, what: &'static str) -> ProgressBar {
         if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style).with_message(what)
+    let bar = ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style).with_message(what);
+    // Of steps that come in quick succession only some are drawn: the next tick shows where it is.
+    bar.enable_steady_tick(BAR_TICK);
+    bar
+}
+
+/// So many of something, as one says it.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A number of the API's, which is there.
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
 }
 
 /// What to call a feed.

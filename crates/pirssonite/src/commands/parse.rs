@@ -130,8 +130,14 @@ fn parse(document: &Document, arguments: &Arguments) -> anyhow::Result<Feed> {
     Ok(feed)
 }
 
+/// Whether it is an address rather than a file. Schemes have no case (RFC 3986, section 3.1).
+fn is_url(source: &str) -> bool {
+    let scheme = source.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
+}
+
 fn read(source: &str, max_bytes: usize) -> anyhow::Result<Document> {
-    if source.starts_with("http://") || source.starts_with("https://") {
+    if is_url(source) {
         let fetched = fetch::get(source, max_bytes)?;
         return Ok(Document { bytes: fetched.bytes, url: Some(fetched.url), headers: fetched.headers });
     }

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{progress_bar, say, say_json};
+use super::{counted, number, progress_bar, say, say_json, tell};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -33,23 +33,31 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let backend = backend::connect(settings).await?;
     let wanted =
         if arguments.feeds.is_empty() { due(&*backend, arguments.all).await? } else { arguments.feeds.clone() };
-    let summary = refresh(&*backend, &wanted).await?;
+    let Refreshed { summary, missing, failures } = refresh(&*backend, &wanted, "refreshing").await;
     if arguments.json {
         say_json(&summary)?;
     } else {
         say(&format!(
-            "{} feeds polled: {} fetched, {} unchanged, {} failed; {} new entries, {} changed",
-            summary["polled"],
+            "{} polled: {} fetched, {} unchanged, {} failed; {}, {} changed",
+            counted(number(&summary["polled"]), "feed", "feeds"),
             summary["fetched"],
             summary["unchanged"],
             summary["failed"],
-            summary["newEntries"],
+            counted(number(&summary["newEntries"]), "new entry", "new entries"),
             summary["changedEntries"]
         ))?;
     }
-    let failed = summary["failed"].as_u64().unwrap_or_default();
-    // A feed that fails is the publisher's matter, unless it was asked for by name.
-    Ok(if failed > 0 && !arguments.feeds.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    // A feed that fails is the publisher's matter, and one that was removed meanwhile is not missed, unless it was asked
+    // for by name.
+    let is_named = !arguments.feeds.is_empty();
+    for id in missing.iter().filter(|_| is_named) {
+        tell(&format!("there is no feed {id}"));
+    }
+    if let Some(error) = failures.first() {
+        tell(&format!("{} could not be polled: {error:#}", counted(failures.len() as u64, "feed", "feeds")));
+    }
+    let is_bad = !failures.is_empty() || is_named && (number(&summary["failed"]) > 0 || !missing.is_empty());
+    Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The feeds that are due, or all but those that are gone.
@@ -62,36 +70,37 @@ async fn due(backend: &dyn Backend, all: bool) -> anyhow::Result<Vec<i64>> {
     Ok(backend.feeds().await?.iter().filter(|feed| is_due(feed)).filter_map(|feed| feed["id"].as_i64()).collect())
 }
 
-/// Polls feeds side by side and adds up what came of it.
-async fn refresh(backend: &dyn Backend, feeds: &[i64]) -> anyhow::Result<Value> {
+/// What came of it.
+pub(super) struct Refreshed {
+    /// As the API has it.
+    pub(super) summary: Value,
+    /// Feeds that are not there, or no longer.
+    missing: Vec<i64>,
+    /// What kept feeds from being polled, but for that.
+    pub(super) failures: Vec<anyhow::Error>,
+}
+
+/// Polls feeds side by side and adds up what came of it. What goes wrong with one does not stop the others.
+pub(super) async fn refresh(backend: &dyn Backend, feeds: &[i64], what: &'static str) -> Refreshed {
     const SUMS: [&str; 6] = ["polled", "fetched", "unchanged", "failed", "newEntries", "changedEntries"];
-    let bar = progress_bar(feeds.len(), "refreshing");
-    let mut summaries =
-        futures_util::stream::iter(feeds.iter().map(|id| backend.refresh_feed(*id))).buffer_unordered(AT_ONCE);
+    let bar = progress_bar(feeds.len(), what);
+    let poll = |id: i64| async move { (id, backend.refresh_feed(id).await) };
+    let mut polls = futures_util::stream::iter(feeds.iter().copied().map(poll)).buffer_unordered(AT_ONCE);
     let mut total = [0u64; SUMS.len()];
-    let mut failure = None;
-    while let Some(summary) = summaries.next().await {
+    let (mut missing, mut failures) = (Vec::new(), Vec::new());
+    while let Some((id, polled)) = polls.next().await {
         bar.inc(1);
-        // A feed that was removed meanwhile is not missed; whatever else went wrong does not stop the others.
-        let summary = match summary {
-            Ok(summary) => summary,
-            Err(error) => {
-                failure = Some(error);
-                continue;
+        match polled {
+            Ok(Some(summary)) => {
+                for (sum, name) in total.iter_mut().zip(SUMS) {
+                    *sum += number(&summary[name]);
+                }
             }
-        };
-        for (sum, name) in total.iter_mut().zip(SUMS) {
-            *sum += summary[name].as_u64().unwrap_or_default();
+            Ok(None) => missing.push(id),
+            Err(error) => failures.push(error),
         }
     }
     bar.finish_and_clear();
-    if let Some(error) = failure.filter(|_| total[0] == 0) {
-        return Err(error);
-    }
-    Ok(SUMS
-        .into_iter()
-        .zip(total)
-        .map(|(name, sum)| (name.to_owned(), json!(sum)))
-        .collect::<serde_json::Map<_, _>>()
-        .into())
+    let sums = SUMS.into_iter().zip(total).map(|(name, sum)| (name.to_owned(), json!(sum)));
+    Refreshed { summary: sums.collect::<serde_json::Map<_, _>>().into(), missing, failures }
 }

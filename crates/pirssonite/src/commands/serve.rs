@@ -47,6 +47,9 @@ fn start_logging(settings: &Settings) {
     let logging = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // By default a line that cannot be written is complained of on standard error, and that panics if it is
+        // standard error that cannot be written to: a log that nobody reads any more must not end what is logged.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match settings.log_format {
         LogFormat::Text => logging.init(),

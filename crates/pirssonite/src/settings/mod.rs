@@ -196,9 +196,7 @@ impl Settings {
                 "worker" => Ok(Role::Worker),
                 _ => Err("write all, web or worker".to_owned()),
             })?,
-            data_dir: get(raw, "data_dir", |text| {
-                if text.is_empty() { Err("write a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
-            })?,
+            data_dir: get(raw, "data_dir", folder)?,
             database_url: get(raw, "database_url", |text| optional(text, database_url))?,
             base_url: get(raw, "base_url", |text| optional(text, web_url))?,
             allow_networks: get(raw, "allow_networks", networks)?,
@@ -302,6 +300,18 @@ fn optional<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<O
 
 fn at_least_a_second(duration: Duration) -> Result<Duration, String> {
     if duration < Duration::from_secs(1) { Err("write a second or more".to_owned()) } else { Ok(duration) }
+}
+
+/// A folder that is there, or one that can be made.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if text.is_empty() {
+        return Err("write a folder".to_owned());
+    }
+    if path.exists() && !path.is_dir() {
+        return Err("it is a file, and a folder is wanted, in which the database is pirssonite.db".to_owned());
+    }
+    Ok(path)
 }
 
 fn database_url(text: &str) -> Result<Secret, String> {

@@ -1,37 +1,18 @@
 //! The command line, against a running server and without one (SPEC U4, U5, U6, U7).
 
-use std::process::Output;
+use std::{fs, path::Path, time::Duration};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Page, Publisher, fresh_postgres};
 
 use crate::{
-    program::{run, stderr, stdout},
+    program::{json_of, ok, on, stderr, stdout},
     server::{Data, Server, client},
 };
 
 const FEED: &str = "<rss version='2.0'><channel><title>News</title><item><guid>1</guid><title>One</title></item>\
     <item><guid>2</guid><title>Two</title></item></channel></rss>";
-
-/// Runs a command on some data.
-fn on(data: Data<'_>, arguments: &[&str]) -> Output {
-    let flags = data.flags();
-    let mut all = vec!["--allow-networks", "127.0.0.0/8"];
-    all.extend(flags.iter().map(String::as_str));
-    all.extend(arguments);
-    run(&all, b"")
-}
-
-fn ok(data: Data<'_>, arguments: &[&str]) -> String {
-    let output = on(data, arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
-    stdout(&output)
-}
-
-fn json_of(data: Data<'_>, arguments: &[&str]) -> Value {
-    serde_json::from_str(&ok(data, arguments)).expect("it prints JSON")
-}
 
 /// All that a newcomer does in the first five minutes.
 async fn first_five_minutes(data: Data<'_>) {
@@ -78,11 +59,11 @@ async fn first_five_minutes(data: Data<'_>) {
     let other = Data::Folder(&other);
     assert_eq!(
         json_of(other, &["import", file.to_str().unwrap(), "--json"]),
-        json!({ "imported": 2, "skipped": 0, "errors": [] })
+        json!({ "imported": 2, "skipped": 0, "errors": [], "fetched": 2, "failed": 0, "waiting": 0, "newEntries": 4 })
     );
     assert!(ok(other, &["import", file.to_str().unwrap()]).contains("2 already there"));
     assert_eq!(ok(other, &["export"]), exported);
-    assert!(ok(other, &["refresh"]).contains("4 new entries"));
+    assert!(ok(other, &["status"]).contains("4 unread"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,7 +86,11 @@ async fn u5_commands_speak_to_the_server_that_runs() {
     assert!(stderr(&on(data, &["backup", copy.to_str().unwrap()])).contains("exists"));
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
-    assert_eq!(json_of(Data::Folder(&copy), &["list", "--json"]).as_array().unwrap().len(), 2);
+    // In a data folder it is the database again.
+    let restored = folder.path().join("restored");
+    fs::create_dir(&restored).unwrap();
+    fs::rename(copy, restored.join("pirssonite.db")).unwrap();
+    assert_eq!(json_of(Data::Folder(&restored), &["list", "--json"]).as_array().unwrap().len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,6 +146,17 @@ async fn u6_a_server_says_how_it_is_and_what_it_can() {
     assert!(log.lines().skip(1).all(|line| serde_json::from_str::<Value>(line).is_ok()), "{log}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn u6_a_server_whose_log_nobody_reads_any_more_answers_and_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_unread(Data::Folder(folder.path()));
+    for path in ["/healthz", "/api/feeds"] {
+        server.get(path).await;
+    }
+    let status = server.terminate_within(Duration::from_secs(30));
+    assert!(status.success(), "{status}");
+}
+
 #[test]
 fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,11 +167,45 @@ fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
         (vec!["serve", "--role", "king"], "role"),
         (vec!["serve", "--role", "web"], "database_url"),
         (vec!["list", "--host-concurrency", "0"], "host_concurrency"),
+        (vec!["list", "--database-url", "mysql://u:hunter2@h/x"], "database_url"),
+        (vec!["list", "--database-url", "postgres://u:hunter2@h:port/x"], "database_url"),
+        (vec!["serve", "--database-url", "postgres://u:hunter2@h/x?no_such_option=1"], "database_url"),
     ] {
         let output = on(data, &arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(stderr(&output).contains(expect), "{arguments:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("hunter2"), "{arguments:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn u4_a_data_folder_that_is_a_file_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = |folder: &Path| {
+        let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    for name in ["empty", "feeds.db"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    let before = names(folder.path());
+    for name in ["empty", "feeds.db"] {
+        let file = folder.path().join(name);
+        for arguments in [&["list"][..], &["serve", "--listen", "127.0.0.1:0"], &["backup", "/tmp/never"]] {
+            let output = on(Data::Folder(&file), arguments);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+            assert!(said.contains("data_dir") && said.contains("a folder is wanted"), "{arguments:?}: {said}");
+        }
+        assert_eq!((names(folder.path()), fs::metadata(&file).unwrap().len()), (before.clone(), 0));
+    }
+    // Whatever it is called, a data folder is a folder.
+    let odd = folder.path().join("odd.db");
+    ok(Data::Folder(&odd), &["list"]);
+    assert!(odd.join("pirssonite.db").is_file());
+    let nothing = on(Data::Folder(&folder.path().join("nothing")), &["backup", "/tmp/never"]);
+    assert!(stderr(&nothing).contains("no database"), "{}", stderr(&nothing));
 }
 
 #[test]
@@ -183,10 +213,14 @@ fn u5_doctor_finds_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let healthy = on(Data::Folder(folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
     assert!(healthy.status.success(), "{}", stdout(&healthy));
+    for expect in ["all is well", "pirssonite.db can be used", "`pirssonite` starts one", "`pirssonite add URL`"] {
+        assert!(stdout(&healthy).contains(expect), "{expect}: {}", stdout(&healthy));
+    }
     let wrong =
         on(Data::Database("postgres://nobody@127.0.0.1:1/none", folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
     assert_eq!(wrong.status.code(), Some(1));
-    assert!(stdout(&wrong).contains("WRONG  store"), "{}", stdout(&wrong));
+    assert!(stdout(&wrong).contains("WRONG  database"), "{}", stdout(&wrong));
+    assert!(stdout(&wrong).contains("check that PostgreSQL runs there"), "{}", stdout(&wrong));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
     let busy = on(Data::Folder(folder.path()), &["doctor", "--listen", &listen, "--json"]);

@@ -38,7 +38,8 @@ async fn survive(data: Data<'_>, seed: u64) {
     }
     opml += "</body></opml>";
     let flags = data.flags();
-    let arguments: Vec<&str> = ["import", "-"].into_iter().chain(flags.iter().map(String::as_str)).collect();
+    let arguments: Vec<&str> =
+        ["import", "-", "--no-wait"].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let imported = run(&arguments, opml.as_bytes());
     assert!(imported.status.success(), "{}", stderr(&imported));
 

@@ -4,6 +4,11 @@
 
 mod commands;
 mod crash;
+mod harness;
+mod import;
+mod lost_database;
+mod names;
 mod parse;
 mod program;
 mod server;
+mod together;

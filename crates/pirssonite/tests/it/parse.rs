@@ -41,11 +41,15 @@ fn u5_a_url_is_fetched_and_its_headers_count() {
     )
     .into_bytes();
     reply.extend_from_slice(body);
-    let (url, server) = answer(vec![reply]);
-    let output = run(&["parse", &format!("{url}/feed")], b"");
-    assert_eq!(json(&stdout(&output))["feed"]["title"]["value"], "é", "{}", stderr(&output));
-    let request = &server.join().unwrap()[0];
-    assert!(request.starts_with("GET /feed ") && request.contains("pirssonite/"), "{request}");
+    let (url, server) = answer(vec![reply.clone(), reply]);
+    // A scheme has no case.
+    for url in [url.clone(), url.replace("http://", "HTTP://")] {
+        let output = run(&["parse", &format!("{url}/feed")], b"");
+        assert_eq!(json(&stdout(&output))["feed"]["title"]["value"], "é", "{}", stderr(&output));
+    }
+    for request in server.join().unwrap() {
+        assert!(request.starts_with("GET /feed ") && request.contains("pirssonite/"), "{request}");
+    }
 }
 
 #[test]

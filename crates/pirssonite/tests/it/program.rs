@@ -1,11 +1,15 @@
 //! Runs the program and looks at what it says.
 
 use std::{
-    io::{Read, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
-    process::{Command, Output, Stdio},
+    process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio},
     thread::JoinHandle,
 };
+
+use serde_json::Value;
+
+use crate::server::Data;
 
 /// Runs the program with these arguments and this standard input, to its end.
 pub(crate) fn run(arguments: &[&str], input: &[u8]) -> Output {
@@ -19,6 +23,107 @@ pub(crate) fn run(arguments: &[&str], input: &[u8]) -> Output {
     // It may end before it has read all: then the pipe breaks, which is its right.
     let _ = child.stdin.take().expect("it has a standard input").write_all(input);
     child.wait_with_output().expect("the program ends")
+}
+
+/// Runs a command on some data, to its end. Feeds may be on loopback.
+pub(crate) fn on(data: Data<'_>, arguments: &[&str]) -> Output {
+    let all = all_arguments(data, arguments);
+    run(&all.iter().map(String::as_str).collect::<Vec<_>>(), b"")
+}
+
+/// The same of one that goes well: what it prints.
+pub(crate) fn ok(data: Data<'_>, arguments: &[&str]) -> String {
+    let output = on(data, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
+    stdout(&output)
+}
+
+/// The same of one that prints JSON.
+pub(crate) fn json_of(data: Data<'_>, arguments: &[&str]) -> Value {
+    serde_json::from_str(&ok(data, arguments)).expect("it prints JSON")
+}
+
+fn all_arguments(data: Data<'_>, arguments: &[&str]) -> Vec<String> {
+    let allowed = ["--allow-networks".to_owned(), "127.0.0.0/8".to_owned()];
+    allowed.into_iter().chain(data.flags()).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect()
+}
+
+/// A process that runs, and is killed when this goes out of scope, also when the test panics. Should the tests
+/// themselves be killed, a watcher kills it.
+pub(crate) struct Running {
+    pub(crate) process: Child,
+    watcher: Option<Child>,
+}
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let process = command.spawn().expect("the program starts");
+        let mut running = Self { process, watcher: None };
+        // Its standard input ends when we do, however that is.
+        let watch = format!("cat >/dev/null; kill -9 {}", running.process.id());
+        let mut watcher = Command::new("sh");
+        watcher.args(["-c", &watch]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        running.watcher = Some(watcher.spawn().expect("there is a shell"));
+        running
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().expect("kill is there").success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The watcher first: once the process is gone, its number may be another's.
+        if let Some(watcher) = &mut self.watcher {
+            let _ = watcher.kill();
+            let _ = watcher.wait();
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A command that runs beside the test.
+pub(crate) struct Background {
+    running: Running,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Background {
+    /// Starts a command on some data. Feeds may be on loopback.
+    pub(crate) fn start(data: Data<'_>, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
+        command.args(all_arguments(data, arguments)).stdin(Stdio::null());
+        let mut running = Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+        let stderr = BufReader::new(running.process.stderr.take().expect("its standard error is a pipe"));
+        Self { running, stderr }
+    }
+
+    /// Waits until it says this on standard error.
+    pub(crate) fn says(&mut self, what: &str) {
+        let mut said = String::new();
+        while !said.contains(what) {
+            let length = self.stderr.read_line(&mut said).expect("it speaks UTF-8");
+            assert!(length > 0, "it ended without saying {what:?}: {said}");
+        }
+    }
+
+    /// As Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        self.running.signal("-INT");
+    }
+
+    /// Waits for its end: how it ended, what it printed, and what else it said on standard error.
+    pub(crate) fn end(mut self) -> (ExitStatus, String, String) {
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        let pipe = self.running.process.stdout.as_mut().expect("its standard output is a pipe");
+        pipe.read_to_string(&mut stdout).expect("it speaks UTF-8");
+        self.stderr.read_to_string(&mut stderr).expect("it speaks UTF-8");
+        (self.running.process.wait().expect("it ends"), stdout, stderr)
+    }
 }
 
 pub(crate) fn stdout(output: &Output) -> String {

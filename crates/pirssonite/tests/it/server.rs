@@ -1,13 +1,16 @@
 //! The real program, serving, until it is told to stop or killed.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Lines, Read},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::{Arc, Mutex},
+    process::{ChildStderr, Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
 };
 
 use serde_json::Value;
+
+use crate::program::Running;
 
 /// Where its data is.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +35,7 @@ impl Data<'_> {
 
 /// A server that runs. Killed when it goes out of scope.
 pub(crate) struct Server {
-    process: Child,
+    running: Running,
     pub(crate) url: String,
     log: Arc<Mutex<String>>,
 }
@@ -40,14 +43,22 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it and waits until it serves.
     pub(crate) fn start(data: Data<'_>, more: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_pirssonite"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--allow-networks", "127.0.0.0/8"])
-            .args(data.flags())
-            .args(more)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut lines = BufReader::new(process.stderr.take().expect("its log is a pipe")).lines();
+        let (server, lines) = Self::start_with_log(data, more, Stdio::inherit());
+        let rest = server.log.clone();
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| note(&rest, &line)));
+        server
+    }
+
+    /// Starts it and, once it serves, closes the pipe that its log goes into.
+    pub(crate) fn start_unread(data: Data<'_>) -> Self {
+        Self::start_with_log(data, &[], Stdio::piped()).0
+    }
+
+    fn start_with_log(data: Data<'_>, more: &[&str], stdout: Stdio) -> (Self, Lines<BufReader<ChildStderr>>) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--allow-networks", "127.0.0.0/8"]);
+        let mut running = Running::start(command.args(data.flags()).args(more).stdout(stdout).stderr(Stdio::piped()));
+        let mut lines = BufReader::new(running.process.stderr.take().expect("its log is a pipe")).lines();
         let log = Arc::new(Mutex::new(String::new()));
         let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
             note(&log, &line);
@@ -56,9 +67,12 @@ impl Server {
             rest.split([' ', '"']).next().map(str::to_owned)
         });
         let Some(address) = address else { panic!("it did not serve: {}", log.lock().unwrap()) };
-        let rest = log.clone();
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| note(&rest, &line)));
-        Self { process, url: format!("http://{address}"), log }
+        (Self { running, url: format!("http://{address}"), log }, lines)
+    }
+
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.running.process.id()
     }
 
     /// What it has logged.
@@ -87,23 +101,25 @@ impl Server {
 
     /// As a loss of power to it: SIGKILL.
     pub(crate) fn kill(mut self) {
-        self.process.kill().expect("it can be killed");
-        self.process.wait().expect("it ends");
+        self.running.process.kill().expect("it can be killed");
+        self.running.process.wait().expect("it ends");
+    }
+
+    /// SIGTERM, and how it ended, for one whose standard output is ours: that ends when it does.
+    pub(crate) fn terminate_within(mut self, most: Duration) -> ExitStatus {
+        let mut stdout = self.running.process.stdout.take().expect("its standard output is a pipe");
+        let (ended, end) = mpsc::channel();
+        std::thread::spawn(move || ended.send(stdout.read_to_end(&mut Vec::new()).is_ok()));
+        self.running.signal("-TERM");
+        assert_eq!(end.recv_timeout(most), Ok(true), "it does not stop");
+        self.running.process.wait().expect("it ends")
     }
 
     /// SIGTERM, and how it ended.
     pub(crate) fn terminate(mut self) -> (ExitStatus, String) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill is there").success());
-        let status = self.process.wait().expect("it ends");
+        self.running.signal("-TERM");
+        let status = self.running.process.wait().expect("it ends");
         (status, self.log())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

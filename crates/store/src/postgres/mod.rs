@@ -36,7 +36,7 @@ mod words;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Pool};
-use domain::ports::{Store, StoreResult};
+use domain::ports::{Store, StoreError, StoreResult};
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::OpenError;
@@ -101,7 +101,13 @@ impl std::fmt::Debug for PostgresStore {
 impl Store for PostgresStore {
     async fn ping(&self) -> StoreResult<()> {
         let client = self.client().await?;
-        query(&client, "SELECT pirssonite_now_ms()", &[]).await.map(drop).map_err(errors::store_error)
+        // A standby answers too, and takes no writes.
+        let sql = "SELECT pirssonite_now_ms(), current_setting('transaction_read_only') = 'on'";
+        let row = query_opt(&client, sql, &[]).await.map_err(errors::store_error)?;
+        match row {
+            Some(row) if row.get(1) => Err(StoreError::Unavailable("the database is read-only now".to_owned())),
+            _ => Ok(()),
+        }
     }
 
     fn kind(&self) -> &'static str {

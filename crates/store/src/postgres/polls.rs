@@ -108,6 +108,23 @@ SET lease_owner = NULL,
 FROM held
 WHERE feeds.id = held.id";
 
+const POSTPONE: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+held AS MATERIALIZED (
+    SELECT feeds.id
+    FROM feeds
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
+        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    ORDER BY feeds.id
+    FOR NO KEY UPDATE OF feeds
+)
+UPDATE feeds
+SET next_check_at = greatest(next_check_at, now.ms + $4),
+    lease_owner = NULL,
+    lease_until = 0
+FROM now, held
+WHERE feeds.id = held.id";
+
 const BY_DUE: &str = "
 SELECT next_check_at, id, lease_until
 FROM feeds
@@ -153,6 +170,15 @@ impl PollStore for PostgresStore {
         let client = self.client().await?;
         let (ids, owners, fences) = columns_of(leases);
         execute(&client, RELEASE, &[&ids, &owners, &fences]).await.map(drop).map_err(store_error)
+    }
+
+    async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let client = self.client().await?;
+        let (ids, owners, fences) = columns_of(leases);
+        execute(&client, POSTPONE, &[&ids, &owners, &fences, &millis(delay)]).await.map(drop).map_err(store_error)
     }
 
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {

@@ -43,7 +43,11 @@ use std::{path::Path, sync::Arc};
 use async_trait::async_trait;
 use domain::ports::{Clock, Store, StoreResult};
 
-use self::{queue::Lane, readers::Readers, writer::Writer};
+use self::{
+    queue::Lane,
+    readers::Readers,
+    writer::{Changes, Writer},
+};
 use crate::OpenError;
 
 /// When a commit is taken for done.
@@ -117,11 +121,23 @@ impl std::fmt::Debug for SqliteStore {
     }
 }
 
+/// Needs room, and takes none: a table of some pages that is gone before anyone could see it.
+const NEED_ROOM: &str = "
+CREATE TABLE room (filler);
+INSERT INTO room VALUES (zeroblob(65536));
+DROP TABLE room";
+
 #[async_trait]
 impl Store for SqliteStore {
     async fn ping(&self) -> StoreResult<()> {
         self.readers.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await?;
-        self.writer.write(Lane::Urgent, |_| Ok(())).await
+        // A transaction of nothing is committed on a full disk too. What costs something is done only when it is in
+        // doubt whether there is room.
+        let is_in_doubt = self.writer.is_failing();
+        let prove = move |changes: &mut Changes<'_>| {
+            if is_in_doubt { changes.connection.execute_batch(NEED_ROOM) } else { Ok(()) }
+        };
+        self.writer.write(Lane::Urgent, prove).await
     }
 
     fn kind(&self) -> &'static str {

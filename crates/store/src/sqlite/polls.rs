@@ -58,6 +58,15 @@ WHERE id = ?1
   AND lease_owner = ?2
   AND lease_fence = ?3";
 
+pub(super) const POSTPONE: &str = "
+UPDATE feeds
+SET next_check_at = max(next_check_at, ?4),
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1
+  AND lease_owner = ?2
+  AND lease_fence = ?3";
+
 pub(super) const BY_DUE: &str = "
 SELECT next_check_at, lease_until
 FROM feeds INDEXED BY feeds_due
@@ -90,6 +99,14 @@ impl PollStore for SqliteStore {
         }
         let leases = leases.to_vec();
         self.writer.write(Lane::Usual, move |changes| release(changes, &leases)).await
+    }
+
+    async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let leases = leases.to_vec();
+        self.writer.write(Lane::Usual, move |changes| postpone(changes, &leases, delay)).await
     }
 
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
@@ -149,6 +166,16 @@ fn release(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)]) -> Result<()> 
     for (feed, held) in leases {
         // Nothing to give back if another has it.
         statement.execute((feed.0, &held.owner, held.fence))?;
+    }
+    Ok(())
+}
+
+fn postpone(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)], delay: Duration) -> Result<()> {
+    let due_at = changes.now() + millis(delay);
+    let mut statement = changes.connection.prepare_cached(POSTPONE)?;
+    for (feed, held) in leases {
+        // Nothing to put off if another has it.
+        statement.execute((feed.0, &held.owner, held.fence, due_at))?;
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub(super) fn page(connection: &Connection, wanted: &Wanted) -> Result<Vec<Entry
     entries.filter_map(Result::transpose).collect()
 }
 
-/// A word, as the query language of the index takes any text: in quotes. Only letters and digits are left in it.
+/// A word, as the query language of the index takes any text: in quotes. Nothing that it knows is left in it.
 fn quoted(word: &str) -> Vec<String> {
     words_of(word).split(' ').filter(|word| !word.is_empty()).map(|word| format!("\"{word}\"")).collect()
 }

@@ -3,12 +3,14 @@
 //!
 //! A job that fails is undone by itself. But a full disk or an I/O error may undo the whole transaction: then every job
 //! of the group has failed, and is told so.
+//!
+//! Whether the disk takes writes is known from the last of them, and so whether the store is ready.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -36,6 +38,7 @@ const OPTIMIZE_COMMITS: u64 = 20_000;
 pub(super) struct Writer {
     queue: Arc<Queue<Box<dyn Job>>>,
     commits: Arc<AtomicU64>,
+    is_failing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -57,15 +60,18 @@ impl Writer {
     pub(super) fn start(connection: Connection, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
         let queue = Arc::new(Queue::new(QUEUE_JOBS_MAX));
         let commits = Arc::new(AtomicU64::new(0));
+        let is_failing = Arc::new(AtomicBool::new(false));
         let mut worker = Worker {
             connection,
             clock,
             queue: Arc::clone(&queue),
             commits: Arc::clone(&commits),
+            is_failing: Arc::clone(&is_failing),
+            signs: Signs::default(),
             words: WordChanges::default(),
         };
         let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || worker.serve())?;
-        Ok(Self { queue, commits, thread: Some(thread) })
+        Ok(Self { queue, commits, is_failing, thread: Some(thread) })
     }
 
     /// Runs `work` in the next transaction and returns after its commit. All or nothing.
@@ -98,6 +104,11 @@ impl Writer {
     /// Transactions committed so far.
     pub(super) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last attempt to write failed, as on a full disk.
+    pub(super) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
     }
 }
 
@@ -155,11 +166,22 @@ fn lost(cause: Option<StoreError>) -> StoreError {
     }
 }
 
+/// What the jobs of a transaction say about the disk.
+#[derive(Debug, Default)]
+struct Signs {
+    /// Something was written.
+    has_written: bool,
+    /// Something could not be written for now.
+    has_failed: bool,
+}
+
 struct Worker {
     connection: Connection,
     clock: Arc<dyn Clock>,
     queue: Arc<Queue<Box<dyn Job>>>,
     commits: Arc<AtomicU64>,
+    is_failing: Arc<AtomicBool>,
+    signs: Signs,
     words: WordChanges,
 }
 
@@ -170,6 +192,7 @@ impl Worker {
             let mut group = Vec::new();
             let committed = self.run_group(first, &mut group);
             self.words.forget_all();
+            self.judge(committed.is_ok());
             match &committed {
                 Ok(()) => {
                     let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
@@ -182,6 +205,17 @@ impl Worker {
             for job in group {
                 job.answer(&committed);
             }
+        }
+    }
+
+    /// Keeps in mind whether the disk takes writes. A transaction that wrote nothing is committed on a full one too, and
+    /// says nothing.
+    fn judge(&mut self, is_committed: bool) {
+        let Signs { has_written, has_failed } = std::mem::take(&mut self.signs);
+        if has_failed || !is_committed {
+            self.is_failing.store(true, Ordering::Relaxed);
+        } else if has_written {
+            self.is_failing.store(false, Ordering::Relaxed);
         }
     }
 
@@ -206,9 +240,12 @@ impl Worker {
         let begun = Instant::now();
         let mut next = Some(first);
         while let Some(mut job) = next {
+            let changes = self.connection.total_changes();
             let result = self.run_one(&mut *job);
             group.push(job);
             let result = result?;
+            self.signs.has_failed |= matches!(result, Err(StoreError::Unavailable(_)));
+            self.signs.has_written |= result.is_ok() && self.connection.total_changes() > changes;
             if self.connection.is_autocommit() {
                 return Err(lost(result.err()));
             }

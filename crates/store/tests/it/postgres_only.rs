@@ -113,6 +113,27 @@ async fn a_lost_database_is_unavailable_and_then_there_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u6_a_database_that_takes_no_writes_is_not_ready() {
+    let database = fresh_postgres().await;
+    let admin = database.client().await;
+    assert_eq!(database.store.ping().await, Ok(()));
+    // As after a failover to a standby.
+    let read_only = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$";
+    let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    admin.batch_execute(read_only).await.unwrap();
+    admin.batch_execute(kill).await.unwrap();
+    // The store notices at the latest when it has used all connections that are gone.
+    let mut answers = Vec::new();
+    for _ in 0..10 {
+        answers.push(database.store.ping().await);
+    }
+    let last = answers.pop().unwrap().unwrap_err();
+    assert!(matches!(&last, StoreError::Unavailable(reason) if reason.contains("read-only")), "{last}");
+    let error = database.store.create_folder("a").await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn finishes_beats_and_readers_never_wait_in_a_circle() {
     const FEEDS: usize = 60;
     let database = fresh_postgres().await;

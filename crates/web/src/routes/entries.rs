@@ -10,13 +10,13 @@ use domain::{
     entry::{Counts, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, PAGE_ENTRIES_MIN, search_words},
     ports::MarkRead,
 };
-use jiff::Timestamp;
+use jiff::{Timestamp, fmt::temporal::Pieces};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
-    extract::{self, Id},
+    extract::{self, Id, WHOLE_NUMBER},
     query::Parameters,
     state::AppState,
     work::to_its_end,
@@ -54,8 +54,8 @@ pub(crate) struct MarkReadBody {
     /// Only of the feeds in this folder.
     folder_id: Option<FolderId>,
     /// Only those received at this time or before.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    before: Option<Timestamp>,
+    #[schema(format = DateTime)]
+    before: Option<String>,
 }
 
 /// What was marked as read.
@@ -133,7 +133,8 @@ pub(crate) async fn mark_read(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<MarkReadBody>,
 ) -> ApiResult<Json<Marked>> {
-    let which = MarkRead { feed_id: body.feed_id, folder_id: body.folder_id, before: body.before };
+    let before = body.before.as_deref().map(time).transpose()?;
+    let which = MarkRead { feed_id: body.feed_id, folder_id: body.folder_id, before };
     let store = state.store().clone();
     let marked = to_its_end(async move { store.mark_read(which).await }).await??;
     Ok(Json(Marked { marked }))
@@ -154,8 +155,8 @@ impl<S: Send + Sync> FromRequestParts<S> for EntriesQuery {
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> ApiResult<Self> {
         let mut given = Parameters::of(parts.uri.query());
         let query = Self {
-            feed_id: given.parsed("feedId", "a whole number")?.map(FeedId),
-            folder_id: given.parsed("folderId", "a whole number")?.map(FolderId),
+            feed_id: given.parsed("feedId", WHOLE_NUMBER)?.map(FeedId),
+            folder_id: given.parsed("folderId", WHOLE_NUMBER)?.map(FolderId),
             unread: given.parsed("unread", "`true` or `false`")?,
             starred: given.parsed("starred", "`true` or `false`")?,
             q: given.text("q")?,
@@ -164,6 +165,19 @@ impl<S: Send + Sync> FromRequestParts<S> for EntriesQuery {
         };
         given.finish("`feedId`, `folderId`, `unread`, `starred`, `q`, `limit` and `cursor`")?;
         Ok(query)
+    }
+}
+
+/// A time as RFC 3339 writes it.
+fn time(text: &str) -> ApiResult<Timestamp> {
+    // The last day of the year 9999 is beyond what can be reckoned with, and stands for the end of time.
+    let is_at_the_end = |text: &str| {
+        Pieces::parse(text).is_ok_and(|pieces| pieces.date().year() == 9999 && pieces.to_numeric_offset().is_some())
+    };
+    match text.parse() {
+        Ok(time) => Ok(time),
+        Err(_) if is_at_the_end(text) => Ok(Timestamp::MAX),
+        Err(_) => Err(ApiError::field("before", "expected a time with its zone, such as 2024-01-31T12:00:00Z")),
     }
 }
 

@@ -51,8 +51,16 @@ fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
 /// The routes with their description, and the time that each kind may take.
 pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> OpenApiRouter<AppState> {
     OpenApiRouter::with_openapi(openapi::base())
-        .merge(quick().layer(from_fn_with_state(quick_timeout, middleware::time_limit)))
-        .merge(long().layer(from_fn_with_state(long_timeout, middleware::time_limit)))
+        .merge(
+            quick()
+                .route_layer(from_fn(middleware::no_parameters))
+                .layer(from_fn_with_state(quick_timeout, middleware::time_limit)),
+        )
+        .merge(
+            long()
+                .route_layer(from_fn(middleware::no_parameters))
+                .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
+        )
 }
 
 /// Routes that wait for the store alone.

@@ -49,7 +49,7 @@ pub(crate) async fn healthz(State(state): State<AppState>) -> Json<Health> {
     Json(Health { status: "ok", version: state.version, instance: state.instance().to_owned() })
 }
 
-/// Whether the store answers.
+/// Whether the store answers and takes writes: not on a full disk, once that has been noticed.
 #[utoipa::path(
     get, path = "/readyz", tag = "operations", operation_id = "readyz",
     responses(

@@ -13,9 +13,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    body,
+    body::{self, Taken},
     error::{ApiError, ApiResult, ErrorBody},
-    extract::content_type,
+    extract::{check_not_encoded, content_type},
     state::AppState,
     work::to_its_end,
 };
@@ -39,7 +39,7 @@ pub(crate) struct ImportSummary {
     imported: u32,
     /// Feeds that were there.
     skipped: u32,
-    /// Outlines that are no feeds.
+    /// Outlines that are no feeds, and values of feeds that were left out.
     errors: Vec<ImportFailure>,
 }
 
@@ -76,17 +76,23 @@ pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response>
     responses(
         (status = 200, description = "What became of it, also if some outlines are no feeds.", body = ImportSummary),
         (status = 400, description = "Not OPML.", body = ErrorBody),
+        (status = 408, description = "It did not come in time.", body = ErrorBody),
         (status = 413, description = "Too large.", body = ErrorBody),
         (status = 415, description = "Not a file of text, nor a form.", body = ErrorBody),
     )
 )]
 pub(crate) async fn import(State(state): State<AppState>, request: Request) -> ApiResult<Json<ImportSummary>> {
     // A client that is slow to send holds up nobody: only what has come in waits for a place.
-    let file = file(request, state.settings.opml_bytes_max).await?;
+    let (file, room) = file(request, &state).await?;
     // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
-    let _permit = state.imports.acquire().await;
+    let place = state.imports.clone().acquire_owned().await;
     let engine = state.engine.clone();
-    let report = to_its_end(async move { engine.import_opml(&file).await }).await??;
+    let work = async move {
+        // For as long as the import takes, which is longer than the request of a client that goes away.
+        let _held = (place, room);
+        engine.import_opml(&file).await
+    };
+    let report = to_its_end(work).await??;
     Ok(Json(report.into()))
 }
 
@@ -99,17 +105,20 @@ impl From<ImportReport> for ImportSummary {
 }
 
 /// The OPML file in a request, of whatever kind.
-async fn file(request: Request, bytes_max: usize) -> ApiResult<Bytes> {
+async fn file(request: Request, state: &AppState) -> ApiResult<(Bytes, Taken)> {
+    let (bytes_max, time_max) = (state.settings.opml_bytes_max, state.settings.opml_timeout);
+    check_not_encoded(request.headers())?;
     let kind = content_type(request.headers()).unwrap_or_default();
     let (parts, body) = request.into_parts();
     if kind == "multipart/form-data" {
-        let form = body::read(body, bytes_max.saturating_add(FORM_BYTES_EXTRA)).await?;
-        return file_of_form(&parts.headers, form, bytes_max).await;
+        let form_bytes_max = bytes_max.saturating_add(FORM_BYTES_EXTRA);
+        let (form, taken) = body::read_into(&state.opml_room, body, form_bytes_max, time_max).await?;
+        return Ok((file_of_form(&parts.headers, form, bytes_max).await?, taken));
     }
     if !may_be_opml(&kind) {
         return Err(ApiError::MediaType("send OPML, as it is or as the field `file` of a `multipart/form-data` form"));
     }
-    body::read(body, bytes_max).await
+    body::read_into(&state.opml_room, body, bytes_max, time_max).await
 }
 
 /// Clients name OPML in many ways, and those that only know a file name nothing or what they always do.
@@ -126,16 +135,16 @@ async fn file_of_form(headers: &HeaderMap, form: Bytes, bytes_max: usize) -> Api
     axum::extract::DefaultBodyLimit::apply(axum::extract::DefaultBodyLimit::disable(), &mut request);
     let mut form = Multipart::from_request(request, &())
         .await
-        .map_err(|rejection| ApiError::BadRequest(format!("the form cannot be read: {rejection}")))?;
-    while let Some(field) = form.next_field().await.map_err(|error| broken_form(&error))? {
+        .map_err(|_| ApiError::BadRequest("the form cannot be read: its `Content-Type` has no boundary".to_owned()))?;
+    while let Some(field) = form.next_field().await.map_err(broken_form)? {
         if field.name() == Some("file") {
-            let file = field.bytes().await.map_err(|error| broken_form(&error))?;
+            let file = field.bytes().await.map_err(broken_form)?;
             return if file.len() > bytes_max { Err(ApiError::TooLarge(bytes_max)) } else { Ok(file) };
         }
     }
     Err(ApiError::field("file", "the form has no such field"))
 }
 
-fn broken_form(error: &MultipartError) -> ApiError {
-    ApiError::BadRequest(format!("the form cannot be read: {}", error.body_text()))
+fn broken_form(_: MultipartError) -> ApiError {
+    ApiError::BadRequest("the form cannot be read: it is cut off, or not as its boundary says".to_owned())
 }

@@ -5,7 +5,6 @@
 
 use axum::{
     Json,
-    body::HttpBody,
     extract::{Path, RawQuery, Request, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
@@ -17,7 +16,6 @@ use domain::{
 use engine::{Delivery, PushAnswer, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
 use serde::Serialize;
-use tokio::sync::SemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::{
@@ -25,7 +23,7 @@ use crate::{
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
     query::Parameters,
-    state::{AppState, PUSH_BYTES_UNIT},
+    state::AppState,
     work::to_its_end,
 };
 
@@ -220,14 +218,14 @@ async fn take_push(state: AppState, token: Option<String>, request: Request) -> 
         return Err(ApiError::TooManyRequests);
     }
     let (parts, body) = request.into_parts();
-    let announced = body.size_hint().upper();
-    let _room = room(&state, announced).await?;
-    let body = match body::read(body, state.settings.push_bytes_max).await {
-        Err(error @ ApiError::TooLarge(_)) => {
-            state.engine.refuse_push(&recipient, "too_large").await?;
+    let (bytes_max, time_max) = (state.settings.push_bytes_max, state.settings.json_timeout);
+    let (body, room) = match body::read_into(&state.push_room, body, bytes_max, time_max).await {
+        Ok(read) => read,
+        Err(error) => {
+            let why = if matches!(error, ApiError::TooLarge(_)) { "too_large" } else { "not_read" };
+            state.engine.refuse_push(&recipient, why).await?;
             return Err(error);
         }
-        body => body?,
     };
     let mut parameters = Parameters::of(parts.uri.query());
     let delivery = Delivery {
@@ -243,19 +241,15 @@ async fn take_push(state: AppState, token: Option<String>, request: Request) -> 
         body: body.into(),
     };
     let engine = state.engine.clone();
-    told(to_its_end(async move { engine.receive(recipient, delivery).await }).await??)
+    let taken = to_its_end(async move {
+        let _held = room;
+        engine.receive(recipient, delivery).await
+    });
+    told(taken.await??)
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
-}
-
-/// Waits until there is room in memory for a body: all bodies together have a limit.
-async fn room(state: &AppState, announced: Option<u64>) -> ApiResult<SemaphorePermit<'_>> {
-    let bytes_max = state.settings.push_bytes_max as u64;
-    let bytes = announced.unwrap_or(bytes_max).min(bytes_max);
-    let units = u32::try_from(bytes.div_ceil(PUSH_BYTES_UNIT)).unwrap_or(u32::MAX);
-    state.push_room.acquire_many(units).await.map_err(|_| ApiError::Unavailable("this server is stopping"))
 }
 
 fn told(answer: PushAnswer) -> ApiResult<StatusCode> {

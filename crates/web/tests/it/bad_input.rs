@@ -48,7 +48,10 @@ async fn f1_f6_bad_bodies_are_400_and_name_the_field() {
         ("PATCH", "/api/feeds/x", "{}", "`id`"),
         ("GET", "/api/feeds/x", "", "`id`"),
         ("GET", "/api/feeds/1.5", "", "`id`"),
-        ("GET", &format!("/api/feeds/{huge_id}"), "", "`id`"),
+        ("GET", &format!("/api/feeds/{huge_id}"), "", "`id`: the id in the path must be a whole number, at most 9223"),
+        ("GET", "/api/feeds/1%2F2", "", "`id`"),
+        ("GET", "/api/feeds/%00", "", "`id`"),
+        ("GET", "/api/feeds/%zz", "", "`id`"),
         ("GET", "/api/feeds/%FF", "", "`id`"),
         ("DELETE", "/api/feeds/x", "", "`id`"),
         ("POST", "/api/feeds/x/refresh", "", "`id`"),
@@ -61,20 +64,76 @@ async fn f1_f6_bad_bodies_are_400_and_name_the_field() {
         ("DELETE", "/api/folders/x", "", "`id`"),
         ("PATCH", "/api/folders/reorder", "{}", "`folderIds`"),
         ("PATCH", "/api/folders/reorder", r#"{"folderIds": [1, "x"]}"#, "folderIds[1]: "),
+        ("PATCH", "/api/folders/reorder", r#"{"folderIds": {}}"#, "folderIds: invalid type: object, expected a list"),
         ("GET", "/api/entries/x", "", "`id`"),
         ("PATCH", "/api/entries/x", "{}", "`id`"),
         ("PATCH", "/api/entries/1", r#"{"isRead": 1}"#, "isRead: "),
         ("PATCH", "/api/entries/1", r#"{"isread": true}"#, "unknown field `isread`"),
         ("POST", "/api/entries/mark-read", "", "not valid JSON"),
         ("POST", "/api/entries/mark-read", "[]", "JSON object"),
-        ("POST", "/api/entries/mark-read", r#"{"before": "yesterday"}"#, "before: "),
-        ("POST", "/api/entries/mark-read", r#"{"before": "2024-01-01"}"#, "before: "),
-        ("POST", "/api/entries/mark-read", r#"{"before": 5}"#, "before: "),
+        ("POST", "/api/entries/mark-read", r#"{"before": 5}"#, "before: invalid type: integer `5`, expected a string"),
+        ("POST", "/api/entries/mark-read", r#"{"feedId": 99999999999999999999}"#, "feedId: "),
+        ("POST", "/api/entries/mark-read", r#"{"folderId": 1.5}"#, "folderId: "),
         ("POST", "/api/entries/mark-read", r#"{"feedID": 5}"#, "unknown field `feedID`"),
     ] {
         let sentence = server.send(method, path, body).await.error(400);
         assert!(sentence.contains(names), "{method} {path} {body}: {sentence}");
     }
+}
+
+#[tokio::test]
+async fn f6_a_bad_time_is_told_in_words_of_ours() {
+    let server = server().await;
+    for time in [
+        "",
+        "yesterday",
+        "2024-01-01",
+        "2024-01-01T00:00:00",
+        "2024-02-30T00:00:00Z",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01T00:00:00+99:00",
+        "10000-01-01T00:00:00Z",
+        "+010000-01-01T00:00:00Z",
+        "-009999-01-01T00:00:00Z",
+        "9999-12-31T23:59:59",
+    ] {
+        let sentence = server.send("POST", "/api/entries/mark-read", &format!(r#"{{"before": "{time}"}}"#)).await;
+        let expected = "`before`: expected a time with its zone, such as 2024-01-31T12:00:00Z";
+        assert_eq!(sentence.error(400), expected, "{time}");
+    }
+}
+
+#[tokio::test]
+async fn u8_a_sentence_quotes_no_more_than_a_person_reads() {
+    let server = server().await;
+    let long = "x".repeat(500_000);
+    for body in [format!(r#"{{"url": "http://e.org/", "folderId": "{long}"}}"#), format!(r#"{{"{long}": 1}}"#)] {
+        let sentence = server.send("POST", "/api/feeds", &body).await.error(400);
+        assert!(sentence.chars().count() < 600, "{}", sentence.len());
+        assert!(sentence.starts_with("the body is not as wanted: "), "{sentence}");
+        assert!(sentence.contains(" … ") && sentence.contains("expected") && sentence.contains("column"), "{sentence}");
+    }
+}
+
+#[tokio::test]
+async fn f6_parameters_where_none_are_taken_are_400_rather_than_overlooked() {
+    let server = server().await;
+    for (method, path, body) in [
+        ("POST", "/api/entries/mark-read?feedId=1", "{}"),
+        ("POST", "/api/refresh?feedId=1", ""),
+        ("POST", "/api/feeds?feedId=1", "{}"),
+        ("PATCH", "/api/feeds/1?feedId=1", "{}"),
+        ("DELETE", "/api/feeds/1?feedId=1", ""),
+    ] {
+        let sentence = server.send(method, path, body).await.error(400);
+        assert_eq!(sentence, "`feedId`: no such parameter; there are none", "{method} {path}");
+    }
+    // What only reads and narrows nothing may carry what keeps caches away.
+    server.get("/healthz?_=123").await.ok(200);
+    server.get("/api/feeds?_=123").await.error(503);
+    // And what is not there is not there.
+    server.call("POST", "/api/counts?x=1").await.error(405);
+    server.call("POST", "/api/nothing?x=1").await.error(404);
 }
 
 #[tokio::test]
@@ -93,6 +152,13 @@ async fn f6_bad_parameters_are_400_and_name_the_parameter() {
         ("cursor=x", "`cursor`"),
         ("cursor=", "`cursor`"),
         ("cursor=null", "`cursor`"),
+        ("cursor=%FF", "`cursor`"),
+        ("feedId=99999999999999999999", "`feedId`: expected a whole number, at most 9223372036854775807"),
+        ("q=%FF", "`q`: not UTF-8"),
+        ("q=a&q=b", "`q`: given more than once"),
+        ("limit=+5", "`limit`"),
+        ("=1", "no such parameter"),
+        ("%FF=1", "no such parameter"),
         ("limit=5&limit=6", "`limit`: given more than once"),
         ("feed_id=1", "`feed_id`: no such parameter"),
         ("unread=true&page=2", "`page`: no such parameter"),
@@ -122,8 +188,14 @@ async fn f6_content_types_that_are_not_read_are_415() {
     }
     let request = server.request("PATCH", "/api/entries/1").header("content-type", "Application/JSON; charset=utf-8");
     answer(request.body("{}")).await.error(503);
-    let request = server.request("POST", "/api/opml/import").header("content-type", "application/json");
-    assert!(answer(request.body("{}")).await.error(415).contains("OPML"));
+    for kind in ["application/json", "image/png", "multipart/mixed; boundary=b"] {
+        let request = server.request("POST", "/api/opml/import").header("content-type", kind);
+        assert!(answer(request.body("{}")).await.error(415).contains("OPML"), "{kind}");
+    }
+    for (path, kind) in [("/api/feeds", "application/json"), ("/api/opml/import", "text/x-opml")] {
+        let request = server.request("POST", path).header("content-type", kind).header("content-encoding", "gzip");
+        assert!(answer(request.body("x")).await.error(415).contains("`Content-Encoding`"), "{path}");
+    }
 }
 
 #[tokio::test]
@@ -149,9 +221,11 @@ async fn f6_forms_without_a_file_are_400() {
     let kind = "multipart/form-data; boundary=b";
     for (kind, body, names) in [
         (kind, "--b\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nx\r\n--b--\r\n", "`file`"),
-        (kind, "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx", "form"),
-        (kind, "", "form"),
-        ("multipart/form-data", "x", "boundary"),
+        (kind, "--b--\r\n", "`file`: the form has no such field"),
+        (kind, "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx", "it is cut off"),
+        (kind, "--b\r\nnonsense\r\n\r\nx\r\n--b--\r\n", "it is cut off, or not as its boundary says"),
+        (kind, "", "the form cannot be read: it is cut off"),
+        ("multipart/form-data", "x", "the form cannot be read: its `Content-Type` has no boundary"),
     ] {
         let request = server.request("POST", "/api/opml/import").header("content-type", kind).body(body);
         let sentence = answer(request).await.error(400);
@@ -172,9 +246,17 @@ async fn unknown_paths_are_404_and_wrong_methods_405_with_allow() {
         ("OPTIONS", "/api/counts", "GET,HEAD"),
         ("GET", "/api/folders/1", "PATCH,DELETE"),
         ("POST", "/healthz", "GET,HEAD"),
+        ("HEAD", "/api/refresh", "POST"),
+        ("DELETE", "/api/entries/1", "GET,HEAD,PATCH"),
+        ("PUT", "/api/entries/mark-read", "POST"),
+        ("TRACE", "/api/folders", "GET,HEAD,POST"),
     ] {
         let answer = server.call(method, path).await;
-        answer.error(405);
+        if method == "HEAD" {
+            assert_eq!((answer.status, answer.text.as_str()), (405, ""));
+        } else {
+            answer.error(405);
+        }
         let mut allowed: Vec<_> = answer.header("allow").split(',').collect();
         let mut expected: Vec<_> = allow.split(',').collect();
         allowed.sort_unstable();

@@ -82,12 +82,26 @@ async fn f6_entries_are_filtered_by_all_conditions_together() {
         (format!("feedId={one}&starred=false"), vec!["One 1"]),
         ("q=two+WORD1".to_owned(), vec!["Two 1"]),
         ("q=nothing".to_owned(), vec![]),
+        ("feedId=-1".to_owned(), vec![]),
+        (format!("&feedId={two}&&q=%20&"), vec!["Two 2", "Two 1"]),
         ("feedId=999".to_owned(), vec![]),
         (format!("feedId={two}&q="), vec!["Two 2", "Two 1"]),
     ] {
         assert_eq!(world.titles(&query).await, expected, "{query}");
     }
-    world.send("PATCH", "/api/entries/999", &json!({"isRead": true})).await.error(404);
+    for id in ["999", "0", "-1", "9223372036854775807"] {
+        world.send("PATCH", &format!("/api/entries/{id}"), &json!({"isRead": true})).await.error(404);
+    }
+}
+
+#[tokio::test]
+async fn f6_pictographs_are_searched_for_like_words() {
+    let world = World::start().await;
+    world.added("/one.xml", &rss("Crabs🦀", 1)).await;
+    world.added("/two.xml", &rss("Squids", 1)).await;
+    assert_eq!(world.titles("q=🦀").await, ["Crabs🦀 1"]);
+    assert_eq!(world.titles("q=%F0%9F%A6%80+crabs").await, ["Crabs🦀 1"]);
+    assert_eq!(world.titles("q=🦑").await, [""; 0]);
 }
 
 #[tokio::test]
@@ -109,7 +123,9 @@ async fn f6_entries_are_marked_read_and_counted() {
         (json!({"before": "2024-06-01T00:00:00Z"}), 0, 5),
         (json!({"feedId": one, "before": "9999-01-01T02:00:00+02:00"}), 2, 3),
         (json!({"feedId": one, "folderId": folder}), 0, 3),
-        (json!({"folderId": folder, "before": null}), 3, 0),
+        // A time that people write for the end of time.
+        (json!({"folderId": folder, "before": "9999-12-31T23:59:59Z"}), 3, 0),
+        (json!({"folderId": folder, "before": null}), 0, 0),
         (json!({}), 0, 0),
     ] {
         let answer = world.send("POST", "/api/entries/mark-read", &body).await.ok(200);

@@ -14,6 +14,7 @@ mod opml;
 mod push;
 mod refresh;
 mod server;
+mod slow_clients;
 mod store_down;
 mod stubs;
 mod world;

@@ -9,7 +9,7 @@ use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use web::{AppState, WebSettings};
+use web::{AppState, ServeLimits, WebSettings};
 
 /// One for all tests: a process counts in one place.
 pub static METRICS: LazyLock<PrometheusHandle> = LazyLock::new(|| web::install_metrics().unwrap());
@@ -32,6 +32,15 @@ pub struct Answer {
 
 impl Server {
     pub async fn start(store: Arc<dyn Store>, http: Arc<dyn Http>, settings: WebSettings) -> Self {
+        Self::start_within(store, http, settings, ServeLimits::default()).await
+    }
+
+    pub async fn start_within(
+        store: Arc<dyn Store>,
+        http: Arc<dyn Http>,
+        settings: WebSettings,
+        limits: ServeLimits,
+    ) -> Self {
         let engine = Engine::new(Parts {
             store,
             http,
@@ -43,7 +52,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        let task = tokio::spawn(web::serve(listener, router, stop.clone()));
+        let task = tokio::spawn(web::serve_within(listener, router, stop.clone(), limits));
         Self { url, client: client(), stop, task }
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Requests that reach the store, each as it should be.
-const REQUESTS: [(&str, &str, &str); 15] = [
+const REQUESTS: [(&str, &str, &str); 19] = [
     ("GET", "/api/feeds", ""),
     ("GET", "/api/feeds/1", ""),
     ("PATCH", "/api/feeds/1", "{}"),
@@ -26,8 +26,14 @@ const REQUESTS: [(&str, &str, &str); 15] = [
     ("PATCH", "/api/entries/1", "{}"),
     ("POST", "/api/entries/mark-read", "{}"),
     ("GET", "/api/counts", ""),
+    ("POST", "/api/feeds", r#"{"url": "http://e.example/"}"#),
+    ("POST", "/api/feeds/1/refresh", ""),
+    ("POST", "/api/refresh", ""),
+    ("GET", "/api/opml/export", ""),
     ("GET", "/readyz", ""),
 ];
+
+const OPML: &str = r#"<opml version="2.0"><body><outline xmlUrl="http://e.example/feed"/></body></opml>"#;
 
 async fn server(down: Down, settings: WebSettings) -> Server {
     Server::start(Arc::new(down), Arc::new(NoNetwork), settings).await
@@ -41,6 +47,9 @@ async fn f6_u6_a_store_that_is_away_is_503_with_retry_after() {
         assert!(!answer.error(503).contains(INTERNALS), "{method} {path}");
         assert_eq!(answer.header("retry-after"), "5", "{method} {path}");
     }
+    let import = answer(server.request("POST", "/api/opml/import").body(OPML)).await;
+    assert!(!import.error(503).contains(INTERNALS));
+    assert_eq!(import.header("retry-after"), "5");
     server.get("/healthz").await.ok(200);
 }
 

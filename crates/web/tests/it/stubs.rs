@@ -5,13 +5,15 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::{
     Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, Feed, FeedId, FeedPatch, FeedSeed, Folder, FolderId,
-    Lease, NewFeed,
+    Lease, NewFeed, SubscriptionId,
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
     ports::{
-        Conflict, EntryStore, FeedStore, FolderStore, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome,
-        MarkRead, NewFeedOutcome, PollStore, PruneLimits, Store, StoreError, StoreResult, UpdateOutcome,
+        Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, Http, HttpError, HttpRequest, HttpResponse,
+        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
+        UpdateOutcome,
     },
+    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
 use tokio::sync::Notify;
 
@@ -151,6 +153,10 @@ impl PollStore for Down {
         self.fail().await
     }
 
+    async fn postpone_polls(&self, _: &[(FeedId, Lease)], _: Duration) -> StoreResult<()> {
+        self.fail().await
+    }
+
     async fn known_entries(&self, _: FeedId, _: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
         self.fail().await
     }
@@ -164,6 +170,67 @@ impl PollStore for Down {
     }
 
     async fn prune_entries(&self, _: PruneLimits) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl PushStore for Down {
+    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
+        self.fail().await
+    }
+    async fn subscription(&self, _: SubscriptionId) -> StoreResult<Option<Subscription>> {
+        self.fail().await
+    }
+    async fn subscription_of(&self, _: FeedId) -> StoreResult<Option<Subscription>> {
+        self.fail().await
+    }
+    async fn push_target(&self, _: &str) -> StoreResult<Option<PushTarget>> {
+        self.fail().await
+    }
+    async fn push_targets(&self, _: &str, _: u32) -> StoreResult<Vec<PushTarget>> {
+        self.fail().await
+    }
+    async fn feeds_to_subscribe(&self, _: &str, _: FeedId, _: u32) -> StoreResult<Vec<FeedId>> {
+        self.fail().await
+    }
+    async fn subscribe(&self, _: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        self.fail().await
+    }
+    async fn stop_push(&self) -> StoreResult<u32> {
+        self.fail().await
+    }
+    async fn change_subscription(&self, _: SubscriptionId, _: Claim, _: Event, _: Rules) -> StoreResult<Changed> {
+        self.fail().await
+    }
+    async fn claim_due_subscriptions(
+        &self,
+        _: &str,
+        _: u32,
+        _: Duration,
+        _: &[String],
+    ) -> StoreResult<Vec<SubscriptionJob>> {
+        self.fail().await
+    }
+    async fn claim_expiring_subscriptions(
+        &self,
+        _: &str,
+        _: u32,
+        _: Duration,
+        _: Duration,
+    ) -> StoreResult<Vec<SubscriptionJob>> {
+        self.fail().await
+    }
+    async fn release_subscriptions(&self, _: &[(SubscriptionId, Lease)]) -> StoreResult<()> {
+        self.fail().await
+    }
+    async fn next_step_in(&self) -> StoreResult<Option<Duration>> {
+        self.fail().await
+    }
+    async fn push(&self, _: Push) -> StoreResult<PushStored> {
+        self.fail().await
+    }
+    async fn poll_soon(&self, _: FeedId, _: Duration) -> StoreResult<()> {
         self.fail().await
     }
 }

@@ -72,7 +72,7 @@ async fn f5_finding_due_feeds_does_not_scan() {
     let checked = store.readers.read(|connection| {
         check(&plan(connection, polls::CLAIM_DUE), "INDEX feeds_due (next_check_at<?)");
         check(&plan(connection, polls::BY_DUE), "INDEX feeds_due");
-        for by_id in [polls::CLAIM, polls::RENEW, polls::RELEASE, finish::HELD] {
+        for by_id in [polls::CLAIM, polls::RENEW, polls::RELEASE, polls::POSTPONE, finish::HELD] {
             check(&plan(connection, by_id), "INTEGER PRIMARY KEY");
         }
         check(&plan(connection, ingest::KNOWN), "(feed_id=? AND identity=?)");

@@ -57,8 +57,8 @@ async fn a_full_disk_writes_nothing_and_recovers() {
         assert_eq!(store.feeds().await.unwrap().len(), 1);
         assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
     }
-    // Reading goes on, and so does what needs no room.
-    assert_eq!(store.ping().await, Ok(()));
+    // Reading goes on.
+    assert_eq!(store.folders().await, Ok(Vec::new()));
     free_disk(&store).await;
     store.add_feed(large_feed(1)).await.unwrap();
     assert_eq!(store.feeds().await.unwrap().len(), 2);
@@ -68,6 +68,45 @@ async fn a_full_disk_writes_nothing_and_recovers() {
         .readers
         .read(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)));
     assert_eq!(check.await.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn u6_a_full_disk_is_not_ready_until_something_can_be_written() {
+    let (store, _folder) = fresh();
+    store.add_feed(large_feed(0)).await.unwrap();
+    fill_disk(&store).await;
+    store.add_feed(large_feed(1)).await.unwrap_err();
+    for _ in 0..3 {
+        let error = store.ping().await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+    }
+    // What needs no room succeeds, and says nothing about it.
+    store.writer.write(Lane::Usual, |_| Ok(())).await.unwrap();
+    assert!(store.ping().await.is_err());
+    free_disk(&store).await;
+    assert!(store.writer.is_failing());
+    assert_eq!(store.ping().await, Ok(()));
+    assert!(!store.writer.is_failing());
+    // And it left nothing behind.
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'room'";
+    let left = store.readers.read(|connection| connection.query_row(tables, [], |row| row.get::<_, i64>(0)));
+    assert_eq!(left.await, Ok(0));
+}
+
+#[tokio::test]
+async fn u6_a_write_that_succeeds_makes_it_ready_again() {
+    let (store, _folder) = fresh();
+    fill_disk(&store).await;
+    assert_eq!(store.ping().await, Ok(()), "nothing has been refused yet");
+    store.add_feed(large_feed(1)).await.unwrap_err();
+    assert!(store.writer.is_failing());
+    free_disk(&store).await;
+    store.add_feed(large_feed(1)).await.unwrap();
+    assert!(!store.writer.is_failing());
+    // What fails for a reason of its own says nothing about the disk.
+    let bad = |changes: &mut crate::sqlite::writer::Changes<'_>| changes.connection.execute_batch("no statement");
+    assert!(matches!(store.writer.write(Lane::Usual, bad).await, Err(StoreError::Failed(_))));
+    assert_eq!(store.ping().await, Ok(()));
 }
 
 #[tokio::test]

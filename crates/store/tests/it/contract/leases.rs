@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{FeedId, Lease, ingest::PollOutcome};
+use domain::{Feed, FeedId, Lease, ingest::PollOutcome};
 
 use super::{
     Harness,
@@ -18,6 +18,9 @@ contract! {
     f4_a_lease_that_ran_out_is_good_until_another_claims,
     f4_a_renewed_lease_lasts_longer,
     f4_a_released_feed_is_as_it_was_before,
+    f4_a_postponed_feed_is_due_after_the_delay,
+    f4_a_postponed_feed_is_never_due_earlier_than_it_was,
+    f4_only_its_holder_postpones_a_feed,
     f5_a_feed_is_claimed_by_name_due_or_not,
 }
 
@@ -151,6 +154,51 @@ async fn f4_a_released_feed_is_as_it_was_before(harness: &Harness) {
     assert!(harness.store.claim_due_polls("third", 1, LEASE).await.unwrap().is_empty());
     assert!(!harness.finish(unchanged(&first)).await.applied);
     assert!(harness.finish(unchanged(&second)).await.applied);
+}
+
+async fn f4_a_postponed_feed_is_due_after_the_delay(harness: &Harness) {
+    let delay = LEASE / 2;
+    let ids = harness.import(&["http://e.org/1", "http://e.org/2", "http://e.org/3"]).await;
+    let before = harness.feed(ids[1]).await;
+    let jobs = harness.store.claim_due_polls("one", 10, LEASE).await.unwrap();
+    // In another order than that of the ids, and with one that is not there.
+    let mut leases: Vec<_> = jobs[1..].iter().rev().map(|job| (job.feed_id, job.lease.clone())).collect();
+    leases.push((FeedId(999), jobs[0].lease.clone()));
+    harness.store.postpone_polls(&leases, delay).await.unwrap();
+    harness.store.postpone_polls(&[], delay).await.unwrap();
+    let next_check_at = harness.now() + delay;
+    assert_eq!(harness.feed(ids[1]).await, Feed { next_check_at, ..before });
+    assert_eq!(harness.store.next_poll_in().await.unwrap(), Some(delay));
+    harness.set(next_check_at - Duration::from_millis(1)).await;
+    assert!(harness.store.claim_due_polls("two", 10, LEASE).await.unwrap().is_empty());
+    harness.set(next_check_at).await;
+    let again = harness.store.claim_due_polls("two", 10, LEASE).await.unwrap();
+    assert_eq!(again.iter().map(|job| job.feed_id).collect::<Vec<_>>(), ids[1..], "the first is still held");
+    assert!(again[0].lease.fence > jobs[1].lease.fence, "a fence is never used twice");
+    assert!(!harness.finish(unchanged(&jobs[1])).await.applied);
+}
+
+async fn f4_a_postponed_feed_is_never_due_earlier_than_it_was(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![]).await;
+    let before = harness.feed(id).await;
+    let job = harness.claim(id).await;
+    harness.store.postpone_polls(&[(id, job.lease)], LEASE).await.unwrap();
+    assert_eq!(harness.feed(id).await, before);
+    // And it is free at once for whoever wants it by name.
+    harness.claim(id).await;
+}
+
+async fn f4_only_its_holder_postpones_a_feed(harness: &Harness) {
+    let id = harness.import(&["http://e.org/1"]).await[0];
+    let late = harness.claim(id).await;
+    harness.advance(LEASE).await;
+    let current = harness.claim(id).await;
+    let before = harness.feed(id).await;
+    let stranger = Lease { owner: "stranger".to_owned(), fence: current.lease.fence };
+    harness.store.postpone_polls(&[(id, late.lease)], LEASE * 9).await.unwrap();
+    harness.store.postpone_polls(&[(id, stranger)], LEASE * 9).await.unwrap();
+    assert_eq!(harness.feed(id).await, before);
+    assert!(harness.finish(unchanged(&current)).await.applied);
 }
 
 async fn f5_a_feed_is_claimed_by_name_due_or_not(harness: &Harness) {

@@ -10,6 +10,7 @@ use super::{
 
 contract! {
     f6_a_search_finds_entries_with_all_its_words,
+    f6_a_search_finds_pictographs,
     f6_a_search_follows_changes,
     f6_a_search_is_narrowed_by_other_conditions,
     f6_a_search_is_paged_however_many_entries_match,
@@ -30,6 +31,8 @@ async fn f6_a_search_finds_entries_with_all_its_words(harness: &Harness) {
         ("recipe rust", &[]),
         ("creme", &texts[..1]),
         ("Brûlée", &texts[..1]),
+        // Accents as some keyboards send them: after their letters.
+        ("bru\u{302}le\u{301}e", &texts[..1]),
         ("brule", &[]),
         ("o'neill", &texts[1..2]),
         ("smith 2024", &texts[1..2]),
@@ -47,6 +50,29 @@ async fn f6_a_search_finds_entries_with_all_its_words(harness: &Harness) {
     // Words that hold none are in no entry.
     let filter = EntryFilter { words: vec!["-".to_owned(), "\"".to_owned()], ..EntryFilter::default() };
     assert_eq!(harness.entries(filter).await, []);
+}
+
+async fn f6_a_search_finds_pictographs(harness: &Harness) {
+    let texts = ["Rust🦀 is out 🎉🎉", "I ❤️ crabs: 🦀", "👍🏽 from 👩\u{200d}🚀", "🇩🇪 → 🇫🇷", "none"];
+    harness.add("http://e.org/1", texts.iter().map(|text| version(text, text)).collect()).await;
+    for (query, expect) in [
+        ("🦀", &texts[..2]),
+        ("🎉", &texts[..1]),
+        ("🦀🎉", &texts[..1]),
+        ("rust 🦀", &texts[..1]),
+        ("rust", &texts[..1]),
+        ("❤", &texts[1..2]),
+        ("❤️", &texts[1..2]),
+        ("👍", &texts[2..3]),
+        ("👍🏿", &texts[2..3]),
+        ("👩\u{200d}🚀", &texts[2..3]),
+        ("🇫🇷", &texts[3..4]),
+        ("→", &texts[3..4]),
+        ("🦀 none", &[]),
+        ("🐙", &[]),
+    ] {
+        assert_eq!(titles(&found(harness, query).await), expect, "{query}");
+    }
 }
 
 async fn f6_a_search_follows_changes(harness: &Harness) {

@@ -41,6 +41,10 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
     assert_eq!(jobs.len(), 20);
     let leases: Vec<_> = jobs.iter().map(|job| (job.feed_id, job.lease.clone())).collect();
     assert_eq!(store.renew_polls(&leases, LEASE).await, Ok(vec![]));
+    let others = store.claim_due_polls("here", 20, LEASE).await.unwrap();
+    let others: Vec<_> = others.into_iter().map(|job| (job.feed_id, job.lease)).collect();
+    store.postpone_polls(&others[..10], LEASE).await.unwrap();
+    store.release_polls(&others[10..]).await.unwrap();
     store.next_poll_in().await.unwrap();
     let identity = Hash::of(b"1");
     store.known_entries(FeedId(1), &[identity]).await.unwrap();

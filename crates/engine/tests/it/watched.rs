@@ -1,0 +1,132 @@
+//! A store whose beats are counted, and the first of which panics.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use domain::{
+    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, Feed, FeedId, FeedPatch, FeedSeed, Folder, FolderId,
+    Lease, NewFeed, SubscriptionId,
+    entry::Counts,
+    ingest::{Hash, PollJob, PollResult, Stored},
+    ports::{
+        Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, NewFeedOutcome,
+        PollStore, PruneLimits, PushStore, Store, StoreResult, UpdateOutcome,
+    },
+    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+};
+use tokio::sync::watch;
+
+/// Does all that the store inside it does, but panics at the first beat.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    inner: Arc<dyn Store>,
+    was_asked: AtomicBool,
+    beats: watch::Sender<usize>,
+}
+
+impl Watched {
+    pub(crate) fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, was_asked: AtomicBool::new(false), beats: watch::Sender::new(0) }
+    }
+
+    /// How many beats have ended, the one that panicked not among them.
+    pub(crate) fn beats(&self) -> watch::Receiver<usize> {
+        self.beats.subscribe()
+    }
+}
+
+/// Hands calls on as they are, but for those that are written out behind.
+macro_rules! hand_on {
+    ($port:ident { $(fn $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+ } $({ $($own:tt)+ })?) => {
+        #[async_trait]
+        impl $port for Watched {
+            $($($own)+)?
+            $(
+                async fn $name(&self, $($argument: $kind),*) -> StoreResult<$answer> {
+                    self.inner.$name($($argument),*).await
+                }
+            )+
+        }
+    };
+}
+
+hand_on!(FolderStore {
+    fn folders() -> Vec<Folder>;
+    fn create_folder(name: &str) -> Result<Folder, Conflict>;
+    fn rename_folder(id: FolderId, name: &str) -> UpdateOutcome<Folder>;
+    fn delete_folder(id: FolderId) -> bool;
+    fn reorder_folders(ids: &[FolderId]) -> Option<Vec<Folder>>;
+});
+
+hand_on!(FeedStore {
+    fn feeds() -> Vec<Feed>;
+    fn feed(id: FeedId) -> Option<Feed>;
+    fn feed_by_url(url: &str) -> Option<FeedId>;
+    fn add_feed(feed: NewFeed) -> NewFeedOutcome;
+    fn import_feeds(feeds: Vec<FeedSeed>) -> Vec<ImportOutcome>;
+    fn update_feed(id: FeedId, patch: FeedPatch) -> UpdateOutcome<Feed>;
+    fn delete_feed(id: FeedId) -> bool;
+});
+
+hand_on!(EntryStore {
+    fn entries(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
+    fn entry(id: EntryId) -> Option<Entry>;
+    fn patch_entry(id: EntryId, patch: EntryPatch) -> Option<Entry>;
+    fn mark_read(which: MarkRead) -> u64;
+    fn counts() -> Counts;
+});
+
+hand_on!(PollStore {
+    fn claim_due_polls(owner: &str, limit: u32, lease: Duration) -> Vec<PollJob>;
+    fn claim_polls(owner: &str, feeds: &[FeedId], lease: Duration) -> Vec<PollJob>;
+    fn release_polls(leases: &[(FeedId, Lease)]) -> ();
+    fn postpone_polls(leases: &[(FeedId, Lease)], delay: Duration) -> ();
+    fn known_entries(feed: FeedId, identities: &[Hash]) -> HashMap<Hash, Option<Hash>>;
+    fn finish_polls(results: Vec<PollResult>) -> Vec<StoreResult<Stored>>;
+    fn next_poll_in() -> Option<Duration>;
+    fn prune_entries(limits: PruneLimits) -> u64;
+} {
+    async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>> {
+        let is_first = !self.was_asked.swap(true, Ordering::SeqCst);
+        assert!(!is_first, "the first beat panics, as it should in this test");
+        let lost = self.inner.renew_polls(leases, lease).await;
+        self.beats.send_modify(|beats| *beats += 1);
+        lost
+    }
+});
+
+hand_on!(PushStore {
+    fn subscriptions() -> Vec<Subscription>;
+    fn subscription(id: SubscriptionId) -> Option<Subscription>;
+    fn subscription_of(feed: FeedId) -> Option<Subscription>;
+    fn push_target(token: &str) -> Option<PushTarget>;
+    fn push_targets(topic: &str, limit: u32) -> Vec<PushTarget>;
+    fn feeds_to_subscribe(base_url: &str, after: FeedId, limit: u32) -> Vec<FeedId>;
+    fn subscribe(wishes: Vec<(FeedId, Offer)>) -> u32;
+    fn stop_push() -> u32;
+    fn change_subscription(id: SubscriptionId, claim: Claim, event: Event, rules: Rules) -> Changed;
+    fn claim_due_subscriptions(owner: &str, limit: u32, lease: Duration, but_not_at: &[String]) -> Vec<SubscriptionJob>;
+    fn claim_expiring_subscriptions(owner: &str, limit: u32, lease: Duration, within: Duration) -> Vec<SubscriptionJob>;
+    fn release_subscriptions(leases: &[(SubscriptionId, Lease)]) -> ();
+    fn next_step_in() -> Option<Duration>;
+    fn push(push: Push) -> PushStored;
+    fn poll_soon(feed: FeedId, delay: Duration) -> ();
+});
+
+#[async_trait]
+impl Store for Watched {
+    async fn ping(&self) -> StoreResult<()> {
+        self.inner.ping().await
+    }
+
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+}

@@ -1,0 +1,235 @@
+//! U8: clients that send slowly, read slowly, or do neither: none holds a connection for ever, nor another one up.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::Notify,
+};
+use web::{ServeLimits, WebSettings};
+
+use crate::{
+    server::{Server, answer},
+    stubs::{Down, NoNetwork},
+    world::World,
+};
+
+/// Short enough to wait for, and longer than anything takes that is not waited for.
+const SHORT: Duration = Duration::from_millis(300);
+/// What takes longer than this does not end at all.
+const LONG: Duration = Duration::from_secs(20);
+
+async fn server(down: Down, settings: WebSettings, limits: ServeLimits) -> Server {
+    Server::start_within(Arc::new(down), Arc::new(NoNetwork), settings, limits).await
+}
+
+async fn within(limits: ServeLimits) -> Server {
+    server(Down::Unavailable, WebSettings::default(), limits).await
+}
+
+/// A connection that is written and read by hand.
+struct Client(TcpStream);
+
+impl Client {
+    async fn connect(server: &Server) -> Self {
+        Self(TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap())
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.0.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// What comes until the other side closes.
+    async fn rest(&mut self) -> String {
+        let mut text = Vec::new();
+        let read = tokio::time::timeout(LONG, self.0.read_to_end(&mut text)).await;
+        // A connection that is cut off while something was on its way is reset.
+        let _ = read.expect("the connection is never closed");
+        String::from_utf8(text).unwrap()
+    }
+
+    /// Reads until this has come.
+    async fn until(&mut self, end: &str) -> String {
+        let mut text = Vec::new();
+        while !text.ends_with(end.as_bytes()) {
+            let byte = tokio::time::timeout(LONG, self.0.read_u8()).await.expect("no answer");
+            text.push(byte.unwrap());
+        }
+        String::from_utf8(text).unwrap()
+    }
+}
+
+/// A request whose answer ends in `}`.
+const PROBE: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+#[tokio::test]
+async fn u8_a_client_that_sends_no_headers_or_half_of_them_is_cut_off() {
+    let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
+    for sent in ["", "GET", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
+        let mut client = Client::connect(&server).await;
+        client.send(sent).await;
+        assert_eq!(client.rest().await, "", "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn u8_headers_that_come_byte_by_byte_gain_no_time() {
+    let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
+    let mut client = Client::connect(&server).await;
+    client.send("GET /healthz HTTP/1.1\r\nX-Slow: ").await;
+    let trickle = async {
+        let mut ticks = tokio::time::interval(SHORT / 10);
+        loop {
+            ticks.tick().await;
+            if client.0.write_all(b"x").await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(LONG, trickle).await.expect("the connection is never closed");
+}
+
+#[tokio::test]
+async fn u8_a_connection_is_kept_for_further_requests_and_closed_when_idle() {
+    let server = within(ServeLimits { header_timeout: SHORT * 4, ..ServeLimits::default() }).await;
+    let mut client = Client::connect(&server).await;
+    for _ in 0..3 {
+        client.send(PROBE).await;
+        assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
+    }
+    assert_eq!(client.rest().await, "");
+}
+
+#[tokio::test]
+async fn u8_a_time_limit_for_headers_is_none_for_the_answer() {
+    let asked = Arc::new(Notify::new());
+    let settings = WebSettings { quick_timeout: SHORT * 6, ..WebSettings::default() };
+    let limits = ServeLimits { header_timeout: SHORT * 4, ..ServeLimits::default() };
+    let server = server(Down::Hangs(asked), settings, limits).await;
+    assert!(server.get("/api/feeds").await.error(503).contains("too long"));
+}
+
+#[tokio::test]
+async fn u8_a_body_that_does_not_come_is_408_and_the_end_of_its_connection() {
+    let settings = WebSettings { json_timeout: SHORT, opml_timeout: SHORT, ..WebSettings::default() };
+    let server = server(Down::Unavailable, settings, ServeLimits::default()).await;
+    for (path, kind) in [("/api/folders", "application/json"), ("/api/opml/import", "text/x-opml")] {
+        let mut client = Client::connect(&server).await;
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 99\r\n");
+        client.send(&format!("{head}\r\n{{")).await;
+        let answer = client.rest().await;
+        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{path}: {answer}");
+        assert!(answer.contains("connection: close\r\n"), "{path}: {answer}");
+        assert!(answer.contains(r#"{"error":"the body did not come within"#), "{path}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn u8_a_client_that_does_not_read_its_answer_is_cut_off() {
+    let limits = ServeLimits { connections_max: 1, write_timeout: SHORT, ..ServeLimits::default() };
+    let server = within(limits).await;
+    let mut client = Client::connect(&server).await;
+    // Many requests at once, whose answers are more than all buffers between the two hold.
+    let requests = "GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2000);
+    let sent = client.0.write_all(requests.as_bytes());
+    let (_, next) = tokio::join!(sent, answered(&server));
+    assert_eq!(next, 200, "the one place is free again");
+}
+
+/// The status of a probe on a connection of its own.
+async fn answered(server: &Server) -> u16 {
+    let probe = tokio::time::timeout(LONG, server.get("/healthz")).await;
+    probe.expect("the connection was never taken").status
+}
+
+#[tokio::test]
+async fn u8_connections_at_once_are_bounded_and_further_ones_wait_their_turn() {
+    let server = within(ServeLimits { connections_max: 2, ..ServeLimits::default() }).await;
+    let (mut one, mut two) = (Client::connect(&server).await, Client::connect(&server).await);
+    for client in [&mut one, &mut two] {
+        client.send(PROBE).await;
+        client.until("}").await;
+    }
+    let mut three = Client::connect(&server).await;
+    three.send(PROBE).await;
+    assert!(tokio::time::timeout(SHORT, three.0.readable()).await.is_err(), "a third connection was taken");
+    drop(one);
+    assert!(three.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+#[tokio::test]
+async fn u6_connections_that_ask_nothing_do_not_hold_up_the_end() {
+    let mut server = within(ServeLimits { shutdown_max: LONG * 2, ..ServeLimits::default() }).await;
+    let (mut used, mut fresh) = (Client::connect(&server).await, Client::connect(&server).await);
+    used.send(PROBE).await;
+    used.until("}").await;
+    server.stop.cancel();
+    tokio::time::timeout(LONG, &mut server.task).await.expect("it does not end").unwrap().unwrap();
+    assert_eq!((used.rest().await.as_str(), fresh.rest().await.as_str()), ("", ""));
+}
+
+#[tokio::test]
+async fn u6_requests_that_do_not_end_are_cut_off_when_the_server_stops() {
+    let asked = Arc::new(Notify::new());
+    let limits = ServeLimits { shutdown_max: SHORT, ..ServeLimits::default() };
+    let mut server = server(Down::Hangs(asked.clone()), WebSettings::default(), limits).await;
+    let under_way = tokio::spawn(server.request("GET", "/api/feeds").send());
+    asked.notified().await;
+    server.stop.cancel();
+    tokio::time::timeout(LONG, &mut server.task).await.expect("it does not end").unwrap().unwrap();
+    let cut_off = tokio::time::timeout(LONG, under_way).await.expect("the connection is never closed").unwrap();
+    assert!(cut_off.is_err(), "{cut_off:?}");
+}
+
+const IMPORT: &str = "POST /api/opml/import HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/x-opml\r\n\
+                      Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n";
+
+#[tokio::test]
+async fn f6_u8_files_that_come_slowly_hold_up_no_other_import() {
+    let world = World::start().await;
+    let mut slow = Vec::new();
+    // More than there are places for imports.
+    for _ in 0..8 {
+        let mut client = Client::connect(&world.server).await;
+        client.send(IMPORT).await;
+        // Says that the file is being read.
+        client.until("HTTP/1.1 100 Continue\r\n\r\n").await;
+        client.send("<opml>").await;
+        slow.push(client);
+    }
+    let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://e.example/feed"/></body></opml>"#;
+    let import = tokio::time::timeout(LONG, world.import("text/x-opml", opml)).await;
+    assert_eq!(import.expect("it waits for the slow ones").ok(200)["imported"], 1);
+}
+
+#[tokio::test]
+async fn f6_u8_files_take_no_more_memory_together_than_there_is_room_for() {
+    let settings = WebSettings { opml_room_bytes: 1024, ..WebSettings::default() };
+    let server = server(Down::Unavailable, settings, ServeLimits::default()).await;
+    let import = |bytes: usize| {
+        let opml = format!(r#"<opml><body><outline xmlUrl="http://e.example/"/></body></opml>{}"#, " ".repeat(bytes));
+        answer(server.request("POST", "/api/opml/import").body(opml))
+    };
+    for _ in 0..3 {
+        assert!(import(2000).await.error(503).contains("too much is being sent at once"));
+        // Nothing is left of what was refused, nor of what was taken.
+        assert!(import(900).await.error(503).contains("the store is not available"));
+    }
+}
+
+#[tokio::test]
+async fn f6_u8_an_import_keeps_its_place_after_its_client_has_gone() {
+    let asked = Arc::new(Notify::new());
+    let settings = WebSettings { long_timeout: SHORT, ..WebSettings::default() };
+    let server = server(Down::Hangs(asked.clone()), settings, ServeLimits::default()).await;
+    let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://e.example/feed"/></body></opml>"#;
+    let import = || answer(server.request("POST", "/api/opml/import").body(opml));
+    for _ in 0..2 {
+        import().await.error(503);
+        tokio::time::timeout(LONG, asked.notified()).await.expect("the store was not asked");
+    }
+    // Both places are taken by what those two began, so a third does not get as far as the store.
+    import().await.error(503);
+    assert!(tokio::time::timeout(Duration::ZERO, asked.notified()).await.is_err(), "a third import runs");
+}
