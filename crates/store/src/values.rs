@@ -2,7 +2,12 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use domain::{File, feed_state::FeedAddress, ingest::Hash};
+use domain::{
+    File,
+    feed_state::FeedAddress,
+    ingest::Hash,
+    push::{Mode, Secrets, SubscriptionState},
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -69,3 +74,49 @@ fn json<'a, T, C: Serialize>(list: &'a [T], cleaned: impl Fn(&'a T) -> C) -> ser
     }
     serde_json::to_string(&list.iter().map(cleaned).collect::<Vec<_>>()).map(Cow::Owned)
 }
+
+/// The hash that a topic is found by. A topic is a string and no address: nothing in it is put in order.
+pub(crate) fn topic_hash(topic: &str) -> [u8; 16] {
+    Hash::of(topic.as_bytes()).0
+}
+
+/// Hubs in one column.
+pub(crate) fn hubs(hubs: &[String]) -> serde_json::Result<Cow<'static, str>> {
+    json(hubs, |hub| text(hub))
+}
+
+/// Hubs out of their column.
+pub(crate) fn hubs_of(column: &str) -> serde_json::Result<Vec<String>> {
+    serde_json::from_str(column)
+}
+
+/// Secrets in one column.
+pub(crate) fn secrets(secrets: &Secrets) -> serde_json::Result<String> {
+    serde_json::to_string(secrets)
+}
+
+/// Secrets out of their column.
+pub(crate) fn secrets_of(column: &str) -> serde_json::Result<Secrets> {
+    serde_json::from_str(column)
+}
+
+/// A state out of its column.
+pub(crate) fn state_of(column: &str) -> Result<SubscriptionState, Unreadable> {
+    SubscriptionState::by_name(column).ok_or_else(|| Unreadable(column.to_owned()))
+}
+
+/// What a hub was asked for, out of its column.
+pub(crate) fn asked_of(column: Option<&str>) -> Result<Option<Mode>, Unreadable> {
+    let mode = |name: &str| Mode::by_name(name).ok_or_else(|| Unreadable(name.to_owned()));
+    column.map(mode).transpose()
+}
+
+/// A count, for a column.
+pub(crate) fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A text in a column that says nothing we know: a later version's, or a person's.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody knows what {0:?} means here")]
+pub(crate) struct Unreadable(String);

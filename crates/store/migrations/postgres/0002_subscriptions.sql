@@ -8,7 +8,8 @@ ALTER TABLE feeds
     ADD COLUMN topic_url      text,
     -- A hub is trusted to push it: it is polled only to check on that.
     ADD COLUMN is_pushed      boolean NOT NULL DEFAULT false,
-    -- When somebody last wanted it to be polled soon: a poll that was claimed before that does not put it off.
+    -- When somebody wanted it to be polled soon, since it was last claimed: the poll that is under way then does not put
+    -- it off. 0 if nobody did.
     ADD COLUMN poll_wanted_at bigint  NOT NULL DEFAULT 0;
 
 -- Pushed with neither summary nor content.

@@ -5,7 +5,8 @@ ALTER TABLE feeds ADD COLUMN hubs TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE feeds ADD COLUMN topic_url TEXT;
 -- A hub is trusted to push it: it is polled only to check on that.
 ALTER TABLE feeds ADD COLUMN is_pushed INTEGER NOT NULL DEFAULT 0;
--- When somebody last wanted it to be polled soon: a poll that was claimed before that does not put it off.
+-- When somebody wanted it to be polled soon, since it was last claimed: the poll that is under way then does not put
+-- it off. 0 if nobody did.
 ALTER TABLE feeds ADD COLUMN poll_wanted_at INTEGER NOT NULL DEFAULT 0;
 
 -- Pushed with neither summary nor content.

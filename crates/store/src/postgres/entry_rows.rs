@@ -9,7 +9,7 @@ use tokio_postgres::{Error, types::ToSql};
 use super::{
     execute,
     ingest::Target,
-    values::{categories, enclosures, optional, text},
+    values::{Column, as_param, categories, column, enclosures, optional, text},
     words::lexemes_of,
 };
 
@@ -22,15 +22,15 @@ const INSERT: &str = "
 WITH incoming AS MATERIALIZED (
     SELECT nextval('entries_id_seq') AS id, given.*, least(coalesce(given.published_at, given.updated_at, $3), $3) AS sort_at
     FROM unnest($4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[],
-                $12::text[], $13::text[], $14::text[], $15::text[], $16::text[])
+                $12::text[], $13::text[], $14::boolean[], $15::text[], $16::text[], $17::text[])
         AS given (identity, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
-                  summary, content, words)
+                  is_thin, summary, content, words)
 ), new_entries AS (
     INSERT INTO entries (id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-                         sort_at, received_at, changed_at, categories, enclosures)
+                         sort_at, received_at, changed_at, categories, enclosures, is_thin)
     OVERRIDING SYSTEM VALUE
     SELECT id, $1, $2, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-           sort_at, $3, $3, categories, enclosures
+           sort_at, $3, $3, categories, enclosures, is_thin
     FROM incoming
 ), new_bodies AS (
     INSERT INTO entry_bodies (entry_id, summary, content)
@@ -45,9 +45,9 @@ const UPDATE: &str = "
 WITH incoming AS MATERIALIZED (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-                $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
+                $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::text[])
         AS given (id, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
-                  summary, content, words)
+                  is_thin, summary, content, words)
 ), changed_entries AS (
     UPDATE entries
     SET guid = incoming.guid,
@@ -59,6 +59,7 @@ WITH incoming AS MATERIALIZED (
         updated_at = incoming.updated_at,
         categories = incoming.categories,
         enclosures = incoming.enclosures,
+        is_thin = incoming.is_thin,
         changed_at = $1
     FROM incoming
     WHERE entries.id = incoming.id
@@ -73,8 +74,6 @@ UPDATE entry_words
 SET words = array_to_tsvector(string_to_array(incoming.words, ' '))
 FROM incoming
 WHERE entry_words.entry_id = incoming.id";
-
-type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// Inserts entries that are not there, in the order of their new ids.
 pub(super) async fn insert(
@@ -109,7 +108,7 @@ pub(super) async fn update(
 }
 
 /// What both statements write, in their order.
-fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 12] {
+fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 13] {
     [
         column(entries, |entry| text(&entry.guid)),
         column(entries, |entry| entry.fingerprint.0.as_slice()),
@@ -120,21 +119,11 @@ fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 12] {
         column(entries, |entry| entry.updated_at.map(jiff::Timestamp::as_millisecond)),
         column(entries, |entry| list(categories(&entry.categories))),
         column(entries, |entry| list(enclosures(&entry.enclosures))),
+        column(entries, |entry| entry.is_thin),
         column(entries, |entry| optional(entry.summary.as_ref())),
         column(entries, |entry| optional(entry.content.as_ref())),
         column(entries, |entry| lexemes_of(&entry.search_text)),
     ]
-}
-
-fn column<'a, T: ToSql + Sync + Send + 'a>(
-    entries: &[&'a IncomingEntry],
-    value: impl Fn(&'a IncomingEntry) -> T,
-) -> Column<'a> {
-    Box::new(entries.iter().map(|entry| value(entry)).collect::<Vec<T>>())
-}
-
-fn as_param<'a>(column: &'a Column<'_>) -> &'a (dyn ToSql + Sync) {
-    column.as_ref()
 }
 
 /// Lists of texts and numbers can always be written down.

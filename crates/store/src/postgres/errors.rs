@@ -39,6 +39,11 @@ pub(super) fn is_taken(error: &Error) -> bool {
     error.code() == Some(&SqlState::UNIQUE_VIOLATION)
 }
 
+/// Whether a statement failed only because one before it in the same transaction has.
+pub(super) fn is_aftermath(error: &Error) -> bool {
+    error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)
+}
+
 /// In one line, without the detail, which may quote what was to be stored.
 pub(super) fn reason(error: &Error) -> String {
     if let Some(error) = error.as_db_error() {

@@ -7,7 +7,7 @@ use domain::{FeedId, FeedSeed, ports::ImportOutcome};
 use tokio_postgres::Error;
 
 use super::{
-    feeds::adaptive_first,
+    feed_changes::adaptive_first,
     folders, query,
     values::{optional, text, url_hash},
 };

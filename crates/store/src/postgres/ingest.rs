@@ -1,181 +1,169 @@
-//! What a document brings, inside the transaction that holds the lock of its feed's row: new, changed and known entries
-//! told apart, and a few statements for all of them together.
+//! What a document or a push brings, inside the transaction that holds the lock of its feed's row: new, changed and
+//! known entries told apart, and a few statements for all of them together.
 
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
-use domain::ingest::{Document, Hash, IncomingEntry, Validators};
+use domain::ingest::{Document, Hash, IncomingEntry, Stored};
 use tokio_postgres::{Error, Row};
 
 use super::{
-    entry_rows, execute, query,
-    values::{hash, optional, small, total},
+    both,
+    discovery::{self, PushState},
+    entry_rows, execute,
+    feed_rows::{self, Schedule},
+    query,
+    values::{hash, small, total},
 };
 
-const KNOWN: &str = "
-SELECT identity, fingerprint, id, changed_at
+macro_rules! known {
+    ($feed_id:literal) => {
+        concat!(
+            "
+SELECT identity, fingerprint, id, changed_at, is_thin
 FROM entries
-WHERE feed_id = $1 AND identity = ANY($2)
+WHERE feed_id = ",
+            $feed_id,
+            " AND identity = ANY($2)
 UNION ALL
-SELECT identity, NULL, NULL, NULL
+SELECT identity, NULL, NULL, NULL, NULL
 FROM pruned_entries
-WHERE feed_id = $1 AND identity = ANY($2)";
+WHERE feed_id = ",
+            $feed_id,
+            " AND identity = ANY($2)"
+        )
+    };
+}
 
-const STATE: &str = "
-UPDATE feeds
-SET title = coalesce($2, title),
-    site_url = coalesce($3, site_url),
-    etag = $4,
-    last_modified = $5,
-    body_hash = $6,
-    last_fetched_at = $7,
-    failure_count = 0,
-    last_error = NULL,
-    is_gone = false,
-    unread_count = unread_count + $8,
-    entry_count = entry_count + $8,
-    next_check_at = $9,
-    adaptive_secs = $10,
-    ttl_mins = $11,
-    skip_hours = $12,
-    skip_days = $13,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = $1";
+pub(super) const KNOWN: &str = known!("$1");
+
+/// The same in the feed of a subscription.
+pub(super) const KNOWN_BY_SUBSCRIPTION: &str = known!("(SELECT feed_id FROM subscriptions WHERE id = $1)");
 
 const FORGET: &str = "
 DELETE FROM pruned_entries
 WHERE feed_id = $1 AND NOT identity = ANY($2)";
 
-/// Where a document goes.
+/// Where entries go, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target {
     pub(super) feed_id: i64,
     pub(super) folder_id: Option<i64>,
-    /// What was changed after this is newer than the document.
+    /// What was changed after this is newer than they are.
     pub(super) claimed_at: i64,
     pub(super) now: i64,
-    pub(super) next_check_at: i64,
-    pub(super) adaptive_secs: i64,
-}
-
-/// What a document changed.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ingested {
-    pub(super) new: u32,
-    pub(super) changed: u32,
 }
 
 /// How an identity is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Known {
-    Entry { id: i64, fingerprint: Hash, changed_at: i64 },
+    Entry { id: i64, fingerprint: Hash, changed_at: i64, is_thin: bool },
     Pruned,
 }
 
-/// Stores a document's entries, and the state of its feed with them.
+/// Incoming entries, told apart.
+#[derive(Debug, Default)]
+pub(super) struct Sorted<'d> {
+    /// In the order of their ids to be.
+    pub(super) new: Vec<&'d IncomingEntry>,
+    /// With their ids: those that have changed, and those that had been pushed with nothing in them.
+    renewed: Vec<(i64, &'d IncomingEntry)>,
+    completed: usize,
+    /// Something was left as it is because that is newer.
+    pub(super) has_passed_over: bool,
+}
+
+impl Sorted<'_> {
+    pub(super) fn stored(&self) -> Stored {
+        let [new, changed, completed] =
+            [self.new.len(), self.renewed.len() - self.completed, self.completed].map(|count| small(total(count)));
+        Stored { applied: true, new, changed, completed }
+    }
+}
+
+/// Stores a document's entries, follows what it says about push, and writes the state of its feed.
 pub(super) async fn store_document(
     transaction: &Transaction<'_>,
     target: Target,
+    schedule: Schedule,
+    push: &PushState,
     document: &Document,
-) -> Result<Ingested, Error> {
-    let identities: Vec<Hash> = document.entries.iter().map(|entry| entry.identity).collect();
-    let known = known(transaction, target.feed_id, &identities).await?;
-    let (new, changed) = sort_out(&document.entries, &known, target.claimed_at);
-    entry_rows::insert(transaction, target, &new).await?;
-    entry_rows::update(transaction, target.now, &changed).await?;
-    let [new, changed] = [new.len(), changed.len()].map(total);
-    // One after the other in the database, but in one round trip.
-    // Something newer is there: the next poll asks for the whole again, and will see.
-    let passed_over = document.entries.iter().any(|entry| is_older(entry, &known, target.claimed_at));
-    let validators = if passed_over { Validators::default() } else { document.validators.clone() };
-    let state = write_state(transaction, target, document, &validators, new);
-    tokio::try_join!(state, forget(transaction, target, document))?;
-    Ok(Ingested { new: small(new), changed: small(changed) })
+    known: &HashMap<Hash, Known>,
+) -> Result<Stored, Error> {
+    let sorted = sort_out(&document.entries, known, target.claimed_at);
+    let of_feed = async {
+        discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
+        // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
+        let state = feed_rows::write_state(transaction, target, schedule, push, document, &sorted);
+        both(state, forget(transaction, target, document)).await
+    };
+    // In one round trip, if there is nothing new about push.
+    both(store_entries(transaction, target, &sorted), of_feed).await?;
+    Ok(sorted.stored())
 }
 
-/// How these identities are known in a feed.
+/// Stores entries that were told apart.
+pub(super) async fn store_entries(
+    transaction: &Transaction<'_>,
+    target: Target,
+    sorted: &Sorted<'_>,
+) -> Result<(), Error> {
+    let new = entry_rows::insert(transaction, target, &sorted.new);
+    both(new, entry_rows::update(transaction, target.now, &sorted.renewed)).await.map(drop)
+}
+
+/// How these identities are known in a feed; `sql` is one of the above.
 pub(super) async fn known(
     client: &impl GenericClient,
-    feed_id: i64,
+    sql: &str,
+    id: i64,
     identities: &[Hash],
 ) -> Result<HashMap<Hash, Known>, Error> {
     if identities.is_empty() {
         return Ok(HashMap::new());
     }
     let identities: Vec<&[u8]> = identities.iter().map(|identity| identity.0.as_slice()).collect();
-    let rows = query(client, KNOWN, &[&feed_id, &identities]).await?;
+    let rows = query(client, sql, &[&id, &identities]).await?;
     Ok(rows.iter().filter_map(|row| Some((hash(row.get(0))?, known_of(row)?))).collect())
 }
 
 fn known_of(row: &Row) -> Option<Known> {
     match row.get::<_, Option<&[u8]>>(1) {
-        Some(fingerprint) => {
-            Some(Known::Entry { id: row.get(2), fingerprint: hash(fingerprint)?, changed_at: row.get(3) })
-        }
+        Some(fingerprint) => Some(Known::Entry {
+            id: row.get(2),
+            fingerprint: hash(fingerprint)?,
+            changed_at: row.get(3),
+            is_thin: row.get(4),
+        }),
         None => Some(Known::Pruned),
     }
 }
 
-/// Whether an entry has been changed since the poll that brings it was claimed.
-fn is_older(entry: &IncomingEntry, known: &HashMap<Hash, Known>, claimed_at: i64) -> bool {
-    matches!(
-        known.get(&entry.identity),
-        Some(Known::Entry { fingerprint, changed_at, .. }) if *fingerprint != entry.fingerprint && *changed_at > claimed_at
-    )
+/// The identities of entries.
+pub(super) fn identities_of(entries: &[IncomingEntry]) -> Vec<Hash> {
+    entries.iter().map(|entry| entry.identity).collect()
 }
 
-/// New entries and changed ones, with their ids. Of an identity that is there twice the first counts.
-fn sort_out<'a>(
-    entries: &'a [IncomingEntry],
-    known: &HashMap<Hash, Known>,
-    claimed_at: i64,
-) -> (Vec<&'a IncomingEntry>, Vec<(i64, &'a IncomingEntry)>) {
-    let (mut new, mut changed, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+/// Tells entries apart. Of an identity that is there twice the first counts.
+pub(super) fn sort_out<'d>(entries: &'d [IncomingEntry], known: &HashMap<Hash, Known>, claimed_at: i64) -> Sorted<'d> {
+    let (mut sorted, mut seen) = (Sorted::default(), HashSet::new());
     for entry in entries.iter().filter(|entry| seen.insert(entry.identity)) {
         match known.get(&entry.identity) {
-            None => new.push(entry),
-            Some(Known::Pruned) => {}
-            Some(Known::Entry { id, fingerprint, changed_at }) => {
-                if *fingerprint != entry.fingerprint && *changed_at <= claimed_at {
-                    changed.push((*id, entry));
-                }
+            None => sorted.new.push(entry),
+            // The same; or pushed with less than is known.
+            Some(Known::Entry { fingerprint, .. }) if *fingerprint == entry.fingerprint => {}
+            Some(Known::Entry { is_thin: false, .. }) if entry.is_thin => {}
+            Some(Known::Entry { changed_at, .. }) if *changed_at > claimed_at => sorted.has_passed_over = true,
+            Some(Known::Entry { id, is_thin, .. }) => {
+                sorted.completed += usize::from(*is_thin && !entry.is_thin);
+                sorted.renewed.push((*id, entry));
             }
+            Some(Known::Pruned) => {}
         }
     }
     // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.
-    new.reverse();
-    (new, changed)
-}
-
-async fn write_state(
-    transaction: &Transaction<'_>,
-    target: Target,
-    document: &Document,
-    validators: &Validators,
-    new: i64,
-) -> Result<(), Error> {
-    execute(
-        transaction,
-        STATE,
-        &[
-            &target.feed_id,
-            &optional(document.title.as_ref()),
-            &optional(document.site_url.as_ref()),
-            &optional(validators.etag.as_ref()),
-            &optional(validators.last_modified.as_ref()),
-            &validators.body_hash.as_ref().map(|hash| hash.0.as_slice()),
-            &target.now,
-            &new,
-            &target.next_check_at,
-            &target.adaptive_secs,
-            &document.asks.ttl_mins.map(i64::from),
-            &i64::from(document.asks.skips.hours),
-            &i64::from(document.asks.skips.days),
-        ],
-    )
-    .await
-    .map(drop)
+    sorted.new.reverse();
+    sorted
 }
 
 /// A document that was read whole tells which pruned entries will not come again.

@@ -4,8 +4,8 @@
 //! function `pirssonite_now_ms`, so that nodes whose clocks differ agree about leases.
 //!
 //! Who waits for whom: whoever changes a feed or its entries locks the feed's row first, several in the order of their
-//! ids, and after any lock on folders. Claims and beats skip what is locked, and beats have a connection of their own,
-//! so that bulk work never costs a lease.
+//! ids, and after any lock on folders; then the rows of its subscriptions, in the order of theirs. Claims and beats skip
+//! what is locked, and beats have a connection of their own, so that bulk work never costs a lease.
 
 mod connect;
 mod tls;
@@ -14,6 +14,8 @@ mod migrate;
 
 mod folders;
 
+mod feed_changes;
+mod feed_rows;
 mod feeds;
 mod import;
 
@@ -22,11 +24,18 @@ mod read_marks;
 mod search;
 
 mod polls;
-mod push;
 
 mod entry_rows;
 mod finish;
+mod finish_plain;
 mod ingest;
+
+mod discovery;
+mod push;
+mod subscription_changes;
+mod subscription_claims;
+mod subscription_rows;
+mod subscriptions;
 
 mod prune;
 
@@ -133,6 +142,27 @@ async fn query_opt(client: &impl GenericClient, sql: &str, params: Params<'_>) -
 async fn execute(client: &impl GenericClient, sql: &str, params: Params<'_>) -> Result<u64, Error> {
     let statement = client.prepare_cached(sql).await?;
     client.execute(&statement, params).await
+}
+
+/// Two statements of a transaction in one round trip, or two rows of statements. In the database they are run one after
+/// the other, in this order if they are [prepared](prepare). If one fails, so do those after it: the error is the first.
+async fn both<A, B>(
+    one: impl Future<Output = Result<A, Error>>,
+    other: impl Future<Output = Result<B, Error>>,
+) -> Result<(A, B), Error> {
+    match tokio::join!(one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(one), Err(other)) => Err(if errors::is_aftermath(&one) { other } else { one }),
+        (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
+    }
+}
+
+/// Makes statements ready that are sent together in their order: one that is not ready would fall behind.
+async fn prepare(client: &impl GenericClient, statements: &[&str]) -> Result<(), Error> {
+    for sql in statements {
+        client.prepare_cached(sql).await?;
+    }
+    Ok(())
 }
 
 /// The database's time.

@@ -22,11 +22,12 @@ use super::{
     PostgresStore,
     errors::store_error,
     execute, finish,
-    ingest::{self, Known},
+    ingest::{self, KNOWN, Known},
     now_ms, prune, query,
     values::{hash, millis, small, time},
 };
 
+/// Whoever wanted a feed to be polled has that with the claim: what is wanted from now on is more.
 const CLAIM_DUE: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 due AS MATERIALIZED (
@@ -42,7 +43,8 @@ due AS MATERIALIZED (
 UPDATE feeds
 SET lease_owner = $1,
     lease_until = now.ms + $2,
-    lease_fence = lease_fence + 1
+    lease_fence = lease_fence + 1,
+    poll_wanted_at = 0
 FROM now, due
 WHERE feeds.id = due.id
 RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
@@ -62,7 +64,8 @@ wanted AS MATERIALIZED (
 UPDATE feeds
 SET lease_owner = $1,
     lease_until = now.ms + $2,
-    lease_fence = lease_fence + 1
+    lease_fence = lease_fence + 1,
+    poll_wanted_at = 0
 FROM now, wanted
 WHERE feeds.id = wanted.id
 RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
@@ -157,7 +160,7 @@ impl PollStore for PostgresStore {
             return Ok(Vec::new());
         }
         let client = self.beat_client().await?;
-        let (ids, owners, fences) = columns_of(leases);
+        let (ids, owners, fences) = columns_of(leases.iter().map(|(feed, lease)| (feed.0, lease)));
         let rows = query(&client, RENEW, &[&ids, &owners, &fences, &millis(lease)]).await.map_err(store_error)?;
         let held: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
         Ok(leases.iter().map(|(feed, _)| *feed).filter(|feed| !held.contains(&feed.0)).collect())
@@ -168,7 +171,7 @@ impl PollStore for PostgresStore {
             return Ok(());
         }
         let client = self.client().await?;
-        let (ids, owners, fences) = columns_of(leases);
+        let (ids, owners, fences) = columns_of(leases.iter().map(|(feed, lease)| (feed.0, lease)));
         execute(&client, RELEASE, &[&ids, &owners, &fences]).await.map(drop).map_err(store_error)
     }
 
@@ -183,7 +186,7 @@ impl PollStore for PostgresStore {
 
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
         let client = self.client().await?;
-        let known = ingest::known(&client, feed.0, identities).await.map_err(store_error)?;
+        let known = ingest::known(&client, KNOWN, feed.0, identities).await.map_err(store_error)?;
         let fingerprint = |known| match known {
             Known::Entry { fingerprint, .. } => Some(fingerprint),
             Known::Pruned => None,
@@ -197,8 +200,7 @@ impl PollStore for PostgresStore {
 
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
-        let (now, at) = next_poll_at(&client).await.map_err(store_error)?;
-        Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
+        next_in(&client, BY_DUE).await.map_err(store_error)
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
@@ -207,32 +209,42 @@ impl PollStore for PostgresStore {
     }
 }
 
-/// Now, and when the next feed is due. One that is being polled is due again when its lease runs out: the walk passes
-/// those that are, and ends at the first that is not. In steps, because the planner cannot know that it ends so soon.
-async fn next_poll_at(client: &Client) -> Result<(i64, Option<i64>), Error> {
+/// When the next is due, from now, by a statement such as the one above. One that is leased is due again when its lease
+/// runs out.
+pub(super) async fn next_in(client: &Client, by_due: &str) -> Result<Option<Duration>, Error> {
     let now = now_ms(client).await?;
+    let at = next_at(client, by_due, now).await?;
+    Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
+}
+
+/// The walk passes those that are leased, and ends at the first that is not. In steps, because the planner cannot know
+/// that it ends so soon.
+async fn next_at(client: &Client, by_due: &str, now: i64) -> Result<Option<i64>, Error> {
     let mut position = (i64::MIN, i64::MIN);
     let mut next: Option<i64> = None;
     loop {
-        let rows = query(client, BY_DUE, &[&position.0, &position.1]).await?;
+        let rows = query(client, by_due, &[&position.0, &position.1]).await?;
         for row in &rows {
             let (due_at, lease_until): (i64, i64) = (row.get(0), row.get(2));
             if next.is_some_and(|next| next <= due_at) {
-                return Ok((now, next));
+                return Ok(next);
             }
             let at = if lease_until > now { due_at.max(lease_until) } else { due_at };
             next = Some(next.map_or(at, |next| next.min(at)));
         }
-        let Some(last) = rows.last() else { return Ok((now, next)) };
+        let Some(last) = rows.last() else { return Ok(next) };
         position = (last.get(0), last.get(1));
     }
 }
 
-/// A lease in three columns.
-pub(super) fn columns_of(leases: &[(FeedId, Lease)]) -> (Vec<i64>, Vec<&str>, Vec<i64>) {
-    let ids = leases.iter().map(|(feed, _)| feed.0).collect();
-    let owners = leases.iter().map(|(_, lease)| lease.owner.as_str()).collect();
-    let fences = leases.iter().map(|(_, lease)| lease.fence).collect();
+/// Leases in three columns: id, owner, fence.
+pub(super) fn columns_of<'l>(leases: impl Iterator<Item = (i64, &'l Lease)>) -> (Vec<i64>, Vec<&'l str>, Vec<i64>) {
+    let (mut ids, mut owners, mut fences) = (Vec::new(), Vec::new(), Vec::new());
+    for (id, lease) in leases {
+        ids.push(id);
+        owners.push(lease.owner.as_str());
+        fences.push(lease.fence);
+    }
     (ids, owners, fences)
 }
 

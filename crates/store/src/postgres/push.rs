@@ -3,81 +3,198 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{Changed, Claim, PushStore, StoreError, StoreResult},
+    ports::{Changed, Claim, PushStore, StoreResult},
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
+use tokio_postgres::Error;
 
-use super::PostgresStore;
+use super::{
+    Params, PostgresStore, both, discovery,
+    errors::store_error,
+    feed_rows,
+    ingest::{self, KNOWN_BY_SUBSCRIPTION, Target},
+    polls, prepare, query, query_opt,
+    subscription_changes::{self, Decisions, LOCK, LOCK_FEED},
+    subscription_claims::{self, BY_DUE},
+    subscriptions::{self, COLUMNS, LOCK_OF_FEEDS, subscription_of},
+    values::{millis, total},
+};
 
-fn no<T>() -> StoreResult<T> {
-    Err(StoreError::Failed("not yet".to_owned()))
-}
+/// Feeds in one transaction, when all subscriptions are ended: their rows are locked meanwhile.
+const CHUNK: i64 = 100;
+
+/// Feeds after one that have subscriptions that are still wanted.
+const LIVING: &str = "
+SELECT DISTINCT feed_id
+FROM subscriptions
+WHERE feed_id > $1
+  AND state <> 'unsubscribing'
+ORDER BY feed_id
+LIMIT $2";
+
+const LOCK_FEEDS: &str = "
+WITH held AS MATERIALIZED (
+    SELECT
+    FROM feeds
+    WHERE id = ANY($1)
+    ORDER BY id
+    FOR NO KEY UPDATE
+)
+SELECT pirssonite_now_ms(), count(*)
+FROM held";
 
 #[async_trait]
 impl PushStore for PostgresStore {
     async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
-        no()
+        let client = self.client().await?;
+        subscriptions::all(&client).await.map_err(store_error)
     }
-    async fn subscription(&self, _id: SubscriptionId) -> StoreResult<Option<Subscription>> {
-        no()
+
+    async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
+        let client = self.client().await?;
+        subscriptions::one(&client, id).await.map_err(store_error)
     }
-    async fn subscription_of(&self, _feed: FeedId) -> StoreResult<Option<Subscription>> {
-        no()
+
+    async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>> {
+        let client = self.client().await?;
+        subscriptions::current_of(&client, feed).await.map_err(store_error)
     }
-    async fn push_target(&self, _token: &str) -> StoreResult<Option<PushTarget>> {
-        no()
+
+    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
+        let client = self.client().await?;
+        subscriptions::by_token(&client, token).await.map_err(store_error)
     }
-    async fn push_targets(&self, _topic: &str, _limit: u32) -> StoreResult<Vec<PushTarget>> {
-        no()
+
+    async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>> {
+        let client = self.client().await?;
+        subscriptions::by_topic(&client, topic, limit).await.map_err(store_error)
     }
-    async fn feeds_to_subscribe(&self, _base_url: &str, _after: FeedId, _limit: u32) -> StoreResult<Vec<FeedId>> {
-        no()
+
+    async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>> {
+        let client = self.client().await?;
+        discovery::to_subscribe(&client, base_url, after, limit).await.map_err(store_error)
     }
-    async fn subscribe(&self, _wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        no()
+
+    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        let mut client = self.client().await?;
+        discovery::subscribe(&mut client, wishes).await
     }
+
     async fn stop_push(&self) -> StoreResult<u32> {
-        no()
+        let mut client = self.client().await?;
+        let (mut after, mut ended) = (i64::MIN, 0);
+        while let Some((last, count)) = end_some(&mut client, after).await.map_err(store_error)? {
+            (after, ended) = (last, ended + count);
+        }
+        Ok(ended)
     }
+
     async fn change_subscription(
         &self,
-        _id: SubscriptionId,
-        _claim: Claim,
-        _event: Event,
-        _rules: Rules,
+        id: SubscriptionId,
+        claim: Claim,
+        event: Event,
+        rules: Rules,
     ) -> StoreResult<Changed> {
-        no()
+        let mut client = self.client().await?;
+        subscription_changes::change_one(&mut client, id, &claim, &event, rules).await.map_err(store_error)
     }
+
     async fn claim_due_subscriptions(
         &self,
-        _owner: &str,
-        _limit: u32,
-        _lease: Duration,
-        _but_not_at: &[String],
+        owner: &str,
+        limit: u32,
+        lease: Duration,
+        but_not_at: &[String],
     ) -> StoreResult<Vec<SubscriptionJob>> {
-        no()
+        let client = self.client().await?;
+        subscription_claims::claim_due(&client, owner, limit, lease, but_not_at).await.map_err(store_error)
     }
+
     async fn claim_expiring_subscriptions(
         &self,
-        _owner: &str,
-        _limit: u32,
-        _lease: Duration,
-        _within: Duration,
+        owner: &str,
+        limit: u32,
+        lease: Duration,
+        within: Duration,
     ) -> StoreResult<Vec<SubscriptionJob>> {
-        no()
+        let client = self.client().await?;
+        subscription_claims::claim_expiring(&client, owner, limit, lease, within).await.map_err(store_error)
     }
-    async fn release_subscriptions(&self, _leases: &[(SubscriptionId, Lease)]) -> StoreResult<()> {
-        no()
+
+    async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let client = self.client().await?;
+        subscription_claims::release(&client, leases).await.map_err(store_error)
     }
+
     async fn next_step_in(&self) -> StoreResult<Option<Duration>> {
-        no()
+        let client = self.client().await?;
+        polls::next_in(&client, BY_DUE).await.map_err(store_error)
     }
-    async fn push(&self, _push: Push) -> StoreResult<PushStored> {
-        no()
+
+    async fn push(&self, push: Push) -> StoreResult<PushStored> {
+        let mut client = self.client().await?;
+        store_push(&mut client, push).await.map_err(store_error)
     }
-    async fn poll_soon(&self, _feed: FeedId, _delay: Duration) -> StoreResult<()> {
-        no()
+
+    async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
+        let client = self.client().await?;
+        feed_rows::poll_soon(&client, feed, delay).await.map_err(store_error)
     }
+}
+
+/// Ends the subscriptions of the next feeds after this one; returns the last of them, and how many subscriptions were
+/// wanted. `None` if there are no more.
+async fn end_some(client: &mut Client, after: i64) -> Result<Option<(i64, u32)>, Error> {
+    let transaction = client.transaction().await?;
+    prepare(&transaction, &[LOCK_FEEDS, LOCK_OF_FEEDS]).await?;
+    let rows = query(&transaction, LIVING, &[&after, &CHUNK]).await?;
+    let feeds: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let Some(last) = feeds.last().copied() else { return Ok(None) };
+    let which: Params<'_> = &[&feeds];
+    let known = subscriptions::lock_of_feeds(&transaction, &feeds);
+    let (held, known) = both(query_opt(&transaction, LOCK_FEEDS, which), known).await?;
+    let Some(now) = held.map(|row| row.get(0)) else { return Ok(None) };
+    let mut decisions = Decisions::new(known, now);
+    let ended = decisions.end_all();
+    decisions.write(&transaction).await?;
+    transaction.commit().await?;
+    Ok(Some((last, ended)))
+}
+
+/// Two round trips between the beginning and the end: this is to be done thousands of times in a second.
+async fn store_push(client: &mut Client, push: Push) -> Result<PushStored, Error> {
+    let Push { subscription_id: id, secret, document, poll_in } = push;
+    let identities = ingest::identities_of(&document.entries);
+    let transaction = client.transaction().await?;
+    prepare(&transaction, &[LOCK_FEED, LOCK, KNOWN_BY_SUBSCRIPTION]).await?;
+    let which: Params<'_> = &[&id.0];
+    let locks = both(query_opt(&transaction, LOCK_FEED, which), query_opt(&transaction, LOCK, which));
+    let known = ingest::known(&transaction, KNOWN_BY_SUBSCRIPTION, id.0, &identities);
+    let ((feed, held), known) = both(locks, known).await?;
+    let Some(held) = held else { return Ok(PushStored::NotActive) };
+    let (Some(feed), subscription) = (feed, subscription_of(&held)?) else { return Ok(PushStored::NoFeed) };
+    let now = held.get(COLUMNS + 2);
+    // A poll that was claimed before now cannot undo it.
+    let target = Target { feed_id: feed.get(0), folder_id: feed.get(1), claimed_at: now, now };
+    let mut decisions = Decisions::new(vec![subscription], now);
+    if decisions.decide(id, &Event::Pushed { secret }, Rules::default()).is_none() {
+        return Ok(PushStored::NotActive);
+    }
+    let sorted = ingest::sort_out(&document.entries, &known, target.claimed_at);
+    if !sorted.new.is_empty() {
+        decisions.effects(FeedId(target.feed_id)).new_entries = total(sorted.new.len());
+    }
+    if let Some(delay) = poll_in {
+        decisions.effects(FeedId(target.feed_id)).poll_in = Some(millis(delay));
+    }
+    both(ingest::store_entries(&transaction, target, &sorted), decisions.write(&transaction)).await?;
+    transaction.commit().await?;
+    Ok(PushStored::Stored(sorted.stored()))
 }

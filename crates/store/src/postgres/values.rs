@@ -1,15 +1,97 @@
 //! Values as the driver takes and gives them.
 
-use domain::{feed_state::FeedAddress, ingest::Hash};
+use std::error::Error;
 
-pub(super) use crate::values::{categories, count, enclosures, millis, optional, small, text, time, total};
+use domain::{
+    feed_state::FeedAddress,
+    ingest::Hash,
+    push::{Mode, Secrets, SubscriptionState},
+};
+use tokio_postgres::types::{FromSql, ToSql, Type};
+
+pub(super) use crate::values::{
+    categories, count, enclosures, hubs, millis, number, optional, secrets, small, text, time, total,
+};
+
+/// A column of several rows.
+pub(super) type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// What a text in a column stands for. One that says nothing we know is an error of the statement that reads it.
+#[derive(Debug)]
+pub(super) struct Parsed<T>(pub(super) T);
+
+/// What can be read from a text.
+pub(super) trait Parse: Sized {
+    /// What it is, for people. The text itself may be secret.
+    const WHAT: &'static str;
+
+    fn parse(text: &str) -> Option<Self>;
+}
+
+impl Parse for SubscriptionState {
+    const WHAT: &'static str = "the state of a subscription";
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::by_name(text)
+    }
+}
+
+impl Parse for Mode {
+    const WHAT: &'static str = "what a hub is asked for";
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::by_name(text)
+    }
+}
+
+impl Parse for Secrets {
+    const WHAT: &'static str = "the secrets of a subscription";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::secrets_of(text).ok()
+    }
+}
+
+/// The hubs of a feed.
+impl Parse for Vec<String> {
+    const WHAT: &'static str = "the hubs of a feed";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::hubs_of(text).ok()
+    }
+}
+
+impl<'a, T: Parse> FromSql<'a> for Parsed<T> {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        let text = <&str>::from_sql(kind, raw)?;
+        T::parse(text).map(Self).ok_or_else(|| format!("this does not say {}", T::WHAT).into())
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        <&str as FromSql>::accepts(kind)
+    }
+}
 
 /// The hash that a URL is found by.
 pub(super) fn url_hash(address: &FeedAddress) -> Vec<u8> {
     crate::values::url_hash(address).to_vec()
 }
 
+/// The hash that a topic is found by.
+pub(super) fn topic_hash(topic: &str) -> Vec<u8> {
+    crate::values::topic_hash(topic).to_vec()
+}
+
 /// The hash of a column.
 pub(super) fn hash(bytes: &[u8]) -> Option<Hash> {
     bytes.try_into().ok().map(Hash)
+}
+
+/// A column of these rows.
+pub(super) fn column<'a, R, T: ToSql + Sync + Send + 'a>(rows: &[&'a R], value: impl Fn(&'a R) -> T) -> Column<'a> {
+    Box::new(rows.iter().map(|row| value(row)).collect::<Vec<T>>())
+}
+
+pub(super) fn as_param<'a>(column: &'a Column<'_>) -> &'a (dyn ToSql + Sync) {
+    column.as_ref()
 }

@@ -4,15 +4,15 @@ use domain::ingest::IncomingEntry;
 use jiff::Timestamp;
 use rusqlite::{Connection, Result, params};
 
-use super::ingest::Target;
+use super::{errors::unfit, ingest::Target};
 use crate::values::{categories, enclosures, optional, text};
 
 const INSERT: &str = "
 INSERT INTO entries (
     feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at, sort_at, received_at,
-    changed_at, categories, enclosures
+    changed_at, categories, enclosures, is_thin
 )
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14)";
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15)";
 
 const UPDATE: &str = "
 UPDATE entries
@@ -25,7 +25,8 @@ SET fingerprint = ?2,
     updated_at = ?8,
     changed_at = ?9,
     categories = ?10,
-    enclosures = ?11
+    enclosures = ?11,
+    is_thin = ?12
 WHERE id = ?1";
 
 const BODY: &str = "
@@ -51,6 +52,7 @@ pub(super) fn insert(connection: &Connection, target: Target, entry: &IncomingEn
         target.now,
         categories(&entry.categories).map_err(unfit)?,
         enclosures(&entry.enclosures).map_err(unfit)?,
+        entry.is_thin,
     ])?;
     let id = connection.last_insert_rowid();
     write_body(connection, id, entry)?;
@@ -71,6 +73,7 @@ pub(super) fn update(connection: &Connection, id: i64, now: i64, entry: &Incomin
         now,
         categories(&entry.categories).map_err(unfit)?,
         enclosures(&entry.enclosures).map_err(unfit)?,
+        entry.is_thin,
     ])?;
     write_body(connection, id, entry)
 }
@@ -78,8 +81,4 @@ pub(super) fn update(connection: &Connection, id: i64, now: i64, entry: &Incomin
 fn write_body(connection: &Connection, id: i64, entry: &IncomingEntry) -> Result<()> {
     let row = (id, optional(entry.summary.as_ref()), optional(entry.content.as_ref()));
     connection.prepare_cached(BODY)?.execute(row).map(drop)
-}
-
-fn unfit(error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

@@ -1,7 +1,7 @@
 //! What went wrong, told apart by whether trying again may help.
 
 use domain::ports::StoreError;
-use rusqlite::{Error, ErrorCode};
+use rusqlite::{Error, ErrorCode, types::Type};
 
 /// Errors of the machine, not of the statement: a full or failing disk, a lock that another process holds, no memory.
 /// They pass, and then the same statement succeeds.
@@ -30,4 +30,14 @@ pub(super) fn closed() -> StoreError {
 /// Work that came to no end.
 pub(super) fn broken_off() -> StoreError {
     StoreError::Failed("the work was broken off by a fault in the program".to_owned())
+}
+
+/// A value that no column takes.
+pub(super) fn unfit(error: serde_json::Error) -> Error {
+    Error::ToSqlConversionFailure(Box::new(error))
+}
+
+/// A text in a column that says nothing we know: the store's failure, and nobody's panic.
+pub(super) fn unreadable(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }

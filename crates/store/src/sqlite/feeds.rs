@@ -2,26 +2,24 @@
 
 use async_trait::async_trait;
 use domain::{
-    Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     feed_state::FeedAddress,
     ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{
-    SqliteStore, folders, import,
-    ingest::{self, Target},
+    SqliteStore,
+    discovery::PushState,
+    feed_rows::{all, one},
+    folders, import,
+    ingest::{self, Schedule, Target},
     queue::Lane,
+    subscription_changes::end_all,
     writer::Changes,
 };
-use crate::values::{count, millis, optional, small, text, time, url_hash};
-
-/// All that the API shows of a feed.
-const SELECT: &str = "
-SELECT id, url, site_url, title, custom_title, folder_id, last_fetched_at, next_check_at, failure_count, last_error,
-       is_gone, unread_count, poll_interval_secs, push_enabled
-FROM feeds";
+use crate::values::{millis, optional, text, url_hash};
 
 const INSERT: &str = "
 INSERT INTO feeds (url, url_hash, credentials, folder_id, custom_title, next_check_at, adaptive_secs, created_at)
@@ -49,6 +47,8 @@ SET url = ?2,
     failure_count = 0,
     last_error = NULL,
     is_gone = 0,
+    hubs = '[]',
+    topic_url = NULL,
     next_check_at = ?5,
     lease_owner = NULL,
     lease_until = 0
@@ -102,14 +102,6 @@ pub(super) fn adaptive_first() -> i64 {
     i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn all(connection: &Connection) -> Result<Vec<Feed>> {
-    connection.prepare_cached(SELECT)?.query_map([], feed_of)?.collect()
-}
-
-fn one(connection: &Connection, id: FeedId) -> Result<Option<Feed>> {
-    connection.prepare_cached(&format!("{SELECT}\nWHERE id = ?"))?.query_row([id.0], feed_of).optional()
-}
-
 fn add(changes: &mut Changes<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
     if let Some(folder) = feed.folder_id
         && !folders::exists(changes.connection, folder)?
@@ -126,10 +118,11 @@ fn add(changes: &mut Changes<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> 
         folder_id: feed.folder_id.map(|folder| folder.0),
         claimed_at: now,
         now,
-        next_check_at,
-        adaptive_secs: adaptive_first(),
     };
-    ingest::store_document(changes, target, &mut feed.document)?;
+    // No hub is trusted to push it yet.
+    let schedule = Schedule { next_check_at, next_audit_at: next_check_at, adaptive_secs: adaptive_first() };
+    let push = PushState::new(&feed.address.url);
+    ingest::store_document(changes, target, schedule, &push, &mut feed.document)?;
     let kept = one(changes.connection, FeedId(target.feed_id))?;
     kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
@@ -162,6 +155,9 @@ fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<Up
             Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
             _ => readdress(connection, id, address, changes.now())?,
         }
+    }
+    if patch.address.is_some() || patch.push_enabled == Some(false) {
+        end_all(connection, id, changes.now())?;
     }
     apply(connection, id, patch)?;
     if let Some(folder) = patch.folder_id
@@ -198,25 +194,7 @@ fn delete(changes: &mut Changes<'_>, id: FeedId) -> Result<bool> {
     for entry in entries.query_map([id.0], |row| row.get(0))? {
         changes.words.remove(entry?);
     }
+    // They live on without it, until their hubs have been told.
+    end_all(changes.connection, id, changes.now())?;
     Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
-}
-
-fn feed_of(row: &Row<'_>) -> Result<Feed> {
-    Ok(Feed {
-        id: FeedId(row.get(0)?),
-        url: row.get(1)?,
-        site_url: row.get(2)?,
-        title: row.get(3)?,
-        custom_title: row.get(4)?,
-        folder_id: row.get::<_, Option<i64>>(5)?.map(FolderId),
-        last_fetched_at: row.get::<_, Option<i64>>(6)?.map(time),
-        next_check_at: time(row.get(7)?),
-        failure_count: small(row.get(8)?),
-        last_error: row.get(9)?,
-        is_gone: row.get(10)?,
-        unread_count: count(row.get(11)?),
-        poll_interval: row.get::<_, Option<i64>>(12)?.map(small),
-        push_enabled: row.get(13)?,
-        subscription: None,
-    })
 }

@@ -9,33 +9,36 @@ use domain::{
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
 };
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::{
     SqliteStore,
+    discovery::PushState,
     errors::closed,
     feeds::id_of,
-    ingest::{self, Target},
+    ingest::{self, Schedule, Target},
     queue::Lane,
     writer::Changes,
 };
 use crate::values::{millis, optional, text, url_hash};
 
 pub(super) const HELD: &str = "
-SELECT folder_id
+SELECT folder_id, url, push_enabled, hubs, topic_url, is_pushed,
+       EXISTS (SELECT 1 FROM subscriptions WHERE feed_id = feeds.id)
 FROM feeds
 WHERE id = ?
   AND lease_owner = ?
   AND lease_fence = ?";
 
+/// A claim takes the wish for a poll away: one that is there came later, and is not put off.
 const UNCHANGED: &str = "
 UPDATE feeds
 SET etag = ?2,
     last_modified = ?3,
     body_hash = ?4,
     last_fetched_at = ?5,
-    next_check_at = ?6,
-    adaptive_secs = ?7,
+    next_check_at = min(iif(is_pushed, ?7, ?6), iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
+    adaptive_secs = ?8,
     failure_count = 0,
     last_error = NULL,
     is_gone = 0,
@@ -45,7 +48,7 @@ WHERE id = ?1";
 
 const FAILED: &str = "
 UPDATE feeds
-SET next_check_at = ?2,
+SET next_check_at = min(?2, iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
     adaptive_secs = ?3,
     failure_count = failure_count + 1,
     last_error = ?4,
@@ -80,50 +83,71 @@ fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Store
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
-    let Some(folder_id) = held.query_row(guard, |row| row.get(0)).optional()? else { return Ok(Stored::default()) };
-    if let Some(address) = &result.moved_to {
-        move_to(connection, result.feed_id, address)?;
+    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?))).optional()?;
+    let Some((folder_id, mut push)) = held else { return Ok(Stored::default()) };
+    if let Some(address) = &result.moved_to
+        && move_to(connection, result.feed_id, address)?
+    {
+        push.url = text(&address.url).into_owned();
     }
-    let target = Target {
-        feed_id,
-        folder_id,
-        claimed_at: result.claimed_at.as_millisecond(),
-        now,
+    let target = Target { feed_id, folder_id, claimed_at: result.claimed_at.as_millisecond(), now };
+    let schedule = Schedule {
         next_check_at: now + millis(result.next_check_in),
+        next_audit_at: now + millis(result.next_audit_in),
         adaptive_secs: i64::from(result.adaptive_secs),
     };
     match &mut result.outcome {
-        PollOutcome::Fetched(document) => return ingest::store_document(changes, target, document),
-        PollOutcome::Unchanged(validators) => write_unchanged(connection, target, validators)?,
-        PollOutcome::Failed(reason) => write_failure(connection, target, reason, false)?,
-        PollOutcome::Gone(reason) => write_failure(connection, target, reason, true)?,
+        PollOutcome::Fetched(document) => {
+            return ingest::store_document(changes, target, schedule, &push, document);
+        }
+        PollOutcome::Unchanged(validators) => write_unchanged(connection, target, schedule, validators)?,
+        PollOutcome::Failed(reason) => write_failure(connection, target, schedule, reason, false)?,
+        PollOutcome::Gone(reason) => write_failure(connection, target, schedule, reason, true)?,
     }
     Ok(Stored { applied: true, ..Stored::default() })
 }
 
-/// Unless another feed is there already.
-fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Result<()> {
-    if id_of(connection, address)?.is_some() {
-        return Ok(());
-    }
-    let row = (feed.0, text(&address.url), url_hash(address), optional(address.credentials.as_ref()));
-    connection.prepare_cached(MOVE)?.execute(row).map(drop)
+fn push_state_of(row: &Row<'_>) -> Result<PushState> {
+    Ok(PushState {
+        url: row.get(1)?,
+        is_enabled: row.get(2)?,
+        hubs: row.get(3)?,
+        topic: row.get(4)?,
+        is_pushed: row.get(5)?,
+        has_subscriptions: row.get(6)?,
+    })
 }
 
-fn write_unchanged(connection: &Connection, target: Target, validators: &Validators) -> Result<()> {
+/// Unless another feed is there already. Returns whether it has moved.
+fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Result<bool> {
+    if id_of(connection, address)?.is_some() {
+        return Ok(false);
+    }
+    let row = (feed.0, text(&address.url), url_hash(address), optional(address.credentials.as_ref()));
+    connection.prepare_cached(MOVE)?.execute(row).map(|moved| moved > 0)
+}
+
+fn write_unchanged(connection: &Connection, target: Target, schedule: Schedule, validators: &Validators) -> Result<()> {
     let row = (
         target.feed_id,
         optional(validators.etag.as_ref()),
         optional(validators.last_modified.as_ref()),
         validators.body_hash.map(|hash| hash.0),
         target.now,
-        target.next_check_at,
-        target.adaptive_secs,
+        schedule.next_check_at,
+        schedule.next_audit_at,
+        schedule.adaptive_secs,
     );
     connection.prepare_cached(UNCHANGED)?.execute(row).map(drop)
 }
 
-fn write_failure(connection: &Connection, target: Target, reason: &str, is_gone: bool) -> Result<()> {
-    let row = (target.feed_id, target.next_check_at, target.adaptive_secs, text(reason), is_gone);
+fn write_failure(
+    connection: &Connection,
+    target: Target,
+    schedule: Schedule,
+    reason: &str,
+    is_gone: bool,
+) -> Result<()> {
+    let row = (target.feed_id, schedule.next_check_at, schedule.adaptive_secs, text(reason), is_gone);
     connection.prepare_cached(FAILED)?.execute(row).map(drop)
 }

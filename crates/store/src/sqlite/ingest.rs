@@ -2,21 +2,27 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::ingest::{Document, Hash, Stored, Validators};
+use domain::{
+    FeedId,
+    ingest::{Document, Hash, IncomingEntry, Stored, Validators},
+};
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::{entry_rows, writer::Changes};
-use crate::{
-    values::{optional, small},
-    words::words_of,
+use super::{
+    discovery::{self, PushState},
+    entry_rows,
+    writer::Changes,
 };
+use crate::{values::optional, words::words_of};
 
 pub(super) const KNOWN: &str = "
-SELECT id, fingerprint, changed_at
+SELECT id, fingerprint, changed_at, is_thin
 FROM entries
 WHERE feed_id = ?
   AND identity = ?";
 
+/// A claim takes the wish for a poll away: one that is there came later, and is not put off.
 const STATE: &str = "
 UPDATE feeds
 SET title = coalesce(?2, title),
@@ -30,13 +36,19 @@ SET title = coalesce(?2, title),
     is_gone = 0,
     unread_count = unread_count + ?8,
     entry_count = entry_count + ?8,
-    next_check_at = ?9,
-    adaptive_secs = ?10,
-    ttl_mins = ?11,
-    skip_hours = ?12,
-    skip_days = ?13,
+    next_check_at = min(iif(is_pushed, ?10, ?9), iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
+    adaptive_secs = ?11,
+    ttl_mins = ?12,
+    skip_hours = ?13,
+    skip_days = ?14,
     lease_owner = NULL,
     lease_until = 0
+WHERE id = ?1";
+
+const COUNT: &str = "
+UPDATE feeds
+SET unread_count = unread_count + ?2,
+    entry_count = entry_count + ?2
 WHERE id = ?1";
 
 /// Where a document goes.
@@ -47,14 +59,31 @@ pub(super) struct Target {
     /// What was changed after this is newer than the document.
     pub(super) claimed_at: i64,
     pub(super) now: i64,
+}
+
+/// When its feed is polled next.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schedule {
     pub(super) next_check_at: i64,
+    /// The same if a hub is trusted to push it.
+    pub(super) next_audit_at: i64,
     pub(super) adaptive_secs: i64,
+}
+
+/// What became of a document's entries.
+#[derive(Debug, Default)]
+pub(super) struct Ingested {
+    pub(super) stored: Stored,
+    /// When the new ones were published.
+    published: Vec<Option<Timestamp>>,
+    /// Something newer is there than the document has.
+    passed_over: bool,
 }
 
 /// How an identity is known.
 #[derive(Debug, Clone, Copy)]
 enum Known {
-    Entry { id: i64, fingerprint: Hash, changed_at: i64 },
+    Entry { id: i64, fingerprint: Hash, changed_at: i64, is_thin: bool },
     Pruned,
 }
 
@@ -70,39 +99,80 @@ pub(super) fn prepare(document: &mut Document) {
     document.entries.reverse();
 }
 
-/// Stores a prepared document's entries, and the state of its feed with them.
-pub(super) fn store_document(changes: &mut Changes<'_>, target: Target, document: &mut Document) -> Result<Stored> {
-    let connection = changes.connection;
+/// Stores a prepared document's entries, the state of its feed, and what it says about push.
+pub(super) fn store_document(
+    changes: &mut Changes<'_>,
+    target: Target,
+    schedule: Schedule,
+    push: &PushState,
+    document: &mut Document,
+) -> Result<Stored> {
+    let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let (mut new, mut renewed) = (0, 0);
-    let mut passed_over = false;
-    for entry in &mut document.entries {
-        match known(connection, target.feed_id, entry.identity, has_pruned)? {
-            None => {
-                let id = entry_rows::insert(connection, target, entry)?;
-                changes.words.add(id, std::mem::take(&mut entry.search_text));
-                new += 1;
-            }
-            Some(Known::Entry { id, fingerprint, changed_at })
-                if fingerprint != entry.fingerprint && changed_at <= target.claimed_at =>
-            {
-                entry_rows::update(connection, id, target.now, entry)?;
-                changes.words.replace(id, std::mem::take(&mut entry.search_text));
-                renewed += 1;
-            }
-            Some(Known::Entry { fingerprint, .. }) if fingerprint != entry.fingerprint => passed_over = true,
-            Some(Known::Entry { .. } | Known::Pruned) => {}
-        }
-    }
+    let Ingested { stored, published, passed_over } =
+        store_entries(changes, target, &mut document.entries, has_pruned)?;
     if passed_over {
         // Something newer is there, or older: the next poll asks for the whole again, and will see.
         document.validators = Validators::default();
     }
-    write_state(connection, target, document, new)?;
+    if push.is_pushed && !published.is_empty() {
+        discovery::count_misses(connection, feed, published, target.now)?;
+    }
+    if let Some(found) = &document.found {
+        discovery::follow(connection, feed, push, found, target.now)?;
+    }
+    // Last: only now is it known whether it is pushed, and whether it is to be polled again at once.
+    write_state(connection, target, schedule, document, stored.new)?;
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
-    Ok(Stored { applied: true, new: small(new), changed: renewed, completed: 0 })
+    Ok(stored)
+}
+
+/// Stores what a push brings, and nothing of its feed but the counts.
+pub(super) fn store_pushed(changes: &mut Changes<'_>, target: Target, entries: &mut [IncomingEntry]) -> Result<Stored> {
+    if entries.is_empty() {
+        return Ok(Stored { applied: true, ..Stored::default() });
+    }
+    let has_pruned = has_pruned(changes.connection, target.feed_id)?;
+    let Ingested { stored, .. } = store_entries(changes, target, entries, has_pruned)?;
+    if stored.new > 0 {
+        changes.connection.prepare_cached(COUNT)?.execute((target.feed_id, stored.new))?;
+    }
+    Ok(stored)
+}
+
+fn store_entries(
+    changes: &mut Changes<'_>,
+    target: Target,
+    entries: &mut [IncomingEntry],
+    has_pruned: bool,
+) -> Result<Ingested> {
+    let connection = changes.connection;
+    let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
+    for entry in entries {
+        match known(connection, target.feed_id, entry.identity, has_pruned)? {
+            None => {
+                let id = entry_rows::insert(connection, target, entry)?;
+                changes.words.add(id, std::mem::take(&mut entry.search_text));
+                ingested.published.push(entry.published_at.or(entry.updated_at));
+                ingested.stored.new += 1;
+            }
+            // The same; or pushed with less than is known.
+            Some(Known::Entry { fingerprint, .. }) if fingerprint == entry.fingerprint => {}
+            Some(Known::Entry { is_thin: false, .. }) if entry.is_thin => {}
+            Some(Known::Entry { changed_at, .. }) if changed_at > target.claimed_at => ingested.passed_over = true,
+            Some(Known::Entry { id, is_thin, .. }) => {
+                entry_rows::update(connection, id, target.now, entry)?;
+                changes.words.replace(id, std::mem::take(&mut entry.search_text));
+                let is_completed = is_thin && !entry.is_thin;
+                ingested.stored.completed += u32::from(is_completed);
+                ingested.stored.changed += u32::from(!is_completed);
+            }
+            Some(Known::Pruned) => {}
+        }
+    }
+    Ok(ingested)
 }
 
 /// How these identities are known: the fingerprint of the entry, or none of one that was pruned.
@@ -125,7 +195,8 @@ pub(super) fn known_entries(
 
 fn known(connection: &Connection, feed_id: i64, identity: Hash, has_pruned: bool) -> Result<Option<Known>> {
     let entry = connection.prepare_cached(KNOWN)?.query_row((feed_id, identity.0), |row| {
-        Ok(Known::Entry { id: row.get(0)?, fingerprint: Hash(row.get(1)?), changed_at: row.get(2)? })
+        let (id, fingerprint) = (row.get(0)?, Hash(row.get(1)?));
+        Ok(Known::Entry { id, fingerprint, changed_at: row.get(2)?, is_thin: row.get(3)? })
     });
     let entry = entry.optional()?;
     if entry.is_some() || !has_pruned {
@@ -139,7 +210,13 @@ fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
     connection.prepare_cached("SELECT 1 FROM pruned_entries WHERE feed_id = ?")?.exists([feed_id])
 }
 
-fn write_state(connection: &Connection, target: Target, document: &Document, new: i64) -> Result<()> {
+fn write_state(
+    connection: &Connection,
+    target: Target,
+    schedule: Schedule,
+    document: &Document,
+    new: u32,
+) -> Result<()> {
     let row = (
         target.feed_id,
         optional(document.title.as_ref()),
@@ -149,8 +226,9 @@ fn write_state(connection: &Connection, target: Target, document: &Document, new
         document.validators.body_hash.map(|hash| hash.0),
         target.now,
         new,
-        target.next_check_at,
-        target.adaptive_secs,
+        schedule.next_check_at,
+        schedule.next_audit_at,
+        schedule.adaptive_secs,
         document.asks.ttl_mins,
         document.asks.skips.hours,
         document.asks.skips.days,

@@ -32,9 +32,10 @@ pub(super) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<
         tracing::info!(migration = name, "the schema was brought forward");
     }
     // Only one process has the database: whoever held a lease before this one is gone.
-    transaction
-        .execute("UPDATE feeds SET lease_owner = NULL, lease_until = 0 WHERE lease_owner IS NOT NULL", [])
-        .map_err(unavailable)?;
+    for table in ["feeds", "subscriptions"] {
+        let clear = format!("UPDATE {table} SET lease_owner = NULL, lease_until = 0 WHERE lease_owner IS NOT NULL");
+        transaction.execute(&clear, []).map_err(unavailable)?;
+    }
     transaction.commit().map_err(unavailable)
 }
 

@@ -13,6 +13,7 @@ mod migrate;
 
 mod folders;
 
+mod feed_rows;
 mod feeds;
 mod import;
 
@@ -23,7 +24,13 @@ mod search;
 mod search_index;
 
 mod polls;
+
+mod discovery;
 mod push;
+mod subscription_changes;
+mod subscription_claims;
+mod subscription_rows;
+mod subscriptions;
 
 mod entry_rows;
 mod finish;

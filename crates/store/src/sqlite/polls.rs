@@ -15,12 +15,13 @@ use super::{SqliteStore, finish, ingest, prune, queue::Lane, writer::Changes};
 use crate::values::{millis, small, time};
 
 /// Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
-/// lease has run out.
+/// lease has run out. Whoever wanted it to be polled has that with the claim: what is wanted from now on is more.
 pub(super) const CLAIM_DUE: &str = "
 UPDATE feeds
 SET lease_owner = ?1,
     lease_until = ?2 + ?3,
-    lease_fence = lease_fence + 1
+    lease_fence = lease_fence + 1,
+    poll_wanted_at = 0
 WHERE id IN (
     SELECT id
     FROM feeds INDEXED BY feeds_due
@@ -37,7 +38,8 @@ pub(super) const CLAIM: &str = "
 UPDATE feeds
 SET lease_owner = ?1,
     lease_until = ?2 + ?3,
-    lease_fence = lease_fence + 1
+    lease_fence = lease_fence + 1,
+    poll_wanted_at = 0
 WHERE id = ?4
   AND lease_until <= ?2
 RETURNING id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, ?2, failure_count,
@@ -120,7 +122,7 @@ impl PollStore for SqliteStore {
 
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
         let now = self.now();
-        let at = self.readers.read(move |connection| next_poll_at(connection, now)).await?;
+        let at = self.readers.read(move |connection| next_at(connection, BY_DUE, now)).await?;
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
 
@@ -180,10 +182,10 @@ fn postpone(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)], delay: Durati
     Ok(())
 }
 
-/// A feed that is being polled is due again when its lease runs out. The walk passes those that are, and ends at the
-/// first that is not.
-fn next_poll_at(connection: &Connection, now: i64) -> Result<Option<i64>> {
-    let mut statement = connection.prepare_cached(BY_DUE)?;
+/// What is claimed is due again when its lease runs out. The walk passes those that are, and ends at the first that is
+/// not.
+pub(super) fn next_at(connection: &Connection, by_due: &str, now: i64) -> Result<Option<i64>> {
+    let mut statement = connection.prepare_cached(by_due)?;
     let mut rows = statement.query([])?;
     let mut next: Option<i64> = None;
     while let Some(row) = rows.next()? {

@@ -6,78 +6,173 @@ use async_trait::async_trait;
 use domain::{
     FeedId, Lease, SubscriptionId,
     ports::{Changed, Claim, PushStore, StoreError, StoreResult},
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{self, Decision, Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
+use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::SqliteStore;
+use super::{
+    SqliteStore, discovery,
+    ingest::{self, Target},
+    polls,
+    queue::Lane,
+    subscription_changes::{self, change, follow_trust, make_due},
+    subscription_claims, subscription_rows,
+    subscriptions::{self, COLUMNS, columns, subscription_of},
+    writer::Changes,
+};
+use crate::values::time;
 
-fn no<T>() -> StoreResult<T> {
-    Err(StoreError::Failed("not yet".to_owned()))
-}
+/// Subscriptions in one transaction, when all are ended.
+const CHUNK: u32 = 500;
+
+pub(super) const OF_PUSH: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", (SELECT folder_id FROM feeds WHERE feeds.id = subscriptions.feed_id)
+FROM subscriptions
+WHERE id = ?"
+);
 
 #[async_trait]
 impl PushStore for SqliteStore {
     async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
-        no()
+        self.readers.read(subscriptions::all).await
     }
-    async fn subscription(&self, _id: SubscriptionId) -> StoreResult<Option<Subscription>> {
-        no()
+
+    async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
+        self.readers.read(move |connection| subscriptions::one(connection, id)).await
     }
-    async fn subscription_of(&self, _feed: FeedId) -> StoreResult<Option<Subscription>> {
-        no()
+
+    async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>> {
+        self.readers.read(move |connection| subscriptions::current_of(connection, feed.0)).await
     }
-    async fn push_target(&self, _token: &str) -> StoreResult<Option<PushTarget>> {
-        no()
+
+    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
+        let token = token.to_owned();
+        self.readers.read(move |connection| subscriptions::by_token(connection, &token)).await
     }
-    async fn push_targets(&self, _topic: &str, _limit: u32) -> StoreResult<Vec<PushTarget>> {
-        no()
+
+    async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>> {
+        let topic = topic.to_owned();
+        self.readers.read(move |connection| subscriptions::by_topic(connection, &topic, limit)).await
     }
-    async fn feeds_to_subscribe(&self, _base_url: &str, _after: FeedId, _limit: u32) -> StoreResult<Vec<FeedId>> {
-        no()
+
+    async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>> {
+        let base_url = base_url.to_owned();
+        self.readers.read(move |connection| discovery::to_subscribe(connection, &base_url, after, limit)).await
     }
-    async fn subscribe(&self, _wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        no()
+
+    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        self.writer.write(Lane::Usual, move |changes| discovery::subscribe(changes, &wishes)).await
     }
+
     async fn stop_push(&self) -> StoreResult<u32> {
-        no()
+        let (mut after, mut ended) = (0, 0);
+        loop {
+            match self.writer.write(Lane::Usual, move |changes| end_some(changes, after)).await? {
+                Some((last, count)) => (after, ended) = (last, ended + count),
+                None => return Ok(ended),
+            }
+        }
     }
+
     async fn change_subscription(
         &self,
-        _id: SubscriptionId,
-        _claim: Claim,
-        _event: Event,
-        _rules: Rules,
+        id: SubscriptionId,
+        claim: Claim,
+        event: Event,
+        rules: Rules,
     ) -> StoreResult<Changed> {
-        no()
+        let work =
+            move |changes: &mut Changes<'_>| subscription_changes::change_one(changes, id, &claim, &event, rules);
+        self.writer.write(Lane::Usual, work).await
     }
+
     async fn claim_due_subscriptions(
         &self,
-        _owner: &str,
-        _limit: u32,
-        _lease: Duration,
-        _but_not_at: &[String],
+        owner: &str,
+        limit: u32,
+        lease: Duration,
+        but_not_at: &[String],
     ) -> StoreResult<Vec<SubscriptionJob>> {
-        no()
+        let owner = owner.to_owned();
+        let hubs = crate::values::hubs(but_not_at).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let work =
+            move |changes: &mut Changes<'_>| subscription_claims::claim_due(changes, &owner, limit, lease, &hubs);
+        self.writer.write(Lane::Usual, work).await
     }
+
     async fn claim_expiring_subscriptions(
         &self,
-        _owner: &str,
-        _limit: u32,
-        _lease: Duration,
-        _within: Duration,
+        owner: &str,
+        limit: u32,
+        lease: Duration,
+        within: Duration,
     ) -> StoreResult<Vec<SubscriptionJob>> {
-        no()
+        let owner = owner.to_owned();
+        let work =
+            move |changes: &mut Changes<'_>| subscription_claims::claim_expiring(changes, &owner, limit, lease, within);
+        self.writer.write(Lane::Usual, work).await
     }
-    async fn release_subscriptions(&self, _leases: &[(SubscriptionId, Lease)]) -> StoreResult<()> {
-        no()
+
+    async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let leases = leases.to_vec();
+        self.writer.write(Lane::Usual, move |changes| subscription_claims::release(changes, &leases)).await
     }
+
     async fn next_step_in(&self) -> StoreResult<Option<Duration>> {
-        no()
+        let now = self.now();
+        let by_due = subscription_claims::BY_DUE;
+        let at = self.readers.read(move |connection| polls::next_at(connection, by_due, now)).await?;
+        Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
-    async fn push(&self, _push: Push) -> StoreResult<PushStored> {
-        no()
+
+    async fn push(&self, mut push: Push) -> StoreResult<PushStored> {
+        ingest::prepare(&mut push.document);
+        self.writer.write(Lane::Usual, move |changes| store_push(changes, push)).await
     }
-    async fn poll_soon(&self, _feed: FeedId, _delay: Duration) -> StoreResult<()> {
-        no()
+
+    async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
+        let work = move |changes: &mut Changes<'_>| make_due(changes.connection, feed, delay, changes.now());
+        self.writer.write(Lane::Usual, work).await
     }
+}
+
+/// Ends a chunk of subscriptions after this one; returns the last, and how many. `None` if there are no more.
+fn end_some(changes: &mut Changes<'_>, after: i64) -> Result<Option<(i64, u32)>> {
+    let (connection, now) = (changes.connection, changes.now());
+    let mut ended = None;
+    for subscription in subscriptions::living(connection, after, CHUNK)? {
+        let (id, count) = (subscription.id.0, ended.map_or(0, |(_, count)| count));
+        change(connection, subscription, &Event::Unwanted, Rules::default(), now)?;
+        ended = Some((id, count + 1));
+    }
+    Ok(ended)
+}
+
+/// Few statements: this is to be done thousands of times in a second.
+fn store_push(changes: &mut Changes<'_>, push: Push) -> Result<PushStored> {
+    let (connection, now) = (changes.connection, changes.now());
+    let Push { subscription_id, secret, mut document, poll_in } = push;
+    let Some((before, folder_id)) = of_push(connection, subscription_id)? else { return Ok(PushStored::NotActive) };
+    let Some(feed) = before.feed_id else { return Ok(PushStored::NoFeed) };
+    let decision = push::apply(&before, &Event::Pushed { secret }, Rules::default(), time(now));
+    let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
+    // A poll that was claimed before now cannot undo it.
+    let target = Target { feed_id: feed.0, folder_id, claimed_at: now, now };
+    let stored = ingest::store_pushed(changes, target, &mut document.entries)?;
+    subscription_rows::update_pushed(connection, &before, &after)?;
+    follow_trust(connection, &before, Some(&after))?;
+    if let Some(delay) = poll_in {
+        make_due(connection, feed, delay, now)?;
+    }
+    Ok(PushStored::Stored(stored))
+}
+
+fn of_push(connection: &Connection, id: SubscriptionId) -> Result<Option<(Subscription, Option<i64>)>> {
+    let mut statement = connection.prepare_cached(OF_PUSH)?;
+    statement.query_row([id.0], |row| Ok((subscription_of(row)?, row.get(COLUMNS)?))).optional()
 }

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
+mod circles;
 mod plans;
+mod push;
 
 use std::{collections::HashSet, time::Duration};
 

@@ -5,10 +5,11 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use domain::{
-    Feed, NewFeed,
+    Feed, NewFeed, SubscriptionId,
     feed_state::FeedAddress,
-    ingest::{Document, Hash, IncomingEntry},
-    ports::{FeedStore, FolderStore, NewFeedOutcome, Store, StoreError},
+    ingest::{Document, Found, Hash, IncomingEntry},
+    ports::{FeedStore, FolderStore, NewFeedOutcome, PollStore, PushStore, Store, StoreError},
+    push::{Discovery, Offer, Push},
 };
 use store::{OpenError, SqliteOptions, SqliteStore, Synchronous};
 use testkit::{SimulatedClock, fresh_sqlite};
@@ -148,4 +149,66 @@ async fn a_store_that_waits_for_the_disk_and_one_that_does_not_hold_the_same() {
         assert_eq!(store.feeds().await.unwrap(), [feed]);
         assert_eq!(store.commits(), 1);
     }
+}
+
+/// A feed with a subscription that is due.
+async fn subscribe(store: &SqliteStore) -> SubscriptionId {
+    let discovery = Discovery { hubs: vec!["http://h.org/".to_owned()], topic: None };
+    let offer = Offer { token: "token".to_owned(), base_url: "http://we.org".to_owned() };
+    let new = NewFeed {
+        address: FeedAddress { url: "http://e.org/hub".to_owned(), credentials: None },
+        folder_id: None,
+        custom_title: None,
+        document: Document { found: Some(Found { discovery, offer: Some(offer) }), ..Document::default() },
+        next_check_in: Duration::from_mins(1),
+    };
+    assert!(matches!(store.add_feed(new).await.unwrap(), NewFeedOutcome::Added(_)));
+    store.subscriptions().await.unwrap()[0].id
+}
+
+#[tokio::test]
+async fn w8_leases_of_the_dead_are_cleared_at_the_start() {
+    const LEASE: Duration = Duration::from_hours(1);
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(folder.path()).unwrap();
+    let id = subscribe(&store).await;
+    let feed = store.subscription(id).await.unwrap().unwrap().feed_id.unwrap();
+    for fence in 1..3 {
+        let claimed = store.claim_due_subscriptions("dead", 10, LEASE, &[]).await.unwrap();
+        assert_eq!(claimed.iter().map(|job| (job.subscription.id, job.lease.fence)).collect::<Vec<_>>(), [(id, fence)]);
+        let polled = store.claim_polls("dead", &[feed], LEASE).await.unwrap();
+        assert_eq!(polled.iter().map(|job| job.lease.fence).collect::<Vec<_>>(), [fence]);
+        drop(store);
+        store = open(folder.path()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn w13_a_row_that_nobody_can_read_is_an_error_and_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let store = open(&file).unwrap();
+    let id = subscribe(&store).await;
+    let good = store.subscription(id).await.unwrap().unwrap();
+    let feed = good.feed_id.unwrap();
+    let person = rusqlite::Connection::open(&file).unwrap();
+    for (column, bad) in [("state", "asleep"), ("asked", "nicely"), ("secrets", "[1]"), ("secrets", "{")] {
+        let kept: Option<String> =
+            person.query_row(&format!("SELECT {column} FROM subscriptions"), [], |row| row.get(0)).unwrap();
+        let write = |value: Option<&str>| {
+            person.execute(&format!("UPDATE subscriptions SET {column} = ?"), [value]).unwrap();
+        };
+        write(Some(bad));
+        assert!(matches!(store.subscription(id).await, Err(StoreError::Failed(_))), "{column}: {bad}");
+        assert!(store.subscriptions().await.is_err());
+        assert_eq!(store.feeds().await.is_err(), column == "state", "only what is shown is read");
+        let push =
+            Push { subscription_id: id, secret: "secret".to_owned(), document: Document::default(), poll_in: None };
+        assert!(matches!(store.push(push).await, Err(StoreError::Failed(_))));
+        write(kept.as_deref());
+        assert_eq!(store.subscription_of(feed).await, Ok(Some(good.clone())));
+    }
+    person.execute("UPDATE feeds SET hubs = 'none'", []).unwrap();
+    let offer = Offer { token: "other".to_owned(), base_url: "http://we.org".to_owned() };
+    assert!(matches!(store.subscribe(vec![(feed, offer)]).await, Err(StoreError::Failed(_))));
 }

@@ -5,15 +5,18 @@ use std::time::Duration;
 use domain::{
     FeedId, FeedPatch, NewFeed,
     feed_state::FeedAddress,
-    ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
-    ports::{EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore, PruneLimits},
+    ingest::{Document, Found, Hash, IncomingEntry, PollOutcome, PollResult},
+    ports::{
+        Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore,
+    },
+    push::{Discovery, Event, Mode, Offer, Push, PushStored, Rules},
 };
 
 use super::fresh;
 use crate::sqlite::SqliteStore;
 
 /// Each counts rows that should not be there.
-const VIOLATIONS: [(&str, &str); 6] = [
+const VIOLATIONS: [(&str, &str); 7] = [
     (
         "counts",
         "
@@ -55,6 +58,20 @@ WHERE words.id IS NULL
    OR entries.id IS NULL",
     ),
     ("pruned", "SELECT count(*) FROM pruned_entries JOIN entries USING (feed_id, identity)"),
+    (
+        "trust",
+        "
+SELECT count(*)
+FROM feeds
+WHERE is_pushed <> EXISTS (
+    SELECT 1
+    FROM subscriptions
+    WHERE feed_id = feeds.id
+      AND is_current = 1
+      AND state = 'active'
+      AND misses_in_row < 2
+)",
+    ),
 ];
 
 async fn agree(store: &SqliteStore, after: &str) {
@@ -92,7 +109,6 @@ async fn add(store: &SqliteStore, url: &str) -> FeedId {
         custom_title: None,
         document: document(0..40, "first"),
         next_check_in: Duration::ZERO,
-        next_audit_in: std::time::Duration::from_hours(24),
     };
     match store.add_feed(new).await.unwrap() {
         NewFeedOutcome::Added(feed) => feed.id,
@@ -107,7 +123,7 @@ async fn poll(store: &SqliteStore, id: FeedId, document: Document) {
         lease: job.lease,
         claimed_at: job.claimed_at,
         next_check_in: Duration::ZERO,
-        next_audit_in: std::time::Duration::from_hours(24),
+        next_audit_in: Duration::from_hours(24),
         adaptive_secs: 1,
         moved_to: None,
         outcome: PollOutcome::Fetched(document),
@@ -132,10 +148,45 @@ async fn what_is_kept_twice_agrees() {
     agree(&store, "pruning").await;
     poll(&store, one, document(0..70, "third")).await;
     agree(&store, "polling what was pruned").await;
+    push(&store, one).await;
     store.delete_folder(folder).await.unwrap();
     agree(&store, "deleting a folder").await;
     store.delete_feed(two).await.unwrap();
     agree(&store, "deleting a feed").await;
     store.delete_feed(one).await.unwrap();
     agree(&store, "deleting all").await;
+}
+
+/// All that becomes of a subscription, from its first request to its end.
+async fn push(store: &SqliteStore, feed: FeedId) {
+    let discovery = Discovery { hubs: vec!["http://h.org/".to_owned()], topic: None };
+    let offer = |token: &str| Offer { token: token.to_owned(), base_url: "http://we.org".to_owned() };
+    let found = Some(Found { discovery, offer: Some(offer("first")) });
+    poll(store, feed, Document { found, ..document(0..70, "third") }).await;
+    agree(store, "finding a hub").await;
+    let id = store.subscription_of(feed).await.unwrap().unwrap().id;
+    let change = |event: Event| store.change_subscription(id, Claim::None, event, Rules::default());
+    let ask =
+        Event::Asking { mode: Mode::Subscribe, secret: Some("s".to_owned()), base_url: "http://we.org".to_owned() };
+    let verify = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
+    let deny = Event::Denied { reason: None, only_if_asked: false };
+    for event in [ask.clone(), verify.clone(), Event::Missed, Event::Missed, deny, ask, verify] {
+        let name = format!("{event:?}");
+        assert!(matches!(change(event).await.unwrap(), Changed::Done(_)), "{name}");
+        agree(store, &name).await;
+    }
+    let pushed = |version| Push {
+        subscription_id: id,
+        secret: "s".to_owned(),
+        document: document(60..90, version),
+        poll_in: Some(Duration::from_secs(1)),
+    };
+    for version in ["third", "fourth"] {
+        assert!(matches!(store.push(pushed(version)).await.unwrap(), PushStored::Stored(_)));
+        agree(store, "a push").await;
+    }
+    let patch = FeedPatch { push_enabled: Some(false), ..FeedPatch::default() };
+    store.update_feed(feed, patch).await.unwrap();
+    agree(store, "turning push off").await;
+    assert_eq!(store.push(pushed("fifth")).await.unwrap(), PushStored::NotActive);
 }

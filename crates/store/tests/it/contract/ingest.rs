@@ -27,9 +27,15 @@ async fn f3_an_entry_seen_again_is_not_stored_again(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
     let before = harness.all().await;
     harness.advance(HOUR).await;
-    assert_eq!(harness.poll(id, vec![entry("1"), entry("2")]).await, Stored { applied: true, new: 0, changed: 0, ..Stored::default() });
+    assert_eq!(
+        harness.poll(id, vec![entry("1"), entry("2")]).await,
+        Stored { applied: true, new: 0, changed: 0, ..Stored::default() }
+    );
     assert_eq!(harness.all().await, before);
-    assert_eq!(harness.poll(id, vec![entry("3"), entry("1")]).await, Stored { applied: true, new: 1, changed: 0, ..Stored::default() });
+    assert_eq!(
+        harness.poll(id, vec![entry("3"), entry("1")]).await,
+        Stored { applied: true, new: 1, changed: 0, ..Stored::default() }
+    );
     assert_eq!(harness.all().await.len(), 3);
     assert_eq!(harness.unread_of(id).await, 3);
 }
@@ -48,7 +54,10 @@ async fn f3_a_changed_entry_keeps_its_marks_and_its_place(harness: &Harness) {
         categories: vec!["new".to_owned()],
         ..version("1", "changed")
     };
-    assert_eq!(harness.poll(id, vec![changed.clone(), entry("2")]).await, Stored { applied: true, new: 0, changed: 1, ..Stored::default() });
+    assert_eq!(
+        harness.poll(id, vec![changed.clone(), entry("2")]).await,
+        Stored { applied: true, new: 0, changed: 1, ..Stored::default() }
+    );
     let expect = Entry {
         url: changed.url,
         title: changed.title,

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
 mod given;
+mod given_push;
 mod harness;
 
 /// Makes a test on each store of every case.
@@ -46,6 +47,18 @@ mod schedule;
 mod finish;
 mod ingest;
 mod texts;
+
+mod discovery;
+mod wishes;
+
+mod renewals;
+mod subscription_claims;
+mod subscriptions;
+
+mod misses;
+mod poll_soon;
+mod push;
+mod thin;
 
 mod prune;
 

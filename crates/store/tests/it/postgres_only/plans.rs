@@ -4,15 +4,20 @@
 use std::{cmp::Reverse, collections::HashSet};
 
 use domain::{
-    EntryFilter, FeedId, FolderId,
+    EntryFilter, FeedId, FolderId, SubscriptionId,
     ingest::Hash,
-    ports::{EntryStore, PollStore},
+    ports::{Changed, EntryStore, FeedStore, PollStore, PushStore},
+    push::{Event, PushStored},
 };
 use store::PostgresStore;
 use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
 
-use super::{LEASE, import, unchanged};
+use super::{
+    LEASE, import,
+    push::{BASE, HUB, change, discovered, offer, push},
+    unchanged,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_searches_and_due_feeds_are_found_by_indexes() {
@@ -52,11 +57,61 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         assert!(stored.unwrap().applied);
     }
     drop(store);
-    let scans = scans(&database, backends).await;
-    assert_eq!(scans.len(), 2);
-    for (table, sequential, by_index) in scans {
-        assert!(sequential == 0 && by_index > 0, "{table}: {sequential} from end to end, {by_index} by an index");
+    only_by_index(&database, backends, &["feeds", "entries"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriptions_are_found_by_indexes() {
+    let database = fresh_postgres().await;
+    fill(&database, 3_000, 30_000).await;
+    subscribe_all(&database).await;
+    let backends = reset_scans(&database).await;
+    let store = database.another_store().await;
+    let jobs = store.claim_due_subscriptions("here", 20, LEASE, &["https://busy.org/".to_owned()]).await.unwrap();
+    assert_eq!(jobs.len(), 20);
+    let leases: Vec<_> = jobs.iter().map(|job| (job.subscription.id, job.lease.clone())).collect();
+    store.release_subscriptions(&leases).await.unwrap();
+    assert_eq!(store.claim_expiring_subscriptions("here", 20, LEASE, LEASE).await.unwrap().len(), 20);
+    store.next_step_in().await.unwrap();
+    // Often enough for the plans that are kept.
+    for number in 1..=20 {
+        let (feed, id) = (FeedId(number), SubscriptionId(number));
+        assert_eq!(store.feed(feed).await.unwrap().unwrap().subscription.unwrap().hub_url, HUB);
+        assert_eq!(store.subscription_of(feed).await.unwrap().unwrap().id, id);
+        assert_eq!(store.subscription(id).await.unwrap().unwrap().feed_id, Some(feed));
+        assert_eq!(store.push_target(&format!("token {number}")).await.unwrap().unwrap().subscription.id, id);
+        assert_eq!(store.push_targets(&format!("topic {number}"), 10).await.unwrap().len(), 1);
+        let stored = store.push(push(id, 3)).await.unwrap();
+        assert!(matches!(stored, PushStored::Stored(stored) if stored.new == 1), "{stored:?}");
+        store.poll_soon(feed, LEASE).await.unwrap();
+        assert!(matches!(change(&store, id, Event::Missed).await, Ok(Changed::Done(_))));
+        let job = store.claim_polls("here", &[feed], LEASE).await.unwrap().remove(0);
+        let finished = store.finish_polls(vec![discovered(&job, 0, &["https://new.org/"], &format!("new {number}"))]);
+        assert_eq!(finished.await.unwrap().remove(0).unwrap().new, 5);
+        assert_eq!(store.subscribe(vec![(FeedId(100 + number), offer("unused"))]).await, Ok(0));
+        assert_eq!(store.feeds_to_subscribe(BASE, FeedId(2_900 + number), 5).await.unwrap().len(), 0);
+        assert_eq!(store.feeds_to_subscribe("https://other.org", FeedId(1_000 + number), 5).await.unwrap().len(), 5);
+        assert!(store.delete_feed(FeedId(200 + number)).await.unwrap());
     }
+    drop(store);
+    only_by_index(&database, backends, &["feeds", "entries", "subscriptions"]).await;
+}
+
+/// Every feed has a subscription that is due, expires, and is trusted.
+async fn subscribe_all(database: &FreshPostgres) {
+    let sql = format!(
+        "
+UPDATE feeds SET hubs = '[\"{HUB}\"]', topic_url = 'topic ' || id, is_pushed = true;
+INSERT INTO subscriptions (feed_id, hub_url, topic_url, topic_hash, token, base_url, state, is_current, expires_at,
+                           activated_at, secrets, next_step_at, created_at)
+SELECT id, '{HUB}', 'topic ' || id, substr(sha256(('topic ' || id)::bytea), 1, 16), 'token ' || id, '{BASE}', 'active', true,
+       id, 0, '[{{\"value\":\"secret\",\"is_proven\":true}}]', id, 0
+FROM feeds
+ORDER BY id;
+ANALYZE;
+"
+    );
+    database.client().await.batch_execute(&sql).await.unwrap();
 }
 
 /// Feeds and entries by the thousand, without the way through the store: every second with the word `common`, one in a
@@ -120,13 +175,17 @@ async fn reset_scans(database: &FreshPostgres) -> i64 {
     backends(&admin).await
 }
 
-/// How often feeds and entries were read from end to end and by an index. What a connection did is told when it ends.
-async fn scans(database: &FreshPostgres, backends_before: i64) -> Vec<(String, i64, i64)> {
+/// These tables were read by their indexes, and never from end to end. What a connection did is told when it ends.
+async fn only_by_index(database: &FreshPostgres, backends_before: i64, tables: &[&str]) {
     let admin = database.client().await;
     while backends(&admin).await > backends_before {}
-    let sql = "SELECT relname::text, seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname IN ('feeds', 'entries')";
-    let rows = admin.query(sql, &[]).await.unwrap();
-    rows.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()
+    let sql = "SELECT relname::text, seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname = ANY($1)";
+    let rows = admin.query(sql, &[&tables]).await.unwrap();
+    assert_eq!(rows.len(), tables.len());
+    for row in rows {
+        let (table, sequential, by_index): (String, i64, i64) = (row.get(0), row.get(1), row.get(2));
+        assert!(sequential == 0 && by_index > 0, "{table}: {sequential} from end to end, {by_index} by an index");
+    }
 }
 
 async fn backends(admin: &Client) -> i64 {

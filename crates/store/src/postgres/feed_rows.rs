@@ -1,0 +1,156 @@
+//! The row of one feed, written: what a document says of it, and what its subscriptions mean for it. Whoever is here
+//! holds its lock.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Client, Transaction};
+use domain::{
+    FeedId,
+    ingest::{Document, Validators},
+};
+use tokio_postgres::Error;
+
+use super::{
+    discovery::PushState,
+    execute,
+    ingest::{Sorted, Target},
+    values::{millis, optional, total},
+};
+
+/// It is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim takes
+/// the wish for a poll away: one that is there came later, and is not put off.
+const STATE: &str = "
+UPDATE feeds
+SET title = coalesce($2, title),
+    site_url = coalesce($3, site_url),
+    etag = $4,
+    last_modified = $5,
+    body_hash = $6,
+    last_fetched_at = $7,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = false,
+    unread_count = unread_count + $8,
+    entry_count = entry_count + $8,
+    next_check_at = least($7 + CASE WHEN is_pushed THEN $10::bigint ELSE $9 END,
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
+    adaptive_secs = $11,
+    ttl_mins = $12,
+    skip_hours = $13,
+    skip_days = $14,
+    hubs = coalesce($15, hubs),
+    topic_url = CASE WHEN $16 THEN $17 ELSE topic_url END,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = $1";
+
+/// A feed that is being polled just now is polled once more: what that brings may be older than the wish. One that is
+/// gone is not woken.
+const EFFECTS: &str = "
+UPDATE feeds
+SET is_pushed = coalesce($3, is_pushed),
+    unread_count = unread_count + $4,
+    entry_count = entry_count + $4,
+    poll_wanted_at = CASE WHEN $5::bigint IS NULL OR is_gone THEN poll_wanted_at ELSE $2 END,
+    next_check_at = CASE
+        WHEN $5::bigint IS NULL OR is_gone THEN next_check_at
+        WHEN lease_until > $2 THEN $2 + $5
+        ELSE least(next_check_at, $2 + $5)
+    END
+WHERE id = $1";
+
+/// The same, for whoever does not hold the lock yet. The time is that after the wait for it.
+const POLL_SOON: &str = "
+WITH held AS MATERIALIZED (
+    SELECT id
+    FROM feeds
+    WHERE id = $1
+      AND NOT is_gone
+    FOR NO KEY UPDATE
+),
+now AS MATERIALIZED (
+    SELECT id, pirssonite_now_ms() AS ms
+    FROM held
+)
+UPDATE feeds
+SET poll_wanted_at = now.ms,
+    next_check_at = CASE
+        WHEN lease_until > now.ms THEN now.ms + $2
+        ELSE least(next_check_at, now.ms + $2)
+    END
+FROM now
+WHERE feeds.id = now.id";
+
+/// When a feed is to be polled again, in milliseconds from now.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schedule {
+    pub(super) check_in: i64,
+    pub(super) audit_in: i64,
+    pub(super) adaptive_secs: i64,
+}
+
+/// What is to be done about a feed because of a subscription.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Effects {
+    /// Whether a hub is trusted to push it, if that has changed.
+    pub(super) is_pushed: Option<bool>,
+    /// After how many milliseconds it is to be polled, if it is to be.
+    pub(super) poll_in: Option<i64>,
+    /// Entries that have come.
+    pub(super) new_entries: i64,
+}
+
+/// Writes what a document says of its feed, and gives the lease back.
+pub(super) async fn write_state(
+    transaction: &Transaction<'_>,
+    target: Target,
+    schedule: Schedule,
+    push: &PushState,
+    document: &Document,
+    sorted: &Sorted<'_>,
+) -> Result<(), Error> {
+    let none = Validators::default();
+    // Something newer is there: the next poll asks for the whole again, and will see.
+    let validators = if sorted.has_passed_over { &none } else { &document.validators };
+    let news = push.news(document.found.as_ref());
+    let (hubs, topic) = news.as_ref().map(|(hubs, topic)| (hubs, topic.as_deref())).unzip();
+    execute(
+        transaction,
+        STATE,
+        &[
+            &target.feed_id,
+            &optional(document.title.as_ref()),
+            &optional(document.site_url.as_ref()),
+            &optional(validators.etag.as_ref()),
+            &optional(validators.last_modified.as_ref()),
+            &validators.body_hash.as_ref().map(|hash| hash.0.as_slice()),
+            &target.now,
+            &total(sorted.new.len()),
+            &schedule.check_in,
+            &schedule.audit_in,
+            &schedule.adaptive_secs,
+            &document.asks.ttl_mins.map(i64::from),
+            &i64::from(document.asks.skips.hours),
+            &i64::from(document.asks.skips.days),
+            &hubs,
+            &news.is_some(),
+            &topic.flatten(),
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+pub(super) async fn write_effects(
+    transaction: &Transaction<'_>,
+    feed_id: i64,
+    effects: Effects,
+    now: i64,
+) -> Result<(), Error> {
+    let Effects { is_pushed, poll_in, new_entries } = effects;
+    execute(transaction, EFFECTS, &[&feed_id, &now, &is_pushed, &new_entries, &poll_in]).await.map(drop)
+}
+
+pub(super) async fn poll_soon(client: &Client, feed: FeedId, delay: Duration) -> Result<(), Error> {
+    execute(client, POLL_SOON, &[&feed.0, &millis(delay)]).await.map(drop)
+}

@@ -1,0 +1,154 @@
+//! How polls ended that brought no document: most do, and all of a kind are one statement. Each is guarded by its lease.
+//!
+//! A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim
+//! takes the wish for a poll away: one that is there came later, and is not put off.
+
+use std::collections::HashSet;
+
+use deadpool_postgres::{Client, GenericClient};
+use domain::{
+    Lease,
+    ingest::{PollOutcome, PollResult, Stored, Validators},
+    ports::StoreResult,
+};
+use tokio_postgres::{Error, Row};
+
+use super::{
+    errors::store_error,
+    polls, query,
+    values::{millis, optional, text},
+};
+
+const UNCHANGED: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+given AS MATERIALIZED (
+    SELECT *
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+                $9::bytea[])
+        AS given (id, owner, fence, check_in, audit_in, adaptive_secs, etag, last_modified, body_hash)
+),
+held AS MATERIALIZED (
+    SELECT feeds.id
+    FROM feeds
+    JOIN given ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    ORDER BY feeds.id
+    FOR NO KEY UPDATE OF feeds
+)
+UPDATE feeds
+SET etag = given.etag,
+    last_modified = given.last_modified,
+    body_hash = given.body_hash,
+    last_fetched_at = now.ms,
+    next_check_at = least(now.ms + CASE WHEN is_pushed THEN given.audit_in ELSE given.check_in END,
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
+    adaptive_secs = given.adaptive_secs,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = false,
+    lease_owner = NULL,
+    lease_until = 0
+FROM now, given, held
+WHERE feeds.id = held.id AND given.id = held.id
+RETURNING feeds.id";
+
+const FAILED: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+given AS MATERIALIZED (
+    SELECT *
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[])
+        AS given (id, owner, fence, check_in, adaptive_secs, error, is_gone)
+),
+held AS MATERIALIZED (
+    SELECT feeds.id
+    FROM feeds
+    JOIN given ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    ORDER BY feeds.id
+    FOR NO KEY UPDATE OF feeds
+)
+UPDATE feeds
+SET next_check_at = least(now.ms + given.check_in,
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
+    adaptive_secs = given.adaptive_secs,
+    failure_count = failure_count + 1,
+    last_error = given.error,
+    is_gone = feeds.is_gone OR given.is_gone,
+    lease_owner = NULL,
+    lease_until = 0
+FROM now, given, held
+WHERE feeds.id = held.id AND given.id = held.id
+RETURNING feeds.id";
+
+pub(super) fn is_unchanged(result: &PollResult) -> bool {
+    result.moved_to.is_none() && matches!(result.outcome, PollOutcome::Unchanged(_))
+}
+
+pub(super) fn is_failure(result: &PollResult) -> bool {
+    result.moved_to.is_none() && matches!(result.outcome, PollOutcome::Failed(_) | PollOutcome::Gone(_))
+}
+
+/// Results of one kind in one statement; if that fails, each by itself, so that only the bad one is lost.
+pub(super) async fn finish(client: &Client, results: &[PollResult], places: &[usize]) -> Vec<StoreResult<Stored>> {
+    let given: Vec<&PollResult> = places.iter().map(|&place| &results[place]).collect();
+    match write(client, &given).await {
+        Ok(stored) => stored.into_iter().map(Ok).collect(),
+        Err(_) if given.len() > 1 && !client.is_closed() => {
+            let mut outcomes = Vec::with_capacity(given.len());
+            for result in given {
+                let stored = write(client, &[result]).await.map_err(store_error);
+                outcomes.push(stored.map(|stored| stored.first().copied().unwrap_or_default()));
+            }
+            outcomes
+        }
+        Err(error) => vec![Err(store_error(error)); given.len()],
+    }
+}
+
+/// Writes results without a document, all of one kind.
+pub(super) async fn write(client: &impl GenericClient, given: &[&PollResult]) -> Result<Vec<Stored>, Error> {
+    let rows = match given.first().map(|result| &result.outcome) {
+        None | Some(PollOutcome::Fetched(_)) => return Ok(Vec::new()),
+        Some(PollOutcome::Unchanged(_)) => write_unchanged(client, given).await?,
+        Some(PollOutcome::Failed(_) | PollOutcome::Gone(_)) => write_failures(client, given).await?,
+    };
+    let mut applied: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
+    Ok(given.iter().map(|result| Stored { applied: applied.remove(&result.feed_id.0), ..Stored::default() }).collect())
+}
+
+async fn write_unchanged(client: &impl GenericClient, given: &[&PollResult]) -> Result<Vec<Row>, Error> {
+    let none = Validators::default();
+    let validators: Vec<&Validators> = given
+        .iter()
+        .map(|result| if let PollOutcome::Unchanged(validators) = &result.outcome { validators } else { &none })
+        .collect();
+    let (ids, owners, fences) = polls::columns_of(leases_of(given));
+    let (check_in, adaptive) = schedule_of(given);
+    let audit_in: Vec<i64> = given.iter().map(|result| millis(result.next_audit_in)).collect();
+    let etags: Vec<_> = validators.iter().map(|validators| optional(validators.etag.as_ref())).collect();
+    let modified: Vec<_> = validators.iter().map(|validators| optional(validators.last_modified.as_ref())).collect();
+    let hashes: Vec<Option<&[u8]>> =
+        validators.iter().map(|validators| validators.body_hash.as_ref().map(|hash| hash.0.as_slice())).collect();
+    query(client, UNCHANGED, &[&ids, &owners, &fences, &check_in, &audit_in, &adaptive, &etags, &modified, &hashes])
+        .await
+}
+
+async fn write_failures(client: &impl GenericClient, given: &[&PollResult]) -> Result<Vec<Row>, Error> {
+    let (ids, owners, fences) = polls::columns_of(leases_of(given));
+    let (check_in, adaptive) = schedule_of(given);
+    let reasons: Vec<_> = given
+        .iter()
+        .map(|result| match &result.outcome {
+            PollOutcome::Failed(reason) | PollOutcome::Gone(reason) => text(reason),
+            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => text(""),
+        })
+        .collect();
+    let gone: Vec<bool> = given.iter().map(|result| matches!(result.outcome, PollOutcome::Gone(_))).collect();
+    query(client, FAILED, &[&ids, &owners, &fences, &check_in, &adaptive, &reasons, &gone]).await
+}
+
+fn leases_of<'r>(given: &[&'r PollResult]) -> impl Iterator<Item = (i64, &'r Lease)> {
+    given.iter().map(|result| (result.feed_id.0, &result.lease))
+}
+
+fn schedule_of(given: &[&PollResult]) -> (Vec<i64>, Vec<i64>) {
+    given.iter().map(|result| (millis(result.next_check_in), i64::from(result.adaptive_secs))).unzip()
+}
