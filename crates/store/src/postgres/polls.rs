@@ -180,7 +180,7 @@ impl PollStore for PostgresStore {
             return Ok(());
         }
         let client = self.client().await?;
-        let (ids, owners, fences) = columns_of(leases);
+        let (ids, owners, fences) = columns_of(leases.iter().map(|(feed, lease)| (feed.0, lease)));
         execute(&client, POSTPONE, &[&ids, &owners, &fences, &millis(delay)]).await.map(drop).map_err(store_error)
     }
 
