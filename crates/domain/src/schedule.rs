@@ -82,7 +82,7 @@ pub struct Next {
 pub fn next(poll: &Poll) -> Next {
     let adaptive = adapt(poll);
     let wanted = match poll.ended {
-        Ended::Failed(times) => backoff(times, poll.bounds.max).max(poll.own_interval.unwrap_or_default()),
+        Ended::Failed(times) => backoff(times, poll.bounds).max(poll.own_interval.unwrap_or_default()),
         Ended::Changed | Ended::Unchanged => poll.own_interval.unwrap_or_else(|| {
             let asked = poll.fresh_for.unwrap_or_default().max(poll.ttl.unwrap_or_default());
             adaptive.max(asked).clamp(poll.bounds.min, poll.bounds.max)
@@ -105,9 +105,10 @@ fn adapt(poll: &Poll) -> Duration {
     adapted.clamp(poll.bounds.min, poll.bounds.max)
 }
 
-fn backoff(times: u32, max: Duration) -> Duration {
+/// From a quarter of an hour, but not less than any poll waits.
+fn backoff(times: u32, bounds: Bounds) -> Duration {
     let doubled = 1u32.checked_shl(times.saturating_sub(1).min(31)).unwrap_or(u32::MAX);
-    BACKOFF_FIRST.saturating_mul(doubled).min(max)
+    BACKOFF_FIRST.max(bounds.min).saturating_mul(doubled).min(bounds.max)
 }
 
 /// Moves a poll behind the hours and days that the feed wants to be spared. One that wants to be spared always is not.
@@ -220,6 +221,11 @@ mod tests {
         {
             let next = next(&Poll { ended: Ended::Failed(times), ..poll() });
             assert_eq!((next.delay, next.adaptive), (delay, HOUR), "{times}");
+        }
+        let bounds = Bounds { min: 2 * HOUR, max: 5 * HOUR };
+        for (times, delay) in [(1, 2 * HOUR), (2, 4 * HOUR), (3, 5 * HOUR)] {
+            let next = next(&Poll { ended: Ended::Failed(times), bounds, ..poll() });
+            assert_eq!(next.delay, delay, "no more often than a feed that does not fail: {times}");
         }
     }
 

@@ -109,7 +109,7 @@ pub enum HttpError {
         reason: String,
     },
     /// It took too long.
-    #[error("{0} did not answer in time")]
+    #[error("no whole answer came from {0} in time")]
     TimedOut(String),
     /// Too many redirects, or one that leads nowhere.
     #[error("the redirects of {0} lead nowhere")]

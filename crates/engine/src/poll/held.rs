@@ -43,6 +43,8 @@ struct HeldPoll {
     ending: Ending,
     /// The store says that it is another's now.
     is_lost: bool,
+    /// Its result is on its way into the store, and the lease ends with that.
+    is_ending: bool,
 }
 
 impl Held {
@@ -82,12 +84,25 @@ impl Held {
         !state.is_beating
     }
 
-    fn lose(&self, feeds: &[FeedId]) {
+    /// Marks claims as lost, but no later ones of the same feeds; returns those that were not about to end anyway.
+    fn lose(&self, leases: &[(FeedId, Lease)]) -> Vec<FeedId> {
         let mut state = self.lock();
-        for feed in feeds {
-            if let Some(poll) = state.polls.get_mut(feed) {
+        let mut lost = Vec::new();
+        for (feed, lease) in leases {
+            if let Some(poll) =
+                state.polls.get_mut(feed).filter(|poll| poll.lease.fence == lease.fence && !poll.is_ending)
+            {
                 poll.is_lost = true;
+                lost.push(*feed);
             }
+        }
+        lost
+    }
+
+    /// The result of a claim is about to be stored.
+    pub(crate) fn ends(&self, feed: FeedId, fence: i64) {
+        if let Some(poll) = self.lock().polls.get_mut(&feed).filter(|poll| poll.lease.fence == fence) {
+            poll.is_ending = true;
         }
     }
 
@@ -123,7 +138,7 @@ impl Drop for Holding {
 pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: Ending) -> Holding {
     let fence = lease.fence;
     let mut state = poller.held.lock();
-    state.polls.insert(feed, HeldPoll { lease, ending, is_lost: false });
+    state.polls.insert(feed, HeldPoll { lease, ending, is_lost: false, is_ending: false });
     if !std::mem::replace(&mut state.is_beating, true) {
         tokio::spawn(beat(Arc::clone(poller)));
     }
@@ -152,14 +167,14 @@ async fn beat(poller: Arc<Poller>) {
 
 /// One beat: all leases in one call.
 async fn renew(poller: &Poller) -> StoreResult<()> {
-    let leases = poller.held.leases();
+    let mut leases = poller.held.leases();
     if leases.is_empty() {
         return Ok(());
     }
-    let lost = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease).await?;
-    for feed in &lost {
+    let not_ours = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease).await?;
+    leases.retain(|(feed, _)| not_ours.contains(feed));
+    for feed in poller.held.lose(&leases) {
         tracing::warn!(feed_id = feed.0, "the lease of this feed is lost: another worker polls it");
     }
-    poller.held.lose(&lost);
     Ok(())
 }

@@ -291,6 +291,7 @@ impl Poller {
         // Its hubs may be new, and a subscription due at once.
         let has_hubs = matches!(&result.outcome, PollOutcome::Fetched(document)
             if document.found.as_ref().is_some_and(|found| found.offer.is_some() && !found.discovery.hubs.is_empty()));
+        self.held.ends(result.feed_id, result.lease.fence);
         let stored = finish::finish(self, result).await;
         if has_hubs {
             self.wake_push.notify_one();

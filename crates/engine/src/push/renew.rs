@@ -98,30 +98,33 @@ pub(crate) async fn renew_expiring(pusher: &Arc<Pusher>) -> StoreResult<RenewSum
 }
 
 async fn renew_one(pusher: &Arc<Pusher>, job: SubscriptionJob) -> StoreResult<RenewResult> {
-    let (id, feed_id, claimed_at) = (job.subscription.id, job.subscription.feed_id, job.claimed_at);
-    let ended = step::renew(pusher, job).await?;
-    let subscription = match ended {
-        StepEnd::Asked(subscription) => await_verification(pusher, *subscription).await?,
-        StepEnd::Other => pusher.poller.parts.store.subscription(id).await?,
-    };
-    Ok(result(feed_id, subscription.as_ref(), claimed_at))
+    let feed_id = job.subscription.feed_id;
+    Ok(match step::renew(pusher, job).await? {
+        StepEnd::Asked(subscription) => result(feed_id, await_verification(pusher, *subscription).await?.as_ref()),
+        // Its feed has another hub or topic now or is gone, or its hub had too much else to do.
+        StepEnd::Other => RenewResult { error: Some("Not asked".to_owned()), ..failed(feed_id) },
+    })
 }
 
-fn result(feed_id: Option<FeedId>, subscription: Option<&Subscription>, claimed_at: Timestamp) -> RenewResult {
-    let nothing =
-        RenewResult { feed_id, status: RenewStatus::Failed, error: None, error_count: None, new_expires_at: None };
+fn failed(feed_id: Option<FeedId>) -> RenewResult {
+    RenewResult { feed_id, status: RenewStatus::Failed, error: None, error_count: None, new_expires_at: None }
+}
+
+/// What became of a subscription whose hub was asked.
+fn result(feed_id: Option<FeedId>, subscription: Option<&Subscription>) -> RenewResult {
+    let nothing = failed(feed_id);
     let Some(subscription) = subscription else {
-        // Its feed has another hub or topic now, or is gone.
         return RenewResult { error: Some("No longer wanted".to_owned()), ..nothing };
     };
-    if subscription.verified_at.is_some_and(|verified_at| verified_at >= claimed_at) {
-        return RenewResult { status: RenewStatus::Renewed, new_expires_at: subscription.expires_at, ..nothing };
-    }
     if subscription.asked.is_some() {
         return RenewResult { status: RenewStatus::Pending, ..nothing };
     }
-    let error = subscription.last_error.as_deref().unwrap_or("It was not its turn in time");
-    RenewResult { error: Some(in_short(error)), error_count: Some(subscription.error_count), ..nothing }
+    // A verification clears the errors, and a failure is one.
+    if subscription.is_active() && subscription.error_count == 0 {
+        return RenewResult { status: RenewStatus::Renewed, new_expires_at: subscription.expires_at, ..nothing };
+    }
+    let error = subscription.last_error.as_deref().map(in_short);
+    RenewResult { error, error_count: Some(subscription.error_count), ..nothing }
 }
 
 /// What an error is called where its details are not wanted.

@@ -46,16 +46,14 @@ async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step) -> St
             Step::StartOver => start_over(pusher, &job).await,
         }
     };
-    match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(end) => end,
-        Err(_) => {
-            tracing::error!(subscription_id = job.subscription.id.0, "a step of a subscription panicked");
-            let error = "a mistake in piRSSonite; the log says where".to_owned();
-            let failed = Event::Failed { error, retry_after: None };
-            pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), failed).await?;
-            Ok(StepEnd::Other)
-        }
+    if let Ok(end) = AssertUnwindSafe(work).catch_unwind().await {
+        return end;
     }
+    tracing::error!(subscription_id = job.subscription.id.0, "a step of a subscription panicked");
+    let error = "a mistake in piRSSonite; the log says where".to_owned();
+    let failed = Event::Failed { error, retry_after: None };
+    pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), failed).await?;
+    Ok(StepEnd::Other)
 }
 
 async fn pass(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEnd> {
@@ -99,13 +97,11 @@ async fn ask_in_turn(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) ->
         () = pusher.stopping.cancelled() => None,
         turn = tokio::time::timeout(HUB_WAIT_MAX, turn.wait()) => turn.ok(),
     };
-    match turn {
-        Some(_turn) => ask(pusher, job, mode).await,
-        None => {
-            give_back(pusher, job).await?;
-            Ok(StepEnd::Other)
-        }
+    if let Some(_turn) = turn {
+        return ask(pusher, job, mode).await;
     }
+    give_back(pusher, job).await?;
+    Ok(StepEnd::Other)
 }
 
 /// A renewal looks at the feed first: its hub or its topic may have changed. With what it has it goes on if that fails.

@@ -34,7 +34,7 @@ async fn f4_every_failure_is_told_in_words_and_costs_no_entry() {
         ("/json", Page::body("{\"error\": 1}"), "the server answered with JSON that is no feed"),
         ("/empty", Page::body(""), "the server answered with nothing"),
         ("/endless", Page::endless("<item>".repeat(1000)), "the answer is larger than 195.3 KiB"),
-        ("/hang", Page::hang(), "HOST did not answer in time"),
+        ("/hang", Page::hang(), "no whole answer came from HOST in time"),
         ("/reset", Page::reset(), "could not connect to HOST: ECONNRESET"),
         ("/cut", Page::break_off(rss(&[("9", "Nine")])), "the answer of HOST broke off"),
         ("/loop", Page::redirect(302, "/loop"), "the redirects of HOST lead nowhere"),

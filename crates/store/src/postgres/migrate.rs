@@ -20,7 +20,7 @@ const LOCK: i64 = 0x7069_5253_536f_6e69;
 const SERVER_VERSION_MIN: i32 = 13_00_00;
 
 const TABLE: &str = "
-CREATE TABLE IF NOT EXISTS schema_migrations (
+CREATE TABLE schema_migrations (
     version    bigint PRIMARY KEY,
     name       text   NOT NULL,
     applied_at bigint NOT NULL
@@ -60,7 +60,10 @@ async fn check_server(client: &Client) -> Result<(), OpenError> {
 async fn lock(transaction: &Transaction<'_>) -> Result<i64, Error> {
     transaction.batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-    transaction.batch_execute(TABLE).await?;
+    // Asked first, because a table that is there already would be noted in the log at every start.
+    if !transaction.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[]).await?.get::<_, bool>(0) {
+        transaction.batch_execute(TABLE).await?;
+    }
     let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
     Ok(row.get(0))
 }

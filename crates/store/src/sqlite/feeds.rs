@@ -31,6 +31,12 @@ UPDATE feeds
 SET custom_title = CASE WHEN ?2 THEN ?3 ELSE custom_title END,
     folder_id = CASE WHEN ?4 THEN ?5 ELSE folder_id END,
     poll_interval_secs = CASE WHEN ?6 THEN ?7 ELSE poll_interval_secs END,
+    -- A shorter interval holds from now on, unless the feed fails or a hub pushes it.
+    next_check_at = CASE
+        WHEN ?7 IS NOT NULL AND failure_count = 0 AND is_pushed = 0
+        THEN min(next_check_at, ?9 + ?7 * 1000)
+        ELSE next_check_at
+    END,
     push_enabled = coalesce(?8, push_enabled)
 WHERE id = ?1";
 
@@ -159,7 +165,7 @@ fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<Up
     if patch.address.is_some() || patch.push_enabled == Some(false) {
         end_all(connection, id, changes.now())?;
     }
-    apply(connection, id, patch)?;
+    apply(connection, changes.now(), id, patch)?;
     if let Some(folder) = patch.folder_id
         && folder != before.folder_id
     {
@@ -175,7 +181,7 @@ fn readdress(connection: &Connection, id: FeedId, address: &FeedAddress, now: i6
     connection.prepare_cached(READDRESS)?.execute(row).map(drop)
 }
 
-fn apply(connection: &Connection, id: FeedId, patch: &FeedPatch) -> Result<()> {
+fn apply(connection: &Connection, now: i64, id: FeedId, patch: &FeedPatch) -> Result<()> {
     let row = (
         id.0,
         patch.custom_title.is_some(),
@@ -185,6 +191,7 @@ fn apply(connection: &Connection, id: FeedId, patch: &FeedPatch) -> Result<()> {
         patch.poll_interval.is_some(),
         patch.poll_interval.flatten(),
         patch.push_enabled,
+        now,
     );
     connection.prepare_cached(UPDATE)?.execute(row).map(drop)
 }

@@ -61,6 +61,8 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
                 .route_layer(from_fn(middleware::no_parameters))
                 .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
         )
+        // Whatever parameters a hub adds are its own business.
+        .merge(callbacks().layer(from_fn_with_state(quick_timeout, middleware::time_limit)))
 }
 
 /// Routes that wait for the store alone.
@@ -78,10 +80,15 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(opml::export))
         .routes(routes!(websub::subscriptions))
         .routes(routes!(websub::unsubscribe))
-        .routes(routes!(websub::verify, websub::receive))
-        .routes(routes!(websub::verify_by_topic, websub::receive_by_topic))
         .routes(routes!(operations::openapi))
         .merge(operations())
+}
+
+/// Routes that hubs call.
+fn callbacks() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .routes(routes!(websub::verify, websub::receive))
+        .routes(routes!(websub::verify_by_topic, websub::receive_by_topic))
 }
 
 /// Routes for whoever runs it.

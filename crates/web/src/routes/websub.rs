@@ -241,11 +241,11 @@ async fn take_push(state: AppState, token: Option<String>, request: Request) -> 
         body: body.into(),
     };
     let engine = state.engine.clone();
-    let taken = to_its_end(async move {
+    let stored = to_its_end(async move {
         let _held = room;
         engine.receive(recipient, delivery).await
     });
-    told(taken.await??)
+    told(stored.await??)
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 23] = [
+const ROUTES: [&str; 31] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -31,7 +31,15 @@ const ROUTES: [&str; 23] = [
     "GET /api/counts",
     "GET /api/opml/export",
     "POST /api/opml/import",
-    "GET /healthz", // U6, from here
+    "GET /api/websub/callback", // W3, from here
+    "POST /api/websub/callback",
+    "GET /api/websub/callback/{token}",
+    "POST /api/websub/callback/{token}",
+    "POST /api/websub/renew",         // W7
+    "POST /api/feeds/{id}/subscribe", // W11
+    "POST /api/feeds/{id}/unsubscribe",
+    "GET /api/websub/subscriptions", // W13
+    "GET /healthz",                  // U6, from here
     "GET /readyz",
     "GET /metrics",
     "GET /api/openapi.json",
@@ -101,6 +109,13 @@ fn u6_the_shapes_are_those_of_the_specification() {
             "id feedId guid url title author summary content publishedAt updatedAt sortAt isRead isStarred \
                    categories enclosures",
         ),
+        (
+            "Subscription",
+            "feedId hubUrl topicUrl state isActive leaseSeconds expiresAt errorCount lastError lastPushAt pushCount \
+             missCount",
+        ),
+        ("RenewSummary", "renewed failed pending results"),
+        ("RenewResult", "feedId status error errorCount newExpiresAt"),
         ("EntryPage", "entries nextCursor"),
         ("Counts", "total starred byFolder byFeed"),
         ("ImportSummary", "imported skipped errors"),

@@ -114,6 +114,7 @@ async fn f6_a_feed_is_changed(harness: &Harness) {
     assert_eq!((feed.custom_title.as_deref(), feed.poll_interval, feed.push_enabled), (Some("Mine"), Some(900), false));
     let same = update(harness, id, FeedPatch::default()).await;
     assert_eq!(same, feed);
+    assert_eq!(feed.next_check_at, harness.now() + HOUR / 4, "f4: its own interval holds from now on");
     assert_eq!(harness.claim(id).await.poll_interval, Some(900));
     let clear = FeedPatch { custom_title: Some(None), poll_interval: Some(None), ..FeedPatch::default() };
     let feed = update(harness, id, clear).await;

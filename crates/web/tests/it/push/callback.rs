@@ -108,6 +108,7 @@ async fn w5_every_algorithm_that_is_allowed_is_taken_and_no_other() {
                 let push = world.push_of("/f", &["new"]).signed(Signed::Raw(raw.into()));
                 assert_eq!(world.hub.push(&held, push).await.status, status, "{raw}");
             }
+            world.hub.sign_by(Algorithm::Sha1);
             assert_eq!(world.hub.push(&held, world.push_of("/f", &["new"]).signed(Signed::Wrong)).await.status, 403);
         }
     }
@@ -275,10 +276,14 @@ async fn w3_without_a_token_a_push_is_known_by_its_topic_and_its_signature() {
         assert_eq!(world.hub.push(&held, world.push_of("/two", &["by link"])).await.status, 204);
         let push = world.push_of("/two", &["by self"]).link(Param::Absent);
         assert_eq!(world.hub.push(&held, push).await.status, 204);
+        held.callback = format!("{}?hub.topic={}", tokenless(&world), world.publisher.url("/two"));
+        let push = world.push_of("/one", &["by address"]).link(Param::Absent);
+        assert_eq!(world.hub.push(&held, push).await.status, 204);
         assert_eq!(world.titles(one).await, ["first"]);
-        assert_eq!(world.titles(two).await, ["by link", "by self", "first"]);
+        assert_eq!(world.titles(two).await, ["by address", "by link", "by self", "first"]);
         let push = world.push_of("/two", &["wrong"]).signed(Signed::Wrong);
         assert_eq!(world.hub.push(&held, push).await.status, 403);
+        held.callback = tokenless(&world);
         let push = world.push_of("/none", &["nobody's"]).link(Param::Absent);
         assert_eq!(world.hub.push(&held, push).await.status, 404);
     }
