@@ -87,6 +87,14 @@ pub(crate) fn weblog(entries: usize, seed: u64) -> Vec<u8> {
     draft.out.into_bytes()
 }
 
+/// What a hub sends of a topic: an Atom document of a KB and a half with one entry, which no other number has.
+pub(crate) fn pushed(number: usize, topic: &str, hub: &str) -> Vec<u8> {
+    let (language, chance) = (&LANGUAGES[0], Chance::new(number as u64));
+    let mut draft = Draft { out: String::new(), chance, language, entries: 0, declared: "UTF-8" };
+    atom::pushed(&mut draft, number, topic, hub);
+    draft.out.into_bytes()
+}
+
 fn make(kind: &Kind, size_bytes: usize, seed: u64) -> Generated {
     let mut chance = Chance::new(seed);
     let narrow = kind.encoding == WINDOWS_1252;

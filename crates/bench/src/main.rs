@@ -15,6 +15,7 @@ mod poll;
 mod postgres;
 mod process;
 mod publisher;
+mod push;
 mod report;
 mod world;
 
@@ -48,6 +49,8 @@ enum Measurement {
     Poll,
     /// Pages, searches, memory and polls at a million entries, on each store.
     Pages,
+    /// Signed pushes until they are on the disk, and renewals of subscriptions, on each store, beside bare ones.
+    Push,
     /// Serves feeds until it is killed.
     #[command(hide = true)]
     Publish,
@@ -60,6 +63,21 @@ enum Measurement {
     /// One size of store in a process of its own.
     #[command(hide = true)]
     PagesJob {
+        /// The job, as JSON.
+        job: String,
+    },
+    /// Serves pushes until it is killed.
+    #[command(hide = true)]
+    PushServer {
+        /// The job, as JSON.
+        job: String,
+    },
+    /// Is a hub until it is killed.
+    #[command(hide = true)]
+    PushHub,
+    /// Renewals in a process of its own.
+    #[command(hide = true)]
+    PushRenew {
         /// The job, as JSON.
         job: String,
     },
@@ -86,6 +104,15 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             pages::run(&mut tally)?;
         }
+        Some(Measurement::Push) => {
+            postgres::ensure()?;
+            push::run(&mut tally)?;
+        }
+        Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
+        Some(Measurement::PushHub) => push::hub::serve()?,
+        Some(Measurement::PushRenew { job }) => {
+            process::reply(&push::renew::perform(serde_json::from_str(&job)?)?)?;
+        }
         Some(Measurement::Publish) => publisher::publish()?,
         Some(Measurement::PollJob { job }) => process::reply(&poll::perform(serde_json::from_str(&job)?)?)?,
         Some(Measurement::PagesJob { job }) => process::reply(&pages::perform(serde_json::from_str(&job)?)?)?,
@@ -95,6 +122,7 @@ fn main() -> anyhow::Result<ExitCode> {
             hostile::run(&mut tally, None)?;
             poll::run(&mut tally)?;
             pages::run(&mut tally)?;
+            push::run(&mut tally)?;
         }
     }
     Ok(tally.conclude())

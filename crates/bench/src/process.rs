@@ -1,6 +1,9 @@
 //! What this process has used, and others like it that do one job and answer.
 
-use std::process::{Command, Stdio};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
 
 use anyhow::Context;
 use rustix::time::{ClockId, clock_gettime};
@@ -55,4 +58,30 @@ pub(crate) fn answer<J: Serialize, A: DeserializeOwned>(subcommand: &str, job: &
 /// The other side: prints the answer.
 pub(crate) fn reply<A: Serialize>(answer: &A) -> anyhow::Result<()> {
     Ok(serde_json::to_writer(std::io::stdout(), answer)?)
+}
+
+/// This same program, serving in a process of its own, so that what it costs is not counted. It ends with this.
+pub(crate) struct Server {
+    process: Child,
+    /// The line that it said when it was ready: where it is reached.
+    pub(crate) said: String,
+}
+
+impl Server {
+    pub(crate) fn start(arguments: &[&str]) -> anyhow::Result<Self> {
+        let process = Command::new(std::env::current_exe()?).args(arguments).stdout(Stdio::piped()).spawn()?;
+        let mut server = Self { process, said: String::new() };
+        let output = server.process.stdout.take().context("its output is a pipe")?;
+        BufReader::new(output).read_line(&mut server.said)?;
+        anyhow::ensure!(server.said.ends_with('\n'), "a server ended before it was ready");
+        server.said.truncate(server.said.trim_end().len());
+        Ok(server)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }

@@ -1,12 +1,7 @@
 //! A publisher in a process of its own, so that what it costs is not counted: feeds with their versions, on loopback.
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use anyhow::Context;
 use axum::{
     Router,
     extract::{Path, State},
@@ -16,7 +11,7 @@ use axum::{
 };
 use bytes::Bytes;
 
-use crate::feeds;
+use crate::{feeds, process::Server};
 
 /// Entries of each feed.
 pub(crate) const ENTRIES: usize = 50;
@@ -29,23 +24,14 @@ pub(crate) const ETAG: &str = "\"1\"";
 
 /// The publisher's process. It ends with this.
 pub(crate) struct Publisher {
-    process: Child,
+    _process: Server,
     pub(crate) url: String,
 }
 
 impl Publisher {
     pub(crate) fn start() -> anyhow::Result<Self> {
-        let mut process = Command::new(std::env::current_exe()?).arg("publish").stdout(Stdio::piped()).spawn()?;
-        let mut url = String::new();
-        BufReader::new(process.stdout.take().context("its output is a pipe")?).read_line(&mut url)?;
-        Ok(Self { process, url: url.trim().to_owned() })
-    }
-}
-
-impl Drop for Publisher {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let process = Server::start(&["publish"])?;
+        Ok(Self { url: process.said.clone(), _process: process })
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context;
 use domain::ports::{Clock, Store};
 use engine::{
-    Engine, EngineSettings, Parts,
+    Engine, EngineSettings, Parts, PushSettings,
     http::{ClientSettings, GuardedClient},
     system::{SystemClock, SystemIds},
 };
@@ -92,6 +92,18 @@ impl World {
         Ok(())
     }
 
+    /// Whether a commit is on the disk when it is answered. SQLite is opened so.
+    pub(crate) async fn is_durable(&self) -> anyhow::Result<bool> {
+        let Some((client, _)) = &self.database else { return Ok(true) };
+        for setting in ["fsync", "synchronous_commit"] {
+            let value: String = client.query_one(&format!("SHOW {setting}"), &[]).await?.get(0);
+            if value != "on" {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Has the database look at its tables, as it does by itself in time.
     pub(crate) async fn settle(&self) -> anyhow::Result<()> {
         if let Some((client, _)) = &self.database {
@@ -101,6 +113,11 @@ impl World {
     }
 
     pub(crate) fn engine(&self) -> anyhow::Result<Arc<Engine>> {
+        self.engine_with(PushSettings::default())
+    }
+
+    /// With push set so.
+    pub(crate) fn engine_with(&self, push: PushSettings) -> anyhow::Result<Arc<Engine>> {
         let client = GuardedClient::new(ClientSettings {
             allow_networks: vec!["127.0.0.0/8".parse()?],
             ..ClientSettings::default()
@@ -108,6 +125,7 @@ impl World {
         let settings = EngineSettings {
             host_concurrency: CONCURRENCY,
             poll_concurrency: CONCURRENCY,
+            push,
             ..EngineSettings::default()
         };
         let clock: Arc<dyn Clock> = self.clock.clone();

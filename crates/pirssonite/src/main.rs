@@ -3,6 +3,7 @@
 mod backend;
 mod commands;
 mod fetch;
+mod reach;
 mod settings;
 mod wiring;
 
@@ -46,6 +47,8 @@ enum Command {
     Export(commands::export::Arguments),
     /// Poll the feeds that are due, or some, now.
     Refresh(commands::refresh::Arguments),
+    /// Renew the push subscriptions whose leases end soon, now.
+    Renew(commands::renew::Arguments),
     /// Show how things stand.
     Status(commands::status::Arguments),
     /// Look for what is wrong, and say what to do about it.
@@ -86,6 +89,7 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Import(arguments) => commands::import::run(&arguments, &settings).await,
             Command::Export(arguments) => commands::export::run(&arguments, &settings).await,
             Command::Refresh(arguments) => commands::refresh::run(&arguments, &settings).await,
+            Command::Renew(arguments) => commands::renew::run(&arguments, &settings).await,
             Command::Status(arguments) => commands::status::run(&arguments, &settings).await,
             Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
             Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),

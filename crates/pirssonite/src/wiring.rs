@@ -5,10 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context;
 use domain::{
     ports::{Clock, PruneLimits, Store},
+    push::Rules,
     schedule::Bounds,
 };
 use engine::{
-    Engine, EngineSettings, Parts,
+    Engine, EngineSettings, Parts, PushSettings,
     http::{ClientSettings, GuardedClient, user_agent},
     system::{SystemClock, SystemIds},
 };
@@ -71,9 +72,23 @@ pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow
                 per_feed: settings.prune_beyond,
                 chunk: PRUNE_CHUNK,
             },
+            push: push_settings(settings),
             ..EngineSettings::default()
         },
     }))
+}
+
+/// How push is set. With a base URL it is on.
+fn push_settings(settings: &Settings) -> PushSettings {
+    PushSettings {
+        base_url: settings.hubs_reach_us_at(),
+        rules: Rules { renew_before: settings.renew_before },
+        lease_secs: settings.hub_lease,
+        audit: settings.push_audit,
+        algorithms: settings.push_algorithms.clone(),
+        known_hubs: settings.known_hubs.clone(),
+        ..PushSettings::default()
+    }
 }
 
 /// Answers requests until told to stop. A worker answers only what an operator asks it.
@@ -85,7 +100,12 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<()> {
     let metrics = web::install_metrics()?;
     let allowed_hosts = if settings.listen.ip().is_loopback() { AllowedHosts::default() } else { AllowedHosts::Any };
-    let web_settings = WebSettings { allowed_hosts, base_url: settings.base_url.clone(), ..WebSettings::default() };
+    let web_settings = WebSettings {
+        allowed_hosts,
+        base_url: settings.base_url.clone(),
+        pushes_per_minute: settings.push_rate,
+        ..WebSettings::default()
+    };
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
     if settings.role == Role::Worker {
         return Ok(web::serve(listener, web::operations_router(state), stop).await?);

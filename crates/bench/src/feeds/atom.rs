@@ -77,3 +77,35 @@ pub(super) fn video(draft: &mut Draft) {
         views / 50
     ));
 }
+
+/// A whole document, as a hub sends it.
+pub(super) fn pushed(draft: &mut Draft, number: usize, topic: &str, hub: &str) {
+    const TEXT_BYTES: usize = 300;
+    const FIRST_SECS: i64 = 1_735_689_600;
+    let published_secs = FIRST_SECS + i64::try_from(number).unwrap_or(0);
+    let published = jiff::Timestamp::from_second(published_secs).expect("a time of this century");
+    let title = escape(&draft.title());
+    let text = escape(&body(draft.language, &mut draft.chance, TEXT_BYTES, false));
+    let (tag, declared) = (draft.language.tag, draft.declared);
+    draft.put(&format!(
+        r#"<?xml version="1.0" encoding="{declared}"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="{tag}">
+<id>{topic}</id>
+<title type="text">A weblog</title>
+<updated>{published}</updated>
+<link rel="self" type="application/atom+xml" href="{topic}"/>
+<link rel="hub" href="{hub}"/>
+<link rel="alternate" type="text/html" href="https://example.org/blog/"/>
+<entry>
+<id>tag:example.org,2004:blog.post-{number}</id>
+<title type="text">{title}</title>
+<link rel="alternate" type="text/html" href="https://example.org/blog/{number}"/>
+<published>{published}</published>
+<updated>{published}</updated>
+<author><name>Jo Doe</name><uri>https://example.org/jo</uri></author>
+<category term="news"/>
+<content type="html">{text}</content>
+</entry>
+{TAIL}"#
+    ));
+}

@@ -16,7 +16,7 @@ const SEED: u64 = 20_260_302;
 const DELAY_MAX: SignedDuration = SignedDuration::from_mins(24 * 60 + 24 * 6 + 60);
 
 /// Push is back so long after a hub has recovered, at the latest.
-const RECOVERY_MAX: SignedDuration = SignedDuration::from_mins(24 * 60 + 5);
+const RECOVERY_MAX: SignedDuration = SignedDuration::from_mins(24 * 60 + 30);
 
 fn start() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{anyhow, ensure};
+use anyhow::{anyhow, bail, ensure};
 use async_trait::async_trait;
-use domain::{FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX};
+use domain::{
+    FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX, push::SubscriptionView,
+};
 use engine::{AddFeed, Engine};
 use serde_json::Value;
 
@@ -69,8 +71,28 @@ impl Backend for Local {
         Ok(self.engine.export_opml().await?)
     }
 
+    async fn subscriptions(&self) -> anyhow::Result<Vec<Value>> {
+        let subscriptions = self.engine.store().subscriptions().await?;
+        values(&subscriptions.iter().map(SubscriptionView::from).collect::<Vec<_>>())
+    }
+
+    async fn renew(&self) -> anyhow::Result<Value> {
+        bail!(
+            "no server is running here, and a hub renews nothing before it has asked back at the base_url: \
+             start `pirssonite`, which renews by itself as well"
+        )
+    }
+
+    fn base_url(&self) -> Option<&str> {
+        self.engine.base_url()
+    }
+
     fn is_server(&self) -> bool {
         false
+    }
+
+    fn instance(&self) -> Option<&str> {
+        None
     }
 
     fn name(&self) -> String {

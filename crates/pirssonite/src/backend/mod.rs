@@ -34,8 +34,16 @@ pub(crate) trait Backend: Send + Sync {
     async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value>;
     /// `GET /api/opml/export`.
     async fn export(&self) -> anyhow::Result<String>;
+    /// `GET /api/websub/subscriptions`.
+    async fn subscriptions(&self) -> anyhow::Result<Vec<Value>>;
+    /// `POST /api/websub/renew`.
+    async fn renew(&self) -> anyhow::Result<Value>;
+    /// Where hubs are told to reach it; without it push is off. Of a server, as it was started.
+    fn base_url(&self) -> Option<&str>;
     /// Whether it is a running server.
     fn is_server(&self) -> bool;
+    /// Which process it is, of a running server.
+    fn instance(&self) -> Option<&str>;
     /// What it is, for people.
     fn name(&self) -> String;
 }

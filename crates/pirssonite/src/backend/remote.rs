@@ -29,7 +29,7 @@ fn address_file(settings: &Settings) -> PathBuf {
     settings.data_dir.join(name)
 }
 
-/// Leaves the server's address for the commands, and by what they know that it is still the same.
+/// Leaves the server's address for the commands, by what they know that it is still the same, and where hubs reach it.
 pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str) -> std::io::Result<()> {
     let host = match listen {
         SocketAddr::V4(address) if address.ip().is_unspecified() => format!("127.0.0.1:{}", address.port()),
@@ -37,7 +37,8 @@ pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str) 
         address => address.to_string(),
     };
     std::fs::create_dir_all(&settings.data_dir)?;
-    std::fs::write(address_file(settings), format!("http://{host}\n{instance}\n"))
+    let base_url = settings.hubs_reach_us_at().unwrap_or_default();
+    std::fs::write(address_file(settings), format!("http://{host}\n{instance}\n{base_url}\n"))
 }
 
 /// Takes it away again.
@@ -61,6 +62,8 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 pub(crate) struct Remote {
     client: reqwest::Client,
     url: String,
+    instance: String,
+    base_url: Option<String>,
 }
 
 impl Remote {
@@ -69,8 +72,9 @@ impl Remote {
         let Ok(left) = std::fs::read_to_string(address_file(settings)) else { return Ok(None) };
         let mut lines = left.lines();
         let (Some(url), Some(instance)) = (lines.next(), lines.next()) else { return Ok(None) };
+        let base_url = lines.next().filter(|base_url| !base_url.is_empty()).map(str::to_owned);
         let client = reqwest::Client::builder().no_proxy().timeout(CALL_TIMEOUT).build()?;
-        let remote = Self { client, url: url.to_owned() };
+        let remote = Self { client, url: url.to_owned(), instance: instance.to_owned(), base_url };
         let health = remote.client.get(format!("{url}/healthz")).timeout(PROBE_TIMEOUT).send().await;
         let Ok(health) = health else { return Ok(None) };
         let health = health.text().await.unwrap_or_default();
@@ -154,8 +158,24 @@ impl Backend for Remote {
         self.text(self.client.get(format!("{}/api/opml/export", self.url))).await
     }
 
+    async fn subscriptions(&self) -> anyhow::Result<Vec<Value>> {
+        self.list("/api/websub/subscriptions").await
+    }
+
+    async fn renew(&self) -> anyhow::Result<Value> {
+        self.call(Method::POST, "/api/websub/renew", None).await
+    }
+
+    fn base_url(&self) -> Option<&str> {
+        self.base_url.as_deref()
+    }
+
     fn is_server(&self) -> bool {
         true
+    }
+
+    fn instance(&self) -> Option<&str> {
+        Some(&self.instance)
     }
 
     fn name(&self) -> String {

@@ -1,4 +1,4 @@
-//! `pirssonite list`: the feeds, with what is unread and what is wrong.
+//! `pirssonite list`: the feeds, with what is unread, how they come, and what is wrong.
 
 use std::process::ExitCode;
 
@@ -31,9 +31,10 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
             _ if feed["lastFetchedAt"].is_null() => "  not fetched yet".to_owned(),
             _ => String::new(),
         };
+        let way = if feed["subscription"]["isActive"] == true { "  pushed" } else { "" };
         let (id, unread) = (feed["id"].to_string(), feed["unreadCount"].to_string());
         say(&format!(
-            "{id:>5}  {unread:>6} unread  {}  {}{state}",
+            "{id:>5}  {unread:>6} unread  {}  {}{way}{state}",
             title_of(feed),
             feed["url"].as_str().unwrap_or_default()
         ))?;

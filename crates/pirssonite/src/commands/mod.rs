@@ -8,8 +8,10 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod parse;
 pub(crate) mod refresh;
+pub(crate) mod renew;
 pub(crate) mod serve;
 pub(crate) mod status;
+mod subscriptions;
 
 use std::{
     io::{IsTerminal, Write},

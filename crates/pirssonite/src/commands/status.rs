@@ -5,8 +5,15 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{say, say_json};
-use crate::{backend, settings::Settings, wiring};
+use super::{
+    say, say_json,
+    subscriptions::{OFF, Summary},
+};
+use crate::{
+    backend::{self, Backend},
+    settings::Settings,
+    wiring,
+};
 
 /// How to print it.
 #[derive(Debug, clap::Args)]
@@ -20,6 +27,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let backend = backend::connect(settings).await?;
     let feeds = backend.feeds().await?;
     let counts = backend.counts().await?;
+    let subscriptions = Summary::of(&backend.subscriptions().await?);
     let now = wiring::now();
     let count = |wanted: &dyn Fn(&serde_json::Value) -> bool| feeds.iter().filter(|feed| wanted(feed)).count();
     let status = json!({
@@ -31,6 +39,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         "folders": backend.folders().await?.len(),
         "unread": counts["total"],
         "starred": counts["starred"],
+        "push": push_json(&*backend, &subscriptions),
     });
     if arguments.json {
         say_json(&status)?;
@@ -43,5 +52,29 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     ))?;
     say(&format!("folders     {}", status["folders"]))?;
     say(&format!("entries     {} unread, {} starred", status["unread"], status["starred"]))?;
+    say_push(&*backend, &subscriptions)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn push_json(backend: &dyn Backend, subscriptions: &Summary) -> serde_json::Value {
+    let mut push = subscriptions.to_json();
+    push["isOn"] = json!(backend.base_url().is_some() && backend.is_server());
+    push["baseUrl"] = json!(backend.base_url());
+    push
+}
+
+fn say_push(backend: &dyn Backend, subscriptions: &Summary) -> anyhow::Result<()> {
+    match backend.base_url() {
+        None => say(&format!("push        off: {OFF}"))?,
+        Some(url) if backend.is_server() => say(&format!("push        on: hubs are told to push to {url}"))?,
+        Some(url) => say(&format!("push        waits for a server, which hubs are told to reach at {url}"))?,
+    }
+    if backend.base_url().is_some() || !subscriptions.is_empty() {
+        say(&format!("hubs        {}", subscriptions.states()))?;
+        say(&format!("pushes      {}", subscriptions.pushes()))?;
+    }
+    for hub in &subscriptions.failing {
+        say(&format!("failing     {}", hub.in_words()))?;
+    }
+    Ok(())
 }

@@ -7,16 +7,18 @@ mod value;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
+    num::NonZeroU32,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use clap::{Arg, ArgAction, ArgMatches};
+use domain::push::{Algorithm, KnownHub};
 use url::Url;
 
 use self::{
     table::{Setting, TABLE},
-    value::{duration, number, switch},
+    value::{algorithms, duration, duration_from, known_hubs, number, parts, public_url, switch, web_url},
 };
 
 /// The file that is read where none is named.
@@ -28,6 +30,9 @@ const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
 
 /// Variables of this prefix that are none of the settings: those of the tests.
 const OTHER_VARIABLES: [&str; 3] = [FILE_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
+
+/// Pushes in a minute for one feed: more than any machine takes.
+const RATE_MAX: usize = 1_000_000;
 
 /// What this node does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +57,14 @@ pub(crate) struct Settings {
     pub(crate) poll_max: Duration,
     pub(crate) host_concurrency: usize,
     pub(crate) poll_concurrency: usize,
+    pub(crate) renew_before: Duration,
+    /// In seconds, as hubs are asked for it.
+    pub(crate) hub_lease: Option<u32>,
+    /// Zero for never.
+    pub(crate) push_audit: Duration,
+    pub(crate) push_algorithms: Vec<Algorithm>,
+    pub(crate) push_rate: NonZeroU32,
+    pub(crate) known_hubs: Vec<KnownHub>,
     pub(crate) prune_after: Duration,
     pub(crate) prune_beyond: u32,
     pub(crate) log: String,
@@ -163,6 +176,11 @@ impl Settings {
         )
     }
 
+    /// Where hubs reach this server, with or without a slash at its end the same; without it push is off.
+    pub(crate) fn hubs_reach_us_at(&self) -> Option<String> {
+        self.base_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned())
+    }
+
     fn read_from(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Self, Wrong> {
         let variables: BTreeMap<String, String> =
             variables.filter(|(name, _)| name.starts_with("PIRSSONITE_")).collect();
@@ -198,14 +216,20 @@ impl Settings {
             })?,
             data_dir: get(raw, "data_dir", folder)?,
             database_url: get(raw, "database_url", |text| optional(text, database_url))?,
-            base_url: get(raw, "base_url", |text| optional(text, web_url))?,
+            base_url: get(raw, "base_url", |text| optional(text, public_url))?,
             allow_networks: get(raw, "allow_networks", networks)?,
             proxy: get(raw, "proxy", |text| optional(text, web_url))?,
-            poll_min: get(raw, "poll_min", |text| duration(text).and_then(at_least_a_second))?,
-            poll_max: get(raw, "poll_max", |text| duration(text).and_then(at_least_a_second))?,
+            poll_min: get(raw, "poll_min", a_second_or_more)?,
+            poll_max: get(raw, "poll_max", a_second_or_more)?,
             host_concurrency: get(raw, "host_concurrency", |text| number(text, 1, 64))?,
             poll_concurrency: get(raw, "poll_concurrency", |text| number(text, 1, 1024))?,
-            prune_after: get(raw, "prune_after", |text| duration(text).and_then(at_least_a_second))?,
+            renew_before: get(raw, "renew_before", a_second_or_more)?,
+            hub_lease: get(raw, "hub_lease", |text| optional(text, lease_secs))?,
+            push_audit: get(raw, "push_audit", audit)?,
+            push_algorithms: get(raw, "push_algorithms", algorithms)?,
+            push_rate: get(raw, "push_rate", rate)?,
+            known_hubs: get(raw, "known_hubs", known_hubs)?,
+            prune_after: get(raw, "prune_after", a_second_or_more)?,
             prune_beyond: get(raw, "prune_beyond", |text| text.parse().map_err(|_| "write a number".to_owned()))?,
             log: get(raw, "log", |text| {
                 tracing_subscriber::EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
@@ -252,7 +276,8 @@ fn get<T>(
     read(value.trim()).map_err(|why| Wrong::Value {
         name: name.to_owned(),
         origin: origin.clone(),
-        value: if setting.is_secret { "what it says".to_owned() } else { format!("{value:?}") },
+        // A URL may hold a password.
+        value: if setting.is_secret || value.contains('@') { "what it says".to_owned() } else { format!("{value:?}") },
         why,
     })
 }
@@ -298,8 +323,27 @@ fn optional<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<O
     if text.is_empty() { Ok(None) } else { read(text).map(Some) }
 }
 
-fn at_least_a_second(duration: Duration) -> Result<Duration, String> {
-    if duration < Duration::from_secs(1) { Err("write a second or more".to_owned()) } else { Ok(duration) }
+fn a_second_or_more(text: &str) -> Result<Duration, String> {
+    duration_from(text, Duration::from_secs(1), "a second")
+}
+
+/// A lease, in seconds. One of seconds would be renewed all the time.
+fn lease_secs(text: &str) -> Result<u32, String> {
+    let lease = duration_from(text, Duration::from_mins(1), "a minute")?;
+    u32::try_from(lease.as_secs()).map_err(|_| "longer than any hub can count".to_owned())
+}
+
+/// How often, or never.
+fn audit(text: &str) -> Result<Duration, String> {
+    if text == "0" || duration(text)?.is_zero() {
+        return Ok(Duration::ZERO);
+    }
+    duration_from(text, Duration::from_mins(1), "a minute").map_err(|why| format!("{why}, or 0 for never"))
+}
+
+fn rate(text: &str) -> Result<NonZeroU32, String> {
+    let rate = u32::try_from(number(text, 1, RATE_MAX)?).ok().and_then(NonZeroU32::new);
+    rate.ok_or_else(|| "write a number".to_owned())
 }
 
 /// A folder that is there, or one that can be made.
@@ -323,20 +367,8 @@ fn database_url(text: &str) -> Result<Secret, String> {
     }
 }
 
-fn web_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| error.to_string())?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err("write it with http:// or https://".to_owned());
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err("write it without ? and #".to_owned());
-    }
-    Ok(url)
-}
-
 fn networks(text: &str) -> Result<Vec<ipnet::IpNet>, String> {
-    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    parts
+    parts(text)
         .map(|part| {
             let address = part.parse::<std::net::IpAddr>().map(ipnet::IpNet::from);
             part.parse().or(address).map_err(|_| format!("{part} is no network such as 192.168.0.0/16"))
@@ -409,6 +441,58 @@ mod tests {
         {
             std::fs::write(&file, text).unwrap();
             check(&["--config", file.to_str().unwrap()], &[], &["x.toml", expect]);
+        }
+    }
+
+    #[test]
+    fn u4_push_is_set_as_the_engine_would_be_by_itself() {
+        let (settings, push) = (read(&[], &[]).unwrap(), engine::PushSettings::default());
+        assert_eq!((settings.base_url, push.base_url), (None, None));
+        assert_eq!(settings.renew_before, push.rules.renew_before);
+        assert_eq!((settings.hub_lease, settings.push_audit), (push.lease_secs, push.audit));
+        assert_eq!((settings.push_algorithms, settings.known_hubs), (push.algorithms, push.known_hubs));
+        assert_eq!(settings.push_rate, web::WebSettings::default().pushes_per_minute);
+    }
+
+    #[test]
+    fn u4_push_is_set_by_flags_variables_and_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        let text = "push_audit = 0\npush_rate = 60\nhub_lease = \"1h\"\n\
+                    known_hubs = [\"https://a.org/=https://h.org/\", \"https://b.org/=https://h.org/\"]\n";
+        std::fs::write(&file, text).unwrap();
+        let config = format!("--config={}", file.display());
+        let flags = [&config, "--base-url", "https://reader.example.org", "--renew-before", "12h"];
+        let settings =
+            read(&flags, &[("PIRSSONITE_HUB_LEASE", "5d"), ("PIRSSONITE_PUSH_ALGORITHMS", "sha512")]).unwrap();
+        assert_eq!(settings.hubs_reach_us_at().as_deref(), Some("https://reader.example.org"));
+        let with_slash = read(&["--base-url", "https://reader.example.org/x/"], &[]).unwrap();
+        assert_eq!(with_slash.hubs_reach_us_at().as_deref(), Some("https://reader.example.org/x"));
+        assert_eq!(settings.renew_before, Duration::from_hours(12));
+        assert_eq!((settings.hub_lease, settings.push_audit), (Some(432_000), Duration::ZERO));
+        assert_eq!((settings.push_algorithms, settings.push_rate.get()), (vec![Algorithm::Sha512], 60));
+        assert_eq!(settings.known_hubs.len(), 2);
+        assert!(read(&["--known-hubs", "", "--push-audit", "6h"], &[]).unwrap().known_hubs.is_empty());
+    }
+
+    #[test]
+    fn u4_a_wrong_setting_of_push_is_named_with_its_reason() {
+        for (flag, value, expect) in [
+            ("--base-url", "https://e.org/?a=b", "without ? and #"),
+            ("--base-url", "ftp://e.org/", "http://"),
+            ("--base-url", "https://me:pw@e.org/", "without a user"),
+            ("--renew-before", "0s", "a second or more"),
+            ("--renew-before", "2 days", "unit"),
+            ("--hub-lease", "30s", "a minute or more"),
+            ("--hub-lease", "0", "unit"),
+            ("--push-audit", "1s", "or 0 for never"),
+            ("--push-algorithms", "sha256,md5", "md5"),
+            ("--push-algorithms", "", "at least one"),
+            ("--push-rate", "0", "from 1"),
+            ("--known-hubs", "https://e.org/", "pair"),
+        ] {
+            let wrong = read(&[flag, value], &[]).unwrap_err().to_string();
+            assert!(wrong.contains(flag) && wrong.contains(expect), "{wrong}");
         }
     }
 

@@ -25,7 +25,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 16] = [
+pub(crate) const TABLE: [Setting; 22] = [
     setting(
         "listen",
         "ADDRESS",
@@ -55,7 +55,7 @@ pub(crate) const TABLE: [Setting; 16] = [
         "base_url",
         "URL",
         "",
-        "The address under which others reach this server, such as https://reader.example.org. A server on a loopback address refuses requests to any other host name. Publishers see it too, as the address of whoever asks them.",
+        "The address under which others reach this server, such as https://reader.example.org, also through a proxy or a tunnel. It turns push on: hubs call this server there. Without it all feeds are polled. Every node of a database needs the same. A server on a loopback address refuses requests to any other host name, but for those of hubs. Publishers see it too, as the address of whoever asks them.",
     ),
     setting(
         "allow_networks",
@@ -78,6 +78,42 @@ pub(crate) const TABLE: [Setting; 16] = [
     ),
     setting("host_concurrency", "NUMBER", "2", "Requests to one host at once."),
     setting("poll_concurrency", "NUMBER", "64", "Feeds that are polled at once."),
+    setting(
+        "renew_before",
+        "DURATION",
+        "2d",
+        "A push subscription is renewed so long before the end of its lease; one with a lease shorter than twice this, when half of it is gone.",
+    ),
+    setting(
+        "hub_lease",
+        "DURATION",
+        "",
+        "The lease that hubs are asked for. Without it they choose, which most do best.",
+    ),
+    setting(
+        "push_audit",
+        "DURATION",
+        "1d",
+        "How often a pushed feed is polled all the same, to see whether its hub has missed something. 0 turns it off.",
+    ),
+    setting(
+        "push_algorithms",
+        "NAMES",
+        "sha1,sha256,sha384,sha512",
+        "How hubs may sign what they push, separated by commas. Google's hub, and so YouTube's feeds, knows only sha1.",
+    ),
+    setting(
+        "push_rate",
+        "NUMBER",
+        "600",
+        "Pushes that are taken in a minute for one feed. What is beyond that is refused, and the feed polled instead.",
+    ),
+    setting(
+        "known_hubs",
+        "PAIRS",
+        "https://www.youtube.com/feeds/videos.xml=https://pubsubhubbub.appspot.com/",
+        "Hubs of feeds that do not name theirs, separated by commas: what the feeds' URLs begin with, an equals sign, and the hub.",
+    ),
     setting(
         "prune_after",
         "DURATION",

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use domain::push::{Algorithm, KnownHub};
+use url::Url;
+
 /// A hundred years: longer ones are mistakes.
 const MILLIS_MAX: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
 
@@ -23,6 +26,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(millis))
 }
 
+/// A duration that is at least this.
+pub(crate) fn duration_from(text: &str, least: Duration, in_words: &str) -> Result<Duration, String> {
+    let duration = duration(text)?;
+    if duration < least { Err(format!("write {in_words} or more")) } else { Ok(duration) }
+}
+
 /// A number within bounds.
 pub(crate) fn number(text: &str, least: usize, most: usize) -> Result<usize, String> {
     text.parse::<usize>()
@@ -38,6 +47,61 @@ pub(crate) fn switch(text: &str) -> Result<bool, String> {
         "false" | "0" | "no" | "off" | "" => Ok(false),
         _ => Err("write true or false".to_owned()),
     }
+}
+
+/// The address of a web server: http or https, without a query and a fragment.
+pub(crate) fn web_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("write it with http:// or https://".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err("write it without ? and #".to_owned());
+    }
+    Ok(url)
+}
+
+/// The same of an address that strangers are told.
+pub(crate) fn public_url(text: &str) -> Result<Url, String> {
+    let url = web_url(text)?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("write it without a user and a password: hubs and publishers are told it".to_owned());
+    }
+    Ok(url)
+}
+
+/// Ways of signing, by name; at least one.
+pub(crate) fn algorithms(text: &str) -> Result<Vec<Algorithm>, String> {
+    let mut known = Vec::new();
+    for name in parts(text) {
+        let algorithm = Algorithm::by_name(name);
+        let algorithm = algorithm.ok_or_else(|| format!("{name} is none of sha1, sha256, sha384 and sha512"))?;
+        if !known.contains(&algorithm) {
+            known.push(algorithm);
+        }
+    }
+    if known.is_empty() { Err("write at least one of sha1, sha256, sha384 and sha512".to_owned()) } else { Ok(known) }
+}
+
+/// Hubs of feeds that do not name theirs: `PREFIX=HUB`. A prefix may have an equals sign in it, as in `?channel_id=`.
+pub(crate) fn known_hubs(text: &str) -> Result<Vec<KnownHub>, String> {
+    parts(text).map(known_hub).collect()
+}
+
+fn known_hub(pair: &str) -> Result<KnownHub, String> {
+    let cut = pair.rfind("=http://").max(pair.rfind("=https://"));
+    let cut = cut.ok_or_else(|| format!("{pair} is no pair such as https://example.org/=https://hub.example.org/"))?;
+    let (prefix, hub) = (&pair[..cut], &pair[cut + 1..]);
+    if !prefix.starts_with("http://") && !prefix.starts_with("https://") {
+        return Err(format!("{prefix} does not begin with http:// or https://, as all feeds do"));
+    }
+    Url::parse(hub).map_err(|error| format!("{hub} is no URL: {error}"))?;
+    Ok(KnownHub { prefix: prefix.to_owned(), hub: hub.to_owned() })
+}
+
+/// What commas separate.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
 #[cfg(test)]
@@ -62,5 +126,64 @@ mod tests {
         ] {
             assert_eq!(duration(text).ok().map(|value| value.as_millis()), expect, "{text}");
         }
+    }
+
+    #[test]
+    fn u4_algorithms_are_known_by_name() {
+        use Algorithm::{Sha1, Sha256};
+        for (text, expect) in [
+            ("sha1,sha256,sha384,sha512", Some(Algorithm::ALL.to_vec())),
+            (" SHA256 , sha1,sha256,", Some(vec![Sha256, Sha1])),
+            ("", None),
+            (",", None),
+            ("sha256,md5", None),
+            ("sha256 sha1", None),
+        ] {
+            assert_eq!(algorithms(text).ok(), expect, "{text}");
+        }
+        assert!(algorithms("md5").unwrap_err().contains("md5"));
+    }
+
+    #[test]
+    fn u4_known_hubs_are_pairs_of_a_prefix_and_a_hub() {
+        for (text, expect) in [
+            ("", Some(vec![])),
+            ("https://e.org/=https://h.org/", Some(vec![("https://e.org/", "https://h.org/")])),
+            (
+                "https://e.org/f?id==http://h.org/?a=b, http://f.org=https://h.org",
+                Some(vec![("https://e.org/f?id=", "http://h.org/?a=b"), ("http://f.org", "https://h.org")]),
+            ),
+            ("https://e.org/", None),
+            ("https://e.org/=h.org", None),
+            ("e.org=https://h.org/", None),
+            ("=https://h.org/", None),
+            ("https://e.org/=https://", None),
+            ("https://e.org/=https://h.org/,x", None),
+        ] {
+            let read = known_hubs(text).ok();
+            let pair = |known: &KnownHub| (known.prefix.clone(), known.hub.clone());
+            let read: Option<Vec<_>> = read.map(|known| known.iter().map(pair).collect());
+            let pair = |(prefix, hub): (&str, &str)| (prefix.to_owned(), hub.to_owned());
+            let expect: Option<Vec<_>> = expect.map(|known| known.into_iter().map(pair).collect());
+            assert_eq!(read, expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn u4_w3_the_address_that_hubs_are_told_is_plain() {
+        for (text, expect) in [
+            ("https://reader.example.org", true),
+            ("https://reader.example.org/", true),
+            ("http://127.0.0.1:3000/reader/", true),
+            ("reader.example.org", false),
+            ("ftp://reader.example.org", false),
+            ("https://", false),
+            ("https://reader.example.org/?a=b", false),
+            ("https://reader.example.org/#top", false),
+            ("https://me:hunter2@reader.example.org/", false),
+        ] {
+            assert_eq!(public_url(text).is_ok(), expect, "{text}");
+        }
+        assert!(web_url("http://me:hunter2@proxy:3128").is_ok(), "a proxy may want a password");
     }
 }

@@ -10,5 +10,6 @@ mod lost_database;
 mod names;
 mod parse;
 mod program;
+mod push;
 mod server;
 mod together;

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Lines, Read},
+    net::SocketAddr,
     path::Path,
     process::{ChildStderr, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, mpsc},
@@ -9,8 +10,12 @@ use std::{
 };
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 use crate::program::Running;
+
+/// Any port that is free.
+const ANY: &str = "127.0.0.1:0";
 
 /// Where its data is.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +38,28 @@ impl Data<'_> {
     }
 }
 
+/// An address on loopback that nobody else is given: servers may listen there, one after the other, and nobody answers
+/// in between.
+pub(crate) struct Place {
+    /// Bound, but not listening.
+    _socket: TcpSocket,
+    address: SocketAddr,
+}
+
+impl Place {
+    pub(crate) fn reserve() -> Self {
+        let socket = TcpSocket::new_v4().expect("there are sockets");
+        socket.set_reuseaddr(true).expect("an address can be used again");
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port on loopback is free");
+        let address = socket.local_addr().expect("a bound socket has an address");
+        Self { _socket: socket, address }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
 /// A server that runs. Killed when it goes out of scope.
 pub(crate) struct Server {
     running: Running,
@@ -43,7 +70,23 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it and waits until it serves.
     pub(crate) fn start(data: Data<'_>, more: &[&str]) -> Self {
-        let (server, lines) = Self::start_with_log(data, more, Stdio::inherit());
+        Self::start_on(ANY, data, more)
+    }
+
+    /// The same at this place, which it also tells hubs.
+    pub(crate) fn start_at(place: &Place, data: Data<'_>, more: &[&str]) -> Self {
+        let base_url = place.url();
+        let more: Vec<&str> = ["--base-url", &base_url].into_iter().chain(more.iter().copied()).collect();
+        Self::start_on(&place.address.to_string(), data, &more)
+    }
+
+    /// The same at this place, where it tells nobody.
+    pub(crate) fn start_untold_at(place: &Place, data: Data<'_>) -> Self {
+        Self::start_on(&place.address.to_string(), data, &[])
+    }
+
+    fn start_on(listen: &str, data: Data<'_>, more: &[&str]) -> Self {
+        let (server, lines) = Self::start_with_log(listen, data, more, Stdio::inherit());
         let rest = server.log.clone();
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| note(&rest, &line)));
         server
@@ -51,12 +94,17 @@ impl Server {
 
     /// Starts it and, once it serves, closes the pipe that its log goes into.
     pub(crate) fn start_unread(data: Data<'_>) -> Self {
-        Self::start_with_log(data, &[], Stdio::piped()).0
+        Self::start_with_log(ANY, data, &[], Stdio::piped()).0
     }
 
-    fn start_with_log(data: Data<'_>, more: &[&str], stdout: Stdio) -> (Self, Lines<BufReader<ChildStderr>>) {
+    fn start_with_log(
+        listen: &str,
+        data: Data<'_>,
+        more: &[&str],
+        stdout: Stdio,
+    ) -> (Self, Lines<BufReader<ChildStderr>>) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--allow-networks", "127.0.0.0/8"]);
+        command.args(["serve", "--listen", listen, "--allow-networks", "127.0.0.0/8"]);
         let mut running = Running::start(command.args(data.flags()).args(more).stdout(stdout).stderr(Stdio::piped()));
         let mut lines = BufReader::new(running.process.stderr.take().expect("its log is a pipe")).lines();
         let log = Arc::new(Mutex::new(String::new()));
@@ -68,6 +116,11 @@ impl Server {
         });
         let Some(address) = address else { panic!("it did not serve: {}", log.lock().unwrap()) };
         (Self { running, url: format!("http://{address}"), log }, lines)
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.url.trim_start_matches("http://").parse().expect("its URL is its address")
     }
 
     /// The number of its process.

@@ -20,6 +20,9 @@ use url::form_urlencoded;
 pub(super) const FEEDS: usize = 50;
 const HUBS: usize = 8;
 
+/// Time goes on in steps of this.
+const STEP: SignedDuration = SignedDuration::from_mins(10);
+
 /// Entries that a feed's document holds.
 const SHOWN: usize = 20;
 
@@ -130,9 +133,11 @@ impl World {
         let poll = self.store.next_poll_in().await.unwrap();
         let step = self.store.next_step_in().await.unwrap();
         let in_engine = [poll, step].into_iter().flatten().min().unwrap_or(Duration::MAX);
-        // A bit later, so that time always goes on.
-        let in_engine = in_engine.clamp(Duration::from_secs(1), Duration::from_hours(24));
-        in_world.min(now + SignedDuration::try_from(in_engine).unwrap()).max(now + SignedDuration::from_secs(1))
+        let in_engine = in_engine.min(Duration::from_hours(24));
+        let next = in_world.min(now + SignedDuration::try_from(in_engine).unwrap()).max(now);
+        // Later, and together with what happens about the same time: a year has many moments.
+        let step = STEP.as_secs();
+        Timestamp::from_second((next.as_second() / step + 1) * step).unwrap()
     }
 
     /// Lets happen in the world what is due; what was published is pushed.

@@ -1,5 +1,7 @@
 //! `pirssonite doctor`: whether all that the program needs is there, and what to do where it is not.
 
+mod push;
+
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -22,57 +24,88 @@ pub(crate) struct Arguments {
 /// One thing that was looked at.
 struct Finding {
     what: &'static str,
-    result: Result<String, String>,
+    verdict: Verdict,
+    says: String,
+}
+
+/// What there is to be said of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    /// It works, but for something that may be meant so, or is not ours to mend.
+    Noted,
+    Wrong,
+}
+
+impl Finding {
+    fn fine(what: &'static str, says: impl Into<String>) -> Self {
+        Self { what, verdict: Verdict::Fine, says: says.into() }
+    }
+
+    fn noted(what: &'static str, says: impl Into<String>) -> Self {
+        Self { what, verdict: Verdict::Noted, says: says.into() }
+    }
+
+    fn wrong(what: &'static str, says: impl Into<String>) -> Self {
+        Self { what, verdict: Verdict::Wrong, says: says.into() }
+    }
+
+    fn of(what: &'static str, result: Result<String, String>) -> Self {
+        match result {
+            Ok(says) => Self::fine(what, says),
+            Err(says) => Self::wrong(what, says),
+        }
+    }
 }
 
 pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<ExitCode> {
     let findings = examine(flags).await;
-    let wrong = findings.iter().filter(|finding| finding.result.is_err()).count();
+    let is_well = findings.iter().all(|finding| finding.verdict != Verdict::Wrong);
     if arguments.json {
-        let list: Vec<Value> = findings
-            .iter()
-            .map(|finding| {
-                let (Ok(said) | Err(said)) = &finding.result;
-                json!({ "check": finding.what, "ok": finding.result.is_ok(), "says": said })
-            })
-            .collect();
-        say_json(&json!({ "ok": wrong == 0, "checks": list }))?;
+        let in_json = |finding: &Finding| {
+            let (is_ok, is_noted) = (finding.verdict != Verdict::Wrong, finding.verdict == Verdict::Noted);
+            json!({ "check": finding.what, "ok": is_ok, "note": is_noted, "says": finding.says })
+        };
+        let list: Vec<Value> = findings.iter().map(in_json).collect();
+        say_json(&json!({ "ok": is_well, "checks": list }))?;
     } else {
         for finding in &findings {
-            let (mark, said) = match &finding.result {
-                Ok(said) => ("ok   ", said),
-                Err(said) => ("WRONG", said),
+            let mark = match finding.verdict {
+                Verdict::Fine => "ok   ",
+                Verdict::Noted => "note ",
+                Verdict::Wrong => "WRONG",
             };
-            say(&format!("{mark}  {:<9} {said}", finding.what))?;
+            say(&format!("{mark}  {:<9} {}", finding.what, finding.says))?;
         }
-        say(match wrong {
-            0 => "all is well",
-            _ => "not all is well: see what is marked WRONG",
-        })?;
+        say(if is_well { "all is well" } else { "not all is well: see what is marked WRONG" })?;
     }
-    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 async fn examine(flags: &Flags) -> Vec<Finding> {
     let settings = match Settings::read(flags) {
         Ok(settings) => settings,
-        Err(wrong) => return vec![Finding { what: "settings", result: Err(wrong.to_string()) }],
+        Err(wrong) => return vec![Finding::wrong("settings", wrong.to_string())],
     };
-    let sound = "no mistake in the flags, the PIRSSONITE_ variables or the settings file".to_owned();
-    let mut findings = vec![Finding { what: "settings", result: Ok(sound) }];
+    let sound = "no mistake in the flags, the PIRSSONITE_ variables or the settings file";
+    let mut findings = vec![Finding::fine("settings", sound)];
     let connected = backend::connect(&settings).await;
     let feeds = match &connected {
         Ok(backend) => backend.feeds().await,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
     let database = feeds.as_ref().map(|_| place(&settings)).map_err(|error| unusable(error, &settings));
-    findings.push(Finding { what: "database", result: database });
-    let server = connected.ok().filter(|backend| backend.is_server()).map(|backend| backend.name());
-    findings.push(Finding { what: "server", result: address(&settings, server).await });
+    findings.push(Finding::of("database", database));
+    let backend = connected.ok();
+    let server = backend.as_ref().filter(|backend| backend.is_server()).map(|backend| backend.name());
+    findings.push(Finding::of("server", address(&settings, server).await));
     if let Ok(feeds) = feeds {
-        findings.push(Finding { what: "feeds", result: Ok(summary(&feeds)) });
+        findings.push(Finding::fine("feeds", summary(&feeds)));
     }
-    findings.push(Finding { what: "base_url", result: Ok(base_url(&settings)) });
+    findings.push(push::base_url(&settings, backend.as_deref()).await);
+    if let Some(backend) = backend {
+        findings.extend(push::subscriptions(&*backend).await);
+    }
     findings
 }
 
@@ -114,12 +147,5 @@ fn summary(feeds: &[Value]) -> String {
         (0, _) => "none yet: `pirssonite add URL` adds one".to_owned(),
         (all, 0) => format!("{all}, and none fails"),
         (all, failing) => format!("{all}, of which {failing} fail: `pirssonite list` says why"),
-    }
-}
-
-fn base_url(settings: &Settings) -> String {
-    match &settings.base_url {
-        Some(url) => format!("others reach this server at {url}"),
-        None => "not set, and needed only where others reach this server by a name".to_owned(),
     }
 }

@@ -1,0 +1,223 @@
+//! Ten thousand subscriptions due, renewed by the engine as it does by itself: the feed is looked at, the hub is asked,
+//! the hub verifies. Beside bare loops with the same client: only the requests to the hubs, and all the same requests
+//! with nothing kept.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::Context;
+use axum::{Router, extract::RawQuery, routing::get};
+use domain::ports::{Headers, Http, HttpRequest, Method};
+use engine::{
+    PushSettings,
+    http::{ClientSettings, GuardedClient},
+};
+use futures_util::future::try_join_all;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use url::form_urlencoded;
+
+use super::{
+    hub::{ADDRESSES, Counts, Hub},
+    load_average, server,
+    subscriptions::{LEASE, Plan, feed_url, secret, token},
+    usage::Usage,
+};
+use crate::{
+    process,
+    publisher::{ETAG, Publisher},
+    report::{Mark, Table, Tally, mib},
+    world::{Place, World},
+};
+
+const RENEWALS: usize = 10_000;
+
+/// Requests at once to one address of the hub, by the engine and by the bare loops.
+const AT_ONCE_OF_HUB: usize = 4;
+
+/// From the start of a lease to its renewal, and a bit.
+const UNTIL_DUE: Duration = LEASE.saturating_sub(Duration::from_hours(47));
+
+/// How often it is looked whether all are renewed, and how often at most: five minutes.
+const LOOK_PAUSE: Duration = Duration::from_millis(25);
+const LOOKS_MAX: usize = 12_000;
+
+/// What a process of its own does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Job {
+    /// The requests to the hubs, and nothing else.
+    Ask { hubs: Vec<String> },
+    /// The same; before each a look at the feed, and after it the hub is confirmed.
+    AskAndConfirm { hubs: Vec<String>, publisher: String },
+    /// The engine.
+    Renew { hubs: Vec<String>, publisher: String, place: Place, log: std::path::PathBuf },
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    let publisher = Publisher::start()?;
+    let folder = tempfile::tempdir()?;
+    let title = format!(
+        "push: {RENEWALS} subscriptions due at {ADDRESSES} addresses of one hub, {AT_ONCE_OF_HUB} requests at once to \
+         each; the hub answers 202 and verifies at once\n\
+         a renewal: a look at the feed (304), the POST to the hub, and its GET for the verification\n\
+         of bare: the rate to that of the bare POSTs; hub and publisher, which share the cores, are not in the CPU time\n\
+         load average before: {}",
+        load_average(),
+    );
+    let head = ["", "a second", "wall s", "CPU s", "database", "CPU us each", "of bare", "peak MiB"];
+    let mut table = Table::new(title, &head);
+    let confirmed = Counts { asked: RENEWALS as u64, verified: RENEWALS as u64, not_verified: 0 };
+    let bare = measure(|hubs| Job::Ask { hubs }, Counts { verified: 0, ..confirmed })?;
+    table.row(&cells("bare POSTs", bare, bare), Mark::None, "");
+    let url = &publisher.url;
+    let whole = measure(|hubs| Job::AskAndConfirm { hubs, publisher: url.clone() }, confirmed)?;
+    table.row(&cells("bare GET, POST and verification", whole, bare), Mark::None, "");
+    for place in [
+        Place::Sqlite { folder: folder.path().to_owned() },
+        Place::Postgres { url: crate::postgres::fresh("bench_renew")? },
+    ] {
+        let (name, log) = (place.name(), folder.path().join("log"));
+        let renewed = measure(|hubs| Job::Renew { hubs, publisher: url.clone(), place, log }, confirmed)?;
+        table.row(&cells(&format!("{name}, renewals"), renewed, bare), Mark::None, "");
+    }
+    table.print(tally);
+    Ok(())
+}
+
+/// Has a job done at a hub of its own, which must have seen this then.
+fn measure(job: impl FnOnce(Vec<String>) -> Job, expected: Counts) -> anyhow::Result<Usage> {
+    let hub = Hub::start()?;
+    let used = process::answer("push-renew", &job(hub.urls()))?;
+    let counts = hub.counts()?;
+    anyhow::ensure!(counts == expected, "the hub saw {counts:?}");
+    Ok(used)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people to read")]
+fn cells(name: &str, used: Usage, bare: Usage) -> Vec<String> {
+    let count = RENEWALS as f64;
+    vec![
+        name.to_owned(),
+        format!("{:.0}", count / used.wall_secs),
+        format!("{:.2}", used.wall_secs),
+        format!("{:.2}", used.cpu_secs),
+        format!("{:.2}", used.database_cpu_secs),
+        format!("{:.0}", (used.cpu_secs + used.database_cpu_secs) * 1e6 / count),
+        format!("{:.2}", bare.wall_secs / used.wall_secs),
+        format!("{:.0}", mib(used.peak_bytes)),
+    ]
+}
+
+/// The other side.
+pub(crate) fn perform(job: Job) -> anyhow::Result<Usage> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match job {
+            Job::Ask { hubs } => ask_all(&hubs, None).await,
+            Job::AskAndConfirm { hubs, publisher } => {
+                let listener = TcpListener::bind("127.0.0.1:0").await?;
+                let base_url = format!("http://{}", listener.local_addr()?);
+                let router = Router::new().route("/api/websub/callback/{token}", get(confirm));
+                tokio::spawn(web::serve(listener, router, CancellationToken::new()));
+                ask_all(&hubs, Some((&publisher, &base_url))).await
+            }
+            Job::Renew { hubs, publisher, place, log } => {
+                server::start_logging(&log)?;
+                renew(&hubs, &publisher, &place).await
+            }
+        }
+    })
+}
+
+async fn renew(hubs: &[String], publisher: &str, place: &Place) -> anyhow::Result<Usage> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let base_url = format!("http://{}", listener.local_addr()?);
+    let world = World::open(place).await?;
+    Plan { count: RENEWALS, publisher, hubs, base_url: &base_url }.make(&*world.store).await?;
+    world.settle().await?;
+    world.forward(UNTIL_DUE).await?;
+    let engine = world.engine_with(PushSettings { base_url: Some(base_url), ..PushSettings::default() })?;
+    let stop = CancellationToken::new();
+    tokio::spawn(web::serve(listener, server::router(Arc::clone(&engine))?, stop.clone()));
+    let start = Usage::now(Some(&world))?;
+    let engine = tokio::spawn(engine.run(stop.clone()));
+    await_all(&world).await?;
+    let used = Usage::now(Some(&world))?.since(start);
+    stop.cancel();
+    engine.await?;
+    Ok(used)
+}
+
+/// Waits until no subscription has anything to be done about it for long, which is after its verification.
+async fn await_all(world: &World) -> anyhow::Result<()> {
+    for _ in 0..LOOKS_MAX {
+        tokio::time::sleep(LOOK_PAUSE).await;
+        let next = world.store.next_step_in().await?.context("there are subscriptions")?;
+        if next > Duration::from_hours(1) {
+            return Ok(());
+        }
+    }
+    anyhow::bail!("not all subscriptions were renewed in time")
+}
+
+/// Asks for all subscriptions, so many at once of each hub, without keeping anything.
+async fn ask_all(hubs: &[String], feeds_and_base: Option<(&str, &str)>) -> anyhow::Result<Usage> {
+    let allow_networks = vec!["127.0.0.0/8".parse()?];
+    let client = GuardedClient::new(ClientSettings { allow_networks, ..ClientSettings::default() })?;
+    let start = Usage::now(None)?;
+    let lanes = (0..hubs.len() * AT_ONCE_OF_HUB).map(async |lane| {
+        let mut number = lane;
+        while number < RENEWALS {
+            ask_one(&client, number, &hubs[number % hubs.len()], feeds_and_base).await?;
+            // The next at the same hub that no other lane has.
+            number += hubs.len() * AT_ONCE_OF_HUB;
+        }
+        anyhow::Ok(())
+    });
+    try_join_all(lanes).await?;
+    Ok(Usage::now(None)?.since(start))
+}
+
+async fn ask_one(
+    client: &GuardedClient,
+    number: usize,
+    hub: &str,
+    feeds_and_base: Option<(&str, &str)>,
+) -> anyhow::Result<()> {
+    const NOT_MODIFIED: u16 = 304;
+    const ACCEPTED: u16 = 202;
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("hub.mode", "subscribe").append_pair("hub.secret", &secret(number));
+    if let Some((publisher, base_url)) = feeds_and_base {
+        let topic = feed_url(publisher, number);
+        let answer = client.send(request(Method::Get, &topic, "if-none-match", ETAG, Vec::new())).await?;
+        anyhow::ensure!(answer.status == NOT_MODIFIED, "a feed answered with {}", answer.status);
+        form.append_pair("hub.topic", &topic);
+        form.append_pair("hub.callback", &format!("{base_url}/api/websub/callback/{}", token(number)));
+    }
+    let body = form.finish().into_bytes();
+    let post = request(Method::Post, hub, "content-type", "application/x-www-form-urlencoded", body);
+    let answer = client.send(post).await?;
+    anyhow::ensure!(answer.status == ACCEPTED, "the hub answered with {}", answer.status);
+    Ok(())
+}
+
+fn request(method: Method, url: &str, header: &str, value: &str, body: Vec<u8>) -> HttpRequest {
+    HttpRequest {
+        method,
+        url: url.to_owned(),
+        credentials: None,
+        headers: Headers(vec![(header.to_owned(), value.to_owned())]),
+        body,
+        body_bytes_max: 64 * 1024,
+        redirects_max: 0,
+        timeout: Duration::from_secs(10),
+    }
+}
+
+/// Gives the challenge back, whoever asks.
+async fn confirm(RawQuery(query): RawQuery) -> String {
+    let query = query.unwrap_or_default();
+    let challenge = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "hub.challenge");
+    challenge.map(|(_, value)| value.into_owned()).unwrap_or_default()
+}

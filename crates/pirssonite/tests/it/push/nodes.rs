@@ -1,0 +1,147 @@
+//! Several nodes on one PostgreSQL renew what is due together: each subscription once, and all of them even if one node
+//! is killed in the middle (SPEC W8).
+
+use std::{collections::HashMap, time::Duration};
+
+use reqwest::Method;
+use serde_json::json;
+use tempfile::TempDir;
+use testkit::{Behaviour, FreshPostgres, Gate, Page, Verify};
+
+use super::{
+    DAY, Scene, leasing,
+    past::{LEASE, Past, Verified, advance},
+    until,
+};
+use crate::server::{Data, Server};
+
+const SUBSCRIPTIONS: usize = 500;
+const NODES: usize = 3;
+
+/// Where hubs are told to reach the nodes. The test's hub asks the first of them, as a proxy might.
+const BASE_URL: &str = "http://reader.example";
+
+/// Nodes, each with a folder of its own, and what they share.
+struct Nodes {
+    scene: Scene,
+    database: FreshPostgres,
+    servers: Vec<Server>,
+    _folders: Vec<TempDir>,
+}
+
+impl Nodes {
+    /// Three nodes and so many subscriptions, due in a day.
+    async fn start() -> Self {
+        let scene = Scene::start().await;
+        scene.hub.script(leasing(LEASE));
+        let urls: Vec<String> = (0..SUBSCRIPTIONS).map(|feed| scene.publish(&format!("/{feed}"), &["first"])).collect();
+        let past = Past::postgres().await;
+        past.write(&Verified { urls: &urls, hub: &scene.hub.url(), base_url: BASE_URL, ago: 7 * DAY }).await;
+        let Past::Postgres(database, folder) = past else { panic!("it is on PostgreSQL") };
+        let mut folders = vec![folder];
+        folders.extend((1..NODES).map(|_| tempfile::tempdir().unwrap()));
+        let flags = ["--base-url", BASE_URL, "--host-concurrency", "16"];
+        let start = |folder: &TempDir| Server::start(Data::Database(database.url(), folder.path()), &flags);
+        let servers: Vec<Server> = folders.iter().map(start).collect();
+        scene.hub.route_callbacks_to(servers[0].address());
+        assert!(scene.hub.requests().is_empty(), "nothing is due yet");
+        Self { scene, database, servers, _folders: folders }
+    }
+
+    /// A day later: all are due at once, and every node looks, because something about a feed has changed.
+    async fn a_day_passes(&self) {
+        advance(&self.database, DAY + Duration::from_secs(1)).await;
+        for server in &self.servers {
+            let (status, feed) = server.call(Method::PATCH, "/api/feeds/1", Some(json!({ "title": "News" }))).await;
+            assert_eq!(status, 200, "{feed}");
+        }
+    }
+
+    /// A number that the database counts.
+    async fn count(&self, sql: &str) -> usize {
+        let row = self.database.client().await.query_one(sql, &[]).await.unwrap();
+        usize::try_from(row.get::<_, i64>(0)).unwrap()
+    }
+
+    /// Waits until none of these is left.
+    async fn none_left(&self, what: &str, condition: &str) {
+        let sql = format!("SELECT count(*) FROM subscriptions WHERE {condition}");
+        until(what, async || (self.count(&sql).await == 0).then_some(())).await;
+    }
+
+    /// How often the hub was asked, by topic.
+    fn asked(&self) -> HashMap<String, usize> {
+        let mut asked = HashMap::new();
+        for request in self.scene.hub.requests() {
+            assert_eq!(request.mode, "subscribe");
+            *asked.entry(request.topic).or_default() += 1;
+        }
+        asked
+    }
+
+    /// How many requests each node has made of the hub that were accepted.
+    async fn shares(&self) -> Vec<usize> {
+        let mut shares = Vec::new();
+        for server in &self.servers {
+            let metrics = server.get("/metrics").await;
+            let name = "pirssonite_hub_requests_total{mode=\"subscribe\",outcome=\"accepted\"} ";
+            let count = metrics.as_str().unwrap().lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+            shares.push(count.unwrap_or(0));
+        }
+        shares
+    }
+
+    /// All are renewed, and the hub was asked once for each.
+    async fn check(&self) {
+        let asked = self.asked();
+        let twice: Vec<_> = asked.iter().filter(|(_, times)| **times != 1).collect();
+        assert!(twice.is_empty(), "asked more than once: {twice:?}");
+        assert_eq!(asked.len(), SUBSCRIPTIONS);
+        let sound = "SELECT count(*) FROM subscriptions WHERE state = 'active' AND error_count = 0 AND asked IS NULL";
+        assert_eq!(self.count(sound).await, SUBSCRIPTIONS);
+        assert_eq!(self.scene.hub.subscriptions().len(), SUBSCRIPTIONS);
+    }
+}
+
+/// Those that are due, or being renewed: their leases end within two days of now.
+const NOT_RENEWED: &str = "expires_at <= pirssonite_now_ms() + 2 * 86400000";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn w8_three_nodes_renew_500_subscriptions_once_each() {
+    let nodes = Nodes::start().await;
+    nodes.a_day_passes().await;
+    nodes.none_left("all renewals", &format!("{NOT_RENEWED} OR lease_owner IS NOT NULL")).await;
+    nodes.check().await;
+    let shares = nodes.shares().await;
+    assert!(shares.iter().all(|share| *share > 0), "all three are at it: {shares:?}");
+    assert_eq!(shares.iter().sum::<usize>(), SUBSCRIPTIONS);
+    assert_eq!(nodes.scene.publisher.request_count(), SUBSCRIPTIONS, "each renewal looks at its feed, once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn w8_three_nodes_of_which_one_is_killed_in_the_middle_renew_all() {
+    let mut nodes = Nodes::start().await;
+    nodes.a_day_passes().await;
+    let hub = &nodes.scene.hub;
+    until("the middle", async || (hub.requests().len() >= SUBSCRIPTIONS / 5).then_some(())).await;
+    // From here on no answer comes, so that each node is stuck with what it holds.
+    let gate = Gate::default();
+    hub.script(Behaviour { answer: Page::status(202).behind(&gate), verify: Verify::AfterAnswer, ..leasing(LEASE) });
+    let owners = "SELECT count(DISTINCT lease_owner) FROM subscriptions";
+    until("all nodes at work", async || (nodes.count(owners).await == NODES).then_some(())).await;
+    nodes.servers.pop().expect("there are three").kill();
+    nodes.scene.hub.script(leasing(LEASE));
+    gate.open();
+
+    // The others renew what it had not claimed.
+    let rest = format!("SELECT count(*) FROM subscriptions WHERE {NOT_RENEWED} AND lease_until <= pirssonite_now_ms()");
+    let holders = format!("SELECT count(DISTINCT lease_owner) FROM subscriptions WHERE {NOT_RENEWED}");
+    let only_its_own = async || (nodes.count(&rest).await == 0 && nodes.count(&holders).await == 1).then_some(());
+    until("all renewals but its own", only_its_own).await;
+    let left = nodes.count(&format!("SELECT count(*) FROM subscriptions WHERE {NOT_RENEWED}")).await;
+    assert!(left > 0, "it held some");
+    // And those too, once its claims have run out.
+    advance(&nodes.database, DAY + Duration::from_mins(2)).await;
+    nodes.none_left("all renewals", NOT_RENEWED).await;
+    nodes.check().await;
+}
