@@ -12,9 +12,7 @@ use domain::{
     ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, Ids, Method, Store},
     push::{Algorithm, sign},
 };
-use engine::{
-    AddFeed, Delivery, Engine, EngineSettings, Parts, PushAnswer, PushSettings, Verification, VerifyAnswer,
-};
+use engine::{AddFeed, Delivery, Engine, EngineSettings, Parts, PushAnswer, PushSettings, Verification, VerifyAnswer};
 use jiff::{SignedDuration, Timestamp};
 use testkit::{SeededIds, SimulatedClock};
 use url::form_urlencoded;
@@ -188,7 +186,12 @@ impl World {
                 let hubs = publisher.hubs.iter().filter_map(|hub| scene.hubs[*hub].well_since);
                 hubs.max().map(|since| since.max(publisher.hubs_since))
             };
-            scene.publishers.iter().enumerate().filter_map(|(feed, publisher)| Some((feed, since(publisher)?))).collect()
+            scene
+                .publishers
+                .iter()
+                .enumerate()
+                .filter_map(|(feed, publisher)| Some((feed, since(publisher)?)))
+                .collect()
         };
         // Only those that have waited for long: it costs a look into the store.
         for (feed, since) in waiting {
@@ -199,7 +202,8 @@ impl World {
                     let scene = self.scene.lock().unwrap();
                     hub_number(url).is_some_and(|hub| scene.hubs[hub].mood == Mood::Well)
                 };
-                let is_back = subscription.as_ref().is_some_and(|known| known.is_active() || !hub_is_well(&known.hub_url));
+                let is_back =
+                    subscription.as_ref().is_some_and(|known| known.is_active() || !hub_is_well(&known.hub_url));
                 if !is_back {
                     let mut scene = self.scene.lock().unwrap();
                     scene.told.longest_recovery = scene.told.longest_recovery.max(waited);
@@ -221,7 +225,9 @@ impl World {
             let (mut numbers, mut after) = (Vec::new(), None);
             loop {
                 let page = self.store.entries(&filter, 500, after).await.unwrap();
-                numbers.extend(page.entries.iter().map(|entry| entry.guid.rsplit(':').next().unwrap().parse::<u64>().unwrap()));
+                numbers.extend(
+                    page.entries.iter().map(|entry| entry.guid.rsplit(':').next().unwrap().parse::<u64>().unwrap()),
+                );
                 after = page.next_cursor;
                 if after.is_none() {
                     break;

@@ -14,7 +14,8 @@ async fn w4_s13_a_verification_is_answered_with_the_challenge_and_starts_the_lea
         let request = world.hub.request().await;
         assert_eq!(world.state(id).await, SubscriptionState::Pending);
         world.hub.next(Behaviour::leasing(Lease::Secs(864_000)));
-        let answer = world.hub.verify_with(&request, Query { lease: Some(Lease::Secs(864_000)), ..Query::default() }).await;
+        let answer =
+            world.hub.verify_with(&request, Query { lease: Some(Lease::Secs(864_000)), ..Query::default() }).await;
         assert!(answer.confirms(), "{answer:?}");
         assert!(answer.header("content-type").unwrap().starts_with("text/plain"));
         let subscription = world.subscription(id).await;
@@ -117,7 +118,8 @@ async fn w5_s21_the_token_says_whose_a_push_is_and_links_do_not() {
     for world in each().await {
         let (one, two) = (world.subscribe("/one").await, world.subscribe("/two").await);
         let held = world.held("/one").await;
-        let push = world.push_of("/two", &["pushed"]).link(Param::Is(format!("<{}>; rel=self", world.publisher.url("/two"))));
+        let push =
+            world.push_of("/two", &["pushed"]).link(Param::Is(format!("<{}>; rel=self", world.publisher.url("/two"))));
         assert_eq!(world.hub.push(&held, push).await.status, 204);
         assert_eq!(world.titles(one).await, ["first", "pushed"]);
         assert_eq!(world.titles(two).await, ["first"]);
@@ -326,7 +328,8 @@ async fn w10_deleting_a_feed_unsubscribes_whatever_the_hub_does() {
         let id = world.subscribe("/f").await;
         world.hub.request().await;
         world.hub.next(Behaviour::only(Page::status(500)));
-        let answer = crate::server::answer(reqwest::Client::new().delete(format!("{}/api/feeds/{id}", world.url))).await;
+        let answer =
+            crate::server::answer(reqwest::Client::new().delete(format!("{}/api/feeds/{id}", world.url))).await;
         assert_eq!(answer.status, 204);
         world.settle().await;
         assert_eq!(world.hub.request().await.mode, "unsubscribe");
@@ -385,7 +388,8 @@ async fn w9_the_next_hub_is_tried_when_one_has_failed_five_times() {
         world.hub.script(Behaviour::only(Page::status(500)));
         let topic = world.publisher.url("/f");
         let document = atom(&world.hub.url(), &topic, &["first"]);
-        let both = document.replace("<title>News", &format!("<link rel=\"hub\" href=\"{}\"/><title>News", second.url()));
+        let both =
+            document.replace("<title>News", &format!("<link rel=\"hub\" href=\"{}\"/><title>News", second.url()));
         // The one in the document's first place is the second hub: put it behind.
         let hub = format!("<link rel=\"hub\" href=\"{}\"/>", world.hub.url());
         let ordered = both.replace(&hub, "").replacen("<link rel=\"hub\"", &format!("{hub}<link rel=\"hub\""), 1);
@@ -397,7 +401,10 @@ async fn w9_the_next_hub_is_tried_when_one_has_failed_five_times() {
         }
         assert_eq!(world.hub.requests().len(), 5);
         let subscription = world.subscription(id).await;
-        assert_eq!((subscription.hub_url.as_str(), subscription.state), (second.url().as_str(), SubscriptionState::Active));
+        assert_eq!(
+            (subscription.hub_url.as_str(), subscription.state),
+            (second.url().as_str(), SubscriptionState::Active)
+        );
         assert_ne!(second.requests()[0].callback, world.hub.requests()[0].callback, "its own token");
     }
 }

@@ -28,7 +28,8 @@ async fn renewal_query_find_subscriptions_expiring_soon_w7() {
         let b = world.subscribe_for("/b", 3 * DAY).await;
         let c = world.subscribe_for("/c", HOUR).await;
         let summary = world.renew().await;
-        let feeds: Vec<_> = summary["results"].as_array().unwrap().iter().map(|result| result["feedId"].clone()).collect();
+        let feeds: Vec<_> =
+            summary["results"].as_array().unwrap().iter().map(|result| result["feedId"].clone()).collect();
         assert_eq!(feeds, [json!(c), json!(a)], "not {b:?}, and the soonest first");
     }
 }
@@ -79,9 +80,12 @@ async fn renewal_error_handling_deactivate_after_5_failures_w9() {
             assert!(world.subscription(id).await.is_active());
         }
         let summary = world.renew().await;
-        assert_eq!(summary["results"][0], json!({
-            "feedId": id, "status": "failed", "error": "Hub subscription failed: 500", "errorCount": 5
-        }));
+        assert_eq!(
+            summary["results"][0],
+            json!({
+                "feedId": id, "status": "failed", "error": "Hub subscription failed: 500", "errorCount": 5
+            })
+        );
         let subscription = world.subscription(id).await;
         assert_eq!((subscription.state, subscription.error_count), (SubscriptionState::Inactive, 5));
         assert_eq!(world.due_in(id).await, 0, "it is polled at once");

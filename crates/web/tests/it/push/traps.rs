@@ -12,7 +12,10 @@ use super::world::{DAY, HOUR, each};
 async fn w2_the_hub_may_verify_and_even_push_before_it_answers() {
     for world in each().await {
         let gate = Gate::default();
-        world.hub.script(Behaviour { answer: Page::status(202).behind(&gate), ..Behaviour::verifying(Verify::BeforeAnswer) });
+        world.hub.script(Behaviour {
+            answer: Page::status(202).behind(&gate),
+            ..Behaviour::verifying(Verify::BeforeAnswer)
+        });
         let id = world.add(&world.publish("/f", &["first"])).await;
         let engine = std::sync::Arc::clone(&world.engine);
         let step = tokio::spawn(async move { engine.settle_push().await });
@@ -44,7 +47,8 @@ async fn w6_a_push_signed_with_the_old_secret_is_taken_during_and_after_a_renewa
         let first = world.hub.request().await.secret.unwrap();
         let held = world.held("/f").await;
         // The hub keeps the first secret for ever.
-        let mood = Behaviour { keeps_first_secret: true, lease: Lease::Secs(864_000), ..Behaviour::verifying(Verify::Never) };
+        let mood =
+            Behaviour { keeps_first_secret: true, lease: Lease::Secs(864_000), ..Behaviour::verifying(Verify::Never) };
         world.hub.script(mood);
         let push = |title: &str, secret: &str| {
             world.hub.push(&held, world.push_of("/f", &[title]).signed(Signed::With(secret.to_owned())))

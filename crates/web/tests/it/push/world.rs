@@ -14,7 +14,8 @@ use engine::{
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use testkit::{
-    Behaviour, FreshPostgres, FreshSqlite, Hub, HubPush, HubSubscription, Lease, Page, Publisher, SimulatedClock, Verify,
+    Behaviour, FreshPostgres, FreshSqlite, Hub, HubPush, HubSubscription, Lease, Page, Publisher, SimulatedClock,
+    Verify,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -65,7 +66,8 @@ impl World {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let settings = PushSettings { base_url: Some(settings.base_url.clone().unwrap_or_else(|| url.clone())), ..settings };
+        let settings =
+            PushSettings { base_url: Some(settings.base_url.clone().unwrap_or_else(|| url.clone())), ..settings };
         let engine = engine_on(Arc::clone(&store), clock.clone(), settings);
         let web = WebSettings { pushes_per_minute: 60.try_into().unwrap(), ..WebSettings::default() };
         let router = web::router(AppState::new(Arc::clone(&engine), METRICS.clone(), web, &SystemIds, "1.2.3"));
