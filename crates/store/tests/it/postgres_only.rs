@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
 mod circles;
+mod given_push;
+mod locks;
 mod plans;
 mod push;
 
@@ -223,6 +225,11 @@ fn unchanged(job: &PollJob) -> PollResult {
 }
 
 fn fetched(job: &PollJob, round: usize) -> PollResult {
+    PollResult { outcome: PollOutcome::Fetched(entries_of(round)), ..unchanged(job) }
+}
+
+/// A complete document of a few entries.
+fn entries_of(round: usize) -> Document {
     let entries: Vec<IncomingEntry> = (0..5)
         .map(|number| IncomingEntry {
             guid: format!("{number}"),
@@ -233,8 +240,7 @@ fn fetched(job: &PollJob, round: usize) -> PollResult {
         })
         .collect();
     let present = entries.iter().map(|entry| entry.identity).collect();
-    let document = Document { entries, present, is_complete: true, ..Document::default() };
-    PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(job) }
+    Document { entries, present, is_complete: true, ..Document::default() }
 }
 
 /// What feeds say of their entries is what there is.

@@ -13,7 +13,7 @@ use testkit::{FreshPostgres, fresh_postgres};
 
 use super::{
     LEASE, counts_agree,
-    push::{HUB, asking, discovered, offer, push, subscribed},
+    given_push::{HUB, asking, discovered, offer, push, subscribed},
     unchanged,
 };
 

@@ -14,9 +14,9 @@ use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
 
 use super::{
-    LEASE, import,
-    push::{BASE, HUB, change, discovered, offer, push},
-    unchanged,
+    LEASE,
+    given_push::{BASE, HUB, change, discovered, offer, push},
+    import, unchanged,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,9 +168,16 @@ async fn all_of(store: &PostgresStore, filter: &EntryFilter) -> usize {
     }
 }
 
-/// Forgets how tables were read so far; returns the number of connections.
+/// Forgets how tables were read so far; returns the number of connections. What a connection did is told when it ends:
+/// those that filled the tables must have.
 async fn reset_scans(database: &FreshPostgres) -> i64 {
     let admin = database.client().await;
+    let others = "
+SELECT count(*)
+FROM pg_stat_activity
+WHERE datname = current_database() AND application_name <> 'pirssonite' AND pid <> pg_backend_pid()
+  AND backend_type = 'client backend'";
+    while admin.query_one(others, &[]).await.unwrap().get::<_, i64>(0) > 0 {}
     admin.batch_execute("SELECT pg_stat_reset()").await.unwrap();
     backends(&admin).await
 }

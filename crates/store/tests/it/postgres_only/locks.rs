@@ -1,0 +1,147 @@
+//! What is seen, and when it happens, after a wait for a lock.
+
+use std::time::Duration;
+
+use domain::{
+    FeedId,
+    ports::{Changed, FeedStore, PollStore, PushStore},
+    push::{Event, Mode, PushStored},
+};
+use testkit::{FreshPostgres, fresh_postgres};
+use tokio_postgres::Client;
+
+use super::{
+    fetched,
+    given_push::{BASE, HUB, activated, change, claim_poll, discovered, push, subscribed},
+    import,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subscription_that_another_node_made_during_the_wait_is_seen() {
+    let database = fresh_postgres().await;
+    let feed = FeedId(1);
+    import(&database.store, 1).await;
+    let job = claim_poll(&database.store, feed).await;
+    let other = database.client().await;
+    let makes_one = "
+UPDATE feeds SET hubs = '[\"https://hub.org/\"]';
+INSERT INTO subscriptions (feed_id, hub_url, topic_url, topic_hash, token, base_url, state, is_current, next_step_at, created_at)
+VALUES (1, 'https://hub.org/', 't', '', 'token', 'https://we.org', 'pending', true, 0, 0)";
+    let store = database.store.clone();
+    let finished = while_locked(&database, &other, makes_one, async move {
+        store.finish_polls(vec![discovered(&job, 1, &[], "other")]).await
+    });
+    assert!(finished.await.unwrap().remove(0).unwrap().applied);
+    assert_eq!(database.store.subscriptions().await.unwrap(), [], "the document names no hub: it is not wanted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_happens_happens_after_the_wait() {
+    let database = fresh_postgres().await;
+    let feed = subscribed(&database.store, 1).await[0];
+    let id = activated(&database.store, feed).await;
+    let other = database.client().await;
+    // A clock that can be set inside a transaction.
+    let clock = "
+CREATE TABLE test_clock AS SELECT pirssonite_now_ms() AS ms;
+CREATE OR REPLACE FUNCTION pirssonite_now_ms() RETURNS bigint LANGUAGE plpgsql VOLATILE
+    AS $$ BEGIN RETURN (SELECT ms FROM test_clock); END $$";
+    other.batch_execute(clock).await.unwrap();
+    let later = "UPDATE test_clock SET ms = ms + 1000";
+    let now = || async { other.query_one("SELECT ms FROM test_clock", &[]).await.unwrap().get::<_, i64>(0) };
+    let job = claim_poll(&database.store, feed).await;
+
+    let store = database.store.clone();
+    let pushed = while_locked(&database, &other, later, async move { store.push(push(id, 1)).await }).await.unwrap();
+    assert!(matches!(pushed, PushStored::Stored(stored) if stored.new == 1), "{pushed:?}");
+    let subscription = database.store.subscription(id).await.unwrap().unwrap();
+    assert_eq!(subscription.last_push_at.unwrap().as_millisecond(), now().await);
+
+    let store = database.store.clone();
+    let verified = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
+    let changed =
+        while_locked(&database, &other, later, async move { change(&store, id, verified).await }).await.unwrap();
+    let Changed::Done(transition) = changed else { panic!("it was not changed: {changed:?}") };
+    assert_eq!(transition.after.unwrap().verified_at.unwrap().as_millisecond(), now().await);
+
+    let store = database.store.clone();
+    let delay = Duration::from_secs(7);
+    while_locked(&database, &other, later, async move { store.poll_soon(feed, delay).await }).await.unwrap();
+    let due_at = database.store.feed(feed).await.unwrap().unwrap().next_check_at.as_millisecond();
+    assert_eq!(due_at, now().await + 7_000);
+
+    let store = database.store.clone();
+    let finished =
+        while_locked(&database, &other, later, async move { store.finish_polls(vec![fetched(&job, 0)]).await });
+    assert_eq!(finished.await.unwrap().remove(0).unwrap().new, 5);
+    let stored = database.store.feed(feed).await.unwrap().unwrap();
+    assert_eq!(stored.last_fetched_at.unwrap().as_millisecond(), now().await);
+    assert_eq!(stored.next_check_at.as_millisecond(), due_at, "it was wanted while it was being polled");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_waits_for_a_feed_that_goes_finds_none() {
+    let database = fresh_postgres().await;
+    let feed = subscribed(&database.store, 1).await[0];
+    let id = activated(&database.store, feed).await;
+    let other = database.client().await;
+    let goes = "DELETE FROM feeds";
+    let store = database.store.clone();
+    let pushed = while_locked(&database, &other, goes, async move { store.push(push(id, 1)).await }).await;
+    assert_eq!(pushed.unwrap(), PushStored::NoFeed);
+    let Changed::Done(transition) = change(&database.store, id, Event::Unwanted).await.unwrap() else { panic!() };
+    assert_eq!(transition.after.unwrap().feed_id, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriptions_are_locked_in_the_order_of_their_ids() {
+    let database = fresh_postgres().await;
+    let feed = subscribed(&database.store, 1).await[0];
+    let other = database.client().await;
+    // The second has failed after the first: a poll makes the first the feed's own again.
+    let fail = format!(
+        "
+UPDATE subscriptions SET state = 'inactive', is_current = false, retry_at = 0, next_step_at = NULL;
+INSERT INTO subscriptions (feed_id, hub_url, topic_url, topic_hash, token, base_url, state, is_current, retry_at, created_at)
+VALUES ({feed}, 'https://second.org/', 'topic 0', '', 'second', '{BASE}', 'inactive', true, pirssonite_now_ms() + 1000000, 0)"
+    );
+    other.batch_execute(&fail).await.unwrap();
+    let ids: Vec<i64> = database.store.subscriptions().await.unwrap().iter().map(|known| known.id.0).collect();
+    let job = claim_poll(&database.store, feed).await;
+    // As a release does that gives both back.
+    let lock = |id: i64| format!("SELECT FROM subscriptions WHERE id = {id} FOR NO KEY UPDATE");
+    other.batch_execute(&format!("BEGIN; {}", lock(ids[0]))).await.unwrap();
+    let store = database.store.clone();
+    let hubs = [HUB, "https://second.org/"];
+    let work = async move { store.finish_polls(vec![discovered(&job, 0, &hubs, "unused")]).await };
+    let finished = while_waiting(&database, &other, &lock(ids[1]), work).await.unwrap().remove(0);
+    assert_eq!(finished.unwrap().new, 5);
+    assert_eq!(database.store.subscription_of(feed).await.unwrap().unwrap().id.0, ids[0]);
+}
+
+/// Runs work that has to wait for the rows of all feeds, and this statement while it waits.
+async fn while_locked<T: Send + 'static>(
+    database: &FreshPostgres,
+    other: &Client,
+    statement: &str,
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    other.batch_execute("BEGIN; SELECT FROM feeds FOR UPDATE").await.unwrap();
+    while_waiting(database, other, statement, work).await
+}
+
+/// The same, where the other's transaction has locked something already.
+async fn while_waiting<T: Send + 'static>(
+    database: &FreshPostgres,
+    other: &Client,
+    statement: &str,
+    work: impl Future<Output = T> + Send + 'static,
+) -> T {
+    let work = tokio::spawn(work);
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let watcher = database.client().await;
+    while watcher.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    other.batch_execute(statement).await.unwrap();
+    other.batch_execute("COMMIT").await.unwrap();
+    work.await.unwrap()
+}
