@@ -30,7 +30,9 @@ fn rss(hub: &str, topic: &str, entry: &str) -> String {
 /// A world whose hub is that of the suite.
 async fn worlds() -> Vec<World> {
     let worlds = each().await;
-    worlds.iter().for_each(|world| world.hub.script(Behaviour::of_w3c_suite()));
+    for world in &worlds {
+        world.hub.script(Behaviour::of_w3c_suite());
+    }
     worlds
 }
 
