@@ -69,6 +69,13 @@ async fn of_statements_that_are_sent_together_the_first_that_fails_is_told() {
     let subscribed = database.store.subscribe(vec![(other, offer(taken))]).await;
     assert!(matches!(&subscribed, Err(error) if is_told(error)), "{subscribed:?}");
     assert_eq!(database.store.subscribe(vec![(other, offer("free"))]).await, Ok(1));
+    // The entries first, and then the subscription, which only fails because of them.
+    let id = activated(&database.store, feed).await;
+    let sql = "ALTER TABLE entries ADD CHECK (false) NOT VALID";
+    database.client().await.batch_execute(sql).await.unwrap();
+    let pushed = database.store.push(push(id, 1)).await;
+    assert!(matches!(&pushed, Err(StoreError::Failed(reason)) if reason.contains("(23514)")), "{pushed:?}");
+    assert_eq!(database.store.subscription(id).await.unwrap().unwrap().push_count, 0);
 }
 
 #[tokio::test]
