@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use domain::{
     FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX, push::SubscriptionView,
 };
-use engine::{AddFeed, Engine};
+use engine::{AddFeed, AddFeedError, Engine};
 use serde_json::Value;
 
-use super::Backend;
+use super::{Backend, already_there};
 
 pub(super) struct Local {
     engine: Arc<Engine>,
@@ -55,7 +55,11 @@ impl Backend for Local {
         let is_long = title.is_some_and(|title| title.chars().count() > FEED_TITLE_CHARS_MAX);
         ensure!(!is_long, "the title is longer than {FEED_TITLE_CHARS_MAX} characters");
         let new = AddFeed { url: url.to_owned(), folder_id: folder_id.map(FolderId), title: title.map(str::to_owned) };
-        Ok(serde_json::to_value(self.engine.add_feed(new).await?)?)
+        let added = self.engine.add_feed(new).await.map_err(|error| match error {
+            AddFeedError::AlreadyThere(id) => already_there(&error.to_string(), id.0),
+            error => error.into(),
+        });
+        Ok(serde_json::to_value(added?)?)
     }
 
     async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {
@@ -81,6 +85,10 @@ impl Backend for Local {
             "no server is running here, and a hub renews nothing before it has asked back at the base_url: \
              start `pirssonite`, which renews by itself as well"
         )
+    }
+
+    async fn ready(&self) -> anyhow::Result<()> {
+        Ok(self.engine.store().ping().await?)
     }
 
     fn base_url(&self) -> Option<&str> {

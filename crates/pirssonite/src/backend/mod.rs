@@ -38,6 +38,8 @@ pub(crate) trait Backend: Send + Sync {
     async fn subscriptions(&self) -> anyhow::Result<Vec<Value>>;
     /// `POST /api/websub/renew`.
     async fn renew(&self) -> anyhow::Result<Value>;
+    /// `GET /readyz`: whether the store answers and, as far as it has noticed, takes writes.
+    async fn ready(&self) -> anyhow::Result<()>;
     /// Where hubs are told to reach it; without it push is off. Of a server, as it was started.
     fn base_url(&self) -> Option<&str>;
     /// Whether it is a running server.
@@ -79,6 +81,11 @@ async fn wait_for(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
         }
         tokio::time::sleep(WAIT).await;
     }
+}
+
+/// That a feed is known, and which it is.
+fn already_there(said: &str, id: i64) -> anyhow::Error {
+    anyhow::anyhow!("{said}: feed {id}")
 }
 
 fn is_in_use(error: &anyhow::Error) -> bool {

@@ -8,7 +8,7 @@ use domain::ingest::Hash;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::Backend;
+use super::{Backend, already_there};
 use crate::settings::Settings;
 
 /// How long one call may take: adding a feed waits for its publisher.
@@ -101,9 +101,13 @@ impl Remote {
         if status.is_success() {
             return Ok(text);
         }
-        let said = serde_json::from_str::<Value>(&text).ok().and_then(|body| body["error"].as_str().map(str::to_owned));
+        let body: Value = serde_json::from_str(&text).unwrap_or_default();
+        let said = body["error"].as_str().map(str::to_owned);
         let said = said.unwrap_or_else(|| format!("the server answered {}", status.as_u16()));
-        Err(Refused { status, said }.into())
+        match body["feedId"].as_i64() {
+            Some(id) => Err(already_there(&said, id)),
+            None => Err(Refused { status, said }.into()),
+        }
     }
 
     async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
@@ -164,6 +168,10 @@ impl Backend for Remote {
 
     async fn renew(&self) -> anyhow::Result<Value> {
         self.call(Method::POST, "/api/websub/renew", None).await
+    }
+
+    async fn ready(&self) -> anyhow::Result<()> {
+        self.text(self.client.get(format!("{}/readyz", self.url)).timeout(PROBE_TIMEOUT)).await.map(drop)
     }
 
     fn base_url(&self) -> Option<&str> {

@@ -2,10 +2,12 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
+use domain::ports::StoreError;
+use serde_json::json;
 use store::SqliteStore;
 
-use super::say;
+use super::{say, say_json};
 use crate::{settings::Settings, wiring};
 
 /// Where to.
@@ -13,6 +15,9 @@ use crate::{settings::Settings, wiring};
 pub(crate) struct Arguments {
     /// The file to write; it must not be there yet.
     file: PathBuf,
+    /// Print the file's name as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
@@ -23,7 +28,16 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<
     if !database.is_file() {
         bail!("there is no database in {}: nothing to back up", settings.data_dir.display());
     }
-    SqliteStore::copy(&database, &arguments.file)?;
-    say(&format!("{} written", arguments.file.display()))?;
+    let file = arguments.file.display().to_string();
+    SqliteStore::copy(&database, &arguments.file).map_err(|error| match error {
+        // It is the new file that cannot be, and not the store.
+        StoreError::Failed(why) if why.starts_with(&file) => anyhow!(why),
+        error => error.into(),
+    })?;
+    if arguments.json {
+        say_json(&json!({ "file": file }))?;
+    } else {
+        say(&format!("{file} written"))?;
+    }
     Ok(ExitCode::SUCCESS)
 }

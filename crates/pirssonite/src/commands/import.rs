@@ -63,7 +63,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         End::Failed(_) => None,
     };
     if let Some(so_far) = so_far {
-        if arguments.json { so_far.add_to(&mut report) } else { so_far.say(backend.is_server())? }
+        if arguments.json {
+            so_far.add_to(&mut report);
+        } else {
+            so_far.say(who_fetches(backend.is_server(), settings))?;
+        }
     }
     if arguments.json {
         say_json(&report)?;
@@ -110,6 +114,15 @@ fn say_report(report: &Value) -> anyhow::Result<()> {
     }
     let problems = counted(errors(report).len() as u64, "problem", "problems");
     say(&format!("{} imported, {} already there, {problems}", report["imported"], report["skipped"]))
+}
+
+/// Who fetches what was not waited for. Of nodes that share a database, the one that was asked may not fetch at all.
+fn who_fetches(is_server: bool, settings: &Settings) -> &'static str {
+    match (is_server, &settings.database_url) {
+        (false, _) => "`pirssonite refresh` fetches them, or a server",
+        (true, None) => "the server fetches them",
+        (true, Some(_)) => "a worker fetches them, if one runs",
+    }
 }
 
 /// How the wait for the feeds ended.
@@ -187,7 +200,7 @@ impl Progress {
         report["newEntries"] = json!(self.entries);
     }
 
-    fn say(&self, is_server: bool) -> anyhow::Result<()> {
+    fn say(&self, who_fetches: &str) -> anyhow::Result<()> {
         let Self { fetched, failed, waiting, entries } = self;
         if fetched + failed > 0 {
             let hint = if *failed > 0 { " (`pirssonite list` says why)" } else { "" };
@@ -195,9 +208,7 @@ impl Progress {
             say(&format!("{fetched} fetched, {failed} failed{hint}; {entries}"))?;
         }
         if *waiting > 0 {
-            let who =
-                if is_server { "the server fetches them" } else { "`pirssonite refresh` fetches them, or a server" };
-            say(&format!("{waiting} not fetched yet: {who}"))?;
+            say(&format!("{waiting} not fetched yet: {who_fetches}"))?;
         }
         Ok(())
     }

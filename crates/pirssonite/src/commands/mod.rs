@@ -68,6 +68,16 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
+/// Whether a feed has been given up by its publisher.
+fn is_gone(feed: &Value) -> bool {
+    feed["isGone"] == true
+}
+
+/// Whether a feed could not be fetched the last time. One that is gone is not tried any more.
+fn is_failing(feed: &Value) -> bool {
+    !is_gone(feed) && number(&feed["failureCount"]) > 0
+}
+
 /// What to call a feed.
 fn title_of(feed: &Value) -> &str {
     ["customTitle", "title", "url"].iter().find_map(|name| feed[*name].as_str()).unwrap_or("(no title)")

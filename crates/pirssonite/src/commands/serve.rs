@@ -18,13 +18,14 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     start_logging(settings);
-    let store = wiring::open_store(settings).await?;
-    let kind = store.kind();
-    let engine = wiring::build_engine(settings, store)?;
+    // First, so that a server that cannot be makes no folder and no database.
     let listener = tokio::net::TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
     let listen = listener.local_addr()?;
+    let store = wiring::open_store(settings).await?;
+    let kind = store.kind();
+    let engine = wiring::build_engine(settings, store)?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
     tracing::info!(%listen, store = kind, role = ?settings.role, "serving");

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
-    say, say_json,
+    is_failing, is_gone, say, say_json,
     subscriptions::{OFF, Summary},
 };
 use crate::{
@@ -34,8 +34,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         "backend": backend.name(),
         "feeds": feeds.len(),
         "due": count(&|feed| feed["isGone"] != true && feed["nextCheckAt"].as_str().and_then(|at| at.parse::<Timestamp>().ok()).is_some_and(|at| at <= now)),
-        "failing": count(&|feed| feed["isGone"] != true && feed["failureCount"].as_u64().is_some_and(|failures| failures > 0)),
-        "gone": count(&|feed| feed["isGone"] == true),
+        "failing": count(&is_failing),
+        "gone": count(&is_gone),
         "folders": backend.folders().await?.len(),
         "unread": counts["total"],
         "starred": counts["starred"],

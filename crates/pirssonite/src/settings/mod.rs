@@ -1,16 +1,13 @@
 //! Settings: read once from flags, variables and a file, checked as a whole, and passed on. A wrong one stops the start
 //! and says which it is, where it stands, and why.
 
+mod file;
 mod table;
+#[cfg(test)]
+mod tests;
 mod value;
 
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches};
 use domain::push::{Algorithm, KnownHub};
@@ -21,9 +18,6 @@ use self::{
     value::{algorithms, duration, duration_from, known_hubs, number, parts, public_url, switch, web_url},
 };
 
-/// The file that is read where none is named.
-const FILE: &str = "pirssonite.toml";
-
 /// The file's flag and variable.
 const FILE_FLAG: &str = "config";
 const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
@@ -33,6 +27,10 @@ const OTHER_VARIABLES: [&str; 3] = [FILE_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSON
 
 /// Pushes in a minute for one feed: more than any machine takes.
 const RATE_MAX: usize = 1_000_000;
+
+/// How to say what is logged.
+const LOG_WAYS: &str =
+    "write error, warn, info, debug, trace or off, for all or for parts of the program, as in info,engine=debug";
 
 /// What this node does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,7 +183,7 @@ impl Settings {
         let variables: BTreeMap<String, String> =
             variables.filter(|(name, _)| name.starts_with("PIRSSONITE_")).collect();
         let named = flags.file.clone().or_else(|| variables.get(FILE_VARIABLE).map(PathBuf::from));
-        let mut raw = read_file(named.as_deref())?;
+        let mut raw = file::read(named.as_deref())?;
         for (name, value) in &variables {
             match TABLE.iter().find(|setting| setting.variable() == *name) {
                 Some(setting) => {
@@ -232,7 +230,8 @@ impl Settings {
             prune_after: get(raw, "prune_after", a_second_or_more)?,
             prune_beyond: get(raw, "prune_beyond", |text| text.parse().map_err(|_| "write a number".to_owned()))?,
             log: get(raw, "log", |text| {
-                tracing_subscriber::EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+                let filter = tracing_subscriber::EnvFilter::try_new(text);
+                filter.map(|_| text.to_owned()).map_err(|_| LOG_WAYS.to_owned())
             })?,
             log_format: get(raw, "log_format", |text| match text {
                 "text" => Ok(LogFormat::Text),
@@ -280,43 +279,6 @@ fn get<T>(
         value: if setting.is_secret || value.contains('@') { "what it says".to_owned() } else { format!("{value:?}") },
         why,
     })
-}
-
-fn read_file(named: Option<&Path>) -> Result<BTreeMap<&'static str, Raw>, Wrong> {
-    let file = named.unwrap_or(Path::new(FILE));
-    let wrong = |why: String| Wrong::File { file: file.display().to_string(), why };
-    let text = match std::fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && named.is_none() => return Ok(BTreeMap::new()),
-        Err(error) => return Err(wrong(error.to_string())),
-    };
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
-    let origin = file.display().to_string();
-    table
-        .into_iter()
-        .map(|(name, value)| {
-            let setting = TABLE.iter().find(|setting| setting.name == name);
-            let setting = setting.ok_or_else(|| Wrong::Unknown { name, origin: origin.clone() })?;
-            let value = plain(&value)
-                .ok_or_else(|| wrong(format!("{} is neither a text, a number nor a list of texts", setting.name)))?;
-            Ok((setting.name, Raw { value, origin: origin.clone() }))
-        })
-        .collect()
-}
-
-/// A value of the file as a flag would have it.
-fn plain(value: &toml::Value) -> Option<String> {
-    match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Integer(number) => Some(number.to_string()),
-        toml::Value::Boolean(switch) => Some(switch.to_string()),
-        toml::Value::Array(list) => list
-            .iter()
-            .map(|item| item.as_str().map(str::to_owned))
-            .collect::<Option<Vec<_>>>()
-            .map(|list| list.join(",")),
-        _ => None,
-    }
 }
 
 fn optional<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
@@ -374,161 +336,4 @@ fn networks(text: &str) -> Result<Vec<ipnet::IpNet>, String> {
             part.parse().or(address).map_err(|_| format!("{part} is no network such as 192.168.0.0/16"))
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::{Args, FromArgMatches};
-
-    use super::*;
-
-    fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Wrong> {
-        let command = Flags::augment_args(clap::Command::new("test"));
-        let matches = command.try_get_matches_from(["test"].iter().chain(flags)).unwrap();
-        let flags = Flags::from_arg_matches(&matches).unwrap();
-        Settings::read_from(&flags, variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
-    }
-
-    #[test]
-    fn u4_alone_it_serves_on_loopback_with_the_embedded_store() {
-        let settings = read(&[], &[]).unwrap();
-        assert_eq!(settings.listen.to_string(), "127.0.0.1:3000");
-        assert_eq!(settings.data_dir, Path::new("data"));
-        assert!(settings.database_url.is_none() && settings.role == Role::All);
-        assert_eq!(
-            (settings.poll_min, settings.poll_max, settings.host_concurrency),
-            (Duration::from_mins(15), Duration::from_hours(24), 2)
-        );
-    }
-
-    #[test]
-    fn u4_flags_go_before_variables_and_those_before_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("x.toml");
-        std::fs::write(
-            &file,
-            "poll_min = \"20m\"\npoll_max = \"5h\"\nhost_concurrency = 3\nallow_networks = [\"10.0.0.0/8\", \"::1\"]\n",
-        )
-        .unwrap();
-        let config = format!("--config={}", file.display());
-        let settings =
-            read(&[&config, "--poll-min", "30m"], &[("PIRSSONITE_POLL_MIN", "25m"), ("PIRSSONITE_POLL_MAX", "6h")])
-                .unwrap();
-        assert_eq!(settings.poll_min, Duration::from_mins(30));
-        assert_eq!(settings.poll_max, Duration::from_hours(6));
-        assert_eq!(settings.host_concurrency, 3);
-        assert_eq!(settings.allow_networks.len(), 2);
-    }
-
-    #[test]
-    fn u4_a_wrong_setting_is_named_with_its_place_and_its_reason() {
-        let check = |flags: &[&str], variables: &[(&str, &str)], expect: &[&str]| {
-            let wrong = read(flags, variables).unwrap_err().to_string();
-            assert!(expect.iter().all(|part| wrong.contains(part)), "{wrong}");
-        };
-        check(&["--poll-min", "soon"], &[], &["--poll-min", "\"soon\"", "10s"]);
-        check(&[], &[("PIRSSONITE_ROLE", "king")], &["PIRSSONITE_ROLE", "king", "worker"]);
-        check(&[], &[("PIRSSONITE_POLL_MINIMUM", "1m")], &["PIRSSONITE_POLL_MINIMUM", "no setting"]);
-        check(&["--poll-min", "2d"], &[], &["poll_min", "poll_max"]);
-        check(&["--base-url", "example.org"], &[], &["base-url"]);
-        check(&["--allow-networks", "10.0.0.0/8,localhost"], &[], &["localhost"]);
-        check(&["--host-concurrency", "0"], &[], &["1 to 64"]);
-        check(&["--config", "/no/such/file"], &[], &["/no/such/file"]);
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("x.toml");
-        for (text, expect) in
-            [("pol_min = \"1m\"", "pol_min"), ("poll_min = 1.5", "poll_min"), ("poll_min = ", "x.toml")]
-        {
-            std::fs::write(&file, text).unwrap();
-            check(&["--config", file.to_str().unwrap()], &[], &["x.toml", expect]);
-        }
-    }
-
-    #[test]
-    fn u4_push_is_set_as_the_engine_would_be_by_itself() {
-        let (settings, push) = (read(&[], &[]).unwrap(), engine::PushSettings::default());
-        assert_eq!((settings.base_url, push.base_url), (None, None));
-        assert_eq!(settings.renew_before, push.rules.renew_before);
-        assert_eq!((settings.hub_lease, settings.push_audit), (push.lease_secs, push.audit));
-        assert_eq!((settings.push_algorithms, settings.known_hubs), (push.algorithms, push.known_hubs));
-        assert_eq!(settings.push_rate, web::WebSettings::default().pushes_per_minute);
-    }
-
-    #[test]
-    fn u4_push_is_set_by_flags_variables_and_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("x.toml");
-        let text = "push_audit = 0\npush_rate = 60\nhub_lease = \"1h\"\n\
-                    known_hubs = [\"https://a.org/=https://h.org/\", \"https://b.org/=https://h.org/\"]\n";
-        std::fs::write(&file, text).unwrap();
-        let config = format!("--config={}", file.display());
-        let flags = [&config, "--base-url", "https://reader.example.org", "--renew-before", "12h"];
-        let settings =
-            read(&flags, &[("PIRSSONITE_HUB_LEASE", "5d"), ("PIRSSONITE_PUSH_ALGORITHMS", "sha512")]).unwrap();
-        assert_eq!(settings.hubs_reach_us_at().as_deref(), Some("https://reader.example.org"));
-        let with_slash = read(&["--base-url", "https://reader.example.org/x/"], &[]).unwrap();
-        assert_eq!(with_slash.hubs_reach_us_at().as_deref(), Some("https://reader.example.org/x"));
-        assert_eq!(settings.renew_before, Duration::from_hours(12));
-        assert_eq!((settings.hub_lease, settings.push_audit), (Some(432_000), Duration::ZERO));
-        assert_eq!((settings.push_algorithms, settings.push_rate.get()), (vec![Algorithm::Sha512], 60));
-        assert_eq!(settings.known_hubs.len(), 2);
-        assert!(read(&["--known-hubs", "", "--push-audit", "6h"], &[]).unwrap().known_hubs.is_empty());
-    }
-
-    #[test]
-    fn u4_a_wrong_setting_of_push_is_named_with_its_reason() {
-        for (flag, value, expect) in [
-            ("--base-url", "https://e.org/?a=b", "without ? and #"),
-            ("--base-url", "ftp://e.org/", "http://"),
-            ("--base-url", "https://me:pw@e.org/", "without a user"),
-            ("--renew-before", "0s", "a second or more"),
-            ("--renew-before", "2 days", "unit"),
-            ("--hub-lease", "30s", "a minute or more"),
-            ("--hub-lease", "0", "unit"),
-            ("--push-audit", "1s", "or 0 for never"),
-            ("--push-algorithms", "sha256,md5", "md5"),
-            ("--push-algorithms", "", "at least one"),
-            ("--push-rate", "0", "from 1"),
-            ("--known-hubs", "https://e.org/", "pair"),
-        ] {
-            let wrong = read(&[flag, value], &[]).unwrap_err().to_string();
-            assert!(wrong.contains(flag) && wrong.contains(expect), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn u4_secrets_are_not_shown() {
-        let wrong = read(&["--database-url", "mysql://u:hunter2@h/d"], &[]).unwrap_err().to_string();
-        assert!(wrong.contains("database_url") && !wrong.contains("hunter2"), "{wrong}");
-        let settings = read(&["--database-url", "postgres://u:hunter2@h/d"], &[]).unwrap();
-        assert!(!format!("{settings:?}").contains("hunter2"));
-    }
-
-    #[test]
-    fn u7_an_address_that_others_reach_needs_a_word() {
-        let wrong = read(&["--listen", "0.0.0.0:3000"], &[]).unwrap_err().to_string();
-        assert!(wrong.contains("--no-auth"), "{wrong}");
-        assert!(read(&["--listen", "0.0.0.0:3000", "--no-auth"], &[]).is_ok());
-        assert!(read(&["--listen", "[::1]:3000"], &[]).is_ok());
-    }
-
-    #[test]
-    fn u4_the_default_file_agrees_with_the_table() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../pirssonite.default.toml");
-        if std::env::var_os("UPDATE_FIXTURES").is_some() {
-            std::fs::write(file, table::default_file()).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(file).unwrap(), table::default_file());
-        // Taken at its word, it changes nothing.
-        let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("x.toml");
-        let uncommented: String = table::default_file()
-            .lines()
-            .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = ")).unwrap_or(line))
-            .map(|line| format!("{line}\n"))
-            .collect();
-        std::fs::write(&copy, uncommented).unwrap();
-        let config = format!("--config={}", copy.display());
-        assert_eq!(format!("{:?}", read(&[&config], &[]).unwrap()), format!("{:?}", read(&[], &[]).unwrap()));
-    }
 }

@@ -51,10 +51,12 @@ pub(crate) fn switch(text: &str) -> Result<bool, String> {
 
 /// The address of a web server: http or https, without a query and a fragment.
 pub(crate) fn web_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| error.to_string())?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err("write it with http:// or https://".to_owned());
+    let is_web = |scheme: &str| text.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme));
+    if !is_web("http://") && !is_web("https://") {
+        return Err("it does not begin with http:// or https://".to_owned());
     }
+    let url = Url::parse(text)
+        .map_err(|_| "write a name or an address, and a port if need be, such as https://example.org:8443")?;
     if url.query().is_some() || url.fragment().is_some() {
         return Err("write it without ? and #".to_owned());
     }
@@ -95,7 +97,7 @@ fn known_hub(pair: &str) -> Result<KnownHub, String> {
     if !prefix.starts_with("http://") && !prefix.starts_with("https://") {
         return Err(format!("{prefix} does not begin with http:// or https://, as all feeds do"));
     }
-    Url::parse(hub).map_err(|error| format!("{hub} is no URL: {error}"))?;
+    Url::parse(hub).map_err(|_| format!("{hub} is no hub such as https://example.org/"))?;
     Ok(KnownHub { prefix: prefix.to_owned(), hub: hub.to_owned() })
 }
 

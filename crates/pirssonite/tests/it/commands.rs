@@ -27,7 +27,8 @@ async fn first_five_minutes(data: Data<'_>) {
     assert_eq!((&added["customTitle"], &added["unreadCount"]), (&json!("My News"), &json!(2)));
     assert!(ok(data, &["add", &page]).contains("Other (2 entries)"));
     let twice = on(data, &["add", &feed]);
-    assert_eq!((twice.status.code(), stderr(&twice).contains("already there")), (Some(1), true), "{}", stderr(&twice));
+    let said = format!("pirssonite: this feed is already there: feed {}\n", added["id"]);
+    assert_eq!((twice.status.code(), stderr(&twice)), (Some(1), said));
     assert!(stderr(&on(data, &["add", "ftp://e.org/"])).contains("http"));
     assert!(stderr(&on(data, &["add", &publisher.url("/none")])).contains("404"));
 
@@ -82,8 +83,15 @@ async fn u5_commands_speak_to_the_server_that_runs() {
     // It wrote nothing behind the server's back: the server knows it all.
     assert_eq!(server.get("/api/counts").await["total"], 4);
     let copy = folder.path().join("copy.db");
-    ok(data, &["backup", copy.to_str().unwrap()]);
-    assert!(stderr(&on(data, &["backup", copy.to_str().unwrap()])).contains("exists"));
+    let name = copy.to_str().unwrap();
+    assert_eq!(ok(data, &["backup", name]), format!("{name} written\n"));
+    assert_eq!(stderr(&on(data, &["backup", name])), format!("pirssonite: {name} already exists\n"));
+    let another = folder.path().join("another.db");
+    let another = another.to_str().unwrap();
+    assert_eq!(json_of(data, &["backup", another, "--json"]), json!({ "file": another }));
+    let nowhere = folder.path().join("no/copy.db");
+    let refused = stderr(&on(data, &["backup", nowhere.to_str().unwrap()]));
+    assert!(refused.starts_with(&format!("pirssonite: {}: ", nowhere.display())), "{refused}");
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
     // In a data folder it is the database again.
@@ -180,6 +188,18 @@ fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
         assert!(stderr(&output).contains(expect), "{arguments:?}: {}", stderr(&output));
         assert!(!stderr(&output).contains("hunter2"), "{arguments:?}: {}", stderr(&output));
     }
+}
+
+#[test]
+fn u4_a_server_that_cannot_listen_makes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let output = on(Data::Folder(&data), &["serve", "--listen", &listen]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("cannot listen on {listen}")), "{}", stderr(&output));
+    assert!(!data.exists());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testkit::{Gate, Page, Publisher};
+use testkit::{Gate, Page, Publisher, fresh_postgres};
 
 use crate::{
     program::{Background, Running, json_of, ok, on, stderr, stdout},
@@ -89,6 +89,16 @@ async fn u5_import_watches_the_server_fetch_what_it_imported() {
     let _server = Server::start(data, &[]);
     let publisher = Publisher::start().await;
     check_that_it_fetches(&publisher, &list, data);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u5_import_promises_nothing_for_a_node_that_does_not_fetch() {
+    let (database, list) = (fresh_postgres().await, List::of(&["http://127.0.0.1:1/"]));
+    let folder = list.data();
+    let data = Data::Database(database.url(), &folder);
+    let _server = Server::start(data, &["--role", "web"]);
+    let said = ok(data, &["import", &list.file(), "--no-wait"]);
+    assert!(said.ends_with("1 not fetched yet: a worker fetches them, if one runs\n"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

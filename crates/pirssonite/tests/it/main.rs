@@ -4,6 +4,7 @@
 
 mod commands;
 mod crash;
+mod doctor;
 mod harness;
 mod import;
 mod lost_database;

@@ -21,7 +21,7 @@ pub(super) const FEEDS: usize = 50;
 const HUBS: usize = 8;
 
 /// Time goes on in steps of this.
-const STEP: SignedDuration = SignedDuration::from_mins(10);
+const STEP: SignedDuration = SignedDuration::from_mins(15);
 
 /// Entries that a feed's document holds.
 const SHOWN: usize = 20;
@@ -296,7 +296,7 @@ impl Scene {
                 hubs_since: now,
                 entries: vec![(0, now)],
                 next_entry_at: now + hours(24.0 * chance.fraction()),
-                pause: Duration::from_secs_f64(3600.0 * (8.0 + 56.0 * chance.fraction())),
+                pause: Duration::from_secs_f64(3600.0 * (12.0 + 84.0 * chance.fraction())),
                 version: 0,
             })
             .collect();

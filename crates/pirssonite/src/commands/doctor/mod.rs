@@ -1,16 +1,16 @@
 //! `pirssonite doctor`: whether all that the program needs is there, and what to do where it is not.
 
+mod database;
 mod push;
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{say, say_json};
+use super::{is_failing, is_gone, say, say_json};
 use crate::{
     backend,
     settings::{Flags, Settings},
-    wiring,
 };
 
 /// How to print it.
@@ -59,7 +59,7 @@ impl Finding {
 }
 
 pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<ExitCode> {
-    let findings = examine(flags).await;
+    let Examined { findings, failing } = examine(flags).await;
     let is_well = findings.iter().all(|finding| finding.verdict != Verdict::Wrong);
     if arguments.json {
         let in_json = |finding: &Finding| {
@@ -77,15 +77,24 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<
             };
             say(&format!("{mark}  {:<9} {}", finding.what, finding.says))?;
         }
-        say(if is_well { "all is well" } else { "not all is well: see what is marked WRONG" })?;
+        say(&conclusion(is_well, failing))?;
     }
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn examine(flags: &Flags) -> Vec<Finding> {
+/// All that was looked at.
+struct Examined {
+    findings: Vec<Finding>,
+    /// Feeds that fail.
+    failing: usize,
+}
+
+async fn examine(flags: &Flags) -> Examined {
     let settings = match Settings::read(flags) {
         Ok(settings) => settings,
-        Err(wrong) => return vec![Finding::wrong("settings", wrong.to_string())],
+        Err(wrong) => {
+            return Examined { findings: vec![Finding::wrong("settings", wrong.to_string())], failing: 0 };
+        }
     };
     let sound = "no mistake in the flags, the PIRSSONITE_ variables or the settings file";
     let mut findings = vec![Finding::fine("settings", sound)];
@@ -94,36 +103,18 @@ async fn examine(flags: &Flags) -> Vec<Finding> {
         Ok(backend) => backend.feeds().await,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
-    let database = feeds.as_ref().map(|_| place(&settings)).map_err(|error| unusable(error, &settings));
-    findings.push(Finding::of("database", database));
     let backend = connected.ok();
+    findings.push(database::judge(&settings, backend.as_deref(), &feeds).await);
     let server = backend.as_ref().filter(|backend| backend.is_server()).map(|backend| backend.name());
     findings.push(Finding::of("server", address(&settings, server).await));
-    if let Ok(feeds) = feeds {
-        findings.push(Finding::fine("feeds", summary(&feeds)));
-    }
+    let feeds = feeds.ok();
+    findings.extend(feeds.as_deref().map(|feeds| Finding::fine("feeds", summary(feeds))));
+    let failing = count(feeds.as_deref().unwrap_or_default(), is_failing);
     findings.push(push::base_url(&settings, backend.as_deref()).await);
     if let Some(backend) = backend {
         findings.extend(push::subscriptions(&*backend).await);
     }
-    findings
-}
-
-/// Where everything is kept.
-fn place(settings: &Settings) -> String {
-    if settings.database_url.is_some() {
-        return "the PostgreSQL of database_url can be used".to_owned();
-    }
-    let file = wiring::database_file(settings);
-    format!("{} can be used", file.canonicalize().unwrap_or(file).display())
-}
-
-fn unusable(error: &anyhow::Error, settings: &Settings) -> String {
-    let advice = match settings.database_url {
-        Some(_) => "check that PostgreSQL runs there, and that database_url names it rightly",
-        None => "check that data_dir is a folder that you may write to",
-    };
-    format!("{error:#}; {advice}")
+    Examined { findings, failing }
 }
 
 /// Whether there is a server, or could be one.
@@ -142,10 +133,58 @@ async fn address(settings: &Settings, server: Option<String>) -> Result<String, 
 
 /// How the feeds are. That one fails is its publisher's matter.
 fn summary(feeds: &[Value]) -> String {
-    let is_failing = |feed: &&Value| feed["isGone"] == true || feed["lastError"].is_string();
-    match (feeds.len(), feeds.iter().filter(is_failing).count()) {
+    let all = feeds.len();
+    let (failing, gone) = (count(feeds, is_failing), count(feeds, is_gone));
+    let failing = (failing > 0).then(|| format!("{failing} {}", if failing == 1 { "fails" } else { "fail" }));
+    let gone = (gone > 0).then(|| format!("{gone} {} gone", if gone == 1 { "is" } else { "are" }));
+    let bad: Vec<String> = failing.into_iter().chain(gone).collect();
+    match (all, bad.is_empty()) {
         (0, _) => "none yet: `pirssonite add URL` adds one".to_owned(),
-        (all, 0) => format!("{all}, and none fails"),
-        (all, failing) => format!("{all}, of which {failing} fail: `pirssonite list` says why"),
+        (_, true) => format!("{all}, and none fails"),
+        (_, false) => format!("{all}, of which {}: `pirssonite list` says more", bad.join(" and ")),
+    }
+}
+
+fn count(feeds: &[Value], wanted: fn(&Value) -> bool) -> usize {
+    feeds.iter().filter(|feed| wanted(feed)).count()
+}
+
+/// The last word. That feeds fail is nothing that is wrong here.
+fn conclusion(is_well: bool, failing: usize) -> String {
+    match (is_well, failing) {
+        (false, _) => "not all is well: see what is marked WRONG".to_owned(),
+        (true, 0) => "all is well".to_owned(),
+        (true, 1) => "everything works here; 1 feed fails: see `pirssonite list`".to_owned(),
+        (true, failing) => format!("everything works here; {failing} feeds fail: see `pirssonite list`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u5_feeds_that_fail_are_counted_apart_from_those_that_are_gone() {
+        let fine = json!({ "isGone": false, "failureCount": 0 });
+        let failing = json!({ "isGone": false, "failureCount": 3, "lastError": "no" });
+        let gone = json!({ "isGone": true, "failureCount": 1, "lastError": "gone" });
+        for (feeds, expect) in [
+            (vec![], "none yet"),
+            (vec![&fine], "1, and none fails"),
+            (vec![&fine, &failing], "2, of which 1 fails:"),
+            (vec![&gone, &failing, &failing], "3, of which 2 fail and 1 is gone:"),
+            (vec![&gone, &gone], "2, of which 2 are gone:"),
+        ] {
+            let feeds: Vec<Value> = feeds.into_iter().cloned().collect();
+            assert!(summary(&feeds).starts_with(expect), "{expect}: {}", summary(&feeds));
+        }
+    }
+
+    #[test]
+    fn u5_that_feeds_fail_is_said_at_the_end_and_is_nothing_wrong() {
+        assert_eq!(conclusion(true, 0), "all is well");
+        assert!(conclusion(true, 1).contains("works here; 1 feed fails"));
+        assert!(conclusion(true, 7).contains("works here; 7 feeds fail"));
+        assert!(conclusion(false, 7).contains("WRONG"));
     }
 }

@@ -1,0 +1,183 @@
+//! That settings are read from where they are written, and wrong ones named.
+
+use std::path::Path;
+
+use clap::{Args, FromArgMatches};
+
+use super::*;
+
+fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Wrong> {
+    let command = Flags::augment_args(clap::Command::new("test"));
+    let matches = command.try_get_matches_from(["test"].iter().chain(flags)).unwrap();
+    let flags = Flags::from_arg_matches(&matches).unwrap();
+    Settings::read_from(&flags, variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+}
+
+#[test]
+fn u4_alone_it_serves_on_loopback_with_the_embedded_store() {
+    let settings = read(&[], &[]).unwrap();
+    assert_eq!(settings.listen.to_string(), "127.0.0.1:3000");
+    assert_eq!(settings.data_dir, Path::new("data"));
+    assert!(settings.database_url.is_none() && settings.role == Role::All);
+    assert_eq!(
+        (settings.poll_min, settings.poll_max, settings.host_concurrency),
+        (Duration::from_mins(15), Duration::from_hours(24), 2)
+    );
+}
+
+#[test]
+fn u4_flags_go_before_variables_and_those_before_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    std::fs::write(
+        &file,
+        "poll_min = \"20m\"\npoll_max = \"5h\"\nhost_concurrency = 3\nallow_networks = [\"10.0.0.0/8\", \"::1\"]\n",
+    )
+    .unwrap();
+    let config = format!("--config={}", file.display());
+    let settings =
+        read(&[&config, "--poll-min", "30m"], &[("PIRSSONITE_POLL_MIN", "25m"), ("PIRSSONITE_POLL_MAX", "6h")])
+            .unwrap();
+    assert_eq!(settings.poll_min, Duration::from_mins(30));
+    assert_eq!(settings.poll_max, Duration::from_hours(6));
+    assert_eq!(settings.host_concurrency, 3);
+    assert_eq!(settings.allow_networks.len(), 2);
+}
+
+#[test]
+fn u4_a_wrong_setting_is_named_with_its_place_and_its_reason() {
+    let check = |flags: &[&str], variables: &[(&str, &str)], expect: &[&str]| {
+        let wrong = read(flags, variables).unwrap_err().to_string();
+        assert!(expect.iter().all(|part| wrong.contains(part)), "{wrong}");
+    };
+    check(&["--poll-min", "soon"], &[], &["--poll-min", "\"soon\"", "10s"]);
+    check(&[], &[("PIRSSONITE_ROLE", "king")], &["PIRSSONITE_ROLE", "king", "worker"]);
+    check(&[], &[("PIRSSONITE_POLL_MINIMUM", "1m")], &["PIRSSONITE_POLL_MINIMUM", "no setting"]);
+    check(&["--poll-min", "2d"], &[], &["poll_min", "poll_max"]);
+    for flag in ["--base-url", "--proxy"] {
+        check(&[flag, "nope"], &[], &[flag, ": it does not begin with http:// or https://"]);
+        check(&[flag, "example.org:80"], &[], &[flag, "it does not begin with http:// or https://"]);
+        check(&[flag, "https://"], &[], &[flag, "such as https://example.org"]);
+        check(&[flag, "http://e.org:port/"], &[], &[flag, "such as https://example.org"]);
+    }
+    check(&["--known-hubs", "https://e.org/=https://"], &[], &["no hub such as https://example.org"]);
+    check(&["--log", "info,engine=loud"], &[], &["--log", "write error, warn, info"]);
+    check(&["--allow-networks", "10.0.0.0/8,localhost"], &[], &["localhost"]);
+    check(&["--host-concurrency", "0"], &[], &["1 to 64"]);
+    check(&["--config", "/no/such/file"], &[], &["/no/such/file"]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    for (text, expect) in [("pol_min = \"1m\"", "pol_min"), ("poll_min = 1.5", "poll_min"), ("poll_min = ", "x.toml")] {
+        std::fs::write(&file, text).unwrap();
+        check(&["--config", file.to_str().unwrap()], &[], &["x.toml", expect]);
+    }
+}
+
+#[test]
+fn u4_a_line_of_the_file_that_cannot_be_read_is_named_and_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    for (text, expect) in [
+        ("poll_min=\"5m", "x.toml: line 1, which sets poll_min, cannot be read: write"),
+        ("poll_min=\"5m\n", "x.toml: line 1, which sets poll_min, cannot be read: write"),
+        ("# Mine\nlog = \"info\"\npoll_min = 5m\nrole = \"all\"\n", "x.toml: line 3, which sets poll_min, cannot"),
+        (
+            "role = \"all\"\ndatabase_url = postgres://u:hunter2@h/d\n",
+            "x.toml: line 2, which sets database_url, cannot",
+        ),
+        ("role = \"all\"\n\nrole = \"all\"\n", "x.toml: line 3 sets role once more"),
+        ("role = \"all\"\nhunter2\n", "x.toml: line 2 cannot be read: write"),
+        ("allow_networks = [\"10.0.0.0/8\"\n", "x.toml: line 1, which sets allow_networks, cannot"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let wrong = read(&["--config", file.to_str().unwrap()], &[]).unwrap_err().to_string();
+        assert!(wrong.contains(expect) && !wrong.contains("hunter2"), "{text:?}: {wrong}");
+    }
+}
+
+#[test]
+fn u4_push_is_set_as_the_engine_would_be_by_itself() {
+    let (settings, push) = (read(&[], &[]).unwrap(), engine::PushSettings::default());
+    assert_eq!((settings.base_url, push.base_url), (None, None));
+    assert_eq!(settings.renew_before, push.rules.renew_before);
+    assert_eq!((settings.hub_lease, settings.push_audit), (push.lease_secs, push.audit));
+    assert_eq!((settings.push_algorithms, settings.known_hubs), (push.algorithms, push.known_hubs));
+    assert_eq!(settings.push_rate, web::WebSettings::default().pushes_per_minute);
+}
+
+#[test]
+fn u4_push_is_set_by_flags_variables_and_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let text = "push_audit = 0\npush_rate = 60\nhub_lease = \"1h\"\n\
+                known_hubs = [\"https://a.org/=https://h.org/\", \"https://b.org/=https://h.org/\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let config = format!("--config={}", file.display());
+    let flags = [&config, "--base-url", "https://reader.example.org", "--renew-before", "12h"];
+    let settings = read(&flags, &[("PIRSSONITE_HUB_LEASE", "5d"), ("PIRSSONITE_PUSH_ALGORITHMS", "sha512")]).unwrap();
+    assert_eq!(settings.hubs_reach_us_at().as_deref(), Some("https://reader.example.org"));
+    let with_slash = read(&["--base-url", "https://reader.example.org/x/"], &[]).unwrap();
+    assert_eq!(with_slash.hubs_reach_us_at().as_deref(), Some("https://reader.example.org/x"));
+    assert_eq!(settings.renew_before, Duration::from_hours(12));
+    assert_eq!((settings.hub_lease, settings.push_audit), (Some(432_000), Duration::ZERO));
+    assert_eq!((settings.push_algorithms, settings.push_rate.get()), (vec![Algorithm::Sha512], 60));
+    assert_eq!(settings.known_hubs.len(), 2);
+    assert!(read(&["--known-hubs", "", "--push-audit", "6h"], &[]).unwrap().known_hubs.is_empty());
+}
+
+#[test]
+fn u4_a_wrong_setting_of_push_is_named_with_its_reason() {
+    for (flag, value, expect) in [
+        ("--base-url", "https://e.org/?a=b", "without ? and #"),
+        ("--base-url", "ftp://e.org/", "http://"),
+        ("--base-url", "https://me:pw@e.org/", "without a user"),
+        ("--renew-before", "0s", "a second or more"),
+        ("--renew-before", "2 days", "unit"),
+        ("--hub-lease", "30s", "a minute or more"),
+        ("--hub-lease", "0", "unit"),
+        ("--push-audit", "1s", "or 0 for never"),
+        ("--push-algorithms", "sha256,md5", "md5"),
+        ("--push-algorithms", "", "at least one"),
+        ("--push-rate", "0", "from 1"),
+        ("--known-hubs", "https://e.org/", "pair"),
+    ] {
+        let wrong = read(&[flag, value], &[]).unwrap_err().to_string();
+        assert!(wrong.contains(flag) && wrong.contains(expect), "{wrong}");
+    }
+}
+
+#[test]
+fn u4_secrets_are_not_shown() {
+    let wrong = read(&["--database-url", "mysql://u:hunter2@h/d"], &[]).unwrap_err().to_string();
+    assert!(wrong.contains("database_url") && !wrong.contains("hunter2"), "{wrong}");
+    let settings = read(&["--database-url", "postgres://u:hunter2@h/d"], &[]).unwrap();
+    assert!(!format!("{settings:?}").contains("hunter2"));
+}
+
+#[test]
+fn u7_an_address_that_others_reach_needs_a_word() {
+    let wrong = read(&["--listen", "0.0.0.0:3000"], &[]).unwrap_err().to_string();
+    assert!(wrong.contains("--no-auth"), "{wrong}");
+    assert!(read(&["--listen", "0.0.0.0:3000", "--no-auth"], &[]).is_ok());
+    assert!(read(&["--listen", "[::1]:3000"], &[]).is_ok());
+}
+
+#[test]
+fn u4_the_default_file_agrees_with_the_table() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../pirssonite.default.toml");
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        std::fs::write(file, table::default_file()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), table::default_file());
+    // Taken at its word, it changes nothing.
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("x.toml");
+    let uncommented: String = table::default_file()
+        .lines()
+        .map(|line| line.strip_prefix("# ").filter(|rest| rest.contains(" = ")).unwrap_or(line))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(&copy, uncommented).unwrap();
+    let config = format!("--config={}", copy.display());
+    assert_eq!(format!("{:?}", read(&[&config], &[]).unwrap()), format!("{:?}", read(&[], &[]).unwrap()));
+}
