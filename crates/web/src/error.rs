@@ -67,7 +67,7 @@ pub(crate) enum ApiError {
     #[error("{0}")]
     Unprocessable(String),
     /// 429: too often.
-    #[error("too many pushes; the feed is polled instead")]
+    #[error("too many requests for one subscription; try again later")]
     TooManyRequests,
     /// 502: somebody else's server failed.
     #[error("{0}")]

@@ -8,7 +8,10 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{body::Room, rate::PushRate};
+use crate::{
+    body::Room,
+    rate::{PushRate, VerificationRate},
+};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -34,6 +37,8 @@ const IMPORTS_MAX: usize = 2;
 const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of all pushes that are being sent or stored together.
 const PUSH_ROOM_BYTES: usize = 64 * 1024 * 1024;
+/// Questions of hubs about one subscription in a minute.
+const VERIFICATIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 /// Pushes for one subscription in a minute.
 const PUSHES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 
@@ -119,6 +124,7 @@ pub struct AppState {
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) imports: Arc<Semaphore>,
     pub(crate) pushes: Arc<PushRate>,
+    pub(crate) verifications: Arc<VerificationRate>,
     pub(crate) push_room: Room,
     pub(crate) opml_room: Room,
 }
@@ -140,6 +146,7 @@ impl AppState {
             requests: Arc::new(Semaphore::new(settings.requests_max)),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
             pushes: Arc::new(PushRate::new(settings.pushes_per_minute)),
+            verifications: Arc::new(VerificationRate::new(VERIFICATIONS_PER_MINUTE)),
             push_room: Room::new(settings.push_room_bytes),
             opml_room: Room::new(settings.opml_room_bytes),
             settings: Arc::new(settings),

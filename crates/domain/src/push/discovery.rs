@@ -42,17 +42,20 @@ pub struct KnownHub {
 /// Finds hubs and topic. `url` is where the document came from, after redirects.
 pub fn discover(links: &[Link], document: InDocument<'_>, url: &str, known: &[KnownHub]) -> Discovery {
     let base = Url::parse(url).ok();
+    let without_password =
+        |hub: &String| Url::parse(hub).is_ok_and(|hub| hub.username().is_empty() && hub.password().is_none());
     let of = |rel: &'static str| {
         links.iter().filter(move |link| link.is(rel)).filter_map(|link| absolute(&link.target, base.as_ref()))
     };
-    let in_headers = hubs(of("hub"));
+    let in_headers = hubs(of("hub").filter(without_password));
     if !in_headers.is_empty() {
         // A hub in the headers goes before all others; a self that is missing there is the document's.
         let topic = of("self").next().or_else(|| document.topic.and_then(|topic| absolute(topic, base.as_ref())));
         return Discovery { hubs: in_headers, topic };
     }
     let topic = document.topic.and_then(|topic| absolute(topic, base.as_ref()));
-    let in_document = hubs(document.hubs.iter().filter_map(|hub| absolute(hub, base.as_ref())));
+    let in_document =
+        hubs(document.hubs.iter().filter_map(|hub| absolute(hub, base.as_ref())).filter(without_password));
     if !in_document.is_empty() {
         let topic = topic.or_else(|| of("self").next());
         return Discovery { hubs: in_document, topic };
@@ -132,6 +135,12 @@ mod tests {
         let odd = "HTTPS://E.org:443/a/../b?x=%7E#f";
         assert_eq!(found("<//h.org>; rel=hub", &[], Some(odd)), expected(&["https://h.org/"], Some(odd)));
         assert_eq!(found("<ftp://h.org/>; rel=hub, <mailto:x>; rel=hub", &[], None), expected(&[], None));
+        let secret = "<https://u:p@h.org/>; rel=hub";
+        assert_eq!(
+            found(secret, &["https://u@i.org/"], None),
+            expected(&[], None),
+            "nobody but the user names a password"
+        );
         let long = format!("<https://h.org/{}>; rel=hub", "x".repeat(HUB_URL_BYTES_MAX));
         assert_eq!(found(&long, &[], None), expected(&[], None));
     }

@@ -73,6 +73,8 @@ pub enum Event {
     BecomeCurrent,
     /// Another becomes its feed's own, and this is only remembered.
     StepAside,
+    /// One of its feed's other hubs can be tried again at this time.
+    WakeAt(Timestamp),
     /// Hubs reach us somewhere else now.
     BaseChanged {
         /// Where.
@@ -96,6 +98,7 @@ impl std::fmt::Debug for Event {
             Self::Retry => "Retry",
             Self::BecomeCurrent => "BecomeCurrent",
             Self::StepAside => "StepAside",
+            Self::WakeAt(_) => "WakeAt",
             Self::BaseChanged { .. } => "BaseChanged",
         })
     }
@@ -149,9 +152,14 @@ pub fn missed(
     now: Timestamp,
 ) -> bool {
     let Some(active_since) = subscription.activated_at.filter(|_| subscription.is_active()) else { return false };
-    // What was published before the hub could have pushed it is not its fault.
-    let was_due = |published: Timestamp| published > active_since && after(published, PUSH_MAY_TAKE) <= now;
-    let could_have = after(active_since, PUSH_MAY_TAKE) <= now;
+    // What was published before the hub could have pushed it is not its fault; and a push after that, with whatever in
+    // it, says that the hub is not silent: this poll may be what came of it.
+    let has_pushed_since = |then: Timestamp| subscription.last_push_at.is_some_and(|pushed_at| pushed_at >= then);
+    let was_due = |published: Timestamp| {
+        published > active_since && after(published, PUSH_MAY_TAKE) <= now && !has_pushed_since(published)
+    };
+    let pushed_lately = subscription.last_push_at.is_some_and(|pushed_at| after(pushed_at, PUSH_MAY_TAKE) > now);
+    let could_have = after(active_since, PUSH_MAY_TAKE) <= now && !pushed_lately;
     published.into_iter().any(|published| published.map_or(could_have, was_due))
 }
 
@@ -180,6 +188,10 @@ pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Time
         Event::Retry => retry(next, now),
         Event::BecomeCurrent => become_current(next, now),
         Event::StepAside => become_so(Subscription { is_current: false, next_step_at: None, ..next }),
+        Event::WakeAt(at) => {
+            let next_step_at = next.next_step_at.map(|step_at| step_at.min(*at));
+            become_so(Subscription { next_step_at, ..next })
+        }
         Event::BaseChanged { base_url } => base_changed(next, base_url, now),
     }
 }
@@ -329,8 +341,10 @@ fn time_passed(mut next: Subscription, now: Timestamp) -> Decision {
             if next.last_error.is_none() {
                 next.last_error = Some("The lease ran out".to_owned());
             }
-            // It did not fail so often that it would have to wait: it is asked for again at once.
-            deactivate(next, now)
+            // It did not fail so often that it would have to wait: it is asked for again at once, but for leases of
+            // seconds.
+            let began = next.verified_at.map(|verified_at| after(verified_at, timing::ASK_AGAIN_MIN));
+            deactivate(next, began.unwrap_or(now).max(now))
         }
         State::Active | State::Pending if is_past(next.verify_by) => failed(next, NOT_VERIFIED, None, now),
         _ => become_so(next),

@@ -88,6 +88,7 @@ fn w4_w9_w10_every_state_takes_every_event_as_the_table_says() {
         (Event::Unwanted, ["unsubscribing", "unsubscribing+", "unsubscribing", "unsubscribing"]),
         (Event::Retry, ["pending", "active", "pending", "x"]),
         (Event::BecomeCurrent, ["pending", "active", "pending", "x"]),
+        (Event::WakeAt(now()), ["pending", "active", "inactive", "unsubscribing"]),
         (Event::StepAside, ["pending", "active", "inactive", "unsubscribing"]),
         (Event::BaseChanged { base_url: "b".into() }, ["pending", "pending+", "pending", "unsubscribing"]),
     ];
@@ -200,6 +201,15 @@ fn w9_a_lease_that_runs_out_ends_push_and_is_asked_for_again_at_once() {
     assert_eq!(step(&active(), at(LEASE)), Step::LetPass);
     assert_eq!((ended.next_step_at, ended.last_error.as_deref()), (Some(at(LEASE)), Some("The lease ran out")));
     assert_eq!(step(&ended, at(LEASE)), Step::StartOver);
+    let seconds = Event::Verified { mode: Mode::Subscribe, lease_secs: Some(1), only_if_asked: false };
+    let short = apply_at(&pending(), &seconds, now()).0;
+    assert_eq!(short.next_step_at, Some(at(Duration::from_secs(5))));
+    let (over, _) = apply_at(&short, &Event::TimePassed, at(Duration::from_secs(5)));
+    assert_eq!(
+        over.next_step_at,
+        Some(at(Duration::from_mins(1))),
+        "a lease of a second is not asked for every second"
+    );
     let waiting = apply_at(&renewing(), &Event::Accepted, at(239 * HOUR)).0;
     assert!(waiting.next_step_at.unwrap() <= at(LEASE), "it never waits for a verification beyond its end");
 }
@@ -264,6 +274,11 @@ fn w12_only_what_the_hub_had_the_time_to_push_is_a_miss() {
     assert!(!found(None, Duration::from_mins(29)));
     assert!(!missed([Some(at(HOUR))], &pending(), at(DAY)));
     assert!(!missed([], &active, at(DAY)));
+    let pushed = Subscription { last_push_at: Some(at(2 * HOUR)), ..active };
+    assert!(!missed([Some(at(HOUR))], &pushed, at(DAY)), "the hub has told us since, with whatever was in it");
+    assert!(missed([Some(at(3 * HOUR))], &pushed, at(DAY)));
+    assert!(!missed([None], &pushed, at(2 * HOUR + Duration::from_mins(10))), "this poll may be what came of it");
+    assert!(missed([None], &pushed, at(DAY)));
 }
 
 #[test]

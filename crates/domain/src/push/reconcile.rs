@@ -48,7 +48,7 @@ pub fn reconcile(wanted: Wanted<'_>, known: &[Subscription], now: Timestamp) -> 
         plan.add(stale, Event::Unwanted);
     }
     let current = living().find(|subscription| subscription.is_current && fits(subscription));
-    if let Some(current) = current.filter(|current| !is_exhausted(current, now)) {
+    if let Some(current) = current.filter(|current| current.state != State::Inactive) {
         if current.base_url != wanted.base_url {
             plan.add(current, Event::BaseChanged { base_url: wanted.base_url.to_owned() });
         }
@@ -57,9 +57,15 @@ pub fn reconcile(wanted: Wanted<'_>, known: &[Subscription], now: Timestamp) -> 
     let at = |hub: &String| living().find(|subscription| fits(subscription) && subscription.hub_url == *hub);
     let usable = wanted.hubs.iter().find(|hub| at(hub).is_none_or(|known| !is_exhausted(known, now)));
     // If all hubs have failed lately, it stays with the one it has, or is given its first.
-    let Some(hub) = usable.or_else(|| wanted.hubs.first().filter(|_| current.is_none())) else { return plan };
-    if let Some(current) = current {
-        plan.add(current, Event::StepAside);
+    let Some(hub) = usable.or_else(|| wanted.hubs.first().filter(|_| current.is_none())) else {
+        plan.wake(current, living().filter(|subscription| fits(subscription)));
+        return plan;
+    };
+    match current {
+        // It is its turn, and is tried again when its time has come.
+        Some(current) if current.hub_url == *hub => return plan,
+        Some(current) => plan.add(current, Event::StepAside),
+        None => {}
     }
     match at(hub) {
         None => plan.subscribe_at = Some(hub.clone()),
@@ -74,6 +80,16 @@ fn is_exhausted(subscription: &Subscription, now: Timestamp) -> bool {
 }
 
 impl Plan {
+    /// All hubs have failed lately: the first that may be tried again is, and not only the one that failed last.
+    fn wake<'k>(&mut self, current: Option<&Subscription>, known: impl Iterator<Item = &'k Subscription>) {
+        let earliest = known.filter_map(|subscription| subscription.retry_at).min();
+        if let (Some(current), Some(earliest)) = (current, earliest)
+            && current.next_step_at.is_some_and(|step_at| earliest < step_at)
+        {
+            self.add(current, Event::WakeAt(earliest));
+        }
+    }
+
     fn add(&mut self, subscription: &Subscription, event: Event) {
         self.changes.push(Change { id: subscription.id, event });
     }
@@ -142,9 +158,12 @@ mod tests {
         let second = subscription(2, "b", State::Inactive, true);
         check(&[aside.clone(), second.clone()], now(), "");
         let next_day = "2026-03-03T01:00:00Z".parse().unwrap();
-        check(&[aside.clone(), second], next_day, "");
+        check(&[aside.clone(), second], next_day, "2:StepAside 1:BecomeCurrent");
+        check(std::slice::from_ref(&first), next_day, "");
         let mut later = subscription(2, "b", State::Inactive, true);
         later.retry_at = Some("2026-03-03T04:00:00Z".parse().unwrap());
+        later.next_step_at = later.retry_at;
+        check(&[aside.clone(), later.clone()], now(), "2:WakeAt");
         check(&[aside.clone(), later], next_day, "2:StepAside 1:BecomeCurrent");
         check(&[aside, subscription(2, "b", State::Active, true)], next_day, "");
         assert_eq!(plan(&["a"], "t", BASE, &[first], now()), "", "it has no other: it is tried again in a day");

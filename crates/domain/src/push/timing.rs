@@ -10,6 +10,12 @@ pub(super) const LEASE_SECS_DEFAULT: u32 = 432_000;
 /// The longest lease that is believed.
 pub(super) const LEASE_SECS_MAX: u32 = 14 * 24 * 60 * 60;
 
+/// The shortest time from a verification to the next request: a hub that grants seconds does not make us ask all day.
+const RENEW_MIN: Duration = Duration::from_secs(5);
+
+/// A lease that ran out is asked for again so long after it began at the earliest.
+pub(super) const ASK_AGAIN_MIN: Duration = Duration::from_mins(1);
+
 /// A hub that has accepted must have verified within this time.
 pub const VERIFY_WITHIN: Duration = Duration::from_mins(5);
 
@@ -50,9 +56,10 @@ pub(super) fn lease_secs(named: Option<u64>) -> u32 {
     }
 }
 
-/// From the start of a lease to its renewal: so long before its end, but not before half of it is gone.
+/// From the start of a lease to its renewal: so long before its end, but not before half of it is gone, and not at once
+/// however short it is.
 pub(super) fn renew_in(lease: Duration, rules: Rules) -> Duration {
-    lease.saturating_sub(rules.renew_before).max(lease / 2)
+    lease.saturating_sub(rules.renew_before).max(lease / 2).max(RENEW_MIN)
 }
 
 /// From a failure to the next try. `left` is what is left of the lease of an active one.
@@ -108,7 +115,9 @@ mod tests {
             (95 * HOUR, 95 * HOUR / 2),
             (DAY, DAY / 2),
             (Duration::from_mins(1), Duration::from_secs(30)),
-            (Duration::from_secs(1), Duration::from_millis(500)),
+            (Duration::from_secs(12), Duration::from_secs(6)),
+            (Duration::from_secs(6), Duration::from_secs(5)),
+            (Duration::from_secs(1), Duration::from_secs(5)),
         ] {
             assert_eq!(renew_in(lease, Rules::default()), renewed, "{lease:?}");
         }

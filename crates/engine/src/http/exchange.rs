@@ -1,6 +1,6 @@
 //! One request and its answer: each hop judged, sent and read.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, Method};
@@ -16,6 +16,9 @@ use super::{
 
 /// Bytes read of an answer that is no success: enough to tell a person why.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
+
+/// How long the next piece of a body is waited for that only explains a status.
+const EXPLANATION_PAUSE_MAX: Duration = Duration::from_millis(500);
 
 /// Bytes set aside at once on a server's word about the size of its answer.
 const BODY_BYTES_EXPECTED_MAX: usize = 256 * 1024;
@@ -107,7 +110,8 @@ async fn read(
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
-    let body = if status.is_success() {
+    // Of what was sent, the status is the answer, and of a refusal: what else is said only explains it.
+    let body = if status.is_success() && request.method == Method::Get {
         whole_body(&mut answer, request.body_bytes_max, host).await?
     } else {
         start_of_body(&mut answer, request.body_bytes_max.min(REFUSAL_BYTES_MAX)).await
@@ -137,11 +141,11 @@ async fn whole_body(answer: &mut reqwest::Response, bytes_max: usize, host: &str
     Ok(body)
 }
 
-/// Reads the start of a body that only explains a refusal; that it breaks off is no reason to lose the status.
+/// Reads the start of a body that only explains a status; that it breaks off, or never ends, is no reason to lose that.
 async fn start_of_body(answer: &mut reqwest::Response, bytes_max: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while body.len() < bytes_max {
-        let Ok(Some(piece)) = answer.chunk().await else { break };
+        let Ok(Ok(Some(piece))) = tokio::time::timeout(EXPLANATION_PAUSE_MAX, answer.chunk()).await else { break };
         body.extend_from_slice(&piece[..piece.len().min(bytes_max - body.len())]);
     }
     body

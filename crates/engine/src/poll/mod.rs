@@ -281,6 +281,18 @@ impl Poller {
         }
     }
 
+    /// Compares the subscription of a feed that has moved with what it wants now.
+    async fn follow_move(&self, feed: FeedId) {
+        let Some(offer) = self.offer() else { return };
+        match self.parts.store.subscribe(vec![(feed, offer)]).await {
+            Ok(0) => {}
+            Ok(_) => self.wake_push.notify_one(),
+            Err(error) => {
+                tracing::warn!(feed_id = feed.0, %error, "a feed that has moved keeps its subscription for now")
+            }
+        }
+    }
+
     async fn conclude(self: &Arc<Self>, result: PollResult) -> PollEnd {
         let feed_id = result.feed_id.0;
         let failure = match &result.outcome {
@@ -291,8 +303,13 @@ impl Poller {
         // Its hubs may be new, and a subscription due at once.
         let has_hubs = matches!(&result.outcome, PollOutcome::Fetched(document)
             if document.found.as_ref().is_some_and(|found| found.offer.is_some() && !found.discovery.hubs.is_empty()));
+        // A feed that names no topic has its URL for one: with another URL it is another topic, also if nothing is new.
+        let has_moved = result.moved_to.is_some() && matches!(result.outcome, PollOutcome::Unchanged(_));
         self.held.ends(result.feed_id, result.lease.fence);
         let stored = finish::finish(self, result).await;
+        if has_moved {
+            self.follow_move(FeedId(feed_id)).await;
+        }
         if has_hubs {
             self.wake_push.notify_one();
         }

@@ -54,8 +54,6 @@ pub(super) fn request(
 pub(super) fn event(answer: Result<HttpResponse, HttpError>, now: Timestamp) -> Event {
     match answer {
         Ok(response) if (200..300).contains(&response.status) => Event::Accepted,
-        // What it says beyond that it has taken the request does not matter.
-        Err(HttpError::TooLarge(_)) => Event::Accepted,
         Ok(response) => Event::Failed {
             error: format!("Hub subscription failed: {}", response.status),
             retry_after: schedule::retry_after(response.headers.get("retry-after"), now),

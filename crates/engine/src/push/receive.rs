@@ -106,6 +106,9 @@ async fn take_by_topic(
     pusher: &Arc<Pusher>,
     delivery: &Arc<Delivery>,
 ) -> StoreResult<(Option<Box<PushTarget>>, PushAnswer)> {
+    if let Err(reason) = Signature::parse(delivery.signature.as_deref(), &pusher.settings().algorithms) {
+        return Ok((None, PushAnswer::Unsigned(reason)));
+    }
     let Some(topic) = topic_of(pusher, delivery).await else { return Ok((None, PushAnswer::NotActive)) };
     let targets = pusher.poller.parts.store.push_targets(&topic, SAME_TOPIC_MAX).await?;
     let mut answer = (None, PushAnswer::NotActive);

@@ -82,7 +82,9 @@ pub(crate) async fn renew_expiring(pusher: &Arc<Pusher>) -> StoreResult<RenewSum
     }
     let store = &pusher.poller.parts.store;
     let within = settings.rules.renew_before;
-    let jobs = store.claim_expiring_subscriptions(&pusher.owner, RENEWALS_MAX, settings.step_lease, within).await?;
+    // They may wait for their hubs' turns for longer than those of the background.
+    let lease = settings.step_lease + step::MANUAL_WAIT_MAX;
+    let jobs = store.claim_expiring_subscriptions(&pusher.owner, RENEWALS_MAX, lease, within).await?;
     let results = future::join_all(jobs.into_iter().map(|job| renew_one(pusher, job))).await;
     let mut summary = RenewSummary::default();
     for result in results {
@@ -101,8 +103,8 @@ async fn renew_one(pusher: &Arc<Pusher>, job: SubscriptionJob) -> StoreResult<Re
     let feed_id = job.subscription.feed_id;
     Ok(match step::renew(pusher, job).await? {
         StepEnd::Asked(subscription) => result(feed_id, await_verification(pusher, *subscription).await?.as_ref()),
-        // Its feed has another hub or topic now or is gone, or its hub had too much else to do.
-        StepEnd::Other => RenewResult { error: Some("Not asked".to_owned()), ..failed(feed_id) },
+        // Its feed has another hub or topic now, which is being asked, or its hub had too much else to do.
+        StepEnd::Other => RenewResult { status: RenewStatus::Pending, ..failed(feed_id) },
     })
 }
 

@@ -7,6 +7,7 @@ use std::{
 
 use domain::{FeedId, ports::StoreResult, push::SubscriptionJob};
 use futures_util::future;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::{Pusher, step};
@@ -19,6 +20,9 @@ const HELD_OF_HUB_MAX: usize = 16;
 
 /// Feeds that are looked at in one go when the base URL is new.
 const FEEDS_CHUNK: u32 = 500;
+
+/// How often it is made sure that every feed that can be pushed is: another node may have ended push and gone.
+const SYNC_EVERY: SignedDuration = SignedDuration::from_mins(10);
 
 /// The longest sleep: another node may have found a hub.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
@@ -71,12 +75,15 @@ pub(crate) async fn settle(pusher: &Arc<Pusher>) -> StoreResult<u32> {
 
 /// Takes steps as they are due, until it is told to stop.
 pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
-    let (mut has_started, mut was_away) = (false, false);
+    let (mut synced_at, mut was_away) = (None, false);
     while !stop.is_cancelled() {
         let begun = async {
-            if !has_started {
+            let now = pusher.poller.parts.clock.now();
+            // Without a base URL once is enough: nobody here makes a subscription after that.
+            let is_due = |at: Timestamp| pusher.settings().base_url.is_some() && now.duration_since(at) >= SYNC_EVERY;
+            if synced_at.is_none_or(is_due) {
                 start(pusher).await?;
-                has_started = true;
+                synced_at = Some(now);
             }
             begin_due(pusher).await
         };

@@ -3,11 +3,12 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use domain::{
-    SubscriptionId,
+    FeedId, SubscriptionId,
     ports::{Changed, Claim, StoreResult},
     push::{self, Event, Mode, Step, Subscription, SubscriptionJob, SubscriptionState},
 };
 use futures_util::FutureExt;
+use jiff::SignedDuration;
 
 use super::{Pusher, ask};
 use crate::{measure, poll};
@@ -17,6 +18,12 @@ const REDISCOVER_MAX: Duration = Duration::from_secs(20);
 
 /// How long a subscription waits for its hub's turn before it is given back.
 const HUB_WAIT_MAX: Duration = Duration::from_secs(20);
+
+/// The same, when a person waits: twenty at a hub that hangs, four at a time, take fifty seconds.
+pub(super) const MANUAL_WAIT_MAX: Duration = Duration::from_mins(1);
+
+/// A lease that is shorter than this is renewed without a look at the feed, if that was asked within the same time.
+const SHORT_LEASE: SignedDuration = SignedDuration::from_mins(10);
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,18 +37,18 @@ pub(super) enum StepEnd {
 /// Takes the step that is due. Whatever happens, the claim ends with it.
 pub(super) async fn take(pusher: &Arc<Pusher>, job: SubscriptionJob) -> StoreResult<StepEnd> {
     let step = push::step(&job.subscription, job.claimed_at);
-    take_this(pusher, job, step).await
+    take_this(pusher, job, step, HUB_WAIT_MAX).await
 }
 
-/// Renews, whatever is due.
+/// Renews, whatever is due, and waits for the hub's turn as long as a person does.
 pub(super) async fn renew(pusher: &Arc<Pusher>, job: SubscriptionJob) -> StoreResult<StepEnd> {
-    take_this(pusher, job, Step::Ask(Mode::Subscribe)).await
+    take_this(pusher, job, Step::Ask(Mode::Subscribe), MANUAL_WAIT_MAX).await
 }
 
-async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step) -> StoreResult<StepEnd> {
+async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step, hub_wait: Duration) -> StoreResult<StepEnd> {
     let work = async {
         match step {
-            Step::Ask(mode) => ask_in_turn(pusher, &job, mode).await,
+            Step::Ask(mode) => ask_in_turn(pusher, &job, mode, hub_wait).await,
             Step::LetPass => pass(pusher, &job).await,
             Step::StartOver => start_over(pusher, &job).await,
         }
@@ -49,10 +56,8 @@ async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step) -> St
     if let Ok(end) = AssertUnwindSafe(work).catch_unwind().await {
         return end;
     }
+    // It stays claimed until the claim runs out: so it is not taken again at once, and for ever.
     tracing::error!(subscription_id = job.subscription.id.0, "a step of a subscription panicked");
-    let error = "a mistake in piRSSonite; the log says where".to_owned();
-    let failed = Event::Failed { error, retry_after: None };
-    pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), failed).await?;
     Ok(StepEnd::Other)
 }
 
@@ -86,7 +91,12 @@ async fn reread(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subsc
     pusher.poller.parts.store.subscription(id).await
 }
 
-async fn ask_in_turn(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<StepEnd> {
+async fn ask_in_turn(
+    pusher: &Arc<Pusher>,
+    job: &SubscriptionJob,
+    mode: Mode,
+    hub_wait: Duration,
+) -> StoreResult<StepEnd> {
     if !rediscovered(pusher, &job.subscription, mode).await? {
         give_back(pusher, job).await?;
         return Ok(StepEnd::Other);
@@ -95,7 +105,7 @@ async fn ask_in_turn(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) ->
     let turn = tokio::select! {
         biased;
         () = pusher.stopping.cancelled() => None,
-        turn = tokio::time::timeout(HUB_WAIT_MAX, turn.wait()) => turn.ok(),
+        turn = tokio::time::timeout(hub_wait, turn.wait()) => turn.ok(),
     };
     if let Some(_turn) = turn {
         return ask(pusher, job, mode).await;
@@ -109,10 +119,24 @@ async fn ask_in_turn(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) ->
 async fn rediscovered(pusher: &Arc<Pusher>, subscription: &Subscription, mode: Mode) -> StoreResult<bool> {
     let is_renewal = mode == Mode::Subscribe && subscription.state == SubscriptionState::Active;
     let Some(feed) = subscription.feed_id.filter(|_| is_renewal) else { return Ok(true) };
+    if was_looked_at(pusher, subscription, feed).await? {
+        return Ok(true);
+    }
     if tokio::time::timeout(REDISCOVER_MAX, poll::refresh_feed(&pusher.poller, feed)).await.is_err() {
         tracing::info!(feed_id = feed.0, "a feed did not answer before its renewal, which goes on without");
     }
     Ok(reread(pusher, subscription.id).await?.is_some_and(|now| now.is_current && now.is_active()))
+}
+
+/// Whether a feed with a short lease was asked so lately that its publisher is spared.
+async fn was_looked_at(pusher: &Pusher, subscription: &Subscription, feed: FeedId) -> StoreResult<bool> {
+    let is_short = |secs: u32| SignedDuration::from_secs(i64::from(secs)) < SHORT_LEASE;
+    if !subscription.lease_secs.is_some_and(is_short) {
+        return Ok(false);
+    }
+    let fetched_at = pusher.poller.parts.store.feed(feed).await?.and_then(|feed| feed.last_fetched_at);
+    let now = pusher.poller.parts.clock.now();
+    Ok(fetched_at.is_some_and(|fetched_at| now.duration_since(fetched_at) < SHORT_LEASE))
 }
 
 /// Stored before it is sent, because a hub may verify before it answers.

@@ -53,7 +53,10 @@ pub(crate) async fn verify(pusher: &Pusher, token: Option<&str>, asked: Verifica
         Some(token) => store.push_target(token).await?.into_iter().collect(),
         None => store.push_targets(&topic, SAME_TOPIC_MAX).await?,
     };
-    let is_meant = |target: &&PushTarget| target.subscription.topic_url == topic;
+    // Without a token only what was just asked for counts: of the others nothing is even written.
+    let is_meant = |target: &&PushTarget| {
+        target.subscription.topic_url == topic && (token.is_some() || target.subscription.asked.is_some())
+    };
     for target in targets.iter().filter(is_meant) {
         if let Changed::Done(_) = pusher.change(target.subscription.id, Claim::None, event.clone()).await? {
             measure::hub_verified(&event, true);

@@ -15,7 +15,8 @@ const SEED: u64 = 20_260_302;
 /// What polling promises: a day at most between two polls, and a tenth of that for jitter; an hour for hosts that fail.
 const DELAY_MAX: SignedDuration = SignedDuration::from_mins(24 * 60 + 24 * 6 + 60);
 
-/// Push is back so long after a hub has recovered, at the latest.
+/// Push is back so long after a hub has recovered, at the latest: a day, and the time between two looks. A feed with two
+/// hubs may be trying the other just then, which takes 156 minutes.
 const RECOVERY_MAX: SignedDuration = SignedDuration::from_mins(24 * 60 + 30);
 
 fn start() -> Timestamp {

@@ -122,6 +122,7 @@ pub(crate) async fn unsubscribe(State(state): State<AppState>, Id(id): Id<FeedId
         (status = 200, description = "It is: the challenge.", body = String, content_type = "text/plain"),
         (status = 400, description = "A parameter is missing.", body = ErrorBody),
         (status = 404, description = "It is not.", body = ErrorBody),
+        (status = 429, description = "It is asked too often.", body = ErrorBody),
     )
 )]
 pub(crate) async fn verify(
@@ -146,6 +147,9 @@ pub(crate) async fn verify_by_topic(State(state): State<AppState>, RawQuery(quer
 }
 
 async fn answer_verification(state: &AppState, token: Option<&str>, query: Option<&str>) -> ApiResult<Response> {
+    if !state.verifications.allows(token) {
+        return Err(ApiError::TooManyRequests);
+    }
     // What else a hub adds is nobody's business.
     let mut parameters = Parameters::of(query);
     let asked = Verification {

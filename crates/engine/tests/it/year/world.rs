@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use domain::{
     EntryFilter, FeedId,
     ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, Ids, Method, Store},
-    push::{Algorithm, sign},
+    push::{Algorithm, Subscription, sign},
 };
 use engine::{AddFeed, Delivery, Engine, EngineSettings, Parts, PushAnswer, PushSettings, Verification, VerifyAnswer};
 use jiff::{SignedDuration, Timestamp};
@@ -188,8 +188,9 @@ impl World {
         let waiting: Vec<(usize, Timestamp)> = {
             let scene = self.scene.lock().unwrap();
             let since = |publisher: &Publisher| {
+                // Since the first of its hubs is well again.
                 let hubs = publisher.hubs.iter().filter_map(|hub| scene.hubs[*hub].well_since);
-                hubs.max().map(|since| since.max(publisher.hubs_since))
+                hubs.min().map(|since| since.max(publisher.hubs_since))
             };
             scene
                 .publishers
@@ -201,20 +202,21 @@ impl World {
         // Only those that have waited for long: it costs a look into the store.
         for (feed, since) in waiting {
             let waited = now.duration_since(since);
+            let others = if self.hub_count(feed) > 1 { SignedDuration::from_mins(156) } else { SignedDuration::ZERO };
+            let waited = waited - others;
             if waited > SignedDuration::from_hours(24) && waited < SignedDuration::from_hours(60) {
                 let subscription = self.store.subscription_of(self.feeds[feed]).await.unwrap();
-                let hub_is_well = |url: &str| {
-                    let scene = self.scene.lock().unwrap();
-                    hub_number(url).is_some_and(|hub| scene.hubs[hub].mood == Mood::Well)
-                };
-                let is_back =
-                    subscription.as_ref().is_some_and(|known| known.is_active() || !hub_is_well(&known.hub_url));
+                let is_back = subscription.as_ref().is_some_and(Subscription::is_active);
                 if !is_back {
                     let mut scene = self.scene.lock().unwrap();
                     scene.told.longest_recovery = scene.told.longest_recovery.max(waited);
                 }
             }
         }
+    }
+
+    fn hub_count(&self, feed: usize) -> usize {
+        self.scene.lock().unwrap().publishers[feed].hubs.len()
     }
 
     /// From now on all is well, and nothing is published.

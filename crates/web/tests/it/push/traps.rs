@@ -201,3 +201,120 @@ async fn f4_a_slow_poll_never_undoes_a_newer_push() {
         assert_eq!(world.entries(id).await[0].content.as_deref(), Some("New words"));
     }
 }
+
+#[tokio::test]
+async fn w8_u8_a_lease_of_a_second_does_not_make_us_ask_all_day() {
+    for world in each().await {
+        world.hub.script(Behaviour { lease: Lease::Secs(1), ..Behaviour::verifying(Verify::BeforeAnswer) });
+        world.subscribe("/f").await;
+        for _ in 0..60 {
+            world.advance(Duration::from_secs(1)).await;
+            world.settle().await;
+        }
+        let (asked, polled) = (world.hub.requests().len(), world.publisher.requests("/f").len());
+        assert!(asked <= 3 && polled <= 6, "{asked} requests to the hub and {polled} to the publisher in a minute");
+    }
+}
+
+#[tokio::test]
+async fn w8_u8_short_leases_are_renewed_without_asking_the_publisher_each_time() {
+    for world in each().await {
+        world.hub.script(Behaviour { lease: Lease::Secs(60), ..Behaviour::verifying(Verify::BeforeAnswer) });
+        let id = world.subscribe("/f").await;
+        let polled = world.publisher.requests("/f").len();
+        for _ in 0..10 {
+            world.advance(Duration::from_secs(30)).await;
+            world.settle().await;
+        }
+        assert!(world.subscription(id).await.is_active());
+        assert_eq!(world.hub.requests().len(), 11);
+        assert_eq!(world.publisher.requests("/f").len(), polled);
+    }
+}
+
+#[tokio::test]
+async fn u8_a_hub_that_asks_again_and_again_is_told_to_wait() {
+    for world in each().await {
+        world.subscribe("/f").await;
+        let request = world.hub.request().await;
+        let mut refused = 0;
+        for _ in 0..40 {
+            refused += usize::from(world.hub.verify(&request).await.status == 429);
+        }
+        assert!(refused >= 15, "{refused}");
+        assert_eq!(world.hub.push(&world.held("/f").await, world.push_of("/f", &["new"])).await.status, 204);
+    }
+}
+
+#[tokio::test]
+async fn w1_w11_a_feed_that_moves_has_another_topic_also_if_nothing_in_it_is_new() {
+    for world in each().await {
+        let bare = |entries: &str| {
+            format!(
+                "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>t</title><link rel=\"hub\" href=\"{}\"/>{entries}</feed>",
+                world.hub.url()
+            )
+        };
+        world.publisher.set("/old", Page::body(bare("")));
+        let id = world.add(&world.publisher.url("/old")).await;
+        world.settle().await;
+        assert_eq!(world.subscription(id).await.topic_url, world.publisher.url("/old"));
+        world.publisher.set("/old", Page::redirect(301, &world.publisher.url("/new")));
+        world.publisher.set("/new", Page::body(bare("")));
+        world.advance(DAY).await;
+        world.settle().await;
+        let subscription = world.subscription(id).await;
+        assert_eq!(subscription.topic_url, world.publisher.url("/new"));
+        assert_eq!(subscription.state, SubscriptionState::Active);
+    }
+}
+
+#[tokio::test]
+async fn w2_any_2xx_accepts_also_one_whose_body_breaks_off_or_never_ends() {
+    for world in each().await {
+        world
+            .hub
+            .next(Behaviour { answer: Page::break_off("abc").with_status(202), ..Behaviour::verifying(Verify::Never) });
+        let broken = world.subscribe("/broken").await;
+        world
+            .hub
+            .next(Behaviour { answer: Page::endless("abc").with_status(202), ..Behaviour::verifying(Verify::Never) });
+        let endless = world.subscribe("/endless").await;
+        for id in [broken, endless] {
+            let subscription = world.subscription(id).await;
+            assert_eq!((subscription.error_count, subscription.last_error), (0, None));
+        }
+    }
+}
+
+#[tokio::test]
+async fn w7_twenty_at_a_hub_that_hangs_are_all_asked_four_at_a_time() {
+    let settings = PushSettings { hub_timeout: Duration::from_millis(300), ..PushSettings::default() };
+    for world in super::world::each_with(settings).await {
+        world.hub.script(Behaviour { lease: Lease::Secs(86_400), ..Behaviour::verifying(Verify::BeforeAnswer) });
+        for place in 0..12 {
+            world.add(&world.publish(&format!("/{place}"), &["first"])).await;
+        }
+        world.settle().await;
+        world.hub.script(Behaviour::only(Page::hang()));
+        let summary = world.renew().await;
+        assert_eq!(summary["failed"], 12, "{summary}");
+        assert!(summary["results"].as_array().unwrap().iter().all(|result| result["errorCount"] == 1), "{summary}");
+    }
+}
+
+#[tokio::test]
+async fn w12_a_hub_that_told_us_something_has_missed_nothing() {
+    for world in each().await {
+        let id = world.subscribe("/f").await;
+        world.advance(2 * HOUR).await;
+        let undated = "<rss><channel><title>t</title><item><guid>1</guid><title>x</title></item></channel></rss>";
+        let link = format!("<{}>; rel=hub, <{}>; rel=self", world.hub.url(), world.publisher.url("/f"));
+        world.publisher.set("/f", Page::body(undated).header("Link", &link));
+        assert_eq!(world.hub.push(&world.held("/f").await, testkit::HubPush::ping()).await.status, 204);
+        world.advance(Duration::from_mins(1)).await;
+        world.settle().await;
+        assert_eq!(world.entries(id).await.len(), 2);
+        assert_eq!(world.subscription(id).await.miss_count, 0);
+    }
+}
