@@ -288,7 +288,7 @@ impl Poller {
             Ok(0) => {}
             Ok(_) => self.wake_push.notify_one(),
             Err(error) => {
-                tracing::warn!(feed_id = feed.0, %error, "a feed that has moved keeps its subscription for now")
+                tracing::warn!(feed_id = feed.0, %error, "a feed that has moved keeps its subscription for now");
             }
         }
     }

@@ -217,7 +217,7 @@ async fn take_push(state: AppState, token: Option<String>, request: Request) -> 
         Recipient::Subscription(target) => Some(target.subscription.id),
         Recipient::Unknown => None,
     };
-    if !state.pushes.admits(subscription) {
+    if !state.pushes.admits(&subscription) {
         state.engine.refuse_push(&recipient, "too_many").await?;
         return Err(ApiError::TooManyRequests);
     }
