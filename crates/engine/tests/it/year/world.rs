@@ -362,8 +362,8 @@ impl Scene {
         publisher.version += 1;
         publisher.next_entry_at = now + SignedDuration::try_from(publisher.pause.mul_f64(0.2 + 1.6 * chance)).unwrap();
         if moves < 0.01 {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of a few")]
-            let hub = (which * HUBS as f64) as usize;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a fraction of eight")]
+            let hub = (which * 8.0) as usize % HUBS;
             publisher.hubs = vec![hub];
             publisher.hubs_since = now + SignedDuration::from_hours(25);
         }
@@ -464,7 +464,8 @@ impl Net {
             return;
         }
         // Every other hub keeps the first secret that it was given.
-        let first = hub.subscribers.get(&callback).map(|(_, secret, _)| secret.clone()).filter(|_| number % 2 == 0);
+        let first =
+            hub.subscribers.get(&callback).map(|(_, secret, _)| secret.clone()).filter(|_| number.is_multiple_of(2));
         let secret = first.unwrap_or_else(|| form["hub.secret"].clone());
         hub.subscribers.insert(callback, (form["hub.topic"].clone(), secret, until));
     }
