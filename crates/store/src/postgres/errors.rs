@@ -39,6 +39,11 @@ pub(super) fn is_taken(error: &Error) -> bool {
     error.code() == Some(&SqlState::UNIQUE_VIOLATION)
 }
 
+/// Whether transactions waited for each other, and this one was chosen to end.
+pub(super) fn is_circle(error: &Error) -> bool {
+    error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
+}
+
 /// Whether a statement failed only because one before it in the same transaction has.
 pub(super) fn is_aftermath(error: &Error) -> bool {
     error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)

@@ -4,10 +4,13 @@ use deadpool_postgres::Client;
 use domain::ports::MarkRead;
 use tokio_postgres::{Error, types::ToSql};
 
-use super::{execute, now_ms, query, values::count};
+use super::{errors::is_circle, execute, now_ms, query, values::count};
 
 /// Entries in one transaction.
 const CHUNK: i64 = 2_000;
+
+/// Times that chunks are tried again because they waited in a circle.
+const CIRCLES_MAX: u32 = 3;
 
 const LOCK_FEEDS: &str = "
 SELECT id
@@ -40,21 +43,35 @@ pub(super) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u6
     let ids: Vec<i64> =
         which.feed_id.map(|feed| feed.0).into_iter().chain(which.folder_id.map(|folder| folder.0)).collect();
     let mut position = (i64::MAX, i64::MAX);
-    let mut marked = 0;
+    let (mut marked, mut circles) = (0, 0);
     loop {
         let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK];
         params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
-        let transaction = client.transaction().await?;
-        let rows = query(&transaction, &sql, &params).await?;
-        let Some(last) = rows.last() else { return Ok(marked) };
-        position = (last.get(2), last.get(0));
-        let entries: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
-        let feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
-        execute(&transaction, LOCK_FEEDS, &[&feeds]).await?;
-        let chunk = query(&transaction, MARK, &[&entries]).await?;
-        transaction.commit().await?;
-        marked += chunk.first().map_or(0, |row| count(row.get(0)));
+        match mark_chunk(client, &sql, &params).await {
+            Ok(None) => return Ok(marked),
+            Ok(Some((last, count))) => (position, marked) = (last, marked + count),
+            // A chunk locks many feeds: should it ever wait in a circle, it is the one to give way.
+            Err(error) if is_circle(&error) && circles < CIRCLES_MAX => circles += 1,
+            Err(error) => return Err(error),
+        }
     }
+}
+
+/// Marks the next chunk: where it ends, and how many were unread. `None` if there are no more.
+async fn mark_chunk(
+    client: &mut Client,
+    sql: &str,
+    params: &[&(dyn ToSql + Sync)],
+) -> Result<Option<((i64, i64), u64)>, Error> {
+    let transaction = client.transaction().await?;
+    let rows = query(&transaction, sql, params).await?;
+    let Some(last) = rows.last() else { return Ok(None) };
+    let entries: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
+    execute(&transaction, LOCK_FEEDS, &[&feeds]).await?;
+    let chunk = query(&transaction, MARK, &[&entries]).await?;
+    transaction.commit().await?;
+    Ok(Some(((last.get(2), last.get(0)), chunk.first().map_or(0, |row| count(row.get(0))))))
 }
 
 /// The next chunk, by the walk of a page of unread entries: no chunk looks again at what one before it has passed over.
