@@ -6,6 +6,7 @@
 //! of cases at an exact instant.
 
 pub mod cursor;
+pub mod delivery;
 pub mod entry;
 pub mod feed_state;
 pub mod folder;
