@@ -33,3 +33,7 @@ id! {
     /// A subscription.
     SubscriptionId
 }
+id! {
+    /// A webhook.
+    WebhookId
+}

@@ -6,6 +6,7 @@
 //! of cases at an exact instant.
 
 pub mod cursor;
+pub mod delivery;
 pub mod entry;
 pub mod feed_state;
 pub mod folder;
@@ -21,5 +22,5 @@ pub use cursor::Cursor;
 pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
 pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
-pub use ids::{EntryId, FeedId, FolderId, SubscriptionId};
+pub use ids::{EntryId, FeedId, FolderId, SubscriptionId, WebhookId};
 pub use lease::Lease;

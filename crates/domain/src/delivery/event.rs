@@ -1,0 +1,235 @@
+//! What happened, as webhooks are told.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    entry::Entry,
+    ids::{FeedId, FolderId, WebhookId},
+    push::SubscriptionView,
+};
+
+/// Failures in a row after which a feed is said to be failing.
+pub const FAILING_AFTER: u32 = 3;
+
+/// What can happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, utoipa::ToSchema)]
+pub enum EventType {
+    /// An entry is new.
+    EntryCreated,
+    /// An entry has changed.
+    EntryUpdated,
+    /// A feed has failed three times in a row.
+    FeedFailing,
+    /// A feed that was failing has answered.
+    FeedRecovered,
+    /// A feed is gone for good.
+    FeedGone,
+    /// A hub pushes a feed.
+    SubscriptionActivated,
+    /// A hub pushes a feed no longer.
+    SubscriptionDeactivated,
+    /// A webhook was disabled.
+    WebhookDisabled,
+    /// Somebody tries a webhook.
+    WebhookTest,
+}
+
+impl EventType {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::EntryCreated,
+        Self::EntryUpdated,
+        Self::FeedFailing,
+        Self::FeedRecovered,
+        Self::FeedGone,
+        Self::SubscriptionActivated,
+        Self::SubscriptionDeactivated,
+        Self::WebhookDisabled,
+        Self::WebhookTest,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EntryCreated => "entry.created",
+            Self::EntryUpdated => "entry.updated",
+            Self::FeedFailing => "feed.failing",
+            Self::FeedRecovered => "feed.recovered",
+            Self::FeedGone => "feed.gone",
+            Self::SubscriptionActivated => "subscription.activated",
+            Self::SubscriptionDeactivated => "subscription.deactivated",
+            Self::WebhookDisabled => "webhook.disabled",
+            Self::WebhookTest => "webhook.test",
+        }
+    }
+
+    /// By its name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl Serialize for EventType {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// A feed, as a payload shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadFeed {
+    /// Its id.
+    pub id: FeedId,
+    /// Where it is polled.
+    pub url: String,
+    /// What the user calls it, or else what it calls itself.
+    pub title: Option<String>,
+    /// The folder it is in.
+    pub folder_id: Option<FolderId>,
+}
+
+/// A webhook, as a payload shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadWebhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// Where it is.
+    pub url: String,
+    /// Why it was disabled.
+    pub disabled_reason: Option<String>,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadData<'d> {
+    /// The feed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub feed: Option<&'d PayloadFeed>,
+    /// The entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<&'d Entry>,
+    /// The subscription.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscription: Option<&'d SubscriptionView>,
+    /// The webhook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<&'d PayloadWebhook>,
+}
+
+/// The body that is sent, with all there is. It is stored once, however many receive it.
+#[expect(clippy::missing_panics_doc, reason = "nothing in a payload can fail to be written down")]
+pub fn payload(id: &str, kind: EventType, at: Timestamp, data: &PayloadData<'_>) -> String {
+    #[derive(Serialize)]
+    struct Payload<'p> {
+        id: &'p str,
+        #[serde(rename = "type")]
+        kind: EventType,
+        timestamp: Timestamp,
+        data: &'p PayloadData<'p>,
+    }
+    serde_json::to_string(&Payload { id, kind, timestamp: at, data }).expect("a payload can always be written down")
+}
+
+/// The same without the content of its entry, for those who do not want it.
+pub fn without_content(payload: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(payload) else { return payload.to_owned() };
+    if let Some(entry) = value.pointer_mut("/data/entry").and_then(Value::as_object_mut) {
+        entry.shift_remove("content");
+    }
+    value.to_string()
+}
+
+/// The text of an id of an event or a delivery: what it is of, which installation, and its number there. Nobody else
+/// has the same, and it says by itself where the row is.
+pub fn public_id(prefix: &str, installation: &str, number: i64) -> String {
+    format!("{prefix}_{installation}{number:012x}")
+}
+
+/// The number in such an id.
+pub fn number_of(prefix: &str, installation: &str, id: &str) -> Option<i64> {
+    let digits = id.strip_prefix(prefix)?.strip_prefix('_')?.strip_prefix(installation)?;
+    let number = i64::from_str_radix(digits, 16).ok()?;
+    (public_id(prefix, installation, number) == id).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EntryId, entry::File};
+
+    fn entry() -> Entry {
+        Entry {
+            id: EntryId(7),
+            feed_id: FeedId(3),
+            guid: "g".into(),
+            url: Some("https://e.org/7".into()),
+            title: Some("Seven".into()),
+            author: None,
+            summary: Some("short".into()),
+            content: Some("<p>long</p>".into()),
+            published_at: None,
+            updated_at: None,
+            sort_at: Timestamp::UNIX_EPOCH,
+            is_read: false,
+            is_starred: false,
+            categories: vec![],
+            enclosures: Vec::<File>::new(),
+        }
+    }
+
+    #[test]
+    fn d2_a_payload_has_the_shape_of_the_specification() {
+        let feed =
+            PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: None, folder_id: Some(FolderId(2)) };
+        let (entry, none) = (entry(), None);
+        let data = PayloadData { feed: Some(&feed), entry: Some(&entry), subscription: none, webhook: None };
+        let body = payload("evt_1", EventType::EntryCreated, Timestamp::UNIX_EPOCH, &data);
+        let value: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(value["id"], "evt_1");
+        assert_eq!(value["type"], "entry.created");
+        assert_eq!(value["timestamp"], "1970-01-01T00:00:00Z");
+        assert_eq!(
+            value["data"]["feed"],
+            serde_json::json!({"id": 3, "url": "https://e.org/", "title": null, "folderId": 2})
+        );
+        assert_eq!(value["data"]["entry"]["content"], "<p>long</p>");
+        assert_eq!(value["data"].as_object().unwrap().len(), 2);
+        let bare: Value = serde_json::from_str(&without_content(&body)).unwrap();
+        assert_eq!(bare["data"]["entry"].get("content"), None);
+        assert_eq!(bare["data"]["entry"]["summary"], "short");
+        assert_eq!(bare["id"], value["id"]);
+        assert_eq!(without_content("nonsense"), "nonsense");
+    }
+
+    #[test]
+    fn d2_every_kind_has_its_name() {
+        for kind in EventType::ALL {
+            assert_eq!(EventType::by_name(kind.name()), Some(kind));
+        }
+        assert_eq!(EventType::by_name("entry"), None);
+    }
+
+    #[test]
+    fn d10_an_id_says_where_its_row_is_and_no_other_text_does() {
+        let id = public_id("evt", "a1b2c3d4", 1_000_000);
+        assert_eq!(id, "evt_a1b2c3d40000000f4240");
+        assert_eq!(number_of("evt", "a1b2c3d4", &id), Some(1_000_000));
+        for other in [
+            "",
+            "evt_",
+            "dlv_a1b2c3d40000000f4240",
+            "evt_ffffffff0000000f4240",
+            "evt_a1b2c3d4f4240",
+            &id.to_uppercase(),
+        ] {
+            assert_eq!(number_of("evt", "a1b2c3d4", other), None, "{other}");
+        }
+        let largest = public_id("evt", "a", i64::MAX);
+        assert_eq!(number_of("evt", "a", &largest), Some(i64::MAX));
+    }
+}

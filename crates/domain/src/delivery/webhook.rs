@@ -1,0 +1,189 @@
+//! Webhooks: where events go, and which.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{event::EventType, sign::WebhookSecret};
+use crate::ids::{FeedId, FolderId, WebhookId};
+
+/// A webhook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Webhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// Where events are sent.
+    pub url: String,
+    /// What the user notes about it.
+    pub description: Option<String>,
+    /// Whether events are sent.
+    pub enabled: bool,
+    /// Which; null for all.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub event_types: Option<Vec<EventType>>,
+    /// Of which feeds; null for all.
+    pub feed_ids: Option<Vec<FeedId>>,
+    /// Of the feeds in which folders; null for all.
+    pub folder_ids: Option<Vec<FolderId>>,
+    /// Headers that are sent along.
+    #[serde(serialize_with = "as_object")]
+    #[schema(value_type = Object)]
+    pub headers: Vec<(String, String)>,
+    /// Whether entries are sent with their content.
+    pub include_content: bool,
+    /// Whether what a feed holds when it is first fetched is news.
+    pub backlog: bool,
+    /// Failures since the last success.
+    pub consecutive_failures: u32,
+    /// Why it was disabled by itself.
+    pub disabled_reason: Option<String>,
+    /// When it was made.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// What its requests are signed with, the newest first. Shown once, when it is made.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub secrets: Vec<WebhookSecret>,
+}
+
+fn as_object<S: serde::Serializer>(headers: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
+}
+
+/// What decides who is told of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventScope {
+    /// What happened.
+    pub kind: EventType,
+    /// In which feed, if in one.
+    pub feed_id: Option<FeedId>,
+    /// In which folder that is.
+    pub folder_id: Option<FolderId>,
+    /// It was there when the feed was first fetched: no news.
+    pub is_backlog: bool,
+    /// The webhook that it is about, if it is about one.
+    pub webhook_id: Option<WebhookId>,
+}
+
+impl Webhook {
+    /// Whether it is told of such an event. A disabled one keeps what it has and gets nothing new.
+    pub fn wants(&self, scope: &EventScope) -> bool {
+        if !self.enabled {
+            return false;
+        }
+        match scope.kind {
+            // Only itself is tried.
+            EventType::WebhookTest => return scope.webhook_id == Some(self.id),
+            // Others are told.
+            EventType::WebhookDisabled if scope.webhook_id == Some(self.id) => return false,
+            _ => {}
+        }
+        let kind_fits = self.event_types.as_ref().is_none_or(|kinds| kinds.contains(&scope.kind));
+        kind_fits && (self.backlog || !scope.is_backlog) && self.is_of(scope)
+    }
+
+    /// Whether it is of a feed or a folder that is wanted: of either, where both are named.
+    fn is_of(&self, scope: &EventScope) -> bool {
+        let Some(feed) = scope.feed_id else { return true };
+        if self.feed_ids.is_none() && self.folder_ids.is_none() {
+            return true;
+        }
+        let by_feed = self.feed_ids.as_ref().is_some_and(|wanted| wanted.contains(&feed));
+        let in_folder = |wanted: &Vec<FolderId>| scope.folder_id.is_some_and(|folder| wanted.contains(&folder));
+        by_feed || self.folder_ids.as_ref().is_some_and(in_folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn webhook() -> Webhook {
+        Webhook {
+            id: WebhookId(1),
+            url: "https://r.org/".into(),
+            description: None,
+            enabled: true,
+            event_types: None,
+            feed_ids: None,
+            folder_ids: None,
+            headers: vec![("X-A".into(), "b".into())],
+            include_content: true,
+            backlog: false,
+            consecutive_failures: 0,
+            disabled_reason: None,
+            created_at: Timestamp::UNIX_EPOCH,
+            secrets: vec![WebhookSecret::parse("whsec_b2xk").unwrap()],
+        }
+    }
+
+    fn scope(feed: i64, folder: Option<i64>) -> EventScope {
+        EventScope {
+            kind: EventType::EntryCreated,
+            feed_id: Some(FeedId(feed)),
+            folder_id: folder.map(FolderId),
+            is_backlog: false,
+            webhook_id: None,
+        }
+    }
+
+    #[test]
+    fn d1_null_means_all_an_empty_list_none_and_both_either() {
+        let (feeds, folders) = (
+            |ids: &[i64]| Some(ids.iter().copied().map(FeedId).collect::<Vec<_>>()),
+            |ids: &[i64]| Some(ids.iter().copied().map(FolderId).collect::<Vec<_>>()),
+        );
+        for (feed_ids, folder_ids, event, wanted) in [
+            (None, None, scope(1, None), true),
+            (feeds(&[1]), None, scope(1, None), true),
+            (feeds(&[1]), None, scope(2, Some(9)), false),
+            (feeds(&[]), None, scope(1, Some(9)), false),
+            (None, folders(&[9]), scope(1, Some(9)), true),
+            (None, folders(&[9]), scope(1, None), false),
+            (None, folders(&[]), scope(1, Some(9)), false),
+            (feeds(&[1]), folders(&[9]), scope(1, None), true),
+            (feeds(&[1]), folders(&[9]), scope(2, Some(9)), true),
+            (feeds(&[1]), folders(&[9]), scope(2, Some(8)), false),
+            (feeds(&[]), folders(&[]), scope(1, Some(9)), false),
+        ] {
+            let webhook = Webhook { feed_ids, folder_ids, ..webhook() };
+            assert_eq!(webhook.wants(&event), wanted, "{webhook:?} {event:?}");
+        }
+    }
+
+    #[test]
+    fn d1_kinds_backlog_and_being_enabled_count() {
+        let event = scope(1, None);
+        assert!(!Webhook { enabled: false, ..webhook() }.wants(&event));
+        assert!(!Webhook { event_types: Some(vec![]), ..webhook() }.wants(&event));
+        assert!(Webhook { event_types: Some(vec![EventType::EntryCreated]), ..webhook() }.wants(&event));
+        let backlog = EventScope { is_backlog: true, ..event };
+        assert!(!webhook().wants(&backlog));
+        assert!(Webhook { backlog: true, ..webhook() }.wants(&backlog));
+    }
+
+    #[test]
+    fn d2_a_test_is_for_the_one_that_is_tried_and_the_others_are_told_of_one_that_was_disabled() {
+        let about = |kind, id| EventScope {
+            kind,
+            feed_id: None,
+            folder_id: None,
+            is_backlog: false,
+            webhook_id: Some(WebhookId(id)),
+        };
+        assert!(Webhook { event_types: Some(vec![]), ..webhook() }.wants(&about(EventType::WebhookTest, 1)));
+        assert!(!webhook().wants(&about(EventType::WebhookTest, 2)));
+        assert!(webhook().wants(&about(EventType::WebhookDisabled, 2)));
+        assert!(!webhook().wants(&about(EventType::WebhookDisabled, 1)));
+        let one_feed = Webhook { feed_ids: Some(vec![FeedId(1)]), ..webhook() };
+        assert!(one_feed.wants(&about(EventType::WebhookDisabled, 2)));
+    }
+
+    #[test]
+    fn d1_a_webhook_is_shown_without_its_secret() {
+        let shown = serde_json::to_value(webhook()).unwrap();
+        assert_eq!(shown["headers"], serde_json::json!({"X-A": "b"}));
+        assert_eq!(shown["eventTypes"], serde_json::Value::Null);
+        assert!(!shown.to_string().contains("secret") && !shown.to_string().contains("b2xk"));
+    }
+}
