@@ -69,7 +69,11 @@ async fn w12_what_the_hub_had_no_time_to_push_is_no_miss(harness: &Harness) {
     harness.push(push(id, "secret", vec![pushed.clone()])).await;
     harness.poll(feed, vec![pushed]).await;
     assert_eq!(harness.current(feed).await.miss_count, 0);
+    // Nor what came before a push, which shows that the hub is not silent.
     harness.poll(feed, vec![entry_at("3", harness.after(-30 * 60))]).await;
+    assert_eq!(harness.current(feed).await.miss_count, 0);
+    harness.advance(HOUR).await;
+    harness.poll(feed, vec![entry_at("4", harness.after(-30 * 60))]).await;
     assert_eq!(harness.current(feed).await.miss_count, 1);
 }
 

@@ -131,7 +131,10 @@ async fn w9_the_next_hub_is_tried_and_later_the_first_again(harness: &Harness) {
     let aside = harness.store.subscription(first).await.unwrap().unwrap();
     assert_eq!((aside.state, aside.is_current, aside.next_step_at), (State::Inactive, false, None));
     harness.done(second.id, denied()).await;
-    assert_eq!(harness.store.subscribe(vec![(id, offer("unused"))]).await.unwrap(), 0, "both have failed lately");
+    // Both have failed lately: the first is tried again when a day has passed for it.
+    assert_eq!(harness.store.subscribe(vec![(id, offer("unused"))]).await.unwrap(), 1);
+    assert_eq!(harness.current(id).await.next_step_at, aside.retry_at);
+    assert_eq!(harness.store.subscribe(vec![(id, offer("unused"))]).await.unwrap(), 0);
     // A day after the first failed, and not yet one after the second did.
     harness.advance(HOUR * 23).await;
     assert_eq!(harness.store.subscribe(vec![(id, offer("unused"))]).await.unwrap(), 1);
