@@ -191,4 +191,18 @@ mod tests {
             assert!((50_000..2_100_000).contains(&feed.bytes.len()), "{}: {}", feed.kind, feed.bytes.len());
         }
     }
+
+    #[test]
+    fn each_push_brings_one_entry_of_its_own() {
+        let read = |number| {
+            let bytes = pushed(number, FEED_URL, "https://hub.example.org/");
+            assert!((1000..4000).contains(&bytes.len()), "{}", bytes.len());
+            let feed = feed::parse(&bytes, &feed::Hints { url: Some(FEED_URL), ..feed::Hints::default() }).unwrap();
+            assert_eq!(feed.head.self_url.as_deref(), Some(FEED_URL));
+            let [entry] = feed.entries.as_slice() else { panic!("{} entries", feed.entries.len()) };
+            assert!(!entry.content.is_empty() && entry.title.is_some());
+            entry.guid.clone()
+        };
+        assert_ne!(read(1), read(2));
+    }
 }

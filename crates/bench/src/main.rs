@@ -50,7 +50,10 @@ enum Measurement {
     /// Pages, searches, memory and polls at a million entries, on each store.
     Pages,
     /// Signed pushes until they are on the disk, and renewals of subscriptions, on each store, beside bare ones.
-    Push,
+    Push {
+        /// Only this part of it.
+        part: Option<push::Part>,
+    },
     /// Serves feeds until it is killed.
     #[command(hide = true)]
     Publish,
@@ -104,9 +107,9 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             pages::run(&mut tally)?;
         }
-        Some(Measurement::Push) => {
+        Some(Measurement::Push { part }) => {
             postgres::ensure()?;
-            push::run(&mut tally)?;
+            push::run(&mut tally, part)?;
         }
         Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
         Some(Measurement::PushHub) => push::hub::serve()?,
@@ -122,7 +125,7 @@ fn main() -> anyhow::Result<ExitCode> {
             hostile::run(&mut tally, None)?;
             poll::run(&mut tally)?;
             pages::run(&mut tally)?;
-            push::run(&mut tally)?;
+            push::run(&mut tally, None)?;
         }
     }
     Ok(tally.conclude())

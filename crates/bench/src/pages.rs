@@ -185,7 +185,8 @@ fn document(first: usize, count: usize) -> Document {
     }
 }
 
-fn entry(number: usize) -> IncomingEntry {
+/// An entry as others have none.
+pub(crate) fn entry(number: usize) -> IncomingEntry {
     const VOCABULARY: usize = 20_000;
     const WORDS: usize = 60;
     let mut text = String::new();

@@ -11,11 +11,28 @@ pub(crate) mod server;
 mod subscriptions;
 mod usage;
 
+use clap::ValueEnum;
+
 use crate::report::Tally;
 
-pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
-    receive::run(tally)?;
-    renew::run(tally)
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Signed pushes.
+    Receive,
+    /// Renewals.
+    Renew,
+}
+
+/// Measures one part, or both.
+pub(crate) fn run(tally: &mut Tally, only: Option<Part>) -> anyhow::Result<()> {
+    if only != Some(Part::Renew) {
+        receive::run(tally)?;
+    }
+    if only != Some(Part::Receive) {
+        renew::run(tally)?;
+    }
+    Ok(())
 }
 
 /// How busy the machine was of late, and so how far to trust a rate.

@@ -21,6 +21,9 @@ use crate::{
 
 const SUBSCRIPTIONS: usize = 1000;
 
+/// Entries that each feed has before.
+const ENTRIES: usize = 20;
+
 /// Pushes of a round, one at a time and many at once.
 const ALONE_PUSHES: usize = 1000;
 const MANY_PUSHES: usize = 20_000;
@@ -55,23 +58,25 @@ struct Measured {
     _server: Server,
     address: SocketAddr,
     made: usize,
+    /// Entries in its store, after the last of them.
     stored: usize,
 }
 
 pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let title = format!(
-        "push: signed pushes of one new entry each ({} bytes) over {SUBSCRIPTIONS} subscriptions, the best of {ROUNDS} \
+        "push: signed pushes of one new entry each ({} bytes) over {SUBSCRIPTIONS} subscriptions \
+         with {ENTRIES} entries before, the best of {ROUNDS} \
          rounds of {ALONE_PUSHES} alone and {MANY_PUSHES} at once\n\
          durable: answered when committed and synced; bare: the same server, which only checks the signature\n\
-         a second, median, 99th: answers, as the client sees them; of bare: its rate to that of bare\n\
+         a second, median, 99th: answers, as the client sees them; x bare: how many times as long for as many\n\
          CPU us: of the server for one push; database: of PostgreSQL's processes; client: of the load's, on the same \
          cores\n\
          load average before: {} ({PEERS})",
-        document(0).len(),
+        (0..SUBSCRIPTIONS).map(|number| document(number).len()).sum::<usize>() / SUBSCRIPTIONS,
         load_average(),
     );
-    let head = ["", "a second", "median ms", "99th ms", "of bare", "CPU us", "database", "client", "peak MiB", "limit"];
+    let head = ["", "a second", "median ms", "99th ms", "x bare", "CPU us", "database", "client", "peak MiB", "limit"];
     let mut table = Table::new(title, &head);
     table.row(&disk_cells(folder.path())?, Mark::None, "what one commit waits for at least");
     for place in [
@@ -86,10 +91,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
 
 fn measure(place: Place, folder: &Path, table: &mut Table) -> anyhow::Result<()> {
     let (name, is_sqlite) = (place.name(), matches!(place, Place::Sqlite { .. }));
-    let job = Job { place, subscriptions: SUBSCRIPTIONS, log: folder.join(format!("{name}.log")) };
+    let job = Job { place, subscriptions: SUBSCRIPTIONS, entries: ENTRIES, log: folder.join(format!("{name}.log")) };
     let server = Server::start(&["push-server", &serde_json::to_string(&job)?])?;
     let address = server.said.parse()?;
-    let mut measured = Measured { _server: server, address, made: 0, stored: 0 };
+    let mut measured = Measured { _server: server, address, made: 0, stored: SUBSCRIPTIONS * ENTRIES };
     let remark = if measured.status()?.is_durable { "" } else { "this database does not wait for the disk" };
     for (what, pushes, at_once) in [("alone", ALONE_PUSHES, 1), ("64 at once", MANY_PUSHES, AT_ONCE)] {
         for path in [BARE, STORED] {
@@ -128,7 +133,7 @@ fn cells(name: String, round: &Round, bare: &Round, limit: String) -> Vec<String
         format!("{:.0}", round.load.per_sec()),
         format!("{:.2}", round.load.percentile_ms(50)),
         format!("{:.2}", round.load.percentile_ms(99)),
-        format!("{:.2}", round.load.per_sec() / bare.load.per_sec()),
+        format!("{:.1}", bare.load.per_sec() / round.load.per_sec()),
         each_us(round.used.cpu_secs),
         each_us(round.used.database_cpu_secs),
         each_us(round.load.cpu_secs),
@@ -171,7 +176,7 @@ impl Measured {
         let load = load::press(self.address, &requests, at_once)?;
         let after = self.status()?;
         let entries = after.unread_entries;
-        anyhow::ensure!(entries == self.stored as u64, "{entries} entries are stored of {} pushes", self.stored);
+        anyhow::ensure!(entries == self.stored as u64, "{entries} entries are stored, not {}", self.stored);
         Ok(Round { load, used: after.usage.since(before.usage), pushes })
     }
 

@@ -37,6 +37,8 @@ pub(crate) const PUBLISHER: &str = "https://example.org/feeds";
 pub(crate) struct Job {
     pub(crate) place: Place,
     pub(crate) subscriptions: usize,
+    /// Entries that each feed has before the first push.
+    pub(crate) entries: usize,
     pub(crate) log: PathBuf,
 }
 
@@ -72,7 +74,13 @@ pub(crate) fn serve(job: &Job) -> anyhow::Result<()> {
         let base_url = format!("http://{address}");
         let world = Arc::new(World::open(&job.place).await?);
         let hubs = [HUB.to_owned()];
-        let plan = Plan { count: job.subscriptions, publisher: PUBLISHER, hubs: &hubs, base_url: &base_url };
+        let plan = Plan {
+            count: job.subscriptions,
+            entries: job.entries,
+            publisher: PUBLISHER,
+            hubs: &hubs,
+            base_url: &base_url,
+        };
         plan.make(&*world.store).await?;
         world.settle().await?;
         let engine = world.engine_with(PushSettings { base_url: Some(base_url.clone()), ..PushSettings::default() })?;

@@ -12,7 +12,7 @@ use domain::{
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
-use crate::{poll::seed, publisher::ETAG};
+use crate::{pages::entry, poll::seed, publisher::ETAG};
 
 /// The lease that hubs give; it is renewed two days before its end.
 pub(crate) const LEASE: Duration = Duration::from_hours(5 * 24);
@@ -29,6 +29,8 @@ const CHANGES_AT_ONCE: usize = 64;
 pub(crate) struct Plan<'p> {
     /// Feeds, each with one subscription.
     pub(crate) count: usize,
+    /// Entries that each feed has from the start: a database plans for the rows that it has.
+    pub(crate) entries: usize,
     /// Where the feeds are.
     pub(crate) publisher: &'p str,
     /// Where their hubs are, in turn.
@@ -78,10 +80,13 @@ impl Plan<'_> {
         let number: usize = url.rsplit('/').next().context("a URL has a path")?.parse()?;
         let hub = self.hubs[number % self.hubs.len()].clone();
         let offer = Offer { token: token(number), base_url: self.base_url.to_owned() };
+        let entries: Vec<_> = (number * self.entries..(number + 1) * self.entries).map(entry).collect();
         let discovery = Discovery { hubs: vec![hub], topic: Some(url.clone()) };
         Ok(Document {
             title: Some(format!("Feed {number}")),
             validators: validators(),
+            present: entries.iter().map(|entry| entry.identity).collect(),
+            entries,
             is_complete: true,
             found: Some(Found { discovery, offer: Some(offer) }),
             ..Document::default()
