@@ -1,13 +1,15 @@
 //! A simulated year: feeds that are published, and hubs that fail, recover, deny, change and fall silent, all by one
 //! seed, on the injected clock and without sockets. A failure prints its seed.
 
+mod net;
+mod scene;
 mod world;
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::world::{FEEDS, World};
+use self::{scene::FEEDS, world::World};
 
 /// The seed of chance.
 const SEED: u64 = 20_260_302;
