@@ -8,8 +8,7 @@
 //! It knows no time: a lease that it has granted never runs out here. Tests wait for what it saw.
 
 mod behaviour;
-mod client;
-mod place;
+pub(crate) mod client;
 mod push;
 mod request;
 mod state;
@@ -18,25 +17,25 @@ mod tests;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use domain::push::Algorithm;
 
+use self::state::Shared;
 pub use self::{
     behaviour::{Behaviour, Lease, Param, Query, Verify},
     client::CallbackAnswer,
     push::{HubPush, Signed},
     request::{HubRequest, HubSubscription},
 };
-use self::{place::Place, state::Shared};
+use crate::wire::Place;
 
 /// A hub. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Hub {
-    address: SocketAddr,
     shared: Arc<Shared>,
-    place: Mutex<Place>,
+    place: Place,
 }
 
 impl Hub {
@@ -52,11 +51,10 @@ impl Hub {
     /// If nothing can listen there.
     #[expect(clippy::unused_async, reason = "the same shape as that of the publisher")]
     pub async fn start_at(address: IpAddr) -> Self {
-        let socket = place::bind(SocketAddr::new(address, 0));
-        let address = socket.local_addr().expect("a bound socket has an address");
-        let shared = Arc::new(Shared::new(format!("http://{address}/"), address.port().into()));
-        let place = Mutex::new(Place::listening(socket, Arc::clone(&shared)));
-        Self { address, shared, place }
+        let place = Place::at(address);
+        let shared = Arc::new(Shared::new(place.url("/"), place.address().port().into()));
+        place.start(&shared);
+        Self { shared, place }
     }
 
     /// Its URL. Every other path of it does the same.
@@ -66,7 +64,7 @@ impl Hub {
 
     /// Its URL at a path, for redirects.
     pub fn url_at(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        self.place.url(path)
     }
 
     /// Does so from now on.
@@ -103,9 +101,9 @@ impl Hub {
         self.shared.lock().requests.all.clone()
     }
 
-    /// The most requests that were under way at once. One that hangs counts until the hub is stopped.
+    /// The most requests that were under way at once. One that hangs counts until its client goes away.
     pub fn concurrency_max(&self) -> usize {
-        self.shared.lock().active_max
+        self.shared.lock().active.max
     }
 
     /// The next answer of a callback to what the hub asked by itself that was not taken by this yet. Waits for it.
@@ -235,25 +233,17 @@ impl Hub {
 
     /// Refuses connections from now on and ends those that are open. What it holds stays.
     pub async fn stop(&self) {
-        let place = std::mem::replace(&mut *self.place(), Place::Stopped(None));
-        let stopped = place.stop(self.address).await;
-        *self.place() = stopped;
-        self.shared.lock().active = 0;
+        self.place.stop().await;
     }
 
     /// Listens again where it was.
     pub fn restart(&self) {
-        self.place().restart(&self.shared);
-    }
-
-    fn place(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+        self.place.start(&self.shared);
     }
 }
 
 impl Drop for Hub {
     fn drop(&mut self) {
-        self.place().abort();
         self.shared.end();
     }
 }

@@ -1,11 +1,14 @@
-//! For tests only: a publisher and a hub on loopback, a simulated clock, a fresh store of each kind.
+//! For tests only: a publisher, a hub and a receiver of webhooks on loopback, a simulated clock, a fresh store of each
+//! kind.
 
 mod clock;
 mod hub;
 mod ids;
 mod postgres;
 mod publisher;
+mod receiver;
 mod stores;
+mod wire;
 
 pub use clock::SimulatedClock;
 pub use hub::{
@@ -13,5 +16,7 @@ pub use hub::{
 };
 pub use ids::SeededIds;
 pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
-pub use publisher::{Gate, Page, Publisher, Request};
+pub use publisher::Publisher;
+pub use receiver::{Answer, Receipt, Receipts, Receiver};
 pub use stores::{FreshSqlite, fresh_sqlite};
+pub use wire::{Gate, Page, Request};

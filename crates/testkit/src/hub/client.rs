@@ -7,11 +7,11 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufRead, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
 };
 
-use crate::publisher::{WAIT_MAX, wire::read_head};
+use crate::wire::{WAIT_MAX, read_chunks, read_head, value_of};
 
 /// No callback has reason to answer with more.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
@@ -33,9 +33,9 @@ pub struct CallbackAnswer {
 }
 
 impl CallbackAnswer {
-    /// The value of a header by its lower-case name.
+    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        value_of(&self.headers, name)
     }
 
     /// The body as text.
@@ -55,7 +55,7 @@ impl CallbackAnswer {
 }
 
 /// Sends a request and waits for the answer. It goes to this address, if there is one, whatever the URL says.
-pub(super) async fn send(
+pub(crate) async fn send(
     method: &str,
     url: &str,
     headers: &[(String, String)],
@@ -117,7 +117,7 @@ async fn read_answer(stream: &mut (impl AsyncBufRead + Unpin)) -> Result<Callbac
     let status = status.ok_or_else(|| invalid("the answer has no status"))?;
     let mut answer = CallbackAnswer { status, headers, ..CallbackAnswer::default() };
     if answer.header("transfer-encoding").is_some() {
-        answer.body = read_chunks(stream).await?;
+        answer.body = read_chunks(stream, ANSWER_BYTES_MAX).await?;
     } else if let Some(length) = answer.header("content-length") {
         let length = length.parse().map_err(|_| invalid("Content-Length is no number"))?;
         let read = stream.take(length).read_to_end(&mut answer.body).await?;
@@ -128,20 +128,6 @@ async fn read_answer(stream: &mut (impl AsyncBufRead + Unpin)) -> Result<Callbac
         stream.read_to_end(&mut answer.body).await?;
     }
     Ok(answer)
-}
-
-async fn read_chunks(stream: &mut (impl AsyncBufRead + Unpin)) -> Result<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let mut line = String::new();
-        stream.read_line(&mut line).await?;
-        let length = u64::from_str_radix(line.trim_end(), 16).map_err(|_| invalid("a chunk has no length"))?;
-        if length == 0 {
-            return Ok(body);
-        }
-        (&mut *stream).take(length).read_to_end(&mut body).await?;
-        stream.read_line(&mut String::new()).await?;
-    }
 }
 
 fn invalid(text: &'static str) -> Error {

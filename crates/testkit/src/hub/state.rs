@@ -7,16 +7,13 @@ use std::{
 };
 
 use domain::push::{Algorithm, new_token};
-use tokio::{io::BufStream, net::TcpStream, sync::watch, task::JoinSet};
+use tokio::task::JoinSet;
 use url::form_urlencoded::Serializer;
 
 use super::{Behaviour, CallbackAnswer, HubPush, HubRequest, HubSubscription, Query, Verify, client};
 use crate::{
     Page, Request, SeededIds,
-    publisher::{
-        WAIT_MAX,
-        wire::{read_request, respond},
-    },
+    wire::{Active, Converse, Outcome, Stream, UnderWay, Watched, read_request, respond, travel},
 };
 
 /// What the hub and its connections share.
@@ -24,9 +21,7 @@ use crate::{
 pub(super) struct Shared {
     url: String,
     ids: SeededIds,
-    state: Mutex<State>,
-    /// Rises with everything that a test can wait for.
-    changes: watch::Sender<u64>,
+    watched: Watched<State>,
     /// The verifications that go on after the answer.
     verifying: Mutex<JoinSet<()>>,
 }
@@ -42,8 +37,7 @@ pub(super) struct State {
     pub(super) algorithm: Algorithm,
     pub(super) is_silent: bool,
     pub(super) route: Option<SocketAddr>,
-    pub(super) active: usize,
-    pub(super) active_max: usize,
+    pub(super) active: Active,
 }
 
 /// Things in the order in which they came, and how many of them the test has taken.
@@ -66,6 +60,16 @@ impl<T: Clone> Seen<T> {
     }
 }
 
+impl Converse for Shared {
+    async fn converse(self: Arc<Self>, mut stream: Stream) {
+        while let Some(request) = read_request(&mut stream).await {
+            if self.clone().serve(&mut stream, request).await != Outcome::GoesOn {
+                return;
+            }
+        }
+    }
+}
+
 impl Shared {
     pub(super) fn new(url: String, seed: u64) -> Self {
         let state = State {
@@ -77,81 +81,60 @@ impl Shared {
             algorithm: Algorithm::Sha256,
             is_silent: false,
             route: None,
-            active: 0,
-            active_max: 0,
+            active: Active::default(),
         };
-        let (ids, changes) = (SeededIds::new(seed), watch::Sender::new(0));
-        Self { url, ids, state: Mutex::new(state), changes, verifying: Mutex::default() }
+        Self { url, ids: SeededIds::new(seed), watched: Watched::new(state), verifying: Mutex::default() }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock()
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let changed = change(&mut self.lock());
-        self.changes.send_modify(|changes| *changes += 1);
-        changed
+        self.watched.change(change)
     }
 
     /// Waits until there is what the test looks for.
-    pub(super) async fn wait<T>(&self, what: &str, mut find: impl FnMut(&mut State) -> Option<T>) -> T {
-        let mut changes = self.changes.subscribe();
-        let found = async {
-            loop {
-                let found = find(&mut self.lock());
-                match found {
-                    Some(found) => return found,
-                    None => changes.changed().await.expect("the hub lives"),
-                }
-            }
-        };
-        let found = tokio::time::timeout(WAIT_MAX, found).await;
-        found.unwrap_or_else(|_| {
-            let state = self.lock();
+    pub(super) async fn wait<T>(&self, what: &str, find: impl FnMut(&mut State) -> Option<T>) -> T {
+        let tell = |state: &State| {
             let requests: Vec<_> = state.requests.all.iter().map(|request| (&request.mode, &request.topic)).collect();
-            let verifications = &state.verifications.all;
-            panic!("waited {WAIT_MAX:?} for {what}; the hub saw {requests:?}, and as answers {verifications:?}")
-        })
+            format!("as requests {requests:?}, and as answers {:?}", state.verifications.all)
+        };
+        self.watched.wait(what, find, tell).await
     }
 
-    /// One connection, request after request, until either side has had enough.
-    pub(super) async fn converse(self: Arc<Self>, mut stream: BufStream<TcpStream>) {
-        while let Some(request) = read_request(&mut stream).await {
-            let goes_on = self.clone().serve(&mut stream, request).await;
-            self.lock().active -= 1;
-            if !goes_on {
-                return;
-            }
-        }
-    }
-
-    async fn serve(self: Arc<Self>, stream: &mut BufStream<TcpStream>, http: Request) -> bool {
-        let request = match self.receive(&http) {
+    async fn serve(self: Arc<Self>, stream: &mut Stream, http: Request) -> Outcome {
+        let received = self.receive(&http);
+        let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.active);
+        travel().await;
+        let request = match received {
             Ok(request) => request,
-            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http).await,
+            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, under_way).await,
         };
         let behaviour = Arc::clone(&request.behaviour);
         let mut answer = &behaviour.answer;
         if behaviour.verify == Verify::BeforeAnswer && !self.verify(&request).await {
             answer = behaviour.refusal.as_ref().unwrap_or(answer);
         }
-        let goes_on = respond(stream, answer, &http).await;
+        let outcome = respond(stream, answer, &http, under_way).await;
         if behaviour.verify == Verify::AfterAnswer {
             let verifying = Arc::clone(&self);
             let verify = async move {
+                if outcome == Outcome::Abandoned {
+                    // Nobody reads its answer, but it is not given any earlier for that.
+                    request.behaviour.answer.is_due().await;
+                }
                 verifying.verify(&request).await;
             };
             self.verifying.lock().unwrap_or_else(PoisonError::into_inner).spawn(verify);
         }
-        goes_on
+        outcome
     }
 
     /// Takes note of a request and chooses what to do with it.
     fn receive(&self, http: &Request) -> Result<HubRequest, &'static str> {
         self.change(|state| {
-            state.active += 1;
-            state.active_max = state.active_max.max(state.active);
+            state.active.enter();
             let mut request = HubRequest::new(http.clone(), Arc::clone(&state.script));
             let complaint = request.complaint();
             if complaint.is_none() {

@@ -1,10 +1,11 @@
-//! What a publisher answers on a path, and how it behaves while it does.
+//! What is answered, and how the one who answers behaves while he does.
 
 use std::time::Duration;
 
+use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use tokio::sync::watch;
 
-use super::Request;
+use super::{Request, gzip::gzip_stored, request::value_of};
 
 /// What is answered on a path.
 #[derive(Debug, Clone)]
@@ -22,8 +23,12 @@ pub(super) enum Manner {
     Proper,
     Hang,
     Reset,
+    Close,
+    Garbage,
     BreakOff,
     Endless,
+    Huge(u64),
+    Drip(Duration),
 }
 
 impl Page {
@@ -33,9 +38,14 @@ impl Page {
         Self { status, headers: Vec::new(), body: Vec::new(), manner, gate: None, delay: Duration::ZERO }
     }
 
+    /// All is well, and there is nothing to say.
+    pub fn ok() -> Self {
+        Self::status(200)
+    }
+
     /// A document.
     pub fn body(body: impl Into<Vec<u8>>) -> Self {
-        Self { body: body.into(), ..Self::status(200) }
+        Self { body: body.into(), ..Self::ok() }
     }
 
     /// A redirect.
@@ -43,14 +53,24 @@ impl Page {
         Self::status(status).header("Location", to)
     }
 
-    /// An answer that never comes.
+    /// An answer that never comes. To hold one back until a test lets it go, see [`Self::behind`].
     pub fn hang() -> Self {
-        Self { manner: Manner::Hang, ..Self::status(200) }
+        Self { manner: Manner::Hang, ..Self::ok() }
     }
 
     /// A connection that is reset instead of an answer.
     pub fn reset() -> Self {
-        Self { manner: Manner::Reset, ..Self::status(200) }
+        Self { manner: Manner::Reset, ..Self::ok() }
+    }
+
+    /// A connection that is closed, in good order, instead of an answer.
+    pub fn close() -> Self {
+        Self { manner: Manner::Close, ..Self::ok() }
+    }
+
+    /// These bytes instead of HTTP, and then the end of the connection.
+    pub fn garbage(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { manner: Manner::Garbage, ..Self::body(bytes) }
     }
 
     /// A body that breaks off before its announced end.
@@ -61,6 +81,16 @@ impl Page {
     /// A body that goes on for ever, repeating this.
     pub fn endless(piece: impl Into<Vec<u8>>) -> Self {
         Self { manner: Manner::Endless, ..Self::body(piece) }
+    }
+
+    /// A body of so many bytes, of which no more is made than is read.
+    pub fn huge(body_bytes: u64) -> Self {
+        Self { manner: Manner::Huge(body_bytes), ..Self::ok() }
+    }
+
+    /// The head at once, and then a byte of the body at a time, each after this long.
+    pub fn drip(body: impl Into<Vec<u8>>, every: Duration) -> Self {
+        Self { manner: Manner::Drip(every), ..Self::body(body) }
     }
 
     /// With a header.
@@ -89,6 +119,23 @@ impl Page {
         self.header("Last-Modified", time)
     }
 
+    /// With a `Retry-After` of so many seconds.
+    #[must_use]
+    pub fn with_retry_after(self, secs: u64) -> Self {
+        self.header("Retry-After", &secs.to_string())
+    }
+
+    /// With a `Retry-After` that is a date, in the form that HTTP has for it.
+    ///
+    /// # Panics
+    ///
+    /// Before the year 0.
+    #[must_use]
+    pub fn with_retry_at(self, time: Timestamp) -> Self {
+        let date = DateTimePrinter::new().timestamp_to_rfc9110_string(&time).expect("a date of our era");
+        self.header("Retry-After", &date)
+    }
+
     /// Compressed.
     #[must_use]
     pub fn gzip(mut self) -> Self {
@@ -110,12 +157,24 @@ impl Page {
         self
     }
 
-    fn value(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    /// Waits as long as the answer is to wait.
+    pub(crate) async fn is_due(&self) {
+        if let Some(mut gate) = self.gate.clone() {
+            // A gate that is gone will never open: like one that is open.
+            let _ = gate.wait_for(|is_open| *is_open).await;
+        }
+        // Also a sleep of no time takes some.
+        if !self.delay.is_zero() {
+            tokio::time::sleep(self.delay).await;
+        }
+        if self.manner == Manner::Hang {
+            std::future::pending::<()>().await;
+        }
     }
 
     pub(super) fn is_known_by(&self, request: &Request) -> bool {
-        let matches = |asked, stated| self.value(stated).is_some_and(|stated| request.header(asked) == Some(stated));
+        let matches =
+            |asked, stated| value_of(&self.headers, stated).is_some_and(|stated| request.header(asked) == Some(stated));
         if self.status != 200 {
             return false;
         }
@@ -141,27 +200,4 @@ impl Gate {
     pub fn open(&self) {
         self.0.send_replace(true);
     }
-}
-
-/// Gzip without compression: a header, stored blocks, checksum and length.
-fn gzip_stored(body: &[u8]) -> Vec<u8> {
-    const BLOCK_BYTES_MAX: usize = 0xffff;
-    let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-    for block in body.chunks(BLOCK_BYTES_MAX) {
-        let length = u16::try_from(block.len()).unwrap_or(u16::MAX);
-        out.push(0);
-        out.extend(length.to_le_bytes());
-        out.extend((!length).to_le_bytes());
-        out.extend(block);
-    }
-    out.extend([1, 0, 0, 0xff, 0xff]);
-    out.extend(crc32(body).to_le_bytes());
-    out.extend(u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
-    out
-}
-
-fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(u32::MAX, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 })
-    })
 }
