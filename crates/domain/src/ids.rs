@@ -37,3 +37,11 @@ id! {
     /// A webhook.
     WebhookId
 }
+id! {
+    /// A row of the table of events. The world knows it by [`public_id`](crate::delivery::public_id).
+    EventId
+}
+id! {
+    /// A row of the table of deliveries. The world knows it by [`public_id`](crate::delivery::public_id).
+    DeliveryId
+}

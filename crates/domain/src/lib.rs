@@ -22,5 +22,5 @@ pub use cursor::Cursor;
 pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
 pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
-pub use ids::{EntryId, FeedId, FolderId, SubscriptionId, WebhookId};
+pub use ids::{DeliveryId, EntryId, EventId, FeedId, FolderId, SubscriptionId, WebhookId};
 pub use lease::Lease;

@@ -3,15 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Feed, FeedId, FeedPatch,
+    Feed, FeedId, FeedPatch, WebhookId,
+    delivery::{NewWebhook, Webhook, WebhookSecret},
     ports::{Store, StoreResult, UpdateOutcome},
     push::Subscription,
 };
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     add,
     api::{AddFeed, AddFeedError, ImportReport, RefreshSummary, SubscribeError},
+    dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
     poll::{self, Poller},
     prune,
@@ -24,14 +27,21 @@ use crate::{
 pub struct Engine {
     poller: Arc<Poller>,
     pusher: Arc<Pusher>,
+    dispatcher: Arc<Dispatcher>,
 }
 
 impl Engine {
     /// Puts the parts together. Nothing happens by itself before [`run`](Self::run).
     pub fn new(parts: Parts) -> Arc<Self> {
+        let dispatcher = Dispatcher::new(&parts);
         let poller = Poller::new(parts);
         let pusher = Pusher::new(Arc::clone(&poller));
-        Arc::new(Self { poller, pusher })
+        Arc::new(Self { poller, pusher, dispatcher })
+    }
+
+    /// The time, by this node's clock.
+    pub fn now(&self) -> Timestamp {
+        self.poller.parts.clock.now()
     }
 
     /// Where everything is kept.
@@ -75,6 +85,11 @@ impl Engine {
     /// Removes all that is too old or too much; returns how many entries went.
     pub async fn prune(&self) -> StoreResult<u64> {
         prune::prune(&self.poller.parts).await
+    }
+
+    /// Removes what has been done with in the outbox for long enough; returns how many deliveries and events went.
+    pub async fn prune_outbox(&self) -> StoreResult<u64> {
+        prune::prune_outbox(&self.poller.parts).await
     }
 
     /// Says that something may be due now.
@@ -163,12 +178,38 @@ impl Engine {
         push::settle(&self.pusher).await
     }
 
-    /// Polls, keeps push alive, and prunes by itself. After a stop it returns when polls that had begun have ended, or, after some
-    /// seconds, have been given back with the rest.
+    /// Makes a webhook; its secret is the first of its secrets.
+    pub async fn create_webhook(&self, make: impl FnOnce(WebhookSecret) -> NewWebhook) -> StoreResult<Webhook> {
+        let secret = WebhookSecret::new(&*self.poller.parts.ids);
+        self.store().create_webhook(make(secret)).await
+    }
+
+    /// Gives a webhook another secret, which is the first of its secrets from then on; the one that it had signs along for
+    /// a day. `None` if there is no such webhook.
+    pub async fn rotate_secret(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let parts = &self.poller.parts;
+        let secret = WebhookSecret::new(&*parts.ids);
+        parts.store.rotate_secret(id, secret, parts.settings.delivery.old_secret).await
+    }
+
+    /// How many attempts a delivery has.
+    pub fn attempts_max(&self) -> u32 {
+        self.poller.parts.settings.delivery.retry.attempts_max()
+    }
+
+    /// Delivers what is due until told to stop, and does nothing else: for a program that runs for a moment only. Like
+    /// [`run`](Self::run), it is called once.
+    pub async fn deliver(&self, stop: &CancellationToken) {
+        dispatch::run(&self.dispatcher, stop).await;
+    }
+
+    /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or
+    /// was given back with the rest: polls after some seconds, deliveries after half a minute.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         tokio::join!(
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
+            dispatch::run(&self.dispatcher, &stop),
             prune::run(&self.poller.parts, &stop)
         );
     }

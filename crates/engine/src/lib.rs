@@ -12,6 +12,7 @@
 mod add;
 mod api;
 mod cpu;
+mod dispatch;
 mod engine;
 mod fetch;
 pub mod http;
@@ -28,5 +29,5 @@ pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary, 
 pub use engine::Engine;
 pub use opml::OpmlError;
 pub use push::{Delivery, PushAnswer, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer};
-pub use settings::{EngineSettings, Parts, PushSettings};
+pub use settings::{DeliverySettings, EngineSettings, Parts, PushSettings};
 pub use system::{SystemClock, SystemIds};

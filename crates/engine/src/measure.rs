@@ -1,6 +1,11 @@
 //! What is measured, by name: the numbers behind `/metrics`.
 
-use domain::push::{Event, Mode};
+use std::time::Duration;
+
+use domain::{
+    delivery::{Overview, Verdict},
+    push::{Event, Mode},
+};
 use jiff::SignedDuration;
 
 use crate::{poll::PollEnd, push::PushAnswer};
@@ -32,7 +37,6 @@ pub(crate) fn waited(duration: SignedDuration) {
 
 /// So many feeds are claimed, and so many of them wait for their hosts.
 pub(crate) fn holds(claimed: usize, waiting: usize) {
-    let number = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     metrics::gauge!("pirssonite_polls_claimed").set(number(claimed));
     metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(number(waiting));
 }
@@ -84,4 +88,72 @@ pub(crate) fn subscription_became(state: &'static str) {
 /// So many entries were pruned.
 pub(crate) fn pruned(entries: u64) {
     metrics::counter!("pirssonite_entries_pruned_total").increment(entries);
+}
+
+/// Deliveries begin: what has not happened yet has happened no times.
+pub(crate) fn begin_deliveries() {
+    for outcome in ["delivered", "retry", "failed", "gone"] {
+        metrics::counter!("pirssonite_delivery_attempts_total", "outcome" => outcome).increment(0);
+    }
+    for outcome in ["stored", "skipped"] {
+        metrics::counter!("pirssonite_delivery_marks_total", "outcome" => outcome).increment(0);
+    }
+    for outcome in ["renewed", "failed"] {
+        metrics::counter!("pirssonite_delivery_beats_total", "outcome" => outcome).increment(0);
+    }
+    metrics::counter!("pirssonite_delivery_leases_lost_total").increment(0);
+}
+
+/// So many deliveries are being sent, and so many wait for their turn.
+pub(crate) fn deliveries_held(sending: u32, waiting: u32) {
+    metrics::gauge!("pirssonite_deliveries_sending").set(f64::from(sending));
+    metrics::gauge!("pirssonite_deliveries_waiting").set(f64::from(waiting));
+}
+
+/// An attempt of a delivery ended, and took so long.
+pub(crate) fn attempted(verdict: Verdict, took: Duration) {
+    let outcome = match verdict {
+        Verdict::Delivered => "delivered",
+        Verdict::Retry(_) => "retry",
+        Verdict::Failed => "failed",
+        Verdict::Gone => "gone",
+    };
+    metrics::counter!("pirssonite_delivery_attempts_total", "outcome" => outcome).increment(1);
+    metrics::histogram!("pirssonite_delivery_attempt_duration_seconds").record(took.as_secs_f64());
+}
+
+/// So long after it happened an event arrived at a webhook.
+pub(crate) fn delivered_after(latency: SignedDuration) {
+    metrics::histogram!("pirssonite_delivery_latency_seconds").record(latency.as_secs_f64().max(0.0));
+}
+
+/// So many marks were stored, and so many came too late.
+pub(crate) fn marked(stored: usize, skipped: usize) {
+    let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+    metrics::counter!("pirssonite_delivery_marks_total", "outcome" => "stored").increment(count(stored));
+    metrics::counter!("pirssonite_delivery_marks_total", "outcome" => "skipped").increment(count(skipped));
+}
+
+/// A beat of the deliveries worked or failed.
+pub(crate) fn beat(outcome: &'static str) {
+    metrics::counter!("pirssonite_delivery_beats_total", "outcome" => outcome).increment(1);
+}
+
+/// The lease of a delivery was lost.
+pub(crate) fn lease_lost() {
+    metrics::counter!("pirssonite_delivery_leases_lost_total").increment(1);
+}
+
+/// How the outbox stands.
+pub(crate) fn outbox(overview: &Overview) {
+    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    metrics::gauge!("pirssonite_outbox_pending").set(number(overview.pending));
+    metrics::gauge!("pirssonite_outbox_ready").set(number(overview.ready));
+    metrics::gauge!("pirssonite_outbox_in_flight").set(number(overview.in_flight));
+    metrics::gauge!("pirssonite_outbox_failed").set(number(overview.failed));
+    metrics::gauge!("pirssonite_outbox_oldest_pending_seconds").set(number(overview.oldest_pending_age.unwrap_or(0)));
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -29,6 +29,20 @@ pub(crate) async fn prune(parts: &Parts) -> StoreResult<u64> {
     Ok(total)
 }
 
+/// The same of the outbox; returns how many deliveries and events went.
+pub(crate) async fn prune_outbox(parts: &Parts) -> StoreResult<u64> {
+    let limits = parts.settings.delivery.limits;
+    let mut total = 0;
+    for _ in 0..CHUNKS_MAX {
+        let gone = parts.store.prune_deliveries(limits).await?;
+        total += gone;
+        if gone == 0 {
+            break;
+        }
+    }
+    Ok(total)
+}
+
 /// Prunes now and then, until it is told to stop.
 pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
     let mut pause = PRUNE_FIRST;
@@ -44,6 +58,14 @@ pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
                 Ok(0) => {}
                 Ok(entries) => tracing::info!(entries, "old entries were pruned"),
                 Err(error) => tracing::warn!(%error, "pruning failed; the next round tries again"),
+            },
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            pruned = prune_outbox(parts) => match pruned {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "the outbox was pruned"),
+                Err(error) => tracing::warn!(%error, "pruning the outbox failed; the next round tries again"),
             },
         }
     }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
+    delivery::{LeaseTime, OutboxLimits, RetryRules},
     ports::{Clock, Http, Ids, PruneLimits, Store},
     push::{Algorithm, KnownHub, Rules},
     schedule::Bounds,
@@ -46,6 +47,51 @@ pub struct EngineSettings {
     pub prune: PruneLimits,
     /// How push is set.
     pub push: PushSettings,
+    /// How deliveries are set.
+    pub delivery: DeliverySettings,
+}
+
+/// How deliveries are set.
+#[derive(Debug, Clone)]
+pub struct DeliverySettings {
+    /// How long a delivery stays claimed without a beat, and how often there is one.
+    pub lease: LeaseTime,
+    /// How long a receiver may take to answer.
+    pub timeout: Duration,
+    /// Deliveries that are sent at once.
+    pub concurrency: usize,
+    /// Of those, to one webhook.
+    pub webhook_concurrency: u32,
+    /// When they are tried again.
+    pub retry: RetryRules,
+    /// How long the first result of a batch waits for others.
+    pub gather: Duration,
+    /// After a stop: how long deliveries that are being sent may take to end.
+    pub stop_wait: Duration,
+    /// How long an old secret signs along with a new one.
+    pub old_secret: Duration,
+    /// How much is kept of what is done with.
+    pub limits: OutboxLimits,
+}
+
+impl Default for DeliverySettings {
+    fn default() -> Self {
+        Self {
+            lease: LeaseTime::default(),
+            timeout: Duration::from_secs(15),
+            concurrency: 256,
+            webhook_concurrency: 16,
+            retry: RetryRules::default(),
+            gather: Duration::from_millis(2),
+            stop_wait: Duration::from_secs(27),
+            old_secret: Duration::from_hours(24),
+            limits: OutboxLimits {
+                delivered_older_than: Duration::from_hours(7 * 24),
+                failed_older_than: Duration::from_hours(30 * 24),
+                chunk: 500,
+            },
+        }
+    }
 }
 
 /// How push is set.
@@ -109,6 +155,7 @@ impl Default for EngineSettings {
             gather: Duration::from_millis(4),
             prune: PruneLimits { read_older_than: Duration::from_hours(180 * 24), per_feed: 1000, chunk: 500 },
             push: PushSettings::default(),
+            delivery: DeliverySettings::default(),
         }
     }
 }

@@ -4,12 +4,13 @@ use std::{borrow::Cow, time::Duration};
 
 use domain::{
     File,
+    delivery::{DeliveryStatus, EventType, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
 };
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 /// The longest delay that is kept: beyond it an instant might not fit.
 const DELAY_MAX: Duration = Duration::from_hours(24 * 365 * 100);
@@ -120,3 +121,63 @@ pub(crate) fn number(count: u64) -> i64 {
 #[derive(Debug, thiserror::Error)]
 #[error("nobody knows what {0:?} means here")]
 pub(crate) struct Unreadable(String);
+
+/// What an attempt's error may be long.
+pub(crate) const ERROR_BYTES_MAX: usize = 1024;
+
+/// The beginning of a text, without NUL: at most so many bytes, and no half of a character.
+pub(crate) fn beginning(value: &str, bytes_max: usize) -> Cow<'_, str> {
+    let mut end = value.len().min(bytes_max);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
+    text(&value[..end])
+}
+
+/// A list in one column, or none: kinds of events, ids of feeds and of folders.
+pub(crate) fn list<T: Serialize>(list: Option<&Vec<T>>) -> serde_json::Result<Option<String>> {
+    list.map(serde_json::to_string).transpose()
+}
+
+/// Ids out of their column.
+pub(crate) fn ids_of<T: DeserializeOwned>(column: Option<&str>) -> serde_json::Result<Option<Vec<T>>> {
+    column.map(serde_json::from_str).transpose()
+}
+
+/// Kinds of events out of their column. One that nobody knows is wanted by nobody.
+pub(crate) fn kinds_of(column: Option<&str>) -> serde_json::Result<Option<Vec<EventType>>> {
+    let names: Option<Vec<String>> = column.map(serde_json::from_str).transpose()?;
+    Ok(names.map(|names| names.iter().filter_map(|name| EventType::by_name(name)).collect()))
+}
+
+/// Headers in one column.
+pub(crate) fn headers(headers: &[(String, String)]) -> serde_json::Result<Cow<'static, str>> {
+    json(headers, |(name, value)| (text(name), text(value)))
+}
+
+/// Headers out of their column.
+pub(crate) fn headers_of(column: &str) -> serde_json::Result<Vec<(String, String)>> {
+    serde_json::from_str(column)
+}
+
+/// A webhook's secret out of its column.
+pub(crate) fn webhook_secret_of(column: &str) -> Result<WebhookSecret, Unreadable> {
+    // Never the text itself: what says nothing to us may still be a secret.
+    WebhookSecret::parse(column).ok_or_else(|| Unreadable("a webhook's secret".to_owned()))
+}
+
+/// What happened in the millisecond of an instant, but before it, is not since then.
+pub(crate) fn ceiling_ms(since: Timestamp) -> i64 {
+    let millis = since.as_millisecond();
+    if Timestamp::from_millisecond(millis).is_ok_and(|kept| kept < since) { millis + 1 } else { millis }
+}
+
+/// A kind of event out of its column.
+pub(crate) fn kind_of(column: &str) -> Result<EventType, Unreadable> {
+    EventType::by_name(column).ok_or_else(|| Unreadable(column.to_owned()))
+}
+
+/// How a delivery stands, out of its column.
+pub(crate) fn status_of(column: &str) -> Result<DeliveryStatus, Unreadable> {
+    DeliveryStatus::by_name(column).ok_or_else(|| Unreadable(column.to_owned()))
+}

@@ -3,7 +3,10 @@
 
 mod circuit;
 mod event;
+mod health;
 mod heartbeat;
+mod news;
+mod outbox;
 mod retry;
 mod sign;
 mod webhook;
@@ -14,8 +17,15 @@ pub use self::{
         EventType, FAILING_AFTER, PayloadData, PayloadFeed, PayloadWebhook, number_of, payload, public_id,
         without_content,
     },
-    heartbeat::{LeaseTooShort, beat_every},
+    health::{Consequence, Health},
+    heartbeat::{LeaseTime, LeaseTooShort},
+    news::{News, Outgoing, address, is_wanted},
+    outbox::{
+        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, ClaimRoom, Claimed, Delivery, DeliveryFilter,
+        DeliveryJob, DeliveryPage, DeliveryStatus, Finished, Marks, Moved, OutboxLimits, Overview, PAYLOAD_INLINE_MAX,
+        REMOVED_KEPT, UPDATES_EVERY,
+    },
     retry::{Ended, RetryRules, Verdict, judge},
     sign::{WebhookSecret, signatures},
-    webhook::{EventScope, Webhook},
+    webhook::{EventScope, NewWebhook, Webhook, WebhookPatch},
 };

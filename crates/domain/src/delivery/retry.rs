@@ -68,6 +68,16 @@ pub enum Verdict {
     Gone,
 }
 
+impl RetryRules {
+    /// What a receiver asks for, as far as it is honoured.
+    pub fn honoured(&self, ended: Ended) -> Option<Duration> {
+        match ended {
+            Ended::Answered { retry_after, .. } => retry_after.map(|asked| asked.min(self.max)),
+            Ended::Unanswered => None,
+        }
+    }
+}
+
 /// Judges an attempt, counted from 1.
 pub fn judge(ended: Ended, attempt: u32, rules: &RetryRules, chance: f64) -> Verdict {
     let retry_after = match ended {

@@ -46,6 +46,54 @@ pub struct Webhook {
     pub secrets: Vec<WebhookSecret>,
 }
 
+/// A webhook to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWebhook {
+    /// Where events are sent.
+    pub url: String,
+    /// What the user notes about it.
+    pub description: Option<String>,
+    /// Whether events are sent.
+    pub enabled: bool,
+    /// Which; `None` for all.
+    pub event_types: Option<Vec<EventType>>,
+    /// Of which feeds; `None` for all.
+    pub feed_ids: Option<Vec<FeedId>>,
+    /// Of the feeds in which folders; `None` for all.
+    pub folder_ids: Option<Vec<FolderId>>,
+    /// Headers that are sent along.
+    pub headers: Vec<(String, String)>,
+    /// Whether entries are sent with their content.
+    pub include_content: bool,
+    /// Whether what a feed holds when it is first fetched is news.
+    pub backlog: bool,
+    /// What its requests are signed with.
+    pub secret: WebhookSecret,
+}
+
+/// What is to be changed about a webhook. What may be null is an option in an option.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WebhookPatch {
+    /// See [`NewWebhook`].
+    pub url: Option<String>,
+    /// See [`NewWebhook`].
+    pub description: Option<Option<String>>,
+    /// Once enabled it is well: its failures, and why it was disabled, are forgotten.
+    pub enabled: Option<bool>,
+    /// See [`NewWebhook`].
+    pub event_types: Option<Option<Vec<EventType>>>,
+    /// See [`NewWebhook`].
+    pub feed_ids: Option<Option<Vec<FeedId>>>,
+    /// See [`NewWebhook`].
+    pub folder_ids: Option<Option<Vec<FolderId>>>,
+    /// See [`NewWebhook`].
+    pub headers: Option<Vec<(String, String)>>,
+    /// See [`NewWebhook`].
+    pub include_content: Option<bool>,
+    /// See [`NewWebhook`].
+    pub backlog: Option<bool>,
+}
+
 fn as_object<S: serde::Serializer>(headers: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
 }

@@ -100,6 +100,9 @@ pub enum HttpError {
         /// The reason.
         code: String,
     },
+    /// This machine has no room for another connection: it says nothing about the host.
+    #[error("this machine has no room for another connection: {0}")]
+    Exhausted(String),
     /// TLS failed.
     #[error("no secure connection to {host}: {reason}")]
     Tls {

@@ -1,10 +1,12 @@
 //! The ports: what the domain needs of the world, filled by adapters.
 
 mod clock;
+mod delivery_store;
 mod http;
 mod store;
 
 pub use clock::{Clock, Ids};
+pub use delivery_store::{DeliveryStore, TestOutcome};
 pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
 pub use store::{
     Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, NewFeedOutcome, PollStore,

@@ -8,6 +8,7 @@ use std::{collections::HashMap, time::Duration};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
+use super::DeliveryStore;
 use crate::{
     cursor::Cursor,
     entry::{Counts, Entry, EntryFilter, EntryPage, EntryPatch},
@@ -263,7 +264,9 @@ pub trait PushStore {
 
 /// All of it.
 #[async_trait]
-pub trait Store: FolderStore + FeedStore + EntryStore + PollStore + PushStore + Send + Sync + std::fmt::Debug {
+pub trait Store:
+    FolderStore + FeedStore + EntryStore + PollStore + PushStore + DeliveryStore + Send + Sync + std::fmt::Debug
+{
     /// Whether it answers and, as far as that is known without writing, takes writes. After a write that failed for now,
     /// such as on a full disk, SQLite tries one.
     async fn ping(&self) -> StoreResult<()>;

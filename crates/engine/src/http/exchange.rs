@@ -20,11 +20,18 @@ const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 /// How long the next piece of a body is waited for that only explains a status.
 const EXPLANATION_PAUSE_MAX: Duration = Duration::from_millis(500);
 
+/// How long all of it is waited for.
+const EXPLANATION_MAX: Duration = Duration::from_secs(2);
+
 /// Bytes set aside at once on a server's word about the size of its answer.
 const BODY_BYTES_EXPECTED_MAX: usize = 256 * 1024;
 
 /// Sends a request and follows where it leads.
-pub(crate) async fn run(client: &GuardedClient, request: HttpRequest, mut url: Url) -> Result<HttpResponse, HttpError> {
+pub(crate) async fn run(
+    client: &GuardedClient,
+    mut request: HttpRequest,
+    mut url: Url,
+) -> Result<HttpResponse, HttpError> {
     if !matches!(url.scheme(), "http" | "https") {
         return Err(HttpError::BadUrl(format!("the scheme {} is not fetched", url.scheme())));
     }
@@ -38,7 +45,9 @@ pub(crate) async fn run(client: &GuardedClient, request: HttpRequest, mut url: U
             Method::Get => client.gate.enter(chain.url.host_str().unwrap_or_default()).await,
             Method::Post => None,
         };
-        let answer = send_hop(client, &request, &chain, &host).await?;
+        // What is sent only once needs no copy.
+        let body = if request.redirects_max == 0 { std::mem::take(&mut request.body) } else { request.body.clone() };
+        let answer = send_hop(client, &request, body, &chain, &host).await?;
         let location =
             answer.headers().get(LOCATION).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         if !chain.follow(answer.status().as_u16(), location.as_deref())? {
@@ -65,6 +74,7 @@ async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> 
 async fn send_hop(
     client: &GuardedClient,
     request: &HttpRequest,
+    body: Vec<u8>,
     chain: &Chain,
     host: &str,
 ) -> Result<reqwest::Response, HttpError> {
@@ -74,7 +84,7 @@ async fn send_hop(
     };
     let mut hop = client.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
     if request.method == Method::Post {
-        hop = hop.body(request.body.clone());
+        hop = hop.body(body);
     }
     hop.send().await.map_err(|error| describe(&error, Stage::Asking, host))
 }
@@ -144,9 +154,13 @@ async fn whole_body(answer: &mut reqwest::Response, bytes_max: usize, host: &str
 /// Reads the start of a body that only explains a status; that it breaks off, or never ends, is no reason to lose that.
 async fn start_of_body(answer: &mut reqwest::Response, bytes_max: usize) -> Vec<u8> {
     let mut body = Vec::new();
-    while body.len() < bytes_max {
-        let Ok(Ok(Some(piece))) = tokio::time::timeout(EXPLANATION_PAUSE_MAX, answer.chunk()).await else { break };
-        body.extend_from_slice(&piece[..piece.len().min(bytes_max - body.len())]);
-    }
+    let read = async {
+        while body.len() < bytes_max {
+            let Ok(Ok(Some(piece))) = tokio::time::timeout(EXPLANATION_PAUSE_MAX, answer.chunk()).await else { break };
+            body.extend_from_slice(&piece[..piece.len().min(bytes_max - body.len())]);
+        }
+    };
+    // What was read by then is enough.
+    let _ = tokio::time::timeout(EXPLANATION_MAX, read).await;
     body
 }

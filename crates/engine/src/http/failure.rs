@@ -37,6 +37,11 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
     if stage == Stage::Reading && is_of_decompression(error) {
         return HttpError::Compression(host());
     }
+    if let Some(error) =
+        causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).find(|error| is_of_this_machine(error))
+    {
+        return HttpError::Exhausted(code(error).unwrap_or_default());
+    }
     match io_cause(error) {
         Some(code) if stage == Stage::Asking => HttpError::Connect { host: host(), code },
         _ if error.is_connect() => HttpError::Connect { host: host(), code: "the connection failed".to_owned() },
@@ -94,6 +99,16 @@ fn io_cause(error: &(dyn Error + 'static)) -> Option<String> {
     causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>()).find_map(code)
 }
 
+/// Whether it is this machine that has no more files, ports or memory.
+fn is_of_this_machine(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    const ENOBUFS: i32 = 105;
+    let is_code = |code: i32| matches!(code, ENFILE | EMFILE | ENOBUFS);
+    matches!(error.kind(), Kind::AddrNotAvailable | Kind::OutOfMemory) || error.raw_os_error().is_some_and(is_code)
+}
+
 /// The name that the system has for an error.
 fn code(error: &io::Error) -> Option<String> {
     use io::ErrorKind as Kind;
@@ -108,6 +123,7 @@ fn code(error: &io::Error) -> Option<String> {
         Kind::BrokenPipe => "EPIPE",
         Kind::TimedOut => "ETIMEDOUT",
         Kind::PermissionDenied => "EACCES",
+        Kind::OutOfMemory => "ENOMEM",
         _ => return error.raw_os_error().map(|code| format!("system error {code}")),
     };
     Some(name.to_owned())
@@ -118,6 +134,14 @@ mod tests {
     use rustls::{AlertDescription, CertificateError, Error as Tls};
 
     use super::*;
+
+    #[test]
+    fn d8_what_this_machine_lacks_is_not_the_hosts_fault() {
+        for (code, is_ours) in [(23, true), (24, true), (105, true), (12, true), (99, true), (111, false), (104, false)]
+        {
+            assert_eq!(is_of_this_machine(&io::Error::from_raw_os_error(code)), is_ours, "{code}");
+        }
+    }
 
     #[test]
     fn f4_a_failed_handshake_is_told_in_words() {

@@ -22,8 +22,9 @@ use url::Url;
 pub(crate) use self::redirect::{host_of, may_share_secrets};
 use self::{address::Guard, gate::Gate, resolver::GuardedResolver};
 
-/// Idle connections kept for each host, and for how long: between two polls of a host in one round, no longer.
-const IDLE_PER_HOST_MAX: usize = 2;
+/// Idle connections kept for each host, and for how long: between two polls of a host in one round, or two deliveries of
+/// as many as go to one webhook at once.
+const IDLE_PER_HOST_MAX: usize = 64;
 const IDLE_MAX: Duration = Duration::from_secs(15);
 
 /// Who we say we are: a name, a version, and where a publisher finds out who asks, if the operator names a place.

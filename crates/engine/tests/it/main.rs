@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first thing that goes wrong")]
 
 mod add;
+mod dispatch;
 mod guard;
 mod leases;
 mod opml;

@@ -11,16 +11,21 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, Feed, FeedId, FeedPatch, FeedSeed, Folder, FolderId,
-    Lease, NewFeed, SubscriptionId,
+    Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
+    Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
+    delivery::{
+        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
+        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+    },
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
     ports::{
-        Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, NewFeedOutcome,
-        PollStore, PruneLimits, PushStore, Store, StoreResult, UpdateOutcome,
+        Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
+        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, TestOutcome, UpdateOutcome,
     },
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 /// Does all that the store inside it does, but panics at the first beat.
@@ -118,6 +123,34 @@ hand_on!(PushStore {
     fn next_step_in() -> Option<Duration>;
     fn push(push: Push) -> PushStored;
     fn poll_soon(feed: FeedId, delay: Duration) -> ();
+});
+
+hand_on!(DeliveryStore {
+    fn webhooks() -> Vec<Webhook>;
+    fn webhook(id: WebhookId) -> Option<Webhook>;
+    fn create_webhook(new: NewWebhook) -> Webhook;
+    fn update_webhook(id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
+    fn delete_webhook(id: WebhookId) -> bool;
+    fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
+    fn test_webhook(id: WebhookId) -> TestOutcome;
+    fn replay(id: WebhookId, since: Timestamp) -> Option<u64>;
+    fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimRoom) -> Claimed;
+    fn event_data(event: EventId) -> Option<String>;
+    fn renew_deliveries(leases: &[(DeliveryId, Lease)], lease: Duration) -> Vec<DeliveryId>;
+    fn release_deliveries(leases: &[(DeliveryId, Lease)]) -> ();
+    fn finish_deliveries(finished: Vec<Finished>) -> Marks;
+    fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
+    fn outbox_overview() -> Overview;
+    fn deliveries(filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;
+    fn delivery(id: &str) -> Option<(Delivery, Vec<Attempt>)>;
+    fn requeue_delivery(id: &str) -> Moved;
+    fn cancel_delivery(id: &str, reason: &str) -> Moved;
+    fn requeue_failed(webhook: WebhookId) -> Option<u64>;
+    fn prune_deliveries(limits: OutboxLimits) -> u64;
+} {
+    async fn deliveries_queued(&self, seen: u64) -> u64 {
+        self.inner.deliveries_queued(seen).await
+    }
 });
 
 #[async_trait]

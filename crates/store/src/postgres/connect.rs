@@ -1,10 +1,15 @@
 //! Connections: how they are made, and how long each may wait for what. A broken one is replaced by the pool, so a
 //! database that comes back is used again with no one doing anything.
 
-use std::time::Duration;
+use std::{future::poll_fn, time::Duration};
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use tokio_postgres::{Config, NoTls, config::SslMode};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::JoinHandle,
+};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket, config::SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::tls::{self, TlsWish};
 use crate::OpenError;
@@ -23,7 +28,8 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(20);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 
 /// What every connection is told first. A process that is frozen inside a transaction holds its rows no longer than
-/// five seconds, half of the shortest lease. Compiling statements to machine code costs more than it saves here.
+/// five seconds, half of a delivery's lease unless it is set to less: whoever claims or renews skips them meanwhile.
+/// Compiling statements to machine code costs more than it saves here.
 const SESSION: &str = "
 SET idle_in_transaction_session_timeout = '5s';
 SET lock_timeout = '15s';
@@ -32,26 +38,81 @@ SET default_transaction_isolation = 'read committed';
 SET jit = off;
 ";
 
-pub(super) fn pool(url: &str, size: usize) -> Result<Pool, OpenError> {
-    let wish = TlsWish::of(url)?;
-    let config = config(&wish.url)?;
-    let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-    let manager = if wish.is_required || config.get_ssl_mode() == SslMode::Require {
-        Manager::from_config(config, tls::connector(wish.roots.as_deref())?, manager_config)
-    } else {
-        Manager::from_config(config, NoTls, manager_config)
-    };
-    Pool::builder(manager)
-        .max_size(size)
-        .wait_timeout(Some(WAIT_TIMEOUT))
-        .create_timeout(Some(CREATE_TIMEOUT))
-        .recycle_timeout(Some(RECYCLE_TIMEOUT))
-        .runtime(Runtime::Tokio1)
-        .post_create(Hook::async_fn(|client, _| {
-            Box::pin(async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
-        }))
-        .build()
-        .map_err(|error| OpenError::Unsuitable(error.to_string()))
+/// What connections for beats are told besides. That a lease was renewed need not survive a crash of the database: it
+/// ends earlier then, and the next beat sees.
+const BEATS: &str = "SET synchronous_commit = off";
+
+/// Where the database is, and how it is reached.
+pub(super) struct Address {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl Address {
+    pub(super) fn of(url: &str) -> Result<Self, OpenError> {
+        let wish = TlsWish::of(url)?;
+        let config = config(&wish.url)?;
+        let is_required = wish.is_required || config.get_ssl_mode() == SslMode::Require;
+        let tls = is_required.then(|| tls::connector(wish.roots.as_deref())).transpose()?;
+        Ok(Self { config, tls })
+    }
+
+    pub(super) fn pool(&self, size: usize) -> Result<Pool, OpenError> {
+        self.pool_with(size, "")
+    }
+
+    /// For beats alone.
+    pub(super) fn beats(&self, size: usize) -> Result<Pool, OpenError> {
+        self.pool_with(size, BEATS)
+    }
+
+    fn pool_with(&self, size: usize, more: &'static str) -> Result<Pool, OpenError> {
+        let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match self.tls.clone() {
+            Some(tls) => Manager::from_config(self.config.clone(), tls, manager_config),
+            None => Manager::from_config(self.config.clone(), NoTls, manager_config),
+        };
+        Pool::builder(manager)
+            .max_size(size)
+            .wait_timeout(Some(WAIT_TIMEOUT))
+            .create_timeout(Some(CREATE_TIMEOUT))
+            .recycle_timeout(Some(RECYCLE_TIMEOUT))
+            .runtime(Runtime::Tokio1)
+            .post_create(Hook::async_fn(move |client, _| {
+                let session = format!("{SESSION}{more}");
+                Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
+            }))
+            .build()
+            .map_err(|error| OpenError::Unsuitable(error.to_string()))
+    }
+
+    /// A connection of its own, and what keeps it alive: every notification that comes is handed over, until the client
+    /// is dropped or the connection is lost.
+    pub(super) async fn listen(
+        &self,
+        heard: impl FnMut(&Notification) + Send + 'static,
+    ) -> Result<(Client, JoinHandle<()>), Error> {
+        let (client, listening) = if let Some(tls) = self.tls.clone() {
+            let (client, connection) = self.config.connect(tls).await?;
+            (client, tokio::spawn(drive(connection, heard)))
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            (client, tokio::spawn(drive(connection, heard)))
+        };
+        client.batch_execute(SESSION).await?;
+        Ok((client, listening))
+    }
+}
+
+async fn drive<S>(mut connection: Connection<Socket, S>, mut heard: impl FnMut(&Notification))
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message {
+            heard(&notification);
+        }
+    }
 }
 
 fn config(url: &str) -> Result<Config, OpenError> {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
+    delivery::News,
     ingest::{Found, IncomingEntry},
     ports::StoreResult,
     push::{self, Event, Offer, Rules, Wanted},
@@ -13,8 +14,9 @@ use domain::{
 use tokio_postgres::{Error, Row};
 
 use super::{
-    Params, both,
+    Params, PostgresStore, both,
     errors::{is_taken, store_error},
+    events,
     ingest::Target,
     prepare, query,
     subscription_changes::Decisions,
@@ -112,18 +114,19 @@ impl PushState {
     }
 }
 
-/// What a document means for the subscriptions of its feed. Costs nothing for a feed that has no hub and never had one.
+/// What a document means for the subscriptions of its feed, and what of that is news. Costs nothing for a feed that has
+/// no hub and never had one.
 pub(super) async fn follow(
     transaction: &Transaction<'_>,
     target: Target,
     state: &PushState,
     found: Option<&Found>,
     new: &[&IncomingEntry],
-) -> Result<(), Error> {
+) -> Result<Vec<News>, Error> {
     let may_have_missed = state.is_pushed && !new.is_empty();
     let offered = found.and_then(|found| Some((found, state.offer(found)?)));
     if !may_have_missed && offered.is_none() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let known = subscriptions::of_feed(transaction, target.feed_id).await?;
     let mut decisions = Decisions::new(known, target.now);
@@ -134,10 +137,11 @@ pub(super) async fn follow(
         compare(&mut decisions, FeedId(target.feed_id), state, found, offer);
     }
     if decisions.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     subscriptions::lock_of_feeds(transaction, &[target.feed_id]).await?;
-    decisions.write(transaction).await
+    decisions.write(transaction).await?;
+    Ok(decisions.into_news())
 }
 
 /// New entries in a feed that a hub is trusted to push: it may have missed them.
@@ -160,28 +164,29 @@ fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &F
 }
 
 /// Gives feeds the subscriptions that they want, in chunks. Returns how many needed a change.
-pub(super) async fn subscribe(client: &mut Client, mut wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+pub(super) async fn subscribe(store: &PostgresStore, mut wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+    let mut client = store.client().await?;
     // Rows are locked in the order of their ids; of a feed that is there twice the first counts.
     wishes.sort_by_key(|(feed, _)| *feed);
     wishes.dedup_by_key(|(feed, _)| *feed);
     let mut affected = 0;
     for wishes in wishes.chunks(CHUNK) {
-        affected += subscribe_some(client, wishes).await?;
+        affected += subscribe_some(store, &mut client, wishes).await?;
     }
     Ok(affected)
 }
 
-async fn subscribe_some(client: &mut Client, wishes: &[(FeedId, Offer)]) -> StoreResult<u32> {
+async fn subscribe_some(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> StoreResult<u32> {
     for _ in 1..RACES_MAX {
-        match try_subscribe(client, wishes).await {
+        match try_subscribe(store, client, wishes).await {
             Err(error) if is_taken(&error) => {}
             affected => return affected.map_err(store_error),
         }
     }
-    try_subscribe(client, wishes).await.map_err(store_error)
+    try_subscribe(store, client, wishes).await.map_err(store_error)
 }
 
-async fn try_subscribe(client: &mut Client, wishes: &[(FeedId, Offer)]) -> Result<u32, Error> {
+async fn try_subscribe(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> Result<u32, Error> {
     let ids: Vec<i64> = wishes.iter().map(|(feed, _)| feed.0).collect();
     let transaction = client.transaction().await?;
     prepare(&transaction, &[LOCK_FEEDS, LOCK_OF_FEEDS]).await?;
@@ -200,7 +205,8 @@ async fn try_subscribe(client: &mut Client, wishes: &[(FeedId, Offer)]) -> Resul
     }
     if affected > 0 {
         decisions.write(&transaction).await?;
-        transaction.commit().await?;
+        let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
+        store.commit(transaction, has_queued).await?;
     }
     Ok(affected)
 }

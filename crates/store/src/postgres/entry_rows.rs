@@ -9,6 +9,7 @@ use tokio_postgres::{Error, types::ToSql};
 use super::{
     execute,
     ingest::Target,
+    query,
     values::{Column, as_param, categories, column, enclosures, optional, text},
     words::lexemes_of,
 };
@@ -39,7 +40,8 @@ WITH incoming AS MATERIALIZED (
 )
 INSERT INTO entry_words (entry_id, sort_at, words)
 SELECT id, sort_at, array_to_tsvector(string_to_array(words, ' '))
-FROM incoming";
+FROM incoming
+RETURNING entry_id";
 
 const UPDATE: &str = "
 WITH incoming AS MATERIALIZED (
@@ -75,20 +77,22 @@ SET words = array_to_tsvector(string_to_array(incoming.words, ' '))
 FROM incoming
 WHERE entry_words.entry_id = incoming.id";
 
-/// Inserts entries that are not there, in the order of their new ids.
+/// Inserts entries that are not there, in the order of their new ids, which it returns.
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
     target: Target,
     entries: &[&IncomingEntry],
-) -> Result<(), Error> {
+) -> Result<Vec<i64>, Error> {
+    let mut ids = Vec::with_capacity(entries.len());
     for entries in entries.chunks(ENTRIES_A_STATEMENT) {
         let identities: Vec<&[u8]> = entries.iter().map(|entry| entry.identity.0.as_slice()).collect();
         let columns = columns_of(entries);
         let mut params: Vec<&(dyn ToSql + Sync)> = vec![&target.feed_id, &target.folder_id, &target.now, &identities];
         params.extend(columns.iter().map(as_param));
-        execute(transaction, INSERT, &params).await?;
+        ids.extend(query(transaction, INSERT, &params).await?.iter().map(|row| row.get::<_, i64>(0)));
     }
-    Ok(())
+    ids.sort_unstable();
+    Ok(ids)
 }
 
 /// Gives entries, by their ids, other content. Whether they are read or starred, and their place, stay.

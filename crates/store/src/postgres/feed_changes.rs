@@ -1,6 +1,6 @@
 //! Feeds: kept, changed, removed, and what that means for their subscriptions.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
@@ -12,8 +12,9 @@ use domain::{
 use tokio_postgres::Error;
 
 use super::{
-    LONG_WORK, Params, both,
+    LONG_WORK, Params, PostgresStore, both,
     discovery::PushState,
+    events::{self, Audience, payload_feed},
     execute,
     feed_rows::Schedule,
     feeds::{id_of, one},
@@ -22,6 +23,7 @@ use super::{
     subscription_changes::Decisions,
     subscriptions::{self, LOCK_OF_FEEDS},
     values::{millis, optional, text, url_hash},
+    webhooks::{self, ENABLED},
 };
 
 const INSERT: &str = "
@@ -89,25 +91,36 @@ SET url = $2,
 WHERE id = $1";
 
 /// `None` if a feed of this URL was there and went in the same moment.
-pub(super) async fn add(client: &mut Client, feed: &NewFeed) -> Result<Option<NewFeedOutcome>, Error> {
+pub(super) async fn add(
+    store: &PostgresStore,
+    client: &mut Client,
+    feed: &NewFeed,
+) -> Result<Option<NewFeedOutcome>, Error> {
     let transaction = client.transaction().await?;
     if let Some(folder) = feed.folder_id
         && !has_folder(&transaction, folder).await?
     {
         return Ok(Some(NewFeedOutcome::NoSuchFolder));
     }
-    let Some((id, now)) = insert(&transaction, feed).await? else {
+    prepare(&transaction, &[INSERT, ENABLED]).await?;
+    let (inserted, webhooks) = both(insert(&transaction, feed), webhooks::enabled(&transaction)).await?;
+    let Some((id, now)) = inserted else {
         return Ok(id_of(&transaction, &feed.address).await?.map(NewFeedOutcome::AlreadyThere));
     };
     let folder_id = feed.folder_id.map(|folder| folder.0);
-    let target = Target { feed_id: id, folder_id, claimed_at: now, now };
+    let target = Target { feed_id: id, folder_id, claimed_at: now, is_backlog: true, now };
     let check_in = millis(feed.next_check_in);
     // Nothing is known of it, and nobody pushes it.
     let schedule = Schedule { check_in, audit_in: check_in, adaptive_secs: adaptive_first() };
     let push = PushState::new(&feed.address.url);
-    ingest::store_document(&transaction, target, schedule, &push, &feed.document, &HashMap::new()).await?;
+    let nothing = HashMap::new();
+    let stored =
+        ingest::store_document(&transaction, target, schedule, &push, &feed.document, &nothing, &webhooks).await?;
+    let title = feed.custom_title.as_ref().or(feed.document.title.as_ref());
+    let shown = payload_feed(target, push.url, optional(title).map(Cow::into_owned));
+    let has_queued = Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &stored.1, now).await?;
     let kept = one(&transaction, id).await?;
-    transaction.commit().await?;
+    store.commit(transaction, has_queued).await?;
     Ok(kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))))
 }
 
@@ -131,7 +144,12 @@ async fn insert(transaction: &Transaction<'_>, feed: &NewFeed) -> Result<Option<
     Ok(row.map(|row| (row.get(0), row.get(1))))
 }
 
-pub(super) async fn update(client: &mut Client, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>, Error> {
+pub(super) async fn update(
+    store: &PostgresStore,
+    client: &mut Client,
+    id: FeedId,
+    patch: &FeedPatch,
+) -> Result<UpdateOutcome<Feed>, Error> {
     let transaction = client.transaction().await?;
     let no_folder = match patch.folder_id.flatten() {
         Some(folder) => !has_folder(&transaction, folder).await?,
@@ -148,8 +166,9 @@ pub(super) async fn update(client: &mut Client, id: FeedId, patch: &FeedPatch) -
         }
     }
     apply(&transaction, id, patch).await?;
+    let mut has_queued = false;
     if patch.address.is_some() || patch.push_enabled == Some(false) {
-        end_subscriptions(&transaction, id, row.get(0)).await?;
+        has_queued = end_subscriptions(&transaction, id, row.get(0)).await?;
     }
     if let Some(folder) = patch.folder_id.map(|folder| folder.map(|folder| folder.0))
         && folder != row.get(1)
@@ -158,7 +177,7 @@ pub(super) async fn update(client: &mut Client, id: FeedId, patch: &FeedPatch) -
         execute(&transaction, "UPDATE entries SET folder_id = $2 WHERE feed_id = $1", &[&id.0, &folder]).await?;
     }
     let feed = one(&transaction, id.0).await?;
-    transaction.commit().await?;
+    store.commit(transaction, has_queued).await?;
     Ok(feed.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
 }
 
@@ -189,25 +208,30 @@ async fn apply(transaction: &Transaction<'_>, id: FeedId, patch: &FeedPatch) -> 
     .map(drop)
 }
 
-async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) -> Result<(), Error> {
+/// True if somebody is told.
+async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) -> Result<bool, Error> {
     let mut decisions = Decisions::new(subscriptions::lock_of_feeds(transaction, &[id.0]).await?, now);
     decisions.end_all();
-    decisions.write(transaction).await
+    decisions.write(transaction).await?;
+    events::tell(transaction, &decisions.into_news(), now).await
 }
 
 /// The subscriptions are told first that they are not wanted; what is left of them lives on without the feed.
-pub(super) async fn delete(client: &mut Client, id: FeedId) -> Result<bool, Error> {
+pub(super) async fn delete(store: &PostgresStore, client: &mut Client, id: FeedId) -> Result<bool, Error> {
     let transaction = client.transaction().await?;
     prepare(&transaction, &[LOCK_TO_DELETE, LOCK_OF_FEEDS]).await?;
     let (which, feeds): (Params<'_>, _) = (&[&id.0], [id.0]);
     let held = both(transaction.batch_execute(LONG_WORK), query_opt(&transaction, LOCK_TO_DELETE, which));
     let (((), held), known) = both(held, subscriptions::lock_of_feeds(&transaction, &feeds)).await?;
     let Some(held) = held else { return Ok(false) };
-    let mut decisions = Decisions::new(known, held.get(0));
+    let now = held.get(0);
+    let mut decisions = Decisions::new(known, now);
     decisions.end_all();
     decisions.write_subscriptions(&transaction).await?;
+    // While there is a feed that can be shown.
+    let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
     let deleted = execute(&transaction, "DELETE FROM feeds WHERE id = $1", &[&id.0]).await?;
-    transaction.commit().await?;
+    store.commit(transaction, has_queued).await?;
     Ok(deleted > 0)
 }
 

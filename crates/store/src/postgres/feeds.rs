@@ -51,7 +51,7 @@ impl FeedStore for PostgresStore {
     async fn add_feed(&self, feed: NewFeed) -> StoreResult<NewFeedOutcome> {
         let mut client = self.client().await?;
         for _ in 0..URL_RACES_MAX {
-            if let Some(outcome) = feed_changes::add(&mut client, &feed).await.map_err(store_error)? {
+            if let Some(outcome) = feed_changes::add(self, &mut client, &feed).await.map_err(store_error)? {
                 return Ok(outcome);
             }
         }
@@ -66,7 +66,7 @@ impl FeedStore for PostgresStore {
     async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
         let mut client = self.client().await?;
         for _ in 0..URL_RACES_MAX {
-            match feed_changes::update(&mut client, id, &patch).await {
+            match feed_changes::update(self, &mut client, id, &patch).await {
                 Err(error) if errors::is_taken(&error) => {}
                 result => return result.map_err(store_error),
             }
@@ -76,7 +76,7 @@ impl FeedStore for PostgresStore {
 
     async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
         let mut client = self.client().await?;
-        feed_changes::delete(&mut client, id).await.map_err(store_error)
+        feed_changes::delete(self, &mut client, id).await.map_err(store_error)
     }
 }
 

@@ -2,27 +2,32 @@
 //! taken is still good.
 //!
 //! A document is a transaction of its own, so that one that cannot be stored costs no other. Nor does a poll that brings
-//! none: see `finish_plain`.
+//! none: see `finish_plain`. If that is news, it is a transaction too.
+
+use std::borrow::Cow;
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
+    delivery::{EventType, FAILING_AFTER, News},
     feed_state::FeedAddress,
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
-use tokio_postgres::Error;
+use tokio_postgres::{Error, Row};
 
 use super::{
     Params, PostgresStore, both,
     discovery::PushState,
     errors::{is_taken, store_error},
+    events::{Audience, payload_feed},
     execute,
     feed_rows::Schedule,
     finish_plain,
     ingest::{self, KNOWN, Target},
     prepare, query_opt,
-    values::{millis, optional, text, url_hash},
+    values::{millis, optional, small, text, url_hash},
+    webhooks::{self, ENABLED},
 };
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
@@ -31,13 +36,15 @@ const URL_RACES_MAX: u32 = 3;
 /// The time is that after the wait for the lock.
 const HOLD: &str = "
 WITH held AS MATERIALIZED (
-    SELECT id, folder_id, url, hubs, topic_url, is_pushed, push_enabled
+    SELECT id, folder_id, url, hubs, topic_url, is_pushed, push_enabled, title, custom_title, failure_count, is_failing,
+           is_gone, last_fetched_at
     FROM feeds
     WHERE id = $1 AND lease_owner = $2 AND lease_fence = $3
     FOR NO KEY UPDATE
 )
 SELECT pirssonite_now_ms(), folder_id, url, hubs, topic_url, is_pushed, push_enabled,
-       EXISTS (SELECT FROM subscriptions WHERE feed_id = held.id)
+       EXISTS (SELECT FROM subscriptions WHERE feed_id = held.id), title, custom_title, failure_count, is_failing, is_gone,
+       last_fetched_at IS NULL
 FROM held";
 
 const MOVE: &str = "
@@ -48,6 +55,39 @@ SET url = $2,
 WHERE id = $1
   AND NOT EXISTS (SELECT FROM feeds WHERE url_hash = $3)";
 
+/// How a feed stood before its poll ended.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    failure_count: u32,
+    is_failing: bool,
+    is_gone: bool,
+    is_new: bool,
+}
+
+impl Standing {
+    /// From the columns that begin at this place.
+    fn of_row(row: &Row, at: usize) -> Self {
+        Self {
+            failure_count: small(row.get(at)),
+            is_failing: row.get(at + 1),
+            is_gone: row.get(at + 2),
+            is_new: row.get(at + 3),
+        }
+    }
+
+    /// What the end of a poll is news of, if of anything. The statements of `finish_plain` say the same.
+    fn news(self, outcome: &PollOutcome) -> Option<EventType> {
+        match outcome {
+            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
+            PollOutcome::Gone(_) if !self.is_gone => Some(EventType::FeedGone),
+            PollOutcome::Failed(_) | PollOutcome::Gone(_) => {
+                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
+                (is_third && !self.is_failing).then_some(EventType::FeedFailing)
+            }
+        }
+    }
+}
+
 pub(super) async fn finish(store: &PostgresStore, results: &[PollResult]) -> StoreResult<Vec<StoreResult<Stored>>> {
     let mut client = store.client().await?;
     let mut stored: Vec<Option<StoreResult<Stored>>> = vec![None; results.len()];
@@ -55,7 +95,9 @@ pub(super) async fn finish(store: &PostgresStore, results: &[PollResult]) -> Sto
         let places: Vec<usize> = (0..results.len()).filter(|&place| is_wanted(&results[place])).collect();
         let outcomes = finish_plain::finish(&client, results, &places).await;
         for (place, outcome) in places.into_iter().zip(outcomes) {
-            stored[place] = Some(outcome);
+            // What was not applied there may be news, which takes a transaction.
+            let is_done = outcome.as_ref().map_or(true, |stored| stored.applied);
+            stored[place] = is_done.then_some(outcome);
         }
     }
     for (place, result) in results.iter().enumerate() {
@@ -71,23 +113,23 @@ pub(super) async fn finish(store: &PostgresStore, results: &[PollResult]) -> Sto
                 }
             }
         }
-        stored[place] = Some(finish_whole(&mut client, result).await);
+        stored[place] = Some(finish_whole(store, &mut client, result).await);
     }
     Ok(stored.into_iter().flatten().collect())
 }
 
-/// One result in a transaction of its own: a document, or a feed that has moved.
-async fn finish_whole(client: &mut Client, result: &PollResult) -> StoreResult<Stored> {
+/// One result in a transaction of its own: a document, a feed that has moved, or news.
+async fn finish_whole(store: &PostgresStore, client: &mut Client, result: &PollResult) -> StoreResult<Stored> {
     for _ in 1..URL_RACES_MAX {
-        match write_whole(client, result).await {
+        match write_whole(store, client, result).await {
             Err(error) if is_taken(&error) => {}
             stored => return stored.map_err(store_error),
         }
     }
-    write_whole(client, result).await.map_err(store_error)
+    write_whole(store, client, result).await.map_err(store_error)
 }
 
-async fn write_whole(client: &mut Client, result: &PollResult) -> Result<Stored, Error> {
+async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollResult) -> Result<Stored, Error> {
     let transaction = client.transaction().await?;
     let (feed, lease) = (result.feed_id, &result.lease);
     let identities = match &result.outcome {
@@ -95,25 +137,39 @@ async fn write_whole(client: &mut Client, result: &PollResult) -> Result<Stored,
         _ => Vec::new(),
     };
     let guard: Params<'_> = &[&feed.0, &lease.owner, &lease.fence];
-    prepare(&transaction, &[HOLD, KNOWN]).await?;
+    prepare(&transaction, &[HOLD, KNOWN, ENABLED]).await?;
     let known = ingest::known(&transaction, KNOWN, feed.0, &identities);
-    let (held, known) = both(query_opt(&transaction, HOLD, guard), known).await?;
+    let looks = both(known, webhooks::enabled(&transaction));
+    let (held, (known, webhooks)) = both(query_opt(&transaction, HOLD, guard), looks).await?;
     let Some(held) = held else { return Ok(Stored::default()) };
-    let mut push = PushState::of_row(&held, 2);
+    let (mut push, standing) = (PushState::of_row(&held, 2), Standing::of_row(&held, 10));
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?
     {
         push.url = text(&address.url).into_owned();
     }
-    let stored = match &result.outcome {
-        PollOutcome::Fetched(document) => {
-            let claimed_at = result.claimed_at.as_millisecond();
-            let target = Target { feed_id: feed.0, folder_id: held.get(1), claimed_at, now: held.get(0) };
-            ingest::store_document(&transaction, target, schedule_of(result), &push, document, &known).await?
-        }
-        _ => finish_plain::write(&transaction, &[result]).await?.first().copied().unwrap_or_default(),
+    let target = Target {
+        feed_id: feed.0,
+        folder_id: held.get(1),
+        claimed_at: result.claimed_at.as_millisecond(),
+        is_backlog: standing.is_new,
+        now: held.get(0),
     };
-    transaction.commit().await?;
+    let mut news: Vec<News> = standing.news(&result.outcome).map(|kind| News::Feed(kind, feed)).into_iter().collect();
+    let (stored, title) = match &result.outcome {
+        PollOutcome::Fetched(document) => {
+            let schedule = schedule_of(result);
+            let (stored, of_document) =
+                ingest::store_document(&transaction, target, schedule, &push, document, &known, &webhooks).await?;
+            news.extend(of_document);
+            (stored, optional(document.title.as_ref()).map(Cow::into_owned))
+        }
+        _ => (finish_plain::write(&transaction, &[result], true).await?.first().copied().unwrap_or_default(), None),
+    };
+    let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
+    let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
+    let has_queued = audience.tell(&transaction, &news, target.now).await?;
+    store.commit(transaction, has_queued).await?;
     Ok(stored)
 }
 

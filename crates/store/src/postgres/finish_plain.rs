@@ -1,5 +1,8 @@
 //! How polls ended that brought no document: most do, and all of a kind are one statement. Each is guarded by its lease.
 //!
+//! What is news takes a transaction, and is left to whoever has one: that a feed fails for the third time in a row, that
+//! it is gone, that it is well again. The conditions are those of `finish::Standing`.
+//!
 //! A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim
 //! takes the wish for a poll away: one that is there came later, and is not put off.
 
@@ -8,12 +11,14 @@ use std::collections::HashSet;
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
     Lease,
+    delivery::FAILING_AFTER,
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
 };
 use tokio_postgres::{Error, Row};
 
 use super::{
+    Params,
     errors::store_error,
     polls, query,
     values::{millis, optional, text},
@@ -21,61 +26,60 @@ use super::{
 
 const UNCHANGED: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-given AS MATERIALIZED (
-    SELECT *
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
+held AS MATERIALIZED (
+    SELECT given.*
+    FROM feeds
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
                 $9::bytea[])
         AS given (id, owner, fence, check_in, audit_in, adaptive_secs, etag, last_modified, body_hash)
-),
-held AS MATERIALIZED (
-    SELECT feeds.id
-    FROM feeds
-    JOIN given ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    WHERE $10 OR NOT feeds.is_failing
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
 )
 UPDATE feeds
-SET etag = given.etag,
-    last_modified = given.last_modified,
-    body_hash = given.body_hash,
+SET etag = held.etag,
+    last_modified = held.last_modified,
+    body_hash = held.body_hash,
     last_fetched_at = now.ms,
-    next_check_at = least(now.ms + CASE WHEN is_pushed THEN given.audit_in ELSE given.check_in END,
+    next_check_at = least(now.ms + CASE WHEN is_pushed THEN held.audit_in ELSE held.check_in END,
                           CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
-    adaptive_secs = given.adaptive_secs,
+    adaptive_secs = held.adaptive_secs,
     failure_count = 0,
     last_error = NULL,
     is_gone = false,
+    is_failing = false,
     lease_owner = NULL,
     lease_until = 0
-FROM now, given, held
-WHERE feeds.id = held.id AND given.id = held.id
+FROM now, held
+WHERE feeds.id = held.id
 RETURNING feeds.id";
 
 const FAILED: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-given AS MATERIALIZED (
-    SELECT *
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[])
-        AS given (id, owner, fence, check_in, adaptive_secs, error, is_gone)
-),
 held AS MATERIALIZED (
-    SELECT feeds.id
+    SELECT given.*
     FROM feeds
-    JOIN given ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[])
+        AS given (id, owner, fence, check_in, adaptive_secs, error, is_gone)
+        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
+    WHERE $8
+       OR (feeds.is_gone OR NOT given.is_gone) AND (feeds.is_failing OR feeds.failure_count + 1 <> $9)
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
 )
 UPDATE feeds
-SET next_check_at = least(now.ms + given.check_in,
+SET next_check_at = least(now.ms + held.check_in,
                           CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
-    adaptive_secs = given.adaptive_secs,
+    adaptive_secs = held.adaptive_secs,
     failure_count = failure_count + 1,
-    last_error = given.error,
-    is_gone = feeds.is_gone OR given.is_gone,
+    last_error = held.error,
+    is_gone = feeds.is_gone OR held.is_gone,
+    is_failing = is_failing OR (feeds.is_gone OR NOT held.is_gone) AND failure_count + 1 = $9,
     lease_owner = NULL,
     lease_until = 0
-FROM now, given, held
-WHERE feeds.id = held.id AND given.id = held.id
+FROM now, held
+WHERE feeds.id = held.id
 RETURNING feeds.id";
 
 pub(super) fn is_unchanged(result: &PollResult) -> bool {
@@ -89,12 +93,12 @@ pub(super) fn is_failure(result: &PollResult) -> bool {
 /// Results of one kind in one statement; if that fails, each by itself, so that only the bad one is lost.
 pub(super) async fn finish(client: &Client, results: &[PollResult], places: &[usize]) -> Vec<StoreResult<Stored>> {
     let given: Vec<&PollResult> = places.iter().map(|&place| &results[place]).collect();
-    match write(client, &given).await {
+    match write(client, &given, false).await {
         Ok(stored) => stored.into_iter().map(Ok).collect(),
         Err(_) if given.len() > 1 && !client.is_closed() => {
             let mut outcomes = Vec::with_capacity(given.len());
             for result in given {
-                let stored = write(client, &[result]).await.map_err(store_error);
+                let stored = write(client, &[result], false).await.map_err(store_error);
                 outcomes.push(stored.map(|stored| stored.first().copied().unwrap_or_default()));
             }
             outcomes
@@ -103,18 +107,22 @@ pub(super) async fn finish(client: &Client, results: &[PollResult], places: &[us
     }
 }
 
-/// Writes results without a document, all of one kind.
-pub(super) async fn write(client: &impl GenericClient, given: &[&PollResult]) -> Result<Vec<Stored>, Error> {
+/// Writes results without a document, all of one kind; those that are news only for whoever tells it.
+pub(super) async fn write(
+    client: &impl GenericClient,
+    given: &[&PollResult],
+    tells: bool,
+) -> Result<Vec<Stored>, Error> {
     let rows = match given.first().map(|result| &result.outcome) {
         None | Some(PollOutcome::Fetched(_)) => return Ok(Vec::new()),
-        Some(PollOutcome::Unchanged(_)) => write_unchanged(client, given).await?,
-        Some(PollOutcome::Failed(_) | PollOutcome::Gone(_)) => write_failures(client, given).await?,
+        Some(PollOutcome::Unchanged(_)) => write_unchanged(client, given, tells).await?,
+        Some(PollOutcome::Failed(_) | PollOutcome::Gone(_)) => write_failures(client, given, tells).await?,
     };
     let mut applied: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
     Ok(given.iter().map(|result| Stored { applied: applied.remove(&result.feed_id.0), ..Stored::default() }).collect())
 }
 
-async fn write_unchanged(client: &impl GenericClient, given: &[&PollResult]) -> Result<Vec<Row>, Error> {
+async fn write_unchanged(client: &impl GenericClient, given: &[&PollResult], tells: bool) -> Result<Vec<Row>, Error> {
     let none = Validators::default();
     let validators: Vec<&Validators> = given
         .iter()
@@ -127,11 +135,12 @@ async fn write_unchanged(client: &impl GenericClient, given: &[&PollResult]) -> 
     let modified: Vec<_> = validators.iter().map(|validators| optional(validators.last_modified.as_ref())).collect();
     let hashes: Vec<Option<&[u8]>> =
         validators.iter().map(|validators| validators.body_hash.as_ref().map(|hash| hash.0.as_slice())).collect();
-    query(client, UNCHANGED, &[&ids, &owners, &fences, &check_in, &audit_in, &adaptive, &etags, &modified, &hashes])
-        .await
+    let values: Params<'_> =
+        &[&ids, &owners, &fences, &check_in, &audit_in, &adaptive, &etags, &modified, &hashes, &tells];
+    query(client, UNCHANGED, values).await
 }
 
-async fn write_failures(client: &impl GenericClient, given: &[&PollResult]) -> Result<Vec<Row>, Error> {
+async fn write_failures(client: &impl GenericClient, given: &[&PollResult], tells: bool) -> Result<Vec<Row>, Error> {
     let (ids, owners, fences) = polls::columns_of(leases_of(given));
     let (check_in, adaptive) = schedule_of(given);
     let reasons: Vec<_> = given
@@ -142,7 +151,9 @@ async fn write_failures(client: &impl GenericClient, given: &[&PollResult]) -> R
         })
         .collect();
     let gone: Vec<bool> = given.iter().map(|result| matches!(result.outcome, PollOutcome::Gone(_))).collect();
-    query(client, FAILED, &[&ids, &owners, &fences, &check_in, &adaptive, &reasons, &gone]).await
+    let third = i64::from(FAILING_AFTER);
+    let values: Params<'_> = &[&ids, &owners, &fences, &check_in, &adaptive, &reasons, &gone, &tells, &third];
+    query(client, FAILED, values).await
 }
 
 fn leases_of<'r>(given: &[&'r PollResult]) -> impl Iterator<Item = (i64, &'r Lease)> {

@@ -4,7 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
-use domain::ingest::{Document, Hash, IncomingEntry, Stored};
+use domain::{
+    delivery::{News, Webhook},
+    ingest::{Document, Hash, IncomingEntry, Stored},
+};
 use tokio_postgres::{Error, Row};
 
 use super::{
@@ -12,7 +15,7 @@ use super::{
     discovery::{self, PushState},
     entry_rows, execute,
     feed_rows::{self, Schedule},
-    query,
+    news, query,
     values::{hash, small, total},
 };
 
@@ -51,6 +54,8 @@ pub(super) struct Target {
     pub(super) folder_id: Option<i64>,
     /// What was changed after this is newer than they are.
     pub(super) claimed_at: i64,
+    /// What is new is no news: the feed was never fetched before.
+    pub(super) is_backlog: bool,
     pub(super) now: i64,
 }
 
@@ -68,20 +73,22 @@ pub(super) struct Sorted<'d> {
     pub(super) new: Vec<&'d IncomingEntry>,
     /// With their ids: those that have changed, and those that had been pushed with nothing in them.
     renewed: Vec<(i64, &'d IncomingEntry)>,
-    completed: usize,
+    /// Of these, the former.
+    pub(super) changed: Vec<(i64, &'d IncomingEntry)>,
     /// Something was left as it is because that is newer.
     pub(super) has_passed_over: bool,
 }
 
 impl Sorted<'_> {
     pub(super) fn stored(&self) -> Stored {
-        let [new, changed, completed] =
-            [self.new.len(), self.renewed.len() - self.completed, self.completed].map(|count| small(total(count)));
+        let [new, changed, completed] = [self.new.len(), self.changed.len(), self.renewed.len() - self.changed.len()]
+            .map(|count| small(total(count)));
         Stored { applied: true, new, changed, completed }
     }
 }
 
-/// Stores a document's entries, follows what it says about push, and writes the state of its feed.
+/// Stores a document's entries, follows what it says about push, and writes the state of its feed. Returns also what of
+/// that is news to these webhooks.
 pub(super) async fn store_document(
     transaction: &Transaction<'_>,
     target: Target,
@@ -89,27 +96,31 @@ pub(super) async fn store_document(
     push: &PushState,
     document: &Document,
     known: &HashMap<Hash, Known>,
-) -> Result<Stored, Error> {
+    webhooks: &[Webhook],
+) -> Result<(Stored, Vec<News>), Error> {
     let sorted = sort_out(&document.entries, known, target.claimed_at);
     let of_feed = async {
-        discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
+        let news = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
         // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
         let state = feed_rows::write_state(transaction, target, schedule, push, document, &sorted);
-        both(state, forget(transaction, target, document)).await
+        both(state, forget(transaction, target, document)).await?;
+        Ok(news)
     };
     // In one round trip, if there is nothing new about push.
-    both(store_entries(transaction, target, &sorted), of_feed).await?;
-    Ok(sorted.stored())
+    let (ids, mut news) = both(store_entries(transaction, target, &sorted), of_feed).await?;
+    news.extend(news::of_entries(transaction, webhooks, target, &sorted, &ids).await?);
+    Ok((sorted.stored(), news))
 }
 
-/// Stores entries that were told apart.
+/// Stores entries that were told apart; returns the ids of those that are new.
 pub(super) async fn store_entries(
     transaction: &Transaction<'_>,
     target: Target,
     sorted: &Sorted<'_>,
-) -> Result<(), Error> {
+) -> Result<Vec<i64>, Error> {
     let new = entry_rows::insert(transaction, target, &sorted.new);
-    both(new, entry_rows::update(transaction, target.now, &sorted.renewed)).await.map(drop)
+    let (ids, ()) = both(new, entry_rows::update(transaction, target.now, &sorted.renewed)).await?;
+    Ok(ids)
 }
 
 /// How these identities are known in a feed; `sql` is one of the above.
@@ -155,8 +166,10 @@ pub(super) fn sort_out<'d>(entries: &'d [IncomingEntry], known: &HashMap<Hash, K
             Some(Known::Entry { is_thin: false, .. }) if entry.is_thin => {}
             Some(Known::Entry { changed_at, .. }) if *changed_at > claimed_at => sorted.has_passed_over = true,
             Some(Known::Entry { id, is_thin, .. }) => {
-                sorted.completed += usize::from(*is_thin && !entry.is_thin);
                 sorted.renewed.push((*id, entry));
+                if !*is_thin || entry.is_thin {
+                    sorted.changed.push((*id, entry));
+                }
             }
             Some(Known::Pruned) => {}
         }

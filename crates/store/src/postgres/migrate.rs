@@ -8,9 +8,10 @@ use super::errors;
 use crate::OpenError;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (1, "0001_feeds_and_entries", include_str!("../../migrations/postgres/0001_feeds_and_entries.sql")),
     (2, "0002_subscriptions", include_str!("../../migrations/postgres/0002_subscriptions.sql")),
+    (3, "0003_outbox", include_str!("../../migrations/postgres/0003_outbox.sql")),
 ];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.
@@ -41,6 +42,12 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
         tracing::info!(migration = name, "the schema was brought forward");
     }
     transaction.commit().await.map_err(unavailable)
+}
+
+/// The key of this installation.
+pub(super) async fn installation(client: &Client) -> Result<String, OpenError> {
+    let row = client.query_one("SELECT key FROM installation", &[]).await.map_err(unavailable)?;
+    Ok(row.get(0))
 }
 
 async fn check_server(client: &Client) -> Result<(), OpenError> {

@@ -4,8 +4,9 @@
 //! function `pirssonite_now_ms`, so that nodes whose clocks differ agree about leases.
 //!
 //! Who waits for whom: whoever changes a feed or its entries locks the feed's row first, several in the order of their
-//! ids, and after any lock on folders; then the rows of its subscriptions, in the order of theirs. Claims and beats skip
-//! what is locked, and beats have a connection of their own, so that bulk work never costs a lease.
+//! ids, and after any lock on folders; then the rows of its subscriptions, in the order of theirs; then webhooks, then
+//! deliveries. Claims and beats skip what is locked, and beats have connections of their own, so that bulk work never
+//! costs a lease.
 
 mod connect;
 mod tls;
@@ -37,21 +38,45 @@ mod subscription_claims;
 mod subscription_rows;
 mod subscriptions;
 
+mod events;
+mod news;
+mod wake;
+
+mod webhook_rows;
+mod webhooks;
+
+mod delivery_claims;
+mod delivery_leases;
+mod delivery_mark_rows;
+mod delivery_marks;
+mod delivery_moves;
+mod delivery_pages;
+mod delivery_rows;
+mod outbox;
+mod outbox_prune;
+mod replay;
+
 mod prune;
 
 mod errors;
 mod values;
 mod words;
 
+use std::{sync::Arc, time::Duration};
+
 use async_trait::async_trait;
-use deadpool_postgres::{Client, GenericClient, Pool};
+use deadpool_postgres::{Client, GenericClient, Pool, Transaction};
 use domain::ports::{Store, StoreError, StoreResult};
 use tokio_postgres::{Error, Row, types::ToSql};
 
+use self::{connect::Address, wake::Wake};
 use crate::OpenError;
 
-/// Connections for beats: one update a beat, however many leases.
-const BEAT_CONNECTIONS: usize = 1;
+/// Connections for beats, one for those of polls and one for those of deliveries: neither waits while the other hangs.
+const BEAT_CONNECTIONS: usize = 2;
+
+/// A beat is waited for at least so long, however short the lease.
+const BEAT_WAIT_MIN: Duration = Duration::from_millis(100);
 
 /// For a transaction that moves or removes all entries of a feed or a folder.
 const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
@@ -59,7 +84,7 @@ const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
 /// How a [`PostgresStore`] is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// Connections at most, besides the one for beats.
+    /// Connections at most, besides the two for beats and the one that listens to other nodes.
     pub pool_size: usize,
 }
 
@@ -74,6 +99,9 @@ impl Default for PostgresOptions {
 pub struct PostgresStore {
     pool: Pool,
     beats: Pool,
+    wake: Arc<Wake>,
+    /// What ids of events and deliveries are told apart by from those of other installations.
+    installation: Arc<str>,
 }
 
 impl PostgresStore {
@@ -82,20 +110,48 @@ impl PostgresStore {
     /// `sslmode=require`, `verify-ca` and `verify-full` in the URL all mean a verified TLS connection, by the system's
     /// certificates or by those in the file that `sslrootcert` names.
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
-        let pool = connect::pool(url, options.pool_size.max(1))?;
-        let beats = connect::pool(url, BEAT_CONNECTIONS)?;
+        let address = Address::of(url)?;
+        let pool = address.pool(options.pool_size.max(1))?;
+        let beats = address.beats(BEAT_CONNECTIONS)?;
         let mut client = pool.get().await.map_err(|error| OpenError::Unavailable(errors::pool_reason(&error)))?;
         migrate::migrate(&mut client).await?;
+        let installation = migrate::installation(&client).await?;
         drop(client);
-        Ok(Self { pool, beats })
+        let wake = Arc::new(Wake::start(address).await);
+        Ok(Self { pool, beats, wake, installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {
         self.pool.get().await.map_err(|error| errors::pool_error(&error))
     }
 
-    async fn beat_client(&self) -> StoreResult<Client> {
-        self.beats.get().await.map_err(|error| errors::pool_error(&error))
+    /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
+    /// that the next beat has another.
+    async fn beat<T>(
+        &self,
+        lease: Duration,
+        renew: impl AsyncFnOnce(&Client) -> Result<T, Error> + Send,
+    ) -> StoreResult<T> {
+        let mut used = None;
+        let renewed = tokio::time::timeout((lease / 3).max(BEAT_WAIT_MIN), async {
+            let client = self.beats.get().await.map_err(|error| errors::pool_error(&error))?;
+            renew(used.insert(client)).await.map_err(errors::store_error)
+        });
+        let renewed = renewed.await;
+        renewed.unwrap_or_else(|_| {
+            drop(used.map(Client::take));
+            Err(StoreError::Unavailable("the database did not answer a beat in time".to_owned()))
+        })
+    }
+
+    /// Ends a transaction. Whoever delivers is woken if it has queued something, and only now: before that nobody could
+    /// see it.
+    async fn commit(&self, transaction: Transaction<'_>, has_queued: bool) -> Result<(), Error> {
+        transaction.commit().await?;
+        if has_queued {
+            self.wake.raise();
+        }
+        Ok(())
     }
 }
 

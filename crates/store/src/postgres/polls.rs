@@ -159,9 +159,10 @@ impl PollStore for PostgresStore {
         if leases.is_empty() {
             return Ok(Vec::new());
         }
-        let client = self.beat_client().await?;
         let (ids, owners, fences) = columns_of(leases.iter().map(|(feed, lease)| (feed.0, lease)));
-        let rows = query(&client, RENEW, &[&ids, &owners, &fences, &millis(lease)]).await.map_err(store_error)?;
+        let until = millis(lease);
+        let rows =
+            self.beat(lease, async |client| query(client, RENEW, &[&ids, &owners, &fences, &until]).await).await?;
         let held: HashSet<i64> = rows.iter().map(|row| row.get(0)).collect();
         Ok(leases.iter().map(|(feed, _)| *feed).filter(|feed| !held.contains(&feed.0)).collect())
     }

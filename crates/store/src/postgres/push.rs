@@ -14,13 +14,15 @@ use tokio_postgres::Error;
 use super::{
     Params, PostgresStore, both, discovery,
     errors::store_error,
+    events::{self, Audience, payload_feed},
     feed_rows,
     ingest::{self, KNOWN_BY_SUBSCRIPTION, Target},
-    polls, prepare, query, query_opt,
+    news, polls, prepare, query, query_opt,
     subscription_changes::{self, Decisions, LOCK, LOCK_FEED},
     subscription_claims::{self, BY_DUE},
     subscriptions::{self, COLUMNS, LOCK_OF_FEEDS, subscription_of},
     values::{millis, total},
+    webhooks::{self, ENABLED},
 };
 
 /// Feeds in one transaction, when all subscriptions are ended: their rows are locked meanwhile.
@@ -79,14 +81,13 @@ impl PushStore for PostgresStore {
     }
 
     async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        let mut client = self.client().await?;
-        discovery::subscribe(&mut client, wishes).await
+        discovery::subscribe(self, wishes).await
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {
         let mut client = self.client().await?;
         let (mut after, mut ended) = (i64::MIN, 0);
-        while let Some((last, count)) = end_some(&mut client, after).await.map_err(store_error)? {
+        while let Some((last, count)) = end_some(self, &mut client, after).await.map_err(store_error)? {
             (after, ended) = (last, ended + count);
         }
         Ok(ended)
@@ -99,8 +100,7 @@ impl PushStore for PostgresStore {
         event: Event,
         rules: Rules,
     ) -> StoreResult<Changed> {
-        let mut client = self.client().await?;
-        subscription_changes::change_one(&mut client, id, &claim, &event, rules).await.map_err(store_error)
+        subscription_changes::change_one(self, id, &claim, &event, rules).await
     }
 
     async fn claim_due_subscriptions(
@@ -140,7 +140,7 @@ impl PushStore for PostgresStore {
 
     async fn push(&self, push: Push) -> StoreResult<PushStored> {
         let mut client = self.client().await?;
-        store_push(&mut client, push).await.map_err(store_error)
+        store_push(self, &mut client, push).await.map_err(store_error)
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
@@ -151,7 +151,7 @@ impl PushStore for PostgresStore {
 
 /// Ends the subscriptions of the next feeds after this one; returns the last of them, and how many subscriptions were
 /// wanted. `None` if there are no more.
-async fn end_some(client: &mut Client, after: i64) -> Result<Option<(i64, u32)>, Error> {
+async fn end_some(store: &PostgresStore, client: &mut Client, after: i64) -> Result<Option<(i64, u32)>, Error> {
     let transaction = client.transaction().await?;
     prepare(&transaction, &[LOCK_FEEDS, LOCK_OF_FEEDS]).await?;
     let rows = query(&transaction, LIVING, &[&after, &CHUNK]).await?;
@@ -164,25 +164,27 @@ async fn end_some(client: &mut Client, after: i64) -> Result<Option<(i64, u32)>,
     let mut decisions = Decisions::new(known, now);
     let ended = decisions.end_all();
     decisions.write(&transaction).await?;
-    transaction.commit().await?;
+    let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
+    store.commit(transaction, has_queued).await?;
     Ok(Some((last, ended)))
 }
 
-/// Two round trips between the beginning and the end: this is to be done thousands of times in a second.
-async fn store_push(client: &mut Client, push: Push) -> Result<PushStored, Error> {
+/// Two round trips between the beginning and the end, three if somebody is told: this is to be done thousands of times in
+/// a second.
+async fn store_push(store: &PostgresStore, client: &mut Client, push: Push) -> Result<PushStored, Error> {
     let Push { subscription_id: id, secret, document, poll_in } = push;
     let identities = ingest::identities_of(&document.entries);
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_FEED, LOCK, KNOWN_BY_SUBSCRIPTION]).await?;
+    prepare(&transaction, &[LOCK_FEED, LOCK, KNOWN_BY_SUBSCRIPTION, ENABLED]).await?;
     let which: Params<'_> = &[&id.0];
     let locks = both(query_opt(&transaction, LOCK_FEED, which), query_opt(&transaction, LOCK, which));
     let known = ingest::known(&transaction, KNOWN_BY_SUBSCRIPTION, id.0, &identities);
-    let ((feed, held), known) = both(locks, known).await?;
+    let ((feed, held), (known, webhooks)) = both(locks, both(known, webhooks::enabled(&transaction))).await?;
     let Some(held) = held else { return Ok(PushStored::NotActive) };
     let (Some(feed), subscription) = (feed, subscription_of(&held)?) else { return Ok(PushStored::NoFeed) };
     let now = held.get(COLUMNS + 2);
     // A poll that was claimed before now cannot undo it.
-    let target = Target { feed_id: feed.get(0), folder_id: feed.get(1), claimed_at: now, now };
+    let target = Target { feed_id: feed.get(0), folder_id: feed.get(1), claimed_at: now, is_backlog: false, now };
     let mut decisions = Decisions::new(vec![subscription], now);
     if decisions.decide(id, &Event::Pushed { secret }, Rules::default()).is_none() {
         return Ok(PushStored::NotActive);
@@ -194,7 +196,12 @@ async fn store_push(client: &mut Client, push: Push) -> Result<PushStored, Error
     if let Some(delay) = poll_in {
         decisions.effects(FeedId(target.feed_id)).poll_in = Some(millis(delay));
     }
-    both(ingest::store_entries(&transaction, target, &sorted), decisions.write(&transaction)).await?;
-    transaction.commit().await?;
+    let entries = ingest::store_entries(&transaction, target, &sorted);
+    let (ids, ()) = both(entries, decisions.write(&transaction)).await?;
+    let mut news = decisions.into_news();
+    news.extend(news::of_entries(&transaction, &webhooks, target, &sorted, &ids).await?);
+    let feed = payload_feed(target, feed.get(2), feed.get(3));
+    let has_queued = Audience { webhooks: &webhooks, feed }.tell(&transaction, &news, now).await?;
+    store.commit(transaction, has_queued).await?;
     Ok(PushStored::Stored(sorted.stored()))
 }

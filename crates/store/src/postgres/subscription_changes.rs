@@ -9,13 +9,19 @@ use std::collections::BTreeMap;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{Changed, Claim},
-    push::{self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
+    delivery::News,
+    ports::{Changed, Claim, StoreResult},
+    push::{
+        self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, SubscriptionView, Transition,
+        Wanted,
+    },
 };
 use tokio_postgres::Error;
 
 use super::{
-    Params, both,
+    Params, PostgresStore, both,
+    errors::store_error,
+    events,
     feed_rows::{self, Effects},
     prepare, query_opt, subscription_rows,
     subscriptions::{COLUMNS, columns, subscription_of},
@@ -25,7 +31,7 @@ use super::{
 /// A subscription's feed never changes, it can only go: whoever waits here while that happens finds none, and the
 /// subscription without one.
 pub(super) const LOCK_FEED: &str = "
-SELECT id, folder_id
+SELECT id, folder_id, url, coalesce(custom_title, title)
 FROM feeds
 WHERE id = (SELECT feed_id FROM subscriptions WHERE id = $1)
 FOR NO KEY UPDATE";
@@ -52,6 +58,7 @@ pub(super) struct Decisions {
     known: Vec<Subscription>,
     writes: Vec<Write>,
     feeds: BTreeMap<i64, Effects>,
+    news: Vec<News>,
     ends_leases: bool,
 }
 
@@ -66,7 +73,7 @@ enum Write {
 impl Decisions {
     /// Nothing decided yet about these.
     pub(super) fn new(known: Vec<Subscription>, now: i64) -> Self {
-        Self { now, known, writes: Vec::new(), feeds: BTreeMap::new(), ends_leases: false }
+        Self { now, known, writes: Vec::new(), feeds: BTreeMap::new(), news: Vec::new(), ends_leases: false }
     }
 
     pub(super) fn known(&self) -> &[Subscription] {
@@ -99,6 +106,7 @@ impl Decisions {
             }
         }
         self.note_feed(&before, after.as_ref(), poll_now);
+        self.note_news(&before, after.as_ref());
         Some(Transition { before, after })
     }
 
@@ -112,6 +120,17 @@ impl Decisions {
         if poll_now {
             self.effects(feed).poll_in = Some(0);
         }
+    }
+
+    /// That a hub pushes a feed from now on, or no longer.
+    fn note_news(&mut self, before: &Subscription, after: Option<&Subscription>) {
+        let is_active = after.is_some_and(Subscription::is_active);
+        let Some(feed) = before.feed_id.filter(|_| is_active != before.is_active()) else { return };
+        let mut view = SubscriptionView::from(after.unwrap_or(before));
+        if after.is_none() {
+            (view.state, view.is_active) = (SubscriptionState::Inactive, false);
+        }
+        self.news.push(News::Subscription(feed, Box::new(view)));
     }
 
     /// What is to be done about a feed besides.
@@ -157,6 +176,11 @@ impl Decisions {
         both(self.write_subscriptions(transaction), self.write_feeds(transaction)).await.map(drop)
     }
 
+    /// What happened, for those who want to know. Whoever has written the rest writes it last.
+    pub(super) fn into_news(self) -> Vec<News> {
+        self.news
+    }
+
     /// In the order of the decisions: a feed has one current subscription at every moment.
     pub(super) async fn write_subscriptions(&self, transaction: &Transaction<'_>) -> Result<(), Error> {
         for write in &self.writes {
@@ -180,6 +204,18 @@ impl Decisions {
 
 /// Something happens to one subscription, under a claim or not.
 pub(super) async fn change_one(
+    store: &PostgresStore,
+    id: SubscriptionId,
+    claim: &Claim,
+    event: &Event,
+    rules: Rules,
+) -> StoreResult<Changed> {
+    let mut client = store.client().await?;
+    try_change(store, &mut client, id, claim, event, rules).await.map_err(store_error)
+}
+
+async fn try_change(
+    store: &PostgresStore,
     client: &mut Client,
     id: SubscriptionId,
     claim: &Claim,
@@ -197,14 +233,16 @@ pub(super) async fn change_one(
     {
         return Ok(Changed::NotFound);
     }
-    let mut decisions = Decisions::new(vec![subscription_of(&held)?], held.get(COLUMNS + 2));
+    let now = held.get(COLUMNS + 2);
+    let mut decisions = Decisions::new(vec![subscription_of(&held)?], now);
     let transition = decisions.decide(id, event, rules);
     if matches!(claim, Claim::Ends(_)) {
         decisions.end_lease(id);
     }
     if !decisions.is_empty() {
         decisions.write(&transaction).await?;
-        transaction.commit().await?;
+        let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
+        store.commit(transaction, has_queued).await?;
     }
     Ok(transition.map_or(Changed::Refused, |transition| Changed::Done(Box::new(transition))))
 }

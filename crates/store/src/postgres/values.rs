@@ -3,6 +3,8 @@
 use std::error::Error;
 
 use domain::{
+    FeedId, FolderId,
+    delivery::{DeliveryStatus, EventType, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
@@ -10,7 +12,8 @@ use domain::{
 use tokio_postgres::types::{FromSql, ToSql, Type};
 
 pub(super) use crate::values::{
-    categories, count, enclosures, hubs, millis, number, optional, secrets, small, text, time, total,
+    ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, headers, hubs, list, millis, number,
+    optional, secrets, small, text, time, total,
 };
 
 /// A column of several rows.
@@ -58,6 +61,64 @@ impl Parse for Vec<String> {
 
     fn parse(text: &str) -> Option<Self> {
         crate::values::hubs_of(text).ok()
+    }
+}
+
+/// The kinds of events that a webhook wants.
+impl Parse for Vec<EventType> {
+    const WHAT: &'static str = "which events a webhook wants";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::kinds_of(Some(text)).ok().flatten()
+    }
+}
+
+impl Parse for Vec<FeedId> {
+    const WHAT: &'static str = "of which feeds a webhook is";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::ids_of(Some(text)).ok().flatten()
+    }
+}
+
+impl Parse for Vec<FolderId> {
+    const WHAT: &'static str = "of which folders a webhook is";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::ids_of(Some(text)).ok().flatten()
+    }
+}
+
+/// The headers of a webhook.
+impl Parse for Vec<(String, String)> {
+    const WHAT: &'static str = "the headers of a webhook";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::headers_of(text).ok()
+    }
+}
+
+impl Parse for WebhookSecret {
+    const WHAT: &'static str = "the secret of a webhook";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::webhook_secret_of(text).ok()
+    }
+}
+
+impl Parse for EventType {
+    const WHAT: &'static str = "the kind of an event";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::kind_of(text).ok()
+    }
+}
+
+impl Parse for DeliveryStatus {
+    const WHAT: &'static str = "how a delivery stands";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::status_of(text).ok()
     }
 }
 

@@ -74,11 +74,17 @@ impl PushState {
 
 /// Keeps what was found, if it is not known, and subscribes accordingly, if push is on. Costs nothing for a feed that
 /// has no hub and never had one.
-pub(super) fn follow(connection: &Connection, feed: FeedId, state: &PushState, found: &Found, now: i64) -> Result<()> {
+pub(super) fn follow(
+    changes: &mut Changes<'_>,
+    feed: FeedId,
+    state: &PushState,
+    found: &Found,
+    now: i64,
+) -> Result<()> {
     let column = hubs(&found.discovery.hubs).map_err(unfit)?;
     let topic = optional(found.discovery.topic.as_ref());
     if column != state.hubs || topic.as_deref() != state.topic.as_deref() {
-        connection.prepare_cached(DISCOVERED)?.execute((feed.0, &column, &topic))?;
+        changes.connection.prepare_cached(DISCOVERED)?.execute((feed.0, &column, &topic))?;
     }
     match &found.offer {
         Some(offer) if !found.discovery.hubs.is_empty() || state.has_subscriptions => {
@@ -86,7 +92,7 @@ pub(super) fn follow(connection: &Connection, feed: FeedId, state: &PushState, f
             let hubs: Vec<String> = found.discovery.hubs.iter().map(|hub| text(hub).into_owned()).collect();
             let hubs = if state.is_enabled { hubs.as_slice() } else { &[] };
             let topic = topic.as_deref().unwrap_or(&state.url);
-            reconcile(connection, feed, Wanted { hubs, topic, base_url: &offer.base_url }, offer, now).map(drop)
+            reconcile(changes, feed, Wanted { hubs, topic, base_url: &offer.base_url }, offer, now).map(drop)
         }
         _ => Ok(()),
     }
@@ -94,14 +100,14 @@ pub(super) fn follow(connection: &Connection, feed: FeedId, state: &PushState, f
 
 /// New entries in a feed that a hub is trusted to push: it may have missed them.
 pub(super) fn count_misses(
-    connection: &Connection,
+    changes: &mut Changes<'_>,
     feed: FeedId,
     published: Vec<Option<Timestamp>>,
     now: i64,
 ) -> Result<()> {
-    match subscriptions::current_of(connection, feed.0)? {
+    match subscriptions::current_of(changes.connection, feed.0)? {
         Some(subscription) if push::missed(published, &subscription, time(now)) => {
-            change(connection, subscription, &Event::Missed, Rules::default(), now).map(drop)
+            change(changes, subscription, &Event::Missed, Rules::default(), now).map(drop)
         }
         _ => Ok(()),
     }
@@ -119,7 +125,7 @@ pub(super) fn subscribe(changes: &mut Changes<'_>, wishes: &[(FeedId, Offer)]) -
         });
         let Some((hubs, topic)) = wants.optional()? else { continue };
         let wanted = Wanted { hubs: &hubs, topic: &topic, base_url: &offer.base_url };
-        affected += u32::from(reconcile(connection, *feed, wanted, offer, now)?);
+        affected += u32::from(reconcile(changes, *feed, wanted, offer, now)?);
     }
     Ok(affected)
 }

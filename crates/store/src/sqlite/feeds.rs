@@ -123,6 +123,7 @@ fn add(changes: &mut Changes<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> 
         feed_id: insert(changes.connection, feed, now, next_check_at)?,
         folder_id: feed.folder_id.map(|folder| folder.0),
         claimed_at: now,
+        is_backlog: true,
         now,
     };
     // No hub is trusted to push it yet.
@@ -163,7 +164,7 @@ fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<Up
         }
     }
     if patch.address.is_some() || patch.push_enabled == Some(false) {
-        end_all(connection, id, changes.now())?;
+        end_all(changes, id)?;
     }
     apply(connection, changes.now(), id, patch)?;
     if let Some(folder) = patch.folder_id
@@ -202,6 +203,6 @@ fn delete(changes: &mut Changes<'_>, id: FeedId) -> Result<bool> {
         changes.words.remove(entry?);
     }
     // They live on without it, until their hubs have been told.
-    end_all(changes.connection, id, changes.now())?;
+    end_all(changes, id)?;
     Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
 }

@@ -5,6 +5,7 @@
 
 use domain::{
     FeedId,
+    delivery::{EventType, FAILING_AFTER, News},
     feed_state::FeedAddress,
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
@@ -15,16 +16,18 @@ use super::{
     SqliteStore,
     discovery::PushState,
     errors::closed,
+    events,
     feeds::id_of,
     ingest::{self, Schedule, Target},
     queue::Lane,
     writer::Changes,
 };
-use crate::values::{millis, optional, text, url_hash};
+use crate::values::{millis, optional, small, text, url_hash};
 
 pub(super) const HELD: &str = "
 SELECT folder_id, url, push_enabled, hubs, topic_url, is_pushed,
-       EXISTS (SELECT 1 FROM subscriptions WHERE feed_id = feeds.id)
+       EXISTS (SELECT 1 FROM subscriptions WHERE feed_id = feeds.id), failure_count, is_failing, is_gone,
+       last_fetched_at IS NULL
 FROM feeds
 WHERE id = ?
   AND lease_owner = ?
@@ -41,6 +44,7 @@ SET etag = ?2,
     adaptive_secs = ?8,
     failure_count = 0,
     last_error = NULL,
+    is_failing = 0,
     is_gone = 0,
     lease_owner = NULL,
     lease_until = 0
@@ -53,6 +57,7 @@ SET next_check_at = min(?2, iif(poll_wanted_at > 0, next_check_at, 9223372036854
     failure_count = failure_count + 1,
     last_error = ?4,
     is_gone = is_gone OR ?5,
+    is_failing = is_failing OR ?6,
     lease_owner = NULL,
     lease_until = 0
 WHERE id = ?1";
@@ -63,6 +68,29 @@ SET url = ?2,
     url_hash = ?3,
     credentials = ?4
 WHERE id = ?1";
+
+/// How a feed stood before its poll ended.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    failure_count: u32,
+    is_failing: bool,
+    is_gone: bool,
+    is_new: bool,
+}
+
+impl Standing {
+    /// What the end of a poll is news of, if of anything.
+    fn news(self, outcome: &PollOutcome) -> Option<EventType> {
+        match outcome {
+            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
+            PollOutcome::Gone(_) => (!self.is_gone).then_some(EventType::FeedGone),
+            PollOutcome::Failed(_) => {
+                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
+                (is_third && !self.is_failing).then_some(EventType::FeedFailing)
+            }
+        }
+    }
+}
 
 pub(super) async fn finish(store: &SqliteStore, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
     let mut answers = Vec::with_capacity(results.len());
@@ -83,28 +111,45 @@ fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Store
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
-    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?))).optional()?;
-    let Some((folder_id, mut push)) = held else { return Ok(Stored::default()) };
+    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?))).optional()?;
+    let Some((folder_id, mut push, standing)) = held else { return Ok(Stored::default()) };
     if let Some(address) = &result.moved_to
         && move_to(connection, result.feed_id, address)?
     {
         push.url = text(&address.url).into_owned();
     }
-    let target = Target { feed_id, folder_id, claimed_at: result.claimed_at.as_millisecond(), now };
+    let claimed_at = result.claimed_at.as_millisecond();
+    let target = Target { feed_id, folder_id, claimed_at, is_backlog: standing.is_new, now };
     let schedule = Schedule {
         next_check_at: now + millis(result.next_check_in),
         next_audit_at: now + millis(result.next_audit_in),
         adaptive_secs: i64::from(result.adaptive_secs),
     };
+    let news = standing.news(&result.outcome);
+    if let Some(kind) = news {
+        events::tell(changes, &[News::Feed(kind, result.feed_id)])?;
+    }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {
             return ingest::store_document(changes, target, schedule, &push, document);
         }
         PollOutcome::Unchanged(validators) => write_unchanged(connection, target, schedule, validators)?,
-        PollOutcome::Failed(reason) => write_failure(connection, target, schedule, reason, false)?,
-        PollOutcome::Gone(reason) => write_failure(connection, target, schedule, reason, true)?,
+        PollOutcome::Failed(reason) => {
+            let is_failing = news == Some(EventType::FeedFailing);
+            write_failure(connection, target, schedule, reason, (false, is_failing))?;
+        }
+        PollOutcome::Gone(reason) => write_failure(connection, target, schedule, reason, (true, false))?,
     }
     Ok(Stored { applied: true, ..Stored::default() })
+}
+
+fn standing_of(row: &Row<'_>) -> Result<Standing> {
+    Ok(Standing {
+        failure_count: small(row.get(7)?),
+        is_failing: row.get(8)?,
+        is_gone: row.get(9)?,
+        is_new: row.get(10)?,
+    })
 }
 
 fn push_state_of(row: &Row<'_>) -> Result<PushState> {
@@ -146,8 +191,8 @@ fn write_failure(
     target: Target,
     schedule: Schedule,
     reason: &str,
-    is_gone: bool,
+    (is_gone, is_failing): (bool, bool),
 ) -> Result<()> {
-    let row = (target.feed_id, schedule.next_check_at, schedule.adaptive_secs, text(reason), is_gone);
+    let row = (target.feed_id, schedule.next_check_at, schedule.adaptive_secs, text(reason), is_gone, is_failing);
     connection.prepare_cached(FAILED)?.execute(row).map(drop)
 }

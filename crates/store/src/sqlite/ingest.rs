@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use super::{
     discovery::{self, PushState},
     entry_rows,
+    events::{self, EntryNews},
     writer::Changes,
 };
 use crate::{values::optional, words::words_of};
@@ -33,6 +34,7 @@ SET title = coalesce(?2, title),
     last_fetched_at = ?7,
     failure_count = 0,
     last_error = NULL,
+    is_failing = 0,
     is_gone = 0,
     unread_count = unread_count + ?8,
     entry_count = entry_count + ?8,
@@ -58,6 +60,8 @@ pub(super) struct Target {
     pub(super) folder_id: Option<i64>,
     /// What was changed after this is newer than the document.
     pub(super) claimed_at: i64,
+    /// What is new in it is no news: the feed was never fetched before.
+    pub(super) is_backlog: bool,
     pub(super) now: i64,
 }
 
@@ -76,6 +80,8 @@ pub(super) struct Ingested {
     pub(super) stored: Stored,
     /// When the new ones were published.
     published: Vec<Option<Timestamp>>,
+    /// What somebody is told of.
+    news: Vec<EntryNews>,
     /// Something newer is there than the document has.
     passed_over: bool,
 }
@@ -109,23 +115,25 @@ pub(super) fn store_document(
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let Ingested { stored, published, passed_over } =
+    let Ingested { stored, published, news, passed_over } =
         store_entries(changes, target, &mut document.entries, has_pruned)?;
     if passed_over {
         // Something newer is there, or older: the next poll asks for the whole again, and will see.
         document.validators = Validators::default();
     }
     if push.is_pushed && !published.is_empty() {
-        discovery::count_misses(connection, feed, published, target.now)?;
+        discovery::count_misses(changes, feed, published, target.now)?;
     }
     if let Some(found) = &document.found {
-        discovery::follow(connection, feed, push, found, target.now)?;
+        discovery::follow(changes, feed, push, found, target.now)?;
     }
     // Last: only now is it known whether it is pushed, and whether it is to be polled again at once.
     write_state(connection, target, schedule, document, stored.new)?;
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
+    // With the title that it has now.
+    events::tell_entries(changes, target, &news)?;
     Ok(stored)
 }
 
@@ -135,10 +143,11 @@ pub(super) fn store_pushed(changes: &mut Changes<'_>, target: Target, entries: &
         return Ok(Stored { applied: true, ..Stored::default() });
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
-    let Ingested { stored, .. } = store_entries(changes, target, entries, has_pruned)?;
+    let Ingested { stored, news, .. } = store_entries(changes, target, entries, has_pruned)?;
     if stored.new > 0 {
         changes.connection.prepare_cached(COUNT)?.execute((target.feed_id, stored.new))?;
     }
+    events::tell_entries(changes, target, &news)?;
     Ok(stored)
 }
 
@@ -149,6 +158,7 @@ fn store_entries(
     has_pruned: bool,
 ) -> Result<Ingested> {
     let connection = changes.connection;
+    let interest = events::interest(changes, target)?;
     let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
     for entry in entries {
         match known(connection, target.feed_id, entry.identity, has_pruned)? {
@@ -157,6 +167,9 @@ fn store_entries(
                 changes.words.add(id, std::mem::take(&mut entry.search_text));
                 ingested.published.push(entry.published_at.or(entry.updated_at));
                 ingested.stored.new += 1;
+                if interest.in_created {
+                    ingested.news.push(EntryNews::Created(id));
+                }
             }
             // The same; or pushed with less than is known.
             Some(Known::Entry { fingerprint, .. }) if fingerprint == entry.fingerprint => {}
@@ -168,6 +181,9 @@ fn store_entries(
                 let is_completed = is_thin && !entry.is_thin;
                 ingested.stored.completed += u32::from(is_completed);
                 ingested.stored.changed += u32::from(!is_completed);
+                if interest.in_updated && !is_completed {
+                    ingested.news.push(EntryNews::Updated(id));
+                }
             }
             Some(Known::Pruned) => {}
         }

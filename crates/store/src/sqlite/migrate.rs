@@ -7,9 +7,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::OpenError;
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (1, "0001_feeds_and_entries", include_str!("../../migrations/sqlite/0001_feeds_and_entries.sql")),
     (2, "0002_subscriptions", include_str!("../../migrations/sqlite/0002_subscriptions.sql")),
+    (3, "0003_outbox", include_str!("../../migrations/sqlite/0003_outbox.sql")),
 ];
 
 const TABLE: &str = "
@@ -32,7 +33,7 @@ pub(super) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<
         tracing::info!(migration = name, "the schema was brought forward");
     }
     // Only one process has the database: whoever held a lease before this one is gone.
-    for table in ["feeds", "subscriptions"] {
+    for table in ["feeds", "subscriptions", "deliveries"] {
         let clear = format!("UPDATE {table} SET lease_owner = NULL, lease_until = 0 WHERE lease_owner IS NOT NULL");
         transaction.execute(&clear, []).map_err(unavailable)?;
     }

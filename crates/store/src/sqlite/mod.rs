@@ -36,6 +36,20 @@ mod entry_rows;
 mod finish;
 mod ingest;
 
+mod events;
+mod webhook_rows;
+mod webhooks;
+
+mod delivery_claims;
+mod delivery_leases;
+mod delivery_marks;
+mod delivery_moves;
+mod delivery_pages;
+mod delivery_rows;
+mod outbox;
+mod outbox_prune;
+mod replay;
+
 mod prune;
 
 mod backup;
@@ -88,6 +102,8 @@ pub struct SqliteStore {
     // After the readers: the last connection to close takes the write-ahead log with it.
     writer: Arc<Writer>,
     clock: Arc<dyn Clock>,
+    /// What ids of events and deliveries are made with.
+    key: Arc<str>,
     // Last: the folder is free for others only when the connections are closed.
     files: Arc<files::Files>,
 }
@@ -99,12 +115,15 @@ impl SqliteStore {
         let files = files::take(folder_or_file)?;
         let mut connection = connection::writer(&files.database, &options)?;
         migrate::migrate(&mut connection, &*clock)?;
+        let key: String =
+            connection.query_row("SELECT key FROM installation", [], |row| row.get(0)).map_err(migrate::unavailable)?;
         let readers = (0..options.readers.max(1)).map(|_| connection::reader(&files.database));
         let readers = readers.collect::<Result<Vec<_>, _>>().map_err(migrate::unavailable)?;
         let start = |error: std::io::Error| OpenError::Unavailable(format!("no thread can be started: {error}"));
         let readers = Readers::start(readers).map_err(start)?;
         let writer = Writer::start(connection, Arc::clone(&clock)).map_err(start)?;
-        Ok(Self { readers: Arc::new(readers), writer: Arc::new(writer), clock, files: Arc::new(files) })
+        let (readers, writer, files) = (Arc::new(readers), Arc::new(writer), Arc::new(files));
+        Ok(Self { readers, writer, clock, key: key.into(), files })
     }
 
     /// Writes a copy of the database in a data folder into a new file, also while a process has it.

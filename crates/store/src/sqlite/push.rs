@@ -147,7 +147,7 @@ fn end_some(changes: &mut Changes<'_>, after: i64) -> Result<Option<(i64, u32)>>
     let mut ended = None;
     for subscription in subscriptions::living(connection, after, CHUNK)? {
         let (id, count) = (subscription.id.0, ended.map_or(0, |(_, count)| count));
-        change(connection, subscription, &Event::Unwanted, Rules::default(), now)?;
+        change(changes, subscription, &Event::Unwanted, Rules::default(), now)?;
         ended = Some((id, count + 1));
     }
     Ok(ended)
@@ -162,7 +162,7 @@ fn store_push(changes: &mut Changes<'_>, push: Push) -> Result<PushStored> {
     let decision = push::apply(&before, &Event::Pushed { secret }, Rules::default(), time(now));
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
-    let target = Target { feed_id: feed.0, folder_id, claimed_at: now, now };
+    let target = Target { feed_id: feed.0, folder_id, claimed_at: now, is_backlog: false, now };
     let stored = ingest::store_pushed(changes, target, &mut document.entries)?;
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;

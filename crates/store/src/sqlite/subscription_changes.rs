@@ -10,7 +10,7 @@ use domain::{
 };
 use rusqlite::{Connection, Result};
 
-use super::{subscription_claims, subscription_rows, subscriptions, writer::Changes};
+use super::{events, subscription_claims, subscription_rows, subscriptions, writer::Changes};
 use crate::values::{millis, time};
 
 const TRUST: &str = "
@@ -41,7 +41,8 @@ pub(super) fn change_one(
         Claim::Under(lease) | Claim::Ends(lease) => subscriptions::held(connection, id, lease)?,
     };
     let Some(before) = before else { return Ok(Changed::NotFound) };
-    let transition = change(connection, before, event, rules, changes.now())?;
+    let now = changes.now();
+    let transition = change(changes, before, event, rules, now)?;
     if let Claim::Ends(lease) = claim {
         // Whatever was decided.
         subscription_claims::release(changes, &[(id, lease.clone())])?;
@@ -51,12 +52,13 @@ pub(super) fn change_one(
 
 /// What an event makes of a subscription and of its feed; `None` if it was refused, and nothing changed.
 pub(super) fn change(
-    connection: &Connection,
+    changes: &mut Changes<'_>,
     before: Subscription,
     event: &Event,
     rules: Rules,
     now: i64,
 ) -> Result<Option<Transition>> {
+    let connection = changes.connection;
     let (after, poll_now) = match push::apply(&before, event, rules, time(now)) {
         Decision::Refuse => return Ok(None),
         Decision::Become { subscription, poll_now } => (Some(subscription_rows::as_kept(*subscription)), poll_now),
@@ -72,6 +74,7 @@ pub(super) fn change(
     if let Some(feed) = before.feed_id.filter(|_| poll_now) {
         make_due(connection, feed, Duration::ZERO, now)?;
     }
+    events::tell_push(changes, &before, after.as_ref())?;
     Ok(Some(Transition { before, after }))
 }
 
@@ -93,33 +96,34 @@ pub(super) fn make_due(connection: &Connection, feed: FeedId, delay: Duration, n
 
 /// Makes, changes and ends subscriptions of a feed until they are what is wanted. False if they were.
 pub(super) fn reconcile(
-    connection: &Connection,
+    changes: &mut Changes<'_>,
     feed: FeedId,
     wanted: Wanted<'_>,
     offer: &Offer,
     now: i64,
 ) -> Result<bool> {
-    let known = subscriptions::of_feed(connection, feed.0)?;
+    let known = subscriptions::of_feed(changes.connection, feed.0)?;
     let plan = push::reconcile(wanted, &known, time(now));
     for Change { id, event } in &plan.changes {
         // No plan changes the same one twice.
         if let Some(subscription) = known.iter().find(|subscription| subscription.id == *id) {
-            change(connection, subscription.clone(), event, Rules::default(), now)?;
+            change(changes, subscription.clone(), event, Rules::default(), now)?;
         }
     }
     if let Some(hub) = &plan.subscribe_at {
         // The id is the database's.
         let new = Subscription::new(SubscriptionId(0), feed, hub, wanted.topic, offer, time(now));
-        subscription_rows::insert(connection, &new, now)?;
+        subscription_rows::insert(changes.connection, &new, now)?;
     }
     Ok(!plan.is_empty())
 }
 
 /// No subscription of the feed is wanted any more.
-pub(super) fn end_all(connection: &Connection, feed: FeedId, now: i64) -> Result<()> {
-    for subscription in subscriptions::of_feed(connection, feed.0)? {
+pub(super) fn end_all(changes: &mut Changes<'_>, feed: FeedId) -> Result<()> {
+    let now = changes.now();
+    for subscription in subscriptions::of_feed(changes.connection, feed.0)? {
         if subscription.state != SubscriptionState::Unsubscribing {
-            change(connection, subscription, &Event::Unwanted, Rules::default(), now)?;
+            change(changes, subscription, &Event::Unwanted, Rules::default(), now)?;
         }
     }
     Ok(())

@@ -18,10 +18,11 @@ use std::{
 
 use domain::ports::{Clock, StoreError, StoreResult};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::{
     errors::{broken_off, closed, store_error},
+    events::Outbox,
     queue::{Lane, Queue},
     search_index::WordChanges,
 };
@@ -39,6 +40,8 @@ pub(super) struct Writer {
     queue: Arc<Queue<Box<dyn Job>>>,
     commits: Arc<AtomicU64>,
     is_failing: Arc<AtomicBool>,
+    /// Groups so far that queued deliveries.
+    queued: watch::Receiver<u64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,6 +49,7 @@ pub(super) struct Writer {
 pub(super) struct Changes<'a> {
     pub(super) connection: &'a Connection,
     pub(super) words: &'a mut WordChanges,
+    pub(super) outbox: &'a mut Outbox,
     clock: &'a dyn Clock,
 }
 
@@ -61,17 +65,20 @@ impl Writer {
         let queue = Arc::new(Queue::new(QUEUE_JOBS_MAX));
         let commits = Arc::new(AtomicU64::new(0));
         let is_failing = Arc::new(AtomicBool::new(false));
+        let (queued_sender, queued) = watch::channel(0);
         let mut worker = Worker {
             connection,
             clock,
             queue: Arc::clone(&queue),
             commits: Arc::clone(&commits),
             is_failing: Arc::clone(&is_failing),
+            queued: queued_sender,
             signs: Signs::default(),
             words: WordChanges::default(),
+            outbox: Outbox::default(),
         };
         let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || worker.serve())?;
-        Ok(Self { queue, commits, is_failing, thread: Some(thread) })
+        Ok(Self { queue, commits, is_failing, queued, thread: Some(thread) })
     }
 
     /// Runs `work` in the next transaction and returns after its commit. All or nothing.
@@ -93,6 +100,17 @@ impl Writer {
         let job = Box::new(Task { work: Some(work), outcome: None, sender });
         self.queue.push(lane, job).await.map_err(|_| closed())?;
         Ok(answer)
+    }
+
+    /// Waits until more groups have queued deliveries than these; returns how many have.
+    pub(super) async fn queued(&self, seen: u64) -> u64 {
+        let mut queued = self.queued.clone();
+        let more = queued.wait_for(|count| *count > seen).await.map(|count| *count);
+        match more {
+            Ok(count) => count,
+            // The thread is gone: nothing is queued any more.
+            Err(_) => std::future::pending().await,
+        }
     }
 
     /// Jobs that wait.
@@ -181,8 +199,10 @@ struct Worker {
     queue: Arc<Queue<Box<dyn Job>>>,
     commits: Arc<AtomicU64>,
     is_failing: Arc<AtomicBool>,
+    queued: watch::Sender<u64>,
     signs: Signs,
     words: WordChanges,
+    outbox: Outbox,
 }
 
 impl Worker {
@@ -192,6 +212,9 @@ impl Worker {
             let mut group = Vec::new();
             let committed = self.run_group(first, &mut group);
             self.words.forget_all();
+            if self.outbox.end_group() && committed.is_ok() {
+                self.queued.send_modify(|count| *count += 1);
+            }
             self.judge(committed.is_ok());
             match &committed {
                 Ok(()) => {
@@ -259,10 +282,16 @@ impl Worker {
     fn run_one(&mut self, job: &mut dyn Job) -> StoreResult<StoreResult<()>> {
         let mark = self.words.mark();
         self.execute("SAVEPOINT job")?;
-        let mut changes = Changes { connection: &self.connection, words: &mut self.words, clock: &*self.clock };
+        let mut changes = Changes {
+            connection: &self.connection,
+            words: &mut self.words,
+            outbox: &mut self.outbox,
+            clock: &*self.clock,
+        };
         let result = catch_unwind(AssertUnwindSafe(|| job.run(&mut changes))).unwrap_or_else(|_| Err(broken_off()));
         if result.is_err() && !self.connection.is_autocommit() {
             self.words.undo_to(mark);
+            self.outbox.forget_listeners();
             self.execute("ROLLBACK TO job")?;
         }
         if !self.connection.is_autocommit() {

@@ -2,11 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
+mod beats;
 mod circles;
+mod given_outbox;
 mod given_push;
 mod locks;
+mod outbox;
+mod outbox_circles;
+mod outbox_plans;
 mod plans;
 mod push;
+mod wake;
 
 use std::{collections::HashSet, time::Duration};
 

@@ -4,17 +4,22 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, Feed, FeedId, FeedPatch, FeedSeed, Folder, FolderId,
-    Lease, NewFeed, SubscriptionId,
+    Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
+    Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
+    delivery::{
+        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
+        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+    },
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
     ports::{
-        Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, Http, HttpError, HttpRequest, HttpResponse,
-        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
-        UpdateOutcome,
+        Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http, HttpError, HttpRequest,
+        HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError,
+        StoreResult, TestOutcome, UpdateOutcome,
     },
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
+use jiff::Timestamp;
 use tokio::sync::Notify;
 
 /// What such an error says inside, and must never say outside.
@@ -231,6 +236,97 @@ impl PushStore for Down {
         self.fail().await
     }
     async fn poll_soon(&self, _: FeedId, _: Duration) -> StoreResult<()> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl DeliveryStore for Down {
+    async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
+        self.fail().await
+    }
+
+    async fn webhook(&self, _: WebhookId) -> StoreResult<Option<Webhook>> {
+        self.fail().await
+    }
+
+    async fn create_webhook(&self, _: NewWebhook) -> StoreResult<Webhook> {
+        self.fail().await
+    }
+
+    async fn update_webhook(&self, _: WebhookId, _: WebhookPatch) -> StoreResult<Option<Webhook>> {
+        self.fail().await
+    }
+
+    async fn delete_webhook(&self, _: WebhookId) -> StoreResult<bool> {
+        self.fail().await
+    }
+
+    async fn rotate_secret(&self, _: WebhookId, _: WebhookSecret, _: Duration) -> StoreResult<Option<Webhook>> {
+        self.fail().await
+    }
+
+    async fn test_webhook(&self, _: WebhookId) -> StoreResult<TestOutcome> {
+        self.fail().await
+    }
+
+    async fn replay(&self, _: WebhookId, _: Timestamp) -> StoreResult<Option<u64>> {
+        self.fail().await
+    }
+
+    async fn claim_deliveries(&self, _: &str, _: Duration, _: &ClaimRoom) -> StoreResult<Claimed> {
+        self.fail().await
+    }
+
+    async fn event_data(&self, _: EventId) -> StoreResult<Option<String>> {
+        self.fail().await
+    }
+
+    async fn renew_deliveries(&self, _: &[(DeliveryId, Lease)], _: Duration) -> StoreResult<Vec<DeliveryId>> {
+        self.fail().await
+    }
+
+    async fn release_deliveries(&self, _: &[(DeliveryId, Lease)]) -> StoreResult<()> {
+        self.fail().await
+    }
+
+    async fn finish_deliveries(&self, _: Vec<Finished>) -> StoreResult<Marks> {
+        self.fail().await
+    }
+
+    async fn next_delivery_in(&self, _: &[WebhookId]) -> StoreResult<Option<Duration>> {
+        self.fail().await
+    }
+
+    async fn deliveries_queued(&self, _: u64) -> u64 {
+        std::future::pending().await
+    }
+
+    async fn outbox_overview(&self) -> StoreResult<Overview> {
+        self.fail().await
+    }
+
+    async fn deliveries(&self, _: DeliveryFilter, _: u32, _: Option<&str>) -> StoreResult<DeliveryPage> {
+        self.fail().await
+    }
+
+    async fn delivery(&self, _: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
+        self.fail().await
+    }
+
+    async fn requeue_delivery(&self, _: &str) -> StoreResult<Moved> {
+        self.fail().await
+    }
+
+    async fn cancel_delivery(&self, _: &str, _: &str) -> StoreResult<Moved> {
+        self.fail().await
+    }
+
+    async fn requeue_failed(&self, _: WebhookId) -> StoreResult<Option<u64>> {
+        self.fail().await
+    }
+
+    async fn prune_deliveries(&self, _: OutboxLimits) -> StoreResult<u64> {
         self.fail().await
     }
 }

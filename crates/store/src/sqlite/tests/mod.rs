@@ -2,6 +2,7 @@
 
 mod groups;
 mod invariants;
+mod outbox;
 mod plans;
 mod trouble;
 

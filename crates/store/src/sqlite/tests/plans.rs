@@ -6,9 +6,10 @@ use rusqlite::Connection;
 
 use super::fresh;
 use crate::sqlite::{
-    discovery, feed_rows, finish, ingest,
+    delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows, discovery,
+    feed_rows, finish, ingest, outbox_prune,
     pages::{Wanted, page_sql, walk_sql},
-    polls, prune, push, read_marks, subscription_changes, subscription_claims, subscriptions,
+    polls, prune, push, read_marks, replay, subscription_changes, subscription_claims, subscriptions, webhooks,
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -145,6 +146,77 @@ async fn w5_a_subscription_is_found_by_an_index() {
         // Every feed is wanted, but of each one subscription is looked up.
         let feeds = plan(connection, feed_rows::SELECT);
         assert!(feeds.contains("INDEX subscriptions_current (feed_id=?) LEFT-JOIN"), "{feeds}");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn d4_finding_due_deliveries_does_not_scan() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        // Webhooks are few, and all are looked at: of each the first that waits.
+        let waiting = plan(connection, delivery_claims::WAITING);
+        assert!(waiting.contains("SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=?)"), "{waiting}");
+        assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");
+        let due = "INDEX deliveries_due (webhook_id=? AND next_attempt_at>? AND next_attempt_at<?)";
+        check(&plan(connection, delivery_claims::DUE), due);
+        // Of a probe, a hundred at most are sorted.
+        let probe = plan(connection, delivery_claims::PROBE);
+        assert!(probe.contains(due), "{probe}");
+        check(&plan(connection, delivery_leases::BY_DUE), "INDEX deliveries_due (webhook_id=?)");
+        check(&plan(connection, delivery_leases::HELD_UNTIL), "INDEX deliveries_held (webhook_id=?)");
+        let by_ids = [
+            delivery_claims::CLAIM,
+            delivery_claims::EVENT,
+            delivery_leases::RENEW,
+            delivery_leases::RELEASE,
+            delivery_marks::MARK,
+            webhooks::BY_ID,
+        ];
+        for by_id in by_ids {
+            check(&plan(connection, by_id), "INTEGER PRIMARY KEY (rowid=?)");
+        }
+        check(&plan(connection, delivery_marks::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn d10_the_outbox_is_shown_and_counted_by_indexes() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        let by_status = "COVERING INDEX deliveries_by_status (webhook_id=? AND status=?";
+        check(&plan(connection, delivery_pages::NEWEST), &format!("{by_status} AND id>? AND id<?)"));
+        check(&plan(connection, delivery_pages::FAILED), by_status);
+        check(&plan(connection, delivery_moves::FAILED), &format!("{by_status} AND id>?)"));
+        check(&plan(connection, delivery_pages::OLDEST), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
+        check(&plan(connection, delivery_pages::PENDING), "COVERING INDEX deliveries_due (webhook_id=?)");
+        let due = "COVERING INDEX deliveries_due (webhook_id=? AND next_attempt_at<?)";
+        check(&plan(connection, delivery_pages::DUE), due);
+        check(&plan(connection, delivery_pages::HELD), "INDEX deliveries_held (webhook_id=?)");
+        check(&plan(connection, delivery_rows::BY_ID), "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)");
+        check(&plan(connection, delivery_rows::ATTEMPTS), "PRIMARY KEY (delivery_id=?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn d11_what_is_to_be_pruned_or_repeated_is_found_by_an_index() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        check(&plan(connection, outbox_prune::DONE), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
+        check(&plan(connection, outbox_prune::OF_REMOVED), "INDEX deliveries_by_status (webhook_id=?)");
+        let untold = plan(connection, outbox_prune::UNTOLD);
+        check(&untold, "INDEX events_by_time (created_at<?)");
+        check(&untold, "INDEX deliveries_of_event (event_id=?)");
+        check(&plan(connection, replay::SINCE), "INDEX events_by_time (created_at");
+        check(&plan(connection, replay::DELIVERY), "INDEX deliveries_of_event (event_id=? AND webhook_id=?)");
+        for removal in [outbox_prune::REMOVE, outbox_prune::REMOVE_EVENT, outbox_prune::REMOVE_WEBHOOK] {
+            check(&plan(connection, removal), "INTEGER PRIMARY KEY (rowid=?)");
+        }
         Ok(())
     });
     checked.await.unwrap();

@@ -61,6 +61,17 @@ impl Harness {
         }
     }
 
+    /// Does what no user can: statements that both databases understand.
+    pub(super) async fn tamper(&self, statements: &str) {
+        match &self.database {
+            Database::Sqlite(database) => {
+                let file = rusqlite::Connection::open(database.folder().join("pirssonite.db")).unwrap();
+                file.execute_batch(statements).unwrap();
+            }
+            Database::Postgres(database) => database.client().await.batch_execute(statements).await.unwrap(),
+        }
+    }
+
     /// Moves the store's clock on.
     pub(super) async fn advance(&self, by: Duration) {
         let now = self.now() + SignedDuration::try_from(by).unwrap();

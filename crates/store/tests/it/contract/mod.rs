@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
 mod given;
+mod given_outbox;
 mod given_push;
 mod harness;
 
@@ -59,6 +60,25 @@ mod misses;
 mod poll_soon;
 mod push;
 mod thin;
+
+mod entry_events;
+mod feed_events;
+mod listeners;
+mod push_events;
+mod webhooks;
+
+mod delivery_claims;
+mod delivery_leases;
+mod delivery_rooms;
+mod wake;
+
+mod attempts;
+mod circuits;
+mod delivery_marks;
+
+mod outbox;
+mod outbox_prune;
+mod replay;
 
 mod prune;
 

@@ -131,7 +131,7 @@ async fn while_locked<T: Send + 'static>(
 }
 
 /// The same, where the other's transaction has locked something already.
-async fn while_waiting<T: Send + 'static>(
+pub(super) async fn while_waiting<T: Send + 'static>(
     database: &FreshPostgres,
     other: &Client,
     statement: &str,

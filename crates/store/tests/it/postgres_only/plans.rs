@@ -170,7 +170,7 @@ async fn all_of(store: &PostgresStore, filter: &EntryFilter) -> usize {
 
 /// Forgets how tables were read so far; returns the number of connections. What a connection did is told when it ends:
 /// those that filled the tables must have.
-async fn reset_scans(database: &FreshPostgres) -> i64 {
+pub(super) async fn reset_scans(database: &FreshPostgres) -> i64 {
     let admin = database.client().await;
     let others = "
 SELECT count(*)
@@ -183,7 +183,7 @@ WHERE datname = current_database() AND application_name <> 'pirssonite' AND pid 
 }
 
 /// These tables were read by their indexes, and never from end to end. What a connection did is told when it ends.
-async fn only_by_index(database: &FreshPostgres, backends_before: i64, tables: &[&str]) {
+pub(super) async fn only_by_index(database: &FreshPostgres, backends_before: i64, tables: &[&str]) {
     let admin = database.client().await;
     while backends(&admin).await > backends_before {}
     let sql = "SELECT relname::text, seq_scan, idx_scan FROM pg_stat_user_tables WHERE relname = ANY($1)";
@@ -195,7 +195,7 @@ async fn only_by_index(database: &FreshPostgres, backends_before: i64, tables: &
     }
 }
 
-async fn backends(admin: &Client) -> i64 {
+pub(super) async fn backends(admin: &Client) -> i64 {
     let sql =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pirssonite'";
     admin.query_one(sql, &[]).await.unwrap().get(0)

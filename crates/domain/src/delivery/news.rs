@@ -1,0 +1,187 @@
+//! From what happened to who is told of it.
+
+use std::{collections::HashMap, hash::BuildHasher};
+
+use super::{
+    event::{EventType, PayloadData, PayloadFeed, PayloadWebhook},
+    webhook::{EventScope, Webhook},
+};
+use crate::{
+    entry::Entry,
+    ids::{EntryId, FeedId, FolderId, WebhookId},
+    push::SubscriptionView,
+};
+
+/// Something that happened. It is written down in the transaction of what it reports, if anybody wants to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// An entry is new.
+    EntryCreated {
+        /// The entry.
+        entry: Box<Entry>,
+        /// It was there when the feed was first fetched.
+        is_backlog: bool,
+    },
+    /// An entry has changed.
+    EntryUpdated(Box<Entry>),
+    /// A feed is failing, has recovered, or is gone.
+    Feed(EventType, FeedId),
+    /// A hub pushes a feed from now on, or no longer.
+    Subscription(FeedId, Box<SubscriptionView>),
+    /// A webhook was disabled, or is tried.
+    Webhook(EventType, PayloadWebhook),
+}
+
+impl News {
+    /// What kind of event it is.
+    pub fn kind(&self) -> EventType {
+        match self {
+            Self::EntryCreated { .. } => EventType::EntryCreated,
+            Self::EntryUpdated(_) => EventType::EntryUpdated,
+            Self::Feed(kind, _) | Self::Webhook(kind, _) => *kind,
+            Self::Subscription(_, subscription) if subscription.is_active => EventType::SubscriptionActivated,
+            Self::Subscription(..) => EventType::SubscriptionDeactivated,
+        }
+    }
+
+    /// The feed that it is about.
+    pub fn feed_id(&self) -> Option<FeedId> {
+        match self {
+            Self::EntryCreated { entry, .. } | Self::EntryUpdated(entry) => Some(entry.feed_id),
+            Self::Feed(_, feed) | Self::Subscription(feed, _) => Some(*feed),
+            Self::Webhook(..) => None,
+        }
+    }
+
+    /// The entry that it is about.
+    pub fn entry_id(&self) -> Option<EntryId> {
+        self.entry().map(|entry| entry.id)
+    }
+
+    fn entry(&self) -> Option<&Entry> {
+        match self {
+            Self::EntryCreated { entry, .. } | Self::EntryUpdated(entry) => Some(entry),
+            _ => None,
+        }
+    }
+
+    fn scope(&self, folder_id: Option<FolderId>) -> EventScope {
+        EventScope {
+            kind: self.kind(),
+            feed_id: self.feed_id(),
+            folder_id,
+            is_backlog: matches!(self, Self::EntryCreated { is_backlog: true, .. }),
+            webhook_id: match self {
+                Self::Webhook(_, webhook) => Some(webhook.id),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// An event to be stored, with those who are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing {
+    /// What decided who is told; kept, so that a replay can decide anew.
+    pub scope: EventScope,
+    /// What it is about, as it is stored.
+    pub data: String,
+    /// Who is told: at least one.
+    pub to: Vec<WebhookId>,
+}
+
+/// Whether anybody is told of such an event: cheaper than to make it first.
+pub fn is_wanted(webhooks: &[Webhook], scope: &EventScope) -> bool {
+    webhooks.iter().any(|webhook| webhook.wants(scope))
+}
+
+/// Who is told of what. What nobody wants to know is no event; nor is what happened to a feed that is not there.
+pub fn address<S: BuildHasher>(
+    webhooks: &[Webhook],
+    feeds: &HashMap<FeedId, PayloadFeed, S>,
+    news: &[News],
+) -> Vec<Outgoing> {
+    let one = |news: &News| {
+        let feed = match news.feed_id() {
+            Some(id) => Some(feeds.get(&id)?),
+            None => None,
+        };
+        let scope = news.scope(feed.and_then(|feed| feed.folder_id));
+        let to: Vec<WebhookId> =
+            webhooks.iter().filter(|webhook| webhook.wants(&scope)).map(|webhook| webhook.id).collect();
+        if to.is_empty() {
+            return None;
+        }
+        let data = PayloadData {
+            feed,
+            entry: news.entry(),
+            subscription: match news {
+                News::Subscription(_, subscription) => Some(subscription),
+                _ => None,
+            },
+            webhook: match news {
+                News::Webhook(_, webhook) => Some(webhook),
+                _ => None,
+            },
+        };
+        Some(Outgoing { scope, data: data.to_json(), to })
+    };
+    news.iter().filter_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn webhook(id: i64, kinds: Option<Vec<EventType>>) -> Webhook {
+        Webhook {
+            id: WebhookId(id),
+            url: "https://r.org/".into(),
+            description: None,
+            enabled: true,
+            event_types: kinds,
+            feed_ids: None,
+            folder_ids: None,
+            headers: vec![],
+            include_content: true,
+            backlog: false,
+            consecutive_failures: 0,
+            disabled_reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            secrets: vec![],
+        }
+    }
+
+    #[test]
+    fn d2_one_event_for_all_who_want_it_and_none_for_nobody() {
+        let webhooks = [webhook(1, None), webhook(2, Some(vec![EventType::FeedGone])), webhook(3, Some(vec![]))];
+        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None, folder_id: None };
+        let feeds = HashMap::from([(FeedId(5), feed)]);
+        let news = [
+            News::Feed(EventType::FeedGone, FeedId(5)),
+            News::Feed(EventType::FeedFailing, FeedId(5)),
+            News::Feed(EventType::FeedGone, FeedId(6)),
+        ];
+        let told: Vec<_> =
+            address(&webhooks, &feeds, &news).into_iter().map(|event| (event.scope.kind, event.to)).collect();
+        assert_eq!(
+            told,
+            [(EventType::FeedGone, vec![WebhookId(1), WebhookId(2)]), (EventType::FeedFailing, vec![WebhookId(1)]),]
+        );
+        assert_eq!(address(&webhooks[2..], &feeds, &news), []);
+        assert_eq!(address(&[], &feeds, &news), []);
+    }
+
+    #[test]
+    fn d2_a_webhook_that_was_disabled_is_in_its_event_and_no_feed() {
+        let about =
+            PayloadWebhook { id: WebhookId(2), url: "https://d.org/".into(), disabled_reason: Some("410".into()) };
+        let events = address(
+            &[webhook(1, None), webhook(2, None)],
+            &HashMap::new(),
+            &[News::Webhook(EventType::WebhookDisabled, about.clone()), News::Webhook(EventType::WebhookTest, about)],
+        );
+        assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)], [WebhookId(2)]]);
+        assert_eq!(events[0].data, r#"{"webhook":{"id":2,"url":"https://d.org/","disabledReason":"410"}}"#);
+    }
+}

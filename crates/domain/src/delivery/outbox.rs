@@ -1,0 +1,271 @@
+//! The outbox: deliveries on their way, and what is known of them.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{event::EventType, retry::Verdict, webhook::Webhook};
+use crate::{
+    ids::{DeliveryId, EventId, WebhookId},
+    lease::Lease,
+};
+
+/// Of an answer, so many bytes are kept.
+pub const ANSWER_BYTES_MAX: usize = 1024;
+
+/// Of a delivery, so many attempts are kept: the last ones. Only probes of a broken receiver can be more.
+pub const ATTEMPTS_KEPT_MAX: u32 = 100;
+
+/// An entry that keeps changing is told of once in this time.
+pub const UPDATES_EVERY: Duration = Duration::from_hours(24);
+
+/// For so long the row of a removed webhook is kept at least: whoever was about to queue something for it has done so by
+/// then.
+pub const REMOVED_KEPT: Duration = Duration::from_mins(1);
+
+/// Payloads up to this size come with the claim; larger ones are fetched one by one when they are sent, so that what is
+/// claimed never fills the memory.
+pub const PAYLOAD_INLINE_MAX: usize = 32 * 1024;
+
+/// How a delivery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryStatus {
+    /// It is to be sent, or sent again.
+    Pending,
+    /// It has arrived.
+    Delivered,
+    /// It was given up.
+    Failed,
+    /// Somebody called it off.
+    Cancelled,
+}
+
+impl DeliveryStatus {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Cancelled];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// By its name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// What a worker asks for when it claims.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimRoom {
+    /// In all. Each webhook is given its first before any is given its second, so that no backlog keeps others waiting.
+    pub limit: u32,
+    /// For each of these webhooks.
+    pub of: Vec<(WebhookId, u32)>,
+    /// For each webhook that is not among them.
+    pub of_others: u32,
+}
+
+/// What was claimed.
+#[derive(Debug, Clone, Default)]
+pub struct Claimed {
+    /// The deliveries, in the order in which they were given: the first of each webhook, then the second, and of one
+    /// webhook those that are due for longest first.
+    pub jobs: Vec<DeliveryJob>,
+    /// The webhooks that they go to, with the secrets that are in force now.
+    pub webhooks: Vec<Webhook>,
+}
+
+/// A delivery that a worker has claimed.
+#[derive(Debug, Clone)]
+pub struct DeliveryJob {
+    /// Which.
+    pub id: DeliveryId,
+    /// Proof of the claim.
+    pub lease: Lease,
+    /// Where it goes.
+    pub webhook_id: WebhookId,
+    /// The row of the event.
+    pub event: EventId,
+    /// The id of the event, as receivers know it: the same in every attempt.
+    pub event_id: String,
+    /// What happened.
+    pub kind: EventType,
+    /// When.
+    pub happened_at: Timestamp,
+    /// What it is about, as it was stored; `None` if it is larger than [`PAYLOAD_INLINE_MAX`].
+    pub data: Option<String>,
+    /// The size of that.
+    pub size: usize,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// It is sent to see whether a broken receiver is well again.
+    pub is_probe: bool,
+}
+
+/// How an attempt ended, on its way into the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// Which delivery.
+    pub id: DeliveryId,
+    /// Proof of the claim: a mark without a good one changes nothing.
+    pub lease: Lease,
+    /// Where it went.
+    pub webhook_id: WebhookId,
+    /// The URL that the webhook had then.
+    pub url: String,
+    /// What becomes of it.
+    pub verdict: Verdict,
+    /// For how long the receiver asked to be left alone, as far as that is honoured.
+    pub retry_after: Option<Duration>,
+    /// It was a probe.
+    pub is_probe: bool,
+    /// What is kept of it.
+    pub attempt: AttemptLog,
+}
+
+/// What is kept of an attempt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AttemptLog {
+    /// Which it was, from 1.
+    pub number: u32,
+    /// How long it took.
+    pub duration: Duration,
+    /// What was answered.
+    pub status_code: Option<u16>,
+    /// The first [`ANSWER_BYTES_MAX`] of the answer.
+    pub answer: Option<String>,
+    /// Why there was none, or why it was not good.
+    pub error: Option<String>,
+}
+
+/// What became of marks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Those that changed nothing, because the row was not theirs any more.
+    pub skipped: Vec<DeliveryId>,
+    /// Webhooks that were disabled by them, and why.
+    pub disabled: Vec<(WebhookId, String)>,
+}
+
+/// A delivery, as the API shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Delivery {
+    /// Its id.
+    pub id: String,
+    /// The id of the event, which is the same for all who receive it.
+    pub event_id: String,
+    /// What happened.
+    #[schema(value_type = String)]
+    pub event_type: EventType,
+    /// Where it goes.
+    pub webhook_id: WebhookId,
+    /// How it stands.
+    pub delivery_status: DeliveryStatus,
+    /// Attempts so far, since it was last queued.
+    pub attempts: u32,
+    /// When it is tried next.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub next_attempt_at: Option<Timestamp>,
+    /// Who sends it just now.
+    pub lease_owner: Option<String>,
+    /// Until when, unless that is renewed.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub lease_until: Option<Timestamp>,
+    /// The last answer's status.
+    pub last_status_code: Option<u16>,
+    /// Why the last attempt failed.
+    pub last_error: Option<String>,
+    /// Why it was cancelled.
+    pub reason: Option<String>,
+    /// When it was first queued.
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+    /// When it arrived.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub delivered_at: Option<Timestamp>,
+}
+
+/// An attempt, as the API shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// Which it was, from 1 since it was last queued. One more probe of a broken receiver has the same number again.
+    pub number: u32,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// What was answered.
+    pub status_code: Option<u16>,
+    /// The first of the answer.
+    pub answer: Option<String>,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// Which deliveries are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryFilter {
+    /// Those that stand so.
+    pub status: Option<DeliveryStatus>,
+    /// Those that go there.
+    pub webhook_id: Option<WebhookId>,
+}
+
+/// A page of deliveries, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryPage {
+    /// The deliveries.
+    pub events: Vec<Delivery>,
+    /// Where the next page begins, if there is one: the id of the last delivery of this one.
+    pub next_cursor: Option<String>,
+}
+
+/// The outbox in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Overview {
+    /// Deliveries that are to be sent, or sent again.
+    pub pending: u64,
+    /// Of those, the ones that are due and that nobody sends. What goes to a disabled webhook is not ready.
+    pub ready: u64,
+    /// Of those, the ones that somebody sends.
+    pub in_flight: u64,
+    /// Deliveries that were given up.
+    pub failed: u64,
+    /// Seconds since the oldest pending one was first queued.
+    pub oldest_pending_age: Option<u64>,
+}
+
+/// What became of a wish about a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moved {
+    /// Done: this is how it is now.
+    Done(Box<Delivery>),
+    /// It stands so, in which that cannot be done.
+    WrongState(DeliveryStatus),
+    /// There is none.
+    NotFound,
+}
+
+/// How long deliveries are kept once they are done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutboxLimits {
+    /// Delivered and cancelled ones.
+    pub delivered_older_than: Duration,
+    /// Failed ones.
+    pub failed_older_than: Duration,
+    /// At most so many go in one call.
+    pub chunk: u32,
+}

@@ -1,0 +1,100 @@
+//! Webhooks and the outbox.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use super::StoreResult;
+use crate::{
+    delivery::{
+        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
+        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+    },
+    ids::{DeliveryId, EventId, WebhookId},
+    lease::Lease,
+};
+
+/// What became of a wish to try a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TestOutcome {
+    /// The event is queued: its delivery.
+    Queued(Box<Delivery>),
+    /// It is disabled. Nothing was queued.
+    Disabled,
+    /// There is no such webhook.
+    NotFound,
+}
+
+/// Webhooks, and the outbox through which they are told what happened.
+///
+/// What happens is written down by whoever makes it happen, in its transaction: [`News`](crate::delivery::News) that
+/// [somebody wants](crate::delivery::address) becomes one event, and one delivery for each who does.
+///
+/// Ids of events and deliveries are texts in the API: [`public_id`](crate::delivery::public_id) of `evt` or `dlv`, with
+/// a key that the installation was given when it was made. A text that is none of ours is of no row.
+#[async_trait]
+pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
+    /// All webhooks, by id.
+    async fn webhooks(&self) -> StoreResult<Vec<Webhook>>;
+    /// One webhook.
+    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
+    /// Makes a webhook.
+    async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook>;
+    /// Changes a webhook; `None` if there is none.
+    async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>>;
+    /// Removes a webhook. It is gone at once for everybody; its deliveries are removed by
+    /// [`prune_deliveries`](Self::prune_deliveries). False if there is none.
+    async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool>;
+    /// Gives a webhook another secret; the one that it had signs along for so long, and no older one. `None` if there is
+    /// no such webhook.
+    async fn rotate_secret(&self, id: WebhookId, secret: WebhookSecret, keep: Duration)
+    -> StoreResult<Option<Webhook>>;
+    /// Queues a `webhook.test` for a webhook, and for it alone.
+    async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome>;
+    /// Queues what happened at this time or later, and is still known, once more for a webhook, as far as it wants it:
+    /// what was delivered, failed or cancelled is queued again, what it was not told of is queued, what is pending
+    /// stays. In chunks. Tests, and what a feed held when it was first fetched, are not repeated, the latter unless it
+    /// wants that. Returns how many deliveries were queued; `None` if there is no such webhook.
+    async fn replay(&self, id: WebhookId, since: Timestamp) -> StoreResult<Option<u64>>;
+
+    /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
+    /// enabled, as there is [room](ClaimRoom): the first of each webhook before the second of any, among those the
+    /// longest due first. Two workers never hold the same one. Of a webhook whose
+    /// [circuit](crate::delivery::circuit) is broken, one alone is claimed, as a probe, once its time has come and while
+    /// no delivery to it is held by anyone.
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed>;
+    /// What an event is about, if it was too large to come with the claim; `None` if it is gone.
+    async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;
+    /// Prolongs leases that are still held (row, owner, fence, pending); returns the deliveries whose lease is lost.
+    async fn renew_deliveries(&self, leases: &[(DeliveryId, Lease)], lease: Duration) -> StoreResult<Vec<DeliveryId>>;
+    /// Gives claims back that were never sent: no attempt is counted.
+    async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()>;
+    /// Stores how attempts ended, with their logs, each guarded by its lease (row, owner, fence, pending), all in one
+    /// transaction, and gives the leases back. What they mean is decided by
+    /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
+    /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver).
+    async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks>;
+    /// When the next delivery will be due that could be claimed, as a delay from now, but for those to these webhooks;
+    /// `None` if there is none to come.
+    async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>>;
+    /// Waits until deliveries were queued, or may have become due, since this returned `seen`, here or, as far as that
+    /// can be known, in another process; returns what to wait for next. Begins at 0. Never an error: it is a hint.
+    async fn deliveries_queued(&self, seen: u64) -> u64;
+
+    /// The outbox in numbers.
+    async fn outbox_overview(&self) -> StoreResult<Overview>;
+    /// A page of deliveries, the newest first, after the one with this id. An id that is none of ours is after all.
+    async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage>;
+    /// One delivery with its attempts, the first first.
+    async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>>;
+    /// Queues a delivery again that has failed or was delivered, with all its attempts.
+    async fn requeue_delivery(&self, id: &str) -> StoreResult<Moved>;
+    /// Calls off a delivery that is pending or has failed. If it is being sent, the mark of that attempt is skipped.
+    async fn cancel_delivery(&self, id: &str, reason: &str) -> StoreResult<Moved>;
+    /// Queues all failed deliveries of a webhook again, in chunks; returns how many. `None` if there is no such webhook.
+    async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>>;
+    /// Removes deliveries that have been done with for too long, those of removed webhooks, and events that nobody is
+    /// told of any more and that are older than a delivered delivery may be; returns how many deliveries and events.
+    async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64>;
+}

@@ -1,0 +1,86 @@
+//! The beat: all that is held is renewed in one call, so that a thousand deliveries cost one statement.
+//!
+//! It goes on beside everything else and holds up nothing. A row that turns out not to be ours is left alone; whatever
+//! is being sent goes on, and its mark is guarded as well.
+
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
+
+use domain::ports::StoreError;
+use futures_util::FutureExt;
+
+use super::{
+    Dispatcher,
+    held::{HeldDelivery, StopReason},
+};
+use crate::measure;
+
+impl Dispatcher {
+    /// One beat.
+    pub(crate) async fn beat(&self) {
+        let leases = self.held.leases();
+        if leases.is_empty() {
+            return;
+        }
+        let length = self.settings.lease.length();
+        let until = self.after(length);
+        // A beat that hangs has failed: it must not keep the next from being tried.
+        let renewed = self.store.renew_deliveries(&leases, length);
+        let renewed = tokio::time::timeout(self.settings.lease.beat_every(), renewed).await;
+        match renewed.unwrap_or_else(|_| Err(StoreError::Unavailable("no answer in time".to_owned()))) {
+            Ok(not_ours) => {
+                measure::beat("renewed");
+                let not_ours: HashSet<_> = not_ours.into_iter().collect();
+                let (lost, kept): (Vec<_>, Vec<_>) = leases.into_iter().partition(|(id, _)| not_ours.contains(id));
+                self.held.prolong(&kept, until);
+                for delivery in self.held.lose(&lost) {
+                    self.say_stopped(&delivery, StopReason::LeaseLost);
+                }
+            }
+            Err(error) => {
+                measure::beat("failed");
+                let events = self.held.events();
+                tracing::warn!(worker_id = %self.owner, ?events, %error, "leases were not renewed; the next beat tries again");
+            }
+        }
+        for delivery in self.held.run_out(self.clock.now()) {
+            self.say_stopped(&delivery, StopReason::RenewalFailed);
+        }
+    }
+
+    /// Says why a lease is renewed no longer: never what is in it, never a secret.
+    pub(super) fn say_stopped(&self, delivery: &HeldDelivery, reason: StopReason) {
+        let (worker_id, event_id, stop_reason) = (&self.owner, &delivery.event_id, reason.name());
+        match reason {
+            StopReason::Completed => {
+                tracing::debug!(%worker_id, %event_id, stop_reason, "the lease of a delivery is renewed no longer");
+            }
+            StopReason::LeaseLost => {
+                measure::lease_lost();
+                let error = "the row is not this worker's any more";
+                tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
+            }
+            StopReason::RenewalFailed => {
+                measure::lease_lost();
+                let error = "no beat worked before the lease ended";
+                tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
+            }
+        }
+    }
+}
+
+/// Beats to the end.
+pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
+    let mut ticks = tokio::time::interval(dispatcher.settings.lease.beat_every());
+    // After a pause of the machine one beat is enough.
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = dispatcher.closing.cancelled() => return,
+            _ = ticks.tick() => {}
+        }
+        // A beat that panicked must not be the last: all leases would be lost.
+        if AssertUnwindSafe(dispatcher.beat()).catch_unwind().await.is_err() {
+            tracing::error!("a renewal of leases panicked; the next beat tries again");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Claiming what is due, as there is room, and giving it back.
+
+use std::time::Duration;
+
+use domain::{DeliveryId, Lease, delivery::DeliveryJob, ports::StoreResult};
+use jiff::Timestamp;
+
+use super::{Dispatcher, held::StopReason};
+use crate::measure;
+
+/// What a claim brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Catch {
+    /// So many deliveries.
+    pub(crate) count: usize,
+    /// There may be more, and room for it.
+    pub(crate) may_have_more: bool,
+}
+
+impl Dispatcher {
+    /// Claims once. What there was is held, and waits for its turn.
+    pub(crate) async fn claim(&self) -> StoreResult<Catch> {
+        let room = self.desk().room();
+        // A node that stood still would find the rows that it is sending free, and send them twice.
+        if self.held.may_have_run_out(self.clock.now()) {
+            self.beat().await;
+        }
+        let lease = self.settings.lease.length();
+        // The lease begins when it is asked for at the latest: it never ends later than we think.
+        let until = self.after(lease);
+        let claimed = self.store.claim_deliveries(&self.owner, lease, &room).await?;
+        let count = claimed.jobs.len();
+        for delivery in self.held.hold(&claimed.jobs, until) {
+            self.say_stopped(&delivery, StopReason::LeaseLost);
+        }
+        let mut desk = self.desk();
+        desk.take_in(&room, claimed, self.clock.now());
+        let (sending, waiting) = desk.counts();
+        measure::deliveries_held(sending, waiting);
+        Ok(Catch { count, may_have_more: desk.may_have_more() })
+    }
+
+    /// When there will be something to claim, as far as there is room for it.
+    pub(crate) async fn next_in(&self) -> StoreResult<Option<Duration>> {
+        let full = self.desk().full();
+        self.store.next_delivery_in(&full).await
+    }
+
+    /// Gives back all that waits, at once. No attempt is counted.
+    pub(crate) async fn release_waiting(&self) -> StoreResult<usize> {
+        let waiting = self.desk().clear();
+        let count = waiting.len();
+        self.release(&leases_of(waiting)).await?;
+        Ok(count)
+    }
+
+    /// Gives back all that is held, whatever becomes of it: it is time to go.
+    pub(crate) async fn release_all(&self) -> StoreResult<usize> {
+        let leases = self.held.leases();
+        self.release(&leases).await?;
+        Ok(leases.len())
+    }
+
+    /// Gives back what was never sent.
+    pub(crate) async fn release(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        for (id, lease) in leases {
+            self.stop(*id, lease.fence, StopReason::Completed);
+        }
+        self.store.release_deliveries(leases).await
+    }
+
+    /// The same, where nothing can be done if it fails.
+    pub(super) async fn give_back(&self, leases: Vec<(DeliveryId, Lease)>) {
+        if let Err(error) = self.release(&leases).await {
+            tracing::warn!(deliveries = leases.len(), %error, "deliveries were not given back: their leases will run out");
+        }
+    }
+
+    /// A claim is held no longer.
+    pub(super) fn stop(&self, id: DeliveryId, fence: i64, reason: StopReason) {
+        if let Some(delivery) = self.held.forget(id, fence) {
+            self.say_stopped(&delivery, reason);
+        }
+    }
+
+    /// Our own time, so much later.
+    pub(super) fn after(&self, delay: Duration) -> Timestamp {
+        self.clock.now().saturating_add(delay).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// The leases of what was claimed.
+pub(super) fn leases_of(jobs: Vec<DeliveryJob>) -> Vec<(DeliveryId, Lease)> {
+    jobs.into_iter().map(|job| (job.id, job.lease)).collect()
+}

@@ -1,0 +1,102 @@
+//! Deliveries on their way to webhooks, as small pieces that a [runner] puts together and tests can step:
+//!
+//! ```text
+//! claim ─> desk (waits) ─> send ─> gather ─> mark (delivered | retry at | failed)
+//!   └──────────── beat: one renewal for all that is held ────────────┘
+//! ```
+//!
+//! What is claimed is held from the claim on until its mark is stored. A node that dies leaves nothing behind but leases
+//! that run out; one that is told to stop gives back what it has not begun.
+
+mod beat;
+mod claim;
+mod desk;
+mod gather;
+mod held;
+mod runner;
+mod send;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::{
+    delivery::Finished,
+    ports::{Clock, DeliveryStore, Http, Ids},
+};
+use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::{desk::Desk, held::Held};
+use crate::settings::{DeliverySettings, Parts};
+
+pub(crate) use self::runner::run;
+
+/// Bytes of payloads too large to come with their claims that are in memory at once, in KiB.
+const LARGE_PAYLOADS_KIB: u32 = 64 * 1024;
+
+/// The deliveries of this node.
+#[derive(Debug)]
+pub(crate) struct Dispatcher {
+    store: Arc<dyn DeliveryStore>,
+    http: Arc<dyn Http>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    settings: DeliverySettings,
+    /// Unique to the life of this process.
+    owner: String,
+    held: Held,
+    desk: Mutex<Desk>,
+    /// There may be room for more.
+    freed: Notify,
+    large_payloads: Semaphore,
+    /// Those who send.
+    tasks: TaskTracker,
+    /// Everything ends, whatever it is at.
+    closing: CancellationToken,
+    /// How attempts ended, on their way to the gatherer.
+    ended: mpsc::UnboundedSender<Finished>,
+    /// The other end, until the gatherer takes it.
+    gathered: Mutex<Option<mpsc::UnboundedReceiver<Finished>>>,
+}
+
+impl Dispatcher {
+    /// With the parts of the engine.
+    pub(crate) fn new(parts: &Parts) -> Arc<Self> {
+        let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&parts.store);
+        let (http, clock, ids) = (Arc::clone(&parts.http), Arc::clone(&parts.clock), Arc::clone(&parts.ids));
+        Self::with(store, http, clock, ids, parts.settings.delivery.clone())
+    }
+
+    fn with(
+        store: Arc<dyn DeliveryStore>,
+        http: Arc<dyn Http>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+        settings: DeliverySettings,
+    ) -> Arc<Self> {
+        // As long as what is held, and no longer: only what is held can end.
+        let (ended, gathered) = mpsc::unbounded_channel();
+        Arc::new(Self {
+            owner: ids.owner(),
+            held: Held::default(),
+            desk: Mutex::new(Desk::new(settings.concurrency, settings.webhook_concurrency)),
+            freed: Notify::new(),
+            large_payloads: Semaphore::new(LARGE_PAYLOADS_KIB as usize),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            ended,
+            gathered: Mutex::new(Some(gathered)),
+            store,
+            http,
+            clock,
+            ids,
+            settings,
+        })
+    }
+
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,137 @@
+//! Deliveries by themselves, in the background: claimed as soon as they are queued, each sent by itself.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::StoreResult;
+use tokio_util::sync::CancellationToken;
+
+use super::{Dispatcher, beat, gather, send};
+use crate::measure;
+
+/// The longest sleep: a wake is a hint, and may be lost.
+const SLEEP_MAX: Duration = Duration::from_secs(1);
+
+/// The first sleep when something is due that cannot be had, because another node is at it or there is no room. It is
+/// doubled each time.
+const SLEEP_BUSY: Duration = Duration::from_millis(20);
+
+/// The shortest sleep until something is due.
+const SLEEP_MIN: Duration = Duration::from_millis(2);
+
+/// How often the outbox is measured.
+const MEASURE_EVERY: Duration = Duration::from_secs(15);
+
+/// After a stop: how long the last marks may take to be stored.
+const MARKS_MAX: Duration = Duration::from_secs(1);
+
+/// Delivers until it is told to stop. Then it takes no more, gives back at once what it has not begun, lets end what is
+/// being sent, and gives back the rest.
+pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
+    tracing::info!(worker_id = %dispatcher.owner, "delivering");
+    measure::begin_deliveries();
+    // Also if this is dropped.
+    let closing = dispatcher.closing.clone().drop_guard();
+    let beats = tokio::spawn(beat::run(Arc::clone(dispatcher)));
+    let gatherer = tokio::spawn(gather::run(Arc::clone(dispatcher)));
+    tokio::join!(claim_all(dispatcher, stop), measure_all(dispatcher, stop));
+    end(dispatcher).await;
+    drop(closing);
+    if tokio::time::timeout(MARKS_MAX, gatherer).await.is_err() {
+        tracing::warn!("marks were not stored: their deliveries are made again when their leases have run out");
+    }
+    let given_back = tokio::time::timeout(MARKS_MAX, dispatcher.release_all()).await;
+    match given_back {
+        Ok(Ok(0)) => {}
+        Ok(Ok(deliveries)) => tracing::warn!(deliveries, "deliveries were still being sent, and were given back"),
+        Ok(Err(_)) | Err(_) => tracing::warn!("deliveries were not given back: their leases will run out"),
+    }
+    let _ = beats.await;
+}
+
+/// Claims and begins what is due, as it comes.
+async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
+    let (mut seen, mut busy, mut was_away) = (0, SLEEP_BUSY, false);
+    while !stop.is_cancelled() {
+        // Never broken off: a claim that nobody knows of would cost a lease.
+        let pause = match begin_due(dispatcher, stop).await {
+            Ok(next) => {
+                was_away = false;
+                match next {
+                    Some(Duration::ZERO) => {
+                        let pause = busy;
+                        busy = (busy * 2).min(SLEEP_MAX);
+                        pause
+                    }
+                    next => {
+                        busy = SLEEP_BUSY;
+                        next.unwrap_or(SLEEP_MAX).clamp(SLEEP_MIN, SLEEP_MAX)
+                    }
+                }
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut was_away, true) {
+                    tracing::error!(%error, "deliveries wait for the store");
+                }
+                SLEEP_MAX
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+            () = dispatcher.freed.notified() => busy = SLEEP_BUSY,
+            queued = dispatcher.store.deliveries_queued(seen), if !was_away => {
+                seen = queued;
+                busy = SLEEP_BUSY;
+            }
+        }
+    }
+}
+
+/// Claims and begins what is due; returns when something will be.
+async fn begin_due(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) -> StoreResult<Option<Duration>> {
+    loop {
+        let catch = dispatcher.claim().await?;
+        begin_waiting(dispatcher);
+        if !catch.may_have_more || catch.count == 0 || stop.is_cancelled() {
+            break;
+        }
+    }
+    dispatcher.next_in().await
+}
+
+/// Begins to send what waits, as far as it may be sent.
+fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
+    while let Some(turn) = { dispatcher.desk().next() } {
+        let dispatcher = Arc::clone(dispatcher);
+        let (tasks, closing) = (dispatcher.tasks.clone(), dispatcher.closing.clone());
+        let deliver = async move {
+            send::deliver(&dispatcher, turn).await;
+            begin_waiting(&dispatcher);
+        };
+        tasks.spawn(closing.run_until_cancelled_owned(deliver));
+    }
+}
+
+/// Nothing more is begun, and what was begun ends.
+async fn end(dispatcher: &Arc<Dispatcher>) {
+    if let Err(error) = dispatcher.release_waiting().await {
+        tracing::warn!(%error, "deliveries were not given back: their leases will run out");
+    }
+    dispatcher.tasks.close();
+    if tokio::time::timeout(dispatcher.settings.stop_wait, dispatcher.tasks.wait()).await.is_err() {
+        tracing::warn!("deliveries were still being sent at the end");
+    }
+}
+
+/// Measures the outbox now and then.
+async fn measure_all(dispatcher: &Dispatcher, stop: &CancellationToken) {
+    loop {
+        if let Ok(overview) = dispatcher.store.outbox_overview().await {
+            measure::outbox(&overview);
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(MEASURE_EVERY) => {}
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! One attempt: the payload made, signed and sent, and its end judged.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use domain::{
+    delivery::{
+        ANSWER_BYTES_MAX, AttemptLog, Circuit, DeliveryJob, Ended, Finished, Verdict, Webhook, circuit, judge, payload,
+        signatures, without_content,
+    },
+    ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
+    schedule,
+};
+use futures_util::FutureExt;
+use jiff::Timestamp;
+use tokio::sync::SemaphorePermit;
+
+use super::{
+    Dispatcher,
+    claim::leases_of,
+    desk::{AfterEnd, Turn},
+};
+use crate::measure;
+
+/// From then on a request is slow, and so is its receiver.
+const SLOW_AFTER: Duration = Duration::from_millis(250);
+
+/// How long it is waited before a delivery is given back for which this machine had no room.
+const EXHAUSTED_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a delivery is told whose event is not there: it cannot be, but must not be tried for ever.
+const NO_EVENT: &str = "the event is not there any more";
+
+impl Dispatcher {
+    /// Whether it is its turn: it is still ours. One whose lease may have run out, because this node stood still, is
+    /// renewed first.
+    pub(crate) async fn is_still_ours(&self, job: &DeliveryJob) -> bool {
+        if let Some(is_ours) = self.held.is_ours(job.id, job.lease.fence, self.clock.now()) {
+            return is_ours;
+        }
+        self.beat().await;
+        self.held.is_ours(job.id, job.lease.fence, self.clock.now()) == Some(true)
+    }
+
+    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. What waits for it is given back
+    /// then.
+    async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
+        let id = webhook.id;
+        if !self.desk().is_to_be_looked_at(id, self.clock.now()) {
+            return Some(webhook);
+        }
+        let found = match self.store.webhook(id).await {
+            Ok(found) => found.map(Arc::new),
+            // What is known is still the best guess: the mark is guarded.
+            Err(_) => return Some(webhook),
+        };
+        let given_back = self.desk().looked_at(id, found.as_ref(), self.clock.now());
+        self.give_back(leases_of(given_back)).await;
+        let is_open = |webhook: &Arc<Webhook>| {
+            let is_whole = circuit(webhook.consecutive_failures) == Circuit::Whole;
+            webhook.enabled && (is_whole || job.is_probe)
+        };
+        found.filter(is_open)
+    }
+
+    /// Sends a delivery whose turn it is.
+    pub(crate) async fn attempt(&self, webhook: Arc<Webhook>, mut job: DeliveryJob) -> Attempted {
+        if !self.is_still_ours(&job).await {
+            return Attempted::Lost;
+        }
+        let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
+        let (data, _permit) = match self.data(&mut job).await {
+            Ok(Some(data)) => data,
+            Ok(None) => {
+                let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
+                return finished(&webhook, job, Verdict::Failed, None, attempt);
+            }
+            Err(error) => {
+                tracing::warn!(event_id = %job.event_id, %error, "a payload could not be read");
+                return Attempted::Unsent;
+            }
+        };
+        let begun = self.clock.now();
+        let request = self.request(&webhook, &job, &data, begun);
+        drop(data);
+        let answer = self.http.send(request).await;
+        if let Err(HttpError::Exhausted(_)) = &answer {
+            tracing::error!("this machine has no room for another connection: deliveries wait");
+            tokio::time::sleep(EXHAUSTED_PAUSE).await;
+            return Attempted::Unsent;
+        }
+        let ended_at = self.clock.now();
+        let took = Duration::try_from(ended_at.duration_since(begun)).unwrap_or_default();
+        self.judge(&webhook, job, answer, took, ended_at)
+    }
+
+    /// What the event is about. A large one is fetched now, as far as there is room in memory.
+    async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<SemaphorePermit<'_>>)>> {
+        if let Some(data) = job.data.take() {
+            return Ok(Some((data, None)));
+        }
+        let kib = u32::try_from(job.size / 1024 + 1).unwrap_or(u32::MAX).min(super::LARGE_PAYLOADS_KIB);
+        // Never closed.
+        let permit = self.large_payloads.acquire_many(kib).await.ok();
+        Ok(self.store.event_data(job.event).await?.map(|data| (data, permit)))
+    }
+
+    fn request(&self, webhook: &Webhook, job: &DeliveryJob, data: &str, now: Timestamp) -> HttpRequest {
+        let body = if webhook.include_content {
+            payload(&job.event_id, job.kind, job.happened_at, data)
+        } else {
+            payload(&job.event_id, job.kind, job.happened_at, &without_content(data))
+        };
+        let body = body.into_bytes();
+        let signature = signatures(&webhook.secrets, &job.event_id, now.as_second(), &body);
+        let own = [
+            ("content-type", "application/json".to_owned()),
+            ("webhook-id", job.event_id.clone()),
+            ("webhook-timestamp", now.as_second().to_string()),
+            ("webhook-signature", signature),
+            ("idempotency-key", job.event_id.clone()),
+            ("pirssonite-attempt", (job.attempts + 1).to_string()),
+        ];
+        let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let theirs = webhook.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        HttpRequest {
+            method: Method::Post,
+            url: webhook.url.clone(),
+            credentials: None,
+            headers: Headers(own.chain(theirs).collect()),
+            body,
+            body_bytes_max: ANSWER_BYTES_MAX,
+            // A redirect is an answer like another: none that says it has arrived.
+            redirects_max: 0,
+            timeout: self.settings.timeout,
+        }
+    }
+
+    fn judge(
+        &self,
+        webhook: &Webhook,
+        job: DeliveryJob,
+        answer: Result<HttpResponse, HttpError>,
+        duration: Duration,
+        now: Timestamp,
+    ) -> Attempted {
+        let (ended, log) = match answer {
+            Ok(response) => {
+                let retry_after = schedule::retry_after(response.headers.get("retry-after"), now);
+                let log = AttemptLog {
+                    status_code: Some(response.status),
+                    answer: Some(String::from_utf8_lossy(&response.body).into_owned()),
+                    error: wrong(response.status),
+                    ..AttemptLog::default()
+                };
+                (Ended::Answered { status: response.status, retry_after }, log)
+            }
+            Err(error) => (Ended::Unanswered, AttemptLog { error: Some(error.to_string()), ..AttemptLog::default() }),
+        };
+        let verdict = judge(ended, job.attempts + 1, &self.settings.retry, self.ids.fraction());
+        measure::attempted(verdict, duration);
+        if verdict == Verdict::Delivered {
+            measure::delivered_after(now.duration_since(job.happened_at));
+        }
+        finished(webhook, job, verdict, self.settings.retry.honoured(ended), AttemptLog { duration, ..log })
+    }
+}
+
+/// What became of a turn.
+#[derive(Debug)]
+pub(crate) enum Attempted {
+    /// It was sent, and ended so.
+    Ended(Box<Finished>),
+    /// It was not ours any more, and not sent: whoever has it sends it.
+    Lost,
+    /// It could not be sent, or is to be sent no more: it is given back.
+    Unsent,
+}
+
+/// How an attempt ended, for the store.
+fn finished(
+    webhook: &Webhook,
+    job: DeliveryJob,
+    verdict: Verdict,
+    retry_after: Option<Duration>,
+    attempt: AttemptLog,
+) -> Attempted {
+    Attempted::Ended(Box::new(Finished {
+        id: job.id,
+        lease: job.lease,
+        webhook_id: job.webhook_id,
+        url: webhook.url.clone(),
+        verdict,
+        retry_after,
+        is_probe: job.is_probe,
+        attempt: AttemptLog { number: job.attempts + 1, ..attempt },
+    }))
+}
+
+/// What is wrong with an answer of this status.
+fn wrong(status: u16) -> Option<String> {
+    match status {
+        200..=299 => None,
+        300..=399 => Some(format!("it answered {status}: redirects are not followed")),
+        _ => Some(format!("it answered {status}")),
+    }
+}
+
+/// Sends one, and says how it ended to whom it may concern. Whatever happens, its place is free afterwards.
+pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
+    let Turn { webhook, job } = turn;
+    let (id, lease, to) = (job.id, job.lease.clone(), webhook.id);
+    let attempt = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind();
+    tokio::pin!(attempt);
+    let mut was_long = false;
+    let attempted = if let Ok(attempted) = tokio::time::timeout(SLOW_AFTER, &mut attempt).await {
+        attempted
+    } else {
+        was_long = true;
+        dispatcher.desk().slowed(to);
+        attempt.await
+    };
+    let has_succeeded = match &attempted {
+        Ok(Attempted::Ended(finished)) => Some(finished.verdict == Verdict::Delivered),
+        _ => None,
+    };
+    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, has_succeeded, was_long);
+    match attempted {
+        Ok(Attempted::Ended(finished)) => {
+            dispatcher.held.ends(id, lease.fence);
+            // The gatherer ends after all who send.
+            let _ = dispatcher.ended.send(*finished);
+        }
+        Ok(Attempted::Lost) => drop(dispatcher.held.forget(id, lease.fence)),
+        Ok(Attempted::Unsent) => dispatcher.give_back(vec![(id, lease)]).await,
+        Err(_) => {
+            tracing::error!(delivery = id.0, "a delivery panicked; it is given back");
+            dispatcher.give_back(vec![(id, lease)]).await;
+        }
+    }
+    dispatcher.give_back(leases_of(given_back)).await;
+    if wants_more {
+        dispatcher.freed.notify_one();
+    }
+}

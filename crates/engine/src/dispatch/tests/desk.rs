@@ -1,0 +1,247 @@
+//! Who is sent what, and how much of it.
+
+use domain::{
+    DeliveryId, EventId, Lease, WebhookId,
+    delivery::{ClaimRoom, Claimed, DeliveryJob, EventType, Webhook},
+};
+use jiff::Timestamp;
+
+use super::super::desk::{Desk, Turn};
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn webhook(id: i64, failures: u32) -> Webhook {
+    Webhook {
+        id: WebhookId(id),
+        url: format!("https://r{id}.example/"),
+        description: None,
+        enabled: true,
+        event_types: None,
+        feed_ids: None,
+        folder_ids: None,
+        headers: vec![],
+        include_content: true,
+        backlog: false,
+        consecutive_failures: failures,
+        disabled_reason: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        secrets: vec![],
+    }
+}
+
+fn job(webhook: i64, number: i64) -> DeliveryJob {
+    DeliveryJob {
+        id: DeliveryId(webhook * 1000 + number),
+        lease: Lease { owner: "w".into(), fence: 1 },
+        webhook_id: WebhookId(webhook),
+        event: EventId(number),
+        event_id: format!("evt_{number}"),
+        kind: EventType::EntryCreated,
+        happened_at: Timestamp::UNIX_EPOCH,
+        data: Some("{}".into()),
+        size: 2,
+        attempts: 0,
+        is_probe: false,
+    }
+}
+
+/// As a store with plenty for these webhooks would.
+fn claim(desk: &mut Desk, webhooks: &[i64]) -> ClaimRoom {
+    let room = desk.room();
+    let of = |id: i64| room.of.iter().find(|(known, _)| known.0 == id).map_or(room.of_others, |(_, places)| *places);
+    let most = webhooks.iter().map(|id| of(*id)).max().unwrap_or(0);
+    // The first of each webhook before the second of any.
+    let jobs = (0..most).flat_map(|rank| {
+        let has_room = move |id: &&i64| rank < of(**id);
+        webhooks.iter().filter(has_room).map(move |id| job(*id, i64::from(rank))).collect::<Vec<_>>()
+    });
+    let jobs = jobs.take(room.limit as usize).collect();
+    let webhooks = webhooks.iter().map(|id| webhook(*id, 0)).collect();
+    desk.take_in(&room, Claimed { jobs, webhooks }, NOW);
+    room
+}
+
+fn begin_all(desk: &mut Desk) -> Vec<Turn> {
+    std::iter::from_fn(|| desk.next()).collect()
+}
+
+/// A webhook that is sent as much as it may be, with as much that waits.
+fn warm(desk: &mut Desk, id: i64) {
+    for _ in 0..20 {
+        claim(desk, &[id]);
+        begin_all(desk);
+        desk.ended(WebhookId(id), Some(true), false);
+    }
+    claim(desk, &[id]);
+    begin_all(desk);
+    claim(desk, &[id]);
+}
+
+#[test]
+fn d9_a_webhook_starts_with_two_and_has_sixteen_at_most() {
+    let mut desk = Desk::new(256, 16);
+    claim(&mut desk, &[1]);
+    assert_eq!(begin_all(&mut desk).len(), 2);
+    let mut sending = 2;
+    for _ in 0..100 {
+        desk.ended(WebhookId(1), Some(true), false);
+        sending -= 1;
+        claim(&mut desk, &[1]);
+        sending += begin_all(&mut desk).len();
+    }
+    assert_eq!(sending, 16, "one more with each success, up to the limit");
+    desk.ended(WebhookId(1), Some(false), false);
+    assert!(begin_all(&mut desk).is_empty(), "half with each failure");
+    for _ in 0..7 {
+        desk.ended(WebhookId(1), None, false);
+    }
+    assert!(begin_all(&mut desk).is_empty(), "eight are under way");
+    desk.ended(WebhookId(1), None, false);
+    assert_eq!(begin_all(&mut desk).len(), 1);
+}
+
+#[test]
+fn d9_each_webhook_has_its_turn() {
+    let mut desk = Desk::new(2, 16);
+    claim(&mut desk, &[1, 2, 3]);
+    let order: Vec<i64> = begin_all(&mut desk).iter().map(|turn| turn.webhook.id.0).collect();
+    assert_eq!(order, [1, 2, 3, 1, 2], "one each, and two places besides");
+    desk.ended(WebhookId(1), Some(true), false);
+    assert_eq!(desk.next().map(|turn| turn.webhook.id.0), Some(3));
+    assert!(desk.next().is_none());
+}
+
+#[test]
+fn d9_each_webhook_has_a_place_of_its_own_that_nobody_can_take() {
+    let mut desk = Desk::new(1, 16);
+    let many: Vec<i64> = (1..=500).collect();
+    for _ in 0..3 {
+        claim(&mut desk, &many);
+        begin_all(&mut desk);
+    }
+    for id in &many {
+        desk.slowed(WebhookId(*id));
+    }
+    claim(&mut desk, &many);
+    assert_eq!(desk.counts().0, 501, "all shared places are taken, for as long as it may be");
+    claim(&mut desk, &[999]);
+    assert_eq!(begin_all(&mut desk).len(), 1, "there is one for whoever comes");
+    desk.ended(WebhookId(999), Some(true), false);
+    claim(&mut desk, &[999]);
+    assert_eq!(begin_all(&mut desk).len(), 1, "again and again");
+}
+
+#[test]
+fn d9_slow_receivers_have_half_of_the_shared_places() {
+    let mut desk = Desk::new(8, 16);
+    let slow: Vec<i64> = (1..=4).collect();
+    claim(&mut desk, &slow);
+    begin_all(&mut desk);
+    for id in &slow {
+        desk.slowed(WebhookId(*id));
+    }
+    for _ in 0..40 {
+        for id in &slow {
+            desk.ended(WebhookId(*id), Some(true), true);
+        }
+        claim(&mut desk, &slow);
+        begin_all(&mut desk);
+    }
+    assert_eq!(desk.counts().0, 4 + 4, "one each, and half of eight");
+    warm(&mut desk, 9);
+    assert_eq!(desk.counts().0, 4 + 4 + 1 + 4, "the other half is for one that is quick");
+}
+
+#[test]
+fn d9_a_claim_that_brought_all_it_could_is_followed_by_another() {
+    let mut desk = Desk::new(256, 16);
+    claim(&mut desk, &[1]);
+    assert!(desk.may_have_more());
+    assert!(desk.full().is_empty());
+    claim(&mut desk, &[1]);
+    assert_eq!(desk.full(), [WebhookId(1)]);
+    let room = desk.room();
+    desk.take_in(&room, Claimed::default(), NOW);
+    begin_all(&mut desk);
+    assert!(!desk.ended(WebhookId(1), Some(true), false).wants_more, "enough waits for its turn");
+    assert_eq!(begin_all(&mut desk).len(), 2);
+    assert!(desk.ended(WebhookId(1), Some(true), false).wants_more, "nothing waits any more: it is time for another");
+}
+
+#[test]
+fn d9_after_ten_failures_what_waits_is_given_back_and_only_a_probe_is_sent() {
+    let mut desk = Desk::new(256, 16);
+    warm(&mut desk, 1);
+    assert_eq!(desk.counts(), (16, 16));
+    for failure in 1..10 {
+        assert!(desk.ended(WebhookId(1), Some(false), false).given_back.is_empty(), "{failure}");
+        begin_all(&mut desk);
+    }
+    let waiting = desk.counts().1;
+    let given_back = desk.ended(WebhookId(1), Some(false), false).given_back;
+    assert_eq!(u32::try_from(given_back.len()), Ok(waiting));
+    assert!(waiting > 0 && begin_all(&mut desk).is_empty());
+    while desk.counts().0 > 0 {
+        desk.ended(WebhookId(1), Some(false), false);
+    }
+    let room = desk.room();
+    let probe = DeliveryJob { is_probe: true, ..job(1, 7) };
+    desk.take_in(&room, Claimed { jobs: vec![probe], webhooks: vec![webhook(1, 10)] }, NOW);
+    assert!(begin_all(&mut desk)[0].job.is_probe);
+    assert!(desk.ended(WebhookId(1), Some(true), false).given_back.is_empty());
+    claim(&mut desk, &[1]);
+    assert!(!begin_all(&mut desk).is_empty(), "one success, and all is well");
+}
+
+#[test]
+fn d9_what_waits_for_a_webhook_that_is_disabled_broken_or_gone_is_given_back() {
+    let disabled = Webhook { enabled: false, ..webhook(1, 0) };
+    for (found, count) in [(Some(webhook(1, 0)), 0), (Some(disabled), 16), (Some(webhook(1, 10)), 16), (None, 16)] {
+        let mut desk = Desk::new(256, 16);
+        warm(&mut desk, 1);
+        let found = found.map(std::sync::Arc::new);
+        assert_eq!(desk.looked_at(WebhookId(1), found.as_ref(), NOW).len(), count);
+        assert_eq!(desk.counts().0, 16, "what is being sent goes on");
+    }
+}
+
+#[test]
+fn d1_a_webhook_is_looked_at_again_after_a_moment() {
+    let mut desk = Desk::new(256, 16);
+    claim(&mut desk, &[1]);
+    let after = |millis| NOW + jiff::SignedDuration::from_millis(millis);
+    assert!(!desk.is_to_be_looked_at(WebhookId(1), after(99)));
+    assert!(desk.is_to_be_looked_at(WebhookId(1), after(100)));
+    assert!(desk.is_to_be_looked_at(WebhookId(1), after(-500)), "also after a clock went back");
+    desk.looked_at(WebhookId(1), Some(&std::sync::Arc::new(webhook(1, 0))), after(100));
+    assert!(!desk.is_to_be_looked_at(WebhookId(1), after(150)));
+}
+
+#[test]
+fn d5_of_a_slow_receiver_one_waits_because_what_waits_is_renewed() {
+    let mut desk = Desk::new(256, 16);
+    warm(&mut desk, 1);
+    assert_eq!(desk.counts(), (16, 16), "as many wait as are sent");
+    desk.slowed(WebhookId(1));
+    for _ in 0..15 {
+        desk.ended(WebhookId(1), Some(true), true);
+        begin_all(&mut desk);
+    }
+    assert_eq!(desk.counts(), (16, 1));
+    claim(&mut desk, &[1]);
+    assert_eq!(desk.counts(), (16, 1), "that is enough");
+    desk.ended(WebhookId(1), Some(true), false);
+    begin_all(&mut desk);
+    claim(&mut desk, &[1]);
+    assert_eq!(desk.counts(), (16, 16), "it is quick again");
+}
+
+#[test]
+fn d7_what_waits_is_given_back() {
+    let mut desk = Desk::new(1, 16);
+    claim(&mut desk, &[1, 2]);
+    desk.next().unwrap();
+    let given_back = desk.clear();
+    assert_eq!((given_back.len(), desk.counts()), (3, (1, 0)));
+    assert!(desk.next().is_none());
+}

@@ -1,0 +1,184 @@
+//! A store that fails now and then, before or after it has done what it was asked, and beside it a model of who holds
+//! what, made of nothing but the answers: the store must never contradict it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use domain::{
+    DeliveryId, EventId, Lease, WebhookId,
+    delivery::{
+        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
+        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+    },
+    ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome},
+};
+use jiff::Timestamp;
+use testkit::{SeededIds, SimulatedClock};
+
+/// Who holds a row, as the answers tell.
+#[derive(Debug, Clone)]
+struct Holder {
+    lease: Lease,
+    until: Timestamp,
+}
+
+/// What the answers tell.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    holders: HashMap<DeliveryId, Holder>,
+    /// Marks that were stored.
+    pub(super) marked: usize,
+    /// Marks that came too late.
+    pub(super) skipped: usize,
+}
+
+/// The store, as one worker sees it.
+#[derive(Debug)]
+pub(super) struct Faulty {
+    pub(super) inner: Arc<dyn DeliveryStore>,
+    pub(super) clock: SimulatedClock,
+    pub(super) model: Arc<Mutex<Model>>,
+    pub(super) chance: SeededIds,
+    /// How likely a call fails, of 1.
+    pub(super) trouble: Arc<Mutex<f64>>,
+}
+
+impl Faulty {
+    fn fails(&self) -> StoreResult<()> {
+        let trouble = *self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.chance.fraction() < trouble { Err(StoreError::Unavailable("as wanted".to_owned())) } else { Ok(()) }
+    }
+
+    fn with<T>(&self, see: impl FnOnce(&mut Model, Timestamp) -> T) -> T {
+        see(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner), self.clock.now())
+    }
+}
+
+impl Model {
+    fn holds(&self, id: DeliveryId, lease: &Lease) -> bool {
+        self.holders.get(&id).is_some_and(|holder| holder.lease == *lease)
+    }
+
+    fn claim(&mut self, id: DeliveryId, lease: &Lease, now: Timestamp, until: Timestamp) {
+        if let Some(holder) = self.holders.get(&id) {
+            assert!(holder.until <= now, "D4: {id} was claimed while {holder:?} had it, at {now}");
+            assert!(holder.lease.fence < lease.fence, "the fence of {id} does not rise: {holder:?}, {lease:?}");
+        }
+        self.holders.insert(id, Holder { lease: lease.clone(), until });
+    }
+
+    /// The lease is over, but what is known of its fence stays.
+    fn end(&mut self, id: DeliveryId) {
+        if let Some(holder) = self.holders.get_mut(&id) {
+            holder.until = Timestamp::MIN;
+        }
+    }
+
+    /// Somebody called it off or queued it again: whoever had it has lost it.
+    pub(super) fn interfere(&mut self, id: DeliveryId) {
+        if let Some(holder) = self.holders.get_mut(&id) {
+            holder.until = Timestamp::MIN;
+            holder.lease.owner.clear();
+        }
+    }
+}
+
+/// Hands calls on as they are, but for those that are written out behind.
+macro_rules! hand_on {
+    ({ $(fn $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+ } { $($own:tt)+ }) => {
+        #[async_trait]
+        impl DeliveryStore for Faulty {
+            $($own)+
+            $(
+                async fn $name(&self, $($argument: $kind),*) -> StoreResult<$answer> {
+                    self.inner.$name($($argument),*).await
+                }
+            )+
+        }
+    };
+}
+
+hand_on!({
+    fn webhooks() -> Vec<Webhook>;
+    fn webhook(id: WebhookId) -> Option<Webhook>;
+    fn create_webhook(new: NewWebhook) -> Webhook;
+    fn update_webhook(id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
+    fn delete_webhook(id: WebhookId) -> bool;
+    fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
+    fn test_webhook(id: WebhookId) -> TestOutcome;
+    fn replay(id: WebhookId, since: Timestamp) -> Option<u64>;
+    fn event_data(event: EventId) -> Option<String>;
+    fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
+    fn outbox_overview() -> Overview;
+    fn deliveries(filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;
+    fn delivery(id: &str) -> Option<(Delivery, Vec<Attempt>)>;
+    fn requeue_delivery(id: &str) -> Moved;
+    fn cancel_delivery(id: &str, reason: &str) -> Moved;
+    fn requeue_failed(webhook: WebhookId) -> Option<u64>;
+    fn prune_deliveries(limits: OutboxLimits) -> u64;
+} {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
+        self.fails()?;
+        let claimed = self.inner.claim_deliveries(owner, lease, room).await?;
+        assert!(claimed.jobs.len() <= room.limit as usize, "more than there is room for");
+        self.with(|model, now| {
+            for job in &claimed.jobs {
+                model.claim(job.id, &job.lease, now, now + lease);
+            }
+        });
+        self.fails()?;
+        Ok(claimed)
+    }
+
+    async fn renew_deliveries(&self, leases: &[(DeliveryId, Lease)], lease: Duration) -> StoreResult<Vec<DeliveryId>> {
+        self.fails()?;
+        let lost = self.inner.renew_deliveries(leases, lease).await?;
+        self.with(|model, now| {
+            for (id, held) in leases.iter().filter(|(id, _)| !lost.contains(id)) {
+                assert!(model.holds(*id, held), "FR-002: {id} was renewed for {held:?}, who had lost it");
+                model.holders.insert(*id, Holder { lease: held.clone(), until: now + lease });
+            }
+        });
+        self.fails()?;
+        Ok(lost)
+    }
+
+    async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()> {
+        self.fails()?;
+        self.inner.release_deliveries(leases).await?;
+        self.with(|model, _| {
+            for (id, held) in leases {
+                if model.holds(*id, held) {
+                    model.end(*id);
+                }
+            }
+        });
+        self.fails()
+    }
+
+    async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks> {
+        self.fails()?;
+        let marks = self.inner.finish_deliveries(finished.clone()).await?;
+        self.with(|model, _| {
+            for mark in &finished {
+                if marks.skipped.contains(&mark.id) {
+                    model.skipped += 1;
+                    continue;
+                }
+                assert!(model.holds(mark.id, &mark.lease), "D6: a late mark changed {}: {mark:?}", mark.id);
+                model.marked += 1;
+                model.end(mark.id);
+            }
+        });
+        self.fails()?;
+        Ok(marks)
+    }
+
+    async fn deliveries_queued(&self, seen: u64) -> u64 {
+        self.inner.deliveries_queued(seen).await
+    }
+});

@@ -1,0 +1,119 @@
+//! A worker of a simulation: the real dispatcher, whose pieces are stepped one by one.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use domain::{DeliveryId, delivery::Finished};
+use testkit::{SeededIds, SimulatedClock};
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::{
+    super::{Dispatcher, send},
+    faulty::Faulty,
+    network::{Line, Network, Pair},
+};
+use crate::settings::DeliverySettings;
+
+/// A send that is under way.
+struct Sending {
+    pair: Pair,
+    task: JoinHandle<()>,
+}
+
+pub(super) struct Worker {
+    pub(super) dispatcher: Arc<Dispatcher>,
+    pub(super) clock: SimulatedClock,
+    network: Arc<Network>,
+    number: u64,
+    ended: mpsc::UnboundedReceiver<Finished>,
+    sending: Vec<Sending>,
+    /// Marks that are not stored yet.
+    unmarked: Vec<Finished>,
+    /// What was sent by it, to know what a crash may send again.
+    pairs: HashMap<DeliveryId, Pair>,
+}
+
+impl Worker {
+    pub(super) fn start(
+        store: Faulty,
+        network: &Arc<Network>,
+        clock: SimulatedClock,
+        settings: DeliverySettings,
+        number: u64,
+    ) -> Self {
+        let http = Arc::new(Line { network: Arc::clone(network), worker: number });
+        let ids = Arc::new(SeededIds::new(number));
+        let dispatcher = Dispatcher::with(Arc::new(store), http, Arc::new(clock.clone()), ids, settings);
+        let ended = dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap();
+        let network = Arc::clone(network);
+        let (sending, unmarked, pairs) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { dispatcher, clock, network, number, ended, sending, unmarked, pairs }
+    }
+
+    /// Begins to send the next that waits; false if nothing may be sent.
+    pub(super) async fn begin(&mut self) -> bool {
+        let Some(turn) = self.dispatcher.desk().next() else { return false };
+        let pair = (turn.webhook.url.clone(), turn.job.event_id.clone());
+        self.pairs.insert(turn.job.id, pair.clone());
+        let (dispatcher, sent) = (Arc::clone(&self.dispatcher), self.network.sent_in_all());
+        let task = tokio::spawn(async move { send::deliver(&dispatcher, turn).await });
+        // Until it is on its way, or was not sent at all.
+        while self.network.sent_in_all() == sent && !task.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        self.sending.push(Sending { pair, task });
+        true
+    }
+
+    /// Waits until those that were answered have noticed.
+    pub(super) async fn settle(&mut self) {
+        let under_way = self.network.waiting_of(self.number);
+        while self.sending.iter().filter(|sending| !sending.task.is_finished()).count() > under_way {
+            tokio::task::yield_now().await;
+        }
+        self.sending.retain(|sending| !sending.task.is_finished());
+    }
+
+    /// Stores up to so many marks; what fails is kept for later. Returns the pairs whose marks came too late.
+    pub(super) async fn mark(&mut self, limit: usize, skipped_so_far: impl Fn() -> usize) -> Vec<Pair> {
+        while let Ok(finished) = self.ended.try_recv() {
+            self.unmarked.push(finished);
+        }
+        let mut late = Vec::new();
+        for finished in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
+            let before = skipped_so_far();
+            let is_stored = self.dispatcher.mark(std::slice::from_ref(&finished)).await.is_ok();
+            if skipped_so_far() > before {
+                late.extend(self.pairs.get(&finished.id).cloned());
+            }
+            if !is_stored {
+                self.unmarked.push(finished);
+            }
+        }
+        late
+    }
+
+    /// It dies. Returns what it had sent and not marked.
+    pub(super) fn crash(mut self) -> Vec<Pair> {
+        while let Ok(finished) = self.ended.try_recv() {
+            self.unmarked.push(finished);
+        }
+        let mut open: Vec<Pair> = self.sending.iter().map(|sending| sending.pair.clone()).collect();
+        open.extend(self.unmarked.iter().filter_map(|finished| self.pairs.get(&finished.id).cloned()));
+        self.sending.iter().for_each(|sending| sending.task.abort());
+        open
+    }
+
+    /// Whether it has nothing to do.
+    pub(super) fn is_idle(&mut self) -> bool {
+        self.sending.is_empty() && self.unmarked.is_empty() && self.ended.is_empty()
+    }
+
+    /// Its clock moves on, and now and then jumps.
+    pub(super) fn pass(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+}

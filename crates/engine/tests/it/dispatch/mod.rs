@@ -1,0 +1,8 @@
+//! Deliveries over real HTTP, on each kind of store.
+
+mod answers;
+mod isolation;
+mod leases;
+mod office;
+mod sending;
+mod stopping;

@@ -1,0 +1,124 @@
+//! What is sent, and how it is signed.
+
+use domain::delivery::WebhookPatch;
+use serde_json::Value;
+
+use super::office::{each, quick};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d3_a_request_is_signed_so_that_the_public_library_verifies_it() {
+    for office in each(quick()).await {
+        let webhook = office.webhook_with("/a", |new| new.headers = vec![("X-Team".into(), "news".into())]).await;
+        let working = office.work();
+        office.publish(1).await;
+        let receipts = office.receiver.receipts("/a").wait_for(1).await;
+        let receipt = &receipts[0];
+        assert!(receipt.is_signed_with(&webhook.secrets[0].expose()));
+        assert_eq!(office.receiver.receipts("/a").forged(), 0);
+        assert!(receipt.is_keyed_by_event());
+        assert_eq!((receipt.attempt(), receipt.header("x-team")), (Some(1), Some("news")));
+        assert_eq!(receipt.header("content-type"), Some("application/json"));
+        let payload: Value = serde_json::from_slice(receipt.body()).unwrap();
+        assert_eq!(
+            (payload["id"].as_str(), payload["type"].as_str()),
+            (Some(receipt.event_id()), Some("entry.created"))
+        );
+        let shown = office.world.entries(office.news_feed()).await;
+        let entry = serde_json::to_value(&shown[0]).unwrap();
+        assert_eq!(payload["data"]["entry"], entry, "D2: as the API shows it");
+        assert_eq!(payload["data"]["feed"]["title"], "News");
+        office.wait_delivered().await;
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d2_one_payload_for_all_and_content_only_for_those_who_want_it() {
+    for office in each(quick()).await {
+        office.webhook("/whole").await;
+        office.webhook_with("/bare", |new| new.include_content = false).await;
+        let working = office.work();
+        office.publish(1).await;
+        let body = async |path| {
+            let receipts = office.receiver.receipts(path).wait_for(1).await;
+            serde_json::from_slice::<Value>(receipts[0].body()).unwrap()
+        };
+        let (mut whole, bare) = (body("/whole").await, body("/bare").await);
+        assert!(bare["data"]["entry"].get("content").is_none());
+        let entry = whole["data"]["entry"].as_object_mut().unwrap();
+        assert!(entry.shift_remove("content").is_some(), "{entry:?}");
+        assert_eq!(whole, bare, "the same event, but for its content");
+        assert_eq!(office.receiver.receipts("/bare").forged(), 0, "what is sent is what is signed");
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d1_after_a_rotation_both_secrets_sign() {
+    for office in each(quick()).await {
+        let old = office.webhook("/a").await;
+        let new = office.world.engine.rotate_secret(old.id).await.unwrap().unwrap();
+        assert_eq!(new.secrets.len(), 2);
+        let working = office.work();
+        office.publish(1).await;
+        let receipts = office.receiver.receipts("/a").wait_for(1).await;
+        for secret in [&old.secrets[0], &new.secrets[0]] {
+            assert!(receipts[0].is_signed_with(&secret.expose()));
+        }
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d1_a_test_reaches_the_one_that_is_tried() {
+    for office in each(quick()).await {
+        let tried = office.webhook_with("/tried", |new| new.event_types = Some(vec![])).await;
+        office.webhook("/other").await;
+        let working = office.work();
+        office.world.store.test_webhook(tried.id).await.unwrap();
+        let receipts = office.receiver.receipts("/tried").wait_for(1).await;
+        let payload: Value = serde_json::from_slice(receipts[0].body()).unwrap();
+        assert_eq!(payload["type"], "webhook.test");
+        assert_eq!(payload["data"]["webhook"]["id"], tried.id.0);
+        office.wait_delivered().await;
+        assert_eq!(office.receiver.receipts("/other").count(), 0);
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_a_disabled_webhook_keeps_what_is_pending_for_when_it_is_enabled() {
+    for office in each(quick()).await {
+        let webhook = office.webhook("/a").await;
+        office.publish(2).await;
+        let enabled = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+        office.world.store.update_webhook(webhook.id, enabled(false)).await.unwrap().unwrap();
+        let working = office.work();
+        office.publish(3).await;
+        office.webhook("/b").await;
+        office.publish(1).await;
+        office.receiver.receipts("/b").wait_for(1).await;
+        assert_eq!(office.receiver.receipts("/a").count(), 0, "nothing is sent meanwhile");
+        office.world.store.update_webhook(webhook.id, enabled(true)).await.unwrap().unwrap();
+        office.receiver.receipts("/a").wait_for(2).await;
+        office.wait_delivered().await;
+        assert_eq!(office.receiver.receipts("/a").count(), 2, "and nothing new came in");
+        working.stop().await;
+    }
+}
+
+/// A payload that is too large to come with its claim.
+#[tokio::test(flavor = "multi_thread")]
+async fn d2_a_large_payload_arrives_whole() {
+    for office in each(quick()).await {
+        office.webhook("/a").await;
+        let working = office.work();
+        let text = "Long text. ".repeat(20_000);
+        office.publish_text(&text).await;
+        let receipts = office.receiver.receipts("/a").wait_for(1).await;
+        assert!(receipts[0].body().len() > text.len());
+        assert_eq!(office.receiver.receipts("/a").forged(), 0);
+        office.wait_delivered().await;
+        working.stop().await;
+    }
+}

@@ -1,0 +1,59 @@
+//! Told to stop, it takes no more, ends what it sends, and gives back the rest.
+
+use std::time::Duration;
+
+use domain::delivery::DeliveryStatus;
+use engine::DeliverySettings;
+use testkit::{Gate, Page};
+
+use super::office::{each, quick};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
+    for office in each(quick()).await {
+        let gate = Gate::default();
+        office.webhook("/a").await;
+        office.receiver.answer("/a", Page::ok().behind(&gate));
+        let working = office.work();
+        office.publish(20).await;
+        office.receiver.wait_in_flight("/a", 2).await;
+        // Two are being sent, and as many wait for their turn.
+        office.wait_held(4).await;
+        working.stop.cancel();
+        // Given back while the others are still being sent.
+        office.wait_held(2).await;
+        assert_eq!(office.receiver.receipts("/a").count(), 2, "nothing more is begun");
+        gate.open();
+        working.work.await.unwrap();
+        let deliveries = office.deliveries().await;
+        let of = |status| deliveries.iter().filter(|delivery| delivery.delivery_status == status).count();
+        assert_eq!((of(DeliveryStatus::Delivered), of(DeliveryStatus::Pending)), (2, 18));
+        let pending = deliveries.iter().filter(|delivery| delivery.delivery_status == DeliveryStatus::Pending);
+        assert!(
+            pending.clone().all(|delivery| delivery.attempts == 0),
+            "D8: a claim that was never sent is no attempt"
+        );
+        assert!(pending.clone().all(|delivery| delivery.lease_owner.is_none()));
+        let next = office.work_beside();
+        office.wait_delivered().await;
+        next.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d7_what_does_not_end_in_time_is_given_back_too() {
+    let settings = DeliverySettings { stop_wait: Duration::from_millis(50), ..quick() };
+    for office in each(settings).await {
+        office.webhook("/a").await;
+        office.receiver.answer_next("/a", [Page::hang()]);
+        let working = office.work();
+        office.publish(1).await;
+        office.receiver.wait_in_flight("/a", 1).await;
+        working.stop().await;
+        let delivery = office.deliveries().await.remove(0);
+        assert_eq!((delivery.delivery_status, delivery.lease_owner), (DeliveryStatus::Pending, None));
+        let next = office.work_beside();
+        office.wait_delivered().await;
+        next.stop().await;
+    }
+}

@@ -1,0 +1,127 @@
+//! Deliveries that a user queues again or calls off.
+
+use deadpool_postgres::{Client, Transaction};
+use domain::{
+    WebhookId,
+    delivery::{DeliveryStatus, Moved},
+};
+use tokio_postgres::Error;
+
+use super::{
+    PostgresStore, delivery_rows, execute, query, query_opt,
+    values::{Parsed, total},
+    webhooks,
+};
+
+/// Deliveries in one transaction: their rows are locked meanwhile.
+pub(super) const CHUNK: usize = 500;
+
+/// The webhook's row is not locked: that it is removed in this moment is no matter.
+const LOCK: &str = "
+SELECT status
+FROM deliveries
+WHERE id = $1
+  AND EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id AND deleted_at IS NULL)
+FOR NO KEY UPDATE";
+
+/// What a delivery that is queued again is like: it has all its attempts. Their log stays.
+macro_rules! queued_again {
+    () => {
+        "status = 'pending',
+    attempts = 0,
+    next_attempt_at = (SELECT pirssonite_now_ms()),
+    last_status = NULL,
+    last_error = NULL,
+    reason = NULL,
+    ended_at = NULL"
+    };
+}
+pub(super) use queued_again;
+
+const REQUEUE: &str = concat!("\nUPDATE deliveries\nSET ", queued_again!(), "\nWHERE id = $1");
+
+/// The mark of an attempt that is under way finds no lease.
+const CANCEL: &str = "
+UPDATE deliveries
+SET status = 'cancelled',
+    reason = $2,
+    ended_at = (SELECT pirssonite_now_ms()),
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = $1";
+
+/// Walks the failed ones by their ids: what fails again meanwhile is not met twice.
+const REQUEUE_FAILED: &str = concat!(
+    "
+WITH failed AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE webhook_id = $1
+      AND status = 'failed'
+      AND id > $2
+    ORDER BY id
+    LIMIT $3
+    FOR NO KEY UPDATE
+)
+UPDATE deliveries
+SET ",
+    queued_again!(),
+    "
+WHERE id = ANY(ARRAY(SELECT id FROM failed))
+RETURNING id"
+);
+
+pub(super) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
+    let transaction = client.transaction().await?;
+    match lock(&transaction, id).await? {
+        None => return Ok(Moved::NotFound),
+        Some(DeliveryStatus::Failed | DeliveryStatus::Delivered) => {}
+        Some(status) => return Ok(Moved::WrongState(status)),
+    }
+    execute(&transaction, REQUEUE, &[&id]).await?;
+    let moved = moved(store, &transaction, id).await?;
+    store.commit(transaction, true).await?;
+    Ok(moved)
+}
+
+pub(super) async fn cancel(store: &PostgresStore, client: &mut Client, id: i64, reason: &str) -> Result<Moved, Error> {
+    let transaction = client.transaction().await?;
+    match lock(&transaction, id).await? {
+        None => return Ok(Moved::NotFound),
+        Some(DeliveryStatus::Pending | DeliveryStatus::Failed) => {}
+        Some(status) => return Ok(Moved::WrongState(status)),
+    }
+    execute(&transaction, CANCEL, &[&id, &super::values::text(reason)]).await?;
+    let moved = moved(store, &transaction, id).await?;
+    store.commit(transaction, false).await?;
+    Ok(moved)
+}
+
+/// In chunks, each by itself: what is queued can be claimed meanwhile.
+pub(super) async fn requeue_failed(
+    store: &PostgresStore,
+    client: &Client,
+    webhook: WebhookId,
+) -> Result<Option<u64>, Error> {
+    if !webhooks::exists(client, webhook).await? {
+        return Ok(None);
+    }
+    let (mut after, mut requeued) = (i64::MIN, 0);
+    loop {
+        let rows = query(client, REQUEUE_FAILED, &[&webhook.0, &after, &total(CHUNK)]).await?;
+        let Some(last) = rows.iter().map(|row| row.get(0)).max() else { return Ok(Some(requeued)) };
+        store.wake.raise();
+        (after, requeued) = (last, requeued + rows.len() as u64);
+    }
+}
+
+/// How it stands, until the transaction ends.
+async fn lock(transaction: &Transaction<'_>, id: i64) -> Result<Option<DeliveryStatus>, Error> {
+    let row = query_opt(transaction, LOCK, &[&id]).await?;
+    row.map(|row| row.try_get::<_, Parsed<DeliveryStatus>>(0)).transpose().map(|status| status.map(|status| status.0))
+}
+
+async fn moved(store: &PostgresStore, transaction: &Transaction<'_>, id: i64) -> Result<Moved, Error> {
+    let delivery = delivery_rows::one(transaction, id, &store.installation).await?;
+    Ok(delivery.map_or(Moved::NotFound, |delivery| Moved::Done(Box::new(delivery))))
+}

@@ -1,0 +1,139 @@
+//! The outbox as people look at it: pages, and numbers. Both walk an index, webhook by webhook.
+
+use deadpool_postgres::Client;
+use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview};
+use tokio_postgres::{Error, Row};
+
+use super::{
+    Params, PostgresStore, both,
+    delivery_rows::{self, columns, delivery_of},
+    prepare, query, query_opt,
+    values::{count, total},
+};
+
+/// The newest of each webhook and status, and of them the newest. Each is looked up by itself, whatever the planner
+/// thinks of how many there will be.
+const PAGE: &str = concat!(
+    "
+SELECT ",
+    columns!(),
+    "
+FROM (
+    SELECT newest.id
+    FROM webhooks
+    CROSS JOIN unnest($4::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT id
+        FROM deliveries
+        WHERE webhook_id = webhooks.id
+          AND deliveries.status = wanted.status
+          AND id < $1
+        ORDER BY id DESC
+        LIMIT $2
+    ) AS newest
+    WHERE deleted_at IS NULL
+      AND ($3::bigint IS NULL OR webhooks.id = $3)
+    ORDER BY newest.id DESC
+    LIMIT $2
+) AS page
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM deliveries
+    WHERE deliveries.id = page.id
+    LIMIT 1
+) AS deliveries
+CROSS JOIN LATERAL (
+    SELECT type
+    FROM events
+    WHERE events.id = deliveries.event_id
+    LIMIT 1
+) AS events
+ORDER BY page.id DESC"
+);
+
+/// Whoever counts most of a table would be given the whole table to read, although an index has all that is asked for.
+const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
+
+/// Due are those of the index, but for the few that somebody holds. The first pending one is the oldest.
+const OVERVIEW: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
+SELECT sum(pending.count)::bigint,
+       sum(CASE WHEN enabled THEN due.count - held.due ELSE 0 END)::bigint,
+       sum(held.count)::bigint,
+       sum(failed.count)::bigint,
+       ((SELECT ms FROM now) - min(oldest.created_at)) / 1000
+FROM webhooks
+CROSS JOIN LATERAL (
+    SELECT count(*) FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
+) AS pending
+CROSS JOIN LATERAL (
+    SELECT count(*)
+    FROM deliveries
+    WHERE webhook_id = webhooks.id AND status = 'pending' AND next_attempt_at <= (SELECT ms FROM now)
+) AS due
+CROSS JOIN LATERAL (
+    SELECT count(*), count(*) FILTER (WHERE next_attempt_at <= (SELECT ms FROM now)) AS due
+    FROM deliveries
+    WHERE webhook_id = webhooks.id
+      AND lease_owner IS NOT NULL
+      AND lease_until > (SELECT ms FROM now)
+      AND status = 'pending'
+) AS held
+CROSS JOIN LATERAL (
+    SELECT count(*) FROM deliveries WHERE webhook_id = webhooks.id AND status = 'failed'
+) AS failed
+LEFT JOIN LATERAL (
+    SELECT created_at
+    FROM deliveries
+    WHERE webhook_id = webhooks.id AND status = 'pending'
+    ORDER BY id
+    LIMIT 1
+) AS oldest ON true
+WHERE deleted_at IS NULL";
+
+pub(super) async fn page(
+    store: &PostgresStore,
+    client: &Client,
+    filter: DeliveryFilter,
+    limit: u32,
+    after: Option<&str>,
+) -> Result<DeliveryPage, Error> {
+    let before = match after.map(|id| delivery_rows::row_of(id, &store.installation)) {
+        None => i64::MAX,
+        Some(Some(row)) => row,
+        Some(None) => return Ok(DeliveryPage::default()),
+    };
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let statuses = filter.status.map_or(DeliveryStatus::ALL.to_vec(), |status| vec![status]);
+    let statuses: Vec<&str> = statuses.into_iter().map(DeliveryStatus::name).collect();
+    let webhook = filter.webhook_id.map(|id| id.0);
+    let rows = query(client, PAGE, &[&before, &total(limit.saturating_add(1)), &webhook, &statuses]).await?;
+    page_of(&rows, limit, &store.installation)
+}
+
+fn page_of(rows: &[Row], limit: usize, installation: &str) -> Result<DeliveryPage, Error> {
+    let events = rows.iter().take(limit).map(|row| delivery_of(row, installation)).collect::<Result<Vec<_>, _>>()?;
+    let next_cursor = events.last().filter(|_| rows.len() > limit).map(|last| last.id.clone());
+    Ok(DeliveryPage { events, next_cursor })
+}
+
+pub(super) async fn overview(client: &mut Client) -> Result<Overview, Error> {
+    let transaction = client.transaction().await?;
+    prepare(&transaction, &[OVERVIEW]).await?;
+    let nothing: Params<'_> = &[];
+    let looked = both(transaction.batch_execute(BY_INDEX), query_opt(&transaction, OVERVIEW, nothing));
+    let ((), row) = looked.await?;
+    transaction.commit().await?;
+    Ok(row.as_ref().map(overview_of).unwrap_or_default())
+}
+
+fn overview_of(row: &Row) -> Overview {
+    let number = |place: usize| row.get::<_, Option<i64>>(place).map_or(0, count);
+    Overview {
+        pending: number(0),
+        ready: number(1),
+        in_flight: number(2),
+        failed: number(3),
+        oldest_pending_age: row.get::<_, Option<i64>>(4).map(count),
+    }
+}

@@ -1,0 +1,176 @@
+//! The row of one webhook, read and written.
+
+use deadpool_postgres::{GenericClient, Transaction};
+use domain::{
+    FeedId, FolderId, WebhookId,
+    delivery::{EventType, Health, NewWebhook, Webhook, WebhookPatch, WebhookSecret},
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio_postgres::{Error, Row};
+
+use super::{
+    Params,
+    errors::reason,
+    execute, query_opt,
+    values::{Parsed, headers, list, optional, small, text, time},
+};
+
+/// Of `webhooks`, in the order of [`webhook_of`]: with the secrets that are in force now.
+macro_rules! columns {
+    () => {
+        "webhooks.id, webhooks.url, webhooks.description, webhooks.enabled, webhooks.event_types, webhooks.feed_ids,
+       webhooks.folder_ids, webhooks.headers, webhooks.include_content, webhooks.backlog, webhooks.failures,
+       webhooks.disabled_reason, webhooks.created_at, webhooks.secret,
+       CASE WHEN webhooks.old_secret_until > (SELECT pirssonite_now_ms()) THEN webhooks.old_secret END"
+    };
+}
+pub(super) use columns;
+
+const INSERT: &str = concat!(
+    "
+INSERT INTO webhooks (url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog,
+                      secret, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT pirssonite_now_ms()))
+RETURNING ",
+    columns!()
+);
+
+/// Once enabled it is well; at another URL is another receiver.
+const UPDATE: &str = concat!(
+    "
+UPDATE webhooks
+SET failures = CASE WHEN $4 OR $2 <> url THEN 0 ELSE failures END,
+    failing_since = CASE WHEN $4 OR $2 <> url THEN NULL ELSE failing_since END,
+    probe_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE probe_at END,
+    disabled_reason = CASE WHEN $4 THEN NULL ELSE disabled_reason END,
+    url = coalesce($2, url),
+    description = CASE WHEN $3 THEN $5 ELSE description END,
+    enabled = coalesce($4, enabled),
+    event_types = CASE WHEN $6 THEN $7 ELSE event_types END,
+    feed_ids = CASE WHEN $8 THEN $9 ELSE feed_ids END,
+    folder_ids = CASE WHEN $10 THEN $11 ELSE folder_ids END,
+    headers = coalesce($12, headers),
+    include_content = coalesce($13, include_content),
+    backlog = coalesce($14, backlog)
+WHERE id = $1
+  AND deleted_at IS NULL
+RETURNING ",
+    columns!()
+);
+
+/// One that is to be disabled is given the reason.
+const HEALTH: &str = "
+UPDATE webhooks
+SET failures = given.failures,
+    failing_since = given.failing_since,
+    probe_at = given.probe_at,
+    enabled = enabled AND given.disable IS NULL,
+    disabled_reason = coalesce(given.disable, disabled_reason)
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
+    AS given (id, failures, failing_since, probe_at, disable)
+WHERE webhooks.id = given.id";
+
+/// Keeps a new webhook.
+pub(super) async fn insert(client: &impl GenericClient, new: &NewWebhook) -> Result<Webhook, Error> {
+    let values: Params<'_> = &[
+        &text(&new.url),
+        &optional(new.description.as_ref()),
+        &new.enabled,
+        &written(new.event_types.as_ref()),
+        &written(new.feed_ids.as_ref()),
+        &written(new.folder_ids.as_ref()),
+        &headers(&new.headers).expect("a list of texts can always be written down"),
+        &new.include_content,
+        &new.backlog,
+        &new.secret.expose(),
+    ];
+    let statement = client.prepare_cached(INSERT).await?;
+    webhook_of(&client.query_one(&statement, values).await?)
+}
+
+pub(super) async fn update(
+    client: &impl GenericClient,
+    id: WebhookId,
+    patch: &WebhookPatch,
+) -> Result<Option<Webhook>, Error> {
+    let headers = patch.headers.as_ref().map(|list| headers(list).expect("a list of texts can always be written down"));
+    let row = query_opt(
+        client,
+        UPDATE,
+        &[
+            &id.0,
+            &optional(patch.url.as_ref()),
+            &patch.description.is_some(),
+            &patch.enabled,
+            &patch.description.as_ref().and_then(|description| optional(description.as_ref())),
+            &patch.event_types.is_some(),
+            &written(patch.event_types.as_ref().and_then(Option::as_ref)),
+            &patch.feed_ids.is_some(),
+            &written(patch.feed_ids.as_ref().and_then(Option::as_ref)),
+            &patch.folder_ids.is_some(),
+            &written(patch.folder_ids.as_ref().and_then(Option::as_ref)),
+            &headers,
+            &patch.include_content,
+            &patch.backlog,
+        ],
+    )
+    .await?;
+    row.as_ref().map(webhook_of).transpose()
+}
+
+/// How receivers stand from now on; and why webhooks are disabled, if they are. Their rows are locked.
+pub(super) async fn update_health(
+    transaction: &Transaction<'_>,
+    changed: &[(i64, Health, Option<&str>)],
+) -> Result<(), Error> {
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let at = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+    let ids: Vec<i64> = changed.iter().map(|(id, ..)| *id).collect();
+    let failures: Vec<i64> = changed.iter().map(|(_, health, _)| i64::from(health.failures)).collect();
+    let since: Vec<Option<i64>> = changed.iter().map(|(_, health, _)| at(health.failing_since)).collect();
+    let probes: Vec<Option<i64>> = changed.iter().map(|(_, health, _)| at(health.probe_at)).collect();
+    let reasons: Vec<Option<&str>> = changed.iter().map(|(.., disable)| *disable).collect();
+    execute(transaction, HEALTH, &[&ids, &failures, &since, &probes, &reasons]).await.map(drop)
+}
+
+/// From the columns that begin at this place; none if it cannot be read, which is logged: whoever asks so has work to do
+/// for the others.
+pub(super) fn readable_at(row: &Row, at: usize) -> Option<Webhook> {
+    let webhook = webhook_at(row, at);
+    if let Err(error) = &webhook {
+        tracing::error!(webhook = row.get::<_, i64>(at), error = reason(error), "a webhook cannot be read");
+    }
+    webhook.ok()
+}
+
+pub(super) fn webhook_of(row: &Row) -> Result<Webhook, Error> {
+    webhook_at(row, 0)
+}
+
+fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
+    let old_secret = row.try_get::<_, Option<Parsed<WebhookSecret>>>(at + 14)?;
+    let secret = row.try_get::<_, Parsed<WebhookSecret>>(at + 13)?;
+    Ok(Webhook {
+        id: WebhookId(row.get(at)),
+        url: row.get(at + 1),
+        description: row.get(at + 2),
+        enabled: row.get(at + 3),
+        event_types: row.try_get::<_, Option<Parsed<Vec<EventType>>>>(at + 4)?.map(|kinds| kinds.0),
+        feed_ids: row.try_get::<_, Option<Parsed<Vec<FeedId>>>>(at + 5)?.map(|ids| ids.0),
+        folder_ids: row.try_get::<_, Option<Parsed<Vec<FolderId>>>>(at + 6)?.map(|ids| ids.0),
+        headers: row.try_get::<_, Parsed<Vec<(String, String)>>>(at + 7)?.0,
+        include_content: row.get(at + 8),
+        backlog: row.get(at + 9),
+        consecutive_failures: small(row.get(at + 10)),
+        disabled_reason: row.get(at + 11),
+        created_at: time(row.get(at + 12)),
+        secrets: [Some(secret), old_secret].into_iter().flatten().map(|secret| secret.0).collect(),
+    })
+}
+
+fn written<T: Serialize>(wanted: Option<&Vec<T>>) -> Option<String> {
+    list(wanted).expect("a list of names and numbers can always be written down")
+}

@@ -1,0 +1,123 @@
+//! The row of one webhook, read and written.
+
+use domain::{
+    WebhookId,
+    delivery::{Health, NewWebhook, Webhook, WebhookPatch},
+};
+use jiff::Timestamp;
+use rusqlite::{Connection, Result, Row, params};
+
+use super::errors::{unfit, unreadable};
+use crate::values::{headers, headers_of, ids_of, kinds_of, list, optional, small, text, time, webhook_secret_of};
+
+/// All that a webhook is made of, in the order of [`webhook_of`].
+macro_rules! columns {
+    () => {
+        "id, url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, failures,
+       disabled_reason, created_at, secret, old_secret, old_secret_until"
+    };
+}
+pub(super) use columns;
+
+const INSERT: &str = "
+INSERT INTO webhooks (
+    url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, secret, created_at
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// Once enabled it is well; at another URL is another receiver.
+const UPDATE: &str = "
+UPDATE webhooks
+SET failures = iif(?4 IS 1 OR ?2 <> url, 0, failures),
+    failing_since = iif(?4 IS 1 OR ?2 <> url, NULL, failing_since),
+    probe_at = iif(?4 IS 1 OR ?2 <> url, NULL, probe_at),
+    disabled_reason = iif(?4 IS 1, NULL, disabled_reason),
+    url = coalesce(?2, url),
+    description = iif(?3, ?5, description),
+    enabled = coalesce(?4, enabled),
+    event_types = iif(?6, ?7, event_types),
+    feed_ids = iif(?8, ?9, feed_ids),
+    folder_ids = iif(?10, ?11, folder_ids),
+    headers = coalesce(?12, headers),
+    include_content = coalesce(?13, include_content),
+    backlog = coalesce(?14, backlog)
+WHERE id = ?1";
+
+const HEALTH: &str = "
+UPDATE webhooks
+SET failures = ?2,
+    failing_since = ?3,
+    probe_at = ?4
+WHERE id = ?1";
+
+/// Keeps a new webhook; returns its id.
+pub(super) fn insert(connection: &Connection, new: &NewWebhook, now: i64) -> Result<WebhookId> {
+    connection.prepare_cached(INSERT)?.execute(params![
+        text(&new.url),
+        optional(new.description.as_ref()),
+        new.enabled,
+        list(new.event_types.as_ref()).map_err(unfit)?,
+        list(new.feed_ids.as_ref()).map_err(unfit)?,
+        list(new.folder_ids.as_ref()).map_err(unfit)?,
+        headers(&new.headers).map_err(unfit)?,
+        new.include_content,
+        new.backlog,
+        new.secret.expose(),
+        now,
+    ])?;
+    Ok(WebhookId(connection.last_insert_rowid()))
+}
+
+pub(super) fn update(connection: &Connection, id: WebhookId, patch: &WebhookPatch) -> Result<()> {
+    connection.prepare_cached(UPDATE)?.execute(params![
+        id.0,
+        optional(patch.url.as_ref()),
+        patch.description.is_some(),
+        patch.enabled,
+        patch.description.as_ref().and_then(|description| optional(description.as_ref())),
+        patch.event_types.is_some(),
+        list(patch.event_types.as_ref().and_then(Option::as_ref)).map_err(unfit)?,
+        patch.feed_ids.is_some(),
+        list(patch.feed_ids.as_ref().and_then(Option::as_ref)).map_err(unfit)?,
+        patch.folder_ids.is_some(),
+        list(patch.folder_ids.as_ref().and_then(Option::as_ref)).map_err(unfit)?,
+        patch.headers.as_ref().map(|list| headers(list)).transpose().map_err(unfit)?,
+        patch.include_content,
+        patch.backlog,
+    ])?;
+    Ok(())
+}
+
+/// How its receiver stands from now on.
+pub(super) fn update_health(connection: &Connection, id: WebhookId, health: &Health) -> Result<()> {
+    let at = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+    let row = (id.0, health.failures, at(health.failing_since), at(health.probe_at));
+    connection.prepare_cached(HEALTH)?.execute(row).map(drop)
+}
+
+/// With the secrets that are in force at this time.
+pub(super) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
+    let json = |place: usize| move |error: serde_json::Error| unreadable(place, error);
+    let secret = |place: usize| -> Result<_> {
+        let column = row.get_ref(place)?.as_str_or_null()?;
+        column.map(webhook_secret_of).transpose().map_err(|error| unreadable(place, error))
+    };
+    let is_old_good = row.get::<_, i64>(15)? > now;
+    let old_secret = if is_old_good { secret(14)? } else { None };
+    Ok(Webhook {
+        id: WebhookId(row.get(0)?),
+        url: row.get(1)?,
+        description: row.get(2)?,
+        enabled: row.get(3)?,
+        event_types: kinds_of(row.get_ref(4)?.as_str_or_null()?).map_err(json(4))?,
+        feed_ids: ids_of(row.get_ref(5)?.as_str_or_null()?).map_err(json(5))?,
+        folder_ids: ids_of(row.get_ref(6)?.as_str_or_null()?).map_err(json(6))?,
+        headers: headers_of(row.get_ref(7)?.as_str()?).map_err(json(7))?,
+        include_content: row.get(8)?,
+        backlog: row.get(9)?,
+        consecutive_failures: small(row.get(10)?),
+        disabled_reason: row.get(11)?,
+        created_at: time(row.get(12)?),
+        secrets: secret(13)?.into_iter().chain(old_secret).collect(),
+    })
+}

@@ -1,0 +1,157 @@
+//! D2, and D1 on what is no news: webhooks are told of entries that are new or have changed, as they are kept.
+
+use std::time::Duration;
+
+use domain::{
+    FeedId,
+    delivery::{EventType, NewWebhook},
+    ingest::IncomingEntry,
+};
+use serde_json::{Value, json};
+
+use super::{
+    Harness,
+    given::{HOUR, entry, version},
+    given_outbox::new_webhook,
+    given_push::{DAY, push, thin},
+};
+
+contract! {
+    d2_a_new_entry_is_told_as_it_is_kept,
+    d2_a_pushed_entry_is_news,
+    d1_what_a_feed_first_holds_is_no_news_unless_it_is_wanted,
+    d1_the_first_fetch_of_an_imported_feed_is_no_news_the_second_is,
+    d2_a_changed_entry_is_told_once_a_day,
+    d2_what_completes_an_entry_is_no_change,
+    d2_an_update_that_nobody_wants_is_told_when_somebody_does,
+    d12_an_event_outlives_what_it_is_about,
+}
+
+const CREATED: EventType = EventType::EntryCreated;
+const UPDATED: EventType = EventType::EntryUpdated;
+
+async fn as_json(harness: &Harness, guid: &str) -> Value {
+    let id = harness.entry(guid).await.id;
+    serde_json::to_value(harness.store.entry(id).await.unwrap().unwrap()).unwrap()
+}
+
+async fn d2_a_new_entry_is_told_as_it_is_kept(harness: &Harness) {
+    let webhook = harness.webhook("https://r.org/1").await;
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let odd = IncomingEntry {
+        url: Some("http://e.org/1/odd".to_owned()),
+        author: Some("A\0nn".to_owned()),
+        summary: Some("short".to_owned()),
+        published_at: Some(harness.after(-60)),
+        updated_at: Some(harness.after(-30)),
+        categories: vec!["a \"b\"".to_owned()],
+        enclosures: vec![domain::File { url: "http://e.org/1.mp3".to_owned(), mime: None, length: Some(7) }],
+        ..version("odd", "ein \u{1F600} \0 \u{2028} \\ Text")
+    };
+    harness.advance(HOUR).await;
+    harness.poll(feed, vec![odd, entry("plain")]).await;
+    let told = harness.drain().await;
+    assert_eq!(told.iter().map(|(job, _)| (job.webhook_id, job.kind)).collect::<Vec<_>>(), [(webhook, CREATED); 2]);
+    assert!(told.iter().all(|(job, _)| job.happened_at == harness.now()));
+    // As ids rise: the last in the document first.
+    assert_eq!(told[0].1["entry"], as_json(harness, "plain").await);
+    assert_eq!(told[1].1["entry"], as_json(harness, "odd").await);
+    let about = json!({ "id": feed, "url": "http://e.org/1", "title": "Title", "folderId": null });
+    assert_eq!(told[1].1["feed"], about);
+    assert_eq!(told[1].1.as_object().unwrap().len(), 2);
+    harness.poll(feed, vec![entry("plain")]).await;
+    harness.poll_unchanged(feed).await;
+    assert_eq!(harness.drain().await.len(), 0, "what is known is no news");
+}
+
+async fn d2_a_pushed_entry_is_news(harness: &Harness) {
+    let (_, id) = harness.pushed("http://e.org/1", "token").await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    harness.push(push(id, "token", vec![entry("1")])).await;
+    let told = harness.drain().await;
+    assert_eq!(told.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [CREATED]);
+    assert_eq!(told[0].1["entry"], as_json(harness, "1").await);
+    harness.push(push(id, "token", vec![entry("1"), version("1", "same")])).await;
+    assert_eq!(harness.told_kinds(webhook).await, [CREATED], "the first of an identity counts, and it is known");
+    harness.push(push(id, "token", vec![version("1", "changed")])).await;
+    assert_eq!(harness.told_kinds(webhook).await, [CREATED, UPDATED]);
+}
+
+async fn d1_what_a_feed_first_holds_is_no_news_unless_it_is_wanted(harness: &Harness) {
+    let plain = harness.webhook("https://r.org/1").await;
+    let backlog = harness.webhook_like(NewWebhook { backlog: true, ..new_webhook("https://r.org/2") }).await.id;
+    let feed = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
+    assert_eq!(harness.told(plain).await, []);
+    assert_eq!(harness.told_kinds(backlog).await, [CREATED; 2]);
+    let told = harness.drain().await;
+    assert_eq!(told[0].1["feed"]["title"], "Title", "as its first document has it");
+    assert_eq!(told[1].1["entry"], as_json(harness, "1").await);
+    harness.poll(feed, vec![entry("3")]).await;
+    assert_eq!(harness.told_kinds(plain).await, [CREATED]);
+    assert_eq!(harness.told_kinds(backlog).await, [CREATED; 3]);
+}
+
+async fn d1_the_first_fetch_of_an_imported_feed_is_no_news_the_second_is(harness: &Harness) {
+    let plain = harness.webhook("https://r.org/1").await;
+    let backlog = harness.webhook_like(NewWebhook { backlog: true, ..new_webhook("https://r.org/2") }).await.id;
+    let feed = harness.import(&["http://e.org/1"]).await[0];
+    // A failure is no fetch.
+    harness.fail_poll(feed).await;
+    harness.poll(feed, vec![entry("1")]).await;
+    assert_eq!((harness.told_kinds(plain).await, harness.told_kinds(backlog).await), (vec![], vec![CREATED]));
+    harness.poll(feed, vec![entry("1"), entry("2")]).await;
+    assert_eq!((harness.told_kinds(plain).await, harness.told_kinds(backlog).await), (vec![CREATED], vec![CREATED; 2]));
+}
+
+async fn d2_a_changed_entry_is_told_once_a_day(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    let change = |text: &'static str| harness.poll(feed, vec![version("1", text)]);
+    assert_eq!(change("first").await.changed, 1);
+    assert_eq!(harness.told_kinds(webhook).await, [UPDATED]);
+    let (_, data) = harness.drain().await.remove(0);
+    assert_eq!(data["entry"], as_json(harness, "1").await);
+    let in_a_day = harness.now() + DAY;
+    harness.set(in_a_day - Duration::from_millis(1)).await;
+    assert_eq!(change("second").await.changed, 1);
+    assert_eq!(harness.told_kinds(webhook).await, [UPDATED], "within a day of the last");
+    harness.poll(feed, vec![version("2", "other")]).await;
+    assert_eq!(harness.told_kinds(webhook).await, [UPDATED; 2], "each entry by itself");
+    harness.set(in_a_day).await;
+    assert_eq!(change("third").await.changed, 1);
+    assert_eq!(harness.told_kinds(webhook).await, [UPDATED; 3]);
+}
+
+async fn d2_what_completes_an_entry_is_no_change(harness: &Harness) {
+    let (feed, id) = harness.pushed("http://e.org/1", "token").await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    harness.push(push(id, "token", vec![thin(entry("1"))])).await;
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(feed, vec![version("1", "whole")]).await.completed, 1);
+    assert_eq!(harness.told_kinds(webhook).await, [CREATED]);
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(feed, vec![version("1", "changed")]).await.changed, 1);
+    assert_eq!(harness.told_kinds(webhook).await, [CREATED, UPDATED]);
+}
+
+async fn d2_an_update_that_nobody_wants_is_told_when_somebody_does(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![entry("1")]).await;
+    let deaf = NewWebhook { event_types: Some(vec![CREATED]), ..new_webhook("https://r.org/1") };
+    let deaf = harness.webhook_like(deaf).await.id;
+    harness.poll(feed, vec![version("1", "first")]).await;
+    assert_eq!(harness.told(deaf).await, []);
+    let webhook = harness.webhook("https://r.org/2").await;
+    harness.poll(feed, vec![version("1", "second")]).await;
+    assert_eq!(harness.told_kinds(webhook).await, [UPDATED], "nobody was told of the first");
+}
+
+async fn d12_an_event_outlives_what_it_is_about(harness: &Harness) {
+    let webhook = harness.webhook("https://r.org/1").await;
+    let feed: FeedId = harness.add("http://e.org/1", vec![]).await;
+    harness.poll(feed, vec![entry("1")]).await;
+    let expected = as_json(harness, "1").await;
+    harness.store.delete_feed(feed).await.unwrap();
+    let told = harness.drain().await;
+    assert_eq!((told.len(), told[0].0.webhook_id), (1, webhook));
+    assert_eq!(told[0].1["entry"], expected, "as it was");
+}

@@ -1,0 +1,242 @@
+//! What cases of delivery are made of: webhooks, deliveries that wait, claims, and how attempts ended.
+
+use std::time::Duration;
+
+use domain::{
+    DeliveryId, FeedId, Lease, WebhookId,
+    delivery::{
+        Attempt, AttemptLog, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryJob, DeliveryStatus, EventType,
+        Finished, Marks, NewWebhook, Verdict, Webhook, WebhookSecret,
+    },
+    ingest::PollOutcome,
+    ports::TestOutcome,
+};
+use serde_json::Value;
+
+use super::{
+    Harness,
+    given::{LEASE, result, unchanged},
+};
+
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+
+/// What a failed attempt waits here.
+pub(super) const RETRY: Verdict = Verdict::Retry(Duration::from_secs(5));
+
+/// A webhook that wants everything but backlog.
+pub(super) fn new_webhook(url: &str) -> NewWebhook {
+    NewWebhook {
+        url: url.to_owned(),
+        description: None,
+        enabled: true,
+        event_types: None,
+        feed_ids: None,
+        folder_ids: None,
+        headers: vec![],
+        include_content: true,
+        backlog: false,
+        secret: secret("first"),
+    }
+}
+
+/// A secret with these bytes.
+pub(super) fn secret(bytes: &str) -> WebhookSecret {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // Any text of such digits, in fours, is one in base64.
+    let digits = bytes.bytes().map(|byte| char::from(DIGITS[usize::from(byte % 64)])).collect::<String>();
+    WebhookSecret::parse(&format!("whsec_{digits:A>8}")).unwrap()
+}
+
+/// So many, of whatever webhooks.
+pub(super) fn room(limit: u32) -> ClaimRoom {
+    ClaimRoom { limit, of: vec![], of_others: limit }
+}
+
+/// How an attempt ended, with the log of such an end. To which URL it went is filled in when it is marked, unless it is
+/// another than the webhook has then.
+pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
+    let (status_code, error) = match verdict {
+        Verdict::Delivered => (Some(200), None),
+        Verdict::Gone => (Some(410), Some("410 Gone".to_owned())),
+        Verdict::Retry(_) | Verdict::Failed => (Some(500), Some("500 Internal Server Error".to_owned())),
+    };
+    Finished {
+        id: job.id,
+        lease: job.lease.clone(),
+        webhook_id: job.webhook_id,
+        url: String::new(),
+        verdict,
+        retry_after: None,
+        is_probe: job.is_probe,
+        attempt: AttemptLog {
+            number: job.attempts + 1,
+            duration: Duration::from_millis(20),
+            status_code,
+            answer: Some("an answer".to_owned()),
+            error,
+        },
+    }
+}
+
+pub(super) fn lease_of(job: &DeliveryJob) -> (DeliveryId, Lease) {
+    (job.id, job.lease.clone())
+}
+
+pub(super) fn ids(jobs: &[DeliveryJob]) -> Vec<DeliveryId> {
+    jobs.iter().map(|job| job.id).collect()
+}
+
+/// The row of a delivery, as its id tells it.
+pub(super) fn row(delivery: &Delivery) -> DeliveryId {
+    let digits = delivery.id.len() - 12;
+    DeliveryId(i64::from_str_radix(&delivery.id[digits..], 16).unwrap())
+}
+
+pub(super) fn rows(deliveries: &[Delivery]) -> Vec<DeliveryId> {
+    deliveries.iter().map(row).collect()
+}
+
+pub(super) fn kinds(deliveries: &[Delivery]) -> Vec<EventType> {
+    deliveries.iter().map(|delivery| delivery.event_type).collect()
+}
+
+impl Harness {
+    /// A webhook that wants everything but backlog.
+    pub(super) async fn webhook(&self, url: &str) -> WebhookId {
+        self.webhook_like(new_webhook(url)).await.id
+    }
+
+    pub(super) async fn webhook_like(&self, new: NewWebhook) -> Webhook {
+        self.store.create_webhook(new).await.unwrap()
+    }
+
+    pub(super) async fn the_webhook(&self, id: WebhookId) -> Webhook {
+        self.store.webhook(id).await.unwrap().expect("the webhook is there")
+    }
+
+    /// Queues so many deliveries to a webhook, due now; the first first.
+    pub(super) async fn queue(&self, webhook: WebhookId, count: usize) -> Vec<Delivery> {
+        let mut queued = Vec::new();
+        for _ in 0..count {
+            match self.store.test_webhook(webhook).await.unwrap() {
+                TestOutcome::Queued(delivery) => queued.push(*delivery),
+                other => panic!("nothing was queued: {other:?}"),
+            }
+        }
+        queued
+    }
+
+    pub(super) async fn claim_room(&self, owner: &str, room: &ClaimRoom) -> Claimed {
+        self.store.claim_deliveries(owner, LEASE, room).await.unwrap()
+    }
+
+    /// Claims up to so many of whatever webhooks.
+    pub(super) async fn take(&self, owner: &str, limit: u32) -> Vec<DeliveryJob> {
+        self.claim_room(owner, &room(limit)).await.jobs
+    }
+
+    /// Claims one.
+    pub(super) async fn take_one(&self, owner: &str) -> DeliveryJob {
+        self.take(owner, 1).await.pop().expect("something is due")
+    }
+
+    /// One webhook with one delivery, claimed.
+    pub(super) async fn one_claimed(&self) -> (WebhookId, Delivery, DeliveryJob) {
+        let webhook = self.webhook("https://r.org/1").await;
+        let queued = self.queue(webhook, 1).await.remove(0);
+        (webhook, queued, self.take_one("worker").await)
+    }
+
+    /// The attempts of a delivery, the first first.
+    pub(super) async fn attempts(&self, id: &str) -> Vec<Attempt> {
+        self.store.delivery(id).await.unwrap().expect("the delivery is there").1
+    }
+
+    pub(super) async fn mark(&self, mut finished: Vec<Finished>) -> Marks {
+        for one in finished.iter_mut().filter(|one| one.url.is_empty()) {
+            if let Some(webhook) = self.store.webhook(one.webhook_id).await.unwrap() {
+                one.url = webhook.url;
+            }
+        }
+        self.store.finish_deliveries(finished).await.unwrap()
+    }
+
+    /// An attempt whose mark counts, and that disables nothing.
+    pub(super) async fn end(&self, job: &DeliveryJob, verdict: Verdict) {
+        assert_eq!(self.mark(vec![finished(job, verdict)]).await, Marks::default());
+    }
+
+    /// A delivery as it is shown in every way.
+    pub(super) async fn shown(&self, id: &str) -> Delivery {
+        let (delivery, _) = self.store.delivery(id).await.unwrap().expect("the delivery is there");
+        let (status, webhook_id) = (Some(delivery.delivery_status), Some(delivery.webhook_id));
+        let page = self.outbox(DeliveryFilter { status, webhook_id }).await;
+        assert!(page.contains(&delivery), "one and the same");
+        delivery
+    }
+
+    pub(super) async fn status(&self, id: &str) -> DeliveryStatus {
+        self.shown(id).await.delivery_status
+    }
+
+    /// The newest 500 deliveries of a kind, the newest first.
+    pub(super) async fn outbox(&self, filter: DeliveryFilter) -> Vec<Delivery> {
+        self.store.deliveries(filter, 500, None).await.unwrap().events
+    }
+
+    /// All deliveries to a webhook, the oldest first.
+    pub(super) async fn told(&self, webhook: WebhookId) -> Vec<Delivery> {
+        let filter = DeliveryFilter { webhook_id: Some(webhook), ..DeliveryFilter::default() };
+        let mut told = self.outbox(filter).await;
+        told.reverse();
+        told
+    }
+
+    /// What a webhook was told of, in order.
+    pub(super) async fn told_kinds(&self, webhook: WebhookId) -> Vec<EventType> {
+        kinds(&self.told(webhook).await)
+    }
+
+    /// All that is due, claimed and delivered: the events with what they are about, in order.
+    pub(super) async fn drain(&self) -> Vec<(DeliveryJob, Value)> {
+        let mut told = Vec::new();
+        loop {
+            let jobs = self.take("drain", 100).await;
+            if jobs.is_empty() {
+                return told;
+            }
+            let ended = jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect();
+            assert_eq!(self.mark(ended).await, Marks::default());
+            for job in jobs {
+                let data = match &job.data {
+                    Some(data) => data.clone(),
+                    None => self.store.event_data(job.event).await.unwrap().expect("the event is there"),
+                };
+                assert_eq!(job.size, data.len());
+                told.push((job, serde_json::from_str(&data).unwrap()));
+            }
+        }
+    }
+
+    /// Fails attempts at what goes to a webhook until so many have failed in a row.
+    pub(super) async fn fail_times(&self, webhook: WebhookId, times: u32) {
+        for _ in 0..times {
+            let only = ClaimRoom { limit: 1, of: vec![(webhook, 1)], of_others: 0 };
+            let job = self.claim_room("failing", &only).await.jobs.pop().expect("something is due");
+            self.end(&job, Verdict::Retry(Duration::ZERO)).await;
+        }
+        assert_eq!(self.the_webhook(webhook).await.consecutive_failures, times);
+    }
+
+    /// A poll that fails.
+    pub(super) async fn fail_poll(&self, feed: FeedId) {
+        let job = self.claim(feed).await;
+        assert!(self.finish(result(&job, PollOutcome::Failed("no".to_owned()))).await.applied);
+    }
+
+    /// A poll that brings nothing new.
+    pub(super) async fn poll_unchanged(&self, feed: FeedId) {
+        let job = self.claim(feed).await;
+        assert!(self.finish(unchanged(&job)).await.applied);
+    }
+}

@@ -1,0 +1,143 @@
+//! D2: webhooks are told when push begins and ends, and when one of them is disabled.
+
+use domain::{
+    SubscriptionId,
+    delivery::{DISABLED_AFTER, EventType, NewWebhook, Verdict},
+    push::{Event, SubscriptionView},
+};
+use serde_json::json;
+
+use super::{
+    Harness,
+    given::HOUR,
+    given_outbox::{RETRY, SECOND, finished, new_webhook, room},
+    given_push::{HUB, HUB_LEASE, asking, denied, found, verified},
+};
+
+contract! {
+    d2_push_that_begins_and_ends_is_told,
+    d2_a_renewal_and_a_subscription_that_never_was_active_are_no_news,
+    d2_push_that_ends_with_its_feed_is_told,
+    d2_push_that_runs_out_is_told,
+    d2_the_others_are_told_of_a_webhook_that_is_disabled,
+    d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event,
+}
+
+const ACTIVATED: EventType = EventType::SubscriptionActivated;
+const DEACTIVATED: EventType = EventType::SubscriptionDeactivated;
+
+async fn d2_push_that_begins_and_ends_is_told(harness: &Harness) {
+    let webhook = harness.webhook("https://r.org/1").await;
+    let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
+    harness.done(id, asking("secret")).await;
+    assert_eq!(harness.told(webhook).await, [], "nothing has begun");
+    let active = harness.done(id, verified(HUB_LEASE)).await.after.unwrap();
+    let (job, data) = harness.drain().await.remove(0);
+    assert_eq!(job.kind, ACTIVATED);
+    let about = json!({ "id": feed, "url": "http://e.org/1", "title": "Title", "folderId": null });
+    let view = serde_json::to_value(SubscriptionView::from(&active)).unwrap();
+    assert_eq!(data, json!({ "feed": about, "subscription": view }));
+    assert_eq!((&view["isActive"], &view["state"]), (&json!(true), &json!("active")));
+
+    let denied = harness.done(id, denied()).await.after.unwrap();
+    let (job, data) = harness.drain().await.remove(0);
+    assert_eq!(job.kind, DEACTIVATED);
+    let view = serde_json::to_value(SubscriptionView::from(&denied)).unwrap();
+    assert_eq!(data, json!({ "feed": about, "subscription": view }));
+    assert_eq!(view["isActive"], json!(false));
+    assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED, DEACTIVATED]);
+}
+
+async fn d2_a_renewal_and_a_subscription_that_never_was_active_are_no_news(harness: &Harness) {
+    let webhook = harness.webhook("https://r.org/1").await;
+    let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
+    harness.done(id, asking("secret")).await;
+    harness.done(id, denied()).await;
+    assert_eq!(harness.told(webhook).await, []);
+    harness.done(id, Event::Retry).await;
+    harness.verify(id, "secret", HUB_LEASE).await;
+    harness.verify(id, "secret", HUB_LEASE).await;
+    harness.done(id, Event::Missed).await;
+    assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED]);
+    // A poll that finds no hub any more ends it.
+    harness.discover(feed, vec![], found(&[], None, "other")).await;
+    assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED, DEACTIVATED]);
+    harness.change(SubscriptionId(999), Event::Retry).await;
+    assert_eq!(harness.told(webhook).await.len(), 2);
+}
+
+async fn d2_push_that_ends_with_its_feed_is_told(harness: &Harness) {
+    let (feed, _) = harness.pushed("http://e.org/1", "token").await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    harness.store.delete_feed(feed).await.unwrap();
+    let told = harness.drain().await;
+    assert_eq!(told.iter().map(|(job, _)| (job.webhook_id, job.kind)).collect::<Vec<_>>(), [(webhook, DEACTIVATED)]);
+    assert_eq!(told[0].1["feed"]["id"], json!(feed));
+    let subscription = &told[0].1["subscription"];
+    assert_eq!((&subscription["hubUrl"], &subscription["isActive"]), (&json!(HUB), &json!(false)));
+    // Once it has no feed, nothing of it is news.
+    let id = harness.by_token("token").await.unwrap().id;
+    harness.done(id, super::given_push::unsubscribed()).await;
+    assert_eq!(harness.told(webhook).await.len(), 1);
+}
+
+async fn d2_push_that_runs_out_is_told(harness: &Harness) {
+    let (_, id) = harness.pushed("http://e.org/1", "token").await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    harness.advance(HUB_LEASE).await;
+    harness.done(id, Event::TimePassed).await;
+    assert_eq!(harness.told_kinds(webhook).await, [DEACTIVATED]);
+    assert_eq!(harness.drain().await[0].1["subscription"]["isActive"], json!(false));
+    // The same if nobody has noticed, and it is forgotten: it is shown as it was, but for that.
+    let (_, id) = harness.pushed("http://e.org/2", "other").await;
+    harness.drain().await;
+    harness.advance(HUB_LEASE).await;
+    let transition = harness.done(id, Event::Unwanted).await;
+    assert_eq!((transition.before.is_active(), transition.after), (true, None));
+    let told = harness.drain().await;
+    assert_eq!(told.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [DEACTIVATED]);
+    let subscription = &told[0].1["subscription"];
+    assert_eq!((&subscription["state"], &subscription["isActive"]), (&json!("inactive"), &json!(false)));
+}
+
+async fn d2_the_others_are_told_of_a_webhook_that_is_disabled(harness: &Harness) {
+    let (bad, other) = (harness.webhook("https://r.org/bad").await, harness.webhook("https://r.org/other").await);
+    let deaf = NewWebhook { event_types: Some(vec![EventType::EntryCreated]), ..new_webhook("https://r.org/deaf") };
+    let deaf = harness.webhook_like(deaf).await.id;
+    let queued = harness.queue(bad, 2).await;
+    let jobs = harness.take("worker", 2).await;
+    let marks = harness.mark(vec![finished(&jobs[0], Verdict::Gone)]).await;
+    let [(disabled, reason)] = marks.disabled.as_slice() else { panic!("{marks:?}") };
+    assert_eq!((*disabled, reason.contains("410")), (bad, true));
+    let (job, data) = harness.drain().await.remove(0);
+    assert_eq!((job.webhook_id, job.kind), (other, EventType::WebhookDisabled));
+    assert_eq!(data, json!({ "webhook": { "id": bad, "url": "https://r.org/bad", "disabledReason": reason } }));
+    assert_eq!((harness.told(deaf).await.len(), harness.told(bad).await.len()), (0, queued.len()));
+    // What was under way besides tells nobody again.
+    assert_eq!(harness.mark(vec![finished(&jobs[1], Verdict::Gone)]).await.disabled, []);
+    assert_eq!(harness.told(other).await.len(), 1);
+}
+
+async fn d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event(harness: &Harness) {
+    let (bad, other) = (harness.webhook("https://r.org/bad").await, harness.webhook("https://r.org/other").await);
+    harness.queue(bad, 1).await;
+    let began = harness.now();
+    loop {
+        let claimed = harness.claim_room("worker", &room(9)).await.jobs;
+        let to_bad: Vec<_> = claimed.iter().filter(|job| job.webhook_id == bad).collect();
+        let [job] = to_bad.as_slice() else { panic!("a probe is due: {claimed:?}") };
+        let marks = harness.mark(vec![finished(job, RETRY)]).await;
+        let is_over = harness.now() >= began + DISABLED_AFTER;
+        assert_eq!(marks.disabled.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [bad][..usize::from(is_over)]);
+        if is_over {
+            break;
+        }
+        assert_eq!(harness.told(other).await, []);
+        harness.advance(HOUR * 6 + SECOND).await;
+    }
+    assert_eq!(harness.told_kinds(other).await, [EventType::WebhookDisabled]);
+    let disabled = harness.the_webhook(bad).await;
+    assert!(!disabled.enabled && disabled.disabled_reason.unwrap().contains("5 days"));
+    assert_eq!(harness.take("worker", 9).await.iter().filter(|job| job.webhook_id == bad).count(), 0);
+    assert_eq!(harness.told(bad).await.len(), 1, "it keeps its rows");
+}

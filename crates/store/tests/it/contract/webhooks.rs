@@ -1,0 +1,255 @@
+//! D1: webhooks, made, changed, given other secrets, and removed.
+
+use domain::{
+    FeedId, FolderId, WebhookId,
+    delivery::{DeliveryFilter, EventType, Moved, NewWebhook, Overview, Verdict, Webhook, WebhookPatch},
+    ports::TestOutcome,
+};
+
+use super::{
+    Harness,
+    given::{HOUR, entry},
+    given_outbox::{SECOND, finished, new_webhook, room, secret},
+    given_push::DAY,
+};
+
+contract! {
+    d1_a_webhook_is_kept_as_it_was_made,
+    d1_null_and_an_empty_list_stay_apart,
+    d1_what_no_database_takes_is_left_out,
+    d1_a_patch_changes_what_it_names_and_nothing_else,
+    d9_once_enabled_it_is_well,
+    d9_another_url_is_another_receiver,
+    d9_what_a_user_disables_has_no_reason,
+    d1_an_old_secret_signs_along_for_its_time_and_no_older_one,
+    d1_a_removed_webhook_is_gone_for_everybody_at_once,
+    d1_a_test_goes_to_one_webhook_whatever_it_wants,
+    d1_nothing_is_queued_for_a_test_of_a_disabled_webhook,
+}
+
+async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
+    assert_eq!(harness.store.webhooks().await.unwrap(), []);
+    let new = NewWebhook {
+        description: Some("mine".to_owned()),
+        enabled: false,
+        event_types: Some(vec![EventType::FeedGone, EventType::EntryCreated]),
+        feed_ids: Some(vec![FeedId(7), FeedId(3)]),
+        folder_ids: Some(vec![FolderId(2)]),
+        headers: vec![("X-B".to_owned(), "\"b\"".to_owned()), ("X-A".to_owned(), "ä".to_owned())],
+        include_content: false,
+        backlog: true,
+        ..new_webhook("https://r.org/1")
+    };
+    let made = harness.webhook_like(new.clone()).await;
+    let expected = Webhook {
+        id: made.id,
+        url: new.url,
+        description: new.description,
+        enabled: false,
+        event_types: new.event_types,
+        feed_ids: new.feed_ids,
+        folder_ids: new.folder_ids,
+        headers: new.headers,
+        include_content: false,
+        backlog: true,
+        consecutive_failures: 0,
+        disabled_reason: None,
+        created_at: harness.now(),
+        secrets: vec![new.secret],
+    };
+    assert_eq!(made, expected);
+    let other = harness.webhook("https://r.org/2").await;
+    assert_eq!(harness.the_webhook(made.id).await, made);
+    assert_eq!(harness.store.webhooks().await.unwrap(), [made, harness.the_webhook(other).await]);
+    assert_eq!(harness.store.webhook(WebhookId(999)).await.unwrap(), None);
+}
+
+async fn d1_null_and_an_empty_list_stay_apart(harness: &Harness) {
+    let all = harness.webhook("https://r.org/1").await;
+    let all = harness.the_webhook(all).await;
+    assert_eq!((&all.event_types, &all.feed_ids, &all.folder_ids), (&None, &None, &None));
+    let none = NewWebhook {
+        event_types: Some(vec![]),
+        feed_ids: Some(vec![]),
+        folder_ids: Some(vec![]),
+        ..new_webhook("https://r.org/2")
+    };
+    let none = harness.webhook_like(none).await;
+    let none = harness.the_webhook(none.id).await;
+    assert_eq!((none.event_types, none.feed_ids, none.folder_ids), (Some(vec![]), Some(vec![]), Some(vec![])));
+}
+
+async fn d1_what_no_database_takes_is_left_out(harness: &Harness) {
+    let new = NewWebhook {
+        url: "https://r.org/\0a".to_owned(),
+        description: Some("a\0b".to_owned()),
+        headers: vec![("X\0-A".to_owned(), "\0".to_owned())],
+        ..new_webhook("")
+    };
+    let made = harness.webhook_like(new).await;
+    assert_eq!((made.url.as_str(), made.description.as_deref()), ("https://r.org/a", Some("ab")));
+    assert_eq!(made.headers, [("X-A".to_owned(), String::new())]);
+    let patch = WebhookPatch { description: Some(Some("\0c".to_owned())), ..WebhookPatch::default() };
+    let changed = harness.store.update_webhook(made.id, patch).await.unwrap().unwrap();
+    assert_eq!(changed, Webhook { description: Some("c".to_owned()), ..made });
+    assert_eq!(harness.the_webhook(changed.id).await, changed);
+}
+
+async fn d1_a_patch_changes_what_it_names_and_nothing_else(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    let mut expected = harness.the_webhook(id).await;
+    let unchanged = harness.store.update_webhook(id, WebhookPatch::default()).await.unwrap();
+    assert_eq!(unchanged.as_ref(), Some(&expected));
+    let none = WebhookPatch::default;
+    let (url, mine) = ("https://r.org/2".to_owned(), Some("mine".to_owned()));
+    let patches = [
+        WebhookPatch { url: Some(url), ..none() },
+        WebhookPatch { description: Some(mine), ..none() },
+        WebhookPatch { event_types: Some(Some(vec![EventType::FeedGone])), ..none() },
+        WebhookPatch { feed_ids: Some(Some(vec![FeedId(1)])), ..none() },
+        WebhookPatch { folder_ids: Some(Some(vec![])), ..none() },
+        WebhookPatch { headers: Some(vec![("A".to_owned(), "b".to_owned())]), ..none() },
+        WebhookPatch { include_content: Some(false), ..none() },
+        WebhookPatch { backlog: Some(true), enabled: Some(false), ..none() },
+        WebhookPatch { description: Some(None), event_types: Some(None), feed_ids: Some(None), ..none() },
+        WebhookPatch { folder_ids: Some(None), headers: Some(vec![]), enabled: Some(true), ..none() },
+    ];
+    for patch in patches {
+        expected = patched(expected, patch.clone());
+        assert_eq!(harness.store.update_webhook(id, patch).await.unwrap().as_ref(), Some(&expected));
+        assert_eq!(harness.the_webhook(id).await, expected);
+    }
+    assert_eq!(harness.store.update_webhook(WebhookId(999), WebhookPatch::default()).await.unwrap(), None);
+}
+
+fn patched(webhook: Webhook, patch: WebhookPatch) -> Webhook {
+    Webhook {
+        url: patch.url.unwrap_or(webhook.url),
+        description: patch.description.unwrap_or(webhook.description),
+        enabled: patch.enabled.unwrap_or(webhook.enabled),
+        event_types: patch.event_types.unwrap_or(webhook.event_types),
+        feed_ids: patch.feed_ids.unwrap_or(webhook.feed_ids),
+        folder_ids: patch.folder_ids.unwrap_or(webhook.folder_ids),
+        headers: patch.headers.unwrap_or(webhook.headers),
+        include_content: patch.include_content.unwrap_or(webhook.include_content),
+        backlog: patch.backlog.unwrap_or(webhook.backlog),
+        ..webhook
+    }
+}
+
+async fn d9_once_enabled_it_is_well(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    harness.queue(id, 2).await;
+    harness.fail_times(id, 10).await;
+    harness.advance(HOUR).await;
+    let job = harness.take_one("one").await;
+    assert!(job.is_probe);
+    let marks = harness.mark(vec![finished(&job, Verdict::Gone)]).await;
+    assert_eq!(marks.disabled.len(), 1);
+    let disabled = harness.the_webhook(id).await;
+    assert!(!disabled.enabled && disabled.consecutive_failures > 10);
+    assert_eq!(disabled.disabled_reason.as_deref(), Some(marks.disabled[0].1.as_str()));
+    let patch = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
+    let enabled = harness.store.update_webhook(id, patch).await.unwrap().unwrap();
+    assert_eq!((enabled.enabled, enabled.consecutive_failures, enabled.disabled_reason), (true, 0, None));
+    // No probe: its circuit is whole.
+    assert!(!harness.take_one("one").await.is_probe);
+}
+
+async fn d9_another_url_is_another_receiver(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    harness.queue(id, 2).await;
+    harness.fail_times(id, 10).await;
+    assert_eq!(harness.take("one", 2).await.len(), 0, "the next probe is in some seconds");
+    let same = WebhookPatch { url: Some("https://r.org/1".to_owned()), ..WebhookPatch::default() };
+    let same = harness.store.update_webhook(id, same).await.unwrap().unwrap();
+    assert_eq!(same.consecutive_failures, 10);
+    let other = WebhookPatch { url: Some("https://r.org/2".to_owned()), ..WebhookPatch::default() };
+    let other = harness.store.update_webhook(id, other).await.unwrap().unwrap();
+    assert_eq!(other.consecutive_failures, 0);
+    let jobs = harness.take("one", 2).await;
+    assert_eq!(jobs.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [false, false]);
+}
+
+async fn d9_what_a_user_disables_has_no_reason(harness: &Harness) {
+    let (id, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    harness.queue(id, 1).await;
+    let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
+    let disabled = harness.store.update_webhook(id, patch).await.unwrap().unwrap();
+    assert_eq!((disabled.enabled, disabled.disabled_reason), (false, None));
+    assert_eq!(harness.told(other).await, [], "what a user does is no news");
+    assert_eq!(harness.take("one", 9).await.len(), 0);
+    assert_eq!(harness.told(id).await.len(), 1, "it keeps what it has");
+}
+
+async fn d1_an_old_secret_signs_along_for_its_time_and_no_older_one(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    harness.queue(id, 1).await;
+    let rotate = |to: &'static str| async move { harness.store.rotate_secret(id, secret(to), DAY).await.unwrap() };
+    let rotated = rotate("second").await.unwrap();
+    assert_eq!(rotated.secrets, [secret("second"), secret("first")]);
+    harness.advance(HOUR).await;
+    let rotated = rotate("third").await.unwrap();
+    assert_eq!(rotated.secrets, [secret("third"), secret("second")]);
+    assert_eq!(harness.the_webhook(id).await, rotated);
+    let ends_at = harness.now() + DAY;
+    harness.set(ends_at - SECOND).await;
+    let claimed = harness.claim_room("one", &room(1)).await;
+    assert_eq!(claimed.webhooks, [rotated], "what a worker signs with");
+    harness.set(ends_at).await;
+    assert_eq!(harness.the_webhook(id).await.secrets, [secret("third")]);
+    assert_eq!(harness.store.rotate_secret(WebhookId(999), secret("x"), DAY).await.unwrap(), None);
+}
+
+async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
+    let (id, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let queued = harness.queue(id, 2).await;
+    let claimed = harness.take_one("one").await;
+    assert!(harness.store.delete_webhook(id).await.unwrap());
+    assert!(!harness.store.delete_webhook(id).await.unwrap());
+    assert_eq!(harness.store.webhook(id).await.unwrap(), None);
+    assert_eq!(harness.store.webhooks().await.unwrap(), [harness.the_webhook(other).await]);
+    let patch = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
+    assert_eq!(harness.store.update_webhook(id, patch).await.unwrap(), None);
+    assert_eq!(harness.store.rotate_secret(id, secret("x"), DAY).await.unwrap(), None);
+    assert_eq!(harness.store.test_webhook(id).await.unwrap(), TestOutcome::NotFound);
+    assert_eq!(harness.store.replay(id, harness.now()).await.unwrap(), None);
+    assert_eq!(harness.store.requeue_failed(id).await.unwrap(), None);
+    harness.poll(feed, vec![entry("1")]).await;
+    assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated]);
+    assert_eq!(harness.told(id).await, []);
+    assert_eq!(harness.outbox(DeliveryFilter::default()).await.len(), 1);
+    let overview = harness.store.outbox_overview().await.unwrap();
+    assert_eq!(overview, Overview { pending: 1, ready: 1, in_flight: 0, failed: 0, oldest_pending_age: Some(0) });
+    for delivery in &queued {
+        assert_eq!(harness.store.delivery(&delivery.id).await.unwrap(), None);
+        assert_eq!(harness.store.requeue_delivery(&delivery.id).await.unwrap(), Moved::NotFound);
+        assert_eq!(harness.store.cancel_delivery(&delivery.id, "no").await.unwrap(), Moved::NotFound);
+    }
+    assert_eq!(harness.take("one", 9).await.iter().filter(|job| job.webhook_id == id).count(), 0);
+    // Whatever was under way ends as usual, and nobody is disturbed.
+    assert_eq!(harness.mark(vec![finished(&claimed, Verdict::Gone)]).await.disabled, []);
+    assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated]);
+}
+
+async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
+    let other = harness.webhook("https://r.org/other").await;
+    let deaf = NewWebhook { event_types: Some(vec![]), feed_ids: Some(vec![]), ..new_webhook("https://r.org/deaf") };
+    let deaf = harness.webhook_like(deaf).await;
+    let queued = harness.queue(deaf.id, 1).await.remove(0);
+    assert_eq!((queued.event_type, queued.webhook_id), (EventType::WebhookTest, deaf.id));
+    assert_eq!(harness.shown(&queued.id).await, queued);
+    assert_eq!(harness.told(other).await, []);
+    let (job, data) = harness.drain().await.remove(0);
+    assert_eq!((job.webhook_id, &job.event_id), (deaf.id, &queued.event_id));
+    let about = serde_json::json!({ "id": deaf.id, "url": "https://r.org/deaf", "disabledReason": null });
+    assert_eq!(data, serde_json::json!({ "webhook": about }));
+}
+
+async fn d1_nothing_is_queued_for_a_test_of_a_disabled_webhook(harness: &Harness) {
+    let disabled = harness.webhook_like(NewWebhook { enabled: false, ..new_webhook("https://r.org/1") }).await;
+    assert_eq!(harness.store.test_webhook(disabled.id).await.unwrap(), TestOutcome::Disabled);
+    assert_eq!(harness.store.test_webhook(WebhookId(999)).await.unwrap(), TestOutcome::NotFound);
+    assert_eq!(harness.outbox(DeliveryFilter::default()).await, []);
+}

@@ -1,0 +1,70 @@
+//! What cases of delivery are made of: webhooks, deliveries that wait, claims, and how attempts ended.
+
+use std::time::Duration;
+
+use domain::{
+    DeliveryId, Lease, WebhookId,
+    delivery::{AttemptLog, ClaimRoom, DeliveryJob, Finished, NewWebhook, Verdict, WebhookSecret},
+    ports::{DeliveryStore, TestOutcome},
+};
+use store::PostgresStore;
+
+use super::LEASE;
+
+pub(super) const RETRY: Verdict = Verdict::Retry(Duration::ZERO);
+
+/// A webhook that wants everything.
+pub(super) fn new_webhook() -> NewWebhook {
+    NewWebhook {
+        url: "https://r.org/".to_owned(),
+        description: None,
+        enabled: true,
+        event_types: None,
+        feed_ids: None,
+        folder_ids: None,
+        headers: vec![],
+        include_content: true,
+        backlog: true,
+        secret: WebhookSecret::parse("whsec_c2VjcmV0").unwrap(),
+    }
+}
+
+/// A webhook with so many deliveries, due now.
+pub(super) async fn webhook(store: &PostgresStore, deliveries: usize) -> WebhookId {
+    let id = store.create_webhook(new_webhook()).await.unwrap().id;
+    queue(store, id, deliveries).await;
+    id
+}
+
+pub(super) async fn queue(store: &PostgresStore, id: WebhookId, deliveries: usize) {
+    for _ in 0..deliveries {
+        let queued = store.test_webhook(id).await.unwrap();
+        assert!(matches!(queued, TestOutcome::Queued(_)), "{queued:?}");
+    }
+}
+
+/// So many, of whatever webhooks.
+pub(super) fn room(limit: u32) -> ClaimRoom {
+    ClaimRoom { limit, of: vec![], of_others: limit }
+}
+
+pub(super) async fn claim(store: &PostgresStore, owner: &str, limit: u32) -> Vec<DeliveryJob> {
+    store.claim_deliveries(owner, LEASE, &room(limit)).await.unwrap().jobs
+}
+
+pub(super) fn lease_of(job: &DeliveryJob) -> (DeliveryId, Lease) {
+    (job.id, job.lease.clone())
+}
+
+pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
+    Finished {
+        id: job.id,
+        lease: job.lease.clone(),
+        webhook_id: job.webhook_id,
+        url: new_webhook().url,
+        verdict,
+        retry_after: None,
+        is_probe: job.is_probe,
+        attempt: AttemptLog { number: job.attempts + 1, status_code: Some(200), ..AttemptLog::default() },
+    }
+}
