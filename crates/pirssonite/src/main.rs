@@ -3,6 +3,7 @@
 mod backend;
 mod commands;
 mod fetch;
+mod open_files;
 mod reach;
 mod settings;
 mod wiring;
@@ -33,7 +34,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Poll feeds and serve the API until told to stop.
+    /// Poll feeds, deliver events and serve the API until told to stop.
     Serve,
     /// Add a feed.
     Add(commands::add::Arguments),
@@ -49,6 +50,10 @@ enum Command {
     Refresh(commands::refresh::Arguments),
     /// Renew the push subscriptions whose leases end soon, now.
     Renew(commands::renew::Arguments),
+    /// Say where events are sent: webhooks, added, listed, tried, removed.
+    Webhook(commands::webhook::Arguments),
+    /// See what is to be delivered, what was, and what was given up.
+    Outbox(commands::outbox::Arguments),
     /// Show how things stand.
     Status(commands::status::Arguments),
     /// Look for what is wrong, and say what to do about it.
@@ -90,6 +95,8 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Export(arguments) => commands::export::run(&arguments, &settings).await,
             Command::Refresh(arguments) => commands::refresh::run(&arguments, &settings).await,
             Command::Renew(arguments) => commands::renew::run(&arguments, &settings).await,
+            Command::Webhook(arguments) => commands::webhook::run(&arguments, &settings).await,
+            Command::Outbox(arguments) => commands::outbox::run(&arguments, &settings).await,
             Command::Status(arguments) => commands::status::run(&arguments, &settings).await,
             Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
             Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),

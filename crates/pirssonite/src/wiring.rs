@@ -73,6 +73,7 @@ pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow
                 chunk: PRUNE_CHUNK,
             },
             push: push_settings(settings),
+            delivery: settings.delivery.clone(),
             ..EngineSettings::default()
         },
     }))
@@ -99,6 +100,8 @@ pub(crate) async fn serve(
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let metrics = web::install_metrics()?;
+    tokio::spawn(web::keep_metrics_small(metrics.clone(), stop.clone()));
+    let (listen, store) = (listener.local_addr()?, engine.store().kind());
     let allowed_hosts = if settings.listen.ip().is_loopback() { AllowedHosts::default() } else { AllowedHosts::Any };
     let web_settings = WebSettings {
         allowed_hosts,
@@ -108,10 +111,12 @@ pub(crate) async fn serve(
     };
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
     if settings.role == Role::Worker {
+        tracing::info!(%listen, store, role = ?settings.role, "serving");
         return Ok(web::serve(listener, web::operations_router(state), stop).await?);
     }
-    backend::announce(settings, listener.local_addr()?, state.instance())
-        .context("cannot write into the data folder")?;
+    backend::announce(settings, listen, state.instance()).context("cannot write into the data folder")?;
+    // Not before the commands find it.
+    tracing::info!(%listen, store, role = ?settings.role, "serving");
     let served = web::serve(listener, web::router(state), stop).await;
     backend::withdraw(settings);
     Ok(served?)

@@ -4,6 +4,7 @@
 use std::error::Error;
 
 use axum::{
+    body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, Path, Request, rejection::JsonRejection},
     http::{HeaderMap, header, request::Parts},
 };
@@ -26,14 +27,31 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &AppState) -> ApiResult<Self> {
-        check_not_encoded(request.headers())?;
-        // Also a guard: a foreign page can send JSON only after asking, and it is never told yes.
-        if !content_type(request.headers()).is_some_and(|kind| is_json(&kind)) {
-            return Err(ApiError::MediaType("send JSON, with `Content-Type: application/json`"));
+        check_json(request.headers())?;
+        from_json(&read(request.into_body(), state).await?).map(Self)
+    }
+}
+
+/// A JSON body that may be left out, and is empty then, whatever the headers say of it.
+#[derive(Debug)]
+pub(crate) struct JsonOrNothing<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Default> FromRequest<AppState> for JsonOrNothing<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &AppState) -> ApiResult<Self> {
+        let (parts, body) = request.into_parts();
+        let bytes = read(body, state).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
         }
-        let bytes = body::read(request.into_body(), state.settings.json_bytes_max, state.settings.json_timeout).await?;
+        check_json(&parts.headers)?;
         from_json(&bytes).map(Self)
     }
+}
+
+async fn read(body: Body, state: &AppState) -> ApiResult<Bytes> {
+    body::read(body, state.settings.json_bytes_max, state.settings.json_timeout).await
 }
 
 /// What an id is: a number of 64 bits.
@@ -76,6 +94,16 @@ pub(crate) fn check_not_encoded(headers: &HeaderMap) -> ApiResult<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses what does not say that it is JSON. Also a guard: a foreign page can send JSON only after asking, and it is
+/// never told yes.
+fn check_json(headers: &HeaderMap) -> ApiResult<()> {
+    check_not_encoded(headers)?;
+    if content_type(headers).is_some_and(|kind| is_json(&kind)) {
+        return Ok(());
+    }
+    Err(ApiError::MediaType("send JSON, with `Content-Type: application/json`"))
 }
 
 fn is_json(kind: &str) -> bool {

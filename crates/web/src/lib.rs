@@ -9,6 +9,7 @@
 mod body;
 mod error;
 mod extract;
+mod inside;
 mod metrics;
 mod middleware;
 mod openapi;
@@ -19,9 +20,11 @@ mod routes;
 mod serve;
 mod state;
 mod stream;
+mod time;
 mod work;
 
-pub use metrics::install_metrics;
+pub use inside::{Inside, InsideError};
+pub use metrics::{install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;
 pub use routes::{operations_router, router};
 pub use serve::{SHUTDOWN_MAX, ServeLimits, serve, serve_within};

@@ -4,22 +4,36 @@ use std::time::Duration;
 
 use axum::http::Method;
 use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
-use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use tokio_util::sync::CancellationToken;
 
 const REQUESTS: &str = "http_requests_total";
 const DURATION: &str = "http_request_duration_seconds";
+
+/// How often durations are put into their buckets.
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
 /// Upper bounds of the buckets of durations, in seconds: a page takes milliseconds, a refresh minutes.
 const DURATION_BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
 
 /// Makes this process count, and gives what `/metrics` shows. To be called once.
 pub fn install_metrics() -> Result<PrometheusHandle, BuildError> {
-    let handle = PrometheusBuilder::new()
-        .set_buckets_for_metric(Matcher::Full(DURATION.to_owned()), &DURATION_BUCKETS)?
-        .install_recorder()?;
+    let handle = PrometheusBuilder::new().set_buckets(&DURATION_BUCKETS)?.install_recorder()?;
     describe_counter!(REQUESTS, Unit::Count, "Requests, by method, route and status.");
     describe_histogram!(DURATION, Unit::Seconds, "How long requests took, by method and route.");
     Ok(handle)
+}
+
+/// Keeps what was measured small, until it is told to stop: each duration takes memory until it is put into its bucket,
+/// which otherwise only happens when somebody asks for the metrics.
+pub async fn keep_metrics_small(metrics: PrometheusHandle, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(UPKEEP_EVERY);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            _ = ticks.tick() => metrics.run_upkeep(),
+        }
+    }
 }
 
 /// Counts a request.

@@ -3,6 +3,8 @@
 
 use std::str::FromStr;
 
+use domain::entry::{PAGE_ENTRIES_MAX, PAGE_ENTRIES_MIN};
+
 use crate::error::{ApiError, ApiResult};
 
 /// The parameters of a request that have not been taken yet.
@@ -42,6 +44,13 @@ impl Parameters {
     ) -> ApiResult<Option<T>> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| ApiError::field(name, format_args!("expected {expected}")))
+    }
+
+    /// Takes the parameter `limit`: how many things a page has.
+    pub(crate) fn page_limit(&mut self) -> ApiResult<Option<u32>> {
+        let bounds = PAGE_ENTRIES_MIN..=PAGE_ENTRIES_MAX;
+        let expected = format!("a number from {PAGE_ENTRIES_MIN} to {PAGE_ENTRIES_MAX}");
+        self.read("limit", &expected, |text| text.parse().ok().filter(|limit| bounds.contains(limit)))
     }
 
     /// Refuses what is left; `known` are the parameters that there are.

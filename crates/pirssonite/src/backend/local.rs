@@ -7,23 +7,36 @@ use async_trait::async_trait;
 use domain::{
     FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX, push::SubscriptionView,
 };
-use engine::{AddFeed, AddFeedError, Engine};
+use engine::{AddFeed, AddFeedError, Engine, SystemIds};
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use web::Inside;
 
-use super::{Backend, already_there};
+use super::{Backend, Refused, already_there};
 
 pub(super) struct Local {
     engine: Arc<Engine>,
+    /// The same API that a server has.
+    inside: Inside,
 }
 
 impl Local {
     pub(super) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        let inside = Inside::new(Arc::clone(&engine), &SystemIds, env!("CARGO_PKG_VERSION"));
+        Self { engine, inside }
     }
 }
 
 #[async_trait]
 impl Backend for Local {
+    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let (status, text) = self.inside.call(method, path, body.map(|body| body.to_string())).await?;
+        let body = if text.is_empty() { Value::Null } else { serde_json::from_str(&text).unwrap_or_default() };
+        let status = StatusCode::from_u16(status)?;
+        if status.is_success() { Ok(body) } else { Err(Refused::new(status, &body).into()) }
+    }
+
     async fn feeds(&self) -> anyhow::Result<Vec<Value>> {
         values(&self.engine.store().feeds().await?)
     }
@@ -85,6 +98,10 @@ impl Backend for Local {
             "no server is running here, and a hub renews nothing before it has asked back at the base_url: \
              start `pirssonite`, which renews by itself as well"
         )
+    }
+
+    async fn deliver(&self, stop: CancellationToken) {
+        self.engine.deliver(&stop).await;
     }
 
     async fn ready(&self) -> anyhow::Result<()> {

@@ -7,8 +7,10 @@ mod remote;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use store::OpenError;
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::remote::{Remote, announce, withdraw};
 use crate::{commands, settings::Settings, wiring};
@@ -16,6 +18,8 @@ use crate::{commands, settings::Settings, wiring};
 /// What the commands need.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
+    /// Any request of the API, with a JSON body or none. An answer that is none of success is a [`Refused`].
+    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value>;
     /// `GET /api/feeds`.
     async fn feeds(&self) -> anyhow::Result<Vec<Value>>;
     /// `GET /api/folders`.
@@ -38,6 +42,8 @@ pub(crate) trait Backend: Send + Sync {
     async fn subscriptions(&self) -> anyhow::Result<Vec<Value>>;
     /// `POST /api/websub/renew`.
     async fn renew(&self) -> anyhow::Result<Value>;
+    /// Delivers what is due until told to stop, where no server does.
+    async fn deliver(&self, stop: CancellationToken);
     /// `GET /readyz`: whether the store answers and, as far as it has noticed, takes writes.
     async fn ready(&self) -> anyhow::Result<()>;
     /// Where hubs are told to reach it; without it push is off. Of a server, as it was started.
@@ -48,6 +54,21 @@ pub(crate) trait Backend: Send + Sync {
     fn instance(&self) -> Option<&str>;
     /// What it is, for people.
     fn name(&self) -> String;
+}
+
+/// An answer of the API that is none of success, with its sentence.
+#[derive(Debug, thiserror::Error)]
+#[error("{said}")]
+pub(crate) struct Refused {
+    status: StatusCode,
+    said: String,
+}
+
+impl Refused {
+    fn new(status: StatusCode, body: &Value) -> Self {
+        let said = body["error"].as_str().map(str::to_owned);
+        Self { status, said: said.unwrap_or_else(|| format!("the server answered {}", status.as_u16())) }
+    }
 }
 
 /// How long another command may keep the data folder (it may refresh a thousand feeds), and how often it is asked for.
@@ -86,6 +107,10 @@ async fn wait_for(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
 /// That a feed is known, and which it is.
 fn already_there(said: &str, id: i64) -> anyhow::Error {
     anyhow::anyhow!("{said}: feed {id}")
+}
+
+fn is_not_found(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND)
 }
 
 fn is_in_use(error: &anyhow::Error) -> bool {

@@ -5,10 +5,11 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use anyhow::{Context, bail};
 use async_trait::async_trait;
 use domain::ingest::Hash;
-use reqwest::{Method, StatusCode};
+use reqwest::Method;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::{Backend, already_there};
+use super::{Backend, Refused, already_there, is_not_found};
 use crate::settings::Settings;
 
 /// How long one call may take: adding a feed waits for its publisher.
@@ -47,18 +48,6 @@ pub(crate) fn withdraw(settings: &Settings) {
     let _ = std::fs::remove_file(address_file(settings));
 }
 
-/// An answer of the API that is none of success, with its sentence.
-#[derive(Debug, thiserror::Error)]
-#[error("{said}")]
-struct Refused {
-    status: StatusCode,
-    said: String,
-}
-
-fn is_not_found(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Refused>().is_some_and(|refused| refused.status == StatusCode::NOT_FOUND)
-}
-
 pub(crate) struct Remote {
     client: reqwest::Client,
     url: String,
@@ -83,16 +72,6 @@ impl Remote {
         Ok((health["instance"] == instance).then_some(remote))
     }
 
-    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
-        let request = self.client.request(method, format!("{}{path}", self.url));
-        let request = match body {
-            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
-            None => request,
-        };
-        let text = self.text(request).await?;
-        if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
-    }
-
     /// Sends a request; an error of the API becomes an error with its sentence.
     async fn text(&self, request: reqwest::RequestBuilder) -> anyhow::Result<String> {
         let response = request.send().await.with_context(|| format!("the server at {} does not answer", self.url))?;
@@ -102,11 +81,10 @@ impl Remote {
             return Ok(text);
         }
         let body: Value = serde_json::from_str(&text).unwrap_or_default();
-        let said = body["error"].as_str().map(str::to_owned);
-        let said = said.unwrap_or_else(|| format!("the server answered {}", status.as_u16()));
+        let refused = Refused::new(status, &body);
         match body["feedId"].as_i64() {
-            Some(id) => Err(already_there(&said, id)),
-            None => Err(Refused { status, said }.into()),
+            Some(id) => Err(already_there(&refused.said, id)),
+            None => Err(refused.into()),
         }
     }
 
@@ -120,6 +98,16 @@ impl Remote {
 
 #[async_trait]
 impl Backend for Remote {
+    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let request = self.client.request(method, format!("{}{path}", self.url));
+        let request = match body {
+            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
+            None => request,
+        };
+        let text = self.text(request).await?;
+        if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
+    }
+
     async fn feeds(&self) -> anyhow::Result<Vec<Value>> {
         self.list("/api/feeds").await
     }
@@ -168,6 +156,11 @@ impl Backend for Remote {
 
     async fn renew(&self) -> anyhow::Result<Value> {
         self.call(Method::POST, "/api/websub/renew", None).await
+    }
+
+    async fn deliver(&self, stop: CancellationToken) {
+        // The server does.
+        stop.cancelled().await;
     }
 
     async fn ready(&self) -> anyhow::Result<()> {

@@ -1,10 +1,9 @@
 //! `pirssonite export`: feeds and folders for other readers.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 
-use super::say;
 use crate::{backend, settings::Settings};
 
 /// The file to write.
@@ -18,7 +17,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let opml = backend::connect(settings).await?.export().await?;
     match arguments.file.to_str() {
-        Some("-") => say(opml.trim_end())?,
+        Some("-") => writeln!(std::io::stdout(), "{}", opml.trim_end())?,
         _ => fs::write(&arguments.file, opml).with_context(|| arguments.file.display().to_string())?,
     }
     Ok(ExitCode::SUCCESS)

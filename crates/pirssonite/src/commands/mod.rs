@@ -2,18 +2,22 @@
 
 pub(crate) mod add;
 pub(crate) mod backup;
+mod deliveries;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod list;
+pub(crate) mod outbox;
 pub(crate) mod parse;
 pub(crate) mod refresh;
 pub(crate) mod renew;
 pub(crate) mod serve;
 pub(crate) mod status;
 mod subscriptions;
+pub(crate) mod webhook;
 
 use std::{
+    borrow::Cow,
     io::{IsTerminal, Write},
     time::Duration,
 };
@@ -31,12 +35,23 @@ pub(crate) fn complain(error: &anyhow::Error) {
 
 /// Tells a person, on standard error, what is going on. If nobody listens there, there is nobody to tell.
 pub(crate) fn tell(what: &str) {
-    let _ = writeln!(std::io::stderr(), "pirssonite: {what}");
+    let _ = writeln!(std::io::stderr(), "pirssonite: {}", harmless(what));
 }
 
 /// Prints a line.
 fn say(line: &str) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{line}")?)
+    Ok(writeln!(std::io::stdout(), "{}", harmless(line))?)
+}
+
+/// A text without what a terminal takes for a command. Much of what is printed comes from outside: what webhooks answer,
+/// what feeds are called. All that is for people passes here, on its way out.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(is_harmful) {
+        return text.into();
+    }
+    let shown = |c: char| if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 /// Prints JSON for programs.
@@ -81,4 +96,21 @@ fn is_failing(feed: &Value) -> bool {
 /// What to call a feed.
 fn title_of(feed: &Value) -> &str {
     ["customTitle", "title", "url"].iter().find_map(|name| feed[*name].as_str()).unwrap_or("(no title)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u5_what_a_terminal_takes_for_a_command_is_shown_instead() {
+        for (text, expect) in [
+            ("two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧", "two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧"),
+            ("\u{1b}[2J\u{1b}]0;mine\u{7}", "\\u{1b}[2J\\u{1b}]0;mine\\u{7}"),
+            ("\u{9b}2J \u{7f} \0", "\\u{9b}2J \\u{7f} \\u{0}"),
+            ("what it hides\r\u{8}", "what it hides\\r\\u{8}"),
+        ] {
+            assert_eq!(harmless(text), expect);
+        }
+    }
 }

@@ -1,5 +1,5 @@
-//! `pirssonite serve`, which is also what the program does when it is told nothing: polls and answers until it is told
-//! to stop.
+//! `pirssonite serve`, which is also what the program does when it is told nothing: polls, delivers and answers until it
+//! is told to stop.
 
 use std::{io::IsTerminal, process::ExitCode, time::Duration};
 
@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
+    open_files,
     settings::{LogFormat, Role, Settings},
     wiring,
 };
@@ -18,25 +19,23 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     start_logging(settings);
+    open_files::raise_limit();
     // First, so that a server that cannot be makes no folder and no database.
     let listener = tokio::net::TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let listen = listener.local_addr()?;
     let store = wiring::open_store(settings).await?;
-    let kind = store.kind();
     let engine = wiring::build_engine(settings, store)?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
-    tracing::info!(%listen, store = kind, role = ?settings.role, "serving");
 
-    let polls = (settings.role != Role::Web).then(|| tokio::spawn(engine.clone().run(stop.clone())));
+    let work = (settings.role != Role::Web).then(|| tokio::spawn(engine.clone().run(stop.clone())));
     let served = wiring::serve(settings, engine, listener, stop.clone()).await;
     stop.cancel();
-    if let Some(polls) = polls
-        && tokio::time::timeout(STOP_TIMEOUT, polls).await.is_err()
+    if let Some(work) = work
+        && tokio::time::timeout(STOP_TIMEOUT, work).await.is_err()
     {
-        tracing::warn!("polls did not end in time; their leases will run out");
+        tracing::warn!("polls or deliveries did not end in time; their leases will run out");
     }
     served?;
     tracing::info!("stopped");

@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
+use reqwest::Method;
 use serde_json::json;
 
 use super::{
+    deliveries::{Outbox, Webhooks},
     is_failing, is_gone, say, say_json,
     subscriptions::{OFF, Summary},
 };
@@ -28,6 +30,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let feeds = backend.feeds().await?;
     let counts = backend.counts().await?;
     let subscriptions = Summary::of(&backend.subscriptions().await?);
+    let webhooks = Webhooks::ask(&*backend).await?;
+    let outbox = backend.call(Method::GET, "/api/outbox/overview", None).await?;
     let now = wiring::now();
     let count = |wanted: &dyn Fn(&serde_json::Value) -> bool| feeds.iter().filter(|feed| wanted(feed)).count();
     let status = json!({
@@ -40,6 +44,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         "unread": counts["total"],
         "starred": counts["starred"],
         "push": push_json(&*backend, &subscriptions),
+        "webhooks": webhooks.to_json(),
+        "outbox": outbox,
     });
     if arguments.json {
         say_json(&status)?;
@@ -53,6 +59,13 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     say(&format!("folders     {}", status["folders"]))?;
     say(&format!("entries     {} unread, {} starred", status["unread"], status["starred"]))?;
     say_push(&*backend, &subscriptions)?;
+    if !webhooks.is_empty() {
+        say(&format!("webhooks    {}", webhooks.in_words()))?;
+        say(&format!("outbox      {}", Outbox(&status["outbox"]).in_words()))?;
+    }
+    for webhook in &webhooks.troubled {
+        say(&format!("webhook     {webhook}"))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

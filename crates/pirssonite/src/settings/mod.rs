@@ -1,6 +1,7 @@
 //! Settings: read once from flags, variables and a file, checked as a whole, and passed on. A wrong one stops the start
 //! and says which it is, where it stands, and why.
 
+mod delivery;
 mod file;
 mod table;
 #[cfg(test)]
@@ -11,8 +12,10 @@ use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, path::PathBuf
 
 use clap::{Arg, ArgAction, ArgMatches};
 use domain::push::{Algorithm, KnownHub};
+use engine::DeliverySettings;
 use url::Url;
 
+pub(crate) use self::value::ago;
 use self::{
     table::{Setting, TABLE},
     value::{algorithms, duration, duration_from, known_hubs, number, parts, public_url, switch, web_url},
@@ -26,7 +29,7 @@ const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
 const OTHER_VARIABLES: [&str; 3] = [FILE_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
 
 /// Pushes in a minute for one feed: more than any machine takes.
-const RATE_MAX: usize = 1_000_000;
+const RATE_MAX: u32 = 1_000_000;
 
 /// How to say what is logged.
 const LOG_WAYS: &str =
@@ -63,6 +66,7 @@ pub(crate) struct Settings {
     pub(crate) push_algorithms: Vec<Algorithm>,
     pub(crate) push_rate: NonZeroU32,
     pub(crate) known_hubs: Vec<KnownHub>,
+    pub(crate) delivery: DeliverySettings,
     pub(crate) prune_after: Duration,
     pub(crate) prune_beyond: u32,
     pub(crate) log: String,
@@ -227,6 +231,7 @@ impl Settings {
             push_algorithms: get(raw, "push_algorithms", algorithms)?,
             push_rate: get(raw, "push_rate", rate)?,
             known_hubs: get(raw, "known_hubs", known_hubs)?,
+            delivery: delivery::read(raw)?,
             prune_after: get(raw, "prune_after", a_second_or_more)?,
             prune_beyond: get(raw, "prune_beyond", |text| text.parse().map_err(|_| "write a number".to_owned()))?,
             log: get(raw, "log", |text| {
@@ -247,6 +252,9 @@ impl Settings {
     fn check_together(&self) -> Result<(), Wrong> {
         if self.poll_min > self.poll_max {
             return Err(Wrong::Together("poll_min is longer than poll_max".to_owned()));
+        }
+        if self.delivery.retry.first > self.delivery.retry.max {
+            return Err(Wrong::Together("retry_first is longer than retry_max".to_owned()));
         }
         if self.role != Role::All && self.database_url.is_none() {
             return Err(Wrong::Together(
@@ -304,7 +312,7 @@ fn audit(text: &str) -> Result<Duration, String> {
 }
 
 fn rate(text: &str) -> Result<NonZeroU32, String> {
-    let rate = u32::try_from(number(text, 1, RATE_MAX)?).ok().and_then(NonZeroU32::new);
+    let rate = NonZeroU32::new(number(text, 1, RATE_MAX)?);
     rate.ok_or_else(|| "write a number".to_owned())
 }
 

@@ -25,7 +25,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 22] = [
+pub(crate) const TABLE: [Setting; 31] = [
     setting(
         "listen",
         "ADDRESS",
@@ -42,7 +42,7 @@ pub(crate) const TABLE: [Setting; 22] = [
         "role",
         "ROLE",
         "all",
-        "What this node does: all, web (only serve) or worker (only poll). Any but all needs database_url.",
+        "What this node does: all, web (only serve) or worker (poll and deliver, and serve nobody). Any but all needs database_url.",
     ),
     setting("data_dir", "FOLDER", "data", "The folder of the embedded database. One process at a time uses it."),
     secret(
@@ -61,7 +61,7 @@ pub(crate) const TABLE: [Setting; 22] = [
         "allow_networks",
         "CIDRS",
         "",
-        "Networks, separated by commas, that feeds may be fetched from although they are not public: 127.0.0.0/8, 192.168.0.0/16. None are by default, so that no feed can reach into the network of this server.",
+        "Networks, separated by commas, that feeds, hubs and webhooks may be in although they are not public: 127.0.0.0/8, 192.168.0.0/16. None are by default, so that no feed can reach into the network of this server.",
     ),
     secret(
         "proxy",
@@ -113,6 +113,55 @@ pub(crate) const TABLE: [Setting; 22] = [
         "PAIRS",
         "https://www.youtube.com/feeds/videos.xml=https://pubsubhubbub.appspot.com/",
         "Hubs of feeds that do not name theirs, separated by commas: what the feeds' URLs begin with, an equals sign, and the hub.",
+    ),
+    setting(
+        "delivery_lease",
+        "DURATION",
+        "10s",
+        "How long a delivery stays with a worker that gives no sign of life: after so long another takes it over. It is renewed every third of this, at least 100ms apart, so it must be longer than that.",
+    ),
+    setting("delivery_timeout", "DURATION", "15s", "How long a webhook may take to answer. At most 5m."),
+    setting(
+        "delivery_concurrency",
+        "NUMBER",
+        "256",
+        "Deliveries that are sent at once, besides one for each webhook, which it always has. Receivers that take over a quarter of a second have half of them at most.",
+    ),
+    setting(
+        "webhook_concurrency",
+        "NUMBER",
+        "16",
+        "Deliveries that are sent to one webhook at once, at most: it begins with 2, and has more with each success.",
+    ),
+    setting(
+        "retry_first",
+        "DURATION",
+        "5s",
+        "When a delivery that failed is tried again for the first time. Each further failure waits twice as long.",
+    ),
+    setting(
+        "retry_max",
+        "DURATION",
+        "6h",
+        "The longest wait between two attempts, also where a webhook asks for more.",
+    ),
+    setting(
+        "retry_attempts",
+        "NUMBER",
+        "16",
+        "Attempts that a delivery has before it has failed. With the other defaults they take about a day.",
+    ),
+    setting(
+        "retry_jitter",
+        "PART",
+        "0.2",
+        "The part of each wait that is left to chance, to both sides, so that what failed together is not tried together: 0 to 1, or 20%.",
+    ),
+    setting(
+        "retry_budget",
+        "NUMBER",
+        "0",
+        "Retries that are allowed, if fewer than retry_attempts says: in force at once, also for what waits already. 0 for no such limit.",
     ),
     setting(
         "prune_after",
@@ -169,7 +218,7 @@ pub(crate) fn default_file() -> String {
             line += word;
         }
         file += &line;
-        let bare = matches!(setting.default, "true" | "false") || setting.default.parse::<u64>().is_ok();
+        let bare = matches!(setting.default, "true" | "false") || setting.default.parse::<f64>().is_ok();
         let quote = if bare { "" } else { "\"" };
         file.extend(["\n# ", setting.name, " = ", quote, setting.default, quote, "\n"]);
     }

@@ -147,6 +147,65 @@ fn u4_a_wrong_setting_of_push_is_named_with_its_reason() {
 }
 
 #[test]
+fn u4_deliveries_are_set_as_the_engine_would_set_them_by_itself() {
+    let settings = read(&[], &[]).unwrap();
+    assert_eq!(format!("{:?}", settings.delivery), format!("{:?}", engine::DeliverySettings::default()));
+}
+
+#[test]
+fn u4_deliveries_are_set_by_flags_variables_and_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    let text = "delivery_lease = \"600ms\"\nretry_jitter = 0.5\nretry_budget = 3\nwebhook_concurrency = 1\n";
+    std::fs::write(&file, text).unwrap();
+    let config = format!("--config={}", file.display());
+    let flags = [&config, "--retry-first", "50ms", "--retry-max", "50ms", "--delivery-concurrency", "10000"];
+    let variables = [("PIRSSONITE_DELIVERY_TIMEOUT", "5m"), ("PIRSSONITE_RETRY_ATTEMPTS", "1")];
+    let delivery = read(&flags, &variables).unwrap().delivery;
+    assert_eq!((delivery.lease.length(), delivery.timeout), (Duration::from_millis(600), Duration::from_mins(5)));
+    assert_eq!((delivery.concurrency, delivery.webhook_concurrency), (10_000, 1));
+    let fifty = Duration::from_millis(50);
+    let retry = domain::delivery::RetryRules { first: fifty, max: fifty, attempts: 1, jitter: 0.5, budget: 3 };
+    assert_eq!(delivery.retry, retry);
+    let jitter = |text| read(&["--retry-jitter", text], &[]).unwrap().delivery.retry.jitter;
+    assert!((jitter("20%") - 0.2).abs() < f64::EPSILON && jitter("0") == 0.0 && (jitter("100%") - 1.0).abs() == 0.0);
+}
+
+#[test]
+fn fr_003_ac3_a_lease_that_beats_cannot_keep_stops_the_start_with_a_clear_error_d5_u4() {
+    for lease in ["0s", "1ms", "100ms"] {
+        let wrong = read(&[], &[("PIRSSONITE_DELIVERY_LEASE", lease)]).unwrap_err().to_string();
+        for expect in ["PIRSSONITE_DELIVERY_LEASE", "is no delivery_lease", "ms is too short", "every 100 ms"] {
+            assert!(wrong.contains(expect), "{lease}: {wrong}");
+        }
+    }
+    assert_eq!(read(&["--delivery-lease", "101ms"], &[]).unwrap().delivery.lease.length(), Duration::from_millis(101));
+}
+
+#[test]
+fn u4_a_wrong_setting_of_deliveries_is_named_with_its_reason() {
+    for (flag, value, expect) in [
+        ("--delivery-lease", "10", "unit"),
+        ("--delivery-timeout", "0s", "a millisecond or more"),
+        ("--delivery-timeout", "301s", "5m or less"),
+        ("--delivery-concurrency", "0", "from 1 to 10000"),
+        ("--webhook-concurrency", "10001", "from 1 to 10000"),
+        ("--retry-first", "0ms", "a millisecond or more"),
+        ("--retry-max", "0d", "a millisecond or more"),
+        ("--retry-attempts", "0", "from 1 to 100"),
+        ("--retry-jitter", "1.5", "from 0 to 1"),
+        ("--retry-jitter", "20", "0% to 100%"),
+        ("--retry-budget", "-1", "from 0"),
+    ] {
+        let given = format!("{flag}={value}");
+        let wrong = read(&[&given], &[]).unwrap_err().to_string();
+        assert!(wrong.contains(flag) && wrong.contains(expect), "{wrong}");
+    }
+    let wrong = read(&["--retry-first", "7h"], &[]).unwrap_err().to_string();
+    assert_eq!(wrong, "retry_first is longer than retry_max");
+}
+
+#[test]
 fn u4_secrets_are_not_shown() {
     let wrong = read(&["--database-url", "mysql://u:hunter2@h/d"], &[]).unwrap_err().to_string();
     assert!(wrong.contains("database_url") && !wrong.contains("hunter2"), "{wrong}");

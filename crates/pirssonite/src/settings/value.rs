@@ -1,8 +1,9 @@
 //! Values as people write them.
 
-use std::time::Duration;
+use std::{fmt::Display, str::FromStr, time::Duration};
 
 use domain::push::{Algorithm, KnownHub};
+use jiff::Timestamp;
 use url::Url;
 
 /// A hundred years: longer ones are mistakes.
@@ -32,12 +33,29 @@ pub(crate) fn duration_from(text: &str, least: Duration, in_words: &str) -> Resu
     if duration < least { Err(format!("write {in_words} or more")) } else { Ok(duration) }
 }
 
+/// A time, or how long ago it was, as in `2h`.
+pub(crate) fn ago(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    let at = duration(text).ok().and_then(|ago| now.checked_sub(ago).ok()).or_else(|| text.parse().ok());
+    at.ok_or_else(|| "write a time with its zone, such as 2026-03-01T12:00:00Z, or how long ago, such as 2h".to_owned())
+}
+
 /// A number within bounds.
-pub(crate) fn number(text: &str, least: usize, most: usize) -> Result<usize, String> {
-    text.parse::<usize>()
-        .ok()
-        .filter(|number| (least..=most).contains(number))
-        .ok_or_else(|| format!("write a number from {least} to {most}"))
+pub(crate) fn number<N: FromStr + PartialOrd + Display + Copy>(text: &str, least: N, most: N) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| (&least..=&most).contains(&number));
+    number.ok_or_else(|| format!("write a number from {least} to {most}"))
+}
+
+/// A duration that is not zero.
+pub(crate) fn some_time(text: &str) -> Result<Duration, String> {
+    duration_from(text, Duration::from_millis(1), "a millisecond")
+}
+
+/// A part of a whole: `0.2` or `20%`.
+pub(crate) fn part(text: &str) -> Result<f64, String> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
+    let is_plain = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let part = number.parse::<f64>().ok().filter(|_| is_plain).map(|number| number / whole);
+    part.filter(|part| (0.0..=1.0).contains(part)).ok_or_else(|| "write a number from 0 to 1, or 0% to 100%".to_owned())
 }
 
 /// Yes or no.
@@ -127,6 +145,43 @@ mod tests {
             ("99999999999d", None),
         ] {
             assert_eq!(duration(text).ok().map(|value| value.as_millis()), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn u5_a_time_may_be_told_by_how_long_ago_it_was() {
+        let now: Timestamp = "2026-03-03T12:00:00Z".parse().unwrap();
+        for (text, expect) in [
+            ("2h", Some("2026-03-03T10:00:00Z")),
+            ("2d", Some("2026-03-01T12:00:00Z")),
+            ("2026-03-01T00:00:00Z", Some("2026-03-01T00:00:00Z")),
+            ("2026-03-01T00:00:00", None),
+            ("yesterday", None),
+        ] {
+            assert_eq!(ago(text, now).ok().map(|at| at.to_string()).as_deref(), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn u4_a_part_is_a_number_up_to_one_or_a_percentage() {
+        for (text, expect) in [
+            ("0.2", Some(0.2)),
+            ("20%", Some(0.2)),
+            ("20 %", Some(0.2)),
+            ("0", Some(0.0)),
+            ("1", Some(1.0)),
+            ("100%", Some(1.0)),
+            ("12.5%", Some(0.125)),
+            ("", None),
+            ("%", None),
+            ("-0.1", None),
+            ("1.1", None),
+            ("101%", None),
+            ("20", None),
+            ("nan", None),
+            ("1e-1", None),
+        ] {
+            assert_eq!(part(text).ok(), expect, "{text}");
         }
     }
 

@@ -179,6 +179,8 @@ fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
         (vec!["serve", "--base-url", "https://u:hunter2@reader.example.org/"], "--base-url"),
         (vec!["serve", "--renew-before", "0s"], "--renew-before"),
         (vec!["serve", "--push-algorithms", "md5"], "--push-algorithms"),
+        (vec!["serve", "--delivery-lease", "100ms"], "a lease of 100 ms is too short"),
+        (vec!["serve", "--retry-first", "7h"], "retry_max"),
         (vec!["list", "--database-url", "mysql://u:hunter2@h/x"], "database_url"),
         (vec!["list", "--database-url", "postgres://u:hunter2@h:port/x"], "database_url"),
         (vec!["serve", "--database-url", "postgres://u:hunter2@h/x?no_such_option=1"], "database_url"),

@@ -18,7 +18,7 @@ fn document(entries: u32) -> String {
 }
 
 /// Cuts all connections to a database and lets none in, or lets them in again.
-async fn allow(admin: &FreshPostgres, database: &FreshPostgres, is_allowed: bool) {
+pub(crate) async fn allow(admin: &FreshPostgres, database: &FreshPostgres, is_allowed: bool) {
     let name = database.url().rsplit('/').next().unwrap().split('?').next().unwrap();
     let client = admin.client().await;
     client.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {is_allowed}")).await.unwrap();

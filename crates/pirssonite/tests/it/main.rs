@@ -4,13 +4,16 @@
 
 mod commands;
 mod crash;
+mod deliver;
 mod doctor;
 mod harness;
 mod import;
 mod lost_database;
 mod names;
+mod open_files;
 mod parse;
 mod program;
 mod push;
 mod server;
 mod together;
+mod webhook;

@@ -85,6 +85,13 @@ impl Server {
         Self::start_on(&place.address.to_string(), data, &[])
     }
 
+    /// The same by a shell that runs this first, such as `ulimit`.
+    pub(crate) fn start_after(first: &str, data: Data<'_>) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{first}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_pirssonite")]);
+        Self::start_command(shell, ANY, data, &[], Stdio::inherit()).0
+    }
+
     fn start_on(listen: &str, data: Data<'_>, more: &[&str]) -> Self {
         let (server, lines) = Self::start_with_log(listen, data, more, Stdio::inherit());
         let rest = server.log.clone();
@@ -103,7 +110,16 @@ impl Server {
         more: &[&str],
         stdout: Stdio,
     ) -> (Self, Lines<BufReader<ChildStderr>>) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
+        Self::start_command(Command::new(env!("CARGO_BIN_EXE_pirssonite")), listen, data, more, stdout)
+    }
+
+    fn start_command(
+        mut command: Command,
+        listen: &str,
+        data: Data<'_>,
+        more: &[&str],
+        stdout: Stdio,
+    ) -> (Self, Lines<BufReader<ChildStderr>>) {
         command.args(["serve", "--listen", listen, "--allow-networks", "127.0.0.0/8"]);
         let mut running = Running::start(command.args(data.flags()).args(more).stdout(stdout).stderr(Stdio::piped()));
         let mut lines = BufReader::new(running.process.stderr.take().expect("its log is a pipe")).lines();
@@ -168,9 +184,19 @@ impl Server {
         self.running.process.wait().expect("it ends")
     }
 
+    /// Sends it a signal, and does not wait for anything: `-STOP` freezes it, `-CONT` lets it go on.
+    pub(crate) fn signal(&self, signal: &str) {
+        self.running.signal(signal);
+    }
+
     /// SIGTERM, and how it ended.
-    pub(crate) fn terminate(mut self) -> (ExitStatus, String) {
-        self.running.signal("-TERM");
+    pub(crate) fn terminate(self) -> (ExitStatus, String) {
+        self.signal("-TERM");
+        self.end()
+    }
+
+    /// How it ended, once it has.
+    pub(crate) fn end(mut self) -> (ExitStatus, String) {
         let status = self.running.process.wait().expect("it ends");
         (status, self.log())
     }

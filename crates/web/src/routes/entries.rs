@@ -7,10 +7,9 @@ use axum::{
 };
 use domain::{
     Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::{Counts, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, PAGE_ENTRIES_MIN, search_words},
+    entry::{Counts, PAGE_ENTRIES_DEFAULT, search_words},
     ports::MarkRead,
 };
-use jiff::{Timestamp, fmt::temporal::Pieces};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -19,6 +18,7 @@ use crate::{
     extract::{self, Id, WHOLE_NUMBER},
     query::Parameters,
     state::AppState,
+    time::time,
     work::to_its_end,
 };
 
@@ -133,7 +133,7 @@ pub(crate) async fn mark_read(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<MarkReadBody>,
 ) -> ApiResult<Json<Marked>> {
-    let before = body.before.as_deref().map(time).transpose()?;
+    let before = body.before.as_deref().map(|before| time("before", before)).transpose()?;
     let which = MarkRead { feed_id: body.feed_id, folder_id: body.folder_id, before };
     let store = state.store().clone();
     let marked = to_its_end(async move { store.mark_read(which).await }).await??;
@@ -160,27 +160,10 @@ impl<S: Send + Sync> FromRequestParts<S> for EntriesQuery {
             unread: given.parsed("unread", "`true` or `false`")?,
             starred: given.parsed("starred", "`true` or `false`")?,
             q: given.text("q")?,
-            limit: given.read("limit", "a number from 1 to 500", page_limit)?,
+            limit: given.page_limit()?,
             cursor: given.read("cursor", "the `nextCursor` of another page", Cursor::decode)?,
         };
         given.finish("`feedId`, `folderId`, `unread`, `starred`, `q`, `limit` and `cursor`")?;
         Ok(query)
     }
-}
-
-/// A time as RFC 3339 writes it.
-fn time(text: &str) -> ApiResult<Timestamp> {
-    // The last day of the year 9999 is beyond what can be reckoned with, and stands for the end of time.
-    let is_at_the_end = |text: &str| {
-        Pieces::parse(text).is_ok_and(|pieces| pieces.date().year() == 9999 && pieces.to_numeric_offset().is_some())
-    };
-    match text.parse() {
-        Ok(time) => Ok(time),
-        Err(_) if is_at_the_end(text) => Ok(Timestamp::MAX),
-        Err(_) => Err(ApiError::field("before", "expected a time with its zone, such as 2024-01-31T12:00:00Z")),
-    }
-}
-
-fn page_limit(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|limit| (PAGE_ENTRIES_MIN..=PAGE_ENTRIES_MAX).contains(limit))
 }

@@ -5,7 +5,9 @@ mod feeds;
 mod folders;
 mod operations;
 mod opml;
+mod outbox;
 mod refresh;
+mod webhooks;
 mod websub;
 
 use std::time::Duration;
@@ -80,6 +82,15 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(opml::export))
         .routes(routes!(websub::subscriptions))
         .routes(routes!(websub::unsubscribe))
+        .routes(routes!(webhooks::list, webhooks::create))
+        .routes(routes!(webhooks::get, webhooks::patch, webhooks::delete))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(webhooks::rotate_secret))
+        .routes(routes!(outbox::overview))
+        .routes(routes!(outbox::list))
+        .routes(routes!(outbox::get))
+        .routes(routes!(outbox::requeue))
+        .routes(routes!(outbox::cancel))
         .routes(routes!(operations::openapi))
         .merge(operations())
 }
@@ -99,7 +110,7 @@ fn operations() -> OpenApiRouter<AppState> {
         .routes(routes!(operations::metrics))
 }
 
-/// Routes that fetch feeds, or store many.
+/// Routes that fetch feeds, or store or queue many.
 fn long() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
         .routes(routes!(feeds::add))
@@ -108,4 +119,6 @@ fn long() -> OpenApiRouter<AppState> {
         .routes(routes!(opml::import))
         .routes(routes!(websub::subscribe))
         .routes(routes!(websub::renew))
+        .routes(routes!(webhooks::replay))
+        .routes(routes!(outbox::requeue_failed))
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 31] = [
+const ROUTES: [&str; 45] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -39,7 +39,21 @@ const ROUTES: [&str; 31] = [
     "POST /api/feeds/{id}/subscribe", // W11
     "POST /api/feeds/{id}/unsubscribe",
     "GET /api/websub/subscriptions", // W13
-    "GET /healthz",                  // U6, from here
+    "GET /api/webhooks",             // D1, from here
+    "POST /api/webhooks",
+    "GET /api/webhooks/{id}",
+    "PATCH /api/webhooks/{id}",
+    "DELETE /api/webhooks/{id}",
+    "POST /api/webhooks/{id}/test",
+    "POST /api/webhooks/{id}/rotate-secret",
+    "POST /api/webhooks/{id}/replay",
+    "GET /api/outbox/overview", // D10, from here
+    "GET /api/outbox/events",
+    "GET /api/outbox/events/{id}",
+    "POST /api/outbox/events/{id}/requeue",
+    "POST /api/outbox/events/{id}/cancel",
+    "POST /api/outbox/requeue",
+    "GET /healthz", // U6, from here
     "GET /readyz",
     "GET /metrics",
     "GET /api/openapi.json",
@@ -117,6 +131,15 @@ fn u6_the_shapes_are_those_of_the_specification() {
         ("RenewSummary", "renewed failed pending results"),
         ("RenewResult", "feedId status error errorCount newExpiresAt"),
         ("EntryPage", "entries nextCursor"),
+        (
+            "Webhook",
+            "id url description enabled eventTypes feedIds folderIds headers includeContent backlog \
+             consecutiveFailures disabledReason createdAt",
+        ),
+        ("NewWebhook", "url description enabled eventTypes feedIds folderIds headers includeContent backlog"),
+        ("DeliveryPage", "events nextCursor"),
+        ("Overview", "pending ready inFlight failed oldestPendingAge"),
+        ("Attempt", "number at durationMs statusCode answer error"),
         ("Counts", "total starred byFolder byFeed"),
         ("ImportSummary", "imported skipped errors"),
         ("FeedPatch", "title url folderId pollInterval pushEnabled"),

@@ -17,4 +17,5 @@ mod server;
 mod slow_clients;
 mod store_down;
 mod stubs;
+mod webhooks;
 mod world;

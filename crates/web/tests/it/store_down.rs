@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Requests that reach the store, each as it should be.
-const REQUESTS: [(&str, &str, &str); 19] = [
+const REQUESTS: [(&str, &str, &str); 33] = [
     ("GET", "/api/feeds", ""),
     ("GET", "/api/feeds/1", ""),
     ("PATCH", "/api/feeds/1", "{}"),
@@ -30,6 +30,20 @@ const REQUESTS: [(&str, &str, &str); 19] = [
     ("POST", "/api/feeds/1/refresh", ""),
     ("POST", "/api/refresh", ""),
     ("GET", "/api/opml/export", ""),
+    ("GET", "/api/webhooks", ""),
+    ("POST", "/api/webhooks", r#"{"url": "https://r.example/"}"#),
+    ("GET", "/api/webhooks/1", ""),
+    ("PATCH", "/api/webhooks/1", "{}"),
+    ("DELETE", "/api/webhooks/1", ""),
+    ("POST", "/api/webhooks/1/test", ""),
+    ("POST", "/api/webhooks/1/rotate-secret", ""),
+    ("POST", "/api/webhooks/1/replay", r#"{"since": "2024-01-01T00:00:00Z"}"#),
+    ("GET", "/api/outbox/overview", ""),
+    ("GET", "/api/outbox/events", ""),
+    ("GET", "/api/outbox/events/dlv_1", ""),
+    ("POST", "/api/outbox/events/dlv_1/requeue", ""),
+    ("POST", "/api/outbox/events/dlv_1/cancel", "{}"),
+    ("POST", "/api/outbox/requeue", r#"{"webhookId": 1}"#),
     ("GET", "/readyz", ""),
 ];
 

@@ -1,7 +1,9 @@
 //! `pirssonite doctor`: whether all that the program needs is there, and what to do where it is not.
 
 mod database;
+mod files;
 mod push;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -107,12 +109,14 @@ async fn examine(flags: &Flags) -> Examined {
     findings.push(database::judge(&settings, backend.as_deref(), &feeds).await);
     let server = backend.as_ref().filter(|backend| backend.is_server()).map(|backend| backend.name());
     findings.push(Finding::of("server", address(&settings, server).await));
+    findings.extend(files::judge(&settings));
     let feeds = feeds.ok();
     findings.extend(feeds.as_deref().map(|feeds| Finding::fine("feeds", summary(feeds))));
     let failing = count(feeds.as_deref().unwrap_or_default(), is_failing);
     findings.push(push::base_url(&settings, backend.as_deref()).await);
     if let Some(backend) = backend {
         findings.extend(push::subscriptions(&*backend).await);
+        findings.extend(webhooks::judge(&*backend, &settings).await);
     }
     Examined { findings, failing }
 }

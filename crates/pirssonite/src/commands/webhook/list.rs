@@ -1,0 +1,85 @@
+//! `pirssonite webhook list`: where events go, which, and what is wrong.
+
+use std::process::ExitCode;
+
+use domain::folder::one_line;
+use reqwest::Method;
+use serde_json::Value;
+
+use super::{number, say, say_json, text};
+use crate::backend::Backend;
+
+pub(super) async fn run(backend: &dyn Backend, json: bool) -> anyhow::Result<ExitCode> {
+    let webhooks = backend.call(Method::GET, "/api/webhooks", None).await?;
+    let list = webhooks.as_array().map(Vec::as_slice).unwrap_or_default();
+    if json {
+        say_json(&webhooks)?;
+    } else if list.is_empty() {
+        say("no webhooks yet: add one with `pirssonite webhook add URL`")?;
+    } else {
+        for webhook in list {
+            say(&line(webhook))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(webhook: &Value) -> String {
+    let (enabled, failures) = (webhook["enabled"] == true, number(&webhook["consecutiveFailures"]));
+    let (state, why) = match (enabled, webhook["disabledReason"].as_str()) {
+        (true, _) if failures == 1 => ("failing", "  failing: once".to_owned()),
+        (true, _) if failures > 1 => ("failing", format!("  failing: {failures} times in a row")),
+        (true, _) => ("on", String::new()),
+        (false, Some(why)) => ("off", format!("  disabled: {why}")),
+        (false, None) => ("off", String::new()),
+    };
+    let named = |field: &str, what: &str| webhook[field].as_array().map(|list| format!("  {what}{}", listed(list)));
+    let wanted = [named("eventTypes", ""), named("feedIds", "of feeds "), named("folderIds", "of folders ")];
+    let wanted: String = wanted.into_iter().flatten().collect();
+    let note = webhook["description"].as_str().map(|note| format!("  ({})", one_line(note)));
+    let note = note.unwrap_or_default();
+    format!("{:>5}  {state:<7}  {}{note}{wanted}{why}", webhook["id"].to_string(), text(&webhook["url"]))
+}
+
+fn listed(list: &[Value]) -> String {
+    let items: Vec<String> = list.iter().map(|item| item.as_str().map_or(item.to_string(), str::to_owned)).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn u5_d1_each_webhook_is_told_in_a_line() {
+        let webhook = json!({
+            "id": 1, "url": "https://r.org/", "enabled": true, "consecutiveFailures": 0, "description": null,
+            "eventTypes": null, "feedIds": null, "folderIds": null, "disabledReason": null,
+        });
+        let with = |change: Value| {
+            let mut webhook = webhook.clone();
+            for (name, value) in change.as_object().unwrap() {
+                webhook[name] = value.clone();
+            }
+            line(&webhook)
+        };
+        assert_eq!(line(&webhook), "    1  on       https://r.org/");
+        assert_eq!(with(json!({ "consecutiveFailures": 1 })), "    1  failing  https://r.org/  failing: once");
+        assert_eq!(
+            with(json!({ "consecutiveFailures": 3 })),
+            "    1  failing  https://r.org/  failing: 3 times in a row"
+        );
+        assert_eq!(
+            with(json!({ "enabled": false, "disabledReason": "it answered 410 Gone" })),
+            "    1  off      https://r.org/  disabled: it answered 410 Gone"
+        );
+        assert_eq!(
+            with(
+                json!({ "enabled": false, "description": "a\nb", "eventTypes": ["feed.gone"], "feedIds": [1, 2], "folderIds": [] })
+            ),
+            "    1  off      https://r.org/  (a b)  feed.gone  of feeds 1, 2  of folders none"
+        );
+    }
+}

@@ -1,0 +1,42 @@
+//! How deliveries are set.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use domain::delivery::{ATTEMPTS_KEPT_MAX, LeaseTime, RetryRules};
+use engine::DeliverySettings;
+
+use super::{
+    Raw, Wrong, get,
+    value::{duration, number, part, some_time},
+};
+
+/// How long a webhook may take to answer, at most: so long its place is taken.
+const TIMEOUT_MAX: Duration = Duration::from_mins(5);
+
+pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings, Wrong> {
+    Ok(DeliverySettings {
+        lease: get(raw, "delivery_lease", lease)?,
+        timeout: get(raw, "delivery_timeout", timeout)?,
+        concurrency: get(raw, "delivery_concurrency", |text| number(text, 1, 10_000))?,
+        webhook_concurrency: get(raw, "webhook_concurrency", |text| number(text, 1, 10_000))?,
+        retry: RetryRules {
+            first: get(raw, "retry_first", some_time)?,
+            max: get(raw, "retry_max", some_time)?,
+            // As many as are kept of one.
+            attempts: get(raw, "retry_attempts", |text| number(text, 1, ATTEMPTS_KEPT_MAX))?,
+            jitter: get(raw, "retry_jitter", part)?,
+            budget: get(raw, "retry_budget", |text| number(text, 0, ATTEMPTS_KEPT_MAX))?,
+        },
+        ..DeliverySettings::default()
+    })
+}
+
+/// A lease that beats can keep.
+fn lease(text: &str) -> Result<LeaseTime, String> {
+    LeaseTime::new(duration(text)?).map_err(|too_short| too_short.to_string())
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    let timeout = some_time(text)?;
+    if timeout > TIMEOUT_MAX { Err("write 5m or less".to_owned()) } else { Ok(timeout) }
+}

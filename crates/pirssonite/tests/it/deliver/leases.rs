@@ -1,0 +1,163 @@
+//! Leases between processes: renewed while something is sent, taken over from the dead, lost by the frozen (FR-001 to
+//! FR-005, SPEC D4 to D7).
+//!
+//! Two processes can share a PostgreSQL only: an SQLite database is one process's at a time, so that what is shown
+//! there is the next life of the same node.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use testkit::{Gate, Page};
+
+use super::{Scene, Shared, TEXT, delivered, delivery, drained, logged, until};
+use crate::server::{Data, Server};
+
+/// Short, but not so short that a busy machine makes a beat late.
+const LEASE: Duration = Duration::from_secs(1);
+const FLAGS: [&str; 2] = ["--delivery-lease", "1s"];
+
+/// A delivery that the first of two nodes is sending, and that is not answered while the gate is closed.
+struct Held {
+    scene: Scene,
+    gate: Gate,
+    secret: String,
+    shared: Shared,
+    first: Server,
+    second: Server,
+}
+
+impl Held {
+    async fn by_the_first() -> Self {
+        let (scene, shared, gate) = (Scene::start().await, Shared::new().await, Gate::default());
+        let first = shared.start(&FLAGS);
+        scene.receiver.answer_next("/a", [Page::ok().behind(&gate)]);
+        let secret = scene.first_news(&first).await;
+        scene.receiver.wait_in_flight("/a", 1).await;
+        // It comes too late to claim it.
+        let second = shared.start(&FLAGS);
+        Self { scene, gate, secret, shared, first, second }
+    }
+
+    fn receipts(&self) -> usize {
+        self.scene.receiver.receipts("/a").count()
+    }
+}
+
+fn time(delivery: &Value, field: &str) -> Timestamp {
+    delivery[field].as_str().unwrap_or_else(|| panic!("no {field}: {delivery}")).parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fr_001_d5_a_send_of_three_leases_stays_with_its_node_and_is_delivered_once() {
+    let held = Held::by_the_first().await;
+    let before = delivery(&held.second).await;
+    let (owner, first_until) = (before["leaseOwner"].clone(), time(&before, "leaseUntil"));
+    assert!(owner.is_string(), "{before}");
+    // Three leases later, by the time of the database, it has never been the second's.
+    let three_leases_later = async || {
+        let now = delivery(&held.second).await;
+        assert_eq!((&now["leaseOwner"], &now["deliveryStatus"]), (&owner, &json!("pending")), "{now}");
+        (time(&now, "leaseUntil") > first_until + LEASE * 3).then_some(())
+    };
+    until("three leases", &held.first, three_leases_later).await;
+    assert_eq!(held.receipts(), 1, "the second never got it");
+
+    held.gate.open();
+    let delivered = delivered(&held.second).await;
+    assert_eq!((&delivered["attempts"], &delivered["leaseOwner"]), (&json!(1), &Value::Null), "{delivered}");
+    // What is renewed no longer would run out, and be taken.
+    for server in [held.first, held.second] {
+        let (status, log) = server.terminate();
+        assert!(status.success() && !log.contains("stop_reason"), "a lease that is kept is nothing to warn of: {log}");
+    }
+    assert_eq!(held.scene.receiver.receipts("/a").count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fr_004_d7_what_a_killed_node_was_sending_is_delivered_by_another() {
+    let held = Held::by_the_first().await;
+    assert_eq!(held.receipts(), 1);
+    held.first.kill();
+    let receipts = held.scene.receiver.receipts("/a").wait_for(2).await;
+    assert_eq!(receipts[0].event_id(), receipts[1].event_id());
+    assert_eq!(receipts[1].attempt(), Some(1), "FR-004 AC3: an attempt that was never marked is not counted");
+    assert_eq!(receipts[1].is_verified, Some(true));
+    let delivered = delivered(&held.second).await;
+    assert_eq!(delivered["attempts"], 1, "{delivered}");
+    let (status, log) = held.second.terminate();
+    assert!(status.success(), "{log}");
+    assert_eq!(held.scene.receiver.receipts("/a").count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fr_002_fr_005_d6_the_mark_of_a_node_that_was_frozen_past_its_lease_changes_nothing() {
+    let held = Held::by_the_first().await;
+    held.first.signal("-STOP");
+    let receipts = held.scene.receiver.receipts("/a").wait_for(2).await;
+    let before = delivered(&held.second).await;
+    let sent_by_the_second = (receipts[1].attempt(), receipts[1].event_id());
+    assert_eq!(sent_by_the_second, (Some(1), receipts[0].event_id()));
+
+    // It wakes up, and has its answer.
+    held.gate.open();
+    held.first.signal("-CONT");
+    let line = logged(&held.first, "stop_reason=\"lease_lost\"").await;
+    for expect in [receipts[0].event_id(), "worker_id=", "error="] {
+        assert!(line.contains(expect), "FR-005 AC1: no {expect}: {line}");
+    }
+    // At its end it has stored all the marks that it will.
+    let (status, log) = held.first.terminate();
+    assert!(status.success(), "{log}");
+    for told in [TEXT, held.secret.as_str(), held.secret.trim_start_matches("whsec_")] {
+        assert!(!log.contains(told), "no payload and no secret in a log: {log}");
+    }
+    let after = delivered(&held.second).await;
+    assert_eq!(after, before, "FR-002 AC3: a late mark changes nothing");
+    assert_eq!((&after["attempts"], after["attemptLog"].as_array().unwrap().len()), (&json!(1), 1), "{after}");
+    assert!(!held.second.log().contains("stop_reason"), "the second lost nothing: {}", held.second.log());
+    assert_eq!(held.scene.receiver.receipts("/a").count(), 2, "and nobody sends it once more");
+    drop(held.shared);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fr_004_d7_sqlite_delivers_in_its_next_life_what_it_was_sending_when_it_was_killed() {
+    let (scene, folder) = (Scene::start().await, tempfile::tempdir().unwrap());
+    let data = Data::Folder(folder.path());
+    scene.receiver.answer_next("/a", [Page::hang()]);
+    let server = Server::start(data, &FLAGS);
+    scene.first_news(&server).await;
+    scene.receiver.wait_in_flight("/a", 1).await;
+    server.kill();
+    let server = Server::start(data, &FLAGS);
+    let receipts = scene.receiver.receipts("/a").wait_for(2).await;
+    assert_eq!((receipts[1].attempt(), receipts[1].event_id()), (Some(1), receipts[0].event_id()));
+    let delivered = delivered(&server).await;
+    assert_eq!(delivered["attempts"], 1, "{delivered}");
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+    assert_eq!(scene.receiver.receipts("/a").count(), 2);
+}
+
+/// Nobody else is there to take it, and the node must not do so itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn d6_d12_a_node_that_stood_still_alone_goes_on_with_what_it_was_sending() {
+    let (scene, folder, gate) = (Scene::start().await, tempfile::tempdir().unwrap(), Gate::default());
+    let server = Server::start(Data::Folder(folder.path()), &FLAGS);
+    scene.receiver.answer_next("/a", [Page::ok().behind(&gate)]);
+    scene.first_news(&server).await;
+    scene.receiver.wait_in_flight("/a", 1).await;
+    server.signal("-STOP");
+    // A process that is frozen gives no sign of how much time has passed.
+    tokio::time::sleep(2 * LEASE).await;
+    server.signal("-CONT");
+    // It has claimed again once there is something new.
+    scene.publish(&server, &["first", "second"]).await;
+    let receipts = scene.receiver.receipts("/a").wait_for(2).await;
+    assert_ne!(receipts[0].event_id(), receipts[1].event_id(), "the first is still being sent");
+    gate.open();
+    drained(&server).await;
+    let (status, log) = server.terminate();
+    assert!(status.success() && !log.contains("stop_reason"), "it has lost nothing: {log}");
+    assert_eq!(scene.receiver.receipts("/a").count(), 2, "each once");
+}

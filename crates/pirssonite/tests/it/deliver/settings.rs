@@ -1,0 +1,18 @@
+//! A lease that beats cannot keep stops the start (FR-003, SPEC D5, U4).
+
+use crate::{
+    program::{on, stderr},
+    server::Data,
+};
+
+#[test]
+fn fr_003_ac3_d5_the_program_does_not_start_with_a_lease_that_beats_cannot_keep() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = on(Data::Folder(folder.path()), &["serve", "--listen", "127.0.0.1:0", "--delivery-lease", "100ms"]);
+    let said = stderr(&ended);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    for expect in ["--delivery-lease", "100", "too short"] {
+        assert!(said.contains(expect), "{expect}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was begun");
+}

@@ -1,0 +1,270 @@
+//! The outbox: what is to be delivered, what was, and what was given up.
+
+use axum::{
+    Json,
+    extract::{FromRequestParts, Path, State},
+    http::request::Parts,
+};
+use domain::{
+    WebhookId,
+    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, Moved, Overview},
+    entry::PAGE_ENTRIES_DEFAULT,
+    folder::one_line,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::{
+    error::{ApiError, ApiResult, ErrorBody},
+    extract::{self, WHOLE_NUMBER},
+    query::Parameters,
+    state::AppState,
+    work::to_its_end,
+};
+
+/// Characters of the reason why a delivery is cancelled.
+const REASON_CHARS_MAX: usize = 500;
+
+/// What stands for a reason that was not given.
+const NO_REASON: &str = "no reason given";
+
+/// A delivery.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DeliveryShown)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeliveryView {
+    #[serde(flatten)]
+    delivery: Delivery,
+    /// Attempts that it has before it has failed.
+    max_attempts: u32,
+}
+
+/// A delivery with its attempts.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DeliveryWithAttempts)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DetailedView {
+    #[serde(flatten)]
+    delivery: DeliveryView,
+    /// The attempts, the first first; of very many the last ones.
+    attempt_log: Vec<Attempt>,
+}
+
+/// A page of deliveries, the newest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DeliveryPage)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PageView {
+    /// The deliveries.
+    events: Vec<DeliveryView>,
+    /// Where the next page begins; null on the last.
+    next_cursor: Option<String>,
+}
+
+/// Which deliveries are wanted.
+#[derive(Debug, IntoParams)]
+#[into_params(rename_all = "camelCase", parameter_in = Query)]
+pub(crate) struct EventsQuery {
+    /// Those that stand so.
+    #[param(value_type = Option<DeliveryStatus>)]
+    status: Option<DeliveryStatus>,
+    /// Those to this webhook.
+    webhook_id: Option<WebhookId>,
+    /// Deliveries on the page.
+    #[param(minimum = 1, maximum = 500, default = 50)]
+    limit: Option<u32>,
+    /// Where the page before ended: its `nextCursor`.
+    cursor: Option<String>,
+}
+
+/// Why a delivery is cancelled.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(as = Cancellation)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CancelBody {
+    /// The reason, which is kept with it.
+    #[schema(max_length = 500)]
+    reason: Option<String>,
+}
+
+/// Whose failed deliveries are queued again.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = RequeueFailed)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RequeueBody {
+    /// Those of this webhook.
+    webhook_id: WebhookId,
+}
+
+/// What was queued again.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Requeued {
+    /// So many deliveries.
+    requeued: u64,
+}
+
+/// The outbox in numbers.
+#[utoipa::path(
+    get, path = "/api/outbox/overview", tag = "outbox", operation_id = "getOutboxOverview",
+    responses((status = 200, description = "The numbers.", body = Overview))
+)]
+pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<Overview>> {
+    Ok(Json(state.store().outbox_overview().await?))
+}
+
+/// A page of deliveries, the newest first.
+#[utoipa::path(
+    get, path = "/api/outbox/events", tag = "outbox", operation_id = "listDeliveries", params(EventsQuery),
+    responses(
+        (status = 200, description = "The page; `nextCursor` is null on the last.", body = PageView),
+        (status = 400, description = "A parameter is wrong or not known; the sentence names it.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn list(State(state): State<AppState>, query: EventsQuery) -> ApiResult<Json<PageView>> {
+    let filter = DeliveryFilter { status: query.status, webhook_id: query.webhook_id };
+    let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
+    let page = state.store().deliveries(filter, limit, query.cursor.as_deref()).await?;
+    let events = page.events.into_iter().map(|delivery| DeliveryView::of(delivery, &state)).collect();
+    Ok(Json(PageView { events, next_cursor: page.next_cursor }))
+}
+
+/// One delivery with its attempts.
+#[utoipa::path(
+    get, path = "/api/outbox/events/{id}", tag = "outbox", operation_id = "getDelivery", params(("id" = String, Path)),
+    responses(
+        (status = 200, description = "The delivery.", body = DetailedView),
+        (status = 404, description = "There is no such delivery.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn get(State(state): State<AppState>, DeliveryRef(id): DeliveryRef) -> ApiResult<Json<DetailedView>> {
+    let (delivery, attempt_log) = state.store().delivery(&id).await?.ok_or(ApiError::NotFound(DELIVERY))?;
+    Ok(Json(DetailedView { delivery: DeliveryView::of(delivery, &state), attempt_log }))
+}
+
+/// Queues a delivery again that has failed or was delivered. It has all its attempts again, and the event the same id.
+#[utoipa::path(
+    post, path = "/api/outbox/events/{id}/requeue", tag = "outbox", operation_id = "requeueDelivery",
+    params(("id" = String, Path)),
+    responses(
+        (status = 200, description = "The delivery as it is now.", body = DeliveryView),
+        (status = 404, description = "There is no such delivery.", body = ErrorBody),
+        (status = 409, description = "It is pending, or was cancelled.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn requeue(
+    State(state): State<AppState>,
+    DeliveryRef(id): DeliveryRef,
+) -> ApiResult<Json<DeliveryView>> {
+    let moved = state.store().requeue_delivery(&id).await?;
+    shown(moved, &state, "only one that has failed or was delivered can be queued again")
+}
+
+/// Calls off a delivery that is pending or has failed. If it is being sent, the mark of that attempt is skipped.
+#[utoipa::path(
+    post, path = "/api/outbox/events/{id}/cancel", tag = "outbox", operation_id = "cancelDelivery",
+    params(("id" = String, Path)), request_body = Option<CancelBody>,
+    responses(
+        (status = 200, description = "The delivery as it is now.", body = DeliveryView),
+        (status = 400, description = "The reason is too long.", body = ErrorBody),
+        (status = 404, description = "There is no such delivery.", body = ErrorBody),
+        (status = 409, description = "It was delivered, or is cancelled already.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn cancel(
+    State(state): State<AppState>,
+    DeliveryRef(id): DeliveryRef,
+    extract::JsonOrNothing(body): extract::JsonOrNothing<CancelBody>,
+) -> ApiResult<Json<DeliveryView>> {
+    let reason = one_line(&body.reason.unwrap_or_default());
+    if reason.chars().count() > REASON_CHARS_MAX {
+        return Err(ApiError::field("reason", format_args!("longer than {REASON_CHARS_MAX} characters")));
+    }
+    let reason = if reason.is_empty() { NO_REASON } else { &reason };
+    let moved = state.store().cancel_delivery(&id, reason).await?;
+    shown(moved, &state, "only one that is pending or has failed can be cancelled")
+}
+
+/// Queues all failed deliveries of a webhook again.
+#[utoipa::path(
+    post, path = "/api/outbox/requeue", tag = "outbox", operation_id = "requeueFailed", request_body = RequeueBody,
+    responses(
+        (status = 200, description = "How many there were.", body = Requeued),
+        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn requeue_failed(
+    State(state): State<AppState>,
+    extract::Json(body): extract::Json<RequeueBody>,
+) -> ApiResult<Json<Requeued>> {
+    let store = state.store().clone();
+    let requeued = to_its_end(async move { store.requeue_failed(body.webhook_id).await }).await??;
+    Ok(Json(Requeued { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
+}
+
+impl DeliveryView {
+    /// As it is stored, with what the settings say.
+    pub(crate) fn of(delivery: Delivery, state: &AppState) -> Self {
+        Self { delivery, max_attempts: state.engine.attempts_max() }
+    }
+}
+
+/// How a delivery is called where there is none.
+const DELIVERY: &str = "delivery";
+
+/// A delivery after a wish; `only` says of which ones that can be wished.
+fn shown(moved: Moved, state: &AppState, only: &str) -> ApiResult<Json<DeliveryView>> {
+    match moved {
+        Moved::Done(delivery) => Ok(Json(DeliveryView::of(*delivery, state))),
+        Moved::WrongState(status) => Err(ApiError::Conflict(format!("this delivery {}: {only}", stands(status)), None)),
+        Moved::NotFound => Err(ApiError::NotFound(DELIVERY)),
+    }
+}
+
+fn stands(status: DeliveryStatus) -> &'static str {
+    match status {
+        DeliveryStatus::Pending => "is pending",
+        DeliveryStatus::Delivered => "was delivered",
+        DeliveryStatus::Failed => "has failed",
+        DeliveryStatus::Cancelled => "was cancelled",
+    }
+}
+
+/// The delivery in the path. A text that is no id of ours is one of none.
+pub(crate) struct DeliveryRef(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for DeliveryRef {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        match path {
+            Ok(Path(id)) if is_id(&id) => Ok(Self(id)),
+            _ => Err(ApiError::NotFound(DELIVERY)),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> ApiResult<Self> {
+        let mut given = Parameters::of(parts.uri.query());
+        let statuses = "`pending`, `delivered`, `failed` or `cancelled`";
+        let query = Self {
+            status: given.read("status", statuses, DeliveryStatus::by_name)?,
+            webhook_id: given.parsed("webhookId", WHOLE_NUMBER)?.map(WebhookId),
+            limit: given.page_limit()?,
+            cursor: given
+                .read("cursor", "the `nextCursor` of another page", |text| is_id(text).then(|| text.to_owned()))?,
+        };
+        given.finish("`status`, `webhookId`, `limit` and `cursor`")?;
+        Ok(query)
+    }
+}
+
+/// Whether a text could be the id of a delivery, here or elsewhere.
+fn is_id(text: &str) -> bool {
+    let is_hex = |rest: &str| rest.len() <= 64 && !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.strip_prefix("dlv_").is_some_and(is_hex)
+}

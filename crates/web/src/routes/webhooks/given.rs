@@ -1,0 +1,231 @@
+//! What a user wants of a webhook, checked field by field.
+
+use std::collections::HashSet;
+
+use domain::{
+    FeedId, FolderId,
+    delivery::{EventType, NewWebhook, Webhook, WebhookPatch, WebhookSecret},
+    feed_state::FeedAddress,
+};
+use serde::Deserialize;
+use url::Url;
+use utoipa::ToSchema;
+
+use super::headers::{self, GivenHeaders};
+use crate::{
+    error::{ApiError, ApiResult},
+    extract::{Change, change},
+    state::AppState,
+};
+
+/// Characters of a webhook's URL.
+const URL_CHARS_MAX: usize = 2000;
+
+/// Characters of its description.
+const DESCRIPTION_CHARS_MAX: usize = 500;
+
+/// Feeds, or folders, that one names.
+const IDS_MAX: usize = 10_000;
+
+/// A webhook to make.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = NewWebhook)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CreateBody {
+    /// Where events are sent.
+    #[schema(max_length = 2000)]
+    url: String,
+    /// A note about it.
+    #[schema(max_length = 500)]
+    description: Option<String>,
+    /// Whether events are sent; they are, if it is not said.
+    enabled: Option<bool>,
+    /// Which; null for all.
+    event_types: Option<Vec<String>>,
+    /// Of which feeds; null for all, an empty list for none. If folders are named too: of either.
+    feed_ids: Option<Vec<FeedId>>,
+    /// Of the feeds in which folders; null for all, an empty list for none.
+    folder_ids: Option<Vec<FolderId>>,
+    /// Headers to send along, such as `Authorization`.
+    #[schema(value_type = Option<Object>)]
+    headers: Option<GivenHeaders>,
+    /// Whether entries are sent with their content; they are, if it is not said.
+    include_content: Option<bool>,
+    /// Whether what a feed holds when it is first fetched is news; it is not, if it is not said.
+    backlog: Option<bool>,
+}
+
+/// What to change about a webhook. What is not named stays.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = WebhookPatch)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PatchBody {
+    /// Where events are sent.
+    #[schema(max_length = 2000)]
+    url: Option<String>,
+    /// A note about it; null for none.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<String>, max_length = 500)]
+    description: Change<String>,
+    /// Whether events are sent.
+    enabled: Option<bool>,
+    /// Which; null for all.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<Vec<String>>)]
+    event_types: Change<Vec<String>>,
+    /// Of which feeds; null for all, an empty list for none.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<Vec<FeedId>>)]
+    feed_ids: Change<Vec<FeedId>>,
+    /// Of the feeds in which folders; null for all, an empty list for none.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<Vec<FolderId>>)]
+    folder_ids: Change<Vec<FolderId>>,
+    /// All headers to send along; null for none.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<Object>)]
+    headers: Change<GivenHeaders>,
+    /// Whether entries are sent with their content.
+    include_content: Option<bool>,
+    /// Whether what a feed holds when it is first fetched is news.
+    backlog: Option<bool>,
+}
+
+impl From<CreateBody> for PatchBody {
+    fn from(body: CreateBody) -> Self {
+        Self {
+            url: Some(body.url),
+            description: Some(body.description),
+            enabled: body.enabled,
+            event_types: Some(body.event_types),
+            feed_ids: Some(body.feed_ids),
+            folder_ids: Some(body.folder_ids),
+            headers: Some(body.headers),
+            include_content: body.include_content,
+            backlog: body.backlog,
+        }
+    }
+}
+
+impl PatchBody {
+    /// All that can be known to be right by itself.
+    pub(super) fn checked(self) -> ApiResult<WebhookPatch> {
+        Ok(WebhookPatch {
+            url: self.url.as_deref().map(url).transpose()?,
+            description: self.description.map(|text| description(&text.unwrap_or_default())).transpose()?,
+            enabled: self.enabled,
+            event_types: self.event_types.map(|kinds| kinds.map(event_types).transpose()).transpose()?,
+            feed_ids: self.feed_ids.map(|ids| ids.map(|ids| each_once("feedIds", ids)).transpose()).transpose()?,
+            folder_ids: self
+                .folder_ids
+                .map(|ids| ids.map(|ids| each_once("folderIds", ids)).transpose())
+                .transpose()?,
+            headers: self.headers.map(|given| headers::checked(given.unwrap_or_default())).transpose()?,
+            include_content: self.include_content,
+            backlog: self.backlog,
+        })
+    }
+}
+
+/// A webhook as it is wanted, with what is not said.
+pub(super) fn new_webhook(wanted: WebhookPatch, secret: WebhookSecret) -> NewWebhook {
+    NewWebhook {
+        url: wanted.url.unwrap_or_default(),
+        description: wanted.description.flatten(),
+        enabled: wanted.enabled.unwrap_or(true),
+        event_types: wanted.event_types.flatten(),
+        feed_ids: wanted.feed_ids.flatten(),
+        folder_ids: wanted.folder_ids.flatten(),
+        headers: wanted.headers.unwrap_or_default(),
+        include_content: wanted.include_content.unwrap_or(true),
+        backlog: wanted.backlog.unwrap_or(false),
+        secret,
+    }
+}
+
+/// Refuses feeds and folders that are not there, but for those that the webhook names already: one of a feed that was
+/// removed can still be changed.
+pub(super) async fn check_named(state: &AppState, wanted: &WebhookPatch, before: Option<&Webhook>) -> ApiResult<()> {
+    let had = before.and_then(|webhook| webhook.feed_ids.as_deref());
+    let new = not_in(wanted.feed_ids.as_ref(), had);
+    if !new.is_empty() {
+        let there = state.store().feeds().await?.iter().map(|feed| feed.id).collect();
+        all_there("feedIds", "feed", &new, &there)?;
+    }
+    let had = before.and_then(|webhook| webhook.folder_ids.as_deref());
+    let new = not_in(wanted.folder_ids.as_ref(), had);
+    if !new.is_empty() {
+        let there = state.store().folders().await?.iter().map(|folder| folder.id).collect();
+        all_there("folderIds", "folder", &new, &there)?;
+    }
+    Ok(())
+}
+
+fn not_in<T: Copy + PartialEq>(wanted: Option<&Option<Vec<T>>>, had: Option<&[T]>) -> Vec<T> {
+    let wanted = wanted.into_iter().flatten().flatten().copied();
+    wanted.filter(|id| !had.unwrap_or_default().contains(id)).collect()
+}
+
+fn all_there<T>(field: &str, what: &str, ids: &[T], there: &HashSet<T>) -> ApiResult<()>
+where
+    T: Eq + std::hash::Hash + std::fmt::Display,
+{
+    match ids.iter().find(|id| !there.contains(id)) {
+        Some(id) => Err(ApiError::field(field, format_args!("there is no {what} {id}"))),
+        None => Ok(()),
+    }
+}
+
+/// Where events are sent. Whether that may be asked is seen when it is.
+fn url(text: &str) -> ApiResult<String> {
+    let refused = |problem: &str| Err(ApiError::field("url", problem));
+    let text = text.trim();
+    let url = match (Url::parse(text), FeedAddress::parse(text)) {
+        (Ok(url), _) => url,
+        // What is wrong with it is the same as with a feed's, and told in the same words.
+        (Err(_), Err(problem)) => return refused(&problem.to_string()),
+        (Err(_), Ok(_)) => return refused("not a URL"),
+    };
+    if !matches!(url.scheme(), "http" | "https") {
+        return refused("only http and https can be sent to");
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return refused("write it without a user and a password: `headers` can hold an `Authorization`");
+    }
+    if url.fragment().is_some() {
+        return refused("write it without #: what follows is never sent");
+    }
+    if url.as_str().chars().count() > URL_CHARS_MAX {
+        return refused(&format!("longer than {URL_CHARS_MAX} characters"));
+    }
+    Ok(url.into())
+}
+
+/// A note, in as many lines as one likes; an empty one is none.
+fn description(text: &str) -> ApiResult<Option<String>> {
+    let text: String = text.trim().chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    match text.chars().count() {
+        0 => Ok(None),
+        1..=DESCRIPTION_CHARS_MAX => Ok(Some(text)),
+        _ => Err(ApiError::field("description", format_args!("longer than {DESCRIPTION_CHARS_MAX} characters"))),
+    }
+}
+
+fn event_types(names: Vec<String>) -> ApiResult<Vec<EventType>> {
+    let kind = |name: String| {
+        EventType::by_name(&name).ok_or_else(|| {
+            let known = EventType::ALL.map(EventType::name).join(", ");
+            ApiError::field("eventTypes", format_args!("there is no `{name}`; there are {known}"))
+        })
+    };
+    each_once("eventTypes", names.into_iter().map(kind).collect::<ApiResult<_>>()?)
+}
+
+/// The same without what is named twice.
+fn each_once<T: Copy + Eq + std::hash::Hash>(field: &str, list: Vec<T>) -> ApiResult<Vec<T>> {
+    if list.len() > IDS_MAX {
+        return Err(ApiError::field(field, format_args!("more than {IDS_MAX}")));
+    }
+    let mut seen = HashSet::new();
+    Ok(list.into_iter().filter(|item| seen.insert(*item)).collect())
+}

@@ -1,0 +1,96 @@
+//! Headers that a user wants to be sent along.
+
+use std::fmt;
+
+use axum::http::HeaderName;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+
+use crate::error::{ApiError, ApiResult};
+
+/// Headers of one webhook.
+const HEADERS_MAX: usize = 20;
+
+/// Bytes of all of them, names and values.
+const HEADERS_BYTES_MAX: usize = 4096;
+
+/// Headers that are ours to set: they say where a request goes, how it is sent, what it holds and who sends it.
+const OURS: [&str; 16] = [
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "idempotency-key",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+/// What our own headers begin with.
+const OUR_PREFIXES: [&str; 2] = ["webhook-", "pirssonite-"];
+
+/// Names and values as they were given, in their order.
+#[derive(Default)]
+pub(crate) struct GivenHeaders(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for GivenHeaders {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = GivenHeaders;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object of names and texts")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<GivenHeaders, M::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(GivenHeaders(pairs))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// Headers that can be sent. No sentence shows a value, which may be a secret.
+pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<Vec<(String, String)>> {
+    let refused = |problem: String| Err(ApiError::field("headers", problem));
+    if given.len() > HEADERS_MAX {
+        return refused(format!("more than {HEADERS_MAX}"));
+    }
+    if given.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > HEADERS_BYTES_MAX {
+        return refused(format!("more than {HEADERS_BYTES_MAX} bytes in all"));
+    }
+    let mut headers: Vec<(String, String)> = Vec::with_capacity(given.len());
+    for (name, value) in given {
+        let value = value.trim();
+        if HeaderName::from_bytes(name.as_bytes()).is_err() {
+            return refused(format!("`{name}` can be no header's name"));
+        }
+        let known = name.to_ascii_lowercase();
+        if OURS.contains(&known.as_str()) || OUR_PREFIXES.iter().any(|prefix| known.starts_with(prefix)) {
+            return refused(format!("`{name}` is set by this server itself"));
+        }
+        if headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+            return refused(format!("`{name}` is given more than once"));
+        }
+        if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+            return refused(format!("the value of `{name}` must be one line of ASCII"));
+        }
+        headers.push((name, value.to_owned()));
+    }
+    Ok(headers)
+}

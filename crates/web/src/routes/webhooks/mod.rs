@@ -1,0 +1,213 @@
+//! Webhooks: made, listed, changed, tried, removed. A secret is shown once, when it is made.
+
+mod given;
+mod headers;
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{
+    WebhookId,
+    delivery::{Webhook, WebhookSecret},
+    ports::TestOutcome,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+pub(crate) use self::given::{CreateBody, PatchBody};
+use super::outbox::DeliveryView;
+use crate::{
+    error::{ApiError, ApiResult, ErrorBody},
+    extract::{self, Id},
+    state::AppState,
+    time::time,
+    work::to_its_end,
+};
+
+/// Webhooks in all: each event looks at every one of them.
+const WEBHOOKS_MAX: usize = 1000;
+
+/// A webhook with the secret that its requests are signed with, which is shown this once.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct WebhookWithSecret {
+    #[serde(flatten)]
+    webhook: Webhook,
+    /// What its requests are signed with: `whsec_` and 32 random bytes in base64.
+    secret: String,
+}
+
+/// From when on.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = Replay)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReplayBody {
+    /// What happened at this time or later.
+    #[schema(format = DateTime)]
+    since: String,
+}
+
+/// What was queued.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Queued {
+    /// So many deliveries.
+    queued: u64,
+}
+
+/// All webhooks, by id.
+#[utoipa::path(
+    get, path = "/api/webhooks", tag = "webhooks", operation_id = "listWebhooks",
+    responses((status = 200, description = "The webhooks.", body = Vec<Webhook>))
+)]
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Webhook>>> {
+    Ok(Json(state.store().webhooks().await?))
+}
+
+/// Makes a webhook. Its secret is in this answer and in no other.
+#[utoipa::path(
+    post, path = "/api/webhooks", tag = "webhooks", operation_id = "createWebhook", request_body = CreateBody,
+    responses(
+        (status = 201, description = "The webhook, with its secret.", body = WebhookWithSecret),
+        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
+        (status = 409, description = "There are as many as there can be.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn create(
+    State(state): State<AppState>,
+    extract::Json(body): extract::Json<CreateBody>,
+) -> ApiResult<Response> {
+    let wanted = PatchBody::from(body).checked()?;
+    given::check_named(&state, &wanted, None).await?;
+    if state.store().webhooks().await?.len() >= WEBHOOKS_MAX {
+        return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
+    }
+    let webhook = state.engine.create_webhook(|secret| given::new_webhook(wanted, secret)).await?;
+    let location = format!("/api/webhooks/{}", webhook.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], shown_once(webhook)?).into_response())
+}
+
+/// One webhook.
+#[utoipa::path(
+    get, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "getWebhook", params(("id" = WebhookId, Path)),
+    responses(
+        (status = 200, description = "The webhook.", body = Webhook),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Json<Webhook>> {
+    Ok(Json(state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?))
+}
+
+/// Changes a webhook. Enabled, it is well again: its failures, and why it was disabled, are forgotten.
+#[utoipa::path(
+    patch, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "patchWebhook",
+    params(("id" = WebhookId, Path)), request_body = PatchBody,
+    responses(
+        (status = 200, description = "The webhook as it is now.", body = Webhook),
+        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn patch(
+    State(state): State<AppState>,
+    Id(id): Id<WebhookId>,
+    extract::Json(body): extract::Json<PatchBody>,
+) -> ApiResult<Json<Webhook>> {
+    let patch = body.checked()?;
+    if patch.feed_ids.is_some() || patch.folder_ids.is_some() {
+        let before = state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?;
+        given::check_named(&state, &patch, Some(&before)).await?;
+    }
+    Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?))
+}
+
+/// Removes a webhook, with what was still to be sent to it.
+#[utoipa::path(
+    delete, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "deleteWebhook",
+    params(("id" = WebhookId, Path)),
+    responses(
+        (status = 204, description = "It is gone."),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<StatusCode> {
+    let is_deleted = state.store().delete_webhook(id).await?;
+    if is_deleted { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("webhook")) }
+}
+
+/// Sends a webhook a `webhook.test`, whatever it wants else. What came of it shows in the delivery.
+#[utoipa::path(
+    post, path = "/api/webhooks/{id}/test", tag = "webhooks", operation_id = "testWebhook",
+    params(("id" = WebhookId, Path)),
+    responses(
+        (status = 202, description = "The delivery, which is sent at once.", body = DeliveryView),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+        (status = 409, description = "It is disabled.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
+    match state.store().test_webhook(id).await? {
+        TestOutcome::Queued(delivery) => {
+            Ok((StatusCode::ACCEPTED, Json(DeliveryView::of(*delivery, &state))).into_response())
+        }
+        TestOutcome::Disabled => Err(disabled()),
+        TestOutcome::NotFound => Err(ApiError::NotFound("webhook")),
+    }
+}
+
+/// Gives a webhook another secret. For a day requests are signed with the old one too.
+#[utoipa::path(
+    post, path = "/api/webhooks/{id}/rotate-secret", tag = "webhooks", operation_id = "rotateSecret",
+    params(("id" = WebhookId, Path)),
+    responses(
+        (status = 200, description = "The webhook, with its new secret.", body = WebhookWithSecret),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
+    shown_once(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
+}
+
+/// Queues what happened since a time once more for a webhook, as far as it wants it.
+#[utoipa::path(
+    post, path = "/api/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
+    params(("id" = WebhookId, Path)), request_body = ReplayBody,
+    responses(
+        (status = 202, description = "How many deliveries were queued.", body = Queued),
+        (status = 400, description = "No time, or one that is yet to come.", body = ErrorBody),
+        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+        (status = 409, description = "It is disabled.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn replay(
+    State(state): State<AppState>,
+    Id(id): Id<WebhookId>,
+    extract::Json(body): extract::Json<ReplayBody>,
+) -> ApiResult<Response> {
+    let since = time("since", &body.since)?;
+    if since > state.engine.now() {
+        return Err(ApiError::field("since", "this time is yet to come"));
+    }
+    // One that is disabled gets nothing new (SPEC D9): that nothing was queued would look as if nothing had happened.
+    if !state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {
+        return Err(disabled());
+    }
+    let store = state.store().clone();
+    let queued = to_its_end(async move { store.replay(id, since).await }).await??;
+    let queued = queued.ok_or(ApiError::NotFound("webhook"))?;
+    Ok((StatusCode::ACCEPTED, Json(Queued { queued })).into_response())
+}
+
+fn disabled() -> ApiError {
+    ApiError::Conflict("this webhook is disabled: enable it first".to_owned(), None)
+}
+
+/// A webhook with its newest secret, which nobody may keep on the way.
+fn shown_once(webhook: Webhook) -> ApiResult<Response> {
+    let secret = webhook.secrets.first().map(WebhookSecret::expose);
+    let secret = secret.ok_or_else(|| ApiError::Internal("a webhook has no secret".to_owned()))?;
+    let body = Json(WebhookWithSecret { webhook, secret });
+    Ok(([(header::CACHE_CONTROL, "no-store")], body).into_response())
+}

@@ -1,0 +1,177 @@
+//! Webhooks: made, listed, changed, removed.
+
+use serde_json::{Value, json};
+
+use super::world::{WEBHOOK, World, each};
+use crate::world::{fields, keys};
+
+/// A webhook's secret: what it begins with, and 32 bytes in base64.
+fn is_secret(text: &Value) -> bool {
+    let rest = text.as_str().and_then(|text| text.strip_prefix("whsec_")).unwrap_or_default();
+    rest.len() == 44
+        && rest.ends_with('=')
+        && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte))
+}
+
+#[tokio::test]
+async fn d1_a_webhook_is_made_and_its_secret_shown_once() {
+    for world in each().await {
+        assert_eq!(world.get("/api/webhooks").await, json!([]));
+        let answer = world.send("POST", "/api/webhooks", &json!({ "url": " https://r.example/hook?a=b " })).await;
+        let made = answer.ok(201);
+        assert_eq!(keys(&made), fields(&format!("{WEBHOOK} secret")));
+        assert!(is_secret(&made["secret"]), "{made}");
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert_eq!(answer.header("location"), format!("/api/webhooks/{}", made["id"]));
+        let expected = json!({
+            "id": made["id"], "url": "https://r.example/hook?a=b", "description": null, "enabled": true,
+            "eventTypes": null, "feedIds": null, "folderIds": null, "headers": {}, "includeContent": true,
+            "backlog": false, "consecutiveFailures": 0, "disabledReason": null, "createdAt": made["createdAt"],
+        });
+        let one = world.server.get(answer.header("location")).await;
+        assert_eq!(one.ok(200), expected);
+        let all = world.server.get("/api/webhooks").await;
+        assert_eq!(all.ok(200), json!([expected]));
+        let other = world.webhook(json!({})).await;
+        assert_ne!(other["secret"], made["secret"]);
+        for text in [one.text, all.text] {
+            assert!(!text.contains("secret") && !text.contains("whsec_"), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn d1_all_that_is_said_of_a_webhook_is_kept() {
+    for world in each().await {
+        let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
+        let wanted = json!({
+            "url": "http://192.168.1.5/hook", "description": " to the kitchen\nradio\u{0} ", "enabled": false,
+            "eventTypes": ["feed.gone", "entry.created", "feed.gone"], "feedIds": [feed["id"], feed["id"]],
+            "folderIds": [folder["id"]], "headers": { "Authorization": " Bearer x ", "x-b": "" },
+            "includeContent": false, "backlog": true,
+        });
+        let made = world.webhook(wanted).await;
+        for (field, expect) in [
+            ("url", json!("http://192.168.1.5/hook")),
+            ("description", json!("to the kitchen\nradio")),
+            ("enabled", json!(false)),
+            ("eventTypes", json!(["feed.gone", "entry.created"])),
+            ("feedIds", json!([feed["id"]])),
+            ("folderIds", json!([folder["id"]])),
+            ("headers", json!({ "Authorization": "Bearer x", "x-b": "" })),
+            ("includeContent", json!(false)),
+            ("backlog", json!(true)),
+        ] {
+            assert_eq!(made[field], expect, "{field}");
+        }
+        assert_eq!(world.get(&format!("/api/webhooks/{}", made["id"])).await["headers"], made["headers"]);
+    }
+}
+
+#[tokio::test]
+async fn d1_a_webhook_is_changed_field_by_field_and_null_clears() {
+    for world in each().await {
+        let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
+        let path = format!("/api/webhooks/{}", world.webhook(json!({})).await["id"]);
+        for (patch, field, expected) in [
+            (json!({ "url": "https://other.example/" }), "url", json!("https://other.example/")),
+            (json!({}), "url", json!("https://other.example/")),
+            (json!({ "description": "mine" }), "description", json!("mine")),
+            (json!({ "enabled": false }), "description", json!("mine")),
+            (json!({ "description": null }), "description", Value::Null),
+            (json!({}), "enabled", json!(false)),
+            (json!({ "enabled": true }), "enabled", json!(true)),
+            (json!({ "eventTypes": ["feed.gone"] }), "eventTypes", json!(["feed.gone"])),
+            (json!({ "eventTypes": [] }), "eventTypes", json!([])),
+            (json!({ "eventTypes": null }), "eventTypes", Value::Null),
+            (json!({ "feedIds": [feed["id"]] }), "feedIds", json!([feed["id"]])),
+            (json!({ "feedIds": [] }), "feedIds", json!([])),
+            (json!({ "feedIds": null }), "feedIds", Value::Null),
+            (json!({ "folderIds": [folder["id"]] }), "folderIds", json!([folder["id"]])),
+            (json!({ "folderIds": null }), "folderIds", Value::Null),
+            (json!({ "headers": { "X-A": "b" } }), "headers", json!({ "X-A": "b" })),
+            (json!({ "headers": null }), "headers", json!({})),
+            (json!({ "includeContent": false }), "includeContent", json!(false)),
+            (json!({ "backlog": true }), "backlog", json!(true)),
+        ] {
+            let patched = world.send("PATCH", &path, &patch).await.ok(200);
+            assert_eq!(patched[field], expected, "{patch}");
+            assert_eq!(keys(&patched), fields(WEBHOOK));
+            assert_eq!(world.get(&path).await[field], expected, "{patch}");
+        }
+        for patch in [json!({}), json!({ "feedIds": [] })] {
+            assert_eq!(world.send("PATCH", "/api/webhooks/999", &patch).await.error(404), "there is no such webhook");
+        }
+    }
+}
+
+#[tokio::test]
+async fn d1_feeds_and_folders_must_be_there_unless_the_webhook_names_them_already() {
+    for world in each().await {
+        let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
+        let named = json!({ "feedIds": [feed["id"]], "folderIds": [folder["id"]] });
+        let made = world.webhook(named.clone()).await;
+        let path = format!("/api/webhooks/{}", made["id"]);
+        for gone in [format!("/api/feeds/{}", feed["id"]), format!("/api/folders/{}", folder["id"])] {
+            assert_eq!(world.server.call("DELETE", &gone).await.status, 204);
+        }
+        // What was removed widens nothing, and keeps nobody from changing the rest.
+        let kept =
+            world.send("PATCH", &path, &json!({ "description": "still", "feedIds": [feed["id"]] })).await.ok(200);
+        assert_eq!((&kept["feedIds"], &kept["folderIds"]), (&named["feedIds"], &named["folderIds"]));
+        for (field, what) in [("feedIds", "feed"), ("folderIds", "folder")] {
+            for (body, id) in
+                [(json!({ field: [998] }), json!(998)), (json!({ field: [named[field][0], 999] }), json!(999))]
+            {
+                let refused = world.send("PATCH", &path, &body).await.error(400);
+                assert_eq!(refused, format!("`{field}`: there is no {what} {id}"));
+            }
+            let new = json!({ "url": "https://r.example/", field: named[field] });
+            assert!(world.send("POST", "/api/webhooks", &new).await.error(400).contains(field));
+        }
+        assert_eq!(world.get("/api/webhooks").await.as_array().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn d1_a_webhook_is_removed_with_what_was_to_be_sent() {
+    for world in each().await {
+        let webhook = world.webhook(json!({})).await;
+        let delivery = world.test(&webhook).await;
+        let path = format!("/api/webhooks/{}", webhook["id"]);
+        assert_eq!(world.server.call("DELETE", &path).await.status, 204);
+        assert_eq!(world.server.call("DELETE", &path).await.error(404), "there is no such webhook");
+        world.server.get(&path).await.error(404);
+        world.server.get(&format!("/api/outbox/events/{delivery}")).await.error(404);
+        assert_eq!(world.get("/api/outbox/overview").await["pending"], 0);
+    }
+}
+
+#[tokio::test]
+async fn d1_a_thousand_webhooks_are_enough() {
+    for world in each().await {
+        fill(&world, 1000).await;
+        let refused = world.send("POST", "/api/webhooks", &json!({ "url": "https://r.example/" })).await.error(409);
+        assert!(refused.contains("1000 webhooks"), "{refused}");
+        assert_eq!(world.server.call("DELETE", "/api/webhooks/1").await.status, 204);
+        world.webhook(json!({})).await;
+    }
+}
+
+async fn fill(world: &World, count: usize) {
+    let new = domain::delivery::NewWebhook {
+        url: "https://r.example/".into(),
+        description: None,
+        enabled: false,
+        event_types: None,
+        feed_ids: None,
+        folder_ids: None,
+        headers: vec![],
+        include_content: true,
+        backlog: false,
+        secret: domain::delivery::WebhookSecret::parse("whsec_b2xk").unwrap(),
+    };
+    for _ in 0..count {
+        world.store.create_webhook(new.clone()).await.unwrap();
+    }
+}

@@ -1,0 +1,76 @@
+//! What is asked of a webhook: a test, another secret, what happened once more.
+
+use domain::delivery::Verdict;
+use serde_json::json;
+
+use super::world::{DELIVERY, WEBHOOK, each};
+use crate::world::{fields, keys};
+
+#[tokio::test]
+async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
+    for world in each().await {
+        let webhook = world.webhook(json!({ "eventTypes": [], "feedIds": [] })).await;
+        let other = world.webhook(json!({})).await;
+        let path = format!("/api/webhooks/{}/test", webhook["id"]);
+        let queued = world.server.call("POST", &path).await.ok(202);
+        assert_eq!(keys(&queued), fields(DELIVERY));
+        for (field, expect) in [
+            ("eventType", json!("webhook.test")),
+            ("webhookId", webhook["id"].clone()),
+            ("deliveryStatus", json!("pending")),
+            ("attempts", json!(0)),
+            ("maxAttempts", json!(16)),
+            ("deliveredAt", json!(null)),
+            ("reason", json!(null)),
+        ] {
+            assert_eq!(queued[field], expect, "{field}");
+        }
+        let theirs = world.get(&format!("/api/outbox/events?webhookId={}", other["id"])).await;
+        assert_eq!(theirs["events"], json!([]));
+        world.send("PATCH", &format!("/api/webhooks/{}", webhook["id"]), &json!({ "enabled": false })).await.ok(200);
+        assert!(world.server.call("POST", &path).await.error(409).contains("disabled"));
+        assert_eq!(world.server.call("POST", "/api/webhooks/999/test").await.error(404), "there is no such webhook");
+    }
+}
+
+#[tokio::test]
+async fn d1_another_secret_is_shown_once_and_both_sign() {
+    for world in each().await {
+        let webhook = world.webhook(json!({})).await;
+        let path = format!("/api/webhooks/{}", webhook["id"]);
+        let answer = world.server.call("POST", &format!("{path}/rotate-secret")).await;
+        let rotated = answer.ok(200);
+        assert_eq!(keys(&rotated), fields(&format!("{WEBHOOK} secret")));
+        assert_eq!(answer.header("cache-control"), "no-store");
+        assert_ne!(rotated["secret"], webhook["secret"]);
+        let kept = world.store.webhooks().await.unwrap().remove(0).secrets;
+        let kept: Vec<_> = kept.iter().map(|secret| json!(secret.expose())).collect();
+        assert_eq!(kept, [rotated["secret"].clone(), webhook["secret"].clone()]);
+        assert!(!world.server.get(&path).await.text.contains("whsec_"));
+        world.server.call("POST", "/api/webhooks/999/rotate-secret").await.error(404);
+    }
+}
+
+#[tokio::test]
+async fn d1_what_happened_is_queued_once_more() {
+    for world in each().await {
+        let webhook = world.webhook(json!({ "backlog": true })).await;
+        world.feed("/feed", 3).await;
+        assert_eq!(world.end(Verdict::Delivered, Some(200)).await, 3);
+        let path = format!("/api/webhooks/{}/replay", webhook["id"]);
+        let since = |since: &str| json!({ "since": since });
+        assert_eq!(world.send("POST", &path, &since("2020-01-01T00:00:00Z")).await.ok(202), json!({ "queued": 3 }));
+        // What is pending already stays as it is.
+        assert_eq!(world.send("POST", &path, &since("2020-01-01T00:00:00+02:00")).await.ok(202)["queued"], 0);
+        assert_eq!(world.end(Verdict::Delivered, Some(200)).await, 3);
+        let future = "`since`: this time is yet to come";
+        for later in ["2999-01-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+            assert_eq!(world.send("POST", &path, &since(later)).await.error(400), future);
+        }
+        world.send("PATCH", &format!("/api/webhooks/{}", webhook["id"]), &json!({ "enabled": false })).await.ok(200);
+        let disabled = world.send("POST", &path, &since("2020-01-01T00:00:00Z")).await;
+        assert_eq!(disabled.error(409), "this webhook is disabled: enable it first");
+        let missing = world.send("POST", "/api/webhooks/999/replay", &since("2020-01-01T00:00:00Z")).await;
+        assert_eq!(missing.error(404), "there is no such webhook");
+    }
+}
