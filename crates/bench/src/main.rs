@@ -7,6 +7,7 @@
 
 mod child;
 mod cpu;
+mod dispatch;
 mod feeds;
 mod hostile;
 mod pages;
@@ -54,6 +55,11 @@ enum Measurement {
         /// Only this part of it.
         part: Option<push::Part>,
     },
+    /// Deliveries to webhooks on each store: how many a second, in how much memory, how soon, beside bare ones.
+    Dispatch {
+        /// Only this part of it.
+        part: Option<dispatch::Part>,
+    },
     /// Serves feeds until it is killed.
     #[command(hide = true)]
     Publish,
@@ -84,6 +90,15 @@ enum Measurement {
         /// The job, as JSON.
         job: String,
     },
+    /// Receives deliveries until it is killed.
+    #[command(hide = true)]
+    DispatchSink,
+    /// One part of the deliveries in a process of its own.
+    #[command(hide = true)]
+    DispatchJob {
+        /// The job, as JSON.
+        job: String,
+    },
     /// One job in a process of its own, which the others start.
     #[command(hide = true)]
     Child {
@@ -111,6 +126,12 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             push::run(&mut tally, part)?;
         }
+        Some(Measurement::Dispatch { part }) => {
+            postgres::ensure()?;
+            dispatch::run(&mut tally, part)?;
+        }
+        Some(Measurement::DispatchSink) => dispatch::sink::serve()?,
+        Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
         Some(Measurement::PushHub) => push::hub::serve()?,
         Some(Measurement::PushRenew { job }) => {
@@ -126,6 +147,7 @@ fn main() -> anyhow::Result<ExitCode> {
             poll::run(&mut tally)?;
             pages::run(&mut tally)?;
             push::run(&mut tally, None)?;
+            dispatch::run(&mut tally, None)?;
         }
     }
     Ok(tally.conclude())

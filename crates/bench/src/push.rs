@@ -4,12 +4,12 @@
 //! machine's cores with the load, so a rate is that of the whole; the CPU time is the measured process's alone.
 
 pub(crate) mod hub;
-mod load;
+pub(crate) mod load;
 pub(crate) mod receive;
 pub(crate) mod renew;
 pub(crate) mod server;
-mod subscriptions;
-mod usage;
+pub(crate) mod subscriptions;
+pub(crate) mod usage;
 
 use clap::ValueEnum;
 
@@ -36,7 +36,7 @@ pub(crate) fn run(tally: &mut Tally, only: Option<Part>) -> anyhow::Result<()> {
 }
 
 /// How busy the machine was of late, and so how far to trust a rate.
-fn load_average() -> String {
+pub(crate) fn load_average() -> String {
     let averages = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     averages.split_ascii_whitespace().next().unwrap_or("unknown").to_owned()
 }

@@ -54,6 +54,8 @@ impl Clock for ForwardClock {
 pub(crate) struct World {
     pub(crate) store: Arc<dyn Store>,
     clock: Arc<ForwardClock>,
+    /// The store once more, if it is this.
+    sqlite: Option<SqliteStore>,
     /// A connection of our own to the database, and the process that all of its processes descend from.
     database: Option<(tokio_postgres::Client, u32)>,
 }
@@ -64,7 +66,7 @@ impl World {
         match place {
             Place::Sqlite { folder } => {
                 let store = SqliteStore::open(folder, SqliteOptions::default(), clock.clone())?;
-                Ok(Self { store: Arc::new(store), clock, database: None })
+                Ok(Self { store: Arc::new(store.clone()), clock, sqlite: Some(store), database: None })
             }
             Place::Postgres { url } => {
                 let store = PostgresStore::connect(url, PostgresOptions::default()).await?;
@@ -72,7 +74,7 @@ impl World {
                 tokio::spawn(connection);
                 let backend: i32 = client.query_one("SELECT pg_backend_pid()", &[]).await?.get(0);
                 let postmaster = stat(u32::try_from(backend)?).context("the database is on another machine")?.parent;
-                Ok(Self { store: Arc::new(store), clock, database: Some((client, postmaster)) })
+                Ok(Self { store: Arc::new(store), clock, sqlite: None, database: Some((client, postmaster)) })
             }
         }
     }
@@ -118,16 +120,20 @@ impl World {
 
     /// With push set so.
     pub(crate) fn engine_with(&self, push: PushSettings) -> anyhow::Result<Arc<Engine>> {
-        let client = GuardedClient::new(ClientSettings {
-            allow_networks: vec!["127.0.0.0/8".parse()?],
-            ..ClientSettings::default()
-        })?;
-        let settings = EngineSettings {
+        self.engine_of(EngineSettings {
             host_concurrency: CONCURRENCY,
             poll_concurrency: CONCURRENCY,
             push,
             ..EngineSettings::default()
-        };
+        })
+    }
+
+    /// Set so.
+    pub(crate) fn engine_of(&self, settings: EngineSettings) -> anyhow::Result<Arc<Engine>> {
+        let client = GuardedClient::new(ClientSettings {
+            allow_networks: vec!["127.0.0.0/8".parse()?],
+            ..ClientSettings::default()
+        })?;
         let clock: Arc<dyn Clock> = self.clock.clone();
         Ok(Engine::new(Parts {
             store: self.store.clone(),
@@ -136,6 +142,20 @@ impl World {
             ids: Arc::new(SystemIds),
             settings,
         }))
+    }
+
+    /// Transactions that the database has committed; on PostgreSQL, those that wrote, which have a number.
+    #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+    pub(crate) async fn commits(&self) -> anyhow::Result<f64> {
+        let commits = match (&self.sqlite, &self.database) {
+            (Some(store), _) => store.commits(),
+            (None, Some((client, _))) => {
+                let sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+                u64::try_from(client.query_one(sql, &[]).await?.get::<_, i64>(0))?
+            }
+            (None, None) => 0,
+        };
+        Ok(commits as f64)
     }
 
     /// CPU seconds that the database's processes have used; none where it is inside this one.

@@ -57,12 +57,13 @@ impl Connection {
     }
 }
 
-fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
+/// Where in these bytes others begin.
+pub(crate) fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
 /// The length of the body; without a word about it there is none, as after 204.
-fn content_bytes(head: &str) -> anyhow::Result<usize> {
+pub(crate) fn content_bytes(head: &str) -> anyhow::Result<usize> {
     for line in head.split("\r\n").skip(1) {
         if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("content-length")

@@ -1,0 +1,95 @@
+//! Delivery: what it takes from the outbox to the receiver, and what one receiver costs another.
+//!
+//! Whatever is measured runs in a process of its own, and so does the sink that everything is sent to. Both share the
+//! machine's cores, and with PostgreSQL its processes do too, so a rate is that of the whole; the CPU time is the
+//! measured process's alone, and that of PostgreSQL's processes stands beside it.
+
+mod alone;
+mod backlog;
+mod bare;
+mod beats;
+mod fill;
+mod isolation;
+mod news;
+mod node;
+pub(crate) mod sink;
+mod throughput;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::{process, report::Tally, world::Place};
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Deliveries a second, beside a bare client.
+    Throughput,
+    /// Memory with a long backlog.
+    Backlog,
+    /// Receivers that are slow or dead beside one that works.
+    Isolation,
+    /// What heartbeats cost.
+    Beats,
+    /// One event on an idle system.
+    Alone,
+}
+
+/// What a process of its own does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Job {
+    Fill(fill::Job),
+    Bare(bare::Job),
+    Throughput(throughput::Job),
+    Backlog(backlog::Job),
+    Isolation(isolation::Job),
+    Beats(beats::Job),
+    Alone(alone::Job),
+}
+
+/// Measures one part, or all.
+pub(crate) fn run(tally: &mut Tally, only: Option<Part>) -> anyhow::Result<()> {
+    let is_wanted = |part| only.is_none_or(|only| only == part);
+    if is_wanted(Part::Throughput) {
+        throughput::run(tally)?;
+    }
+    if is_wanted(Part::Backlog) {
+        backlog::run(tally)?;
+    }
+    if is_wanted(Part::Isolation) {
+        isolation::run(tally)?;
+    }
+    if is_wanted(Part::Beats) {
+        beats::run(tally)?;
+    }
+    if is_wanted(Part::Alone) {
+        alone::run(tally)?;
+    }
+    Ok(())
+}
+
+/// The other side: does the job and prints what came of it.
+pub(crate) fn perform(job: Job) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match job {
+            Job::Fill(job) => process::reply(&job.perform().await?),
+            Job::Bare(job) => process::reply(&job.perform().await?),
+            Job::Throughput(job) => process::reply(&job.perform().await?),
+            Job::Backlog(job) => process::reply(&job.perform().await?),
+            Job::Isolation(job) => process::reply(&job.perform().await?),
+            Job::Beats(job) => process::reply(&job.perform().await?),
+            Job::Alone(job) => process::reply(&job.perform().await?),
+        }
+    })
+}
+
+fn answer<A: serde::de::DeserializeOwned>(job: &Job) -> anyhow::Result<A> {
+    process::answer("dispatch-job", job)
+}
+
+/// An empty place of each kind.
+fn places(folder: &std::path::Path, name: &str) -> anyhow::Result<[Place; 2]> {
+    let url = crate::postgres::fresh(&format!("bench_{name}"))?;
+    Ok([Place::Sqlite { folder: folder.join(name) }, Place::Postgres { url }])
+}

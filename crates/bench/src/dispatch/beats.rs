@@ -1,0 +1,186 @@
+//! What heartbeats cost: a thousand deliveries being sent, with a lease so short that it is renewed all the time, and
+//! with one so long that it never is.
+
+use std::{net::SocketAddr, time::Duration};
+
+use domain::delivery::LeaseTime;
+use engine::DeliverySettings;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    answer,
+    fill::{fill, make_webhooks},
+    node::{Meter, Node},
+    places,
+    sink::{Counts, Manner, Sink, Watch, url},
+};
+use crate::{
+    push::load_average,
+    report::{Mark, Table, Tally},
+    world::{Place, World},
+};
+
+/// In flight: so many webhooks, with so many each.
+const WEBHOOKS: usize = 100;
+const OF_EACH: u32 = 10;
+const IN_FLIGHT: u64 = 1000;
+
+/// How long each takes; the first of each webhook are answered at once, so that its window opens.
+const SEND_MS: u64 = 2000;
+const BUT_FIRST: u64 = 16;
+
+/// Events, each for all webhooks: more than can be sent meanwhile.
+const EVENTS: usize = 120;
+
+const SHORT_MS: u64 = 600;
+const LONG_MS: u64 = 3_600_000;
+
+/// While all that is in flight waits for its answers nothing begins and nothing ends, and whatever happens then is of
+/// beats: so many such moments, of so many that are looked at at most.
+const CALM: Duration = Duration::from_millis(SEND_MS / 8);
+const WINDOWS: usize = 20;
+const WINDOWS_MAX: usize = 60;
+
+/// How often it is looked at the sink, and how often at most: twenty seconds.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
+const LOOKS_MAX: usize = 1000;
+
+/// The limit: of one core.
+const PERCENT_MAX: f64 = 3.0;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    place: Place,
+    sink: SocketAddr,
+    lease_ms: u64,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    meter: Meter,
+    /// While nothing began and nothing ended.
+    calm: Meter,
+    /// Rows that a beat renews: those that are sent, and those that wait for their turn.
+    held: f64,
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let title = format!(
+        "dispatch: {IN_FLIGHT} in flight over {WEBHOOKS} webhooks at {} s each\n\
+         CPU %: of one core, the process and PostgreSQL's; commits: on PostgreSQL those that write, on SQLite also claims that find nothing\n\
+         beats alone: while nothing begins and nothing ends, less the same with a lease of an hour\n\
+         load average before: {}",
+        SEND_MS / 1000,
+        load_average(),
+    );
+    let head = ["", "held", "sent a second", "beats a second", "commits a second", "CPU %", "database", "limit"];
+    let mut table = Table::new(title, &head);
+    let short = places(folder.path(), "dispatch_short")?;
+    let long = places(folder.path(), "dispatch_long")?;
+    for (short, long) in short.into_iter().zip(long) {
+        let name = short.name();
+        let without = measure(long, LONG_MS)?;
+        let with = measure(short, SHORT_MS)?;
+        table.row(&cells(&format!("{name}, a lease of an hour"), &without), Mark::None, "");
+        table.row(&cells(&format!("{name}, a lease of {SHORT_MS} ms"), &with), Mark::None, "");
+        cost(name, &with, &without, &mut table);
+    }
+    table.print(tally);
+    Ok(())
+}
+
+/// What is more with beats than without.
+fn cost(name: &str, with: &Measured, without: &Measured, table: &mut Table) {
+    let percent = |meter: &Meter, of: fn(&Meter) -> f64| meter.a_second(of(meter)) * 100.0;
+    let more = |of| percent(&with.calm, of) - percent(&without.calm, of);
+    let (cpu, database) = (more(|meter| meter.usage.cpu_secs), more(|meter| meter.usage.database_cpu_secs));
+    let cells = [
+        format!("{name}, beats alone"),
+        format!("{:.0}", with.held),
+        String::new(),
+        format!("{:.1}", with.calm.a_second(with.calm.beats)),
+        format!("{:.1}", with.calm.a_second(with.calm.commits)),
+        format!("{cpu:.1}"),
+        format!("{database:.1}"),
+        format!("< {PERCENT_MAX:.0} %"),
+    ];
+    let Meter { commits, beats, .. } = with.calm;
+    // The limit is the node's. What the updates themselves cost a database that is a process of its own is shown beside.
+    let (of_limit, lost) = (cpu / PERCENT_MAX, with.meter.lost);
+    let with_database = (cpu + database) / PERCENT_MAX;
+    let remark = format!(
+        "{of_limit:.2} of the limit ({with_database:.2} with the database), {:.2} commits a beat, {lost:.0} leases lost",
+        commits / beats
+    );
+    table.row(&cells, Mark::of(of_limit < 1.0 && lost == 0.0), remark);
+}
+
+fn measure(place: Place, lease_ms: u64) -> anyhow::Result<Measured> {
+    let sink = Sink::start()?;
+    answer(&super::Job::Beats(Job { place, sink: sink.address, lease_ms }))
+}
+
+fn cells(name: &str, measured: &Measured) -> Vec<String> {
+    let Measured { meter, held, .. } = measured;
+    vec![
+        name.to_owned(),
+        format!("{held:.0}"),
+        format!("{:.0}", meter.a_second(meter.requests())),
+        format!("{:.1}", meter.a_second(meter.beats)),
+        format!("{:.1}", meter.a_second(meter.commits)),
+        format!("{:.1}", meter.a_second(meter.usage.cpu_secs) * 100.0),
+        format!("{:.1}", meter.a_second(meter.usage.database_cpu_secs) * 100.0),
+        String::new(),
+    ]
+}
+
+impl Job {
+    pub(super) async fn perform(self) -> anyhow::Result<Measured> {
+        let settings = DeliverySettings {
+            lease: LeaseTime::new(Duration::from_millis(self.lease_ms))?,
+            // Slow receivers have half of them.
+            concurrency: 2 * usize::try_from(IN_FLIGHT)?,
+            webhook_concurrency: OF_EACH,
+            ..DeliverySettings::default()
+        };
+        let mut watch = Watch::open(self.sink).await?;
+        let mut node = Node::new(World::open(&self.place).await?, settings, None)?;
+        let late = Manner::Late { after_ms: SEND_MS, but_first: BUT_FIRST };
+        let urls = (0..WEBHOOKS).map(|number| url(self.sink, late, number));
+        let webhooks = make_webhooks(node.engine(), urls).await?;
+        fill(&self.place, &webhooks, EVENTS).await?;
+        node.world.settle().await?;
+        node.start();
+        await_sink(&mut watch, |counts| counts.waiting >= IN_FLIGHT).await?;
+        let (start, mut calm) = (node.meter(&mut watch).await?, Meter::default());
+        let mut calm_windows = 0;
+        for _ in 0..WINDOWS_MAX {
+            let begun = node.meter(&mut watch).await?;
+            tokio::time::sleep(CALM).await;
+            let passed = node.meter(&mut watch).await?.since(begun);
+            if passed.requests == 0 {
+                calm = calm.and(passed);
+                calm_windows += 1;
+            }
+            if calm_windows == WINDOWS {
+                break;
+            }
+        }
+        anyhow::ensure!(calm_windows == WINDOWS, "there were {calm_windows} moments of calm");
+        let meter = node.meter(&mut watch).await?.since(start);
+        let held = node.metric("pirssonite_deliveries_sending") + node.metric("pirssonite_deliveries_waiting");
+        Ok(Measured { meter, calm, held })
+    }
+}
+
+async fn await_sink(watch: &mut Watch, is_so: impl Fn(Counts) -> bool) -> anyhow::Result<()> {
+    for _ in 0..LOOKS_MAX {
+        if is_so(watch.counts().await?) {
+            return Ok(());
+        }
+        tokio::time::sleep(LOOK_PAUSE).await;
+    }
+    anyhow::bail!("it took too long: {:?}", watch.counts().await?)
+}

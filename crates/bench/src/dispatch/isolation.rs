@@ -1,0 +1,130 @@
+//! Receivers that are slow, hang or refuse, each with a long backlog, beside one that works: how long what is new takes
+//! to arrive there. All of them want all events.
+
+use std::{net::SocketAddr, time::Duration};
+
+use engine::DeliverySettings;
+use serde::{Deserialize, Serialize};
+use tokio::net::TcpSocket;
+
+use super::{
+    answer,
+    fill::{fill, make_webhooks},
+    news::{BASE_URL, Hub, Spread},
+    node::Node,
+    places,
+    sink::{Manner, Sink, Watch, url},
+};
+use crate::{
+    push::load_average,
+    report::{Mark, Table, Tally},
+    world::{Place, World},
+};
+
+const BACKLOG: usize = 10_000;
+const SLOW_MS: u64 = 5000;
+const DEAD: usize = 100;
+
+/// How long the trouble goes on before the first event.
+const TROUBLE: Duration = Duration::from_secs(1);
+
+/// Events, fifty a second.
+const EVENTS: usize = 850;
+const EVERY: Duration = Duration::from_millis(20);
+
+const LIMIT_MS: f64 = 500.0;
+const SVIX_MS: f64 = 9300.0;
+
+/// Beside whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Trouble {
+    Slow,
+    Dead,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    place: Place,
+    sink: SocketAddr,
+    trouble: Trouble,
+}
+
+/// What was measured.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    spread: Spread,
+    /// What the others have still before them.
+    pending: u64,
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let title = format!(
+        "dispatch: {EVENTS} events, one every {} ms, to a webhook that answers at once, beside others with a backlog of \
+         {BACKLOG}\n\
+         slow: one that takes {} s to answer; dead: {} that hang and {} that refuse connections\n\
+         from when the commit was known to the receipt; from the call: with the commit; load average before: {} \
+         (elsewhere: Svix beside a slow one, 99th {:.1} s)",
+        EVERY.as_millis(),
+        SLOW_MS / 1000,
+        DEAD / 2,
+        DEAD / 2,
+        load_average(),
+        SVIX_MS / 1000.0,
+    );
+    let head = ["", "median ms", "99th ms", "most ms", "99th from the call", "of Svix's", "of limit", "limit"];
+    let mut table = Table::new(title, &head);
+    for (trouble, name) in [(Trouble::Slow, "slow"), (Trouble::Dead, "dead")] {
+        for place in places(folder.path(), &format!("dispatch_{name}"))? {
+            let (sink, store) = (Sink::start()?, place.name());
+            let job = Job { place, sink: sink.address, trouble };
+            let Measured { spread, pending } = answer(&super::Job::Isolation(job))?;
+            let worst_ms = spread.asked_percentile_99_ms;
+            let cells = [
+                format!("{store}, {name}"),
+                format!("{:.1}", spread.median_ms),
+                format!("{:.1}", spread.percentile_99_ms),
+                format!("{:.1}", spread.most_ms),
+                format!("{worst_ms:.1}"),
+                format!("{:.4}", worst_ms / SVIX_MS),
+                format!("{:.2}", worst_ms / LIMIT_MS),
+                format!("< {LIMIT_MS:.0} ms"),
+            ];
+            let is_kept = spread.missing == 0 && worst_ms < LIMIT_MS;
+            let remark = format!("{pending} pending at the end, {} events never arrived", spread.missing);
+            table.row(&cells, Mark::of(is_kept), remark);
+        }
+    }
+    table.print(tally);
+    Ok(())
+}
+
+impl Job {
+    pub(super) async fn perform(self) -> anyhow::Result<Measured> {
+        let mut watch = Watch::open(self.sink).await?;
+        let world = World::open(&self.place).await?;
+        let hub = Hub::make(&*world.store).await?;
+        let mut node = Node::new(world, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
+        // Bound, and nothing listens: whoever comes is refused.
+        let refusing = TcpSocket::new_v4()?;
+        refusing.bind("127.0.0.1:0".parse()?)?;
+        let refusing = (refusing.local_addr()?, refusing);
+        let urls = match self.trouble {
+            Trouble::Slow => vec![url(self.sink, Manner::Late { after_ms: SLOW_MS, but_first: 0 }, 0)],
+            Trouble::Dead => {
+                let hanging = (0..DEAD / 2).map(|number| url(self.sink, Manner::Never, number));
+                hanging.chain((0..DEAD / 2).map(|number| url(refusing.0, Manner::Now, number))).collect()
+            }
+        };
+        let troubled = make_webhooks(node.engine(), urls).await?;
+        fill(&self.place, &troubled, BACKLOG / troubled.len()).await?;
+        make_webhooks(node.engine(), [url(self.sink, Manner::Noted, 0)]).await?;
+        node.world.settle().await?;
+        node.start();
+        tokio::time::sleep(TROUBLE).await;
+        let spread = hub.push(&*node.world.store, &mut watch, EVENTS, EVERY).await?;
+        let pending = node.world.store.outbox_overview().await?.pending;
+        drop(refusing.1);
+        Ok(Measured { spread, pending })
+    }
+}

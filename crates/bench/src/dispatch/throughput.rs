@@ -1,0 +1,152 @@
+//! Deliveries a second: from rows that are due to rows that are marked, each signed, sent and logged.
+
+use std::{net::SocketAddr, time::Duration};
+
+use engine::DeliverySettings;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    answer, bare, fill,
+    node::{Meter, Node},
+    places,
+    sink::{Sink, Watch},
+};
+use crate::{
+    push::{load_average, usage::Usage},
+    report::{Mark, Table, Tally, mib},
+    world::{Place, World},
+};
+
+const DELIVERIES: usize = 40_000;
+pub(super) const WEBHOOKS: usize = 4;
+const AT_ONCE: usize = 64;
+
+/// Rounds; the best counts, because whatever disturbs one only ever takes from it.
+const ROUNDS: usize = 3;
+
+/// The limits: of the bare client's rate on each store, and a second on both.
+const OF_BARE_MIN: [f64; 2] = [0.3, 0.2];
+const PER_SEC_MIN: f64 = 5000.0;
+
+/// Others, measured elsewhere, a second.
+const SVIX_PER_SEC: f64 = 880.0;
+const GRAPHILE_PER_SEC: f64 = 4000.0;
+
+/// How often it is looked whether all has arrived, and how often at most: two minutes.
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
+const LOOKS_MAX: usize = 6000;
+
+/// How often it is looked whether all that arrived is marked.
+const MARKED_PAUSE: Duration = Duration::from_millis(4);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    place: Place,
+    sink: SocketAddr,
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let title = format!(
+        "dispatch: {DELIVERIES} deliveries of {} bytes, signed and logged, {AT_ONCE} at once over {WEBHOOKS} webhooks, \
+         the best of {ROUNDS} rounds\n\
+         bare: a plain client that posts as many of the same size to the same sink, and keeps nothing\n\
+         CPU ms: of the process for one; database: of PostgreSQL's processes; a commit: deliveries for each, claimed and \
+         marked\n\
+         the sink shares the cores; load average before: {} (elsewhere: Svix, draining, 880 a second at 1.1 CPU ms; \
+         graphile-worker, batched, 4000)",
+        fill::BODY_BYTES,
+        load_average(),
+    );
+    let head =
+        ["", "a second", "of bare", "x Svix", "x graphile", "CPU ms", "database", "a commit", "peak MiB", "limit"];
+    let mut table = Table::new(title, &head);
+    let (mut bare, mut stores) = (None, [None, None]);
+    let sink = Sink::start()?;
+    for round in 0..ROUNDS {
+        better(&mut bare, measure_bare(&sink)?);
+        for (place, best) in places(folder.path(), &format!("dispatch_{round}"))?.into_iter().zip(&mut stores) {
+            let webhooks = WEBHOOKS;
+            let job = fill::Job { place: place.clone(), sink: sink.address, webhooks, events: DELIVERIES / WEBHOOKS };
+            let () = answer(&super::Job::Fill(job))?;
+            better(best, answer(&super::Job::Throughput(Job { place, sink: sink.address }))?);
+        }
+    }
+    let Some(bare) = bare else { anyhow::bail!("there are rounds") };
+    table.row(&cells("bare", &bare, &bare, String::new()), Mark::None, "");
+    for ((name, store), of_bare_min) in ["SQLite", "PostgreSQL"].into_iter().zip(stores).zip(OF_BARE_MIN) {
+        let Some(store) = store else { anyhow::bail!("there are rounds") };
+        let per_sec = per_sec(&store);
+        let is_kept = per_sec >= PER_SEC_MIN && per_sec / self::per_sec(&bare) >= of_bare_min;
+        let limit = format!(">= {PER_SEC_MIN:.0}, {of_bare_min:.1} of bare");
+        table.row(&cells(name, &store, &bare, limit), Mark::of(is_kept), "");
+    }
+    table.print(tally);
+    Ok(())
+}
+
+fn measure_bare(sink: &Sink) -> anyhow::Result<Meter> {
+    let job = bare::Job { sink: sink.address, webhooks: WEBHOOKS, requests: DELIVERIES, at_once: AT_ONCE };
+    let usage: Usage = answer(&super::Job::Bare(job))?;
+    Ok(Meter { usage, requests: DELIVERIES as u64, ..Meter::default() })
+}
+
+fn better(best: &mut Option<Meter>, round: Meter) {
+    if best.as_ref().is_none_or(|best| per_sec(&round) > per_sec(best)) {
+        *best = Some(round);
+    }
+}
+
+fn per_sec(meter: &Meter) -> f64 {
+    meter.a_second(meter.requests())
+}
+
+fn cells(name: &str, meter: &Meter, bare: &Meter, limit: String) -> Vec<String> {
+    let (per_sec, usage) = (per_sec(meter), meter.usage);
+    let each_ms = |secs: f64| format!("{:.3}", secs * 1000.0 / meter.requests());
+    vec![
+        name.to_owned(),
+        format!("{per_sec:.0}"),
+        format!("{:.2}", per_sec / self::per_sec(bare)),
+        format!("{:.1}", per_sec / SVIX_PER_SEC),
+        format!("{:.1}", per_sec / GRAPHILE_PER_SEC),
+        each_ms(usage.cpu_secs),
+        each_ms(usage.database_cpu_secs),
+        if meter.commits > 0.0 { format!("{:.0}", meter.requests() / meter.commits) } else { String::new() },
+        format!("{:.0}", mib(usage.peak_bytes)),
+        limit,
+    ]
+}
+
+/// As many at once as the bare client.
+pub(super) fn settings() -> DeliverySettings {
+    DeliverySettings {
+        concurrency: AT_ONCE,
+        webhook_concurrency: u32::try_from(AT_ONCE / WEBHOOKS).unwrap_or(1),
+        ..DeliverySettings::default()
+    }
+}
+
+impl Job {
+    pub(super) async fn perform(self) -> anyhow::Result<Meter> {
+        let mut watch = Watch::open(self.sink).await?;
+        let mut node = Node::new(World::open(&self.place).await?, settings(), None)?;
+        let start = node.meter(&mut watch).await?;
+        node.start();
+        let expected = start.requests + DELIVERIES as u64;
+        let mut looks = 0;
+        while watch.counts().await?.requests < expected {
+            looks += 1;
+            anyhow::ensure!(looks < LOOKS_MAX, "not all deliveries arrived in time");
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+        let store = &node.world.store;
+        while store.outbox_overview().await?.pending > 0 {
+            tokio::time::sleep(MARKED_PAUSE).await;
+        }
+        let measured = node.meter(&mut watch).await?.since(start);
+        anyhow::ensure!(measured.requests == DELIVERIES as u64, "{} requests arrived", measured.requests);
+        node.stop().await?;
+        Ok(measured)
+    }
+}
