@@ -71,6 +71,24 @@ pub struct NewWebhook {
     pub secret: WebhookSecret,
 }
 
+impl NewWebhook {
+    /// A webhook that is told everything, with content, from now on: what it is unless somebody says otherwise.
+    pub fn to(url: impl Into<String>, secret: WebhookSecret) -> Self {
+        Self {
+            url: url.into(),
+            description: None,
+            enabled: true,
+            event_types: None,
+            feed_ids: None,
+            folder_ids: None,
+            headers: Vec::new(),
+            include_content: true,
+            backlog: false,
+            secret,
+        }
+    }
+}
+
 /// What is to be changed about a webhook. What may be null is an option in an option.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookPatch {

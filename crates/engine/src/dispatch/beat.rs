@@ -50,21 +50,16 @@ impl Dispatcher {
     /// Says why a lease is renewed no longer: never what is in it, never a secret.
     pub(super) fn say_stopped(&self, delivery: &HeldDelivery, reason: StopReason) {
         let (worker_id, event_id, stop_reason) = (&self.owner, &delivery.event_id, reason.name());
-        match reason {
+        let error = match reason {
             StopReason::Completed => {
                 tracing::debug!(%worker_id, %event_id, stop_reason, "the lease of a delivery is renewed no longer");
+                return;
             }
-            StopReason::LeaseLost => {
-                measure::lease_lost();
-                let error = "the row is not this worker's any more";
-                tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
-            }
-            StopReason::RenewalFailed => {
-                measure::lease_lost();
-                let error = "no beat worked before the lease ended";
-                tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
-            }
-        }
+            StopReason::LeaseLost => "the row is not this worker's any more",
+            StopReason::RenewalFailed => "no beat worked before the lease ended",
+        };
+        measure::lease_lost();
+        tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
     }
 }
 

@@ -47,11 +47,9 @@ impl Dispatcher {
     }
 
     /// Gives back all that waits, at once. No attempt is counted.
-    pub(crate) async fn release_waiting(&self) -> StoreResult<usize> {
+    pub(crate) async fn release_waiting(&self) {
         let waiting = self.desk().clear();
-        let count = waiting.len();
-        self.release(&leases_of(waiting)).await?;
-        Ok(count)
+        self.give_back(leases_of(waiting)).await;
     }
 
     /// Gives back all that is held, whatever becomes of it: it is time to go.

@@ -231,7 +231,6 @@ impl Desk {
     /// Gives back all that waits.
     pub(crate) fn clear(&mut self) -> Vec<DeliveryJob> {
         self.turns.clear();
-        self.sums.waiting = 0;
         let waiting: Vec<DeliveryJob> = self.lanes.values_mut().flat_map(|lane| lane.waiting.drain(..)).collect();
         self.sums = self.lanes.values().map(Lane::sums).fold(Sums::default(), Sums::plus);
         waiting

@@ -114,9 +114,7 @@ fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
 
 /// Nothing more is begun, and what was begun ends.
 async fn end(dispatcher: &Arc<Dispatcher>) {
-    if let Err(error) = dispatcher.release_waiting().await {
-        tracing::warn!(%error, "deliveries were not given back: their leases will run out");
-    }
+    dispatcher.release_waiting().await;
     dispatcher.tasks.close();
     if tokio::time::timeout(dispatcher.settings.stop_wait, dispatcher.tasks.wait()).await.is_err() {
         tracing::warn!("deliveries were still being sent at the end");

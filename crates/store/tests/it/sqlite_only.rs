@@ -187,18 +187,7 @@ async fn w8_leases_of_the_dead_are_cleared_at_the_start() {
 }
 
 fn webhook() -> NewWebhook {
-    NewWebhook {
-        url: "https://r.org/".to_owned(),
-        description: None,
-        enabled: true,
-        event_types: None,
-        feed_ids: None,
-        folder_ids: None,
-        headers: vec![],
-        include_content: true,
-        backlog: false,
-        secret: WebhookSecret::parse("whsec_b2xk").unwrap(),
-    }
+    NewWebhook::to("https://r.org/", WebhookSecret::parse("whsec_b2xk").unwrap())
 }
 
 #[tokio::test]

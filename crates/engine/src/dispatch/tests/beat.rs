@@ -75,18 +75,7 @@ impl Bench {
         database.clock.set("2026-03-01T00:00:00Z".parse().unwrap());
         let store: Arc<dyn DeliveryStore> = Arc::new(database.store.clone());
         let secret = WebhookSecret::new(&SeededIds::new(1));
-        let new = NewWebhook {
-            url: "https://r.example/".into(),
-            description: None,
-            enabled: true,
-            event_types: None,
-            feed_ids: None,
-            folder_ids: None,
-            headers: vec![],
-            include_content: true,
-            backlog: false,
-            secret: secret.clone(),
-        };
+        let new = NewWebhook::to("https://r.example/", secret.clone());
         let webhook = store.create_webhook(new).await.unwrap();
         store.test_webhook(webhook.id).await.unwrap();
         let (network, model, log) = (Arc::default(), Arc::default(), Log::default());

@@ -91,16 +91,10 @@ impl Simulation {
         for number in 0..WEBHOOKS {
             let url = format!("https://r{number}.example/");
             let new = NewWebhook {
-                url: url.clone(),
-                description: None,
-                enabled: true,
                 event_types: Some(vec![EventType::EntryCreated]),
-                feed_ids: None,
-                folder_ids: None,
-                headers: vec![],
                 include_content: number != 1,
                 backlog: true,
-                secret: WebhookSecret::new(&simulation.chance),
+                ..NewWebhook::to(url.clone(), WebhookSecret::new(&simulation.chance))
             };
             let webhook = simulation.store.create_webhook(new).await.unwrap();
             simulation.webhooks.insert(webhook.id, url);
@@ -168,7 +162,7 @@ impl Simulation {
             40..=42 => self.crash(one),
             _ if self.frozen[one] > 0 => self.frozen[one] -= 1,
             43 => self.frozen[one] = self.below(15) as usize,
-            44..=45 => drop(self.workers[one].dispatcher.release_waiting().await),
+            44..=45 => self.workers[one].dispatcher.release_waiting().await,
             46..=60 => drop(self.workers[one].dispatcher.claim().await),
             61..=79 => drop(self.workers[one].begin().await),
             80..=89 => self.workers[one].dispatcher.beat().await,

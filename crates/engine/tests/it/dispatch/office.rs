@@ -88,18 +88,7 @@ impl Office {
     pub(super) async fn webhook_with(&self, path: &str, change: impl FnOnce(&mut NewWebhook)) -> Webhook {
         let url = self.receiver.url(path);
         let make = |secret| {
-            let mut new = NewWebhook {
-                url,
-                description: None,
-                enabled: true,
-                event_types: None,
-                feed_ids: None,
-                folder_ids: None,
-                headers: vec![],
-                include_content: true,
-                backlog: false,
-                secret,
-            };
+            let mut new = NewWebhook::to(url, secret);
             change(&mut new);
             new
         };

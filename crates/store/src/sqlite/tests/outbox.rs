@@ -22,18 +22,7 @@ use crate::sqlite::{SqliteOptions, SqliteStore, Synchronous, events, queue::Lane
 const LEASE: Duration = Duration::from_secs(10);
 
 fn new_webhook() -> NewWebhook {
-    NewWebhook {
-        url: "https://r.org/".to_owned(),
-        description: None,
-        enabled: true,
-        event_types: None,
-        feed_ids: None,
-        folder_ids: None,
-        headers: vec![],
-        include_content: true,
-        backlog: false,
-        secret: WebhookSecret::parse("whsec_b2xk").unwrap(),
-    }
+    NewWebhook::to("https://r.org/", WebhookSecret::parse("whsec_b2xk").unwrap())
 }
 
 fn room(limit: u32) -> ClaimRoom {

@@ -25,18 +25,7 @@ pub(super) const RETRY: Verdict = Verdict::Retry(Duration::from_secs(5));
 
 /// A webhook that wants everything but backlog.
 pub(super) fn new_webhook(url: &str) -> NewWebhook {
-    NewWebhook {
-        url: url.to_owned(),
-        description: None,
-        enabled: true,
-        event_types: None,
-        feed_ids: None,
-        folder_ids: None,
-        headers: vec![],
-        include_content: true,
-        backlog: false,
-        secret: secret("first"),
-    }
+    NewWebhook::to(url, secret("first"))
 }
 
 /// A secret with these bytes.

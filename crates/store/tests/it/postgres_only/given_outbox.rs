@@ -15,18 +15,7 @@ pub(super) const RETRY: Verdict = Verdict::Retry(Duration::ZERO);
 
 /// A webhook that wants everything.
 pub(super) fn new_webhook() -> NewWebhook {
-    NewWebhook {
-        url: "https://r.org/".to_owned(),
-        description: None,
-        enabled: true,
-        event_types: None,
-        feed_ids: None,
-        folder_ids: None,
-        headers: vec![],
-        include_content: true,
-        backlog: true,
-        secret: WebhookSecret::parse("whsec_c2VjcmV0").unwrap(),
-    }
+    NewWebhook { backlog: true, ..NewWebhook::to("https://r.org/", WebhookSecret::parse("whsec_c2VjcmV0").unwrap()) }
 }
 
 /// A webhook with so many deliveries, due now.

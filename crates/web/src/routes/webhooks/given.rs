@@ -129,17 +129,17 @@ impl PatchBody {
 
 /// A webhook as it is wanted, with what is not said.
 pub(super) fn new_webhook(wanted: WebhookPatch, secret: WebhookSecret) -> NewWebhook {
+    let usual = NewWebhook::to(wanted.url.unwrap_or_default(), secret);
     NewWebhook {
-        url: wanted.url.unwrap_or_default(),
         description: wanted.description.flatten(),
-        enabled: wanted.enabled.unwrap_or(true),
+        enabled: wanted.enabled.unwrap_or(usual.enabled),
         event_types: wanted.event_types.flatten(),
         feed_ids: wanted.feed_ids.flatten(),
         folder_ids: wanted.folder_ids.flatten(),
         headers: wanted.headers.unwrap_or_default(),
-        include_content: wanted.include_content.unwrap_or(true),
-        backlog: wanted.backlog.unwrap_or(false),
-        secret,
+        include_content: wanted.include_content.unwrap_or(usual.include_content),
+        backlog: wanted.backlog.unwrap_or(usual.backlog),
+        ..usual
     }
 }
 

@@ -160,16 +160,11 @@ async fn d1_a_thousand_webhooks_are_enough() {
 
 async fn fill(world: &World, count: usize) {
     let new = domain::delivery::NewWebhook {
-        url: "https://r.example/".into(),
-        description: None,
         enabled: false,
-        event_types: None,
-        feed_ids: None,
-        folder_ids: None,
-        headers: vec![],
-        include_content: true,
-        backlog: false,
-        secret: domain::delivery::WebhookSecret::parse("whsec_b2xk").unwrap(),
+        ..domain::delivery::NewWebhook::to(
+            "https://r.example/",
+            domain::delivery::WebhookSecret::parse("whsec_b2xk").unwrap(),
+        )
     };
     for _ in 0..count {
         world.store.create_webhook(new.clone()).await.unwrap();
