@@ -22,7 +22,7 @@ impl Dispatcher {
             return;
         }
         let length = self.settings.lease.length();
-        let until = self.after(length);
+        let (asked_at, until) = (self.clock.now(), self.after(length));
         // A beat that hangs has failed: it must not keep the next from being tried.
         let renewed = self.store.renew_deliveries(&leases, length);
         let renewed = tokio::time::timeout(self.settings.lease.beat_every(), renewed).await;
@@ -40,10 +40,12 @@ impl Dispatcher {
                 measure::beat("failed");
                 let events = self.held.events();
                 tracing::warn!(worker_id = %self.owner, ?events, %error, "leases were not renewed; the next beat tries again");
+                // Not those that ran out while it was waited for an answer: if it was this node that stood still, the
+                // next beat finds out whose they are.
+                for delivery in self.held.run_out(asked_at) {
+                    self.say_stopped(&delivery, StopReason::RenewalFailed);
+                }
             }
-        }
-        for delivery in self.held.run_out(self.clock.now()) {
-            self.say_stopped(&delivery, StopReason::RenewalFailed);
         }
     }
 

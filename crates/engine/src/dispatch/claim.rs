@@ -27,14 +27,14 @@ impl Dispatcher {
         }
         let lease = self.settings.lease.length();
         // The lease begins when it is asked for at the latest: it never ends later than we think.
-        let until = self.after(lease);
+        let (asked_at, until) = (self.clock.now(), self.after(lease));
         let claimed = self.store.claim_deliveries(&self.owner, lease, &room).await?;
         let count = claimed.jobs.len();
         for delivery in self.held.hold(&claimed.jobs, until) {
             self.say_stopped(&delivery, StopReason::LeaseLost);
         }
         let mut desk = self.desk();
-        desk.take_in(&room, claimed, self.clock.now());
+        desk.take_in(&room, claimed, asked_at);
         let (sending, waiting) = desk.counts();
         measure::deliveries_held(sending, waiting);
         Ok(Catch { count, may_have_more: desk.may_have_more() })

@@ -118,13 +118,13 @@ impl Desk {
         self.lanes.iter().filter(|(_, lane)| left.for_lane(lane) == 0).map(|(id, _)| *id).collect()
     }
 
-    /// Takes in what was claimed with this room.
-    pub(crate) fn take_in(&mut self, room: &ClaimRoom, claimed: Claimed, now: Timestamp) {
+    /// Takes in what was claimed with this room, asked for at this time.
+    pub(crate) fn take_in(&mut self, room: &ClaimRoom, claimed: Claimed, asked_at: Timestamp) {
         for webhook in claimed.webhooks {
             let (id, places) = (webhook.id, self.webhook_places);
             let webhook = Arc::new(webhook);
-            let lane = self.lanes.entry(id).or_insert_with(|| Lane::new(Arc::clone(&webhook), places, now));
-            lane.look(webhook, now);
+            let lane = self.lanes.entry(id).or_insert_with(|| Lane::new(Arc::clone(&webhook), places, asked_at));
+            lane.look(webhook, asked_at);
         }
         self.is_short = claimed.jobs.len() >= room.limit as usize;
         let mut brought: HashMap<WebhookId, u32> = HashMap::new();
@@ -206,21 +206,22 @@ impl Desk {
         AfterEnd { wants_more, given_back: given_back.unwrap_or_default() }
     }
 
-    /// Whether it is time to look at a webhook again before something is sent to it.
-    pub(crate) fn is_to_be_looked_at(&self, webhook: WebhookId, now: Timestamp) -> bool {
-        self.lanes.get(&webhook).is_some_and(|lane| lane.is_to_be_looked_at(now))
+    /// A webhook as it was a moment ago; `None` if it is time to look at it again before something is sent to it.
+    pub(crate) fn known(&self, webhook: WebhookId, now: Timestamp) -> Option<Arc<Webhook>> {
+        self.lanes.get(&webhook)?.known(now)
     }
 
-    /// A webhook was looked at: it is so, or not there. Returns what waited for it, if it is to be sent nothing now.
+    /// A webhook was looked at: it was so when that was asked, or not there. Returns what waited for it, if it is to be
+    /// sent nothing now.
     pub(crate) fn looked_at(
         &mut self,
         id: WebhookId,
         webhook: Option<&Arc<Webhook>>,
-        now: Timestamp,
+        asked_at: Timestamp,
     ) -> Vec<DeliveryJob> {
         let given_back = self.change(id, |lane| {
             if let Some(webhook) = webhook {
-                lane.look(Arc::clone(webhook), now);
+                lane.look(Arc::clone(webhook), asked_at);
             }
             let is_open = webhook.is_some_and(|webhook| webhook.enabled) && !lane.is_broken();
             if is_open { Vec::new() } else { lane.take_waiting() }

@@ -127,10 +127,10 @@ impl Held {
         lost
     }
 
-    /// A beat failed: those whose leases have run out by now are renewed no longer.
-    pub(crate) fn run_out(&self, now: Timestamp) -> Vec<HeldDelivery> {
+    /// A beat failed: those whose leases had run out when it was asked for are renewed no longer.
+    pub(crate) fn run_out(&self, asked_at: Timestamp) -> Vec<HeldDelivery> {
         let mut held = self.lock();
-        let ended = held.values_mut().filter(|delivery| !delivery.is_stopped && delivery.until <= now);
+        let ended = held.values_mut().filter(|delivery| !delivery.is_stopped && delivery.until <= asked_at);
         ended
             .map(|delivery| {
                 delivery.is_stopped = true;

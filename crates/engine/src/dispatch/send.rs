@@ -44,17 +44,23 @@ impl Dispatcher {
     /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. What waits for it is given back
     /// then.
     async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
-        let id = webhook.id;
-        if !self.desk().is_to_be_looked_at(id, self.clock.now()) {
-            return Some(webhook);
-        }
-        let found = match self.store.webhook(id).await {
-            Ok(found) => found.map(Arc::new),
-            // What is known is still the best guess: the mark is guarded.
-            Err(_) => return Some(webhook),
+        let (id, asked_at) = (webhook.id, self.clock.now());
+        // Not as it was when the turn began: another may have looked meanwhile.
+        let known = self.desk().known(id, asked_at);
+        let found = if known.is_some() {
+            known
+        } else {
+            match self.store.webhook(id).await {
+                Ok(found) => {
+                    let found = found.map(Arc::new);
+                    let given_back = self.desk().looked_at(id, found.as_ref(), asked_at);
+                    self.give_back(leases_of(given_back)).await;
+                    found
+                }
+                // What is known is still the best guess: the mark is guarded.
+                Err(_) => Some(webhook),
+            }
         };
-        let given_back = self.desk().looked_at(id, found.as_ref(), self.clock.now());
-        self.give_back(leases_of(given_back)).await;
         let is_open = |webhook: &Arc<Webhook>| {
             let is_whole = circuit(webhook.consecutive_failures) == Circuit::Whole;
             webhook.enabled && (is_whole || job.is_probe)

@@ -61,11 +61,12 @@ pub(super) struct Lane {
     pub(super) is_slow: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
     failures: u32,
+    /// The webhook was as it is here at this time, or later.
     looked_at: Timestamp,
 }
 
 impl Lane {
-    pub(super) fn new(webhook: Arc<Webhook>, places: u32, now: Timestamp) -> Self {
+    pub(super) fn new(webhook: Arc<Webhook>, places: u32, asked_at: Timestamp) -> Self {
         Self {
             failures: webhook.consecutive_failures,
             webhook,
@@ -74,7 +75,7 @@ impl Lane {
             sending: 0,
             may_have_more: false,
             is_slow: false,
-            looked_at: now,
+            looked_at: asked_at,
         }
     }
 
@@ -136,18 +137,20 @@ impl Lane {
         others.into()
     }
 
-    /// As the store has it now. What is on its way there counts too: only a lane that holds nothing takes its word for
+    /// As the store had it when, or after, it was asked. What is on its way there counts too: only a lane that holds nothing takes its word for
     /// how its receiver stands, unless that is broken.
-    pub(super) fn look(&mut self, webhook: Arc<Webhook>, now: Timestamp) {
+    pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;
         if self.held() == 0 || is_another || circuit(webhook.consecutive_failures) == Circuit::Broken {
             self.failures = webhook.consecutive_failures;
         }
         self.webhook = webhook;
-        self.looked_at = now;
+        self.looked_at = asked_at;
     }
 
-    pub(super) fn is_to_be_looked_at(&self, now: Timestamp) -> bool {
-        now.duration_since(self.looked_at).abs() >= LOOK_EVERY
+    /// The webhook, unless it is time to look at it again.
+    pub(super) fn known(&self, now: Timestamp) -> Option<Arc<Webhook>> {
+        let is_fresh = now.duration_since(self.looked_at).abs() < LOOK_EVERY;
+        is_fresh.then(|| Arc::clone(&self.webhook))
     }
 }

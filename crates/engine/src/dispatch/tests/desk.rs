@@ -210,11 +210,11 @@ fn d1_a_webhook_is_looked_at_again_after_a_moment() {
     let mut desk = Desk::new(256, 16);
     claim(&mut desk, &[1]);
     let after = |millis| NOW + jiff::SignedDuration::from_millis(millis);
-    assert!(!desk.is_to_be_looked_at(WebhookId(1), after(99)));
-    assert!(desk.is_to_be_looked_at(WebhookId(1), after(100)));
-    assert!(desk.is_to_be_looked_at(WebhookId(1), after(-500)), "also after a clock went back");
+    assert!(desk.known(WebhookId(1), after(99)).is_some());
+    assert!(desk.known(WebhookId(1), after(100)).is_none());
+    assert!(desk.known(WebhookId(1), after(-500)).is_none(), "also after a clock went back");
     desk.looked_at(WebhookId(1), Some(&std::sync::Arc::new(webhook(1, 0))), after(100));
-    assert!(!desk.is_to_be_looked_at(WebhookId(1), after(150)));
+    assert!(desk.known(WebhookId(1), after(150)).is_some());
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(super) struct Faulty {
     pub(super) chance: SeededIds,
     /// How likely a call fails, of 1.
     pub(super) trouble: Arc<Mutex<f64>>,
+    /// Whoever locks it keeps the answers to renewals on their way.
+    pub(super) answers: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Faulty {
@@ -143,6 +145,7 @@ hand_on!({
                 model.holders.insert(*id, Holder { lease: held.clone(), until: now + lease });
             }
         });
+        drop(self.answers.lock().await);
         self.fails()?;
         Ok(lost)
     }

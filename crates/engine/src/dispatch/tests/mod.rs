@@ -3,6 +3,8 @@
 mod beat;
 mod desk;
 mod faulty;
+mod look;
 mod network;
+mod scene;
 mod simulation;
 mod worker;

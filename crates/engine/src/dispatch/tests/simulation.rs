@@ -114,6 +114,7 @@ impl Simulation {
             model: Arc::clone(&self.model),
             chance: SeededIds::new(!self.started),
             trouble: Arc::clone(&self.trouble),
+            answers: Arc::default(),
         };
         // No two machines show the same time.
         let skew = SignedDuration::from_millis(i64::from(self.below(20_000)) - 10_000);

@@ -84,6 +84,7 @@ async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
         office.receiver.answer("/a", Page::ok().behind(&gate));
         let working = office.work();
         office.publish(10).await;
+        office.receiver.wait_in_flight("/a", 2).await;
         office.wait_held(4).await;
         let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
         office.world.store.update_webhook(webhook.id, disabled).await.unwrap();
@@ -106,6 +107,7 @@ async fn d1_what_waits_for_a_webhook_that_has_moved_goes_where_it_is() {
         office.receiver.answer("/old", Page::status(410).behind(&gate));
         let working = office.work();
         office.publish(10).await;
+        office.receiver.wait_in_flight("/old", 2).await;
         office.wait_held(4).await;
         let moved = WebhookPatch { url: Some(office.receiver.url("/new")), ..WebhookPatch::default() };
         office.world.store.update_webhook(webhook.id, moved).await.unwrap();

@@ -1,0 +1,142 @@
+//! One delivery, workers over it that are stepped one by one, and what they log.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use domain::{
+    delivery::{Delivery, DeliveryFilter, LeaseTime, NewWebhook, WebhookSecret},
+    ports::{Clock, DeliveryStore},
+};
+use testkit::{FreshSqlite, SeededIds, SimulatedClock, fresh_sqlite};
+use tracing::subscriber::DefaultGuard;
+use tracing_subscriber::fmt::MakeWriter;
+
+use super::{
+    faulty::{Faulty, Model},
+    network::Network,
+    worker::Worker,
+};
+use crate::settings::DeliverySettings;
+
+pub(super) const LEASE: Duration = Duration::from_secs(3);
+pub(super) const BEAT: Duration = Duration::from_secs(1);
+
+/// What is logged on this thread.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    pub(super) fn listen(&self) -> DefaultGuard {
+        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_writer(self.clone());
+        tracing::subscriber::set_default(subscriber.with_ansi(false).finish())
+    }
+
+    /// What was logged since this was last asked.
+    pub(super) fn take(&self) -> String {
+        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
+    }
+}
+
+impl<'w> MakeWriter<'w> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'w self) -> Self {
+        self.clone()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A store with one delivery, and workers over it.
+pub(super) struct Scene {
+    pub(super) database: FreshSqlite,
+    pub(super) store: Arc<dyn DeliveryStore>,
+    pub(super) network: Arc<Network>,
+    pub(super) model: Arc<Mutex<Model>>,
+    /// Keeps the answers to renewals on their way while it is locked.
+    answers: Arc<tokio::sync::Mutex<()>>,
+    secret: String,
+    pub(super) log: Log,
+}
+
+impl Scene {
+    pub(super) async fn new() -> Self {
+        let database = fresh_sqlite().await;
+        database.clock.set("2026-03-01T00:00:00Z".parse().unwrap());
+        let store: Arc<dyn DeliveryStore> = Arc::new(database.store.clone());
+        let secret = WebhookSecret::new(&SeededIds::new(1));
+        let new = NewWebhook::to("https://r.example/", secret.clone());
+        let webhook = store.create_webhook(new).await.unwrap();
+        store.test_webhook(webhook.id).await.unwrap();
+        let (network, model, answers, log) = (Arc::default(), Arc::default(), Arc::default(), Log::default());
+        Self { database, store, network, model, answers, secret: secret.expose(), log }
+    }
+
+    /// A worker, and how likely its store fails.
+    pub(super) fn worker(&self, number: u64) -> (Worker, Arc<Mutex<f64>>) {
+        let trouble = Arc::new(Mutex::new(0.0));
+        let store = Faulty {
+            inner: Arc::clone(&self.store),
+            clock: self.database.clock.clone(),
+            model: Arc::clone(&self.model),
+            chance: SeededIds::new(number),
+            trouble: Arc::clone(&trouble),
+            answers: Arc::clone(&self.answers),
+        };
+        let settings = DeliverySettings { lease: LeaseTime::new(LEASE).unwrap(), ..DeliverySettings::default() };
+        let clock = SimulatedClock::at(self.database.clock.now());
+        (Worker::start(store, &self.network, clock, settings, number), trouble)
+    }
+
+    /// A beat of a worker that stands still, for as long as a lease, between what it asks and the answer, or until it
+    /// has given up waiting for that.
+    pub(super) async fn beat_standing_still(&self, worker: &Worker, is_answered: bool) {
+        let answers = self.answers.lock().await;
+        let standing_still = async {
+            let renewed = Some(self.database.clock.now() + LEASE);
+            while self.delivery().await.lease_until != renewed {
+                assert!(!worker.dispatcher.held.leases().is_empty(), "there is nothing that it could renew");
+                tokio::task::yield_now().await;
+            }
+            self.pass(&[worker], LEASE);
+            if is_answered {
+                drop(answers);
+                return None;
+            }
+            Some(answers)
+        };
+        let ((), answers) = tokio::join!(worker.dispatcher.beat(), standing_still);
+        drop(answers);
+    }
+
+    pub(super) fn pass(&self, workers: &[&Worker], by: Duration) {
+        self.database.clock.advance(by);
+        for worker in workers {
+            worker.pass(by);
+        }
+    }
+
+    pub(super) async fn delivery(&self) -> Delivery {
+        self.store.deliveries(DeliveryFilter::default(), 1, None).await.unwrap().events.remove(0)
+    }
+
+    /// What was logged: who, about what, and never what is in it.
+    pub(super) fn logged(&self, worker: &Worker, event: &str) -> String {
+        let log = self.log.take();
+        assert!(log.contains(&worker.dispatcher.owner) && log.contains(event), "FR-005 AC1: {log}");
+        assert!(!log.contains(&self.secret) && !log.contains("r.example"), "NFR-003: {log}");
+        log
+    }
+}
