@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use domain::{
     File,
-    delivery::{DeliveryStatus, EventType, WebhookSecret},
+    delivery::{DeliveryStatus, EventType, OldSecrets, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
@@ -156,14 +156,29 @@ pub(crate) fn headers(headers: &[(String, String)]) -> serde_json::Result<Cow<'s
 }
 
 /// Headers out of their column.
-pub(crate) fn headers_of(column: &str) -> serde_json::Result<Vec<(String, String)>> {
-    serde_json::from_str(column)
+pub(crate) fn headers_of(column: &str) -> Result<Vec<(String, String)>, Unreadable> {
+    // The error would quote what may be a password.
+    serde_json::from_str(column).map_err(|_| Unreadable("the headers of a webhook".to_owned()))
 }
 
 /// A webhook's secret out of its column.
 pub(crate) fn webhook_secret_of(column: &str) -> Result<WebhookSecret, Unreadable> {
     // Never the text itself: what says nothing to us may still be a secret.
     WebhookSecret::parse(column).ok_or_else(|| Unreadable("a webhook's secret".to_owned()))
+}
+
+/// Old secrets in one column.
+pub(crate) fn old_secrets(old: &OldSecrets) -> serde_json::Result<String> {
+    let old: Vec<_> = old.0.iter().map(|(secret, until)| (secret.expose(), until.as_millisecond())).collect();
+    serde_json::to_string(&old)
+}
+
+/// Old secrets out of their column.
+pub(crate) fn old_secrets_of(column: &str) -> Result<OldSecrets, Unreadable> {
+    let old: Result<Vec<(String, i64)>, _> = serde_json::from_str(column);
+    let old = old.map_err(|_| Unreadable("the old secrets of a webhook".to_owned()))?;
+    let old = old.iter().map(|(secret, until)| Ok((webhook_secret_of(secret)?, time(*until))));
+    old.collect::<Result<_, _>>().map(OldSecrets)
 }
 
 /// What happened in the millisecond of an instant, but before it, is not since then.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
+use url::Url;
 
 use crate::{
     entry::Entry,
@@ -96,11 +97,20 @@ pub struct PayloadFeed {
 #[serde(rename_all = "camelCase")]
 pub struct PayloadWebhook {
     /// Its id.
-    pub id: WebhookId,
-    /// Where it is.
-    pub url: String,
+    pub(super) id: WebhookId,
+    /// The scheme and the host of its URL.
+    url: String,
     /// Why it was disabled.
-    pub disabled_reason: Option<String>,
+    disabled_reason: Option<String>,
+}
+
+impl PayloadWebhook {
+    /// As others are told of it. Of its URL they learn where that leads, not the rest: it is often all that somebody needs
+    /// to send there.
+    pub fn new(id: WebhookId, url: &str, disabled_reason: Option<String>) -> Self {
+        let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
+        Self { id, url: origin.unwrap_or_default(), disabled_reason }
+    }
 }
 
 /// What an event is about.

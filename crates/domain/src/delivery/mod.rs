@@ -26,6 +26,6 @@ pub use self::{
         REMOVED_KEPT, UPDATES_EVERY,
     },
     retry::{Ended, RetryRules, Verdict, judge},
-    sign::{WebhookSecret, signatures},
+    sign::{OldSecrets, WebhookSecret, signatures},
     webhook::{EventScope, NewWebhook, Webhook, WebhookPatch},
 };

@@ -174,14 +174,13 @@ mod tests {
 
     #[test]
     fn d2_a_webhook_that_was_disabled_is_in_its_event_and_no_feed() {
-        let about =
-            PayloadWebhook { id: WebhookId(2), url: "https://d.org/".into(), disabled_reason: Some("410".into()) };
+        let about = PayloadWebhook::new(WebhookId(2), "https://d.org:8443/secret?key=1", Some("410".into()));
         let events = address(
             &[webhook(1, None), webhook(2, None)],
             &HashMap::new(),
             &[News::Webhook(EventType::WebhookDisabled, about.clone()), News::Webhook(EventType::WebhookTest, about)],
         );
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)], [WebhookId(2)]]);
-        assert_eq!(events[0].data, r#"{"webhook":{"id":2,"url":"https://d.org/","disabledReason":"410"}}"#);
+        assert_eq!(events[0].data, r#"{"webhook":{"id":2,"url":"https://d.org:8443","disabledReason":"410"}}"#);
     }
 }

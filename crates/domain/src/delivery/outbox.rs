@@ -151,6 +151,9 @@ pub struct AttemptLog {
 pub struct Marks {
     /// Those that changed nothing, because the row was not theirs any more.
     pub skipped: Vec<DeliveryId>,
+    /// Those of which nothing is stored yet, because somebody else has their rows or their webhooks locked: they are to be
+    /// stored again in a moment.
+    pub locked: Vec<DeliveryId>,
     /// Webhooks that were disabled by them, and why.
     pub disabled: Vec<(WebhookId, String)>,
 }

@@ -2,6 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
+use jiff::Timestamp;
 use sha2::Sha256;
 
 use crate::ports::Ids;
@@ -11,6 +12,9 @@ const PREFIX: &str = "whsec_";
 
 /// Random bytes of a secret.
 const SECRET_BYTES: usize = 32;
+
+/// So many old secrets of a webhook are kept: each is another signature in every request.
+const OLD_SECRETS_MAX: usize = 8;
 
 /// A secret that a webhook's requests are signed with.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,6 +50,27 @@ impl WebhookSecret {
         let Ok(mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return String::new() };
         let mac = mac.chain_update(id).chain_update(".").chain_update(timestamp.to_string()).chain_update(".");
         format!("v1,{}", STANDARD.encode(mac.chain_update(body).finalize().into_bytes()))
+    }
+}
+
+/// Secrets that a webhook had before, the newest first, each with the time until which it signs along. Another secret ends
+/// none of them: whoever asks for one twice, because the first answer was lost, has a receiver that knows neither.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OldSecrets(pub Vec<(WebhookSecret, Timestamp)>);
+
+impl OldSecrets {
+    /// Those that sign along at this time.
+    pub fn at(&self, now: Timestamp) -> impl Iterator<Item = &WebhookSecret> {
+        self.0.iter().filter(move |(_, until)| *until > now).map(|(secret, _)| secret)
+    }
+
+    /// With one more, and without those whose time is over. Of too many the oldest goes.
+    #[must_use]
+    pub fn with(mut self, secret: WebhookSecret, until: Timestamp, now: Timestamp) -> Self {
+        self.0.retain(|(_, until)| *until > now);
+        self.0.insert(0, (secret, until));
+        self.0.truncate(OLD_SECRETS_MAX);
+        self
     }
 }
 
@@ -94,5 +119,19 @@ mod tests {
         for bad in ["", "whsec_", "b2xk", "whsec_!"] {
             assert_eq!(WebhookSecret::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn d1_old_secrets_end_each_at_its_time_and_of_too_many_the_oldest_goes() {
+        let secret = |number: u8| WebhookSecret(vec![number]);
+        let second = |second: i64| Timestamp::from_second(second).unwrap();
+        let old = OldSecrets::default().with(secret(1), second(10), second(0)).with(secret(2), second(12), second(2));
+        for (now, expected) in [(9, vec![2, 1]), (10, vec![2]), (11, vec![2]), (12, vec![])] {
+            let expected: Vec<_> = expected.into_iter().map(secret).collect();
+            assert!(old.at(second(now)).eq(&expected), "{now}");
+        }
+        assert_eq!(old.with(secret(3), second(21), second(11)).0.len(), 2, "what is over is not kept");
+        let many = (1..=9).fold(OldSecrets::default(), |old, number| old.with(secret(number), second(10), second(0)));
+        assert!(many.at(second(0)).eq(&(2..=9).rev().map(secret).collect::<Vec<_>>()));
     }
 }

@@ -46,8 +46,8 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Removes a webhook. It is gone at once for everybody; its deliveries are removed by
     /// [`prune_deliveries`](Self::prune_deliveries). False if there is none.
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool>;
-    /// Gives a webhook another secret; the one that it had signs along for so long, and no older one. `None` if there is
-    /// no such webhook.
+    /// Gives a webhook another secret; the one that it had signs along for so long, beside older ones whose time is not
+    /// over. `None` if there is no such webhook.
     async fn rotate_secret(&self, id: WebhookId, secret: WebhookSecret, keep: Duration)
     -> StoreResult<Option<Webhook>>;
     /// Queues a `webhook.test` for a webhook, and for it alone.
@@ -71,7 +71,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Gives claims back that were never sent: no attempt is counted.
     async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()>;
     /// Stores how attempts ended, with their logs, each guarded by its lease (row, owner, fence, pending), all in one
-    /// transaction, and gives the leases back. What they mean is decided by
+    /// transaction but for those that are locked, and gives the leases back. What they mean is decided by
     /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
     /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver).
     async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks>;

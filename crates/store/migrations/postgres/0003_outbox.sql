@@ -16,30 +16,29 @@ ALTER TABLE feeds ADD COLUMN is_failing boolean NOT NULL DEFAULT false;
 ALTER TABLE entries ADD COLUMN update_told_at bigint NOT NULL DEFAULT 0;
 
 CREATE TABLE webhooks (
-    id               bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    url              text    NOT NULL,
-    description      text,
-    enabled          boolean NOT NULL,
+    id              bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    url             text    NOT NULL,
+    description     text,
+    enabled         boolean NOT NULL,
     -- JSON arrays; NULL for all.
-    event_types      text,
-    feed_ids         text,
-    folder_ids       text,
+    event_types     text,
+    feed_ids        text,
+    folder_ids      text,
     -- A JSON array of names and values.
-    headers          text    NOT NULL DEFAULT '[]',
-    include_content  boolean NOT NULL,
-    backlog          boolean NOT NULL,
-    secret           text    NOT NULL,
-    -- Signs along until then.
-    old_secret       text,
-    old_secret_until bigint  NOT NULL DEFAULT 0,
+    headers         text    NOT NULL DEFAULT '[]',
+    include_content boolean NOT NULL,
+    backlog         boolean NOT NULL,
+    secret          text    NOT NULL,
+    -- A JSON array of those that sign along, the newest first, each with the time until which it does.
+    old_secrets     text    NOT NULL DEFAULT '[]',
     -- How its receiver stands.
-    failures         bigint  NOT NULL DEFAULT 0,
-    failing_since    bigint,
-    probe_at         bigint,
-    disabled_reason  text,
-    created_at       bigint  NOT NULL,
+    failures        bigint  NOT NULL DEFAULT 0,
+    failing_since   bigint,
+    probe_at        bigint,
+    disabled_reason text,
+    created_at      bigint  NOT NULL,
     -- Gone for everybody; the row stays until its deliveries are removed.
-    deleted_at       bigint
+    deleted_at      bigint
 ) WITH (fillfactor = 50);
 
 CREATE TABLE events (

@@ -13,30 +13,29 @@ ALTER TABLE feeds ADD COLUMN is_failing INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE entries ADD COLUMN update_told_at INTEGER NOT NULL DEFAULT 0;
 
 CREATE TABLE webhooks (
-    id               INTEGER PRIMARY KEY AUTOINCREMENT,
-    url              TEXT    NOT NULL,
-    description      TEXT,
-    enabled          INTEGER NOT NULL,
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    url             TEXT    NOT NULL,
+    description     TEXT,
+    enabled         INTEGER NOT NULL,
     -- JSON arrays; NULL for all.
-    event_types      TEXT,
-    feed_ids         TEXT,
-    folder_ids       TEXT,
+    event_types     TEXT,
+    feed_ids        TEXT,
+    folder_ids      TEXT,
     -- A JSON array of names and values.
-    headers          TEXT    NOT NULL DEFAULT '[]',
-    include_content  INTEGER NOT NULL,
-    backlog          INTEGER NOT NULL,
-    secret           TEXT    NOT NULL,
-    -- Signs along until then.
-    old_secret       TEXT,
-    old_secret_until INTEGER NOT NULL DEFAULT 0,
+    headers         TEXT    NOT NULL DEFAULT '[]',
+    include_content INTEGER NOT NULL,
+    backlog         INTEGER NOT NULL,
+    secret          TEXT    NOT NULL,
+    -- A JSON array of those that sign along, the newest first, each with the time until which it does.
+    old_secrets     TEXT    NOT NULL DEFAULT '[]',
     -- How its receiver stands.
-    failures         INTEGER NOT NULL DEFAULT 0,
-    failing_since    INTEGER,
-    probe_at         INTEGER,
-    disabled_reason  TEXT,
-    created_at       INTEGER NOT NULL,
+    failures        INTEGER NOT NULL DEFAULT 0,
+    failing_since   INTEGER,
+    probe_at        INTEGER,
+    disabled_reason TEXT,
+    created_at      INTEGER NOT NULL,
     -- Gone for everybody; the row stays until its deliveries are removed.
-    deleted_at       INTEGER
+    deleted_at      INTEGER
 );
 
 CREATE TABLE events (

@@ -7,18 +7,29 @@ use domain::delivery::{ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Consequence, Finishe
 use tokio_postgres::{Error, Row};
 
 use super::{
-    Params, execute, polls, query,
+    Params,
+    delivery_mark_locks::moment,
+    execute, polls, query,
     values::{ERROR_BYTES_MAX, beginning, millis},
 };
 
 /// Marks deliveries, and keeps the log of their attempts. The first webhooks are those that are well again by this; they
-/// are locked before the deliveries, as everywhere. None is well by what its old receiver took.
-const MARK: &str = "
-WITH sick AS MATERIALIZED (
+/// are locked before the deliveries, as everywhere. None is well by what its old receiver took. Where the time is given all
+/// is locked already; otherwise what others have locked is waited for a moment, and this is over with the statement.
+const MARK: &str = concat!(
+    "
+WITH patience AS MATERIALIZED (
+    SELECT set_config('lock_timeout', '",
+    moment!(),
+    "', true)
+    WHERE $2::bigint IS NULL
+),
+sick AS MATERIALIZED (
     SELECT id, url
     FROM webhooks
     WHERE id = ANY($1)
       AND failures > 0
+      AND (SELECT count(*) FROM patience) >= 0
     ORDER BY id
     FOR NO KEY UPDATE
 ),
@@ -67,7 +78,8 @@ mended AS (
     RETURNING id
 )
 SELECT marked.place, marked.id, marked.logged, EXISTS (SELECT FROM mended)
-FROM marked";
+FROM marked"
+);
 
 /// The oldest attempts of deliveries that have had too many.
 const FORGET: &str = "

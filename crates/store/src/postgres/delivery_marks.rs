@@ -2,49 +2,28 @@
 //! out but that nobody else has taken is still good.
 //!
 //! If all arrived, one statement writes everything. If one did not, what that means depends on how its webhook stands:
-//! the webhooks are locked first, and what the domain decides is written in the same transaction.
+//! the webhooks are locked first, and what the domain decides is written in the same transaction. Rows that others have
+//! locked are waited for only a moment; then the rest is stored without them.
 
 use std::collections::{BTreeMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
-    Lease, WebhookId,
+    WebhookId,
     delivery::{Consequence, DeliveryStatus, EventType, Finished, Health, Marks, News, PayloadWebhook, Verdict},
     ports::StoreResult,
 };
 use tokio_postgres::{Error, Row};
 
 use super::{
-    Params, PostgresStore, both,
+    PostgresStore,
+    delivery_mark_locks::{self, Taken, at_places, webhooks_of},
     delivery_mark_rows::{Decided, forget, mark},
-    errors::store_error,
-    events, polls, prepare, query,
+    errors::{is_locked, reason, store_error},
+    events,
     values::{small, time},
     webhook_rows,
 };
-
-const LOCK_WEBHOOKS: &str = "
-SELECT id, failures, failing_since, probe_at, enabled, url
-FROM webhooks
-WHERE id = ANY($1)
-ORDER BY id
-FOR NO KEY UPDATE";
-
-/// The time is that after the wait for the locks.
-const LOCK: &str = "
-WITH held AS MATERIALIZED (
-    SELECT given.place
-    FROM deliveries
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY AS given (id, owner, fence, place)
-        ON deliveries.id = given.id
-        AND deliveries.lease_owner = given.owner
-        AND deliveries.lease_fence = given.fence
-    WHERE deliveries.status = 'pending'
-    ORDER BY deliveries.id
-    FOR NO KEY UPDATE OF deliveries
-)
-SELECT place, pirssonite_now_ms()
-FROM held";
 
 /// How a webhook stands, and what becomes of it.
 #[derive(Debug)]
@@ -56,22 +35,46 @@ struct Standing {
     disable: Option<&'static str>,
 }
 
+/// What became of marks.
+#[derive(Debug, Default)]
+struct Ended<'f> {
+    applied: Vec<&'f Finished>,
+    /// Nothing of them is stored yet.
+    locked: Vec<&'f Finished>,
+    /// Webhooks that were disabled by them, and why.
+    disabled: Vec<(WebhookId, String)>,
+}
+
+/// What is done about rows that others have locked.
+#[derive(Debug, Clone, Copy)]
+enum Others {
+    WaitedFor,
+    PassedOver,
+}
+
 pub(super) async fn finish(store: &PostgresStore, finished: &[Finished]) -> StoreResult<Marks> {
     if finished.is_empty() {
         return Ok(Marks::default());
     }
     let mut client = store.client().await?;
     let once = without_repeats(finished);
-    let marked = if once.iter().all(|one| one.verdict == Verdict::Delivered) {
+    let ended = if once.iter().all(|one| one.verdict == Verdict::Delivered) {
         finish_delivered(store, &client, &once).await
     } else {
-        finish_mixed(store, &mut client, &once).await
+        finish_mixed(store, &mut client, &once, Others::WaitedFor).await
     };
-    let (applied, disabled) = marked.map_err(store_error)?;
-    // Of a mark that is there twice the second is skipped.
+    let ended = match ended {
+        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, Others::PassedOver).await,
+        ended => ended,
+    };
+    let Ended { applied, locked, disabled } = ended.map_err(store_error)?;
+    // Of a mark that is there twice the second is skipped, once the first is stored.
     let mut applied: HashSet<_> = applied.into_iter().map(|one| (one.id, &one.lease)).collect();
-    let skipped = finished.iter().filter(|one| !applied.remove(&(one.id, &one.lease))).map(|one| one.id).collect();
-    Ok(Marks { skipped, disabled })
+    let locked: HashSet<_> = locked.into_iter().map(|one| (one.id, &one.lease)).collect();
+    let rest = finished.iter().filter(|one| !applied.remove(&(one.id, &one.lease)));
+    let (locked, skipped): (Vec<_>, Vec<_>) = rest.partition(|one| locked.contains(&(one.id, &one.lease)));
+    let [skipped, locked] = [skipped, locked].map(|some| some.into_iter().map(|one| one.id).collect());
+    Ok(Marks { skipped, locked, disabled })
 }
 
 fn without_repeats(finished: &[Finished]) -> Vec<&Finished> {
@@ -79,40 +82,38 @@ fn without_repeats(finished: &[Finished]) -> Vec<&Finished> {
     finished.iter().filter(|one| seen.insert((one.id, &one.lease))).collect()
 }
 
-/// Those whose marks were applied, and the webhooks that were disabled.
-type Applied<'f> = (Vec<&'f Finished>, Vec<(WebhookId, String)>);
-
 async fn finish_delivered<'f>(
     store: &PostgresStore,
     client: &Client,
     finished: &[&'f Finished],
-) -> Result<Applied<'f>, Error> {
+) -> Result<Ended<'f>, Error> {
     let decided: Vec<Decided<'_>> =
         finished.iter().map(|one| (*one, Health::default().after(one.verdict, one.is_probe, None, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
     if rows.first().is_some_and(|row| row.get(3)) {
         store.wake.raise();
     }
-    forget(client, &rows).await?;
-    Ok((at_places(finished, &rows), Vec::new()))
+    if let Err(error) = forget(client, &rows).await {
+        // The marks are stored, whatever becomes of old attempts; those go with the next one.
+        tracing::warn!(error = reason(&error), "old attempts at deliveries were not removed");
+    }
+    Ok(Ended { applied: at_places(finished, &rows), ..Ended::default() })
 }
 
 async fn finish_mixed<'f>(
     store: &PostgresStore,
     client: &mut Client,
     finished: &[&'f Finished],
-) -> Result<Applied<'f>, Error> {
+    others: Others,
+) -> Result<Ended<'f>, Error> {
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_WEBHOOKS, LOCK]).await?;
-    let (ids, owners, fences) = polls::columns_of(leases_of(finished));
-    let webhooks = webhooks_of(finished);
-    let (which, guard): (Params<'_>, Params<'_>) = (&[&webhooks], &[&ids, &owners, &fences]);
-    let locks = both(query(&transaction, LOCK_WEBHOOKS, which), query(&transaction, LOCK, guard));
-    let (webhooks, held) = locks.await?;
-    let Some(now) = held.first().map(|row| row.get(1)) else { return Ok((Vec::new(), Vec::new())) };
-    let applied = at_places(finished, &held);
+    let Taken { webhooks, free, locked, now } = match others {
+        Others::WaitedFor => delivery_mark_locks::wait(&transaction, finished).await?,
+        Others::PassedOver => delivery_mark_locks::pass_over(&transaction, finished).await?,
+    };
+    let Some(now) = now.filter(|_| !free.is_empty()) else { return Ok(Ended { locked, ..Ended::default() }) };
     let mut standing: BTreeMap<WebhookId, Standing> = webhooks.iter().map(standing_of).collect();
-    let decided: Vec<Decided<'_>> = applied.iter().map(|one| (*one, decide(&mut standing, one, now))).collect();
+    let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut standing, one, now))).collect();
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
     forget(&transaction, &rows).await?;
     let has_queued = write_standing(&transaction, &standing, now).await?;
@@ -122,8 +123,8 @@ async fn finish_mixed<'f>(
         url.is_some_and(|url| *url != one.url) && consequence.status == DeliveryStatus::Pending
     };
     store.commit(transaction, has_queued || is_mended || decided.iter().any(is_moved)).await?;
-    let disabled = standing.iter().filter_map(|(id, one)| Some((*id, one.disable?.to_owned())));
-    Ok((applied, disabled.collect()))
+    let disabled = standing.iter().filter_map(|(id, one)| Some((*id, one.disable?.to_owned()))).collect();
+    Ok(Ended { applied: free, locked, disabled })
 }
 
 /// What one attempt leads to, after those before it.
@@ -154,27 +155,10 @@ async fn write_standing(
     webhook_rows::update_health(transaction, &changed).await?;
     let disabled = standing.iter().filter_map(|(id, one)| {
         let disabled_reason = Some(one.disable?.to_owned());
-        let about = PayloadWebhook { id: *id, url: one.url.clone(), disabled_reason };
+        let about = PayloadWebhook::new(*id, &one.url, disabled_reason);
         Some(News::Webhook(EventType::WebhookDisabled, about))
     });
     events::tell(transaction, &disabled.collect::<Vec<_>>(), now).await
-}
-
-fn leases_of<'f>(finished: &[&'f Finished]) -> impl Iterator<Item = (i64, &'f Lease)> {
-    finished.iter().map(|one| (one.id.0, &one.lease))
-}
-
-fn webhooks_of(finished: &[&Finished]) -> Vec<i64> {
-    let mut webhooks: Vec<i64> = finished.iter().map(|one| one.webhook_id.0).collect();
-    webhooks.sort_unstable();
-    webhooks.dedup();
-    webhooks
-}
-
-/// Those at the places, counted from 1, that rows begin with; in the order given.
-fn at_places<'f>(finished: &[&'f Finished], rows: &[Row]) -> Vec<&'f Finished> {
-    let places: HashSet<usize> = rows.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0)).ok()).collect();
-    finished.iter().zip(1..).filter(|(_, place)| places.contains(place)).map(|(one, _)| *one).collect()
 }
 
 fn standing_of(row: &Row) -> (WebhookId, Standing) {

@@ -44,6 +44,11 @@ pub(super) fn is_circle(error: &Error) -> bool {
     error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
+/// Whether something that others have locked was waited for in vain.
+pub(super) fn is_locked(error: &Error) -> bool {
+    error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
+}
+
 /// Whether a statement failed only because one before it in the same transaction has.
 pub(super) fn is_aftermath(error: &Error) -> bool {
     error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)

@@ -5,8 +5,8 @@
 //!
 //! Who waits for whom: whoever changes a feed or its entries locks the feed's row first, several in the order of their
 //! ids, and after any lock on folders; then the rows of its subscriptions, in the order of theirs; then webhooks, then
-//! deliveries. Claims and beats skip what is locked, and beats have connections of their own, so that bulk work never
-//! costs a lease.
+//! deliveries. Claims and beats skip what is locked, marks of deliveries wait for it only a moment, and beats have
+//! connections of their own, so that bulk work never costs a lease.
 
 mod connect;
 mod tls;
@@ -47,6 +47,7 @@ mod webhooks;
 
 mod delivery_claims;
 mod delivery_leases;
+mod delivery_mark_locks;
 mod delivery_mark_rows;
 mod delivery_marks;
 mod delivery_moves;

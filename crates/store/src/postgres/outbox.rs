@@ -58,8 +58,8 @@ impl DeliveryStore for PostgresStore {
         secret: WebhookSecret,
         keep: Duration,
     ) -> StoreResult<Option<Webhook>> {
-        let client = self.client().await?;
-        webhooks::rotate(&client, id, &secret, keep).await.map_err(store_error)
+        let mut client = self.client().await?;
+        webhooks::rotate(&mut client, id, &secret, keep).await.map_err(store_error)
     }
 
     async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome> {
@@ -68,8 +68,8 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn replay(&self, id: WebhookId, since: Timestamp) -> StoreResult<Option<u64>> {
-        let client = self.client().await?;
-        replay::replay(self, &client, id, since).await.map_err(store_error)
+        let mut client = self.client().await?;
+        replay::replay(self, &mut client, id, since).await.map_err(store_error)
     }
 
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
@@ -160,7 +160,7 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
         return Ok(TestOutcome::Disabled);
     }
     let now = now_ms(&transaction).await?;
-    let about = PayloadWebhook { id, url: webhook.url.clone(), disabled_reason: None };
+    let about = PayloadWebhook::new(id, &webhook.url, None);
     let news = News::Webhook(EventType::WebhookTest, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {
         return Ok(TestOutcome::Disabled);

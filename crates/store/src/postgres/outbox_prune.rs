@@ -49,10 +49,17 @@ logs AS (
 DELETE FROM deliveries
 WHERE id = ANY(ARRAY(SELECT id FROM held))";
 
+/// But for those that somebody holds, who may be about to queue something.
 const REMOVE_WEBHOOKS: &str = "
 DELETE FROM webhooks
-WHERE deleted_at <= $1
-  AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = webhooks.id)";
+WHERE id = ANY(ARRAY(
+    SELECT id
+    FROM webhooks
+    WHERE deleted_at <= $1
+      AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = webhooks.id)
+    ORDER BY id
+    FOR UPDATE SKIP LOCKED
+))";
 
 /// Old events that nobody is told of any more, held so that nobody queues them again.
 const EVENTS: &str = "

@@ -56,30 +56,33 @@ WHERE deliveries.status <> 'pending'
 RETURNING id"
 );
 
-/// In chunks, each by itself: what is queued can be claimed meanwhile.
+/// In chunks, each by itself: what is queued can be claimed meanwhile. Each looks at the webhook anew: one that is disabled
+/// gets no more, and to one that was removed nothing is queued.
 pub(super) async fn replay(
     store: &PostgresStore,
-    client: &Client,
+    client: &mut Client,
     id: WebhookId,
     since: Timestamp,
 ) -> Result<Option<u64>, Error> {
-    let Some(webhook) = webhooks::one(client, id).await? else { return Ok(None) };
     let (until, mut queued) = (now_ms(client).await?, 0);
     // From that moment on: nothing has a smaller id.
     let mut after = (ceiling_ms(since), i64::MIN);
     loop {
-        let rows = query(client, EVENTS, &[&after.0, &after.1, &until, &total(CHUNK)]).await?;
+        let transaction = client.transaction().await?;
+        let Some(webhook) = webhooks::held(&transaction, id).await? else { return Ok(None) };
+        if !webhook.enabled {
+            return Ok(Some(queued));
+        }
+        let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &total(CHUNK)]).await?;
         let Some(last) = rows.last() else { return Ok(Some(queued)) };
         after = (last.get(1), last.get(0));
         let wanted: Vec<i64> = rows.iter().filter(|row| is_repeated(&webhook, row)).map(|row| row.get(0)).collect();
         if wanted.is_empty() {
             continue;
         }
-        let rows = query(client, QUEUE, &[&id.0, &wanted]).await?;
-        if !rows.is_empty() {
-            queued += rows.len() as u64;
-            store.wake.raise();
-        }
+        let count = query(&transaction, QUEUE, &[&id.0, &wanted]).await?.len() as u64;
+        store.commit(transaction, count > 0).await?;
+        queued += count;
     }
 }
 

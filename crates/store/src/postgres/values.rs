@@ -4,7 +4,7 @@ use std::error::Error;
 
 use domain::{
     FeedId, FolderId,
-    delivery::{DeliveryStatus, EventType, WebhookSecret},
+    delivery::{DeliveryStatus, EventType, OldSecrets, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
@@ -13,7 +13,7 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 
 pub(super) use crate::values::{
     ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, headers, hubs, list, millis, number,
-    optional, secrets, small, text, time, total,
+    old_secrets, optional, secrets, small, text, time, total,
 };
 
 /// A column of several rows.
@@ -103,6 +103,14 @@ impl Parse for WebhookSecret {
 
     fn parse(text: &str) -> Option<Self> {
         crate::values::webhook_secret_of(text).ok()
+    }
+}
+
+impl Parse for OldSecrets {
+    const WHAT: &'static str = "the old secrets of a webhook";
+
+    fn parse(text: &str) -> Option<Self> {
+        crate::values::old_secrets_of(text).ok()
     }
 }
 

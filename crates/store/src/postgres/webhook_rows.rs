@@ -1,9 +1,11 @@
 //! The row of one webhook, read and written.
 
+use std::iter;
+
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     FeedId, FolderId, WebhookId,
-    delivery::{EventType, Health, NewWebhook, Webhook, WebhookPatch, WebhookSecret},
+    delivery::{EventType, Health, NewWebhook, OldSecrets, Webhook, WebhookPatch, WebhookSecret},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -16,13 +18,13 @@ use super::{
     values::{Parsed, headers, list, optional, small, text, time},
 };
 
-/// Of `webhooks`, in the order of [`webhook_of`]: with the secrets that are in force now.
+/// Of `webhooks`, in the order of [`webhook_of`]; and the time, which tells the secrets that are in force.
 macro_rules! columns {
     () => {
         "webhooks.id, webhooks.url, webhooks.description, webhooks.enabled, webhooks.event_types, webhooks.feed_ids,
        webhooks.folder_ids, webhooks.headers, webhooks.include_content, webhooks.backlog, webhooks.failures,
-       webhooks.disabled_reason, webhooks.created_at, webhooks.secret,
-       CASE WHEN webhooks.old_secret_until > (SELECT pirssonite_now_ms()) THEN webhooks.old_secret END"
+       webhooks.disabled_reason, webhooks.created_at, webhooks.secret, webhooks.old_secrets,
+       (SELECT pirssonite_now_ms())"
     };
 }
 pub(super) use columns;
@@ -151,8 +153,8 @@ pub(super) fn webhook_of(row: &Row) -> Result<Webhook, Error> {
 }
 
 fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
-    let old_secret = row.try_get::<_, Option<Parsed<WebhookSecret>>>(at + 14)?;
-    let secret = row.try_get::<_, Parsed<WebhookSecret>>(at + 13)?;
+    let secret = row.try_get::<_, Parsed<WebhookSecret>>(at + 13)?.0;
+    let old_secrets = row.try_get::<_, Parsed<OldSecrets>>(at + 14)?.0;
     Ok(Webhook {
         id: WebhookId(row.get(at)),
         url: row.get(at + 1),
@@ -167,7 +169,7 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
         consecutive_failures: small(row.get(at + 10)),
         disabled_reason: row.get(at + 11),
         created_at: time(row.get(at + 12)),
-        secrets: [Some(secret), old_secret].into_iter().flatten().map(|secret| secret.0).collect(),
+        secrets: iter::once(secret).chain(old_secrets.at(time(row.get(at + 15))).cloned()).collect(),
     })
 }
 

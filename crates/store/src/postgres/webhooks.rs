@@ -2,22 +2,26 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
     WebhookId,
-    delivery::{NewWebhook, Webhook, WebhookPatch, WebhookSecret},
+    delivery::{NewWebhook, OldSecrets, Webhook, WebhookPatch, WebhookSecret},
 };
 use tokio_postgres::Error;
 
 use super::{
-    execute, query, query_opt,
-    values::millis,
+    execute, now_ms, query, query_opt,
+    values::{Parsed, millis, old_secrets, time},
     webhook_rows::{self, columns, readable_at, webhook_of},
 };
 
 const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
 
 const BY_ID: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND deleted_at IS NULL");
+
+/// Nobody removes the row meanwhile; how it stands may be written.
+const HELD: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND deleted_at IS NULL\nFOR KEY SHARE");
 
 /// Those who may be told of something.
 pub(super) const ENABLED: &str =
@@ -30,15 +34,19 @@ SET deleted_at = (SELECT pirssonite_now_ms()),
 WHERE id = $1
   AND deleted_at IS NULL";
 
-/// The one that it had signs along, and no older one.
+const SECRETS: &str = "
+SELECT secret, old_secrets
+FROM webhooks
+WHERE id = $1
+  AND deleted_at IS NULL
+FOR NO KEY UPDATE";
+
 const ROTATE: &str = concat!(
     "
 UPDATE webhooks
-SET old_secret = secret,
-    old_secret_until = (SELECT pirssonite_now_ms()) + $3,
-    secret = $2
+SET secret = $2,
+    old_secrets = $3
 WHERE id = $1
-  AND deleted_at IS NULL
 RETURNING ",
     columns!()
 );
@@ -49,6 +57,11 @@ pub(super) async fn all(client: &impl GenericClient) -> Result<Vec<Webhook>, Err
 
 pub(super) async fn one(client: &impl GenericClient, id: WebhookId) -> Result<Option<Webhook>, Error> {
     query_opt(client, BY_ID, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
+}
+
+/// The same, whose row stays until the transaction ends.
+pub(super) async fn held(transaction: &Transaction<'_>, id: WebhookId) -> Result<Option<Webhook>, Error> {
+    query_opt(transaction, HELD, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
 }
 
 /// One that cannot be read is told nothing, and does not stop what it would be told of.
@@ -77,11 +90,23 @@ pub(super) async fn delete(client: &impl GenericClient, id: WebhookId) -> Result
     Ok(execute(client, DELETE, &[&id.0]).await? > 0)
 }
 
+/// The one that it had signs along for so long, beside those that do already.
 pub(super) async fn rotate(
-    client: &impl GenericClient,
+    client: &mut Client,
     id: WebhookId,
     secret: &WebhookSecret,
     keep: Duration,
 ) -> Result<Option<Webhook>, Error> {
-    query_opt(client, ROTATE, &[&id.0, &secret.expose(), &millis(keep)]).await?.as_ref().map(webhook_of).transpose()
+    let transaction = client.transaction().await?;
+    let Some(row) = query_opt(&transaction, SECRETS, &[&id.0]).await? else { return Ok(None) };
+    // After the wait for the lock.
+    let now = now_ms(&transaction).await?;
+    let Parsed(had) = row.try_get::<_, Parsed<WebhookSecret>>(0)?;
+    let Parsed(old) = row.try_get::<_, Parsed<OldSecrets>>(1)?;
+    let old = old.with(had, time(now + millis(keep)), time(now));
+    let old = old_secrets(&old).expect("a list of texts and numbers can always be written down");
+    let rotated = query_opt(&transaction, ROTATE, &[&id.0, &secret.expose(), &old]).await?;
+    let rotated = rotated.as_ref().map(webhook_of).transpose()?;
+    transaction.commit().await?;
+    Ok(rotated)
 }

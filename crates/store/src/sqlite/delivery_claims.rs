@@ -12,7 +12,7 @@ use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{BROKEN_AFTER, ClaimRoom, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, public_id},
 };
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::{delivery_leases::held_until, webhooks, writer::Changes};
 use crate::values::{millis, small, time, total};
@@ -143,8 +143,11 @@ pub(super) fn claim(
     wanted.sort();
     wanted.dedup();
     for id in wanted {
-        claimed.webhooks.extend(webhooks::one(changes.connection, id, now)?);
+        claimed.webhooks.extend(webhooks::one_readable(changes.connection, id, now)?);
     }
+    // Those to a webhook that cannot be read come again when their leases have run out.
+    let Claimed { jobs, webhooks } = &mut claimed;
+    jobs.retain(|job| webhooks.iter().any(|webhook| webhook.id == job.webhook_id));
     Ok(claimed)
 }
 
@@ -193,12 +196,19 @@ pub(super) fn waiting(connection: &Connection) -> Result<Vec<Waiting>> {
     let mut rows = statement.query([])?;
     let mut waiting = Vec::new();
     while let Some(row) = rows.next()? {
-        if let Some(first_at) = row.get(3)? {
-            let (webhook, failures) = (WebhookId(row.get(0)?), small(row.get(1)?));
-            waiting.push(Waiting { webhook, failures, probe_at: row.get(2)?, first_at });
+        match waiting_of(row) {
+            Ok(one) => waiting.extend(one),
+            // The others are not to wait for it.
+            Err(error) => tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "a webhook cannot be read"),
         }
     }
     Ok(waiting)
+}
+
+fn waiting_of(row: &Row<'_>) -> Result<Option<Waiting>> {
+    let Some(first_at) = row.get(3)? else { return Ok(None) };
+    let (webhook, failures) = (WebhookId(row.get(0)?), small(row.get(1)?));
+    Ok(Some(Waiting { webhook, failures, probe_at: row.get(2)?, first_at }))
 }
 
 /// Reads a webhook's next, at most so many, after so many turns. No probe goes out while anything is being sent.

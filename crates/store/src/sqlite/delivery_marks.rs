@@ -90,7 +90,7 @@ pub(super) fn finish(changes: &mut Changes<'_>, finished: &[Finished]) -> Result
     // Now that all are disabled that are to be: of two at once, neither is told of the other.
     for (id, reason) in &marks.disabled {
         let url = receivers.get(id).map(|receiver| receiver.url.clone()).unwrap_or_default();
-        let about = PayloadWebhook { id: *id, url, disabled_reason: Some(reason.clone()) };
+        let about = PayloadWebhook::new(*id, &url, Some(reason.clone()));
         events::tell(changes, &[News::Webhook(EventType::WebhookDisabled, about)])?;
     }
     Ok(marks)

@@ -61,7 +61,7 @@ pub(super) fn test(changes: &mut Changes<'_>, key: &str, id: WebhookId) -> Resul
     if !webhook.enabled {
         return Ok(TestOutcome::Disabled);
     }
-    let about = PayloadWebhook { id, url: webhook.url.clone(), disabled_reason: webhook.disabled_reason.clone() };
+    let about = PayloadWebhook::new(id, &webhook.url, webhook.disabled_reason.clone());
     let news = [News::Webhook(EventType::WebhookTest, about)];
     // It is the last row that this writes.
     events::queue(changes, &address(&[webhook], &HashMap::new(), &news))?;

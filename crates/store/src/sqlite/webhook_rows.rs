@@ -1,5 +1,7 @@
 //! The row of one webhook, read and written.
 
+use std::iter;
+
 use domain::{
     WebhookId,
     delivery::{Health, NewWebhook, Webhook, WebhookPatch},
@@ -8,13 +10,16 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::errors::{unfit, unreadable};
-use crate::values::{headers, headers_of, ids_of, kinds_of, list, optional, small, text, time, webhook_secret_of};
+use crate::values::{
+    Unreadable, headers, headers_of, ids_of, kinds_of, list, old_secrets_of, optional, small, text, time,
+    webhook_secret_of,
+};
 
 /// All that a webhook is made of, in the order of [`webhook_of`].
 macro_rules! columns {
     () => {
         "id, url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, failures,
-       disabled_reason, created_at, secret, old_secret, old_secret_until"
+       disabled_reason, created_at, secret, old_secrets"
     };
 }
 pub(super) use columns;
@@ -95,15 +100,21 @@ pub(super) fn update_health(connection: &Connection, id: WebhookId, health: &Hea
     connection.prepare_cached(HEALTH)?.execute(row).map(drop)
 }
 
+/// None if it cannot be read, which is logged: whoever asks so has work to do for the others.
+pub(super) fn readable(row: &Row<'_>, now: i64) -> Option<Webhook> {
+    let webhook = webhook_of(row, now);
+    if let Err(error) = &webhook {
+        tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "a webhook cannot be read");
+    }
+    webhook.ok()
+}
+
 /// With the secrets that are in force at this time.
 pub(super) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
     let json = |place: usize| move |error: serde_json::Error| unreadable(place, error);
-    let secret = |place: usize| -> Result<_> {
-        let column = row.get_ref(place)?.as_str_or_null()?;
-        column.map(webhook_secret_of).transpose().map_err(|error| unreadable(place, error))
-    };
-    let is_old_good = row.get::<_, i64>(15)? > now;
-    let old_secret = if is_old_good { secret(14)? } else { None };
+    let words = |place: usize| move |error: Unreadable| unreadable(place, error);
+    let secret = webhook_secret_of(row.get_ref(13)?.as_str()?).map_err(words(13))?;
+    let old_secrets = old_secrets_of(row.get_ref(14)?.as_str()?).map_err(words(14))?;
     Ok(Webhook {
         id: WebhookId(row.get(0)?),
         url: row.get(1)?,
@@ -112,12 +123,12 @@ pub(super) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
         event_types: kinds_of(row.get_ref(4)?.as_str_or_null()?).map_err(json(4))?,
         feed_ids: ids_of(row.get_ref(5)?.as_str_or_null()?).map_err(json(5))?,
         folder_ids: ids_of(row.get_ref(6)?.as_str_or_null()?).map_err(json(6))?,
-        headers: headers_of(row.get_ref(7)?.as_str()?).map_err(json(7))?,
+        headers: headers_of(row.get_ref(7)?.as_str()?).map_err(words(7))?,
         include_content: row.get(8)?,
         backlog: row.get(9)?,
         consecutive_failures: small(row.get(10)?),
         disabled_reason: row.get(11)?,
         created_at: time(row.get(12)?),
-        secrets: secret(13)?.into_iter().chain(old_secret).collect(),
+        secrets: iter::once(secret).chain(old_secrets.at(time(now)).cloned()).collect(),
     })
 }

@@ -9,10 +9,11 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{
-    webhook_rows::{self, columns, webhook_of},
+    errors::{unfit, unreadable},
+    webhook_rows::{self, columns, readable, webhook_of},
     writer::Changes,
 };
-use crate::values::millis;
+use crate::values::{millis, old_secrets, old_secrets_of, time, webhook_secret_of};
 
 const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
 
@@ -29,14 +30,13 @@ SET deleted_at = ?2,
 WHERE id = ?1
   AND deleted_at IS NULL";
 
-/// The one that it had signs along, and no older one.
+const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND deleted_at IS NULL";
+
 const ROTATE: &str = "
 UPDATE webhooks
-SET old_secret = secret,
-    old_secret_until = ?3,
-    secret = ?2
-WHERE id = ?1
-  AND deleted_at IS NULL";
+SET secret = ?2,
+    old_secrets = ?3
+WHERE id = ?1";
 
 pub(super) fn all(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
     connection.prepare_cached(ALL)?.query_map([], |row| webhook_of(row, now))?.collect()
@@ -46,8 +46,16 @@ pub(super) fn one(connection: &Connection, id: WebhookId, now: i64) -> Result<Op
     connection.prepare_cached(BY_ID)?.query_row([id.0], |row| webhook_of(row, now)).optional()
 }
 
+/// The same, for whoever has work to do for others too: one that cannot be read is none.
+pub(super) fn one_readable(connection: &Connection, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
+    let one = connection.prepare_cached(BY_ID)?.query_row([id.0], |row| Ok(readable(row, now))).optional()?;
+    Ok(one.flatten())
+}
+
+/// One that cannot be read is told nothing, and does not stop what it would be told of.
 pub(super) fn enabled(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
-    connection.prepare_cached(ENABLED)?.query_map([], |row| webhook_of(row, now))?.collect()
+    let mut statement = connection.prepare_cached(ENABLED)?;
+    statement.query_map([], |row| Ok(readable(row, now)))?.filter_map(Result::transpose).collect()
 }
 
 pub(super) fn exists(connection: &Connection, id: WebhookId) -> Result<bool> {
@@ -81,6 +89,7 @@ pub(super) fn delete(changes: &mut Changes<'_>, id: WebhookId) -> Result<bool> {
     Ok(deleted > 0)
 }
 
+/// The one that it had signs along for so long, beside those that do already.
 pub(super) fn rotate(
     changes: &mut Changes<'_>,
     id: WebhookId,
@@ -88,6 +97,13 @@ pub(super) fn rotate(
     keep: Duration,
 ) -> Result<Option<Webhook>> {
     let (connection, now) = (changes.connection, changes.now());
-    connection.prepare_cached(ROTATE)?.execute((id.0, secret.expose(), now + millis(keep)))?;
+    let known = connection.prepare_cached(SECRETS)?.query_row([id.0], |row| {
+        let had = webhook_secret_of(row.get_ref(0)?.as_str()?).map_err(|error| unreadable(0, error))?;
+        let old = old_secrets_of(row.get_ref(1)?.as_str()?).map_err(|error| unreadable(1, error))?;
+        Ok((had, old))
+    });
+    let Some((had, old)) = known.optional()? else { return Ok(None) };
+    let old = old_secrets(&old.with(had, time(now + millis(keep)), time(now))).map_err(unfit)?;
+    connection.prepare_cached(ROTATE)?.execute((id.0, secret.expose(), old))?;
     one(connection, id, now)
 }

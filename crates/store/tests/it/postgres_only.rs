@@ -7,11 +7,13 @@ mod circles;
 mod given_outbox;
 mod given_push;
 mod locks;
+mod mark_locks;
 mod outbox;
 mod outbox_circles;
 mod outbox_plans;
 mod plans;
 mod push;
+mod replays;
 mod wake;
 
 use std::{collections::HashSet, time::Duration};

@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
+mod webhooks;
+
 use std::{path::Path, sync::Arc, time::Duration};
 
 use domain::{
     Feed, NewFeed, SubscriptionId,
-    delivery::{ClaimRoom, EventType, NewWebhook, WebhookSecret},
+    delivery::{ClaimRoom, NewWebhook, WebhookSecret},
     feed_state::FeedAddress,
     ingest::{Document, Found, Hash, IncomingEntry},
     ports::{
@@ -213,41 +215,6 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
     let TestOutcome::Queued(others) = other.test_webhook(id).await.unwrap() else { panic!("nothing was queued") };
     assert_ne!((&others.id, &others.event_id), (&queued.id, &queued.event_id));
     assert_eq!(store.delivery(&others.id).await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn d1_a_webhook_that_nobody_can_read_is_an_error_and_no_panic() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("store.db");
-    let store = open(&file).unwrap();
-    let good = store.create_webhook(webhook()).await.unwrap();
-    store.test_webhook(good.id).await.unwrap();
-    let person = rusqlite::Connection::open(&file).unwrap();
-    for (column, bad) in [
-        ("event_types", "entry.created"),
-        ("feed_ids", "[\"a\"]"),
-        ("folder_ids", "1"),
-        ("headers", "{}"),
-        ("secret", "whsec_top-secret!"),
-    ] {
-        let kept: Option<String> =
-            person.query_row(&format!("SELECT {column} FROM webhooks"), [], |row| row.get(0)).unwrap();
-        let write = |value: Option<&str>| {
-            person.execute(&format!("UPDATE webhooks SET {column} = ?"), [value]).unwrap();
-        };
-        write(Some(bad));
-        let error = store.webhook(good.id).await.unwrap_err();
-        assert!(matches!(&error, StoreError::Failed(reason) if !reason.contains("top-secret")), "{column}: {error}");
-        assert!(store.webhooks().await.is_err());
-        let room = ClaimRoom { limit: 9, of: vec![], of_others: 9 };
-        assert!(store.claim_deliveries("worker", Duration::from_secs(1), &room).await.is_err());
-        write(kept.as_deref());
-        assert_eq!(store.webhook(good.id).await, Ok(Some(good.clone())));
-    }
-    // A kind of a later version is wanted by nobody, and nobody else is wanted for it.
-    person.execute("UPDATE webhooks SET event_types = '[\"of.later\",\"feed.gone\"]'", []).unwrap();
-    let read = store.webhook(good.id).await.unwrap().unwrap();
-    assert_eq!(read.event_types, Some(vec![EventType::FeedGone]));
 }
 
 #[tokio::test]

@@ -34,7 +34,8 @@ enum Action {
     List,
     /// Send a webhook a test, and say what came of it.
     Test(Which),
-    /// Give a webhook another secret, which is printed this once. The old one signs along for a day.
+    /// Give a webhook another secret, which is printed this once. The old one signs along for a day, also if there is yet
+    /// another meanwhile.
     Rotate(Which),
     /// Enable a webhook, also one that was disabled because it failed. What has waited for it is sent.
     Enable(Which),

@@ -21,7 +21,8 @@ contract! {
     d9_once_enabled_it_is_well,
     d9_another_url_is_another_receiver,
     d9_what_a_user_disables_has_no_reason,
-    d1_an_old_secret_signs_along_for_its_time_and_no_older_one,
+    d1_old_secrets_sign_along_each_for_its_time,
+    d1_of_too_many_old_secrets_the_oldest_goes,
     d1_a_removed_webhook_is_gone_for_everybody_at_once,
     d1_a_test_goes_to_one_webhook_whatever_it_wants,
     d1_nothing_is_queued_for_a_test_of_a_disabled_webhook,
@@ -182,23 +183,42 @@ async fn d9_what_a_user_disables_has_no_reason(harness: &Harness) {
     assert_eq!(harness.told(id).await.len(), 1, "it keeps what it has");
 }
 
-async fn d1_an_old_secret_signs_along_for_its_time_and_no_older_one(harness: &Harness) {
+async fn d1_old_secrets_sign_along_each_for_its_time(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     harness.queue(id, 1).await;
     let rotate = |to: &'static str| async move { harness.store.rotate_secret(id, secret(to), DAY).await.unwrap() };
     let rotated = rotate("second").await.unwrap();
     assert_eq!(rotated.secrets, [secret("second"), secret("first")]);
+    let first_ends_at = harness.now() + DAY;
     harness.advance(HOUR).await;
+    // As somebody does who never saw the second.
     let rotated = rotate("third").await.unwrap();
-    assert_eq!(rotated.secrets, [secret("third"), secret("second")]);
+    assert_eq!(rotated.secrets, [secret("third"), secret("second"), secret("first")]);
     assert_eq!(harness.the_webhook(id).await, rotated);
-    let ends_at = harness.now() + DAY;
-    harness.set(ends_at - SECOND).await;
+    let second_ends_at = harness.now() + DAY;
+    harness.set(first_ends_at - SECOND).await;
+    assert_eq!(harness.the_webhook(id).await, rotated);
+    harness.set(first_ends_at).await;
+    assert_eq!(harness.the_webhook(id).await.secrets, [secret("third"), secret("second")]);
+    harness.set(second_ends_at - SECOND).await;
     let claimed = harness.claim_room("one", &room(1)).await;
-    assert_eq!(claimed.webhooks, [rotated], "what a worker signs with");
-    harness.set(ends_at).await;
+    assert_eq!(claimed.webhooks, [harness.the_webhook(id).await], "what a worker signs with");
+    assert_eq!(claimed.webhooks[0].secrets, [secret("third"), secret("second")]);
+    harness.set(second_ends_at).await;
     assert_eq!(harness.the_webhook(id).await.secrets, [secret("third")]);
+    assert_eq!(rotate("fourth").await.unwrap().secrets, [secret("fourth"), secret("third")]);
     assert_eq!(harness.store.rotate_secret(WebhookId(999), secret("x"), DAY).await.unwrap(), None);
+}
+
+async fn d1_of_too_many_old_secrets_the_oldest_goes(harness: &Harness) {
+    let (id, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    let of = |number: usize| secret(&format!("number {number}"));
+    for number in 0..=9 {
+        harness.store.rotate_secret(id, of(number), DAY).await.unwrap();
+    }
+    // The one in force, and eight before it.
+    assert_eq!(harness.the_webhook(id).await.secrets, (1..=9).rev().map(of).collect::<Vec<_>>());
+    assert_eq!(harness.the_webhook(other).await.secrets, [secret("first")], "the others are left alone");
 }
 
 async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
@@ -243,7 +263,7 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
     assert_eq!(harness.told(other).await, []);
     let (job, data) = harness.drain().await.remove(0);
     assert_eq!((job.webhook_id, &job.event_id), (deaf.id, &queued.event_id));
-    let about = serde_json::json!({ "id": deaf.id, "url": "https://r.org/deaf", "disabledReason": null });
+    let about = serde_json::json!({ "id": deaf.id, "url": "https://r.org", "disabledReason": null });
     assert_eq!(data, serde_json::json!({ "webhook": about }));
 }
 

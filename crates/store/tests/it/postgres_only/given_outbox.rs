@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::{
     DeliveryId, Lease, WebhookId,
-    delivery::{AttemptLog, ClaimRoom, DeliveryJob, Finished, NewWebhook, Verdict, WebhookSecret},
-    ports::{DeliveryStore, TestOutcome},
+    delivery::{AttemptLog, ClaimRoom, DeliveryJob, Finished, Marks, NewWebhook, Verdict, WebhookSecret},
+    ports::{DeliveryStore, StoreResult, TestOutcome},
 };
 use store::PostgresStore;
 
@@ -56,4 +56,22 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
         is_probe: job.is_probe,
         attempt: AttemptLog { number: job.attempts + 1, status_code: Some(200), ..AttemptLog::default() },
     }
+}
+
+/// Stores marks, those again that others' locks held up, until none is.
+pub(super) async fn mark_at_last(store: &PostgresStore, mut marks: Vec<Finished>) -> StoreResult<Marks> {
+    let mut stored = Marks::default();
+    loop {
+        let Marks { skipped, locked, disabled } = store.finish_deliveries(marks.clone()).await?;
+        stored.skipped.extend(skipped);
+        stored.disabled.extend(disabled);
+        if locked.is_empty() {
+            return Ok(stored);
+        }
+        marks.retain(|one| locked.contains(&one.id));
+    }
+}
+
+pub(super) async fn failures(store: &PostgresStore, id: WebhookId) -> u32 {
+    store.webhook(id).await.unwrap().unwrap().consecutive_failures
 }

@@ -3,16 +3,15 @@
 use std::collections::HashSet;
 
 use domain::{
-    FeedId, WebhookId,
+    FeedId,
     delivery::{DeliveryFilter, Marks, Verdict},
     ports::{DeliveryStore, PollStore, StoreError},
 };
-use store::PostgresStore;
 use testkit::fresh_postgres;
 
 use super::{
     LEASE, fetched,
-    given_outbox::{RETRY, claim, finished, lease_of, room, webhook},
+    given_outbox::{RETRY, claim, failures, finished, lease_of, mark_at_last, room, webhook},
     given_push::claim_poll,
     import,
     locks::while_waiting,
@@ -122,8 +121,8 @@ async fn d6_a_mark_that_waits_for_whoever_takes_the_row_is_skipped() {
         let jobs = claim(&database.store, "here", 2).await;
         other.batch_execute("BEGIN; SELECT FROM deliveries FOR UPDATE").await.unwrap();
         let (store, marks) = (database.store.clone(), jobs.iter().map(|job| finished(job, verdict)).collect());
-        let marks = while_waiting(&database, &other, taken, async move { store.finish_deliveries(marks).await });
-        assert_eq!(marks.await, Ok(Marks { skipped: vec![jobs[0].id], disabled: vec![] }), "{verdict:?}");
+        let marks = while_waiting(&database, &other, taken, async move { mark_at_last(&store, marks).await });
+        assert_eq!(marks.await, Ok(Marks { skipped: vec![jobs[0].id], ..Marks::default() }), "{verdict:?}");
         let attempts = "SELECT count(*) FROM attempts WHERE delivery_id = 1";
         assert_eq!(other.query_one(attempts, &[]).await.unwrap().get::<_, i64>(0), 0);
         // Both are there again, and well.
@@ -144,7 +143,7 @@ async fn d9_failures_of_two_nodes_are_all_counted() {
     let store = database.store.clone();
     let marks = jobs.iter().map(|job| finished(job, RETRY)).collect();
     let failed = "UPDATE webhooks SET failures = 4, failing_since = pirssonite_now_ms()";
-    let marks = while_waiting(&database, &other, failed, async move { store.finish_deliveries(marks).await });
+    let marks = while_waiting(&database, &other, failed, async move { mark_at_last(&store, marks).await });
     assert_eq!(marks.await, Ok(Marks::default()));
     assert_eq!(failures(&database.store, id).await, 6);
     // What arrives while another's failure is on its way came before it, or it is the end of all of them.
@@ -153,7 +152,7 @@ async fn d9_failures_of_two_nodes_are_all_counted() {
     let store = database.store.clone();
     let marks = vec![finished(&jobs[0], Verdict::Delivered)];
     let failed = "UPDATE webhooks SET failures = failures + 1";
-    let marks = while_waiting(&database, &other, failed, async move { store.finish_deliveries(marks).await });
+    let marks = while_waiting(&database, &other, failed, async move { mark_at_last(&store, marks).await });
     assert_eq!(marks.await, Ok(Marks::default()));
     assert_eq!(failures(&database.store, id).await, 0);
 }
@@ -165,7 +164,9 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
     let good = webhook(&database.store, 1).await;
     import(&database.store, 1).await;
     let client = database.client().await;
-    for (column, wrong) in [("secret", "later"), ("feed_ids", "{"), ("headers", "later"), ("event_types", "7")] {
+    for (column, wrong) in
+        [("secret", "later"), ("old_secrets", "later"), ("feed_ids", "{"), ("headers", "later"), ("event_types", "7")]
+    {
         let set = format!("UPDATE webhooks SET {column} = $1 WHERE id = $2");
         let get = format!("SELECT {column} FROM webhooks WHERE id = $1");
         let right: Option<String> = client.query_one(&get, &[&bad.0]).await.unwrap().get(0);
@@ -191,8 +192,4 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
     assert_eq!(database.store.deliveries(filter, 100, None).await.unwrap().events.len(), 6);
-}
-
-async fn failures(store: &PostgresStore, id: WebhookId) -> u32 {
-    store.webhook(id).await.unwrap().unwrap().consecutive_failures
 }

@@ -14,7 +14,7 @@ use testkit::fresh_postgres;
 
 use super::{
     LEASE,
-    given_outbox::{RETRY, claim, finished, lease_of, webhook},
+    given_outbox::{RETRY, claim, finished, lease_of, mark_at_last, webhook},
     given_push::{HUB, activated, discovered, push, subscribed},
     unchanged,
 };
@@ -80,7 +80,7 @@ async fn send_all(store: &PostgresStore, node: usize) {
         let (beat, released, marked) = tokio::join!(
             store.renew_deliveries(&leases, LEASE),
             store.release_deliveries(&given_back),
-            store.finish_deliveries(marks.collect()),
+            mark_at_last(store, marks.collect()),
         );
         beat.unwrap();
         released.unwrap();

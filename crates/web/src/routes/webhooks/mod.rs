@@ -157,7 +157,8 @@ pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -
     }
 }
 
-/// Gives a webhook another secret. For a day requests are signed with the old one too.
+/// Gives a webhook another secret. For a day requests are signed with the old one too, also if there is yet another
+/// meanwhile.
 #[utoipa::path(
     post, path = "/api/webhooks/{id}/rotate-secret", tag = "webhooks", operation_id = "rotateSecret",
     params(("id" = WebhookId, Path)),

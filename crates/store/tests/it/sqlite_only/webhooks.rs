@@ -1,0 +1,91 @@
+//! Rows of webhooks that somebody has edited.
+
+use std::time::Duration;
+
+use domain::{
+    delivery::{ClaimRoom, DeliveryFilter, EventType, NewWebhook},
+    ports::{DeliveryStore, StoreError},
+};
+use rusqlite::types::Value;
+
+use super::{add, open, webhook};
+
+#[tokio::test]
+async fn d1_a_webhook_that_nobody_can_read_is_an_error_and_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let store = open(&file).unwrap();
+    let good = store.create_webhook(webhook()).await.unwrap();
+    store.test_webhook(good.id).await.unwrap();
+    let person = rusqlite::Connection::open(&file).unwrap();
+    for (column, bad) in [
+        ("event_types", "entry.created"),
+        ("feed_ids", "[\"a\"]"),
+        ("folder_ids", "1"),
+        ("headers", "{}"),
+        ("headers", "[[\"A\",\"b\"],\"top-secret\"]"),
+        ("secret", "whsec_top-secret!"),
+        ("old_secrets", "[\"top-secret\"]"),
+        ("old_secrets", "[[\"whsec_top-secret!\",1]]"),
+    ] {
+        let kept: Option<String> =
+            person.query_row(&format!("SELECT {column} FROM webhooks"), [], |row| row.get(0)).unwrap();
+        let write = |value: Option<&str>| {
+            person.execute(&format!("UPDATE webhooks SET {column} = ?"), [value]).unwrap();
+        };
+        write(Some(bad));
+        let error = store.webhook(good.id).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Failed(reason) if !reason.contains("top-secret")), "{column}: {error}");
+        assert!(store.webhooks().await.is_err());
+        write(kept.as_deref());
+        assert_eq!(store.webhook(good.id).await, Ok(Some(good.clone())));
+    }
+    // A kind of a later version is wanted by nobody, and nobody else is wanted for it.
+    person.execute("UPDATE webhooks SET event_types = '[\"of.later\",\"feed.gone\"]'", []).unwrap();
+    let read = store.webhook(good.id).await.unwrap().unwrap();
+    assert_eq!(read.event_types, Some(vec![EventType::FeedGone]));
+}
+
+#[tokio::test]
+async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let store = open(&file).unwrap();
+    let new = NewWebhook { backlog: true, ..webhook() };
+    let (bad, good) =
+        (store.create_webhook(new.clone()).await.unwrap().id, store.create_webhook(new).await.unwrap().id);
+    for id in [bad, good] {
+        store.test_webhook(id).await.unwrap();
+    }
+    let person = rusqlite::Connection::open(&file).unwrap();
+    let columns = ["secret", "old_secrets", "feed_ids", "headers", "event_types", "failures"];
+    for column in columns {
+        let right: Value = person
+            .query_row(&format!("SELECT {column} FROM webhooks WHERE id = ?"), [bad.0], |row| row.get(0))
+            .unwrap();
+        let write = |value: &Value| {
+            person.execute(&format!("UPDATE webhooks SET {column} = ?1 WHERE id = ?2"), (value, bad.0)).unwrap();
+        };
+        write(&Value::Text("later".to_owned()));
+        let errors = [
+            store.webhooks().await.map(drop),
+            store.webhook(bad).await.map(drop),
+            store.test_webhook(bad).await.map(drop),
+        ];
+        for error in errors {
+            let is_told = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains("later"));
+            assert!(is_told, "{column}: {error:?}");
+        }
+        // Entries are stored, and the others told.
+        add(&store, &format!("http://e.org/{column}")).await;
+        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100 };
+        assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)), "{column}");
+        let claimed = store.claim_deliveries("here", Duration::from_secs(10), &room).await.unwrap();
+        assert!(claimed.jobs.iter().all(|job| job.webhook_id == good), "{column}");
+        assert_eq!(claimed.webhooks.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [good], "{column}");
+        write(&right);
+        person.execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0", []).unwrap();
+    }
+    let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
+    assert_eq!(store.deliveries(filter, 100, None).await.unwrap().events.len(), 1 + columns.len());
+}
