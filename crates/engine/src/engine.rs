@@ -33,7 +33,7 @@ pub struct Engine {
 impl Engine {
     /// Puts the parts together. Nothing happens by itself before [`run`](Self::run).
     pub fn new(parts: Parts) -> Arc<Self> {
-        let dispatcher = Dispatcher::new(&parts);
+        let dispatcher = Dispatcher::new(&parts, None);
         let poller = Poller::new(parts);
         let pusher = Pusher::new(Arc::clone(&poller));
         Arc::new(Self { poller, pusher, dispatcher })
@@ -197,10 +197,10 @@ impl Engine {
         self.poller.parts.settings.delivery.retry.attempts_max()
     }
 
-    /// Delivers what is due until told to stop, and does nothing else: for a program that runs for a moment only. Like
-    /// [`run`](Self::run), it is called once.
-    pub async fn deliver(&self, stop: &CancellationToken) {
-        dispatch::run(&self.dispatcher, stop).await;
+    /// Delivers what is due to one webhook until told to stop, and does nothing else: for a program that runs for a moment
+    /// only.
+    pub async fn deliver_to(&self, webhook: WebhookId, stop: &CancellationToken) {
+        dispatch::run(&Dispatcher::new(&self.poller.parts, Some(webhook)), stop).await;
     }
 
     /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or

@@ -1,5 +1,6 @@
 //! Asking a feed's server: the request, and what its answer means.
 
+use bytes::Bytes;
 use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, Validators},
@@ -77,7 +78,7 @@ pub(crate) fn request(address: &FeedAddress, known: &Validators, settings: &Engi
         url: address.url.clone(),
         credentials: address.credentials.clone(),
         headers: Headers(headers),
-        body: Vec::new(),
+        body: Bytes::new(),
         body_bytes_max: settings.document_bytes_max,
         redirects_max: REDIRECTS_MAX,
         timeout: settings.fetch_timeout,

@@ -51,13 +51,7 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
 
 /// The engine over a store.
 pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow::Result<Arc<Engine>> {
-    let client = GuardedClient::new(ClientSettings {
-        user_agent: user_agent(settings.base_url.as_ref()),
-        allow_networks: settings.allow_networks.clone(),
-        host_concurrency: Some(settings.host_concurrency),
-        proxy: settings.proxy.clone(),
-        ..ClientSettings::default()
-    })?;
+    let client = GuardedClient::new(client_settings(settings))?;
     Ok(Engine::new(Parts {
         store,
         http: Arc::new(client),
@@ -77,6 +71,20 @@ pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow
             ..EngineSettings::default()
         },
     }))
+}
+
+/// How strangers are asked.
+fn client_settings(settings: &Settings) -> ClientSettings {
+    let default = ClientSettings::default();
+    ClientSettings {
+        user_agent: user_agent(settings.base_url.as_ref()),
+        allow_networks: settings.allow_networks.clone(),
+        host_concurrency: Some(settings.host_concurrency),
+        proxy: settings.proxy.clone(),
+        // A receiver may say nothing for as long as its answer may take. Others have time limits of their own.
+        read_timeout: default.read_timeout.max(settings.delivery.timeout),
+        ..default
+    }
 }
 
 /// How push is set. With a base URL it is on.
@@ -125,4 +133,21 @@ pub(crate) async fn serve(
 /// Now, for commands that ask what is due.
 pub(crate) fn now() -> Timestamp {
     SystemClock.now()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    #[test]
+    fn d8_u4_a_receiver_may_be_silent_for_as_long_as_its_answer_may_take() {
+        for (set, seconds) in [(&[][..], 20), (&["--delivery-timeout", "5s"], 20), (&["--delivery-timeout", "60s"], 60)]
+        {
+            let settings = Settings::of_flags(set);
+            assert_eq!(client_settings(&settings).read_timeout, Duration::from_secs(seconds), "{set:?}");
+        }
+    }
 }

@@ -242,7 +242,7 @@ fn request(method: Method, url: &str, header: &str, value: &str, body: Vec<u8>) 
         url: url.to_owned(),
         credentials: None,
         headers: Headers(vec![(header.to_owned(), value.to_owned())]),
-        body,
+        body: body.into(),
         body_bytes_max: 64 * 1024,
         redirects_max: 0,
         timeout: Duration::from_secs(10),

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
 /// Sends requests.
 #[async_trait]
@@ -33,7 +34,7 @@ pub struct HttpRequest {
     /// Headers besides those that every request has.
     pub headers: Headers,
     /// What is sent along.
-    pub body: Vec<u8>,
+    pub body: Bytes,
     /// The size from which an answer is refused, counted after decompression.
     pub body_bytes_max: usize,
     /// Redirects that are followed.

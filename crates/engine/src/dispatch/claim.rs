@@ -20,19 +20,28 @@ pub(crate) struct Catch {
 impl Dispatcher {
     /// Claims once. What there was is held, and waits for its turn.
     pub(crate) async fn claim(&self) -> StoreResult<Catch> {
-        let room = self.desk().room();
-        // A node that stood still would find the rows that it is sending free, and send them twice.
+        let mut room = self.desk().room();
+        if let Some(only) = self.only {
+            room.of.retain(|(id, _)| *id == only);
+            if room.of.is_empty() {
+                room.of.push((only, 1));
+            }
+            room.of_others = 0;
+        }
+        // A node that stood still would find the rows that it is sending free.
         if self.held.may_have_run_out(self.clock.now()) {
             self.beat().await;
         }
         let lease = self.settings.lease.length();
         // The lease begins when it is asked for at the latest: it never ends later than we think.
         let (asked_at, until) = (self.clock.now(), self.after(lease));
-        let claimed = self.store.claim_deliveries(&self.owner, lease, &room).await?;
-        let count = claimed.jobs.len();
-        for delivery in self.held.hold(&claimed.jobs, until) {
+        let mut claimed = self.store.claim_deliveries(&self.owner, lease, &room).await?;
+        let taken = self.held.hold(claimed.jobs, until);
+        for delivery in taken.lost {
             self.say_stopped(&delivery, StopReason::LeaseLost);
         }
+        let count = taken.jobs.len();
+        claimed.jobs = taken.jobs;
         let mut desk = self.desk();
         desk.take_in(&room, claimed, asked_at);
         let (sending, waiting) = desk.counts();
@@ -49,37 +58,38 @@ impl Dispatcher {
     /// Gives back all that waits, at once. No attempt is counted.
     pub(crate) async fn release_waiting(&self) {
         let waiting = self.desk().clear();
-        self.give_back(leases_of(waiting)).await;
+        self.give_back(claims_of(waiting)).await;
     }
 
     /// Gives back all that is held, whatever becomes of it: it is time to go.
     pub(crate) async fn release_all(&self) -> StoreResult<usize> {
-        let leases = self.held.leases();
-        self.release(&leases).await?;
-        Ok(leases.len())
+        let claims = self.held.claims();
+        self.release(&claims).await?;
+        Ok(claims.len())
     }
 
     /// Gives back what was never sent.
-    pub(crate) async fn release(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()> {
-        if leases.is_empty() {
+    pub(crate) async fn release(&self, claims: &[(DeliveryId, Lease)]) -> StoreResult<()> {
+        if claims.is_empty() {
             return Ok(());
         }
-        for (id, lease) in leases {
-            self.stop(*id, lease.fence, StopReason::Completed);
+        let leases: Vec<_> = claims.iter().map(|(id, claim)| (*id, self.held.lease_of(*id, claim))).collect();
+        for (id, claim) in claims {
+            self.stop(*id, claim.fence, StopReason::Completed);
         }
-        self.store.release_deliveries(leases).await
+        self.store.release_deliveries(&leases).await
     }
 
     /// The same, where nothing can be done if it fails.
-    pub(super) async fn give_back(&self, leases: Vec<(DeliveryId, Lease)>) {
-        if let Err(error) = self.release(&leases).await {
-            tracing::warn!(deliveries = leases.len(), %error, "deliveries were not given back: their leases will run out");
+    pub(super) async fn give_back(&self, claims: Vec<(DeliveryId, Lease)>) {
+        if let Err(error) = self.release(&claims).await {
+            tracing::warn!(deliveries = claims.len(), %error, "deliveries were not given back: their leases will run out");
         }
     }
 
     /// A claim is held no longer.
-    pub(super) fn stop(&self, id: DeliveryId, fence: i64, reason: StopReason) {
-        if let Some(delivery) = self.held.forget(id, fence) {
+    pub(super) fn stop(&self, id: DeliveryId, claim: i64, reason: StopReason) {
+        if let Some(delivery) = self.held.forget(id, claim) {
             self.say_stopped(&delivery, reason);
         }
     }
@@ -90,7 +100,7 @@ impl Dispatcher {
     }
 }
 
-/// The leases of what was claimed.
-pub(super) fn leases_of(jobs: Vec<DeliveryJob>) -> Vec<(DeliveryId, Lease)> {
+/// The claims of what is to be given back.
+pub(super) fn claims_of(jobs: Vec<DeliveryJob>) -> Vec<(DeliveryId, Lease)> {
     jobs.into_iter().map(|job| (job.id, job.lease)).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! A receiver never delays another, however many there are. Each webhook has a place of its own, which nobody else can
 //! take. What it sends at once beyond that takes shared places, as many as its [`Window`] allows; slow receivers have
-//! half of those at most.
+//! half of those at most. What was sent counts until its mark is stored: a crash never sends more again than may be held.
 
 mod lane;
 
@@ -13,7 +13,7 @@ use std::{
 
 use domain::{
     WebhookId,
-    delivery::{ClaimRoom, Claimed, DeliveryJob, Webhook, Window},
+    delivery::{ClaimRoom, Claimed, DeliveryJob, Verdict, Webhook, Window},
 };
 use jiff::Timestamp;
 
@@ -37,7 +37,7 @@ pub(crate) struct Turn {
 pub(crate) struct AfterEnd {
     /// It is time to claim more.
     pub(crate) wants_more: bool,
-    /// What waited for a receiver that is broken now: to be given back.
+    /// What waited for a receiver that is broken now, or wants nothing any more: to be given back.
     pub(crate) given_back: Vec<DeliveryJob>,
 }
 
@@ -50,7 +50,7 @@ struct Left {
 
 impl Left {
     fn for_lane(self, lane: &Lane) -> u32 {
-        let own = u32::from(lane.held() == 0);
+        let own = u32::from(lane.is_idle());
         let shared = if lane.is_slow { self.shared.min(self.for_each_slow) } else { self.shared };
         lane.room().min(own + shared)
     }
@@ -88,13 +88,19 @@ impl Desk {
         (self.sums.sending, self.sums.waiting)
     }
 
+    /// How many were sent whose marks are not stored yet.
+    #[cfg(test)]
+    pub(crate) fn unmarked(&self) -> u32 {
+        self.sums.unmarked
+    }
+
     /// What a claim may bring.
     pub(crate) fn room(&mut self) -> ClaimRoom {
         if self.lanes.len() > LANES_MAX {
-            self.lanes.retain(|_, lane| lane.held() > 0);
+            self.lanes.retain(|_, lane| !lane.is_idle());
         }
         let left = self.left();
-        let idle = self.lanes.values().filter(|lane| lane.held() == 0).count();
+        let idle = self.lanes.values().filter(|lane| lane.is_idle()).count();
         ClaimRoom {
             limit: left.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
             of: self.lanes.iter().map(|(id, lane)| (*id, left.for_lane(lane))).collect(),
@@ -104,10 +110,10 @@ impl Desk {
 
     /// What may still be held beyond one for each webhook: twice what can be sent, and of that half by slow receivers.
     fn left(&self) -> Left {
-        let slow_lanes = self.lanes.values().filter(|lane| lane.is_slow).count();
+        let slow_lanes = self.lanes.values().filter(|lane| lane.is_slow_at_work()).count();
         let for_slow = self.places.saturating_sub(self.sums.shared_held_slow);
         Left {
-            shared: (2 * self.places).saturating_sub(self.sums.shared_held),
+            shared: (2 * self.places).saturating_sub(self.sums.shared_held + self.sums.unmarked),
             for_each_slow: for_slow / u32::try_from(slow_lanes).unwrap_or(u32::MAX).max(1),
         }
     }
@@ -178,12 +184,9 @@ impl Desk {
     }
 
     fn may_send(&self, lane: &Lane) -> bool {
-        if lane.sending == 0 {
-            return true;
-        }
         let is_free = self.sums.shared < self.places;
         let is_free_for_slow = !lane.is_slow || self.sums.shared_slow < self.places.div_ceil(2);
-        lane.sending < lane.window.size() && is_free && is_free_for_slow
+        lane.may_send() && (lane.sending == 0 || is_free && is_free_for_slow)
     }
 
     /// A request has taken long: its receiver is slow.
@@ -191,19 +194,37 @@ impl Desk {
         self.change(webhook, |lane| lane.is_slow = true);
     }
 
-    /// A request has ended, or was never sent (`None`); it took long, or not.
-    pub(crate) fn ended(&mut self, webhook: WebhookId, has_succeeded: Option<bool>, was_long: bool) -> AfterEnd {
+    /// Whether a receiver is slow.
+    pub(crate) fn is_slow(&self, webhook: WebhookId) -> bool {
+        self.lanes.get(&webhook).is_some_and(|lane| lane.is_slow)
+    }
+
+    /// A request has ended so, or was never sent (`None`); it took long, or not.
+    pub(crate) fn ended(&mut self, webhook: WebhookId, verdict: Option<Verdict>, was_long: bool) -> AfterEnd {
         let given_back = self.change(webhook, |lane| {
             lane.sending = lane.sending.saturating_sub(1);
-            match has_succeeded {
-                Some(true) => lane.succeeded(was_long),
-                Some(false) => lane.failed(),
-                None => {}
-            }
-            if lane.is_broken() { lane.take_waiting() } else { Vec::new() }
+            verdict.map(|verdict| lane.ended(verdict, was_long))
         });
+        self.forget_removed(webhook);
         let wants_more = self.is_short || self.lanes.get(&webhook).is_some_and(Lane::wants_more);
-        AfterEnd { wants_more, given_back: given_back.unwrap_or_default() }
+        AfterEnd { wants_more, given_back: given_back.flatten().unwrap_or_default() }
+    }
+
+    /// The marks of requests to these webhooks have been stored, or never will be. True if that makes room where there was
+    /// none.
+    pub(crate) fn marked(&mut self, webhooks: impl Iterator<Item = WebhookId>) -> bool {
+        let mut makes_room = self.left().shared == 0;
+        for webhook in webhooks {
+            makes_room |= self.change(webhook, Lane::marked) == Some(true);
+            self.forget_removed(webhook);
+        }
+        makes_room
+    }
+
+    fn forget_removed(&mut self, webhook: WebhookId) {
+        if self.lanes.get(&webhook).is_some_and(Lane::is_done_with) {
+            self.lanes.remove(&webhook);
+        }
     }
 
     /// A webhook as it was a moment ago; `None` if it is time to look at it again before something is sent to it.
@@ -220,8 +241,9 @@ impl Desk {
         asked_at: Timestamp,
     ) -> Vec<DeliveryJob> {
         let given_back = self.change(id, |lane| {
-            if let Some(webhook) = webhook {
-                lane.look(Arc::clone(webhook), asked_at);
+            match webhook {
+                Some(webhook) => lane.look(Arc::clone(webhook), asked_at),
+                None => lane.removed(),
             }
             let is_open = webhook.is_some_and(|webhook| webhook.enabled) && !lane.is_broken();
             if is_open { Vec::new() } else { lane.take_waiting() }

@@ -1,14 +1,18 @@
 //! How attempts ended, gathered for a moment and stored together with their log: one commit for many.
 
 use std::{
+    collections::HashSet,
+    panic::AssertUnwindSafe,
     sync::{Arc, PoisonError},
     time::Duration,
 };
 
 use domain::{
+    DeliveryId, WebhookId,
     delivery::{Finished, Verdict},
     ports::{StoreError, StoreResult},
 };
+use futures_util::FutureExt;
 
 use super::{Dispatcher, held::StopReason};
 use crate::measure;
@@ -19,36 +23,68 @@ const BATCH_MAX: usize = 500;
 /// How long it is waited before marks are stored once more that could not be.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
+/// The same for marks whose rows somebody else has locked: each try may take a moment, in which others wait.
+const LOCKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// A mark, as far as it is needed to do without it.
+type Claim = (DeliveryId, i64, WebhookId);
+
 impl Dispatcher {
-    /// Stores marks. On an error nothing is stored, and they may be stored again.
-    pub(crate) async fn mark(&self, batch: &[Finished]) -> StoreResult<()> {
-        let marks = self.store.finish_deliveries(batch.to_vec()).await?;
-        for finished in batch {
-            let is_late = marks.skipped.contains(&finished.id);
+    /// Stores marks. Returns those that are to be stored again in a while, because somebody else has their rows locked.
+    /// On an error nothing is stored, and all may be stored again.
+    pub(crate) async fn mark(&self, batch: &[Finished]) -> StoreResult<Vec<Finished>> {
+        let by_lease: Vec<Finished> = batch.iter().map(|finished| self.with_lease(finished)).collect();
+        let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
+        let marks = self.store.finish_deliveries(by_lease).await?;
+        let skipped: HashSet<_> = marks.skipped.into_iter().collect();
+        let locked: HashSet<_> = marks.locked.into_iter().collect();
+        let (mut later, mut marked) = (Vec::new(), Vec::new());
+        for (finished, fence) in batch.iter().zip(fences) {
+            // Skipped, but claimed again by this node meanwhile: it counts by the new lease.
+            let has_new_lease = || self.held.lease_of(finished.id, &finished.lease).fence != fence;
+            let is_for_later = locked.contains(&finished.id) || skipped.contains(&finished.id) && has_new_lease();
+            if is_for_later { later.push(finished.clone()) } else { marked.push(finished) }
+        }
+        for finished in &marked {
+            let is_late = skipped.contains(&finished.id);
             let reason = if is_late { StopReason::LeaseLost } else { StopReason::Completed };
             self.stop(finished.id, finished.lease.fence, reason);
         }
-        if batch.iter().any(|finished| matches!(finished.verdict, Verdict::Retry(_))) {
-            // It may be due sooner than what is waited for.
+        let has_retries = marked.iter().any(|finished| matches!(finished.verdict, Verdict::Retry(_)));
+        let makes_room = self.desk().marked(marked.iter().map(|finished| finished.webhook_id));
+        if has_retries || makes_room {
+            // Something may be due sooner than what is waited for, or be had now.
             self.freed.notify_one();
         }
-        measure::marked(batch.len() - marks.skipped.len(), marks.skipped.len());
+        let late = marked.iter().filter(|finished| skipped.contains(&finished.id)).count();
+        measure::marked(marked.len() - late, late);
         for (webhook, reason) in marks.disabled {
             tracing::warn!(webhook_id = webhook.0, %reason, "a webhook was disabled");
         }
-        Ok(())
+        Ok(later)
+    }
+
+    /// The same with the lease that it has now.
+    fn with_lease(&self, finished: &Finished) -> Finished {
+        Finished { lease: self.held.lease_of(finished.id, &finished.lease), ..finished.clone() }
     }
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
-    /// a moment.
-    async fn mark_at_last(&self, batch: Vec<Finished>) {
+    /// a moment. Returns those whose rows are locked: they must not hold up others.
+    async fn mark_at_last(&self, batch: &[Finished]) -> Vec<Finished> {
         let mut was_away = false;
         loop {
-            match self.mark(&batch).await {
-                Ok(()) => return,
-                Err(StoreError::Failed(error)) => {
+            match self.mark(batch).await {
+                Ok(locked) => return locked,
+                Err(StoreError::Failed(error)) if batch.len() > 1 => {
                     tracing::error!(%error, "marks could not be stored; each is tried by itself");
                     return self.mark_each(batch).await;
+                }
+                Err(StoreError::Failed(error)) => {
+                    let deliveries: Vec<_> = batch.iter().map(|finished| finished.id.0).collect();
+                    tracing::error!(?deliveries, %error, "a mark was not stored");
+                    self.do_without(claims_of(batch));
+                    return Vec::new();
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut was_away, true) {
@@ -60,16 +96,43 @@ impl Dispatcher {
         }
     }
 
-    /// One mark that cannot be stored costs no other: its delivery is made again when its lease has run out.
-    async fn mark_each(&self, batch: Vec<Finished>) {
-        for finished in batch {
-            let (id, fence) = (finished.id, finished.lease.fence);
-            if let Err(error) = self.mark(&[finished]).await {
-                tracing::error!(delivery = id.0, %error, "a mark was not stored");
-                self.stop(id, fence, StopReason::RenewalFailed);
-            }
+    /// One mark that cannot be stored costs no other.
+    async fn mark_each(&self, batch: &[Finished]) -> Vec<Finished> {
+        let mut locked = Vec::new();
+        for finished in batch.chunks(1) {
+            locked.extend(Box::pin(self.mark_at_last(finished)).await);
         }
+        locked
     }
+
+    /// These marks will never be stored: their deliveries are made again when their leases have run out.
+    fn do_without(&self, claims: Vec<Claim>) {
+        for (id, fence, _) in &claims {
+            self.stop(*id, *fence, StopReason::RenewalFailed);
+        }
+        self.desk().marked(claims.into_iter().map(|(_, _, webhook)| webhook));
+        self.freed.notify_one();
+    }
+
+    /// Gathers these marks again after a while.
+    fn mark_later(self: &Arc<Self>, locked: Vec<Finished>) {
+        if locked.is_empty() {
+            return;
+        }
+        let (dispatcher, closing) = (Arc::clone(self), self.closing.clone());
+        let again = async move {
+            tokio::time::sleep(LOCKED_AGAIN_AFTER).await;
+            for finished in locked {
+                // The gatherer ends after all who send.
+                let _ = dispatcher.ended.send(finished);
+            }
+        };
+        self.tasks.spawn(closing.run_until_cancelled_owned(again));
+    }
+}
+
+fn claims_of(batch: &[Finished]) -> Vec<Claim> {
+    batch.iter().map(|finished| (finished.id, finished.lease.fence, finished.webhook_id)).collect()
 }
 
 /// Gathers and stores marks to the end, and those that have come until then.
@@ -90,6 +153,13 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
             let Ok(finished) = ended.try_recv() else { break };
             batch.push(finished);
         }
-        dispatcher.mark_at_last(std::mem::take(&mut batch)).await;
+        // A panic must not be the last that is heard of marks: all that is sent would be held for ever.
+        if let Ok(locked) = AssertUnwindSafe(dispatcher.mark_at_last(&batch)).catch_unwind().await {
+            dispatcher.mark_later(locked);
+        } else {
+            tracing::error!(marks = batch.len(), "marks were not stored, because of a panic");
+            dispatcher.do_without(claims_of(&batch));
+        }
+        batch.clear();
     }
 }

@@ -13,6 +13,7 @@ mod claim;
 mod desk;
 mod gather;
 mod held;
+mod large;
 mod runner;
 mod send;
 
@@ -22,19 +23,17 @@ mod tests;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::{
+    WebhookId,
     delivery::Finished,
     ports::{Clock, DeliveryStore, Http, Ids},
 };
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{desk::Desk, held::Held};
+use self::{desk::Desk, held::Held, large::LargePayloads};
 use crate::settings::{DeliverySettings, Parts};
 
 pub(crate) use self::runner::run;
-
-/// Bytes of payloads too large to come with their claims that are in memory at once, in KiB.
-const LARGE_PAYLOADS_KIB: u32 = 64 * 1024;
 
 /// The deliveries of this node.
 #[derive(Debug)]
@@ -44,13 +43,15 @@ pub(crate) struct Dispatcher {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     settings: DeliverySettings,
+    /// Deliveries to this webhook only.
+    only: Option<WebhookId>,
     /// Unique to the life of this process.
     owner: String,
     held: Held,
     desk: Mutex<Desk>,
     /// There may be room for more.
     freed: Notify,
-    large_payloads: Semaphore,
+    large_payloads: LargePayloads,
     /// Those who send.
     tasks: TaskTracker,
     /// Everything ends, whatever it is at.
@@ -62,11 +63,11 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// With the parts of the engine.
-    pub(crate) fn new(parts: &Parts) -> Arc<Self> {
+    /// With the parts of the engine; for all webhooks, or for one alone.
+    pub(crate) fn new(parts: &Parts, only: Option<WebhookId>) -> Arc<Self> {
         let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&parts.store);
         let (http, clock, ids) = (Arc::clone(&parts.http), Arc::clone(&parts.clock), Arc::clone(&parts.ids));
-        Self::with(store, http, clock, ids, parts.settings.delivery.clone())
+        Self::with(store, http, clock, ids, parts.settings.delivery.clone(), only)
     }
 
     fn with(
@@ -75,6 +76,7 @@ impl Dispatcher {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
         settings: DeliverySettings,
+        only: Option<WebhookId>,
     ) -> Arc<Self> {
         // As long as what is held, and no longer: only what is held can end.
         let (ended, gathered) = mpsc::unbounded_channel();
@@ -83,7 +85,7 @@ impl Dispatcher {
             held: Held::default(),
             desk: Mutex::new(Desk::new(settings.concurrency, settings.webhook_concurrency)),
             freed: Notify::new(),
-            large_payloads: Semaphore::new(LARGE_PAYLOADS_KIB as usize),
+            large_payloads: LargePayloads::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             ended,
@@ -93,6 +95,7 @@ impl Dispatcher {
             clock,
             ids,
             settings,
+            only,
         })
     }
 

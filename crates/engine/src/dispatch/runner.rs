@@ -21,7 +21,7 @@ const SLEEP_MIN: Duration = Duration::from_millis(2);
 /// How often the outbox is measured.
 const MEASURE_EVERY: Duration = Duration::from_secs(15);
 
-/// After a stop: how long the last marks may take to be stored.
+/// After a stop: how long it may take to give back what was not begun, and to store the last marks.
 const MARKS_MAX: Duration = Duration::from_secs(1);
 
 /// Delivers until it is told to stop. Then it takes no more, gives back at once what it has not begun, lets end what is
@@ -114,7 +114,9 @@ fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
 
 /// Nothing more is begun, and what was begun ends.
 async fn end(dispatcher: &Arc<Dispatcher>) {
-    dispatcher.release_waiting().await;
+    if tokio::time::timeout(MARKS_MAX, dispatcher.release_waiting()).await.is_err() {
+        tracing::warn!("deliveries were not given back: their leases will run out");
+    }
     dispatcher.tasks.close();
     if tokio::time::timeout(dispatcher.settings.stop_wait, dispatcher.tasks.wait()).await.is_err() {
         tracing::warn!("deliveries were still being sent at the end");
@@ -123,13 +125,13 @@ async fn end(dispatcher: &Arc<Dispatcher>) {
 
 /// Measures the outbox now and then.
 async fn measure_all(dispatcher: &Dispatcher, stop: &CancellationToken) {
-    loop {
-        if let Ok(overview) = dispatcher.store.outbox_overview().await {
-            measure::outbox(&overview);
+    let measuring = async {
+        loop {
+            if let Ok(overview) = dispatcher.store.outbox_overview().await {
+                measure::outbox(&overview);
+            }
+            tokio::time::sleep(MEASURE_EVERY).await;
         }
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(MEASURE_EVERY) => {}
-        }
-    }
+    };
+    stop.run_until_cancelled(measuring).await.unwrap_or(());
 }

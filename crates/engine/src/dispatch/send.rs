@@ -3,6 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use domain::{
+    WebhookId,
     delivery::{
         ANSWER_BYTES_MAX, AttemptLog, Circuit, DeliveryJob, Ended, Finished, Verdict, Webhook, circuit, judge, payload,
         signatures, without_content,
@@ -12,20 +13,20 @@ use domain::{
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
-use tokio::sync::SemaphorePermit;
 
 use super::{
     Dispatcher,
-    claim::leases_of,
+    claim::claims_of,
     desk::{AfterEnd, Turn},
+    large::{Room, in_room},
 };
 use crate::measure;
 
 /// From then on a request is slow, and so is its receiver.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
 
-/// How long it is waited before a delivery is given back for which this machine had no room.
-const EXHAUSTED_PAUSE: Duration = Duration::from_secs(1);
+/// How long it is waited before a delivery is given back that this node could not send: it would claim it again at once.
+const UNSENT_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a delivery is told whose event is not there: it cannot be, but must not be tried for ever.
 const NO_EVENT: &str = "the event is not there any more";
@@ -54,7 +55,7 @@ impl Dispatcher {
                 Ok(found) => {
                     let found = found.map(Arc::new);
                     let given_back = self.desk().looked_at(id, found.as_ref(), asked_at);
-                    self.give_back(leases_of(given_back)).await;
+                    self.give_back(claims_of(given_back)).await;
                     found
                 }
                 // What is known is still the best guess: the mark is guarded.
@@ -74,7 +75,7 @@ impl Dispatcher {
             return Attempted::Lost;
         }
         let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
-        let (data, _permit) = match self.data(&mut job).await {
+        let (data, room) = match self.data(&mut job).await {
             Ok(Some(data)) => data,
             Ok(None) => {
                 let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
@@ -82,16 +83,16 @@ impl Dispatcher {
             }
             Err(error) => {
                 tracing::warn!(event_id = %job.event_id, %error, "a payload could not be read");
+                tokio::time::sleep(UNSENT_PAUSE).await;
                 return Attempted::Unsent;
             }
         };
         let begun = self.clock.now();
-        let request = self.request(&webhook, &job, &data, begun);
-        drop(data);
-        let answer = self.http.send(request).await;
+        let request = self.request(&webhook, &job, data, room, begun);
+        let answer = self.send(webhook.id, request).await;
         if let Err(HttpError::Exhausted(_)) = &answer {
             tracing::error!("this machine has no room for another connection: deliveries wait");
-            tokio::time::sleep(EXHAUSTED_PAUSE).await;
+            tokio::time::sleep(UNSENT_PAUSE).await;
             return Attempted::Unsent;
         }
         let ended_at = self.clock.now();
@@ -99,23 +100,42 @@ impl Dispatcher {
         self.judge(&webhook, job, answer, took, ended_at)
     }
 
-    /// What the event is about. A large one is fetched now, as far as there is room in memory.
-    async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<SemaphorePermit<'_>>)>> {
+    /// What the event is about. A large one is fetched now, as far as there is room in memory: half of that is for
+    /// receivers that are not slow.
+    async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<Room>)>> {
         if let Some(data) = job.data.take() {
             return Ok(Some((data, None)));
         }
-        let kib = u32::try_from(job.size / 1024 + 1).unwrap_or(u32::MAX).min(super::LARGE_PAYLOADS_KIB);
-        // Never closed.
-        let permit = self.large_payloads.acquire_many(kib).await.ok();
-        Ok(self.store.event_data(job.event).await?.map(|data| (data, permit)))
+        let is_slow = self.desk().is_slow(job.webhook_id);
+        let room = self.large_payloads.room(job.size, is_slow).await;
+        Ok(self.store.event_data(job.event).await?.map(|data| (data, room)))
     }
 
-    fn request(&self, webhook: &Webhook, job: &DeliveryJob, data: &str, now: Timestamp) -> HttpRequest {
+    /// Asks. A receiver that takes long to answer is slow from then on.
+    async fn send(&self, to: WebhookId, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let answer = self.http.send(request);
+        tokio::pin!(answer);
+        if let Ok(answer) = tokio::time::timeout(SLOW_AFTER, &mut answer).await {
+            return answer;
+        }
+        self.desk().slowed(to);
+        answer.await
+    }
+
+    fn request(
+        &self,
+        webhook: &Webhook,
+        job: &DeliveryJob,
+        data: String,
+        room: Option<Room>,
+        now: Timestamp,
+    ) -> HttpRequest {
         let body = if webhook.include_content {
-            payload(&job.event_id, job.kind, job.happened_at, data)
+            payload(&job.event_id, job.kind, job.happened_at, &data)
         } else {
-            payload(&job.event_id, job.kind, job.happened_at, &without_content(data))
+            payload(&job.event_id, job.kind, job.happened_at, &without_content(&data))
         };
+        drop(data);
         let body = body.into_bytes();
         let signature = signatures(&webhook.secrets, &job.event_id, now.as_second(), &body);
         let own = [
@@ -133,7 +153,7 @@ impl Dispatcher {
             url: webhook.url.clone(),
             credentials: None,
             headers: Headers(own.chain(theirs).collect()),
-            body,
+            body: in_room(body, room),
             body_bytes_max: ANSWER_BYTES_MAX,
             // A redirect is an answer like another: none that says it has arrived.
             redirects_max: 0,
@@ -215,21 +235,12 @@ fn wrong(status: u16) -> Option<String> {
 pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
     let Turn { webhook, job } = turn;
     let (id, lease, to) = (job.id, job.lease.clone(), webhook.id);
-    let attempt = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind();
-    tokio::pin!(attempt);
-    let mut was_long = false;
-    let attempted = if let Ok(attempted) = tokio::time::timeout(SLOW_AFTER, &mut attempt).await {
-        attempted
-    } else {
-        was_long = true;
-        dispatcher.desk().slowed(to);
-        attempt.await
+    let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
+    let (verdict, was_long) = match &attempted {
+        Ok(Attempted::Ended(finished)) => (Some(finished.verdict), finished.attempt.duration >= SLOW_AFTER),
+        _ => (None, false),
     };
-    let has_succeeded = match &attempted {
-        Ok(Attempted::Ended(finished)) => Some(finished.verdict == Verdict::Delivered),
-        _ => None,
-    };
-    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, has_succeeded, was_long);
+    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, verdict, was_long);
     match attempted {
         Ok(Attempted::Ended(finished)) => {
             dispatcher.held.ends(id, lease.fence);
@@ -243,7 +254,7 @@ pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
             dispatcher.give_back(vec![(id, lease)]).await;
         }
     }
-    dispatcher.give_back(leases_of(given_back)).await;
+    dispatcher.give_back(claims_of(given_back)).await;
     if wants_more {
         dispatcher.freed.notify_one();
     }

@@ -4,6 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, Method};
+use http_body_util::Full;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use url::{Host, Url};
 
@@ -45,8 +46,14 @@ pub(crate) async fn run(
             Method::Get => client.gate.enter(chain.url.host_str().unwrap_or_default()).await,
             Method::Post => None,
         };
-        // What is sent only once needs no copy.
-        let body = if request.redirects_max == 0 { std::mem::take(&mut request.body) } else { request.body.clone() };
+        let body = match request.method {
+            Method::Get => None,
+            // What is sent only once is kept by nobody once it is sent: it may be large, and the answer take long.
+            Method::Post if request.redirects_max == 0 => {
+                Some(reqwest::Body::wrap(Full::new(std::mem::take(&mut request.body))))
+            }
+            Method::Post => Some(request.body.clone().into()),
+        };
         let answer = send_hop(client, &request, body, &chain, &host).await?;
         let location =
             answer.headers().get(LOCATION).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -74,7 +81,7 @@ async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> 
 async fn send_hop(
     client: &GuardedClient,
     request: &HttpRequest,
-    body: Vec<u8>,
+    body: Option<reqwest::Body>,
     chain: &Chain,
     host: &str,
 ) -> Result<reqwest::Response, HttpError> {
@@ -83,7 +90,7 @@ async fn send_hop(
         Method::Post => reqwest::Method::POST,
     };
     let mut hop = client.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
-    if request.method == Method::Post {
+    if let Some(body) = body {
         hop = hop.body(body);
     }
     hop.send().await.map_err(|error| describe(&error, Stage::Asking, host))

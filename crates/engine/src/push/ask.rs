@@ -43,7 +43,7 @@ pub(super) fn request(
         url: subscription.hub_url.clone(),
         credentials: None,
         headers: Headers(vec![content_type]),
-        body: form.finish().into_bytes(),
+        body: form.finish().into(),
         body_bytes_max: ANSWER_BYTES_MAX,
         redirects_max: REDIRECTS_MAX,
         timeout,

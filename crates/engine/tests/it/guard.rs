@@ -27,7 +27,7 @@ fn get(url: &str) -> HttpRequest {
         url: url.to_owned(),
         credentials: None,
         headers: Headers::default(),
-        body: Vec::new(),
+        body: bytes::Bytes::new(),
         body_bytes_max: 1_000_000,
         redirects_max: 5,
         timeout: Duration::from_secs(10),

@@ -11,7 +11,7 @@ use engine::{
     AddFeed, Engine, EngineSettings, Parts, RefreshSummary, SystemClock, SystemIds,
     http::{ClientSettings, GuardedClient},
 };
-use store::{SqliteOptions, SqliteStore};
+use store::{SqliteOptions, SqliteStore, Synchronous};
 use testkit::Publisher;
 
 /// All that a test needs. The store goes with it.
@@ -31,7 +31,9 @@ pub(crate) async fn each() -> Vec<World> {
 pub(crate) async fn each_with(settings: EngineSettings) -> Vec<World> {
     let mut worlds = Vec::new();
     let folder = tempfile::tempdir().unwrap();
-    let sqlite = SqliteStore::open(folder.path(), SqliteOptions::default(), Arc::new(SystemClock)).unwrap();
+    // None of these tests is about the disk, and so none waits for it.
+    let options = SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::default() };
+    let sqlite = SqliteStore::open(folder.path(), options, Arc::new(SystemClock)).unwrap();
     worlds.push(world(Arc::new(sqlite), Box::new(folder), settings.clone()).await);
     let postgres = testkit::fresh_postgres().await;
     worlds.push(world(Arc::new(postgres.store.clone()), Box::new(postgres), settings).await);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use anyhow::{anyhow, bail, ensure};
 use async_trait::async_trait;
 use domain::{
-    FeedId, FolderId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX, push::SubscriptionView,
+    FeedId, FolderId, WebhookId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX,
+    push::SubscriptionView,
 };
 use engine::{AddFeed, AddFeedError, Engine, SystemIds};
 use reqwest::{Method, StatusCode};
@@ -100,8 +101,8 @@ impl Backend for Local {
         )
     }
 
-    async fn deliver(&self, stop: CancellationToken) {
-        self.engine.deliver(&stop).await;
+    async fn deliver_to(&self, webhook: i64, stop: CancellationToken) {
+        self.engine.deliver_to(WebhookId(webhook), &stop).await;
     }
 
     async fn ready(&self) -> anyhow::Result<()> {

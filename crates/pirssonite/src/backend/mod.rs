@@ -42,8 +42,8 @@ pub(crate) trait Backend: Send + Sync {
     async fn subscriptions(&self) -> anyhow::Result<Vec<Value>>;
     /// `POST /api/websub/renew`.
     async fn renew(&self) -> anyhow::Result<Value>;
-    /// Delivers what is due until told to stop, where no server does.
-    async fn deliver(&self, stop: CancellationToken);
+    /// Delivers what is due to one webhook until told to stop, where no server does.
+    async fn deliver_to(&self, webhook: i64, stop: CancellationToken);
     /// `GET /readyz`: whether the store answers and, as far as it has noticed, takes writes.
     async fn ready(&self) -> anyhow::Result<()>;
     /// Where hubs are told to reach it; without it push is off. Of a server, as it was started.

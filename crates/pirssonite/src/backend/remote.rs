@@ -158,7 +158,7 @@ impl Backend for Remote {
         self.call(Method::POST, "/api/websub/renew", None).await
     }
 
-    async fn deliver(&self, stop: CancellationToken) {
+    async fn deliver_to(&self, _webhook: i64, stop: CancellationToken) {
         // The server does.
         stop.cancelled().await;
     }

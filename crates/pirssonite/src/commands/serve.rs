@@ -1,9 +1,11 @@
 //! `pirssonite serve`, which is also what the program does when it is told nothing: polls, delivers and answers until it
 //! is told to stop.
 
-use std::{io::IsTerminal, process::ExitCode, time::Duration};
+use std::{io::IsTerminal, panic::AssertUnwindSafe, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
+use engine::Engine;
+use futures_util::FutureExt;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -29,17 +31,32 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
 
-    let work = (settings.role != Role::Web).then(|| tokio::spawn(engine.clone().run(stop.clone())));
+    let work = (settings.role != Role::Web).then(|| tokio::spawn(work(engine.clone(), stop.clone())));
     let served = wiring::serve(settings, engine, listener, stop.clone()).await;
     stop.cancel();
-    if let Some(work) = work
-        && tokio::time::timeout(STOP_TIMEOUT, work).await.is_err()
-    {
-        tracing::warn!("polls or deliveries did not end in time; their leases will run out");
+    let mut has_worked = true;
+    if let Some(work) = work {
+        if let Ok(ended) = tokio::time::timeout(STOP_TIMEOUT, work).await {
+            has_worked = ended.unwrap_or(false);
+        } else {
+            tracing::warn!("polls or deliveries did not end in time; their leases will run out");
+        }
     }
     served?;
     tracing::info!("stopped");
-    Ok(ExitCode::SUCCESS)
+    Ok(if has_worked { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Polls and delivers until it is told to stop; true if it did until then. A server that only seems to work is worse than
+/// none: if that ends by itself, everything does, and whoever watches the process starts it anew.
+async fn work(engine: Arc<Engine>, stop: CancellationToken) -> bool {
+    let has_ended = AssertUnwindSafe(engine.run(stop.clone())).catch_unwind().await.is_ok();
+    let has_worked = has_ended && stop.is_cancelled();
+    if !has_worked {
+        tracing::error!("polls and deliveries have ended by themselves: so does the server");
+        stop.cancel();
+    }
+    has_worked
 }
 
 fn start_logging(settings: &Settings) {

@@ -13,6 +13,13 @@ fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Wrong> {
     Settings::read_from(&flags, variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
 }
 
+impl Settings {
+    /// As these flags set them.
+    pub(crate) fn of_flags(flags: &[&str]) -> Self {
+        read(flags, &[]).unwrap()
+    }
+}
+
 #[test]
 fn u4_alone_it_serves_on_loopback_with_the_embedded_store() {
     let settings = read(&[], &[]).unwrap();

@@ -105,6 +105,25 @@ async fn u5_d1_d10_webhooks_and_the_outbox_on_postgres() {
 }
 
 #[test]
+fn u5_d1_a_test_where_no_server_runs_sends_nothing_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Data::Folder(folder.path());
+    let add_and_test = || {
+        let (url, receiver) = answer(vec![GOOD.to_vec()]);
+        let id = id_of(&json_of(data, &["webhook", "add", &url, "--json"]));
+        let delivery = json_of(data, &["webhook", "test", &id, "--json"]);
+        assert_eq!(delivery["deliveryStatus"], "delivered");
+        receiver.join().unwrap();
+        id_of(&delivery)
+    };
+    let other = add_and_test();
+    check(&on(data, &["outbox", "requeue", &other]), 0, "queued again");
+    add_and_test();
+    let other = json_of(data, &["outbox", "show", &other, "--json"]);
+    assert_eq!((&other["deliveryStatus"], &other["attempts"]), (&json!("pending"), &json!(0)), "{other}");
+}
+
+#[test]
 fn u5_d1_what_cannot_be_a_webhook_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use domain::delivery::{Circuit, DeliveryJob, Webhook, Window, circuit};
+use domain::delivery::{Circuit, DeliveryJob, Verdict, Webhook, Window, circuit};
 use jiff::{SignedDuration, Timestamp};
 
 /// After so long a webhook is looked at again before something is sent to it: it may have been changed, disabled or
@@ -14,6 +14,7 @@ const LOOK_EVERY: SignedDuration = SignedDuration::from_millis(100);
 pub(super) struct Sums {
     pub(super) sending: u32,
     pub(super) waiting: u32,
+    pub(super) unmarked: u32,
     /// Sent beyond the places that webhooks have of their own.
     pub(super) shared: u32,
     /// Of that, to slow receivers.
@@ -29,6 +30,7 @@ impl Sums {
         Self {
             sending: self.sending + other.sending,
             waiting: self.waiting + other.waiting,
+            unmarked: self.unmarked + other.unmarked,
             shared: self.shared + other.shared,
             shared_slow: self.shared_slow + other.shared_slow,
             shared_held: self.shared_held + other.shared_held,
@@ -40,12 +42,23 @@ impl Sums {
         Self {
             sending: self.sending.saturating_sub(other.sending),
             waiting: self.waiting.saturating_sub(other.waiting),
+            unmarked: self.unmarked.saturating_sub(other.unmarked),
             shared: self.shared.saturating_sub(other.shared),
             shared_slow: self.shared_slow.saturating_sub(other.shared_slow),
             shared_held: self.shared_held.saturating_sub(other.shared_held),
             shared_held_slow: self.shared_held_slow.saturating_sub(other.shared_held_slow),
         }
     }
+}
+
+/// Whether anything may be sent to a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    Open,
+    /// Its receiver wants nothing any more (410): it is sent nothing until that is stored.
+    Shut,
+    /// The webhook is not there any more.
+    Removed,
 }
 
 /// What goes to one webhook.
@@ -55,10 +68,13 @@ pub(super) struct Lane {
     pub(super) window: Window,
     pub(super) waiting: VecDeque<DeliveryJob>,
     pub(super) sending: u32,
+    /// Sent, but how that ended is not stored yet: a crash would send it again.
+    pub(super) unmarked: u32,
     /// The last claim brought as much as there was room for: there may be more.
     pub(super) may_have_more: bool,
     /// The last request was slow.
     pub(super) is_slow: bool,
+    door: Door,
     /// Failures in a row as far as this node knows, which is before the store does.
     failures: u32,
     /// The webhook was as it is here at this time, or later.
@@ -73,8 +89,10 @@ impl Lane {
             window: Window::new(places),
             waiting: VecDeque::new(),
             sending: 0,
+            unmarked: 0,
             may_have_more: false,
             is_slow: false,
+            door: Door::Open,
             looked_at: asked_at,
         }
     }
@@ -84,6 +102,7 @@ impl Lane {
         Sums {
             sending: self.sending,
             waiting: self.waits(),
+            unmarked: self.unmarked,
             shared,
             shared_slow: if self.is_slow { shared } else { 0 },
             shared_held,
@@ -99,6 +118,16 @@ impl Lane {
         self.sending + self.waits()
     }
 
+    /// Nothing of it is under way, not even into the store.
+    pub(super) fn is_idle(&self) -> bool {
+        self.held() + self.unmarked == 0
+    }
+
+    /// It takes part in what slow receivers share.
+    pub(super) fn is_slow_at_work(&self) -> bool {
+        self.is_slow && (self.may_have_more || !self.is_idle())
+    }
+
     /// As many again may wait as are sent, so that one can follow another without a claim in between. Of a slow receiver
     /// one is enough: what waits is renewed as long as it waits.
     fn waiting_max(&self) -> u32 {
@@ -106,6 +135,9 @@ impl Lane {
     }
 
     pub(super) fn room(&self) -> u32 {
+        if self.door != Door::Open {
+            return 0;
+        }
         (self.window.size() + self.waiting_max()).saturating_sub(self.held())
     }
 
@@ -113,20 +145,55 @@ impl Lane {
         self.may_have_more && self.waits() * 2 <= self.waiting_max()
     }
 
+    /// Whether one more may be sent, if there is a place for it. What waits for one that was removed has its turn too, and
+    /// is given back then.
+    pub(super) fn may_send(&self) -> bool {
+        self.door != Door::Shut && (self.sending == 0 || self.sending < self.window.size())
+    }
+
     /// It is sent only what was claimed as a probe.
     pub(super) fn is_broken(&self) -> bool {
         circuit(self.failures) == Circuit::Broken
     }
 
-    pub(super) fn succeeded(&mut self, was_long: bool) {
-        self.window.succeeded();
-        self.is_slow = was_long;
-        self.failures = 0;
+    /// A request has ended so. Returns what waited for a receiver that is to be sent no more of it now.
+    pub(super) fn ended(&mut self, verdict: Verdict, was_long: bool) -> Vec<DeliveryJob> {
+        self.unmarked += 1;
+        if verdict == Verdict::Delivered {
+            self.window.succeeded();
+            self.is_slow = was_long;
+            self.failures = 0;
+        } else {
+            self.window.failed();
+            self.failures = self.failures.saturating_add(1);
+        }
+        if verdict == Verdict::Gone {
+            self.door = Door::Shut;
+            return self.waiting.drain(..).collect();
+        }
+        if self.is_broken() { self.take_waiting() } else { Vec::new() }
     }
 
-    pub(super) fn failed(&mut self) {
-        self.window.failed();
-        self.failures = self.failures.saturating_add(1);
+    /// The webhook is not there any more.
+    pub(super) fn removed(&mut self) {
+        self.door = Door::Removed;
+    }
+
+    /// Nothing will ever be sent to it again, and nothing is under way.
+    pub(super) fn is_done_with(&self) -> bool {
+        self.door == Door::Removed && self.is_idle()
+    }
+
+    /// One mark has been stored, or never will be. True if that makes room for it where there was none.
+    pub(super) fn marked(&mut self) -> bool {
+        self.unmarked = self.unmarked.saturating_sub(1);
+        if self.unmarked == 0 && self.door == Door::Shut {
+            self.door = Door::Open;
+            // Only the store knows how it is now.
+            self.looked_at = Timestamp::MIN;
+            return true;
+        }
+        self.is_idle() && self.wants_more()
     }
 
     /// All that waits, but for a probe.
@@ -137,11 +204,11 @@ impl Lane {
         others.into()
     }
 
-    /// As the store had it when, or after, it was asked. What is on its way there counts too: only a lane that holds nothing takes its word for
-    /// how its receiver stands, unless that is broken.
+    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle lane takes its word for how
+    /// its receiver stands, unless that is broken.
     pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;
-        if self.held() == 0 || is_another || circuit(webhook.consecutive_failures) == Circuit::Broken {
+        if self.is_idle() || is_another || circuit(webhook.consecutive_failures) == Circuit::Broken {
             self.failures = webhook.consecutive_failures;
         }
         self.webhook = webhook;

@@ -184,19 +184,87 @@ async fn d12_a_worker_that_stood_still_renews_what_it_sends_before_it_claims() {
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
 }
 
+/// As far as the store can tell the lease is over. This node stood still between its look at that and its claim.
 #[tokio::test]
-async fn fr_005_a_row_that_a_worker_loses_to_itself_is_told_of_d6() {
+async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     let scene = Scene::new().await;
-    let (worker, _) = scene.worker(1);
+    let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
-    let event = scene.delivery().await.event_id;
-    // By the clock of the store the lease is over, by its own it is not.
+    let first = scene.delivery().await.lease_until;
+    assert!(worker.begin().await);
     scene.database.clock.advance(LEASE);
     let _guard = scene.log.listen();
     let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!(catch.count, 1);
-    let log = scene.logged(&worker, &event);
+    assert_eq!((catch.count, worker.dispatcher.desk().next().is_none()), (0, true), "there is nothing to send");
+    assert!(scene.delivery().await.lease_until > first, "but it has a new lease");
+    worker.dispatcher.beat().await;
+    assert!(!scene.log.take().contains("stop_reason"), "which is renewed like any other");
+    scene.network.answer(0, Ok(200), None);
+    worker.settle().await;
+    // Once more, while its mark is on its way.
+    scene.database.clock.advance(LEASE);
+    assert_eq!(worker.dispatcher.claim().await.unwrap().count, 0);
+    let model = Arc::clone(&scene.model);
+    worker.mark(1, || model.lock().unwrap().skipped).await;
+    assert_eq!(model.lock().unwrap().skipped, 0);
+    assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
+    assert_eq!(scene.network.sent_in_all(), 1);
+    assert!(worker.dispatcher.held.leases().is_empty());
+}
+
+#[tokio::test]
+async fn d7_what_was_claimed_twice_by_the_same_worker_is_given_back_as_well() {
+    let scene = Scene::new().await;
+    let (worker, _) = scene.worker(1);
+    worker.dispatcher.claim().await.unwrap();
+    scene.database.clock.advance(LEASE);
+    worker.dispatcher.claim().await.unwrap();
+    worker.dispatcher.release_waiting().await;
+    assert_eq!(scene.delivery().await.lease_owner, None);
+    worker.dispatcher.claim().await.unwrap();
+    scene.database.clock.advance(LEASE);
+    worker.dispatcher.claim().await.unwrap();
+    assert_eq!(worker.dispatcher.release_all().await.unwrap(), 1);
+    assert_eq!(scene.delivery().await.lease_owner, None);
+}
+
+#[tokio::test]
+async fn fr_005_a_row_that_another_has_had_meanwhile_is_lost_also_if_it_comes_back_d6() {
+    let scene = Scene::new().await;
+    let ((mut first, _), (second, _)) = (scene.worker(1), scene.worker(2));
+    first.dispatcher.claim().await.unwrap();
+    assert!(first.begin().await);
+    let event = scene.delivery().await.event_id;
+    for worker in [&second, &first] {
+        // By the clock of the store the lease is over, by their own it is not.
+        scene.database.clock.advance(LEASE);
+        let _guard = scene.log.listen();
+        assert_eq!(worker.dispatcher.claim().await.unwrap().count, 1);
+    }
+    let log = scene.logged(&first, &event);
     assert_eq!(log.matches("lease_lost").count(), 1, "{log}");
+}
+
+#[tokio::test]
+async fn fr_005_of_a_row_whose_renewal_failed_its_mark_still_tells_that_it_was_lost_d6() {
+    let scene = Scene::new().await;
+    let ((mut first, trouble), (second, _)) = (scene.worker(1), scene.worker(2));
+    first.dispatcher.claim().await.unwrap();
+    assert!(first.begin().await);
+    scene.pass(&[&first, &second], LEASE);
+    second.dispatcher.claim().await.unwrap();
+    let taken = scene.delivery().await;
+    let _guard = scene.log.listen();
+    *trouble.lock().unwrap() = 1.0;
+    first.dispatcher.beat().await;
+    assert!(scene.logged(&first, &taken.event_id).contains("stop_reason=\"renewal_failed\""));
+    *trouble.lock().unwrap() = 0.0;
+    scene.network.answer(0, Ok(200), None);
+    first.settle().await;
+    let model = Arc::clone(&scene.model);
+    first.mark(1, || model.lock().unwrap().skipped).await;
+    assert!(scene.logged(&first, &taken.event_id).contains("stop_reason=\"lease_lost\""));
+    assert_eq!(scene.delivery().await, taken);
 }
 
 #[tokio::test]

@@ -1,14 +1,17 @@
 //! Who is sent what, and how much of it.
 
+use std::time::Duration;
+
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
-    delivery::{ClaimRoom, Claimed, DeliveryJob, EventType, Webhook},
+    delivery::{ClaimRoom, Claimed, DeliveryJob, EventType, Verdict, Webhook},
 };
 use jiff::Timestamp;
 
-use super::super::desk::{Desk, Turn};
+use super::super::desk::{AfterEnd, Desk, Turn};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+const FAILED: Verdict = Verdict::Retry(Duration::from_secs(5));
 
 fn webhook(id: i64, failures: u32) -> Webhook {
     Webhook {
@@ -61,6 +64,15 @@ fn claim(desk: &mut Desk, webhooks: &[i64]) -> ClaimRoom {
     room
 }
 
+/// A request ends, and its mark is stored at once.
+fn end(desk: &mut Desk, webhook: i64, verdict: Option<Verdict>, was_long: bool) -> AfterEnd {
+    let after = desk.ended(WebhookId(webhook), verdict, was_long);
+    if verdict.is_some() {
+        desk.marked([WebhookId(webhook)].into_iter());
+    }
+    after
+}
+
 fn begin_all(desk: &mut Desk) -> Vec<Turn> {
     std::iter::from_fn(|| desk.next()).collect()
 }
@@ -70,7 +82,7 @@ fn warm(desk: &mut Desk, id: i64) {
     for _ in 0..20 {
         claim(desk, &[id]);
         begin_all(desk);
-        desk.ended(WebhookId(id), Some(true), false);
+        end(desk, id, Some(Verdict::Delivered), false);
     }
     claim(desk, &[id]);
     begin_all(desk);
@@ -84,19 +96,19 @@ fn d9_a_webhook_starts_with_two_and_has_sixteen_at_most() {
     assert_eq!(begin_all(&mut desk).len(), 2);
     let mut sending = 2;
     for _ in 0..100 {
-        desk.ended(WebhookId(1), Some(true), false);
+        end(&mut desk, 1, Some(Verdict::Delivered), false);
         sending -= 1;
         claim(&mut desk, &[1]);
         sending += begin_all(&mut desk).len();
     }
     assert_eq!(sending, 16, "one more with each success, up to the limit");
-    desk.ended(WebhookId(1), Some(false), false);
+    end(&mut desk, 1, Some(FAILED), false);
     assert!(begin_all(&mut desk).is_empty(), "half with each failure");
     for _ in 0..7 {
-        desk.ended(WebhookId(1), None, false);
+        end(&mut desk, 1, None, false);
     }
     assert!(begin_all(&mut desk).is_empty(), "eight are under way");
-    desk.ended(WebhookId(1), None, false);
+    end(&mut desk, 1, None, false);
     assert_eq!(begin_all(&mut desk).len(), 1);
 }
 
@@ -106,7 +118,7 @@ fn d9_each_webhook_has_its_turn() {
     claim(&mut desk, &[1, 2, 3]);
     let order: Vec<i64> = begin_all(&mut desk).iter().map(|turn| turn.webhook.id.0).collect();
     assert_eq!(order, [1, 2, 3, 1, 2], "one each, and two places besides");
-    desk.ended(WebhookId(1), Some(true), false);
+    end(&mut desk, 1, Some(Verdict::Delivered), false);
     assert_eq!(desk.next().map(|turn| turn.webhook.id.0), Some(3));
     assert!(desk.next().is_none());
 }
@@ -126,7 +138,7 @@ fn d9_each_webhook_has_a_place_of_its_own_that_nobody_can_take() {
     assert_eq!(desk.counts().0, 501, "all shared places are taken, for as long as it may be");
     claim(&mut desk, &[999]);
     assert_eq!(begin_all(&mut desk).len(), 1, "there is one for whoever comes");
-    desk.ended(WebhookId(999), Some(true), false);
+    end(&mut desk, 999, Some(Verdict::Delivered), false);
     claim(&mut desk, &[999]);
     assert_eq!(begin_all(&mut desk).len(), 1, "again and again");
 }
@@ -142,7 +154,7 @@ fn d9_slow_receivers_have_half_of_the_shared_places() {
     }
     for _ in 0..40 {
         for id in &slow {
-            desk.ended(WebhookId(*id), Some(true), true);
+            end(&mut desk, *id, Some(Verdict::Delivered), true);
         }
         claim(&mut desk, &slow);
         begin_all(&mut desk);
@@ -163,9 +175,12 @@ fn d9_a_claim_that_brought_all_it_could_is_followed_by_another() {
     let room = desk.room();
     desk.take_in(&room, Claimed::default(), NOW);
     begin_all(&mut desk);
-    assert!(!desk.ended(WebhookId(1), Some(true), false).wants_more, "enough waits for its turn");
+    assert!(!end(&mut desk, 1, Some(Verdict::Delivered), false).wants_more, "enough waits for its turn");
     assert_eq!(begin_all(&mut desk).len(), 2);
-    assert!(desk.ended(WebhookId(1), Some(true), false).wants_more, "nothing waits any more: it is time for another");
+    assert!(
+        end(&mut desk, 1, Some(Verdict::Delivered), false).wants_more,
+        "nothing waits any more: it is time for another"
+    );
 }
 
 #[test]
@@ -174,21 +189,21 @@ fn d9_after_ten_failures_what_waits_is_given_back_and_only_a_probe_is_sent() {
     warm(&mut desk, 1);
     assert_eq!(desk.counts(), (16, 16));
     for failure in 1..10 {
-        assert!(desk.ended(WebhookId(1), Some(false), false).given_back.is_empty(), "{failure}");
+        assert!(end(&mut desk, 1, Some(FAILED), false).given_back.is_empty(), "{failure}");
         begin_all(&mut desk);
     }
     let waiting = desk.counts().1;
-    let given_back = desk.ended(WebhookId(1), Some(false), false).given_back;
+    let given_back = end(&mut desk, 1, Some(FAILED), false).given_back;
     assert_eq!(u32::try_from(given_back.len()), Ok(waiting));
     assert!(waiting > 0 && begin_all(&mut desk).is_empty());
     while desk.counts().0 > 0 {
-        desk.ended(WebhookId(1), Some(false), false);
+        end(&mut desk, 1, Some(FAILED), false);
     }
     let room = desk.room();
     let probe = DeliveryJob { is_probe: true, ..job(1, 7) };
     desk.take_in(&room, Claimed { jobs: vec![probe], webhooks: vec![webhook(1, 10)] }, NOW);
     assert!(begin_all(&mut desk)[0].job.is_probe);
-    assert!(desk.ended(WebhookId(1), Some(true), false).given_back.is_empty());
+    assert!(end(&mut desk, 1, Some(Verdict::Delivered), false).given_back.is_empty());
     claim(&mut desk, &[1]);
     assert!(!begin_all(&mut desk).is_empty(), "one success, and all is well");
 }
@@ -224,13 +239,13 @@ fn d5_of_a_slow_receiver_one_waits_because_what_waits_is_renewed() {
     assert_eq!(desk.counts(), (16, 16), "as many wait as are sent");
     desk.slowed(WebhookId(1));
     for _ in 0..15 {
-        desk.ended(WebhookId(1), Some(true), true);
+        end(&mut desk, 1, Some(Verdict::Delivered), true);
         begin_all(&mut desk);
     }
     assert_eq!(desk.counts(), (16, 1));
     claim(&mut desk, &[1]);
     assert_eq!(desk.counts(), (16, 1), "that is enough");
-    desk.ended(WebhookId(1), Some(true), false);
+    end(&mut desk, 1, Some(Verdict::Delivered), false);
     begin_all(&mut desk);
     claim(&mut desk, &[1]);
     assert_eq!(desk.counts(), (16, 16), "it is quick again");
@@ -244,4 +259,77 @@ fn d7_what_waits_is_given_back() {
     let given_back = desk.clear();
     assert_eq!((given_back.len(), desk.counts()), (3, (1, 0)));
     assert!(desk.next().is_none());
+}
+
+#[test]
+fn d12_what_is_not_marked_yet_counts_as_held() {
+    let mut desk = Desk::new(4, 16);
+    let many: Vec<i64> = (1..=20).collect();
+    for _ in 0..50 {
+        claim(&mut desk, &many);
+        for turn in begin_all(&mut desk) {
+            desk.ended(turn.webhook.id, Some(Verdict::Delivered), false);
+        }
+    }
+    let (unmarked, most) = (desk.unmarked(), 2 * 4 + 32);
+    assert!((20..=most).contains(&unmarked), "no more than one claim brings while nobody is known: {unmarked}");
+    assert_eq!(
+        (claim(&mut desk, &many).of_others, begin_all(&mut desk).len()),
+        (1, 0),
+        "no more until they are marked"
+    );
+    assert!(desk.marked(many.iter().chain(&many).map(|id| WebhookId(*id))), "and then there is room");
+    claim(&mut desk, &many);
+    assert!(!begin_all(&mut desk).is_empty());
+}
+
+#[test]
+fn d9_slow_receivers_with_nothing_to_do_take_nothing_from_others() {
+    let mut desk = Desk::new(8, 16);
+    for id in 1..=300 {
+        claim(&mut desk, &[id]);
+        for turn in begin_all(&mut desk) {
+            end(&mut desk, turn.webhook.id.0, Some(Verdict::Delivered), true);
+        }
+    }
+    // There was nothing more for them.
+    let room = desk.room();
+    desk.take_in(&room, Claimed::default(), NOW);
+    claim(&mut desk, &[999]);
+    begin_all(&mut desk);
+    desk.slowed(WebhookId(999));
+    for _ in 0..20 {
+        end(&mut desk, 999, Some(Verdict::Delivered), true);
+        claim(&mut desk, &[999]);
+        begin_all(&mut desk);
+    }
+    assert_eq!(desk.counts().0, 1 + 4, "its own place, and all that slow ones share");
+}
+
+#[test]
+fn d8_d9_after_a_410_nothing_is_sent_until_that_is_stored_and_then_it_is_looked() {
+    let mut desk = Desk::new(256, 16);
+    warm(&mut desk, 1);
+    let given_back = desk.ended(WebhookId(1), Some(Verdict::Gone), false).given_back;
+    assert_eq!(given_back.len(), 16, "all that waits");
+    // What a claim brings that had begun before.
+    let room = ClaimRoom { limit: 1, of: vec![], of_others: 1 };
+    desk.take_in(&room, Claimed { jobs: vec![job(1, 99)], webhooks: vec![webhook(1, 0)] }, NOW);
+    assert!(begin_all(&mut desk).is_empty());
+    assert_eq!(desk.room().of, [(WebhookId(1), 0)]);
+    assert!(desk.known(WebhookId(1), NOW).is_some());
+    assert!(desk.marked([WebhookId(1)].into_iter()));
+    assert!(desk.known(WebhookId(1), NOW).is_none(), "only the store knows how it is now");
+}
+
+#[test]
+fn d9_a_webhook_that_was_removed_is_forgotten_with_the_last_of_its_requests() {
+    let mut desk = Desk::new(256, 16);
+    claim(&mut desk, &[1]);
+    begin_all(&mut desk);
+    desk.looked_at(WebhookId(1), None, NOW);
+    end(&mut desk, 1, None, false);
+    assert!(desk.known(WebhookId(1), NOW).is_some());
+    end(&mut desk, 1, Some(FAILED), false);
+    assert!(desk.known(WebhookId(1), NOW).is_none() && desk.room().of.is_empty());
 }

@@ -2,7 +2,7 @@
 //! what, made of nothing but the answers: the store must never contradict it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -36,6 +36,15 @@ pub(super) struct Model {
     pub(super) skipped: usize,
 }
 
+/// What may become of a call that stores marks.
+#[derive(Debug)]
+pub(super) enum MarkTrouble {
+    Fails(StoreError),
+    Panics,
+    /// The first of them is locked by somebody else.
+    FirstIsLocked,
+}
+
 /// The store, as one worker sees it.
 #[derive(Debug)]
 pub(super) struct Faulty {
@@ -45,6 +54,8 @@ pub(super) struct Faulty {
     pub(super) chance: SeededIds,
     /// How likely a call fails, of 1.
     pub(super) trouble: Arc<Mutex<f64>>,
+    /// What becomes of the next calls that store marks.
+    pub(super) marks: Arc<Mutex<VecDeque<MarkTrouble>>>,
     /// Whoever locks it keeps the answers to renewals on their way.
     pub(super) answers: Arc<tokio::sync::Mutex<()>>,
 }
@@ -163,8 +174,15 @@ hand_on!({
         self.fails()
     }
 
-    async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks> {
+    async fn finish_deliveries(&self, mut finished: Vec<Finished>) -> StoreResult<Marks> {
         self.fails()?;
+        let trouble = self.marks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let locked = match trouble {
+            Some(MarkTrouble::Fails(error)) => return Err(error),
+            Some(MarkTrouble::Panics) => panic!("this call panics, as it should in this test"),
+            Some(MarkTrouble::FirstIsLocked) => vec![finished.remove(0).id],
+            None => Vec::new(),
+        };
         let marks = self.inner.finish_deliveries(finished.clone()).await?;
         self.with(|model, _| {
             for mark in &finished {
@@ -178,7 +196,7 @@ hand_on!({
             }
         });
         self.fails()?;
-        Ok(marks)
+        Ok(Marks { locked, ..marks })
     }
 
     async fn deliveries_queued(&self, seen: u64) -> u64 {

@@ -3,6 +3,7 @@
 mod beat;
 mod desk;
 mod faulty;
+mod gather;
 mod look;
 mod network;
 mod scene;

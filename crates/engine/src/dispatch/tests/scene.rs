@@ -1,6 +1,7 @@
 //! One delivery, workers over it that are stepped one by one, and what they log.
 
 use std::{
+    collections::VecDeque,
     io,
     sync::{Arc, Mutex},
     time::Duration,
@@ -15,7 +16,7 @@ use tracing::subscriber::DefaultGuard;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::{
-    faulty::{Faulty, Model},
+    faulty::{Faulty, MarkTrouble, Model},
     network::Network,
     worker::Worker,
 };
@@ -67,6 +68,8 @@ pub(super) struct Scene {
     pub(super) model: Arc<Mutex<Model>>,
     /// Keeps the answers to renewals on their way while it is locked.
     answers: Arc<tokio::sync::Mutex<()>>,
+    /// What becomes of the next calls that store marks.
+    pub(super) marks: Arc<Mutex<VecDeque<MarkTrouble>>>,
     secret: String,
     pub(super) log: Log,
 }
@@ -80,8 +83,9 @@ impl Scene {
         let new = NewWebhook::to("https://r.example/", secret.clone());
         let webhook = store.create_webhook(new).await.unwrap();
         store.test_webhook(webhook.id).await.unwrap();
-        let (network, model, answers, log) = (Arc::default(), Arc::default(), Arc::default(), Log::default());
-        Self { database, store, network, model, answers, secret: secret.expose(), log }
+        let (network, model, log) = (Arc::default(), Arc::default(), Log::default());
+        let (answers, marks) = (Arc::default(), Arc::default());
+        Self { database, store, network, model, answers, marks, secret: secret.expose(), log }
     }
 
     /// A worker, and how likely its store fails.
@@ -93,6 +97,7 @@ impl Scene {
             model: Arc::clone(&self.model),
             chance: SeededIds::new(number),
             trouble: Arc::clone(&trouble),
+            marks: Arc::clone(&self.marks),
             answers: Arc::clone(&self.answers),
         };
         let settings = DeliverySettings { lease: LeaseTime::new(LEASE).unwrap(), ..DeliverySettings::default() };

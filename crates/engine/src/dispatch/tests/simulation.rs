@@ -114,6 +114,7 @@ impl Simulation {
             model: Arc::clone(&self.model),
             chance: SeededIds::new(!self.started),
             trouble: Arc::clone(&self.trouble),
+            marks: Arc::default(),
             answers: Arc::default(),
         };
         // No two machines show the same time.
@@ -185,13 +186,16 @@ impl Simulation {
             return;
         }
         let delivery = &page.events[self.below(u32::try_from(page.events.len()).unwrap()) as usize];
-        let moved = if self.below(4) == 0 {
+        let is_cancelled = self.below(4) == 0;
+        let moved = if is_cancelled {
             self.store.cancel_delivery(&delivery.id, "as wanted").await.unwrap()
         } else {
-            self.excused.insert((self.webhooks[&delivery.webhook_id].clone(), delivery.event_id.clone()));
             self.store.requeue_delivery(&delivery.id).await.unwrap()
         };
         if matches!(moved, domain::delivery::Moved::Done(_)) {
+            if !is_cancelled {
+                self.excused.insert((self.webhooks[&delivery.webhook_id].clone(), delivery.event_id.clone()));
+            }
             let installation = &delivery.id["dlv_".len()..delivery.id.len() - 12];
             let id = DeliveryId(number_of("dlv", installation, &delivery.id).unwrap());
             self.model.lock().unwrap().interfere(id);

@@ -11,7 +11,7 @@ use testkit::{SeededIds, SimulatedClock};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
-    super::{Dispatcher, send},
+    super::{Dispatcher, gather, send},
     faulty::Faulty,
     network::{Line, Network, Pair},
 };
@@ -46,7 +46,7 @@ impl Worker {
     ) -> Self {
         let http = Arc::new(Line { network: Arc::clone(network), worker: number });
         let ids = Arc::new(SeededIds::new(number));
-        let dispatcher = Dispatcher::with(Arc::new(store), http, Arc::new(clock.clone()), ids, settings);
+        let dispatcher = Dispatcher::with(Arc::new(store), http, Arc::new(clock.clone()), ids, settings, None);
         let ended = dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap();
         let network = Arc::clone(network);
         let (sending, unmarked, pairs) = (Vec::new(), Vec::new(), HashMap::new());
@@ -85,7 +85,8 @@ impl Worker {
         let mut late = Vec::new();
         for finished in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
             let before = skipped_so_far();
-            let is_stored = self.dispatcher.mark(std::slice::from_ref(&finished)).await.is_ok();
+            let is_stored =
+                self.dispatcher.mark(std::slice::from_ref(&finished)).await.is_ok_and(|later| later.is_empty());
             if skipped_so_far() > before {
                 late.extend(self.pairs.get(&finished.id).cloned());
             }
@@ -94,6 +95,13 @@ impl Worker {
             }
         }
         late
+    }
+
+    /// From now on its marks are gathered and stored by themselves.
+    pub(super) fn gather(self) -> Arc<Dispatcher> {
+        *self.dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.ended);
+        tokio::spawn(gather::run(Arc::clone(&self.dispatcher)));
+        self.dispatcher
     }
 
     /// It dies. Returns what it had sent and not marked.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use domain::delivery::{BROKEN_AFTER, DeliveryStatus, EventType, WebhookPatch};
+use domain::delivery::{BROKEN_AFTER, DeliveryStatus, EventType, NewWebhook, WebhookPatch};
 use testkit::{Gate, Page};
 
-use super::office::{each, quick};
+use super::office::{each, patient, quick};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_one_that_hangs_has_two_in_flight_and_delays_nobody() {
-    for office in each(quick()).await {
+    for office in each(patient()).await {
         let gate = Gate::default();
         office.webhook("/slow").await;
         office.webhook("/fast").await;
@@ -30,7 +30,7 @@ async fn d9_one_that_hangs_has_two_in_flight_and_delays_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_a_hundred_that_hang_delay_nobody() {
-    for office in each(quick()).await {
+    for office in each(patient()).await {
         let gate = Gate::default();
         for number in 0..100 {
             let path = format!("/dead/{number}");
@@ -51,6 +51,28 @@ async fn d9_a_hundred_that_hang_delay_nobody() {
     }
 }
 
+/// Together more than there is room for in memory at once: what has been read is not kept until it is answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_those_that_read_large_payloads_and_hang_delay_nobody() {
+    for office in each(patient()).await {
+        let gate = Gate::default();
+        for number in 0..24 {
+            let url = office.receiver.url(&format!("/dead/{number}"));
+            office.receiver.answer(&format!("/dead/{number}"), Page::ok().behind(&gate));
+            office.world.engine.create_webhook(|secret| NewWebhook::to(url, secret)).await.unwrap();
+        }
+        let working = office.work();
+        office.publish_text(&"long ".repeat(700_000)).await;
+        for number in 0..24 {
+            office.receiver.wait_in_flight(&format!("/dead/{number}"), 1).await;
+        }
+        assert_eq!(office.tried_in_vain().await, 0, "nobody has waited for another to give up");
+        gate.open();
+        office.wait_delivered().await;
+        working.stop().await;
+    }
+}
+
 /// They are slow, but all is well with them: there is no failure by which they could be told from others.
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
@@ -61,7 +83,7 @@ async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
             office.receiver.answer(&path, Page::ok().delay(Duration::from_secs(1)));
         }
         let working = office.work();
-        office.publish(40).await;
+        office.publish(60).await;
         // They are at it, and known to be slow.
         office.receiver.receipts("/slow/0").wait_for(5).await;
         office.webhook_with("/fast", |new| new.event_types = Some(vec![EventType::WebhookTest])).await;
@@ -78,14 +100,13 @@ async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
-    for office in each(quick()).await {
+    for office in each(patient()).await {
         let gate = Gate::default();
         let webhook = office.webhook("/a").await;
         office.receiver.answer("/a", Page::ok().behind(&gate));
         let working = office.work();
         office.publish(10).await;
-        office.receiver.wait_in_flight("/a", 2).await;
-        office.wait_held(4).await;
+        office.wait_sending("/a", 2).await;
         let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
         office.world.store.update_webhook(webhook.id, disabled).await.unwrap();
         // A webhook is looked at again after a tenth of a second.
@@ -101,14 +122,13 @@ async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d1_what_waits_for_a_webhook_that_has_moved_goes_where_it_is() {
-    for office in each(quick()).await {
+    for office in each(patient()).await {
         let gate = Gate::default();
         let webhook = office.webhook("/old").await;
         office.receiver.answer("/old", Page::status(410).behind(&gate));
         let working = office.work();
         office.publish(10).await;
-        office.receiver.wait_in_flight("/old", 2).await;
-        office.wait_held(4).await;
+        office.wait_sending("/old", 2).await;
         let moved = WebhookPatch { url: Some(office.receiver.url("/new")), ..WebhookPatch::default() };
         office.world.store.update_webhook(webhook.id, moved).await.unwrap();
         tokio::time::sleep(Duration::from_millis(150)).await;

@@ -7,7 +7,8 @@ use testkit::{Gate, Page};
 
 use super::office::{each, with_lease};
 
-const LEASE: Duration = Duration::from_millis(600);
+/// Short, but not so short that it runs out when the machine stands still for a moment.
+const LEASE: Duration = Duration::from_secs(3);
 
 /// D5: the send lasts for as long as the gate is closed, and that is longer than three leases.
 #[tokio::test(flavor = "multi_thread")]

@@ -51,8 +51,13 @@ pub(super) fn quick() -> DeliverySettings {
     }
 }
 
+/// The same, but no receiver is given up however long it takes: for tests in which answers wait behind a gate.
+pub(super) fn patient() -> DeliverySettings {
+    DeliverySettings { timeout: Duration::from_mins(10), ..quick() }
+}
+
 pub(super) fn with_lease(lease: Duration) -> DeliverySettings {
-    DeliverySettings { lease: LeaseTime::new(lease).unwrap(), ..quick() }
+    DeliverySettings { lease: LeaseTime::new(lease).unwrap(), ..patient() }
 }
 
 /// One office for each kind of store. Nobody works there yet.
@@ -158,13 +163,24 @@ impl Office {
 
     /// Waits until so many deliveries are claimed by somebody.
     pub(super) async fn wait_held(&self, count: usize) {
+        self.wait_held_as(&count.to_string(), |held| held == count).await;
+    }
+
+    /// Waits until so many deliveries are being sent to a path, and there are others that wait for their turn. How many
+    /// wait is not said: there are fewer if the machine is so slow that the receiver seems to be.
+    pub(super) async fn wait_sending(&self, path: &str, count: usize) {
+        self.receiver.wait_in_flight(path, count).await;
+        self.wait_held_as(&format!("more than {count}"), |held| held > count).await;
+    }
+
+    async fn wait_held_as(&self, what: &str, is_so: impl Fn(usize) -> bool) {
         let end = tokio::time::Instant::now() + STATE_MAX;
         loop {
             let deliveries = self.deliveries().await;
-            if deliveries.iter().filter(|delivery| delivery.lease_owner.is_some()).count() == count {
+            if is_so(deliveries.iter().filter(|delivery| delivery.lease_owner.is_some()).count()) {
                 return;
             }
-            assert!(tokio::time::Instant::now() < end, "not {count} are held: {deliveries:#?}");
+            assert!(tokio::time::Instant::now() < end, "not {what} are held: {deliveries:#?}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

@@ -26,7 +26,7 @@ pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, jso
         stop.cancel();
         watched
     };
-    let (watched, ()) = tokio::join!(watched, backend.deliver(stop.clone()));
+    let (watched, ()) = tokio::join!(watched, backend.deliver_to(id, stop.clone()));
     let is_in_time = watched.is_ok();
     let delivery = match watched {
         Ok(delivery) => delivery?,
