@@ -22,9 +22,24 @@ pub(crate) async fn allow(admin: &FreshPostgres, database: &FreshPostgres, is_al
     let name = database.url().rsplit('/').next().unwrap().split('?').next().unwrap();
     let client = admin.client().await;
     client.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {is_allowed}")).await.unwrap();
-    if !is_allowed {
-        let cut = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
-        client.batch_execute(&cut).await.unwrap();
+    if is_allowed {
+        return;
+    }
+    // Whoever was let in just before is not to be seen there until it has begun, but holds a lock on the database until
+    // it is: looked at in this order, nobody is missed.
+    let beginning = format!(
+        "SELECT count(*) FROM pg_locks WHERE classid = 'pg_database'::regclass AND objid =
+         (SELECT oid FROM pg_database WHERE datname = '{name}')"
+    );
+    let cut = format!("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}'");
+    let mut looks_in_vain = 0;
+    while looks_in_vain < 2 {
+        let mut found = 0;
+        for sql in [&beginning, &cut] {
+            found += client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
+        }
+        looks_in_vain = if found == 0 { looks_in_vain + 1 } else { 0 };
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -12,6 +12,9 @@ use crate::Request;
 pub struct Receipt {
     /// Its place among all that the receiver got, on whatever path. The first is 1.
     pub number: u64,
+    /// The connection that it came on, by its place among all that were ever made to the receiver. The first is 1. Who
+    /// connected later has a higher number, however late what was sent before is read.
+    pub connection: u64,
     /// When all of it was there. It is never earlier than that of a receipt with a lower number.
     pub at: Instant,
     /// Whether its signature is good by a secret that the receiver knows; `None` if it knew none.
@@ -71,9 +74,11 @@ impl Receipt {
 impl fmt::Debug for Receipt {
     /// A line that tells it from others: bodies would fill the screen.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, is_verified, http, .. } = self;
+        let Self { number, connection, is_verified, http, .. } = self;
         let attempt = http.header("pirssonite-attempt").unwrap_or("-");
         let (id, bytes) = (self.event_id(), http.body.len());
-        write!(formatter, "#{number} {} {id:?} attempt {attempt}, {bytes} bytes, verified: {is_verified:?}", http.path)
+        let path = &http.path;
+        write!(formatter, "#{number} {path} {id:?} attempt {attempt}, {bytes} bytes, verified: {is_verified:?}")?;
+        write!(formatter, ", connection {connection}")
     }
 }

@@ -3,7 +3,10 @@
 use std::{
     collections::{HashMap, VecDeque},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tokio::time::Instant;
@@ -18,6 +21,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) watched: Watched<State>,
+    connections: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -84,9 +88,9 @@ impl State {
     }
 
     /// Takes note of a request, and tells how it is to be answered.
-    fn receive(&mut self, http: Arc<Request>, is_verified: Option<bool>) -> (Receipt, Script) {
+    fn receive(&mut self, connection: u64, http: Arc<Request>, is_verified: Option<bool>) -> (Receipt, Script) {
         self.count += 1;
-        let receipt = Receipt { number: self.count, at: Instant::now(), is_verified, http };
+        let receipt = Receipt { number: self.count, connection, at: Instant::now(), is_verified, http };
         let is_kept = !self.is_counting_only;
         let path = self.path(&receipt.http.path);
         path.count += 1;
@@ -101,10 +105,18 @@ impl State {
 }
 
 impl Converse for Shared {
-    async fn converse(self: Arc<Self>, mut stream: Stream) {
+    fn converse(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> + Send {
+        // Now, and not when its turn comes: connections are accepted in the order in which they were made.
+        let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
+        self.converse_on(connection, stream)
+    }
+}
+
+impl Shared {
+    async fn converse_on(self: Arc<Self>, connection: u64, mut stream: Stream) {
         while let Some(request) = read_request(&mut stream).await {
             let request = Arc::new(request);
-            let (receipt, script) = self.receive(&request);
+            let (receipt, script) = self.receive(connection, &request);
             // From here on, so that it is also taken back if the script panics.
             let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.path(&request.path).active);
             // Without the lock: a script may ask the receiver what it knows.
@@ -114,15 +126,13 @@ impl Converse for Shared {
             }
         }
     }
-}
 
-impl Shared {
-    fn receive(&self, http: &Arc<Request>) -> (Receipt, Script) {
+    fn receive(&self, connection: u64, http: &Arc<Request>) -> (Receipt, Script) {
         let (secrets, is_any_age_good) = {
             let mut state = self.watched.lock();
             (Arc::clone(&state.path(&http.path).secrets), state.is_any_age_good)
         };
         let is_verified = secrets.verify(http, is_any_age_good);
-        self.watched.change(|state| state.receive(Arc::clone(http), is_verified))
+        self.watched.change(|state| state.receive(connection, Arc::clone(http), is_verified))
     }
 }

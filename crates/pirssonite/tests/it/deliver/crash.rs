@@ -22,7 +22,7 @@ use super::{
     Scene, drained,
     flow::{Flow, Ledger, WEBHOOKS, document, entry_of, refusals},
 };
-use crate::server::{Data, Place, Server};
+use crate::server::{Data, Place, Server, client};
 
 const ENTRIES: usize = 10_000;
 const KILLS: usize = 30;
@@ -86,8 +86,9 @@ async fn pending(store: &dyn DeliveryStore) -> HashSet<Pair> {
 /// What was left when the server was killed.
 struct Kill {
     pending: HashSet<Pair>,
-    /// The last receipt before anything of that could be sent once more, or a little later.
-    last: u64,
+    /// A connection that was made between its end and the start of the next: what came on an earlier one was sent before
+    /// the kill, however late the receiver has read it.
+    connection: u64,
 }
 
 fn path(webhook: usize) -> String {
@@ -123,9 +124,8 @@ async fn survive(data: Data<'_>, outbox: Outbox<'_>, seed: u64) {
         tokio::time::sleep(Duration::from_millis(chance >> 52 & 63)).await;
         up.send_replace(false);
         server.kill();
-        let pending = outbox.pending().await;
+        kills.push(Kill { pending: outbox.pending().await, connection: connect(&scene).await });
         server = Server::start_at(&place, data, &FLAGS);
-        kills.push(Kill { pending, last: ledger.last() });
         up.send_replace(true);
     }
     let all = async {
@@ -142,6 +142,14 @@ async fn survive(data: Data<'_>, outbox: Outbox<'_>, seed: u64) {
     check(&scene, &webhooks, &kills);
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
+}
+
+/// Makes a connection to the receiver, and returns its number.
+async fn connect(scene: &Scene) -> u64 {
+    const PATH: &str = "/between";
+    let answer = client().post(scene.receiver.url(PATH)).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    scene.receiver.receipts(PATH).all().last().expect("it came").connection
 }
 
 /// All entries are under way from now on.
@@ -179,8 +187,10 @@ fn check(scene: &Scene, webhooks: &[i64], kills: &[Kill]) {
             events.insert(event.clone());
             let good = &receipts[refusals(webhook, entry)..];
             let pair = (event.clone(), *id);
-            // What was pending at a kill although it had been answered was in flight: its mark was not stored yet.
-            let was_in_flight = |kill: &&Kill| kill.pending.contains(&pair) && good[0].number <= kill.last;
+            // What was pending at a kill although it had been sent was in flight: its mark was not stored yet.
+            let was_in_flight = |kill: &&Kill| {
+                kill.pending.contains(&pair) && good.iter().any(|receipt| receipt.connection < kill.connection)
+            };
             let in_flight = kills.iter().filter(was_in_flight).count();
             assert!((1..=1 + in_flight).contains(&good.len()), "in flight at {in_flight} kills: {receipts:?}");
             in_flight_in_all += in_flight;

@@ -3,10 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex},
 };
 
 use serde_json::Value;
@@ -43,19 +40,15 @@ pub(super) struct Ledger {
     received: Mutex<HashMap<usize, [usize; WEBHOOKS]>>,
     /// There is a place for each entry that may be under way.
     room: Semaphore,
-    /// The number of the last receipt.
-    last: AtomicU64,
 }
 
 impl Ledger {
     pub(super) fn new() -> Arc<Self> {
-        let room = Semaphore::new(ROOM as usize);
-        Arc::new(Self { received: Mutex::default(), room, last: AtomicU64::new(0) })
+        Arc::new(Self { received: Mutex::default(), room: Semaphore::new(ROOM as usize) })
     }
 
     /// Takes note of a receipt, and tells how it is answered.
     pub(super) fn answer(&self, webhook: usize, receipt: &Receipt) -> Answer {
-        self.last.fetch_max(receipt.number, Ordering::Relaxed);
         let entry = entry_of(receipt);
         let mut received = self.received.lock().unwrap();
         let counts = received.entry(entry).or_default();
@@ -69,10 +62,6 @@ impl Ledger {
             self.room.add_permits(1);
         }
         Answer::ok()
-    }
-
-    pub(super) fn last(&self) -> u64 {
-        self.last.load(Ordering::Relaxed)
     }
 
     /// Waits until so many may come.

@@ -13,9 +13,9 @@ use testkit::{Gate, Page};
 use super::{Scene, Shared, TEXT, delivered, delivery, drained, logged, until};
 use crate::server::{Data, Server};
 
-/// Short, but not so short that a busy machine makes a beat late.
-const LEASE: Duration = Duration::from_secs(1);
-const FLAGS: [&str; 2] = ["--delivery-lease", "1s"];
+/// Short, but not so short that it runs out when the machine stands still for a moment. Nothing is given up meanwhile.
+const LEASE: Duration = Duration::from_secs(3);
+const FLAGS: [&str; 4] = ["--delivery-lease", "3s", "--delivery-timeout", "60s"];
 
 /// A delivery that the first of two nodes is sending, and that is not answered while the gate is closed.
 struct Held {

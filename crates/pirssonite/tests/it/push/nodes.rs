@@ -93,6 +93,9 @@ impl Nodes {
 
     /// All are renewed, and the hub was asked once for each.
     async fn check(&self) {
+        // It knows of the last one only when it has read the answer.
+        let hub = &self.scene.hub;
+        until("the hub", async || (hub.subscriptions().len() >= SUBSCRIPTIONS).then_some(())).await;
         let asked = self.asked();
         let twice: Vec<_> = asked.iter().filter(|(_, times)| **times != 1).collect();
         assert!(twice.is_empty(), "asked more than once: {twice:?}");

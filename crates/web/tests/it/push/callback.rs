@@ -4,7 +4,7 @@ use domain::push::{Algorithm, SubscriptionState};
 use engine::PushSettings;
 use testkit::{Behaviour, Hub, HubPush, Lease, Page, Param, Query, Signed, Verify};
 
-use super::world::{DAY, HOUR, World, atom, each, each_with};
+use super::world::{DAY, HOUR, World, atom, each, each_with, each_with_few_pushes};
 
 #[tokio::test]
 async fn w4_s13_a_verification_is_answered_with_the_challenge_and_starts_the_lease() {
@@ -224,7 +224,7 @@ async fn w5_what_a_poll_adds_to_an_entry_that_was_pushed_bare_completes_it() {
 
 #[tokio::test]
 async fn w5_u8_too_large_is_413_and_too_many_429_and_both_make_the_feed_be_polled() {
-    for world in each().await {
+    for world in each_with_few_pushes().await {
         let id = world.subscribe("/f").await;
         let held = world.held("/f").await;
         assert_eq!(world.due_in(id).await, 86_400);

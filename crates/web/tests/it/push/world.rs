@@ -52,14 +52,26 @@ pub async fn each() -> Vec<World> {
 
 /// The same, with push set so.
 pub async fn each_with(settings: PushSettings) -> Vec<World> {
+    each_of(settings, 60).await
+}
+
+/// The same, with so few pushes in a minute that it takes long until there is room for one more: that minute is a real
+/// one.
+pub async fn each_with_few_pushes() -> Vec<World> {
+    each_of(PushSettings::default(), 6).await
+}
+
+async fn each_of(settings: PushSettings, pushes_per_minute: u32) -> Vec<World> {
+    let sqlite = Database::Sqlite(testkit::fresh_sqlite().await);
+    let postgres = Database::Postgres(testkit::fresh_postgres().await);
     vec![
-        World::start(Database::Sqlite(testkit::fresh_sqlite().await), settings.clone()).await,
-        World::start(Database::Postgres(testkit::fresh_postgres().await), settings).await,
+        World::start(sqlite, settings.clone(), pushes_per_minute).await,
+        World::start(postgres, settings, pushes_per_minute).await,
     ]
 }
 
 impl World {
-    async fn start(database: Database, settings: PushSettings) -> Self {
+    async fn start(database: Database, settings: PushSettings, pushes_per_minute: u32) -> Self {
         let (store, clock): (Arc<dyn Store>, _) = match &database {
             Database::Sqlite(sqlite) => (Arc::new(sqlite.store.clone()), sqlite.clock.clone()),
             Database::Postgres(postgres) => (Arc::new(postgres.store.clone()), SimulatedClock::default()),
@@ -69,7 +81,7 @@ impl World {
         let settings =
             PushSettings { base_url: Some(settings.base_url.clone().unwrap_or_else(|| url.clone())), ..settings };
         let engine = engine_on(Arc::clone(&store), clock.clone(), settings);
-        let web = WebSettings { pushes_per_minute: 60.try_into().unwrap(), ..WebSettings::default() };
+        let web = WebSettings { pushes_per_minute: pushes_per_minute.try_into().unwrap(), ..WebSettings::default() };
         let router = web::router(AppState::new(Arc::clone(&engine), METRICS.clone(), web, &SystemIds, "1.2.3"));
         let stop = CancellationToken::new();
         tokio::spawn(web::serve(listener, router, stop.clone()));
