@@ -62,7 +62,8 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// enabled, as there is [room](ClaimRoom): the first of each webhook before the second of any, among those the
     /// longest due first. Two workers never hold the same one. Of a webhook whose
     /// [circuit](crate::delivery::circuit) is broken, one alone is claimed, as a probe, once its time has come and while
-    /// no delivery to it is held by anyone.
+    /// no delivery to it is held by anyone. The fence rises by one, and by more if since the last claim of the row
+    /// something was marked or called off: so whoever still works on that knows whether it may go on.
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed>;
     /// What an event is about, if it was too large to come with the claim; `None` if it is gone.
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;

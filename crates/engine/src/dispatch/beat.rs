@@ -59,6 +59,7 @@ impl Dispatcher {
             }
             StopReason::LeaseLost => "the row is not this worker's any more",
             StopReason::RenewalFailed => "no beat worked before the lease ended",
+            StopReason::Unmarkable => "its mark cannot be stored",
         };
         measure::lease_lost();
         tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");

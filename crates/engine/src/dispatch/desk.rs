@@ -22,6 +22,10 @@ use self::lane::{Lane, Sums};
 /// Webhooks that are remembered although nothing goes to them.
 const LANES_MAX: usize = 4096;
 
+/// So many may be sent whose marks are not stored yet, or four times what is shared if that is more: enough for two of the
+/// largest batches of marks, so that one is filled while the other is stored.
+const UNMARKED_MIN: u32 = 1000;
+
 /// Webhooks that nothing is known of yet and that one claim can give their first, if there is no room besides.
 const NEWCOMERS: u32 = 32;
 
@@ -50,7 +54,7 @@ struct Left {
 
 impl Left {
     fn for_lane(self, lane: &Lane) -> u32 {
-        let own = u32::from(lane.is_idle());
+        let own = u32::from(lane.has_place_of_its_own());
         let shared = if lane.is_slow { self.shared.min(self.for_each_slow) } else { self.shared };
         lane.room().min(own + shared)
     }
@@ -100,7 +104,7 @@ impl Desk {
             self.lanes.retain(|_, lane| !lane.is_idle());
         }
         let left = self.left();
-        let idle = self.lanes.values().filter(|lane| lane.is_idle()).count();
+        let idle = self.lanes.values().filter(|lane| lane.has_place_of_its_own()).count();
         ClaimRoom {
             limit: left.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
             of: self.lanes.iter().map(|(id, lane)| (*id, left.for_lane(lane))).collect(),
@@ -113,9 +117,14 @@ impl Desk {
         let slow_lanes = self.lanes.values().filter(|lane| lane.is_slow_at_work()).count();
         let for_slow = self.places.saturating_sub(self.sums.shared_held_slow);
         Left {
-            shared: (2 * self.places).saturating_sub(self.sums.shared_held + self.sums.unmarked),
+            shared: self.shared_left(),
             for_each_slow: for_slow / u32::try_from(slow_lanes).unwrap_or(u32::MAX).max(1),
         }
+    }
+
+    fn shared_left(&self) -> u32 {
+        let held = (2 * self.places).saturating_sub(self.sums.shared_held);
+        held.min((4 * self.places).max(UNMARKED_MIN).saturating_sub(self.sums.unmarked))
     }
 
     /// Webhooks that have as much as they may: when one is done, it is looked for more.
@@ -148,9 +157,8 @@ impl Desk {
         let asked: HashMap<WebhookId, u32> = room.of.iter().copied().collect();
         for (id, lane) in &mut self.lanes {
             let asked = asked.get(id).copied().unwrap_or(room.of_others);
-            if asked > 0 {
-                lane.may_have_more = brought.get(id).is_some_and(|brought| *brought >= asked);
-            }
+            // What was not asked for may be there.
+            lane.may_have_more = asked == 0 || brought.get(id).is_some_and(|brought| *brought >= asked);
         }
     }
 
@@ -206,19 +214,36 @@ impl Desk {
             verdict.map(|verdict| lane.ended(verdict, was_long))
         });
         self.forget_removed(webhook);
-        let wants_more = self.is_short || self.lanes.get(&webhook).is_some_and(Lane::wants_more);
+        // If there is no room for it, a mark will make some.
+        let has_room = |lane: &Lane| self.shared_left() > 0 || lane.has_place_of_its_own();
+        let wants_more =
+            self.is_short || self.lanes.get(&webhook).is_some_and(|lane| lane.wants_more() && has_room(lane));
         AfterEnd { wants_more, given_back: given_back.flatten().unwrap_or_default() }
     }
 
     /// The marks of requests to these webhooks have been stored, or never will be. True if that makes room where there was
     /// none.
     pub(crate) fn marked(&mut self, webhooks: impl Iterator<Item = WebhookId>) -> bool {
-        let mut makes_room = self.left().shared == 0;
+        let mut makes_room = self.shared_left() == 0;
         for webhook in webhooks {
             makes_room |= self.change(webhook, Lane::marked) == Some(true);
             self.forget_removed(webhook);
         }
         makes_room
+    }
+
+    /// The marks of requests to these webhooks cannot be stored for now: they are sent nothing more until then.
+    pub(crate) fn put_off(&mut self, webhooks: impl Iterator<Item = WebhookId>) {
+        for webhook in webhooks {
+            self.change(webhook, Lane::put_off);
+        }
+    }
+
+    /// Those marks have been stored, or never will be.
+    pub(crate) fn put_off_no_longer(&mut self, webhooks: impl Iterator<Item = WebhookId>) {
+        for webhook in webhooks {
+            self.change(webhook, Lane::put_off_no_longer);
+        }
     }
 
     fn forget_removed(&mut self, webhook: WebhookId) {
@@ -242,7 +267,7 @@ impl Desk {
     ) -> Vec<DeliveryJob> {
         let given_back = self.change(id, |lane| {
             match webhook {
-                Some(webhook) => lane.look(Arc::clone(webhook), asked_at),
+                Some(webhook) => lane.looked_at(Arc::clone(webhook), asked_at),
                 None => lane.removed(),
             }
             let is_open = webhook.is_some_and(|webhook| webhook.enabled) && !lane.is_broken();

@@ -8,7 +8,7 @@ use std::{
 };
 
 use domain::{
-    DeliveryId, WebhookId,
+    WebhookId,
     delivery::{Finished, Verdict},
     ports::{StoreError, StoreResult},
 };
@@ -23,15 +23,12 @@ const BATCH_MAX: usize = 500;
 /// How long it is waited before marks are stored once more that could not be.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// The same for marks whose rows somebody else has locked: each try may take a moment, in which others wait.
-const LOCKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
-
-/// A mark, as far as it is needed to do without it.
-type Claim = (DeliveryId, i64, WebhookId);
+/// The same for marks whose rows somebody else has locked.
+const LATER: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
-    /// Stores marks. Returns those that are to be stored again in a while, because somebody else has their rows locked.
-    /// On an error nothing is stored, and all may be stored again.
+    /// Stores marks. Returns those that are to be stored in a while, because somebody else has their rows locked, or this
+    /// node has claimed them again meanwhile. On an error nothing is stored, and all may be stored again.
     pub(crate) async fn mark(&self, batch: &[Finished]) -> StoreResult<Vec<Finished>> {
         let by_lease: Vec<Finished> = batch.iter().map(|finished| self.with_lease(finished)).collect();
         let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
@@ -70,12 +67,12 @@ impl Dispatcher {
     }
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
-    /// a moment. Returns those whose rows are locked: they must not hold up others.
+    /// a moment. Returns those that are to be stored in a while: they must not hold up others.
     async fn mark_at_last(&self, batch: &[Finished]) -> Vec<Finished> {
         let mut was_away = false;
         loop {
-            match self.mark(batch).await {
-                Ok(locked) => return locked,
+            match self.mark_or_fail(batch).await {
+                Ok(later) => return later,
                 Err(StoreError::Failed(error)) if batch.len() > 1 => {
                     tracing::error!(%error, "marks could not be stored; each is tried by itself");
                     return self.mark_each(batch).await;
@@ -83,7 +80,7 @@ impl Dispatcher {
                 Err(StoreError::Failed(error)) => {
                     let deliveries: Vec<_> = batch.iter().map(|finished| finished.id.0).collect();
                     tracing::error!(?deliveries, %error, "a mark was not stored");
-                    self.do_without(claims_of(batch));
+                    self.do_without(batch);
                     return Vec::new();
                 }
                 Err(error) => {
@@ -96,43 +93,49 @@ impl Dispatcher {
         }
     }
 
+    /// A panic must not be the last that is heard of marks: all that is sent would be held for ever.
+    async fn mark_or_fail(&self, batch: &[Finished]) -> StoreResult<Vec<Finished>> {
+        let marking = AssertUnwindSafe(self.mark(batch)).catch_unwind();
+        marking.await.unwrap_or_else(|_| Err(StoreError::Failed("a panic".to_owned())))
+    }
+
     /// One mark that cannot be stored costs no other.
     async fn mark_each(&self, batch: &[Finished]) -> Vec<Finished> {
-        let mut locked = Vec::new();
+        let mut later = Vec::new();
         for finished in batch.chunks(1) {
-            locked.extend(Box::pin(self.mark_at_last(finished)).await);
+            later.extend(Box::pin(self.mark_at_last(finished)).await);
         }
-        locked
+        later
     }
 
     /// These marks will never be stored: their deliveries are made again when their leases have run out.
-    fn do_without(&self, claims: Vec<Claim>) {
-        for (id, fence, _) in &claims {
-            self.stop(*id, *fence, StopReason::RenewalFailed);
+    fn do_without(&self, batch: &[Finished]) {
+        for finished in batch {
+            self.stop(finished.id, finished.lease.fence, StopReason::Unmarkable);
         }
-        self.desk().marked(claims.into_iter().map(|(_, _, webhook)| webhook));
+        self.desk().marked(batch.iter().map(|finished| finished.webhook_id));
         self.freed.notify_one();
     }
 
-    /// Gathers these marks again after a while.
-    fn mark_later(self: &Arc<Self>, locked: Vec<Finished>) {
-        if locked.is_empty() {
+    /// Stores these marks after a while, by themselves: whatever they have to wait for, others do not. Until then their
+    /// webhooks are sent nothing more.
+    fn mark_later(self: &Arc<Self>, mut later: Vec<Finished>) {
+        if later.is_empty() {
             return;
         }
+        let webhooks: Vec<WebhookId> = later.iter().map(|finished| finished.webhook_id).collect();
+        self.desk().put_off(webhooks.iter().copied());
         let (dispatcher, closing) = (Arc::clone(self), self.closing.clone());
         let again = async move {
-            tokio::time::sleep(LOCKED_AGAIN_AFTER).await;
-            for finished in locked {
-                // The gatherer ends after all who send.
-                let _ = dispatcher.ended.send(finished);
+            while !later.is_empty() {
+                tokio::time::sleep(LATER).await;
+                later = dispatcher.mark_at_last(&later).await;
             }
+            dispatcher.desk().put_off_no_longer(webhooks.into_iter());
+            dispatcher.freed.notify_one();
         };
         self.tasks.spawn(closing.run_until_cancelled_owned(again));
     }
-}
-
-fn claims_of(batch: &[Finished]) -> Vec<Claim> {
-    batch.iter().map(|finished| (finished.id, finished.lease.fence, finished.webhook_id)).collect()
 }
 
 /// Gathers and stores marks to the end, and those that have come until then.
@@ -153,13 +156,8 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
             let Ok(finished) = ended.try_recv() else { break };
             batch.push(finished);
         }
-        // A panic must not be the last that is heard of marks: all that is sent would be held for ever.
-        if let Ok(locked) = AssertUnwindSafe(dispatcher.mark_at_last(&batch)).catch_unwind().await {
-            dispatcher.mark_later(locked);
-        } else {
-            tracing::error!(marks = batch.len(), "marks were not stored, because of a panic");
-            dispatcher.do_without(claims_of(&batch));
-        }
+        let later = dispatcher.mark_at_last(&batch).await;
+        dispatcher.mark_later(later);
         batch.clear();
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum StopReason {
     LeaseLost,
     /// The lease ended with no beat that worked.
     RenewalFailed,
+    /// Its mark cannot be stored: the lease is left to its end.
+    Unmarkable,
 }
 
 impl StopReason {
@@ -25,7 +27,7 @@ impl StopReason {
         match self {
             Self::Completed => "completed",
             Self::LeaseLost => "lease_lost",
-            Self::RenewalFailed => "renewal_failed",
+            Self::RenewalFailed | Self::Unmarkable => "renewal_failed",
         }
     }
 }
@@ -53,7 +55,7 @@ impl HeldDelivery {
         self.stopped.is_none()
     }
 
-    /// Whether this node has claimed it once more, and nobody else has had it in between.
+    /// Whether this node has claimed it once more, and nothing has happened to it in between.
     fn is_claimed_again_by(&self, job: &DeliveryJob) -> bool {
         job.lease.fence == self.lease.fence + 1 && job.attempts == self.attempts
     }

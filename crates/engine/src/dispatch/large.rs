@@ -30,7 +30,7 @@ impl Default for LargePayloads {
 }
 
 impl LargePayloads {
-    /// Waits for room for so many bytes. What is larger than all of it has it to itself.
+    /// Waits for room for so many bytes. What is larger than a half has that to itself.
     pub(super) async fn room(&self, bytes: usize, is_slow: bool) -> Option<Room> {
         let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX).min(HALF_KIB);
         let half = if is_slow { &self.slow } else { &self.quick };

@@ -42,8 +42,8 @@ impl Dispatcher {
         self.held.is_ours(job.id, job.lease.fence, self.clock.now()) == Some(true)
     }
 
-    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. What waits for it is given back
-    /// then.
+    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out gives back
+    /// what waits for it.
     async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
         let (id, asked_at) = (webhook.id, self.clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.

@@ -58,7 +58,8 @@ marked AS (
         last_error = held.error,
         ended_at = CASE WHEN held.status <> 'pending' THEN now.ms END,
         lease_owner = NULL,
-        lease_until = 0
+        lease_until = 0,
+        lease_fence = lease_fence + 1
     FROM now, held
     WHERE deliveries.id = held.id
     RETURNING deliveries.id, deliveries.webhook_id, deliveries.logged, held.url, held.place, held.number,

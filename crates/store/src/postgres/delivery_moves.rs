@@ -47,7 +47,8 @@ SET status = 'cancelled',
     reason = $2,
     ended_at = (SELECT pirssonite_now_ms()),
     lease_owner = NULL,
-    lease_until = 0
+    lease_until = 0,
+    lease_fence = lease_fence + 1
 WHERE id = $1";
 
 /// Walks the failed ones by their ids: what fails again meanwhile is not met twice.

@@ -27,7 +27,8 @@ SET status = ?4,
     last_error = ?9,
     ended_at = iif(?4 = 'pending', NULL, ?6),
     lease_owner = NULL,
-    lease_until = 0
+    lease_until = 0,
+    lease_fence = lease_fence + 1
 WHERE id = ?1
   AND lease_owner = ?2
   AND lease_fence = ?3

@@ -75,6 +75,10 @@ pub(super) struct Lane {
     /// The last request was slow.
     pub(super) is_slow: bool,
     door: Door,
+    /// Marks that cannot be stored for now, because somebody else has their rows locked.
+    put_off: u32,
+    /// What is known of the webhook is too old to go by, whatever its age.
+    is_to_be_looked_at: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
     failures: u32,
     /// The webhook was as it is here at this time, or later.
@@ -93,6 +97,8 @@ impl Lane {
             may_have_more: false,
             is_slow: false,
             door: Door::Open,
+            put_off: 0,
+            is_to_be_looked_at: false,
             looked_at: asked_at,
         }
     }
@@ -123,6 +129,11 @@ impl Lane {
         self.held() + self.unmarked == 0
     }
 
+    /// Its own place is free: nothing is held, and the marks of not too many are on their way.
+    pub(super) fn has_place_of_its_own(&self) -> bool {
+        self.held() == 0 && self.unmarked < self.window.size()
+    }
+
     /// It takes part in what slow receivers share.
     pub(super) fn is_slow_at_work(&self) -> bool {
         self.is_slow && (self.may_have_more || !self.is_idle())
@@ -134,8 +145,10 @@ impl Lane {
         if self.is_slow { 1 } else { self.window.size() }
     }
 
+    /// None while the store has to hear first what became of it.
     pub(super) fn room(&self) -> u32 {
-        if self.door != Door::Open {
+        let is_broken_unheard = self.is_broken() && self.unmarked > 0;
+        if self.door != Door::Open || self.put_off > 0 || is_broken_unheard {
             return 0;
         }
         (self.window.size() + self.waiting_max()).saturating_sub(self.held())
@@ -186,14 +199,25 @@ impl Lane {
 
     /// One mark has been stored, or never will be. True if that makes room for it where there was none.
     pub(super) fn marked(&mut self) -> bool {
+        let before = (self.room() > 0, self.has_place_of_its_own());
         self.unmarked = self.unmarked.saturating_sub(1);
         if self.unmarked == 0 && self.door == Door::Shut {
             self.door = Door::Open;
             // Only the store knows how it is now.
-            self.looked_at = Timestamp::MIN;
+            self.is_to_be_looked_at = true;
             return true;
         }
-        self.is_idle() && self.wants_more()
+        before != (self.room() > 0, self.has_place_of_its_own())
+    }
+
+    /// A mark is put off.
+    pub(super) fn put_off(&mut self) {
+        self.put_off += 1;
+    }
+
+    /// It is not any more.
+    pub(super) fn put_off_no_longer(&mut self) {
+        self.put_off = self.put_off.saturating_sub(1);
     }
 
     /// All that waits, but for a probe.
@@ -204,8 +228,14 @@ impl Lane {
         others.into()
     }
 
-    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle lane takes its word for how
-    /// its receiver stands, unless that is broken.
+    /// It was looked at, for its own sake.
+    pub(super) fn looked_at(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
+        self.is_to_be_looked_at = false;
+        self.look(webhook, asked_at);
+    }
+
+    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle lane takes its
+    /// word for how its receiver stands, unless that is broken.
     pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;
         if self.is_idle() || is_another || circuit(webhook.consecutive_failures) == Circuit::Broken {
@@ -217,7 +247,7 @@ impl Lane {
 
     /// The webhook, unless it is time to look at it again.
     pub(super) fn known(&self, now: Timestamp) -> Option<Arc<Webhook>> {
-        let is_fresh = now.duration_since(self.looked_at).abs() < LOOK_EVERY;
+        let is_fresh = !self.is_to_be_looked_at && now.duration_since(self.looked_at).abs() < LOOK_EVERY;
         is_fresh.then(|| Arc::clone(&self.webhook))
     }
 }

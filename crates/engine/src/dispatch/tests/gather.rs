@@ -35,60 +35,43 @@ async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
     scene.store.deliveries(filter, 10, None).await.unwrap().events
 }
 
-async fn wait_delivered(scene: &Scene, count: usize) {
+/// Waits until so many marks are still to be stored, by the word of the dispatcher itself.
+async fn wait_unmarked(dispatcher: &Dispatcher, count: u32) {
     let is_so = async {
-        while deliveries(scene, DeliveryStatus::Delivered).await.len() < count {
+        while dispatcher.desk().unmarked() != count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), is_so).await.expect("they are never marked");
+    tokio::time::timeout(Duration::from_mins(1), is_so).await.expect("it never comes to that");
 }
 
 #[tokio::test]
 async fn d12_a_mark_that_cannot_be_stored_costs_no_other_also_if_the_store_goes_away_meanwhile() {
-    let scene = Scene::new().await;
-    let broken = || MarkTrouble::Fails(StoreError::Failed("as wanted".to_owned()));
-    let away = || MarkTrouble::Fails(StoreError::Unavailable("as wanted".to_owned()));
-    // All at once, then the first of them, then the second twice.
-    let dispatcher = marked_in_spite_of(&scene, [broken(), broken(), away(), away()]).await;
-    wait_delivered(&scene, 2).await;
-    assert_eq!(deliveries(&scene, DeliveryStatus::Pending).await.len(), 1);
-    assert!(dispatcher.held.leases().is_empty(), "it is renewed no longer, and made again");
-    assert_eq!(dispatcher.desk().unmarked(), 0);
-}
-
-#[tokio::test]
-async fn d12_marks_that_are_locked_are_stored_later_and_hold_up_no_others() {
-    let scene = Scene::new().await;
-    let dispatcher = marked_in_spite_of(&scene, [MarkTrouble::FirstIsLocked]).await;
-    wait_delivered(&scene, 2).await;
-    assert_eq!((dispatcher.held.leases().len(), dispatcher.desk().unmarked()), (1, 1), "it is held until it is stored");
-    wait_delivered(&scene, 3).await;
-}
-
-#[tokio::test]
-async fn d12_after_a_panic_marks_are_stored_again() {
-    let scene = Scene::new().await;
-    let dispatcher = marked_in_spite_of(&scene, [MarkTrouble::Panics]).await;
-    let given_up = async {
-        while dispatcher.desk().unmarked() > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_mins(1), given_up).await.expect("they are held for ever");
-    assert!(dispatcher.held.leases().is_empty(), "others may have them");
-    // They are free when their leases have run out, and the gatherer is still there.
-    scene.database.clock.advance(super::scene::LEASE);
-    dispatcher.claim().await.unwrap();
-    let turn = dispatcher.desk().next().unwrap();
-    let sending = tokio::spawn({
-        let dispatcher = Arc::clone(&dispatcher);
-        async move { crate::dispatch::send::deliver(&dispatcher, turn).await }
-    });
-    while scene.network.waiting() == 0 {
-        tokio::task::yield_now().await;
+    for is_panic in [false, true] {
+        let scene = Scene::new().await;
+        let failure = || MarkTrouble::Fails(StoreError::Failed("as wanted".to_owned()));
+        let broken = || if is_panic { MarkTrouble::Panics } else { failure() };
+        let away = || MarkTrouble::Fails(StoreError::Unavailable("as wanted".to_owned()));
+        // All at once, then the first of them, then the second twice.
+        let dispatcher = marked_in_spite_of(&scene, [broken(), broken(), away(), away()]).await;
+        wait_unmarked(&dispatcher, 0).await;
+        assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 2);
+        assert_eq!(deliveries(&scene, DeliveryStatus::Pending).await.len(), 1);
+        assert!(dispatcher.held.leases().is_empty(), "it is renewed no longer, and made again");
     }
-    scene.network.answer(0, Ok(200), None);
-    sending.await.unwrap();
-    wait_delivered(&scene, 1).await;
+}
+
+#[tokio::test]
+async fn d9_d12_marks_that_are_locked_are_stored_later_and_hold_up_no_others() {
+    let scene = Scene::new().await;
+    // It is locked until this test says otherwise.
+    let locked = (0..1000).map(|_| MarkTrouble::FirstIsLocked);
+    let dispatcher = marked_in_spite_of(&scene, locked).await;
+    wait_unmarked(&dispatcher, 1).await;
+    assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 2);
+    assert_eq!(dispatcher.held.leases().len(), 1, "it is held until it is stored");
+    assert!(dispatcher.desk().room().of.iter().all(|(_, room)| *room == 0), "its webhook is sent nothing more");
+    scene.marks.lock().unwrap().clear();
+    wait_unmarked(&dispatcher, 0).await;
+    assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 3);
 }

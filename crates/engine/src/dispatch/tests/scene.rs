@@ -22,8 +22,9 @@ use super::{
 };
 use crate::settings::DeliverySettings;
 
-pub(super) const LEASE: Duration = Duration::from_secs(3);
-pub(super) const BEAT: Duration = Duration::from_secs(1);
+/// Time is simulated, but a beat may take no longer than a third of this by the real clock either.
+pub(super) const LEASE: Duration = Duration::from_secs(9);
+pub(super) const BEAT: Duration = Duration::from_secs(3);
 
 /// What is logged on this thread.
 #[derive(Debug, Clone, Default)]

@@ -18,6 +18,7 @@ contract! {
     d8_what_failed_is_tried_again_later,
     fr_004_ac3_attempts_are_counted_until_it_has_failed_d8,
     fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6,
+    d6_a_claim_that_has_ended_is_told_from_one_that_ran_out_by_the_next_fence,
     d6_a_late_mark_changes_nothing,
     d10_what_is_cancelled_while_it_is_sent_stays_cancelled,
     d6_of_one_delivery_the_first_mark_counts,
@@ -116,6 +117,23 @@ async fn fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6(harness: &Harn
     assert_eq!(harness.attempts(&queued.id).await.len(), 1);
     assert_eq!(harness.the_webhook(webhook).await.consecutive_failures, 0, "no failure is counted");
     assert_eq!(harness.mark(vec![]).await, Marks::default());
+}
+
+/// Whoever is still at it when it claims a row once more may go on, unless something has happened to the row in between.
+async fn d6_a_claim_that_has_ended_is_told_from_one_that_ran_out_by_the_next_fence(harness: &Harness) {
+    let (_, queued, first) = harness.one_claimed().await;
+    harness.advance(LEASE).await;
+    let second = harness.take_one("worker").await;
+    assert_eq!(second.lease.fence, first.lease.fence + 1, "it ran out");
+    harness.end(&second, Verdict::Retry(Duration::ZERO)).await;
+    let third = harness.take_one("worker").await;
+    assert!(third.lease.fence > second.lease.fence + 1, "it was marked");
+    harness.end(&third, Verdict::Failed).await;
+    harness.store.requeue_delivery(&queued.id).await.unwrap();
+    let fourth = harness.take_one("worker").await;
+    assert!(fourth.lease.fence > third.lease.fence + 1, "it was marked, and queued again");
+    harness.store.cancel_delivery(&queued.id, "enough").await.unwrap();
+    assert_eq!(harness.mark(vec![finished(&fourth, Verdict::Delivered)]).await.skipped, [fourth.id]);
 }
 
 async fn d6_a_late_mark_changes_nothing(harness: &Harness) {
