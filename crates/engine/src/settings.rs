@@ -83,7 +83,7 @@ impl Default for DeliverySettings {
             webhook_concurrency: 16,
             retry: RetryRules::default(),
             gather: Duration::from_millis(2),
-            stop_wait: Duration::from_secs(27),
+            stop_wait: Duration::from_secs(25),
             old_secret: Duration::from_hours(24),
             limits: OutboxLimits {
                 delivered_older_than: Duration::from_hours(7 * 24),

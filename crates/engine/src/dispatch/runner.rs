@@ -22,7 +22,7 @@ const SLEEP_MIN: Duration = Duration::from_millis(2);
 const MEASURE_EVERY: Duration = Duration::from_secs(15);
 
 /// After a stop: how long it may take to give back what was not begun, and to store the last marks.
-const MARKS_MAX: Duration = Duration::from_secs(1);
+const MARKS_MAX: Duration = Duration::from_millis(1500);
 
 /// Delivers until it is told to stop. Then it takes no more, gives back at once what it has not begun, lets end what is
 /// being sent, and gives back the rest.
