@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use domain::{delivery::DeliveryStatus, ports::Clock};
 
-use super::scene::{BEAT, LEASE, Scene};
+use super::{
+    log,
+    scene::{BEAT, LEASE, Scene},
+};
 
 #[tokio::test]
 async fn fr_001_a_row_is_renewed_from_its_claim_until_its_mark_d5() {
@@ -23,7 +26,7 @@ async fn fr_001_a_row_is_renewed_from_its_claim_until_its_mark_d5() {
         assert_eq!(now.lease_owner, claimed.lease_owner);
         assert_eq!(now.lease_until, Some(scene.database.clock.now() + LEASE), "AC2: forward, each time");
     }
-    let _guard = scene.log.listen();
+    let _guard = log::listen();
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
     worker.mark(1, || 0).await;
@@ -43,7 +46,7 @@ async fn fr_002_a_row_that_is_not_its_own_is_left_alone_and_a_late_mark_changes_
     second.dispatcher.claim().await.unwrap();
     let taken = scene.delivery().await;
     assert_eq!(taken.lease_owner.as_deref(), Some(second.dispatcher.owner.as_str()));
-    let guard = scene.log.listen();
+    let guard = log::listen();
     first.dispatcher.beat().await;
     assert!(scene.logged(&first, &taken.event_id).contains("stop_reason=\"lease_lost\""), "FR-005 AC2");
     drop(guard);
@@ -70,7 +73,7 @@ async fn fr_005_a_beat_that_fails_is_told_of_and_tried_again_while_the_lease_las
     worker.dispatcher.claim().await.unwrap();
     assert!(worker.begin().await);
     let event = scene.delivery().await.event_id;
-    let _guard = scene.log.listen();
+    let _guard = log::listen();
     *trouble.lock().unwrap() = 1.0;
     scene.pass(&[&worker], BEAT);
     worker.dispatcher.beat().await;
@@ -85,7 +88,7 @@ async fn fr_005_a_beat_that_fails_is_told_of_and_tried_again_while_the_lease_las
     for _ in 0..2 {
         scene.pass(&[&worker], BEAT);
         worker.dispatcher.beat().await;
-        assert!(!scene.log.take().contains("stop_reason"));
+        assert!(!log::take().contains("stop_reason"));
     }
     scene.pass(&[&worker], BEAT);
     worker.dispatcher.beat().await;
@@ -129,9 +132,9 @@ async fn fr_005_a_worker_that_stood_still_in_a_beat_asks_again_before_it_says_wh
         assert!(first.begin().await);
         let event = scene.delivery().await.event_id;
         scene.pass(&[&first, &second], BEAT);
-        let _guard = scene.log.listen();
+        let _guard = log::listen();
         scene.beat_standing_still(&first, is_answered).await;
-        assert!(!scene.log.take().contains("stop_reason"), "nobody has taken it so far");
+        assert!(!log::take().contains("stop_reason"), "nobody has taken it so far");
         first.dispatcher.beat().await;
         assert_eq!(scene.delivery().await.lease_until, Some(scene.database.clock.now() + LEASE), "it is still its own");
 
@@ -139,7 +142,7 @@ async fn fr_005_a_worker_that_stood_still_in_a_beat_asks_again_before_it_says_wh
         scene.beat_standing_still(&first, is_answered).await;
         second.dispatcher.claim().await.unwrap();
         assert!(second.begin().await);
-        assert!(!scene.log.take().contains("stop_reason"));
+        assert!(!log::take().contains("stop_reason"));
         first.dispatcher.beat().await;
         let log = scene.logged(&first, &event);
         assert!(log.contains("stop_reason=\"lease_lost\"") && !log.contains("renewal_failed"), "{log}");
@@ -158,9 +161,9 @@ async fn fr_005_of_a_row_that_was_lost_while_its_mark_is_on_its_way_the_mark_tel
     // It wakes up to its answer and to a beat.
     scene.network.answer(0, Ok(200), None);
     first.settle().await;
-    let _guard = scene.log.listen();
+    let _guard = log::listen();
     first.dispatcher.beat().await;
-    assert!(!scene.log.take().contains("stop_reason"), "it may have ended well: only its mark knows");
+    assert!(!log::take().contains("stop_reason"), "it may have ended well: only its mark knows");
     let model = Arc::clone(&scene.model);
     first.mark(1, || model.lock().unwrap().skipped).await;
     let log = scene.logged(&first, &taken.event_id);
@@ -193,12 +196,12 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     let first = scene.delivery().await.lease_until;
     assert!(worker.begin().await);
     scene.database.clock.advance(LEASE);
-    let _guard = scene.log.listen();
+    let _guard = log::listen();
     let catch = worker.dispatcher.claim().await.unwrap();
     assert_eq!((catch.count, worker.dispatcher.desk().next().is_none()), (0, true), "there is nothing to send");
     assert!(scene.delivery().await.lease_until > first, "but it has a new lease");
     worker.dispatcher.beat().await;
-    assert!(!scene.log.take().contains("stop_reason"), "which is renewed like any other");
+    assert!(!log::take().contains("stop_reason"), "which is renewed like any other");
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
     // Once more, while its mark is on its way.
@@ -238,7 +241,7 @@ async fn fr_005_a_row_that_another_has_had_meanwhile_is_lost_also_if_it_comes_ba
     for worker in [&second, &first] {
         // By the clock of the store the lease is over, by their own it is not.
         scene.database.clock.advance(LEASE);
-        let _guard = scene.log.listen();
+        let _guard = log::listen();
         assert_eq!(worker.dispatcher.claim().await.unwrap().count, 1);
     }
     let log = scene.logged(&first, &event);
@@ -254,7 +257,7 @@ async fn fr_005_of_a_row_whose_renewal_failed_its_mark_still_tells_that_it_was_l
     scene.pass(&[&first, &second], LEASE);
     second.dispatcher.claim().await.unwrap();
     let taken = scene.delivery().await;
-    let _guard = scene.log.listen();
+    let _guard = log::listen();
     *trouble.lock().unwrap() = 1.0;
     first.dispatcher.beat().await;
     assert!(scene.logged(&first, &taken.event_id).contains("stop_reason=\"renewal_failed\""));

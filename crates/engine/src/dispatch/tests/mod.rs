@@ -4,6 +4,7 @@ mod beat;
 mod desk;
 mod faulty;
 mod gather;
+mod log;
 mod look;
 mod network;
 mod scene;

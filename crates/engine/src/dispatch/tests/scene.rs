@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    io,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -12,11 +11,10 @@ use domain::{
     ports::{Clock, DeliveryStore},
 };
 use testkit::{FreshSqlite, SeededIds, SimulatedClock, fresh_sqlite};
-use tracing::subscriber::DefaultGuard;
-use tracing_subscriber::fmt::MakeWriter;
 
 use super::{
     faulty::{Faulty, MarkTrouble, Model},
+    log,
     network::Network,
     worker::Worker,
 };
@@ -25,41 +23,6 @@ use crate::settings::DeliverySettings;
 /// Time is simulated, but a beat may take no longer than a third of this by the real clock either.
 pub(super) const LEASE: Duration = Duration::from_secs(9);
 pub(super) const BEAT: Duration = Duration::from_secs(3);
-
-/// What is logged on this thread.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    pub(super) fn listen(&self) -> DefaultGuard {
-        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).with_writer(self.clone());
-        tracing::subscriber::set_default(subscriber.with_ansi(false).finish())
-    }
-
-    /// What was logged since this was last asked.
-    pub(super) fn take(&self) -> String {
-        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
-    }
-}
-
-impl<'w> MakeWriter<'w> for Log {
-    type Writer = Self;
-
-    fn make_writer(&'w self) -> Self {
-        self.clone()
-    }
-}
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A store with one delivery, and workers over it.
 pub(super) struct Scene {
@@ -72,7 +35,6 @@ pub(super) struct Scene {
     /// What becomes of the next calls that store marks.
     pub(super) marks: Arc<Mutex<VecDeque<MarkTrouble>>>,
     secret: String,
-    pub(super) log: Log,
 }
 
 impl Scene {
@@ -84,9 +46,8 @@ impl Scene {
         let new = NewWebhook::to("https://r.example/", secret.clone());
         let webhook = store.create_webhook(new).await.unwrap();
         store.test_webhook(webhook.id).await.unwrap();
-        let (network, model, log) = (Arc::default(), Arc::default(), Log::default());
-        let (answers, marks) = (Arc::default(), Arc::default());
-        Self { database, store, network, model, answers, marks, secret: secret.expose(), log }
+        let (network, model, answers, marks) = Default::default();
+        Self { database, store, network, model, answers, marks, secret: secret.expose() }
     }
 
     /// A worker, and how likely its store fails.
@@ -140,7 +101,7 @@ impl Scene {
 
     /// What was logged: who, about what, and never what is in it.
     pub(super) fn logged(&self, worker: &Worker, event: &str) -> String {
-        let log = self.log.take();
+        let log = log::take();
         assert!(log.contains(&worker.dispatcher.owner) && log.contains(event), "FR-005 AC1: {log}");
         assert!(!log.contains(&self.secret) && !log.contains("r.example"), "NFR-003: {log}");
         log
