@@ -23,4 +23,4 @@ pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
 pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
 pub use ids::{DeliveryId, EntryId, EventId, FeedId, FolderId, SubscriptionId, WebhookId};
-pub use lease::Lease;
+pub use lease::{Lease, LeaseTime};

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    delivery::{LeaseTime, OutboxLimits, RetryRules},
+    LeaseTime,
+    delivery::{OutboxLimits, RetryRules},
     ports::{Clock, Http, Ids, PruneLimits, Store},
     push::{Algorithm, KnownHub, Rules},
     schedule::Bounds,
@@ -33,8 +34,8 @@ pub struct EngineSettings {
     pub host_concurrency: usize,
     /// Polls at once in all.
     pub poll_concurrency: usize,
-    /// How long a feed stays claimed without a beat; there is one every third of it.
-    pub poll_lease: Duration,
+    /// How long a feed stays claimed without a beat.
+    pub poll_lease: LeaseTime,
     /// How long one fetch may take in all, redirects included.
     pub fetch_timeout: Duration,
     /// After a stop: how long polls that have begun may take to end before they are broken off. At most 6 s count.
@@ -148,7 +149,7 @@ impl Default for EngineSettings {
             bounds: Bounds::default(),
             host_concurrency: 2,
             poll_concurrency: 64,
-            poll_lease: Duration::from_secs(10),
+            poll_lease: LeaseTime::default(),
             fetch_timeout: Duration::from_secs(30),
             stop_wait: Duration::from_secs(6),
             document_bytes_max: feed::limits::DOCUMENT_BYTES_MAX,

@@ -3,7 +3,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use domain::delivery::LeaseTime;
+use domain::LeaseTime;
 use engine::DeliverySettings;
 use serde::{Deserialize, Serialize};
 

@@ -74,19 +74,7 @@ pub(super) async fn make_webhooks(
 ) -> anyhow::Result<Vec<WebhookId>> {
     let mut webhooks = Vec::new();
     for url in urls {
-        let make = |secret| NewWebhook {
-            url,
-            description: None,
-            enabled: true,
-            event_types: None,
-            feed_ids: None,
-            folder_ids: None,
-            headers: Vec::new(),
-            include_content: true,
-            backlog: false,
-            secret,
-        };
-        webhooks.push(engine.create_webhook(make).await?.id);
+        webhooks.push(engine.create_webhook(|secret| NewWebhook::to(url, secret)).await?.id);
     }
     Ok(webhooks)
 }

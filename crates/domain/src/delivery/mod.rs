@@ -4,7 +4,6 @@
 mod circuit;
 mod event;
 mod health;
-mod heartbeat;
 mod news;
 mod outbox;
 mod retry;
@@ -18,7 +17,6 @@ pub use self::{
         without_content,
     },
     health::{Consequence, Health},
-    heartbeat::{LeaseTime, LeaseTooShort},
     news::{News, Outgoing, address, is_wanted},
     outbox::{
         ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, ClaimRoom, Claimed, Delivery, DeliveryFilter,

@@ -73,6 +73,15 @@ pub struct ClaimRoom {
     pub of_others: u32,
 }
 
+impl ClaimRoom {
+    /// The same for one webhook, and none for any other.
+    #[must_use]
+    pub fn only_to(self, webhook: WebhookId) -> Self {
+        let known = self.of.iter().find(|(id, _)| *id == webhook).map(|(_, room)| *room);
+        Self { of: vec![(webhook, known.unwrap_or(1))], of_others: 0, limit: self.limit }
+    }
+}
+
 /// What was claimed.
 #[derive(Debug, Clone, Default)]
 pub struct Claimed {

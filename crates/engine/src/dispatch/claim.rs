@@ -22,11 +22,7 @@ impl Dispatcher {
     pub(crate) async fn claim(&self) -> StoreResult<Catch> {
         let mut room = self.desk().room();
         if let Some(only) = self.only {
-            room.of.retain(|(id, _)| *id == only);
-            if room.of.is_empty() {
-                room.of.push((only, 1));
-            }
-            room.of_others = 0;
+            room = room.only_to(only);
         }
         // A node that stood still would find the rows that it is sending free.
         if self.held.may_have_run_out(self.clock.now()) {

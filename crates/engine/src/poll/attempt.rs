@@ -99,7 +99,7 @@ async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<K
         return Ok(Known::new());
     }
     let identities = parsed.identities();
-    let tries = poller.parts.settings.poll_lease.as_millis() / RETRY_PAUSE.as_millis();
+    let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
     for _ in 0..tries {
         match poller.parts.store.known_entries(job.feed_id, &identities).await {
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,

@@ -97,7 +97,7 @@ fn entry_count(result: &PollResult) -> usize {
 
 /// Stores a batch, again and again while the store is away and the leases last.
 async fn store(poller: &Poller, mut batch: Vec<Waiting>) {
-    let tries = poller.parts.settings.poll_lease.as_millis() / RETRY_PAUSE.as_millis() + 1;
+    let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis() + 1;
     for _ in 0..tries {
         let results = batch.iter().map(|waiting| waiting.result.clone()).collect();
         match poller.parts.store.finish_polls(results).await {

@@ -5,7 +5,6 @@ use std::{
     collections::HashMap,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use domain::{FeedId, Lease, ports::StoreResult};
@@ -14,12 +13,6 @@ use tokio::sync::{Notify, watch};
 
 use super::{PollEnd, Poller};
 use crate::measure;
-
-/// Beats in one lease: one may fail and another be late before a lease is lost.
-const BEATS_IN_A_LEASE: u32 = 3;
-
-/// The shortest time between two beats.
-const BEAT_PAUSE_MIN: Duration = Duration::from_millis(10);
 
 /// How a poll ends, for those who wait for it: `None` while it goes on.
 pub(crate) type Ending = watch::Receiver<Option<PollEnd>>;
@@ -147,7 +140,7 @@ pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: End
 
 /// Beats until nothing is held any more.
 async fn beat(poller: Arc<Poller>) {
-    let pause = (poller.parts.settings.poll_lease / BEATS_IN_A_LEASE).max(BEAT_PAUSE_MIN);
+    let pause = poller.parts.settings.poll_lease.beat_every();
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -171,7 +164,7 @@ async fn renew(poller: &Poller) -> StoreResult<()> {
     if leases.is_empty() {
         return Ok(());
     }
-    let not_ours = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease).await?;
+    let not_ours = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease.length()).await?;
     leases.retain(|(feed, _)| not_ours.contains(feed));
     for feed in poller.held.lose(&leases) {
         tracing::warn!(feed_id = feed.0, "the lease of this feed is lost: another worker polls it");

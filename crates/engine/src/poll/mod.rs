@@ -147,7 +147,8 @@ impl Poller {
             return Ok(Begun { polls: Vec::new(), put_off: 0, is_all: self.stopping.is_cancelled() });
         }
         let count = u32::try_from(limit).unwrap_or(u32::MAX);
-        let jobs = self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease).await?;
+        let jobs =
+            self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease.length()).await?;
         let is_all = jobs.len() < limit;
         let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
         let (polls, without_place) = self.begin_in_queues(wanted);
@@ -174,7 +175,7 @@ impl Poller {
             return Ok(Vec::new());
         }
         let feeds: Vec<FeedId> = picked.iter().map(|(_, feed)| *feed).collect();
-        let jobs = self.parts.store.claim_polls(&self.owner, &feeds, self.parts.settings.poll_lease).await?;
+        let jobs = self.parts.store.claim_polls(&self.owner, &feeds, self.parts.settings.poll_lease.length()).await?;
         let (polls, without_place) = self.begin_in_queues(jobs);
         // Also those that were not claimed: they are deleted, or another node has them.
         self.put_off.forget_all(&picked);
@@ -216,7 +217,7 @@ impl Poller {
         if let Some(ending) = self.held.ending(feed) {
             return Ok(Some(ending));
         }
-        let jobs = self.parts.store.claim_polls(&self.owner, &[feed], self.parts.settings.poll_lease).await?;
+        let jobs = self.parts.store.claim_polls(&self.owner, &[feed], self.parts.settings.poll_lease.length()).await?;
         let admitted = |job: PollJob| (self.hosts.apply_urgently(&job.address.url), job);
         Ok(jobs.into_iter().next().map(admitted).map(|(admission, job)| self.begin(job, admission, true)))
     }

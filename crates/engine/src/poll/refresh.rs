@@ -144,7 +144,7 @@ async fn is_any_left(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<boo
 /// ours when its lease has run out.
 async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
     let store = &poller.parts.store;
-    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.parts.settings.poll_lease);
+    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.parts.settings.poll_lease.length());
     if !soon {
         return Ok(false);
     }
@@ -155,7 +155,7 @@ async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResul
 
 /// How often to look for the end of another node's poll: until it ends, or its lease does.
 fn looks(poller: &Poller) -> u128 {
-    poller.parts.settings.poll_lease.as_millis() / LOOK_PAUSE.as_millis() + 2
+    poller.parts.settings.poll_lease.length().as_millis() / LOOK_PAUSE.as_millis() + 2
 }
 
 /// The room from which a claim is worth while.

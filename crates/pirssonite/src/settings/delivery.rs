@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use domain::delivery::{ATTEMPTS_KEPT_MAX, LeaseTime, RetryRules};
+use domain::{
+    LeaseTime,
+    delivery::{ATTEMPTS_KEPT_MAX, RetryRules},
+};
 use engine::DeliverySettings;
 
 use super::{

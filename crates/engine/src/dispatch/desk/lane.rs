@@ -161,7 +161,7 @@ impl Lane {
     /// Whether one more may be sent, if there is a place for it. What waits for one that was removed has its turn too, and
     /// is given back then.
     pub(super) fn may_send(&self) -> bool {
-        self.door != Door::Shut && (self.sending == 0 || self.sending < self.window.size())
+        self.door != Door::Shut && self.sending < self.window.size()
     }
 
     /// It is sent only what was claimed as a probe.

@@ -7,7 +7,8 @@ use std::{
 };
 
 use domain::{
-    delivery::{Delivery, DeliveryFilter, LeaseTime, NewWebhook, WebhookSecret},
+    LeaseTime,
+    delivery::{Delivery, DeliveryFilter, NewWebhook, WebhookSecret},
     ports::{Clock, DeliveryStore},
 };
 use testkit::{FreshSqlite, SeededIds, SimulatedClock, fresh_sqlite};

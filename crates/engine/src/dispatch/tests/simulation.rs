@@ -9,10 +9,9 @@ use std::{
 };
 
 use domain::{
-    DeliveryId, NewFeed, WebhookId,
+    DeliveryId, LeaseTime, NewFeed, WebhookId,
     delivery::{
-        DeliveryFilter, DeliveryStatus, EventType, LeaseTime, NewWebhook, RetryRules, WebhookPatch, WebhookSecret,
-        number_of,
+        DeliveryFilter, DeliveryStatus, EventType, NewWebhook, RetryRules, WebhookPatch, WebhookSecret, number_of,
     },
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry},

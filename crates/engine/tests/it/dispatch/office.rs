@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    FeedId,
-    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, LeaseTime, NewWebhook, RetryRules, Webhook},
+    FeedId, LeaseTime,
+    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, NewWebhook, RetryRules, Webhook},
 };
 use engine::{DeliverySettings, Engine, EngineSettings};
 use testkit::{Page, Receiver};

@@ -4,6 +4,10 @@
 //! worker that claims its own expired row again is not mistaken for its older self. Whatever a claim leads to is
 //! written only while row, owner and fence still agree.
 
+mod heartbeat;
+
+pub use heartbeat::{LeaseTime, LeaseTooShort};
+
 /// Proof of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Lease {
