@@ -13,10 +13,11 @@ mod outbox_circles;
 mod outbox_plans;
 mod plans;
 mod push;
+mod race;
 mod replays;
 mod wake;
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
 use domain::{
     EntryFilter, FeedId, FeedPatch, FeedSeed,
@@ -70,31 +71,11 @@ async fn two_nodes_never_claim_the_same_feed() {
     const FEEDS: usize = 200;
     let database = fresh_postgres().await;
     import(&database.store, FEEDS).await;
-    let mut workers = Vec::new();
-    for node in 0..2 {
-        let store = database.another_store().await;
-        for worker in 0..4 {
-            let (store, owner) = (store.clone(), format!("node {node} worker {worker}"));
-            workers.push(tokio::spawn(async move {
-                let mut claimed = Vec::new();
-                loop {
-                    let jobs = store.claim_due_polls(&owner, 7, LEASE).await.unwrap();
-                    if jobs.is_empty() {
-                        return claimed;
-                    }
-                    claimed.extend(jobs.into_iter().map(|job| job.feed_id));
-                }
-            }));
-        }
-    }
-    let mut claimed = Vec::new();
-    for worker in workers {
-        claimed.extend(worker.await.unwrap());
-    }
-    // A worker may end early because the others hold what is left: what remains is claimed now.
-    claimed.extend(database.store.claim_due_polls("late", 200, LEASE).await.unwrap().iter().map(|job| job.feed_id));
-    assert_eq!(claimed.len(), FEEDS);
-    assert_eq!(claimed.into_iter().collect::<HashSet<_>>().len(), FEEDS);
+    let claim = |store: PostgresStore, owner: String, limit| async move {
+        let jobs = store.claim_due_polls(&owner, limit, LEASE).await.unwrap();
+        jobs.into_iter().map(|job| job.feed_id).collect()
+    };
+    race::each_is_claimed_once(&database, FEEDS, claim).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

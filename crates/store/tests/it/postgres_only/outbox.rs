@@ -1,12 +1,11 @@
 //! The outbox on many nodes: claims, probes, beats and marks at the same time, and what cannot be read.
 
-use std::collections::HashSet;
-
 use domain::{
     FeedId,
     delivery::{DeliveryFilter, Marks, Verdict},
     ports::{DeliveryStore, PollStore, StoreError},
 };
+use store::PostgresStore;
 use testkit::fresh_postgres;
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
     given_push::claim_poll,
     import,
     locks::while_waiting,
+    race::each_is_claimed_once,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,31 +24,10 @@ async fn d4_two_nodes_never_claim_the_same_delivery() {
     for _ in 0..2 {
         webhook(&database.store, DELIVERIES / 2).await;
     }
-    let mut workers = Vec::new();
-    for node in 0..2 {
-        let store = database.another_store().await;
-        for worker in 0..4 {
-            let (store, owner) = (store.clone(), format!("node {node} worker {worker}"));
-            workers.push(tokio::spawn(async move {
-                let mut claimed = Vec::new();
-                loop {
-                    let jobs = claim(&store, &owner, 7).await;
-                    if jobs.is_empty() {
-                        return claimed;
-                    }
-                    claimed.extend(jobs.into_iter().map(|job| job.id));
-                }
-            }));
-        }
-    }
-    let mut claimed = Vec::new();
-    for worker in workers {
-        claimed.extend(worker.await.unwrap());
-    }
-    // A worker may end early because the others hold what is left: what remains is claimed now.
-    claimed.extend(claim(&database.store, "late", 200).await.iter().map(|job| job.id));
-    assert_eq!(claimed.len(), DELIVERIES);
-    assert_eq!(claimed.into_iter().collect::<HashSet<_>>().len(), DELIVERIES);
+    let claim = |store: PostgresStore, owner: String, limit| async move {
+        claim(&store, &owner, limit).await.into_iter().map(|job| job.id).collect()
+    };
+    each_is_claimed_once(&database, DELIVERIES, claim).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

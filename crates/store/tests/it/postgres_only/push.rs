@@ -1,7 +1,5 @@
 //! Push on many nodes: claims, what is written, and what cannot be.
 
-use std::collections::HashSet;
-
 use domain::{
     FeedId, SubscriptionId,
     ports::{Changed, PollStore, PushStore, StoreError},
@@ -14,6 +12,7 @@ use super::{
     LEASE,
     given_push::{HUB, activated, change, claim_poll, discovered, offer, push, subscribed},
     import,
+    race::each_is_claimed_once,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -22,31 +21,9 @@ async fn two_nodes_never_claim_the_same_subscription() {
     let database = fresh_postgres().await;
     subscribed(&database.store, FEEDS).await;
     for is_due in [true, false] {
-        let mut workers = Vec::new();
-        for node in 0..2 {
-            let store = database.another_store().await;
-            for worker in 0..4 {
-                let (store, owner) = (store.clone(), format!("node {node} worker {worker}"));
-                workers.push(tokio::spawn(async move {
-                    let mut claimed = Vec::new();
-                    loop {
-                        let jobs = claim(&store, &owner, 7, is_due).await;
-                        if jobs.is_empty() {
-                            return claimed;
-                        }
-                        claimed.extend(jobs);
-                    }
-                }));
-            }
-        }
-        let mut claimed = Vec::new();
-        for worker in workers {
-            claimed.extend(worker.await.unwrap());
-        }
-        // A worker may end early because the others hold what is left: what remains is claimed now.
-        claimed.extend(claim(&database.store, "late", 200, is_due).await);
-        assert_eq!(claimed.len(), FEEDS);
-        assert_eq!(claimed.into_iter().collect::<HashSet<_>>().len(), FEEDS);
+        let claim =
+            move |store: PostgresStore, owner: String, limit| async move { claim(&store, &owner, limit, is_due).await };
+        each_is_claimed_once(&database, FEEDS, claim).await;
         // For the other kind of claim.
         let sql = "UPDATE subscriptions SET state = 'active', expires_at = 0, lease_owner = NULL, lease_until = 0";
         database.client().await.batch_execute(sql).await.unwrap();
