@@ -1,0 +1,250 @@
+//! Puts the values of a feed where they belong, and decides which counts where several say the same.
+
+use super::{
+    super::{
+        capture::Capture,
+        roles::{Field, Scope},
+        values::{
+            category, day, duration_secs, enclosure, image_attribute, language_tag, media_of, period_secs,
+            person_from_text,
+        },
+    },
+    Build, ITUNES_SCHEME, push,
+};
+use crate::{
+    limits::LIST_MAX,
+    model::{Enclosure, Link, Person, Tag, Warning},
+    namespace::Namespace,
+};
+
+impl Build<'_> {
+    /// Puts the value that just ended where it belongs.
+    pub(in crate::xml) fn close_field(&mut self, scope: Scope) {
+        let Some(capture) = self.capture.take() else { return };
+        if capture.cut {
+            self.warn(Warning::TextCut);
+        }
+        match scope {
+            Scope::Author | Scope::Contributor | Scope::Owner => self.close_person_field(&capture),
+            Scope::Image => self.close_image_field(&capture),
+            Scope::Source => self.close_source_field(capture),
+            _ => self.close_feed_or_entry_field(capture),
+        }
+    }
+
+    fn close_person_field(&mut self, capture: &Capture<'_>) {
+        let value = capture.word().map(str::to_owned);
+        match capture.field {
+            Field::PersonName => self.person.name = value,
+            Field::PersonEmail => self.person.email = value,
+            Field::PersonUrl => {
+                self.person.url = value.and_then(|href| capture.link(&href, &self.room));
+            }
+            _ => {}
+        }
+    }
+
+    fn close_image_field(&mut self, capture: &Capture<'_>) {
+        let value = capture.word().map(str::to_owned);
+        let link = || value.as_deref().and_then(|href| capture.link(href, &self.room));
+        match capture.field {
+            Field::ImageUrl => self.image.href = link(),
+            Field::Link => self.image.link = link(),
+            Field::Title => self.image.title = value,
+            Field::ImageWidth => self.image.width = value,
+            Field::ImageHeight => self.image.height = value,
+            _ => {}
+        }
+    }
+
+    fn close_source_field(&mut self, capture: Capture<'_>) {
+        match capture.field {
+            Field::Title => self.source.title = capture.into_text(),
+            Field::Link if matches!(capture.attribute("rel"), None | Some("alternate")) => {
+                let href = capture.attribute("href").or(capture.word());
+                self.source.link = href.and_then(|href| capture.link(href, &self.room));
+            }
+            _ => {}
+        }
+    }
+
+    fn close_feed_or_entry_field(&mut self, capture: Capture<'_>) {
+        match capture.field {
+            Field::Link => self.close_link(&capture),
+            Field::Category | Field::MediaCategory => {
+                let tag = category(&capture);
+                self.add_tag(tag);
+            }
+            Field::Keywords => {
+                let scheme = (capture.namespace == Namespace::Itunes).then(|| ITUNES_SCHEME.to_owned());
+                for word in capture.value.split(',').map(str::trim).filter(|word| !word.is_empty()).take(LIST_MAX) {
+                    self.add_tag(Tag { term: Some(word.to_owned()), scheme: scheme.clone(), label: None });
+                }
+            }
+            Field::Creator | Field::OtherCreator => {
+                let person = person_from_text(&capture.value);
+                if person != Person::default() {
+                    self.add_author(person, capture.field == Field::OtherCreator);
+                }
+            }
+            Field::Published | Field::Updated | Field::Created => {
+                let time = capture.word().and_then(|text| self.date(text));
+                let slot = self.date_slot(capture.field);
+                *slot = time.or(*slot);
+            }
+            _ if self.entry.is_some() => self.close_entry_field(capture),
+            _ => self.close_head_field(capture),
+        }
+    }
+
+    fn date_slot(&mut self, field: Field) -> &mut Option<jiff::Timestamp> {
+        match (field, &mut self.entry) {
+            (Field::Published, Some(entry)) => &mut entry.published,
+            (Field::Published, None) => &mut self.feed.head.published,
+            (Field::Created, Some(entry)) => &mut entry.created,
+            (Field::Created, None) => &mut self.feed.head.created,
+            (_, Some(entry)) => &mut entry.updated,
+            (_, None) => &mut self.feed.head.updated,
+        }
+    }
+
+    fn close_entry_field(&mut self, capture: Capture<'_>) {
+        let Some(entry) = &mut self.entry else { return };
+        let weak = &mut self.entry_weak;
+        match capture.field {
+            Field::Title => set(&mut entry.title, capture.into_text(), &mut weak.title, false),
+            Field::OtherTitle => set(&mut entry.title, capture.into_text(), &mut weak.title, true),
+            Field::Summary if entry.summary.is_some() && !weak.body => {
+                entry.content.extend(capture.into_text().filter(|_| entry.content.len() < LIST_MAX));
+            }
+            Field::Summary => set(&mut entry.summary, capture.into_text(), &mut weak.body, false),
+            Field::OtherSummary => set(&mut entry.summary, capture.into_text(), &mut weak.body, true),
+            Field::Content => {
+                if let Some(href) = capture.attribute("src") {
+                    let link = capture.link(href, &self.room);
+                    entry.link = entry.link.take().or(link);
+                }
+                entry.content.extend(capture.into_text().filter(|_| entry.content.len() < LIST_MAX));
+            }
+            Field::Id => {
+                entry.guid = entry.guid.take().or_else(|| capture.word().map(str::to_owned));
+                let is_link =
+                    !capture.attribute("ispermalink").is_some_and(|value| value.eq_ignore_ascii_case("false"));
+                let looks_like_link = entry
+                    .guid
+                    .as_deref()
+                    .is_some_and(|guid| guid.starts_with("http://") || guid.starts_with("https://"));
+                entry.guid_is_link = Some(is_link && looks_like_link && capture.namespace == Namespace::Plain);
+            }
+            Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.into_text()),
+            Field::Language => entry.language = capture.word().map(language_tag),
+            Field::Rights => entry.rights = capture.into_text(),
+            Field::Comments => {
+                entry.comments = capture.word().and_then(|href| capture.link(href, &self.room));
+            }
+            Field::Duration => entry.duration_secs = capture.word().and_then(duration_secs),
+            Field::Enclosure => {
+                if let Some(Enclosure { href, mime, length }) = enclosure(&capture, &self.room) {
+                    let link = Link {
+                        rel: "enclosure".to_owned(),
+                        href: href.clone(),
+                        mime: mime.clone(),
+                        length: length.clone(),
+                        ..Link::default()
+                    };
+                    push(&mut entry.links, link);
+                    push(&mut entry.enclosures, Enclosure { href, mime, length });
+                }
+            }
+            Field::ItunesImage => entry.image = image_attribute(&capture, &self.room).or(entry.image.take()),
+            Field::MediaThumbnail => {
+                entry
+                    .media_thumbnail
+                    .extend(media_of(&capture, &self.room).filter(|_| entry.media_thumbnail.len() < LIST_MAX));
+            }
+            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.room),
+            _ => {}
+        }
+    }
+
+    fn close_head_field(&mut self, capture: Capture<'_>) {
+        let head = &mut self.feed.head;
+        let weak = &mut self.head_weak;
+        let word = || capture.word().map(str::to_owned);
+        // CDF has the address of its logo in an attribute.
+        let href = || capture.word().or_else(|| capture.attribute("href"));
+        let link = || href().and_then(|href| capture.link(href, &self.room));
+        match capture.field {
+            Field::Title => set(&mut head.title, capture.into_text(), &mut weak.title, false),
+            Field::OtherTitle => set(&mut head.title, capture.into_text(), &mut weak.title, true),
+            Field::Subtitle => set(&mut head.subtitle, capture.into_text(), &mut weak.body, false),
+            Field::OtherSubtitle => set(&mut head.subtitle, capture.into_text(), &mut weak.body, true),
+            Field::Id => head.id = word(),
+            Field::Language => head.language = capture.word().map(language_tag),
+            Field::Icon => head.icon = link(),
+            Field::Logo => head.logo = link(),
+            Field::Ttl => head.ttl = capture.word().and_then(|value| value.parse().ok()),
+            Field::Rights => head.rights = capture.into_text(),
+            Field::Generator => head.generator = word(),
+            Field::ItunesImage => head.image = image_attribute(&capture, &self.room).or(head.image.take()),
+            Field::UpdatePeriod => self.update_period_secs = capture.word().and_then(period_secs),
+            Field::UpdateFrequency => self.update_frequency = capture.word().and_then(|value| value.parse().ok()),
+            Field::Hour => {
+                // Some count from 1 to 24; 24 is midnight.
+                let hour = capture.word().and_then(|value| value.parse::<u32>().ok()).filter(|hour| *hour <= 24);
+                head.skips.hours |= hour.map_or(0, |hour| 1 << (hour % 24));
+            }
+            Field::Day => head.skips.days |= capture.word().and_then(day).map_or(0, |day| 1 << day),
+            _ => {}
+        }
+    }
+
+    /// A link by its text (RSS) or by its attributes (Atom, wherever it stands).
+    fn close_link(&mut self, capture: &Capture<'_>) {
+        let by_attribute = capture.attribute("href").or_else(|| capture.attribute("resource"));
+        let Some(href) = by_attribute.or(capture.word()) else { return };
+        let Some(href) = capture.link(href, &self.room) else { return };
+        let of = |name| capture.attribute(name).map(str::to_owned);
+        let rel = of("rel").unwrap_or_else(|| "alternate".to_owned());
+        let mime = of("type").or_else(|| by_attribute.is_none().then(|| "text/html".to_owned()));
+        let is = |wanted: &str| rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case(wanted));
+
+        let (link_slot, links) = match &mut self.entry {
+            Some(entry) => (&mut entry.link, &mut entry.links),
+            None => (&mut self.feed.head.link, &mut self.feed.head.links),
+        };
+        let is_page = mime.as_deref().is_none_or(|mime| mime.contains("html"));
+        let has_page = links
+            .iter()
+            .any(|link| link.rel == "alternate" && link.mime.as_deref().is_none_or(|mime| mime.contains("html")));
+        if is("alternate") && (link_slot.is_none() || is_page && !has_page) {
+            *link_slot = Some(href.clone());
+        }
+        if is("enclosure")
+            && let Some(entry) = &mut self.entry
+        {
+            push(&mut entry.enclosures, Enclosure { href: href.clone(), mime: mime.clone(), length: of("length") });
+        } else if self.entry.is_none() {
+            let head = &mut self.feed.head;
+            if is("hub") && head.hubs.len() < LIST_MAX && !head.hubs.contains(&href) {
+                push(&mut head.hubs, href.clone());
+            }
+            if is("self") && head.self_url.is_none() {
+                head.self_url = Some(href.clone());
+            }
+        }
+        let links = match &mut self.entry {
+            Some(entry) => &mut entry.links,
+            None => &mut self.feed.head.links,
+        };
+        push(links, Link { rel, href, mime, title: of("title"), hreflang: of("hreflang"), length: of("length") });
+    }
+}
+
+/// Sets a value unless there is one that counts as much.
+fn set<T>(slot: &mut Option<T>, value: Option<T>, is_weak: &mut bool, weak: bool) {
+    if value.is_some() && (slot.is_none() || *is_weak && !weak) {
+        *slot = value;
+        *is_weak = weak;
+    }
+}
