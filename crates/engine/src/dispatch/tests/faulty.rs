@@ -1,5 +1,9 @@
 //! A store that fails now and then, before or after it has done what it was asked, and beside it a model of who holds
 //! what, made of nothing but the answers: the store must never contradict it.
+//!
+//! The store reads the clock at some instant between the call and its answer, and a test may move the clock meanwhile.
+//! So a lease in the model ends when it ends at the earliest, counted from before the call, and a claim is taken to be
+//! made when it was made at the latest, after the answer.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,6 +27,7 @@ use testkit::{SeededIds, SimulatedClock};
 #[derive(Debug, Clone)]
 struct Holder {
     lease: Lease,
+    /// When it ends at the earliest.
     until: Timestamp,
 }
 
@@ -66,8 +71,8 @@ impl Faulty {
         if self.chance.fraction() < trouble { Err(StoreError::Unavailable("as wanted".to_owned())) } else { Ok(()) }
     }
 
-    fn with<T>(&self, see: impl FnOnce(&mut Model, Timestamp) -> T) -> T {
-        see(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner), self.clock.now())
+    fn with<T>(&self, see: impl FnOnce(&mut Model) -> T) -> T {
+        see(&mut self.model.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -76,9 +81,10 @@ impl Model {
         self.holders.get(&id).is_some_and(|holder| holder.lease == *lease)
     }
 
-    fn claim(&mut self, id: DeliveryId, lease: &Lease, now: Timestamp, until: Timestamp) {
+    /// A row was claimed at this instant at the latest, for a lease that ends at `until` at the earliest.
+    fn claim(&mut self, id: DeliveryId, lease: &Lease, at: Timestamp, until: Timestamp) {
         if let Some(holder) = self.holders.get(&id) {
-            assert!(holder.until <= now, "D4: {id} was claimed while {holder:?} had it, at {now}");
+            assert!(holder.until <= at, "D4: {id} was claimed while {holder:?} had it, at {at}");
             assert!(holder.lease.fence < lease.fence, "the fence of {id} does not rise: {holder:?}, {lease:?}");
         }
         self.holders.insert(id, Holder { lease: lease.clone(), until });
@@ -136,11 +142,13 @@ hand_on!({
 } {
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
         self.fails()?;
+        let asked_at = self.clock.now();
         let claimed = self.inner.claim_deliveries(owner, lease, room).await?;
+        let answered_at = self.clock.now();
         assert!(claimed.jobs.len() <= room.limit as usize, "more than there is room for");
-        self.with(|model, now| {
+        self.with(|model| {
             for job in &claimed.jobs {
-                model.claim(job.id, &job.lease, now, now + lease);
+                model.claim(job.id, &job.lease, answered_at, asked_at + lease);
             }
         });
         self.fails()?;
@@ -149,11 +157,12 @@ hand_on!({
 
     async fn renew_deliveries(&self, leases: &[(DeliveryId, Lease)], lease: Duration) -> StoreResult<Vec<DeliveryId>> {
         self.fails()?;
+        let asked_at = self.clock.now();
         let lost = self.inner.renew_deliveries(leases, lease).await?;
-        self.with(|model, now| {
+        self.with(|model| {
             for (id, held) in leases.iter().filter(|(id, _)| !lost.contains(id)) {
                 assert!(model.holds(*id, held), "FR-002: {id} was renewed for {held:?}, who had lost it");
-                model.holders.insert(*id, Holder { lease: held.clone(), until: now + lease });
+                model.holders.insert(*id, Holder { lease: held.clone(), until: asked_at + lease });
             }
         });
         drop(self.answers.lock().await);
@@ -164,7 +173,7 @@ hand_on!({
     async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()> {
         self.fails()?;
         self.inner.release_deliveries(leases).await?;
-        self.with(|model, _| {
+        self.with(|model| {
             for (id, held) in leases {
                 if model.holds(*id, held) {
                     model.end(*id);
@@ -184,7 +193,7 @@ hand_on!({
             None => Vec::new(),
         };
         let marks = self.inner.finish_deliveries(finished.clone()).await?;
-        self.with(|model, _| {
+        self.with(|model| {
             for mark in &finished {
                 if marks.skipped.contains(&mark.id) {
                     model.skipped += 1;
