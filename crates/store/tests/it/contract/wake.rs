@@ -18,7 +18,7 @@ contract! {
 }
 
 /// Longer than any machine stands still.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_mins(3);
 /// A hint that is still on its way is here by then; if not, a test may pass that should not, and none fails.
 const QUIET: Duration = Duration::from_millis(150);
 
