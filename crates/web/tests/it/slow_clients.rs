@@ -21,7 +21,7 @@ const SHORT: Duration = Duration::from_millis(300);
 /// still for a moment.
 const ENOUGH: Duration = Duration::from_secs(4);
 /// What takes longer than this does not end at all.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_mins(3);
 
 async fn server(down: Down, settings: WebSettings, limits: ServeLimits) -> Server {
     Server::start_within(Arc::new(down), Arc::new(NoNetwork), settings, limits).await
@@ -224,7 +224,8 @@ async fn f6_u8_files_take_no_more_memory_together_than_there_is_room_for() {
 #[tokio::test]
 async fn f6_u8_an_import_keeps_its_place_after_its_client_has_gone() {
     let asked = Arc::new(Notify::new());
-    let settings = WebSettings { long_timeout: SHORT, ..WebSettings::default() };
+    // Long enough to get as far as the store.
+    let settings = WebSettings { long_timeout: ENOUGH, ..WebSettings::default() };
     let server = server(Down::Hangs(asked.clone()), settings, ServeLimits::default()).await;
     let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://e.example/feed"/></body></opml>"#;
     let import = || answer(server.request("POST", "/api/opml/import").body(opml));

@@ -237,12 +237,13 @@ async fn u8_a_hub_that_asks_again_and_again_is_told_to_wait() {
     for world in each().await {
         world.subscribe("/f").await;
         let request = world.hub.request().await;
-        let mut refused = 0;
-        // Far more than is allowed: the minute in which it is counted is a real one.
-        for _ in 0..80 {
+        // The minute in which they are counted is a real one: on a slow machine it takes more until there are too many.
+        let (mut asked, mut refused) = (0, 0);
+        while refused < 15 {
             refused += usize::from(world.hub.verify(&request).await.status == 429);
+            asked += 1;
+            assert!(asked < 1000, "{refused} of {asked} refused");
         }
-        assert!(refused >= 15, "{refused}");
         assert_eq!(world.hub.push(&world.held("/f").await, world.push_of("/f", &["new"])).await.status, 204);
     }
 }
@@ -290,7 +291,8 @@ async fn w2_any_2xx_accepts_also_one_whose_body_breaks_off_or_never_ends() {
 
 #[tokio::test]
 async fn w7_twenty_at_a_hub_that_hangs_are_all_asked_four_at_a_time() {
-    let settings = PushSettings { hub_timeout: Duration::from_millis(300), ..PushSettings::default() };
+    // The hub that hangs is waited for, and one that answers must not run into it on a slow machine.
+    let settings = PushSettings { hub_timeout: Duration::from_secs(4), ..PushSettings::default() };
     for world in super::world::each_with(settings).await {
         world.hub.script(Behaviour { lease: Lease::Secs(86_400), ..Behaviour::verifying(Verify::BeforeAnswer) });
         for place in 0..12 {
