@@ -42,7 +42,7 @@ async fn wait_unmarked(dispatcher: &Dispatcher, count: u32) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), is_so).await.expect("it never comes to that");
+    tokio::time::timeout(Duration::from_mins(3), is_so).await.expect("it never comes to that");
 }
 
 #[tokio::test]
