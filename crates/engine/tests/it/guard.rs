@@ -4,7 +4,8 @@ use std::{net::Ipv4Addr, time::Duration};
 
 use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
 use engine::http::{ClientSettings, GuardedClient, user_agent};
-use testkit::{Page, Publisher};
+use testkit::{Gate, Page, Publisher};
+use tokio::net::TcpSocket;
 use url::Url;
 
 /// What the child process of [`u8_a_proxy_of_the_environment_is_not_used`] fetches.
@@ -72,17 +73,28 @@ async fn u8_private_addresses_are_refused_in_every_spelling() {
 #[tokio::test]
 async fn u8_a_redirect_is_judged_like_a_request() {
     let public = Publisher::start().await;
-    let private = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
+    let (private, _nobody) = alone_on_its_port().await;
     private.set("/", Page::body("secret"));
     public.set("/", Page::redirect(302, &private.url("/")));
     public.set("/name", Page::redirect(302, &format!("http://localhost:{}/", private.address().port())));
     let client = client(&["127.0.0.1/32"]);
     for path in ["/", "/name"] {
-        // `localhost` is 127.0.0.1 here, where nothing listens on that port.
+        // `localhost` is 127.0.0.1 here, where nobody listens on that port.
         let answer = fetch(&client, &public.url(path)).await;
         assert!(matches!(answer, Err(HttpError::Forbidden(_) | HttpError::Connect { .. })), "{answer:?}");
     }
     assert_eq!(private.request_count(), 0);
+}
+
+/// A publisher on 127.0.0.2, and its port on 127.0.0.1, bound so that nobody else listens there.
+async fn alone_on_its_port() -> (Publisher, TcpSocket) {
+    loop {
+        let publisher = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
+        let socket = TcpSocket::new_v4().unwrap();
+        if socket.bind((Ipv4Addr::LOCALHOST, publisher.address().port()).into()).is_ok() {
+            return (publisher, socket);
+        }
+    }
 }
 
 #[tokio::test]
@@ -315,7 +327,8 @@ async fn f4_a_request_says_who_asks_and_what_it_reads() {
 #[tokio::test(flavor = "multi_thread")]
 async fn f4_redirects_from_elsewhere_count_at_the_host_they_lead_to() {
     let target = Publisher::start().await;
-    target.set("/", Page::body("hello").delay(Duration::from_millis(30)));
+    let gate = Gate::default();
+    target.set("/", Page::body("hello").behind(&gate));
     let elsewhere = Publisher::start_at("127.0.0.2".parse().unwrap()).await;
     elsewhere.set("/", Page::redirect(302, &target.url("/")));
     let settings = ClientSettings {
@@ -325,7 +338,12 @@ async fn f4_redirects_from_elsewhere_count_at_the_host_they_lead_to() {
     };
     let client = GuardedClient::new(settings).unwrap();
     let url = elsewhere.url("/");
-    let answers = futures_util::future::join_all((0..12).map(|_| fetch(&client, &url))).await;
+    let answers = futures_util::future::join_all((0..12).map(|_| fetch(&client, &url)));
+    let two_are_there = async {
+        target.asked("/", 2).await;
+        gate.open();
+    };
+    let (answers, ()) = tokio::join!(answers, two_are_there);
     assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.body == b"hello")));
     assert_eq!(target.concurrency_max(), 2);
 }

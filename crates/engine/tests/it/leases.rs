@@ -7,6 +7,7 @@ use domain::{
     ports::{Clock, Store},
 };
 use engine::{Engine, EngineSettings, SystemClock};
+use jiff::Timestamp;
 use testkit::{FreshPostgres, Gate, Page, Publisher};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// One that runs out while a test waits, but not while the machine stands still for a moment.
+/// One that is renewed every second. It runs out only when the test moves the clock of the database.
 const SHORT: Duration = Duration::from_secs(3);
 
 struct Cluster {
@@ -30,6 +31,13 @@ impl Cluster {
         let database = testkit::fresh_postgres().await;
         let store = Arc::new(database.store.clone());
         Self { database, store, publisher: Publisher::start().await }
+    }
+
+    /// The clock of the database stands still from now on: leases do not run out because the machine is slow.
+    async fn stop_clock(&self) -> Timestamp {
+        let now = Timestamp::from_millisecond(SystemClock.now().as_millisecond()).unwrap();
+        self.database.set_now(now).await;
+        now
     }
 
     /// A node with connections of its own.
@@ -90,21 +98,25 @@ async fn f4_a_dead_nodes_feeds_are_polled_by_another_when_the_lease_has_run_out(
 
 #[tokio::test]
 async fn f4_a_poll_that_takes_longer_than_its_lease_keeps_it() {
-    const BEATS: usize = 4;
+    // More than one lease.
+    const BEATS: u32 = 5;
     let cluster = Cluster::start().await;
+    let mut now = cluster.stop_clock().await;
     let gate = Gate::default();
     cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
     cluster.import(&["/feed".to_owned()]).await;
     let (one, two) = (cluster.node(SHORT).await, cluster.node(SHORT).await);
     let refresh = tokio::spawn(async move { one.refresh_due().await });
     cluster.publisher.asked("/feed", 1).await;
-    // Four beats are more than one lease.
     let client = cluster.database.client().await;
-    let mut seen = std::collections::BTreeSet::new();
-    while seen.len() <= BEATS {
-        seen.insert(client.query_one("SELECT lease_until FROM feeds", &[]).await.unwrap().get::<_, i64>(0));
-        assert!(cluster.store.claim_due_polls("other", 1, SHORT).await.unwrap().is_empty());
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    for _ in 0..BEATS {
+        now += SHORT / 3;
+        cluster.database.set_now(now).await;
+        let renewed = (now + SHORT).as_millisecond();
+        while client.query_one("SELECT lease_until FROM feeds", &[]).await.unwrap().get::<_, i64>(0) != renewed {
+            assert!(cluster.store.claim_due_polls("other", 1, SHORT).await.unwrap().is_empty());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
     let joined = async { two.refresh_due().await };
     let opened = async { gate.open() };
@@ -132,8 +144,10 @@ async fn f5_a_refresh_waits_for_the_poll_of_another_node() {
 
 #[tokio::test]
 async fn f4_a_beat_that_panics_is_not_the_last() {
+    // More than one lease.
     const BEATS: usize = 6;
     let cluster = Cluster::start().await;
+    let mut now = cluster.stop_clock().await;
     let gate = Gate::default();
     cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
     cluster.import(&["/feed".to_owned()]).await;
@@ -142,9 +156,12 @@ async fn f4_a_beat_that_panics_is_not_the_last() {
     let engine = engine_on(store, EngineSettings { poll_lease: LeaseTime::new(SHORT).unwrap(), ..world::settings() });
     let refresh = tokio::spawn(async move { engine.refresh_due().await });
     cluster.publisher.asked("/feed", 1).await;
-    // They take longer than the lease would have lasted without them.
-    let more = beats.wait_for(|beats| *beats >= BEATS);
-    tokio::time::timeout(MINUTE, more).await.expect("the beat goes on").unwrap();
+    for beat in 1..=BEATS {
+        let more = beats.wait_for(|beats| *beats >= beat);
+        tokio::time::timeout(MINUTE, more).await.expect("the beat goes on").unwrap();
+        now += SHORT / 3;
+        cluster.database.set_now(now).await;
+    }
     assert!(cluster.store.claim_due_polls("other", 1, SHORT).await.unwrap().is_empty());
     gate.open();
     assert_eq!(refresh.await.unwrap().unwrap().new_entries, 1);

@@ -7,11 +7,12 @@ use engine::{EngineSettings, RefreshSummary};
 use testkit::{Gate, Page, Publisher};
 use tokio_util::sync::CancellationToken;
 
-use crate::world::{self, due_in, import, rss};
+use crate::world::{self, import, rss};
 
 #[tokio::test]
 async fn f4_an_unchanged_feed_costs_one_304() {
     for world in world::each().await {
+        world.stop_clocks().await;
         let page = Page::body(rss(&[("1", "One")])).etag("W/\"1\"").last_modified("Mon, 02 Mar 2026 12:00:00 GMT");
         world.publisher.set("/feed", page.header("Cache-Control", "max-age=18000"));
         let id = world.import(&["/feed"]).await[0];
@@ -23,7 +24,7 @@ async fn f4_an_unchanged_feed_costs_one_304() {
         assert_eq!(request.header("if-none-match"), Some("W/\"1\""));
         assert_eq!(request.header("if-modified-since"), Some("Mon, 02 Mar 2026 12:00:00 GMT"));
         let feed = world.feed(id).await;
-        assert!((17_900..19_900).contains(&due_in(&feed)), "Cache-Control is honoured: {}", due_in(&feed));
+        assert!((17_900..19_900).contains(&world.due_in(&feed)), "Cache-Control is honoured: {}", world.due_in(&feed));
         assert_eq!(world.titles(id).await, ["One"]);
         assert_eq!(world.engine.refresh_due().await.unwrap(), RefreshSummary::default(), "nothing is due any more");
     }
@@ -94,6 +95,7 @@ async fn f4_a_feed_that_is_gone_is_left_alone() {
 #[tokio::test]
 async fn f4_servers_and_feeds_say_when_to_come_back() {
     for world in world::each().await {
+        world.stop_clocks().await;
         let busy = Page::status(429).header("Retry-After", "36000");
         let ttl = Page::body("<rss><channel><ttl>600</ttl><item><guid>1</guid></item></channel></rss>");
         world.publisher.set("/busy", busy);
@@ -102,13 +104,13 @@ async fn f4_servers_and_feeds_say_when_to_come_back() {
         let ids = world.import(&["/busy", "/ttl", "/down"]).await;
         world.engine.refresh_due().await.unwrap();
         for (id, secs) in ids.iter().zip([36_000, 36_000, 900]) {
-            let due = due_in(&world.feed(*id).await);
+            let due = world.due_in(&world.feed(*id).await);
             assert!((secs - 20..=secs * 11 / 10).contains(&due), "{due} instead of {secs}");
         }
         world.refresh(ids[2]).await;
         let feed = world.feed(ids[2]).await;
         assert_eq!(feed.failure_count, 2);
-        assert!((1780..1980).contains(&due_in(&feed)), "it backs off: {}", due_in(&feed));
+        assert!((1780..1980).contains(&world.due_in(&feed)), "it backs off: {}", world.due_in(&feed));
     }
 }
 
@@ -117,6 +119,7 @@ async fn f4_absurd_wishes_put_a_poll_off_for_no_more_than_the_longest_interval()
     const DAY: i64 = 24 * 60 * 60;
     let many = "99999999999999999999";
     for world in world::each().await {
+        world.stop_clocks().await;
         let feed = || Page::body(rss(&[("1", "One")]));
         let ttl = format!("<rss><channel><ttl>{many}</ttl><item><guid>1</guid></item></channel></rss>");
         let pages = [
@@ -133,11 +136,11 @@ async fn f4_absurd_wishes_put_a_poll_off_for_no_more_than_the_longest_interval()
         assert_eq!(world.engine.refresh_due().await.unwrap().polled, 5);
         for (id, (path, _, longest)) in ids.iter().zip(&pages) {
             // A tenth is left to chance.
-            let due = due_in(&world.feed(*id).await);
+            let due = world.due_in(&world.feed(*id).await);
             assert!((900 - 20..=longest * 11 / 10).contains(&due), "{path}: {due}");
         }
         for (id, longest) in [(ids[0], DAY), (ids[4], 7 * DAY)] {
-            let due = due_in(&world.feed(id).await);
+            let due = world.due_in(&world.feed(id).await);
             assert!(due >= longest - 20, "what cannot be counted is much, and not nothing: {due}");
         }
     }
@@ -178,6 +181,7 @@ async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
     // More than wait for all hosts together.
     const SLOW: usize = 8_500;
     for world in world::each().await {
+        world.stop_clocks().await;
         let other = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
         other.set("/feed", Page::body(rss(&[("1", "One")])));
         let gate = Gate::default();
@@ -192,7 +196,12 @@ async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
         assert!(world.publisher.request_count() <= 2);
         // What found no place in its host's queue was put off; what has one is as it was.
         let (first, later) = (world.feed(ids[0]).await, world.feed(ids[SLOW / 2]).await);
-        assert!(due_in(&first) <= 0 && (1..=60).contains(&due_in(&later)), "{} {}", due_in(&first), due_in(&later));
+        assert!(
+            world.due_in(&first) <= 0 && (1..=60).contains(&world.due_in(&later)),
+            "{} {}",
+            world.due_in(&first),
+            world.due_in(&later)
+        );
         stop.cancel();
         running.await.unwrap();
     }
@@ -206,10 +215,11 @@ async fn f4_what_was_put_off_is_polled_as_soon_as_there_is_room() {
         for path in &paths {
             world.publisher.set(path, Page::body(rss(&[("1", path)])));
         }
+        // They are put off for a minute, which never passes.
+        world.stop_clocks().await;
         world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let stop = CancellationToken::new();
         let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
-        // A test waits for half a minute at most, and they are put off for a whole one.
         for path in &paths {
             world.publisher.asked(path, 1).await;
         }
@@ -243,6 +253,7 @@ async fn f5_a_refresh_polls_all_feeds_of_one_host_also_those_that_were_put_off()
 async fn f5_a_refresh_goes_on_past_feeds_that_are_deleted_meanwhile() {
     const FEEDS: usize = 400;
     for world in world::each().await {
+        world.stop_clocks().await;
         let gate = Gate::default();
         let paths: Vec<String> = (0..FEEDS).map(|n| format!("/{n}")).collect();
         for path in &paths {
@@ -252,7 +263,7 @@ async fn f5_a_refresh_goes_on_past_feeds_that_are_deleted_meanwhile() {
         world.engine.poll_step().await.unwrap();
         world.publisher.asked("/0", 1).await;
         let put_off = ids[FEEDS - 1];
-        assert!((1..=60).contains(&due_in(&world.feed(put_off).await)));
+        assert!((1..=60).contains(&world.due_in(&world.feed(put_off).await)));
         let deleted = async {
             // One that is asked just now, one that waits for its host, and one that was put off.
             for id in [ids[0], ids[100], put_off] {

@@ -5,21 +5,29 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     Entry, EntryFilter, Feed, FeedId, FeedSeed,
     feed_state::FeedAddress,
-    ports::{ImportOutcome, Store},
+    ports::{Clock, ImportOutcome, Store},
 };
 use engine::{
     AddFeed, Engine, EngineSettings, Parts, RefreshSummary, SystemClock, SystemIds,
     http::{ClientSettings, GuardedClient},
 };
-use store::{SqliteOptions, SqliteStore, Synchronous};
-use testkit::Publisher;
+use jiff::Timestamp;
+use testkit::{FreshPostgres, FreshSqlite, Publisher, SimulatedClock};
 
 /// All that a test needs. The store goes with it.
 pub(crate) struct World {
     pub(crate) engine: Arc<Engine>,
     pub(crate) publisher: Publisher,
     pub(crate) store: Arc<dyn Store>,
-    _database: Box<dyn Send + Sync>,
+    /// The clock of the engine, which shows the system's time until it is stopped.
+    clock: SimulatedClock,
+    database: Database,
+}
+
+/// Where the store is, and how its time is set.
+enum Database {
+    Sqlite(FreshSqlite),
+    Postgres(FreshPostgres),
 }
 
 /// One world for each kind of store.
@@ -29,40 +37,67 @@ pub(crate) async fn each() -> Vec<World> {
 
 /// The same, with an engine that is set so.
 pub(crate) async fn each_with(settings: EngineSettings) -> Vec<World> {
-    let mut worlds = Vec::new();
-    let folder = tempfile::tempdir().unwrap();
-    // None of these tests is about the disk, and so none waits for it.
-    let options = SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::default() };
-    let sqlite = SqliteStore::open(folder.path(), options, Arc::new(SystemClock)).unwrap();
-    worlds.push(world(Arc::new(sqlite), Box::new(folder), settings.clone()).await);
-    let postgres = testkit::fresh_postgres().await;
-    worlds.push(world(Arc::new(postgres.store.clone()), Box::new(postgres), settings).await);
-    worlds
+    let sqlite = Database::Sqlite(testkit::fresh_sqlite().await);
+    let postgres = Database::Postgres(testkit::fresh_postgres().await);
+    vec![world(sqlite, settings.clone()).await, world(postgres, settings).await]
 }
 
-async fn world(store: Arc<dyn Store>, database: Box<dyn Send + Sync>, settings: EngineSettings) -> World {
-    let engine = engine_on(Arc::clone(&store), settings);
-    World { engine, publisher: Publisher::start().await, store, _database: database }
+async fn world(database: Database, settings: EngineSettings) -> World {
+    let (store, clock): (Arc<dyn Store>, _) = match &database {
+        Database::Sqlite(sqlite) => (Arc::new(sqlite.store.clone()), sqlite.clock.clone()),
+        Database::Postgres(postgres) => (Arc::new(postgres.store.clone()), SimulatedClock::default()),
+    };
+    let engine = engine_with_clock(Arc::clone(&store), Arc::new(clock.clone()), settings);
+    World { engine, publisher: Publisher::start().await, store, clock, database }
 }
 
 /// An engine on a store that may ask loopback.
 pub(crate) fn engine_on(store: Arc<dyn Store>, settings: EngineSettings) -> Arc<Engine> {
-    let client = ClientSettings { allow_networks: vec!["127.0.0.0/8".parse().unwrap()], ..ClientSettings::default() };
+    engine_with_clock(store, Arc::new(SystemClock), settings)
+}
+
+fn engine_with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: EngineSettings) -> Arc<Engine> {
+    let client = ClientSettings {
+        allow_networks: vec!["127.0.0.0/8".parse().unwrap()],
+        // As in the program: the limits of the settings count.
+        read_timeout: settings.fetch_timeout.max(settings.delivery.timeout),
+        ..ClientSettings::default()
+    };
     Engine::new(Parts {
         store,
         http: Arc::new(GuardedClient::new(client).unwrap()),
-        clock: Arc::new(SystemClock),
+        clock,
         ids: Arc::new(SystemIds),
         settings,
     })
 }
 
-/// Settings under which nothing takes long.
+/// Settings under which nothing takes long, and no publisher is given up however long it takes: answers wait behind
+/// gates.
 pub(crate) fn settings() -> EngineSettings {
-    EngineSettings { stop_wait: Duration::ZERO, ..EngineSettings::default() }
+    EngineSettings { stop_wait: Duration::ZERO, fetch_timeout: Duration::from_mins(10), ..EngineSettings::default() }
 }
 
 impl World {
+    /// What the clocks of the store and the engine show, to the millisecond, as the store keeps it.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.clock.now().as_millisecond()).unwrap()
+    }
+
+    /// Both clocks stand still from now on.
+    pub(crate) async fn stop_clocks(&self) {
+        self.advance(Duration::ZERO).await;
+    }
+
+    /// Both clocks move on by so much, and stand still.
+    pub(crate) async fn advance(&self, by: Duration) {
+        let now = self.now() + by;
+        self.clock.set(now);
+        if let Database::Postgres(postgres) = &self.database {
+            postgres.set_now(now).await;
+        }
+    }
+
     /// Takes in feeds that were never fetched, due at once.
     pub(crate) async fn import(&self, paths: &[&str]) -> Vec<FeedId> {
         let urls: Vec<String> = paths.iter().map(|path| self.publisher.url(path)).collect();
@@ -94,6 +129,11 @@ impl World {
         AddFeed { url: self.publisher.url(path), folder_id: None, title: None }
     }
 
+    /// The seconds from now to a feed's next poll, for a test that has stopped the clocks.
+    pub(crate) fn due_in(&self, feed: &Feed) -> i64 {
+        feed.next_check_at.duration_since(self.now()).as_secs()
+    }
+
     pub(crate) async fn feed_count(&self) -> usize {
         self.store.feeds().await.unwrap().len()
     }
@@ -119,10 +159,4 @@ pub(crate) fn rss(entries: &[(&str, &str)]) -> String {
         })
         .collect();
     format!("<rss version=\"2.0\"><channel><title>News</title><link>http://e.org/</link>{items}</channel></rss>")
-}
-
-/// The seconds from now to a feed's next poll.
-pub(crate) fn due_in(feed: &Feed) -> i64 {
-    use domain::ports::Clock as _;
-    feed.next_check_at.duration_since(SystemClock.now()).as_secs()
 }

@@ -40,7 +40,7 @@ async fn d8_what_fails_is_tried_again_under_the_same_id() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d8_whatever_a_receiver_does_it_is_tried_again() {
     // Only the one that hangs waits for it, and nobody else must run into it on a slow machine.
-    let settings = DeliverySettings { timeout: Duration::from_secs(5), ..quick() };
+    let settings = DeliverySettings { timeout: Duration::from_secs(20), ..quick() };
     for office in each(settings).await {
         let answers = [
             ("/redirect", Page::redirect(307, &office.receiver.url("/elsewhere")), "redirects are not followed"),
