@@ -17,7 +17,7 @@ use crate::{
 const HOLD: &str = "PIRSSONITE_TEST_HOLD";
 
 /// How long a process may take to be killed.
-const END_MAX: Duration = Duration::from_secs(30);
+const END_MAX: Duration = Duration::from_mins(3);
 
 #[test]
 fn a_server_ends_when_its_test_panics() {

@@ -9,7 +9,7 @@ use testkit::{FreshPostgres, Gate, Page, Publisher, fresh_postgres};
 use crate::server::{Data, Server, client};
 
 /// How long it may take until it is noticed that the database is back.
-const BACK_MAX: Duration = Duration::from_mins(1);
+const BACK_MAX: Duration = Duration::from_mins(3);
 
 fn document(entries: u32) -> String {
     let items: String =

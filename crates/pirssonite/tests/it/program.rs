@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio},
     thread::JoinHandle,
 };
@@ -143,13 +143,32 @@ pub(crate) fn answer(answers: Vec<Vec<u8>>) -> (String, JoinHandle<Vec<String>>)
             .into_iter()
             .map(|answer| {
                 let (mut connection, _) = listener.accept().expect("a client comes");
-                let mut request = [0; 4096];
-                let length = connection.read(&mut request).expect("it asks");
+                let request = read_request(&mut connection);
                 // It may hang up as soon as it has enough.
                 let _ = connection.write_all(&answer);
-                String::from_utf8_lossy(&request[..length]).into_owned()
+                request
             })
             .collect()
     });
     (url, server)
+}
+
+/// Reads a request to its end. A connection that is closed with something unread is reset, and the answer may be lost.
+fn read_request(connection: &mut TcpStream) -> String {
+    let mut request = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let length = connection.read(&mut piece).expect("it asks");
+        request.extend_from_slice(&piece[..length]);
+        let text = String::from_utf8_lossy(&request);
+        if length == 0 || is_whole(&text) {
+            return text.into_owned();
+        }
+    }
+}
+
+fn is_whole(request: &str) -> bool {
+    let Some((head, body)) = request.split_once("\r\n\r\n") else { return false };
+    let length = |line: &str| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok();
+    body.len() >= head.lines().find_map(length).unwrap_or(0)
 }

@@ -23,7 +23,7 @@ use testkit::{FreshPostgres, Page, Publisher, Receiver, fresh_postgres};
 use crate::server::{Data, Server};
 
 /// How long a test waits for what never comes.
-const WAIT_MAX: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(3);
 
 /// Time between two looks at what gives no sign.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);

@@ -54,7 +54,9 @@ async fn u4_d4_a_node_that_only_serves_delivers_nothing_and_a_worker_all_that_it
 #[tokio::test(flavor = "multi_thread")]
 async fn d4_two_nodes_deliver_everything_once_between_them() {
     let (scene, shared, gate) = (Scene::start().await, Shared::new().await, Gate::default());
-    let nodes = [shared.start(&[]), shared.start(&[])];
+    // Nothing is given up or taken over because the machine is slow.
+    let flags = ["--delivery-lease", "60s", "--delivery-timeout", "5m"];
+    let nodes = [shared.start(&flags), shared.start(&flags)];
     let paths: Vec<String> = (0..10).map(|webhook| format!("/{webhook}")).collect();
     for path in &paths {
         scene.webhook(&nodes[0], path).await;

@@ -17,7 +17,7 @@ use crate::server::Server;
 pub(crate) const DAY: Duration = Duration::from_hours(24);
 
 /// How long a test waits for what never comes.
-const WAIT_MAX: Duration = Duration::from_mins(1);
+const WAIT_MAX: Duration = Duration::from_mins(3);
 
 /// Time between two looks at what gives no sign.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);

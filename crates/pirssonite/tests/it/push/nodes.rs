@@ -63,6 +63,12 @@ impl Nodes {
         usize::try_from(row.get::<_, i64>(0)).unwrap()
     }
 
+    /// Waits until each node has claimed something.
+    async fn all_at_work(&self) {
+        let owners = "SELECT count(DISTINCT lease_owner) FROM subscriptions";
+        until("all nodes at work", async || (self.count(owners).await == NODES).then_some(())).await;
+    }
+
     /// Waits until none of these is left.
     async fn none_left(&self, what: &str, condition: &str) {
         let sql = format!("SELECT count(*) FROM subscriptions WHERE {condition}");
@@ -112,7 +118,13 @@ const NOT_RENEWED: &str = "expires_at <= pirssonite_now_ms() + 2 * 86400000";
 #[tokio::test(flavor = "multi_thread")]
 async fn w8_three_nodes_renew_500_subscriptions_once_each() {
     let nodes = Nodes::start().await;
+    // Nobody is answered before all are at work: else one node may have done all before another begins.
+    let gate = Gate::default();
+    nodes.scene.hub.script(Behaviour { answer: Page::status(202).behind(&gate), ..leasing(LEASE) });
     nodes.a_day_passes().await;
+    nodes.all_at_work().await;
+    nodes.scene.hub.script(leasing(LEASE));
+    gate.open();
     nodes.none_left("all renewals", &format!("{NOT_RENEWED} OR lease_owner IS NOT NULL")).await;
     nodes.check().await;
     let shares = nodes.shares().await;
@@ -130,8 +142,7 @@ async fn w8_three_nodes_of_which_one_is_killed_in_the_middle_renew_all() {
     // From here on no answer comes, so that each node is stuck with what it holds.
     let gate = Gate::default();
     hub.script(Behaviour { answer: Page::status(202).behind(&gate), verify: Verify::AfterAnswer, ..leasing(LEASE) });
-    let owners = "SELECT count(DISTINCT lease_owner) FROM subscriptions";
-    until("all nodes at work", async || (nodes.count(owners).await == NODES).then_some(())).await;
+    nodes.all_at_work().await;
     nodes.servers.pop().expect("there are three").kill();
     nodes.scene.hub.script(leasing(LEASE));
     gate.open();
