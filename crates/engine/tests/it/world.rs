@@ -59,7 +59,8 @@ pub(crate) fn engine_on(store: Arc<dyn Store>, settings: EngineSettings) -> Arc<
 fn engine_with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: EngineSettings) -> Arc<Engine> {
     let client = ClientSettings {
         allow_networks: vec!["127.0.0.0/8".parse().unwrap()],
-        // As in the program: the limits of the settings count.
+        // Only the limits of the settings count.
+        connect_timeout: settings.fetch_timeout.max(settings.delivery.timeout),
         read_timeout: settings.fetch_timeout.max(settings.delivery.timeout),
         ..ClientSettings::default()
     };

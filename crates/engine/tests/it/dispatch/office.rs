@@ -156,9 +156,9 @@ impl Office {
         deliveries.into_iter().find(|delivery| delivery.webhook_id == id).expect("there is one")
     }
 
-    /// How many of the newest deliveries have an attempt behind them that failed.
-    pub(super) async fn tried_in_vain(&self) -> usize {
-        self.deliveries().await.iter().filter(|delivery| delivery.last_error.is_some()).count()
+    /// Why attempts at the newest deliveries have failed.
+    pub(super) async fn last_errors(&self) -> Vec<String> {
+        self.deliveries().await.into_iter().filter_map(|delivery| delivery.last_error).collect()
     }
 
     /// Waits until so many deliveries are claimed by somebody.
