@@ -112,6 +112,11 @@ impl Nodes {
     }
 }
 
+/// Whether the hub has verified all that it was asked for, as it does in these tests.
+fn hub_has_verified_all(nodes: &Nodes) -> bool {
+    nodes.scene.hub.verifications().len() >= nodes.scene.hub.requests().len()
+}
+
 /// Those that are due, or being renewed: their leases end within two days of now.
 const NOT_RENEWED: &str = "expires_at <= pirssonite_now_ms() + 2 * 86400000";
 
@@ -152,6 +157,9 @@ async fn w8_three_nodes_of_which_one_is_killed_in_the_middle_renew_all() {
     let holders = format!("SELECT count(DISTINCT lease_owner) FROM subscriptions WHERE {NOT_RENEWED}");
     let only_its_own = async || (nodes.count(&rest).await == 0 && nodes.count(&holders).await == 1).then_some(());
     until("all renewals but its own", only_its_own).await;
+    // The hub verifies what the dead one has asked for. Until it has, that would be asked for once more.
+    let all_verified = async || hub_has_verified_all(&nodes).then_some(());
+    until("the last verification", all_verified).await;
     let left = nodes.count(&format!("SELECT count(*) FROM subscriptions WHERE {NOT_RENEWED}")).await;
     assert!(left > 0, "it held some");
     // And those too, once its claims have run out.
