@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use domain::{
     File,
-    delivery::{DeliveryStatus, EventType, OldSecrets, WebhookSecret},
+    delivery::{DeliveryStatus, EventType, HeaderValue, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
@@ -151,14 +151,16 @@ pub(crate) fn kinds_of(column: Option<&str>) -> serde_json::Result<Option<Vec<Ev
 }
 
 /// Headers in one column.
-pub(crate) fn headers(headers: &[(String, String)]) -> serde_json::Result<Cow<'static, str>> {
-    json(headers, |(name, value)| (text(name), text(value)))
+pub(crate) fn headers(headers: &[(String, HeaderValue)]) -> serde_json::Result<Cow<'static, str>> {
+    json(headers, |(name, value)| (text(name), text(value.expose())))
 }
 
 /// Headers out of their column.
-pub(crate) fn headers_of(column: &str) -> Result<Vec<(String, String)>, Unreadable> {
+pub(crate) fn headers_of(column: &str) -> Result<WebhookHeaders, Unreadable> {
     // The error would quote what may be a password.
-    serde_json::from_str(column).map_err(|_| Unreadable("the headers of a webhook".to_owned()))
+    let headers: Vec<(String, String)> =
+        serde_json::from_str(column).map_err(|_| Unreadable("the headers of a webhook".to_owned()))?;
+    Ok(headers.into_iter().map(|(name, value)| (name, HeaderValue::new(value))).collect())
 }
 
 /// A webhook's secret out of its column.

@@ -3,6 +3,7 @@
 
 mod circuit;
 mod event;
+mod header;
 mod health;
 mod news;
 mod outbox;
@@ -16,6 +17,7 @@ pub use self::{
         EventType, FAILING_AFTER, PayloadData, PayloadFeed, PayloadWebhook, number_of, payload, public_id,
         without_content,
     },
+    header::{HeaderValue, WebhookHeaders, unknown_masked_header},
     health::{Consequence, Health},
     news::{News, Outgoing, address, is_wanted},
     outbox::{

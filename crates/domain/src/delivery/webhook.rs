@@ -3,7 +3,11 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{event::EventType, sign::WebhookSecret};
+use super::{
+    event::EventType,
+    header::{WebhookHeaders, unmask_headers},
+    sign::WebhookSecret,
+};
 use crate::ids::{FeedId, FolderId, WebhookId};
 
 /// A webhook.
@@ -25,10 +29,10 @@ pub struct Webhook {
     pub feed_ids: Option<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all.
     pub folder_ids: Option<Vec<FolderId>>,
-    /// Headers that are sent along.
+    /// Headers that are sent along. Their values are secrets: each is shown as `***`.
     #[serde(serialize_with = "as_object")]
-    #[schema(value_type = Object)]
-    pub headers: Vec<(String, String)>,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub headers: WebhookHeaders,
     /// Whether entries are sent with their content.
     pub include_content: bool,
     /// Whether what a feed holds when it is first fetched is news.
@@ -62,7 +66,7 @@ pub struct NewWebhook {
     /// Of the feeds in which folders; `None` for all.
     pub folder_ids: Option<Vec<FolderId>>,
     /// Headers that are sent along.
-    pub headers: Vec<(String, String)>,
+    pub headers: WebhookHeaders,
     /// Whether entries are sent with their content.
     pub include_content: bool,
     /// Whether what a feed holds when it is first fetched is news.
@@ -104,15 +108,29 @@ pub struct WebhookPatch {
     pub feed_ids: Option<Option<Vec<FeedId>>>,
     /// See [`NewWebhook`].
     pub folder_ids: Option<Option<Vec<FolderId>>>,
-    /// See [`NewWebhook`].
-    pub headers: Option<Vec<(String, String)>>,
+    /// See [`NewWebhook`]. A masked value keeps the stored one: see [`unmasked`](Self::unmasked).
+    pub headers: Option<WebhookHeaders>,
     /// See [`NewWebhook`].
     pub include_content: Option<bool>,
     /// See [`NewWebhook`].
     pub backlog: Option<bool>,
 }
 
-fn as_object<S: serde::Serializer>(headers: &[(String, String)], serializer: S) -> Result<S::Ok, S::Error> {
+impl WebhookPatch {
+    /// Whether the stored headers are needed to tell which it has afterwards.
+    pub fn has_masked_headers(&self) -> bool {
+        self.headers.iter().flatten().any(|(_, value)| value.is_masked())
+    }
+
+    /// The same with the stored values in the place of masked ones.
+    #[must_use]
+    pub fn unmasked(mut self, stored: &WebhookHeaders) -> Self {
+        self.headers = self.headers.map(|wanted| unmask_headers(&wanted, stored));
+        self
+    }
+}
+
+fn as_object<S: serde::Serializer>(headers: &WebhookHeaders, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
 }
 
@@ -163,6 +181,7 @@ impl Webhook {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delivery::HeaderValue;
 
     fn webhook() -> Webhook {
         Webhook {
@@ -173,7 +192,7 @@ mod tests {
             event_types: None,
             feed_ids: None,
             folder_ids: None,
-            headers: vec![("X-A".into(), "b".into())],
+            headers: vec![("X-A".into(), HeaderValue::new("b"))],
             include_content: true,
             backlog: false,
             consecutive_failures: 0,
@@ -248,7 +267,7 @@ mod tests {
     #[test]
     fn d1_a_webhook_is_shown_without_its_secret() {
         let shown = serde_json::to_value(webhook()).unwrap();
-        assert_eq!(shown["headers"], serde_json::json!({"X-A": "b"}));
+        assert_eq!(shown["headers"], serde_json::json!({"X-A": "***"}));
         assert_eq!(shown["eventTypes"], serde_json::Value::Null);
         assert!(!shown.to_string().contains("secret") && !shown.to_string().contains("b2xk"));
     }

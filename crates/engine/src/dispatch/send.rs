@@ -147,7 +147,7 @@ impl Dispatcher {
             ("pirssonite-attempt", (job.attempts + 1).to_string()),
         ];
         let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
-        let theirs = webhook.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+        let theirs = webhook.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.expose().to_owned()));
         HttpRequest {
             method: Method::Post,
             url: webhook.url.clone(),

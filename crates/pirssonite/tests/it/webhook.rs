@@ -32,9 +32,12 @@ fn life_of_a_webhook(data: Data<'_>) {
     assert!(ok(data, &["outbox"]).starts_with("0 pending (0 ready, 0 being sent), 0 failed"));
     let (url, receiver) = answer(vec![GOOD.to_vec(), BAD.to_vec()]);
     let added = json_of(data, &["webhook", "add", &url, "--header", "X-Key: a:b", "--event", "feed.gone", "--json"]);
-    assert_eq!((&added["headers"], &added["eventTypes"]), (&json!({ "X-Key": "a:b" }), &json!(["feed.gone"])));
+    assert_eq!((&added["headers"], &added["eventTypes"]), (&json!({ "X-Key": "***" }), &json!(["feed.gone"])));
     assert!(added["secret"].as_str().unwrap().starts_with("whsec_"), "{added}");
     let id = id_of(&added);
+    for shown in [ok(data, &["webhook", "list", "--json"]), ok(data, &["webhook", "list"])] {
+        assert!(!shown.contains("a:b"), "{shown}");
+    }
     let with = |command: &'static str| on(data, &["webhook", command, &id]);
 
     // What came of a test is waited for, with a server and without.

@@ -38,8 +38,8 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
-        let client = self.client().await?;
-        let webhook = webhooks::update(&client, id, &patch).await.map_err(store_error)?;
+        let mut client = self.client().await?;
+        let webhook = webhooks::update(&mut client, id, &patch).await.map_err(store_error)?;
         // What it has kept, or what waited for its old receiver, may be claimed now.
         if webhook.is_some() && (patch.enabled == Some(true) || patch.url.is_some()) {
             self.wake.raise();

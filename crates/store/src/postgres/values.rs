@@ -4,7 +4,7 @@ use std::error::Error;
 
 use domain::{
     FeedId, FolderId,
-    delivery::{DeliveryStatus, EventType, OldSecrets, WebhookSecret},
+    delivery::{DeliveryStatus, EventType, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
@@ -90,7 +90,7 @@ impl Parse for Vec<FolderId> {
 }
 
 /// The headers of a webhook.
-impl Parse for Vec<(String, String)> {
+impl Parse for WebhookHeaders {
     const WHAT: &'static str = "the headers of a webhook";
 
     fn parse(text: &str) -> Option<Self> {

@@ -5,7 +5,7 @@ use std::iter;
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     FeedId, FolderId, WebhookId,
-    delivery::{EventType, Health, NewWebhook, OldSecrets, Webhook, WebhookPatch, WebhookSecret},
+    delivery::{EventType, Health, NewWebhook, OldSecrets, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -163,7 +163,7 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
         event_types: row.try_get::<_, Option<Parsed<Vec<EventType>>>>(at + 4)?.map(|kinds| kinds.0),
         feed_ids: row.try_get::<_, Option<Parsed<Vec<FeedId>>>>(at + 5)?.map(|ids| ids.0),
         folder_ids: row.try_get::<_, Option<Parsed<Vec<FolderId>>>>(at + 6)?.map(|ids| ids.0),
-        headers: row.try_get::<_, Parsed<Vec<(String, String)>>>(at + 7)?.0,
+        headers: row.try_get::<_, Parsed<WebhookHeaders>>(at + 7)?.0,
         include_content: row.get(at + 8),
         backlog: row.get(at + 9),
         consecutive_failures: small(row.get(at + 10)),

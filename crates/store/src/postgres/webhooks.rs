@@ -5,7 +5,7 @@ use std::time::Duration;
 use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
     WebhookId,
-    delivery::{NewWebhook, OldSecrets, Webhook, WebhookPatch, WebhookSecret},
+    delivery::{NewWebhook, OldSecrets, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret},
 };
 use tokio_postgres::Error;
 
@@ -36,6 +36,13 @@ WHERE id = $1
 
 const SECRETS: &str = "
 SELECT secret, old_secrets
+FROM webhooks
+WHERE id = $1
+  AND deleted_at IS NULL
+FOR NO KEY UPDATE";
+
+const HEADERS: &str = "
+SELECT headers
 FROM webhooks
 WHERE id = $1
   AND deleted_at IS NULL
@@ -78,12 +85,16 @@ pub(super) async fn create(client: &impl GenericClient, new: &NewWebhook) -> Res
     webhook_rows::insert(client, new).await
 }
 
-pub(super) async fn update(
-    client: &impl GenericClient,
-    id: WebhookId,
-    patch: &WebhookPatch,
-) -> Result<Option<Webhook>, Error> {
-    webhook_rows::update(client, id, patch).await
+pub(super) async fn update(client: &mut Client, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>, Error> {
+    if !patch.has_masked_headers() {
+        return webhook_rows::update(client, id, patch).await;
+    }
+    let transaction = client.transaction().await?;
+    let Some(row) = query_opt(&transaction, HEADERS, &[&id.0]).await? else { return Ok(None) };
+    let Parsed(stored) = row.try_get::<_, Parsed<WebhookHeaders>>(0)?;
+    let updated = webhook_rows::update(&transaction, id, &patch.clone().unmasked(&stored)).await?;
+    transaction.commit().await?;
+    Ok(updated)
 }
 
 pub(super) async fn delete(client: &impl GenericClient, id: WebhookId) -> Result<bool, Error> {

@@ -13,7 +13,7 @@ use super::{
     webhook_rows::{self, columns, readable, webhook_of},
     writer::Changes,
 };
-use crate::values::{millis, old_secrets, old_secrets_of, time, webhook_secret_of};
+use crate::values::{headers_of, millis, old_secrets, old_secrets_of, time, webhook_secret_of};
 
 const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
 
@@ -31,6 +31,8 @@ WHERE id = ?1
   AND deleted_at IS NULL";
 
 const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND deleted_at IS NULL";
+
+const HEADERS: &str = "SELECT headers FROM webhooks WHERE id = ?";
 
 const ROTATE: &str = "
 UPDATE webhooks
@@ -74,7 +76,14 @@ pub(super) fn update(changes: &mut Changes<'_>, id: WebhookId, patch: &WebhookPa
     if !exists(connection, id)? {
         return Ok(None);
     }
-    webhook_rows::update(connection, id, patch)?;
+    if patch.has_masked_headers() {
+        let stored = connection
+            .prepare_cached(HEADERS)?
+            .query_row([id.0], |row| headers_of(row.get_ref(0)?.as_str()?).map_err(|error| unreadable(0, error)))?;
+        webhook_rows::update(connection, id, &patch.clone().unmasked(&stored))?;
+    } else {
+        webhook_rows::update(connection, id, patch)?;
+    }
     changes.outbox.forget_listeners();
     // What it has kept, or what waited for its old receiver, may be claimed now.
     if patch.enabled == Some(true) || patch.url.is_some() {

@@ -1,6 +1,6 @@
 //! What is sent, and how it is signed.
 
-use domain::delivery::WebhookPatch;
+use domain::delivery::{HeaderValue, WebhookPatch};
 use serde_json::Value;
 
 use super::office::{each, quick};
@@ -8,7 +8,8 @@ use super::office::{each, quick};
 #[tokio::test(flavor = "multi_thread")]
 async fn d3_a_request_is_signed_so_that_the_public_library_verifies_it() {
     for office in each(quick()).await {
-        let webhook = office.webhook_with("/a", |new| new.headers = vec![("X-Team".into(), "news".into())]).await;
+        let webhook =
+            office.webhook_with("/a", |new| new.headers = vec![("X-Team".into(), HeaderValue::new("news"))]).await;
         let working = office.work();
         office.publish(1).await;
         let receipts = office.receiver.receipts("/a").wait_for(1).await;

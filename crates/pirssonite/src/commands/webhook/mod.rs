@@ -5,6 +5,7 @@ mod test;
 
 use std::process::ExitCode;
 
+use domain::delivery::HeaderValue;
 use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ struct New {
     folders: Vec<i64>,
     /// A header to send along, as 'Authorization: Bearer abc'; may be given several times.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
-    headers: Vec<(String, String)>,
+    headers: Vec<(String, HeaderValue)>,
     /// Send entries without their content.
     #[arg(long)]
     no_content: bool,
@@ -152,7 +153,7 @@ impl New {
         let some = |list: Value| if list.as_array().is_some_and(Vec::is_empty) { Value::Null } else { list };
         let mut headers = serde_json::Map::new();
         for (name, value) in &self.headers {
-            if headers.insert(name.clone(), json!(value)).is_some() {
+            if headers.insert(name.clone(), json!(value.expose())).is_some() {
                 return Err(Wrong::Together(format!("the header {name} is given more than once")));
             }
         }
@@ -170,9 +171,9 @@ impl New {
 }
 
 /// A header as one writes it.
-fn header(text: &str) -> Result<(String, String), String> {
+fn header(text: &str) -> Result<(String, HeaderValue), String> {
     let (name, value) = text.split_once(':').ok_or("write its name, a colon and its value, as 'X-Name: value'")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
+    Ok((name.trim().to_owned(), HeaderValue::new(value.trim())))
 }
 
 /// A text of the API's, which is there.

@@ -2,7 +2,10 @@
 
 use domain::{
     FeedId, FolderId, WebhookId,
-    delivery::{DeliveryFilter, EventType, Moved, NewWebhook, Overview, Verdict, Webhook, WebhookPatch},
+    delivery::{
+        DeliveryFilter, EventType, HeaderValue, Moved, NewWebhook, Overview, Verdict, Webhook, WebhookHeaders,
+        WebhookPatch,
+    },
     ports::TestOutcome,
 };
 
@@ -18,6 +21,7 @@ contract! {
     d1_null_and_an_empty_list_stay_apart,
     d1_what_no_database_takes_is_left_out,
     d1_a_patch_changes_what_it_names_and_nothing_else,
+    d1_a_masked_header_keeps_its_stored_value,
     d9_once_enabled_it_is_well,
     d9_another_url_is_another_receiver,
     d9_what_a_user_disables_has_no_reason,
@@ -36,7 +40,7 @@ async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
         event_types: Some(vec![EventType::FeedGone, EventType::EntryCreated]),
         feed_ids: Some(vec![FeedId(7), FeedId(3)]),
         folder_ids: Some(vec![FolderId(2)]),
-        headers: vec![("X-B".to_owned(), "\"b\"".to_owned()), ("X-A".to_owned(), "ä".to_owned())],
+        headers: headers(&[("X-B", "\"b\""), ("X-A", "ä")]),
         include_content: false,
         backlog: true,
         ..new_webhook("https://r.org/1")
@@ -84,12 +88,12 @@ async fn d1_what_no_database_takes_is_left_out(harness: &Harness) {
     let new = NewWebhook {
         url: "https://r.org/\0a".to_owned(),
         description: Some("a\0b".to_owned()),
-        headers: vec![("X\0-A".to_owned(), "\0".to_owned())],
+        headers: headers(&[("X\0-A", "\0")]),
         ..new_webhook("")
     };
     let made = harness.webhook_like(new).await;
     assert_eq!((made.url.as_str(), made.description.as_deref()), ("https://r.org/a", Some("ab")));
-    assert_eq!(made.headers, [("X-A".to_owned(), String::new())]);
+    assert_eq!(made.headers, headers(&[("X-A", "")]));
     let patch = WebhookPatch { description: Some(Some("\0c".to_owned())), ..WebhookPatch::default() };
     let changed = harness.store.update_webhook(made.id, patch).await.unwrap().unwrap();
     assert_eq!(changed, Webhook { description: Some("c".to_owned()), ..made });
@@ -109,7 +113,7 @@ async fn d1_a_patch_changes_what_it_names_and_nothing_else(harness: &Harness) {
         WebhookPatch { event_types: Some(Some(vec![EventType::FeedGone])), ..none() },
         WebhookPatch { feed_ids: Some(Some(vec![FeedId(1)])), ..none() },
         WebhookPatch { folder_ids: Some(Some(vec![])), ..none() },
-        WebhookPatch { headers: Some(vec![("A".to_owned(), "b".to_owned())]), ..none() },
+        WebhookPatch { headers: Some(headers(&[("A", "b")])), ..none() },
         WebhookPatch { include_content: Some(false), ..none() },
         WebhookPatch { backlog: Some(true), enabled: Some(false), ..none() },
         WebhookPatch { description: Some(None), event_types: Some(None), feed_ids: Some(None), ..none() },
@@ -136,6 +140,27 @@ fn patched(webhook: Webhook, patch: WebhookPatch) -> Webhook {
         backlog: patch.backlog.unwrap_or(webhook.backlog),
         ..webhook
     }
+}
+
+fn headers(pairs: &[(&str, &str)]) -> WebhookHeaders {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), HeaderValue::new(*value))).collect()
+}
+
+async fn d1_a_masked_header_keeps_its_stored_value(harness: &Harness) {
+    let stored = headers(&[("Authorization", "Bearer a"), ("X-B", "b")]);
+    let id = harness.webhook_like(NewWebhook { headers: stored, ..new_webhook("https://r.org/1") }).await.id;
+    for (wanted, expect) in [
+        (&[("authorization", "***"), ("X-C", "c")][..], &[("authorization", "Bearer a"), ("X-C", "c")][..]),
+        (&[("X-C", "***"), ("X-D", "***")], &[("X-C", "c")]),
+        (&[("X-C", "other")], &[("X-C", "other")]),
+    ] {
+        let patch = WebhookPatch { headers: Some(headers(wanted)), ..WebhookPatch::default() };
+        let changed = harness.store.update_webhook(id, patch).await.unwrap().unwrap();
+        assert_eq!(changed.headers, headers(expect));
+        assert_eq!(harness.the_webhook(id).await, changed);
+    }
+    let gone = WebhookPatch { headers: Some(headers(&[("X-C", "***")])), ..WebhookPatch::default() };
+    assert_eq!(harness.store.update_webhook(WebhookId(999), gone).await.unwrap(), None);
 }
 
 async fn d9_once_enabled_it_is_well(harness: &Harness) {

@@ -46,8 +46,8 @@ pub(crate) struct CreateBody {
     feed_ids: Option<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
     folder_ids: Option<Vec<FolderId>>,
-    /// Headers to send along, such as `Authorization`.
-    #[schema(value_type = Option<Object>)]
+    /// Headers to send along, such as `Authorization`. Their values are secrets, and shown as `***` from then on.
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     headers: Option<GivenHeaders>,
     /// Whether entries are sent with their content; they are, if it is not said.
     include_content: Option<bool>,
@@ -81,9 +81,9 @@ pub(crate) struct PatchBody {
     #[serde(default, deserialize_with = "change")]
     #[schema(value_type = Option<Vec<FolderId>>)]
     folder_ids: Change<Vec<FolderId>>,
-    /// All headers to send along; null for none.
+    /// All headers to send along; null for none. The value `***` keeps the stored value of the header of that name.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     headers: Change<GivenHeaders>,
     /// Whether entries are sent with their content.
     include_content: Option<bool>,

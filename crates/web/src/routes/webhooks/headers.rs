@@ -3,6 +3,7 @@
 use std::fmt;
 
 use axum::http::HeaderName;
+use domain::delivery::{HeaderValue, WebhookHeaders, WebhookPatch, unknown_masked_header};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
@@ -66,7 +67,7 @@ impl<'de> Deserialize<'de> for GivenHeaders {
 }
 
 /// Headers that can be sent. No sentence shows a value, which may be a secret.
-pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<Vec<(String, String)>> {
+pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<WebhookHeaders> {
     let refused = |problem: String| Err(ApiError::field("headers", problem));
     if given.len() > HEADERS_MAX {
         return refused(format!("more than {HEADERS_MAX}"));
@@ -74,7 +75,7 @@ pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<Vec<(Strin
     if given.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > HEADERS_BYTES_MAX {
         return refused(format!("more than {HEADERS_BYTES_MAX} bytes in all"));
     }
-    let mut headers: Vec<(String, String)> = Vec::with_capacity(given.len());
+    let mut headers: WebhookHeaders = Vec::with_capacity(given.len());
     for (name, value) in given {
         let value = value.trim();
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
@@ -90,7 +91,19 @@ pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<Vec<(Strin
         if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
             return refused(format!("the value of `{name}` must be one line of ASCII"));
         }
-        headers.push((name, value.to_owned()));
+        headers.push((name, HeaderValue::new(value)));
     }
     Ok(headers)
+}
+
+/// Refuses a value that is masked where there is no stored one that it could stand for.
+pub(super) fn check_masked(wanted: &WebhookPatch, stored: &[(String, HeaderValue)]) -> ApiResult<()> {
+    let wanted = wanted.headers.as_deref().unwrap_or_default();
+    match unknown_masked_header(wanted, stored) {
+        None => Ok(()),
+        Some(name) => Err(ApiError::field(
+            "headers",
+            format_args!("`***` keeps the stored value of `{name}`, but none is stored: send its value"),
+        )),
+    }
 }

@@ -79,6 +79,7 @@ pub(crate) async fn create(
     extract::Json(body): extract::Json<CreateBody>,
 ) -> ApiResult<Response> {
     let wanted = PatchBody::from(body).checked()?;
+    headers::check_masked(&wanted, &[])?;
     given::check_named(&state, &wanted, None).await?;
     if state.store().webhooks().await?.len() >= WEBHOOKS_MAX {
         return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
@@ -116,8 +117,9 @@ pub(crate) async fn patch(
     extract::Json(body): extract::Json<PatchBody>,
 ) -> ApiResult<Json<Webhook>> {
     let patch = body.checked()?;
-    if patch.feed_ids.is_some() || patch.folder_ids.is_some() {
+    if patch.feed_ids.is_some() || patch.folder_ids.is_some() || patch.has_masked_headers() {
         let before = state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?;
+        headers::check_masked(&patch, &before.headers)?;
         given::check_named(&state, &patch, Some(&before)).await?;
     }
     Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?))

@@ -1,5 +1,6 @@
 //! Webhooks: made, listed, changed, removed.
 
+use domain::WebhookId;
 use serde_json::{Value, json};
 
 use super::world::{WEBHOOK, World, each};
@@ -58,7 +59,7 @@ async fn d1_all_that_is_said_of_a_webhook_is_kept() {
             ("eventTypes", json!(["feed.gone", "entry.created"])),
             ("feedIds", json!([feed["id"]])),
             ("folderIds", json!([folder["id"]])),
-            ("headers", json!({ "Authorization": "Bearer x", "x-b": "" })),
+            ("headers", json!({ "Authorization": "***", "x-b": "***" })),
             ("includeContent", json!(false)),
             ("backlog", json!(true)),
         ] {
@@ -66,6 +67,56 @@ async fn d1_all_that_is_said_of_a_webhook_is_kept() {
         }
         assert_eq!(world.get(&format!("/api/webhooks/{}", made["id"])).await["headers"], made["headers"]);
     }
+}
+
+#[tokio::test]
+async fn d1_header_values_are_masked() {
+    for world in each().await {
+        let secret = "hunter2";
+        let headers = json!({ "Authorization": secret });
+        let made = world.webhook(json!({ "headers": headers })).await;
+        let path = format!("/api/webhooks/{}", made["id"]);
+        for shown in [
+            made.clone(),
+            world.get(&path).await,
+            world.get("/api/webhooks").await,
+            world.send("PATCH", &path, &json!({ "headers": headers })).await.ok(200),
+            world.server.call("POST", &format!("{path}/rotate-secret")).await.ok(200),
+        ] {
+            assert!(!shown.to_string().contains(secret) && shown.to_string().contains("***"), "{shown}");
+        }
+        assert_eq!(stored_headers(&world, &made).await, [("Authorization".to_owned(), secret.to_owned())]);
+        let debug = format!("{:?}", world.store.webhooks().await.unwrap());
+        assert!(!debug.contains(secret), "{debug}");
+    }
+}
+
+#[tokio::test]
+async fn d1_a_masked_header_keeps_its_stored_value() {
+    for world in each().await {
+        let made = world.webhook(json!({ "headers": { "Authorization": "hunter2", "X-B": "b" } })).await;
+        let path = format!("/api/webhooks/{}", made["id"]);
+        let patch = json!({ "headers": { "authorization": "***", "X-C": "c" } });
+        let patched = world.send("PATCH", &path, &patch).await.ok(200);
+        assert_eq!(patched["headers"], json!({ "authorization": "***", "X-C": "***" }));
+        let kept =
+            [("authorization", "hunter2"), ("X-C", "c")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(stored_headers(&world, &made).await, kept);
+        let unknown = "`headers`: `***` keeps the stored value of `X-B`, but none is stored: send its value";
+        let wanted = json!({ "headers": { "X-C": "***", "X-B": "***" } });
+        assert_eq!(world.send("PATCH", &path, &wanted).await.error(400), unknown);
+        let wanted = json!({ "url": "https://receiver.example/", "headers": { "X-B": "***" } });
+        assert_eq!(world.send("POST", "/api/webhooks", &wanted).await.error(400), unknown);
+        assert_eq!(stored_headers(&world, &made).await, kept, "nothing has changed");
+        world.send("PATCH", "/api/webhooks/999", &json!({ "headers": { "X-B": "***" } })).await.error(404);
+    }
+}
+
+/// The headers that are sent, with their values.
+async fn stored_headers(world: &World, webhook: &Value) -> Vec<(String, String)> {
+    let id = WebhookId(webhook["id"].as_i64().unwrap());
+    let stored = world.store.webhook(id).await.unwrap().unwrap().headers;
+    stored.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect()
 }
 
 #[tokio::test]
@@ -89,7 +140,7 @@ async fn d1_a_webhook_is_changed_field_by_field_and_null_clears() {
             (json!({ "feedIds": null }), "feedIds", Value::Null),
             (json!({ "folderIds": [folder["id"]] }), "folderIds", json!([folder["id"]])),
             (json!({ "folderIds": null }), "folderIds", Value::Null),
-            (json!({ "headers": { "X-A": "b" } }), "headers", json!({ "X-A": "b" })),
+            (json!({ "headers": { "X-A": "b" } }), "headers", json!({ "X-A": "***" })),
             (json!({ "headers": null }), "headers", json!({})),
             (json!({ "includeContent": false }), "includeContent", json!(false)),
             (json!({ "backlog": true }), "backlog", json!(true)),
