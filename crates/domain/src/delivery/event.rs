@@ -145,11 +145,12 @@ pub fn payload(id: &str, kind: EventType, at: Timestamp, data: &str) -> String {
     format!(r#"{{"id":"{id}","type":"{}","timestamp":"{at}","data":{data}}}"#, kind.name())
 }
 
-/// What an event is about, without the content of its entry, for those who do not want it.
+/// What an event is about, without content and summary of its entry, for those who do not want them.
 pub fn without_content(data: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(data) else { return data.to_owned() };
     if let Some(entry) = value.pointer_mut("/entry").and_then(Value::as_object_mut) {
         entry.shift_remove("content");
+        entry.shift_remove("summary");
     }
     value.to_string()
 }
@@ -212,7 +213,8 @@ mod tests {
         assert_eq!(value["data"].as_object().unwrap().len(), 2);
         let bare: Value = serde_json::from_str(&without_content(&data)).unwrap();
         assert_eq!(bare["entry"].get("content"), None);
-        assert_eq!(bare["entry"]["summary"], "short");
+        assert_eq!(bare["entry"].get("summary"), None);
+        assert_eq!(bare["entry"]["title"], "Seven");
         assert_eq!(bare["feed"], value["data"]["feed"]);
         assert_eq!(without_content("nonsense"), "nonsense");
     }

@@ -33,7 +33,7 @@ pub struct Webhook {
     #[serde(serialize_with = "as_object")]
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub headers: WebhookHeaders,
-    /// Whether entries are sent with their content.
+    /// Whether entries are sent with their content and summary.
     pub include_content: bool,
     /// Whether what a feed holds when it is first fetched is news.
     pub backlog: bool,
@@ -67,7 +67,7 @@ pub struct NewWebhook {
     pub folder_ids: Option<Vec<FolderId>>,
     /// Headers that are sent along.
     pub headers: WebhookHeaders,
-    /// Whether entries are sent with their content.
+    /// Whether entries are sent with their content and summary.
     pub include_content: bool,
     /// Whether what a feed holds when it is first fetched is news.
     pub backlog: bool,

@@ -34,7 +34,7 @@ async fn d3_a_request_is_signed_so_that_the_public_library_verifies_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d2_one_payload_for_all_and_content_only_for_those_who_want_it() {
+async fn d1_d2_one_payload_for_all_and_content_and_summary_only_for_those_who_want_them() {
     for office in each(quick()).await {
         office.webhook("/whole").await;
         office.webhook_with("/bare", |new| new.include_content = false).await;
@@ -45,10 +45,12 @@ async fn d2_one_payload_for_all_and_content_only_for_those_who_want_it() {
             serde_json::from_slice::<Value>(receipts[0].body()).unwrap()
         };
         let (mut whole, bare) = (body("/whole").await, body("/bare").await);
-        assert!(bare["data"]["entry"].get("content").is_none());
         let entry = whole["data"]["entry"].as_object_mut().unwrap();
-        assert!(entry.shift_remove("content").is_some(), "{entry:?}");
-        assert_eq!(whole, bare, "the same event, but for its content");
+        for field in ["content", "summary"] {
+            assert!(bare["data"]["entry"].get(field).is_none(), "{bare}");
+            assert!(entry.shift_remove(field).is_some(), "{entry:?}");
+        }
+        assert_eq!(whole, bare, "the same event, but for content and summary");
         assert_eq!(office.receiver.receipts("/bare").forged(), 0, "what is sent is what is signed");
         working.stop().await;
     }

@@ -79,7 +79,7 @@ struct New {
     /// A header to send along, as 'Authorization: Bearer abc'; may be given several times.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(String, HeaderValue)>,
-    /// Send entries without their content.
+    /// Send entries without their content and summary.
     #[arg(long)]
     no_content: bool,
     /// Send also what a feed holds when it is first fetched.

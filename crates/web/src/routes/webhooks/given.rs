@@ -49,7 +49,7 @@ pub(crate) struct CreateBody {
     /// Headers to send along, such as `Authorization`. Their values are secrets, and shown as `***` from then on.
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     headers: Option<GivenHeaders>,
-    /// Whether entries are sent with their content; they are, if it is not said.
+    /// Whether entries are sent with their content and summary; they are, if it is not said.
     include_content: Option<bool>,
     /// Whether what a feed holds when it is first fetched is news; it is not, if it is not said.
     backlog: Option<bool>,
@@ -85,7 +85,7 @@ pub(crate) struct PatchBody {
     #[serde(default, deserialize_with = "change")]
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     headers: Change<GivenHeaders>,
-    /// Whether entries are sent with their content.
+    /// Whether entries are sent with their content and summary.
     include_content: Option<bool>,
     /// Whether what a feed holds when it is first fetched is news.
     backlog: Option<bool>,
