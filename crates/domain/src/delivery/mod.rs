@@ -2,6 +2,7 @@
 //! again, and how much a receiver is trusted with.
 
 mod circuit;
+mod claimable;
 mod event;
 mod header;
 mod health;
@@ -13,6 +14,7 @@ mod webhook;
 
 pub use self::{
     circuit::{BROKEN_AFTER, Circuit, DISABLED_AFTER, Window, circuit, is_given_up, probe_in},
+    claimable::claimable,
     event::{
         EventType, FAILING_AFTER, PayloadData, PayloadFeed, PayloadWebhook, number_of, payload, public_id,
         without_content,

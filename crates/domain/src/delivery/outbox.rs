@@ -250,7 +250,7 @@ pub struct DeliveryPage {
 pub struct Overview {
     /// Deliveries that are to be sent, or sent again.
     pub pending: u64,
-    /// Of those, the ones that are due and that nobody sends. What goes to a disabled webhook is not ready.
+    /// Of those, the ones that a worker could claim now: due, leased by nobody, and to a webhook that is sent to.
     pub ready: u64,
     /// Of those, the ones that somebody sends.
     pub in_flight: u64,

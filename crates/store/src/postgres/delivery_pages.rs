@@ -1,14 +1,15 @@
 //! The outbox as people look at it: pages, and numbers. Both walk an index, webhook by webhook.
 
 use deadpool_postgres::Client;
-use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview};
+use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview, claimable};
 use tokio_postgres::{Error, Row};
 
 use super::{
     Params, PostgresStore, both,
     delivery_rows::{self, columns, delivery_of},
-    prepare, query, query_opt,
-    values::{count, total},
+    prepare, query,
+    values::{count, time, total},
+    webhook_rows::{self, readable_at},
 };
 
 /// The newest of each webhook and status, and of them the newest. Each is looked up by itself, whatever the planner
@@ -54,14 +55,21 @@ ORDER BY page.id DESC"
 /// Whoever counts most of a table would be given the whole table to read, although an index has all that is asked for.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
 
-/// Due are those of the index, but for the few that somebody holds. The first pending one is the oldest.
-const OVERVIEW: &str = "
+/// A row for each webhook, with the webhook itself. Due are those of the index, but for the few that somebody holds. The
+/// first pending one is the oldest.
+const OVERVIEW: &str = concat!(
+    "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
-SELECT sum(pending.count)::bigint,
-       sum(CASE WHEN enabled THEN due.count - held.due ELSE 0 END)::bigint,
-       sum(held.count)::bigint,
-       sum(failed.count)::bigint,
-       ((SELECT ms FROM now) - min(oldest.created_at)) / 1000
+SELECT pending.count,
+       CASE WHEN enabled THEN due.count - held.due ELSE 0 END,
+       held.count,
+       failed.count,
+       oldest.created_at,
+       (SELECT ms FROM now),
+       probe_at,
+       ",
+    webhook_rows::columns!(),
+    "
 FROM webhooks
 CROSS JOIN LATERAL (
     SELECT count(*) FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
@@ -89,7 +97,11 @@ LEFT JOIN LATERAL (
     ORDER BY id
     LIMIT 1
 ) AS oldest ON true
-WHERE deleted_at IS NULL";
+WHERE deleted_at IS NULL"
+);
+
+/// Where in a row of [`OVERVIEW`] its webhook begins.
+const WEBHOOK_AT: usize = 7;
 
 pub(super) async fn page(
     store: &PostgresStore,
@@ -121,19 +133,28 @@ pub(super) async fn overview(client: &mut Client) -> Result<Overview, Error> {
     let transaction = client.transaction().await?;
     prepare(&transaction, &[OVERVIEW]).await?;
     let nothing: Params<'_> = &[];
-    let looked = both(transaction.batch_execute(BY_INDEX), query_opt(&transaction, OVERVIEW, nothing));
-    let ((), row) = looked.await?;
+    let looked = both(transaction.batch_execute(BY_INDEX), query(&transaction, OVERVIEW, nothing));
+    let ((), rows) = looked.await?;
     transaction.commit().await?;
-    Ok(row.as_ref().map(overview_of).unwrap_or_default())
+    Ok(overview_of(&rows))
 }
 
-fn overview_of(row: &Row) -> Overview {
-    let number = |place: usize| row.get::<_, Option<i64>>(place).map_or(0, count);
+fn overview_of(rows: &[Row]) -> Overview {
+    let total = |place: usize| rows.iter().map(|row| count(row.get(place))).sum();
+    let age = |row: &Row| Some(count(row.get::<_, i64>(5) - row.get::<_, Option<i64>>(4)?) / 1000);
     Overview {
-        pending: number(0),
-        ready: number(1),
-        in_flight: number(2),
-        failed: number(3),
-        oldest_pending_age: row.get::<_, Option<i64>>(4).map(count),
+        pending: total(0),
+        ready: rows.iter().map(ready).sum(),
+        in_flight: total(2),
+        failed: total(3),
+        oldest_pending_age: rows.iter().filter_map(age).max(),
     }
+}
+
+/// Nothing is claimed for a webhook that cannot be read.
+fn ready(row: &Row) -> u64 {
+    let due = count(row.get(1));
+    let Some(webhook) = Some(row).filter(|_| due > 0).and_then(|row| readable_at(row, WEBHOOK_AT)) else { return 0 };
+    let (now, probe_at) = (time(row.get(5)), row.get::<_, Option<i64>>(6).map(time));
+    claimable(due, count(row.get(2)), webhook.consecutive_failures, probe_at, now)
 }

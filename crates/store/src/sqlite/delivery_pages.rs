@@ -5,12 +5,15 @@ use std::collections::BTreeSet;
 
 use domain::{
     WebhookId,
-    delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview, number_of},
+    delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview, claimable, number_of},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use super::delivery_rows::{self, Shown};
-use crate::values::{count, total};
+use super::{
+    delivery_rows::{self, Shown},
+    webhooks,
+};
+use crate::values::{count, time, total};
 
 const WEBHOOKS: &str = "SELECT id, enabled FROM webhooks WHERE deleted_at IS NULL";
 
@@ -45,6 +48,8 @@ WHERE webhook_id = ?1
   AND lease_owner IS NOT NULL
   AND lease_until > ?2
   AND status = 'pending'";
+
+const PROBE_AT: &str = "SELECT probe_at FROM webhooks WHERE id = ?";
 
 pub(super) const FAILED: &str = "
 SELECT count(*)
@@ -88,7 +93,7 @@ pub(super) fn page(
 pub(super) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
     let mut overview = Overview::default();
     let mut oldest: Option<i64> = None;
-    for (id, is_enabled) in webhooks(connection)? {
+    for (id, is_enabled) in webhook_ids(connection)? {
         let number = |sql: &str| -> Result<u64> {
             connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).map(count)
         };
@@ -98,7 +103,7 @@ pub(super) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
         overview.in_flight += held;
         if is_enabled {
             let due: i64 = connection.prepare_cached(DUE)?.query_row((id.0, now), |row| row.get(0))?;
-            overview.ready += count(due).saturating_sub(held_and_due);
+            overview.ready += ready(connection, id, count(due).saturating_sub(held_and_due), held, now)?;
         }
         let first: Option<i64> = connection.prepare_cached(OLDEST)?.query_row([id.0], |row| row.get(0)).optional()?;
         oldest = oldest.into_iter().chain(first).min();
@@ -107,7 +112,17 @@ pub(super) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
     Ok(overview)
 }
 
-fn webhooks(connection: &Connection) -> Result<Vec<(WebhookId, bool)>> {
+/// Of so many that are due and not leased. Nothing is claimed for a webhook that cannot be read.
+fn ready(connection: &Connection, id: WebhookId, due: u64, in_flight: u64, now: i64) -> Result<u64> {
+    if due == 0 {
+        return Ok(0);
+    }
+    let Some(webhook) = webhooks::one_readable(connection, id, now)? else { return Ok(0) };
+    let probe_at: Option<i64> = connection.prepare_cached(PROBE_AT)?.query_row([id.0], |row| row.get(0))?;
+    Ok(claimable(due, in_flight, webhook.consecutive_failures, probe_at.map(time), time(now)))
+}
+
+fn webhook_ids(connection: &Connection) -> Result<Vec<(WebhookId, bool)>> {
     let mut statement = connection.prepare_cached(WEBHOOKS)?;
     statement.query_map([], |row| Ok((WebhookId(row.get(0)?), row.get(1)?)))?.collect()
 }
@@ -116,7 +131,7 @@ fn webhooks(connection: &Connection) -> Result<Vec<(WebhookId, bool)>> {
 fn newest(connection: &Connection, filter: DeliveryFilter, most: usize, before: i64) -> Result<BTreeSet<i64>> {
     let mut statement = connection.prepare_cached(NEWEST)?;
     let mut found = BTreeSet::new();
-    for (webhook, _) in webhooks(connection)? {
+    for (webhook, _) in webhook_ids(connection)? {
         if filter.webhook_id.is_some_and(|wanted| wanted != webhook) {
             continue;
         }

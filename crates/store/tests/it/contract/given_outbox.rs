@@ -209,12 +209,17 @@ impl Harness {
 
     /// Fails attempts at what goes to a webhook until so many have failed in a row.
     pub(super) async fn fail_times(&self, webhook: WebhookId, times: u32) {
+        self.fail_times_more(webhook, times).await;
+        assert_eq!(self.the_webhook(webhook).await.consecutive_failures, times);
+    }
+
+    /// Fails so many attempts more.
+    pub(super) async fn fail_times_more(&self, webhook: WebhookId, times: u32) {
         for _ in 0..times {
             let only = ClaimRoom { limit: 1, of: vec![(webhook, 1)], of_others: 0 };
             let job = self.claim_room("failing", &only).await.jobs.pop().expect("something is due");
             self.end(&job, Verdict::Retry(Duration::ZERO)).await;
         }
-        assert_eq!(self.the_webhook(webhook).await.consecutive_failures, times);
     }
 
     /// A poll that fails.

@@ -20,6 +20,7 @@ contract! {
     d10_a_page_is_of_a_state_or_a_webhook_or_both,
     d10_an_id_that_is_none_of_ours_is_of_nothing,
     d10_the_outbox_in_numbers,
+    d10_ready_is_what_a_worker_could_claim_now,
     d10_what_failed_or_was_delivered_is_queued_again_with_all_its_attempts,
     d10_what_is_pending_or_cancelled_is_not_queued_again,
     d10_what_is_pending_or_has_failed_is_called_off,
@@ -141,6 +142,31 @@ async fn d10_the_outbox_in_numbers(harness: &Harness) {
     harness.store.delete_webhook(one).await.unwrap();
     let rest = Overview { pending: 3, ready: 0, in_flight: 0, failed: 0, oldest_pending_age: Some(10) };
     assert_eq!(overview().await, rest);
+}
+
+async fn d10_ready_is_what_a_worker_could_claim_now(harness: &Harness) {
+    let ready = || async { harness.store.outbox_overview().await.unwrap().ready };
+    let id = harness.webhook("https://r.org/1").await;
+    harness.queue(id, 3).await;
+    harness.fail_times(id, 9).await;
+    assert_eq!(ready().await, 3);
+    harness.fail_times_more(id, 1).await;
+    assert_eq!((ready().await, harness.take("worker", 9).await.len()), (0, 0), "its next probe is in some seconds");
+    harness.advance(HOUR).await;
+    assert_eq!(ready().await, 1, "one probe");
+    let probe = harness.take("worker", 9).await.remove(0);
+    assert!(probe.is_probe);
+    assert_eq!(ready().await, 0, "one at a time");
+    harness.end(&probe, Verdict::Delivered).await;
+    assert_eq!(ready().await, 2, "it is well again");
+    let disable = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
+    harness.store.update_webhook(id, disable).await.unwrap();
+    assert_eq!(ready().await, 0);
+    let enable = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
+    harness.store.update_webhook(id, enable).await.unwrap();
+    assert_eq!(ready().await, 2);
+    harness.store.delete_webhook(id).await.unwrap();
+    assert_eq!(ready().await, 0);
 }
 
 async fn d10_what_failed_or_was_delivered_is_queued_again_with_all_its_attempts(harness: &Harness) {

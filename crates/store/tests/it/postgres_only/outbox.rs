@@ -163,7 +163,9 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         let job = claim_poll(&database.store, FeedId(1)).await;
         let mut stored = database.store.finish_polls(vec![fetched(&job, 0)]).await.unwrap();
         assert!(stored.remove(0).unwrap().applied);
+        let ready = database.store.outbox_overview().await.unwrap().ready;
         let claimed = database.store.claim_deliveries("here", LEASE, &room(100)).await.unwrap();
+        assert_eq!(ready, u64::try_from(claimed.jobs.len()).unwrap(), "D10: {column}");
         assert!(claimed.jobs.iter().all(|job| job.webhook_id == good), "{column}");
         assert_eq!(claimed.webhooks.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [good], "{column}");
         client.execute(&set, &[&right, &bad.0]).await.unwrap();

@@ -130,9 +130,11 @@ async fn d10_the_numbers_are_right_with_much_in_the_outbox() {
     fill(&database).await;
     let overview = database.store.outbox_overview().await.unwrap();
     let pending = u64::try_from(BACKLOG).unwrap() + 2_000;
+    // Some are due later, and of those to the broken webhook one probe can be claimed.
+    let ready = pending - 500 - 999;
     assert_eq!(
         Overview { oldest_pending_age: None, ..overview },
-        Overview { pending, ready: pending - 500, in_flight: 0, failed: 1_000, oldest_pending_age: None }
+        Overview { pending, ready, in_flight: 0, failed: 1_000, oldest_pending_age: None }
     );
     assert!(overview.oldest_pending_age > Some(0));
 }

@@ -80,7 +80,9 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         add(&store, &format!("http://e.org/{column}")).await;
         let room = ClaimRoom { limit: 100, of: vec![], of_others: 100 };
         assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)), "{column}");
+        let ready = store.outbox_overview().await.unwrap().ready;
         let claimed = store.claim_deliveries("here", Duration::from_secs(10), &room).await.unwrap();
+        assert_eq!(ready, u64::try_from(claimed.jobs.len()).unwrap(), "D10: {column}");
         assert!(claimed.jobs.iter().all(|job| job.webhook_id == good), "{column}");
         assert_eq!(claimed.webhooks.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [good], "{column}");
         write(&right);
