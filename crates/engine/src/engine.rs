@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     Feed, FeedId, FeedPatch, WebhookId,
     delivery::{NewWebhook, Webhook, WebhookSecret},
-    ports::{Store, StoreResult, UpdateOutcome},
+    ports::{HttpError, Store, StoreResult, UpdateOutcome},
     push::Subscription,
 };
 use jiff::Timestamp;
@@ -176,6 +176,11 @@ impl Engine {
     /// Takes every step of a subscription that is due, and waits for their ends; returns how many there were.
     pub async fn settle_push(&self) -> StoreResult<u32> {
         push::settle(&self.pusher).await
+    }
+
+    /// Refuses a URL that nothing may be sent to, as far as can be told now.
+    pub async fn check_url(&self, url: &str) -> Result<(), HttpError> {
+        self.poller.parts.http.check(url).await
     }
 
     /// Makes a webhook; its secret is the first of its secrets.

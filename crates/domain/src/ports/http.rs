@@ -11,6 +11,11 @@ use bytes::Bytes;
 pub trait Http: Send + Sync + std::fmt::Debug {
     /// Sends a request, follows its redirects and reads the answer, whatever its status.
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError>;
+
+    /// Refuses a URL that no request may go to, as far as can be told now: a name that is not found may be found later.
+    async fn check(&self, _url: &str) -> Result<(), HttpError> {
+        Ok(())
+    }
 }
 
 /// What is asked.

@@ -70,7 +70,7 @@ async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> 
         Some(Host::Ipv6(address)) => client.guard.permits(IpAddr::V6(address)),
         // A proxy resolves the name, but not one that we know to be private.
         Some(Host::Domain(name)) if client.is_proxied => {
-            !matches!(client.resolver.addresses(name).await, Err(NameError::Forbidden))
+            !matches!(client.resolver.addresses(name).await, Err(NameError::Forbidden(_)))
         }
         Some(Host::Domain(_)) => true,
         None => false,

@@ -6,6 +6,7 @@
 //! Time, size and redirects are bounded, and no error and no log holds more of a URL than its host.
 
 mod address;
+mod check;
 mod exchange;
 mod failure;
 mod gate;
@@ -162,5 +163,10 @@ impl Http for GuardedClient {
             Ok(answer) => answer,
             Err(_) => Err(HttpError::TimedOut(host)),
         }
+    }
+
+    async fn check(&self, url: &str) -> Result<(), HttpError> {
+        let url = Url::parse(url).map_err(|_| HttpError::BadUrl("it is no URL".to_owned()))?;
+        check::check(&self.guard, &self.resolver, &url).await
     }
 }

@@ -1,7 +1,10 @@
 //! Names to addresses, less those that requests may not go to. The connection is made to the very addresses that were
 //! judged, so a name that answers otherwise a moment later gains nothing.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
@@ -13,9 +16,9 @@ pub(crate) enum NameError {
     /// There is no such name, or the name service does not answer.
     #[error("no such name")]
     NotFound,
-    /// It has addresses, and none that a request may go to.
+    /// It has addresses, this the first of them, and none that a request may go to.
     #[error("no public address")]
-    Forbidden,
+    Forbidden(IpAddr),
 }
 
 /// The resolver of all requests.
@@ -37,11 +40,9 @@ impl GuardedResolver {
             Ok(addresses) => addresses.collect(),
             Err(_) => return Err(NameError::NotFound),
         };
-        if all.is_empty() {
-            return Err(NameError::NotFound);
-        }
+        let first = all.first().ok_or(NameError::NotFound)?.ip();
         let permitted: Vec<_> = all.into_iter().filter(|address| self.guard.permits(address.ip())).collect();
-        if permitted.is_empty() { Err(NameError::Forbidden) } else { Ok(permitted) }
+        if permitted.is_empty() { Err(NameError::Forbidden(first)) } else { Ok(permitted) }
     }
 
     async fn resolve_any(name: &str) -> Result<Vec<SocketAddr>, NameError> {
@@ -71,7 +72,9 @@ mod tests {
     #[tokio::test]
     async fn u8_a_name_with_only_private_addresses_is_refused() {
         let resolver = GuardedResolver::new(Arc::new(Guard::default()), None);
-        assert_eq!(resolver.addresses("localhost").await, Err(NameError::Forbidden));
+        assert!(
+            matches!(resolver.addresses("localhost").await, Err(NameError::Forbidden(first)) if first.is_loopback())
+        );
         assert_eq!(resolver.addresses("no-such-name.invalid").await, Err(NameError::NotFound));
         let guard = Guard::new(vec!["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap()]);
         assert!(GuardedResolver::new(Arc::new(guard), None).addresses("localhost").await.is_ok());

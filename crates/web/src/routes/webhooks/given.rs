@@ -143,6 +143,19 @@ pub(super) fn new_webhook(wanted: WebhookPatch, secret: WebhookSecret) -> NewWeb
     }
 }
 
+/// Whether a change can be judged only beside what is stored.
+pub(super) fn needs_stored(patch: &WebhookPatch) -> bool {
+    patch.url.is_some() || patch.feed_ids.is_some() || patch.folder_ids.is_some() || patch.has_masked_headers()
+}
+
+/// Refuses another URL that nothing may be sent to.
+pub(super) async fn check_url(state: &AppState, wanted: &WebhookPatch, before: Option<&Webhook>) -> ApiResult<()> {
+    let Some(url) = wanted.url.as_deref().filter(|url| before.is_none_or(|webhook| webhook.url != *url)) else {
+        return Ok(());
+    };
+    state.engine.check_url(url).await.map_err(|error| ApiError::field("url", error))
+}
+
 /// Refuses feeds and folders that are not there, but for those that the webhook names already: one of a feed that was
 /// removed can still be changed.
 pub(super) async fn check_named(state: &AppState, wanted: &WebhookPatch, before: Option<&Webhook>) -> ApiResult<()> {
@@ -176,7 +189,7 @@ where
     }
 }
 
-/// Where events are sent. Whether that may be asked is seen when it is.
+/// Where events are sent.
 fn url(text: &str) -> ApiResult<String> {
     let refused = |problem: &str| Err(ApiError::field("url", problem));
     let text = text.trim();

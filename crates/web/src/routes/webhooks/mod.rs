@@ -81,6 +81,7 @@ pub(crate) async fn create(
     let wanted = PatchBody::from(body).checked()?;
     headers::check_masked(&wanted, &[])?;
     given::check_named(&state, &wanted, None).await?;
+    given::check_url(&state, &wanted, None).await?;
     if state.store().webhooks().await?.len() >= WEBHOOKS_MAX {
         return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
     }
@@ -117,10 +118,11 @@ pub(crate) async fn patch(
     extract::Json(body): extract::Json<PatchBody>,
 ) -> ApiResult<Json<Webhook>> {
     let patch = body.checked()?;
-    if patch.feed_ids.is_some() || patch.folder_ids.is_some() || patch.has_masked_headers() {
+    if given::needs_stored(&patch) {
         let before = state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?;
         headers::check_masked(&patch, &before.headers)?;
         given::check_named(&state, &patch, Some(&before)).await?;
+        given::check_url(&state, &patch, Some(&before)).await?;
     }
     Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?))
 }

@@ -1,6 +1,9 @@
 //! Webhooks: made, listed, changed, removed.
 
-use domain::WebhookId;
+use domain::{
+    WebhookId,
+    delivery::{NewWebhook, WebhookSecret},
+};
 use serde_json::{Value, json};
 
 use super::world::{WEBHOOK, World, each};
@@ -46,14 +49,14 @@ async fn d1_all_that_is_said_of_a_webhook_is_kept() {
     for world in each().await {
         let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
         let wanted = json!({
-            "url": "http://192.168.1.5/hook", "description": " to the kitchen\nradio\u{0} ", "enabled": false,
+            "url": "http://127.0.0.5/hook", "description": " to the kitchen\nradio\u{0} ", "enabled": false,
             "eventTypes": ["feed.gone", "entry.created", "feed.gone"], "feedIds": [feed["id"], feed["id"]],
             "folderIds": [folder["id"]], "headers": { "Authorization": " Bearer x ", "x-b": "" },
             "includeContent": false, "backlog": true,
         });
         let made = world.webhook(wanted).await;
         for (field, expect) in [
-            ("url", json!("http://192.168.1.5/hook")),
+            ("url", json!("http://127.0.0.5/hook")),
             ("description", json!("to the kitchen\nradio")),
             ("enabled", json!(false)),
             ("eventTypes", json!(["feed.gone", "entry.created"])),
@@ -66,6 +69,41 @@ async fn d1_all_that_is_said_of_a_webhook_is_kept() {
             assert_eq!(made[field], expect, "{field}");
         }
         assert_eq!(world.get(&format!("/api/webhooks/{}", made["id"])).await["headers"], made["headers"]);
+    }
+}
+
+#[tokio::test]
+async fn u8_a_private_url_is_refused_when_a_webhook_is_made_or_changed() {
+    for world in each().await {
+        let path = format!("/api/webhooks/{}", world.webhook(json!({})).await["id"]);
+        for (url, names) in [
+            ("http://192.168.1.5/hook", "192.168.1.5"),
+            ("http://0xa000001:81/", "10.0.0.1:81"),
+            ("http://[::1]/", "[::1]"),
+            ("https://169.254.169.254/latest", "169.254.169.254"),
+        ] {
+            let sentence = format!("`url`: the address of {names} is not public; `allow_networks` can allow it");
+            for (method, path) in [("POST", "/api/webhooks"), ("PATCH", &path)] {
+                assert_eq!(world.send(method, path, &json!({ "url": url })).await.error(400), sentence);
+            }
+        }
+        assert_eq!(world.get("/api/webhooks").await.as_array().unwrap().len(), 1);
+        assert_eq!(world.get(&path).await["url"], "https://receiver.example/hook");
+        // What is allowed, and a name that cannot be resolved now.
+        for url in ["http://127.0.0.1:9/", "http://localhost/", "https://no-such-name.invalid/"] {
+            assert_eq!(world.send("PATCH", &path, &json!({ "url": url })).await.ok(200)["url"], url);
+        }
+    }
+}
+
+#[tokio::test]
+async fn u8_a_webhook_whose_url_is_no_longer_allowed_can_still_be_changed() {
+    for world in each().await {
+        let secret = WebhookSecret::parse("whsec_b2xk").unwrap();
+        let stored = world.store.create_webhook(NewWebhook::to("http://10.0.0.1/", secret)).await.unwrap();
+        let path = format!("/api/webhooks/{}", stored.id);
+        let wanted = json!({ "url": "http://10.0.0.1/", "enabled": false });
+        assert_eq!(world.send("PATCH", &path, &wanted).await.ok(200)["enabled"], false);
     }
 }
 
