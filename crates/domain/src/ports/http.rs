@@ -109,8 +109,8 @@ pub enum HttpError {
     /// This machine has no room for another connection: it says nothing about the host.
     #[error("this machine has no room for another connection: {0}")]
     Exhausted(String),
-    /// TLS failed.
-    #[error("no secure connection to {host}: {reason}")]
+    /// The TLS handshake failed.
+    #[error("could not connect to {host}: the TLS handshake failed: {reason}")]
     Tls {
         /// The host.
         host: String,

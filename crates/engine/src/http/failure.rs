@@ -31,8 +31,12 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
     if error.is_timeout() {
         return HttpError::TimedOut(host());
     }
-    if let Some(tls) = tls_cause(error) {
-        return HttpError::Tls { host: host(), reason: in_words(tls).to_owned() };
+    if let Some(tls) = cause::<rustls::Error>(error) {
+        return HttpError::Tls { host: host(), reason: in_words(tls) };
+    }
+    if error.is_connect() && causes(error).any(is_end_of_stream) {
+        // Only a handshake reads anything while a connection is being made.
+        return HttpError::Tls { host: host(), reason: "the server closed the connection".to_owned() };
     }
     if stage == Stage::Reading && is_of_decompression(error) {
         return HttpError::Compression(host());
@@ -49,41 +53,48 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
     }
 }
 
+/// The error and all its causes.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error: &&'e (dyn Error + 'static)| (*error).source()).take(CAUSES_MAX)
+    std::iter::successors(Some(error), |error| next_cause(*error)).take(CAUSES_MAX)
+}
+
+/// An I/O error that wraps another gives that one's cause as its own, and leaves the wrapped error itself out: TLS errors
+/// come wrapped so, often twice.
+fn next_cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
+    match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(wrapped) => Some(wrapped),
+        None => error.source(),
+    }
 }
 
 fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
     causes(error).find_map(|cause| cause.downcast_ref::<E>())
 }
 
-/// TLS errors come wrapped in I/O errors, as their content and not as their cause.
-fn tls_cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e rustls::Error> {
-    causes(error).find_map(|cause| {
-        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        cause.downcast_ref::<rustls::Error>().or_else(|| inner?.downcast_ref::<rustls::Error>())
-    })
+fn is_end_of_stream(cause: &(dyn Error + 'static)) -> bool {
+    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::UnexpectedEof)
 }
 
-/// Why a secure connection failed, for whoever wants to read the feed.
-fn in_words(error: &rustls::Error) -> &'static str {
+/// Why a TLS handshake failed. None of these texts holds a URL.
+fn in_words(error: &rustls::Error) -> String {
     use rustls::{CertificateError as Certificate, Error as Tls};
     match error {
         Tls::InvalidCertificate(Certificate::Expired | Certificate::ExpiredContext { .. }) => {
-            "its certificate has expired"
+            "certificate expired".to_owned()
         }
         Tls::InvalidCertificate(Certificate::NotValidYet | Certificate::NotValidYetContext { .. }) => {
-            "its certificate is not valid yet"
+            "certificate not valid yet".to_owned()
         }
-        Tls::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
-            "its certificate is for another name"
+        Tls::InvalidCertificate(Certificate::NotValidForNameContext { expected, .. }) => {
+            format!("certificate not valid for name \"{}\"", expected.to_str())
         }
-        Tls::InvalidCertificate(Certificate::UnknownIssuer) => "nobody that this system trusts signed its certificate",
-        Tls::InvalidCertificate(Certificate::Revoked) => "its certificate was revoked",
-        Tls::InvalidCertificate(_) | Tls::NoCertificatesPresented => "its certificate is not valid",
-        Tls::AlertReceived(_) => "it refused the handshake",
-        Tls::PeerIncompatible(_) => "it speaks no version of TLS that we do",
-        _ => "it does not speak TLS as it should",
+        Tls::InvalidCertificate(Certificate::NotValidForName) => "certificate not valid for this name".to_owned(),
+        Tls::InvalidCertificate(Certificate::Revoked) => "certificate revoked".to_owned(),
+        Tls::InvalidCertificate(Certificate::UnknownIssuer) => {
+            format!("{error} (no CA that this system trusts has signed it)")
+        }
+        Tls::InvalidMessage(_) => format!("the server does not speak TLS ({error})"),
+        _ => error.to_string(),
     }
 }
 
@@ -144,22 +155,25 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_failed_handshake_is_told_in_words() {
+    fn f4_d8_a_failed_handshake_says_why_however_it_is_wrapped() {
+        let invalid = Tls::InvalidCertificate;
         for (error, expect) in [
-            (Tls::InvalidCertificate(CertificateError::Expired), "its certificate has expired"),
-            (Tls::InvalidCertificate(CertificateError::NotValidYet), "its certificate is not valid yet"),
-            (Tls::InvalidCertificate(CertificateError::NotValidForName), "its certificate is for another name"),
+            (invalid(CertificateError::Expired), "certificate expired"),
+            (invalid(CertificateError::NotValidYet), "certificate not valid yet"),
+            (invalid(CertificateError::NotValidForName), "certificate not valid for this name"),
             (
-                Tls::InvalidCertificate(CertificateError::UnknownIssuer),
-                "nobody that this system trusts signed its certificate",
+                invalid(CertificateError::UnknownIssuer),
+                "invalid peer certificate: UnknownIssuer (no CA that this system trusts has signed it)",
             ),
-            (Tls::InvalidCertificate(CertificateError::Revoked), "its certificate was revoked"),
-            (Tls::InvalidCertificate(CertificateError::BadEncoding), "its certificate is not valid"),
-            (Tls::AlertReceived(AlertDescription::HandshakeFailure), "it refused the handshake"),
-            (Tls::DecryptError, "it does not speak TLS as it should"),
+            (invalid(CertificateError::Revoked), "certificate revoked"),
+            (invalid(CertificateError::BadEncoding), "invalid peer certificate: BadEncoding"),
+            (Tls::AlertReceived(AlertDescription::HandshakeFailure), "received fatal alert: HandshakeFailure"),
+            (Tls::DecryptError, "cannot decrypt peer's message"),
         ] {
-            let wrapped = io::Error::other(error);
-            assert_eq!(tls_cause(&wrapped).map(in_words), Some(expect));
+            let once = io::Error::other(error);
+            assert_eq!(cause::<Tls>(&once).map(in_words).as_deref(), Some(expect));
+            let twice = io::Error::other(once);
+            assert_eq!(cause::<Tls>(&twice).map(in_words).as_deref(), Some(expect));
         }
     }
 }

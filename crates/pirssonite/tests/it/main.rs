@@ -15,5 +15,6 @@ mod parse;
 mod program;
 mod push;
 mod server;
+mod tls;
 mod together;
 mod webhook;
