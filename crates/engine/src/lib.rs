@@ -27,6 +27,7 @@ pub mod system;
 
 pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary, SubscribeError};
 pub use engine::Engine;
+pub use measure::register_metrics;
 pub use opml::OpmlError;
 pub use push::{Delivery, PushAnswer, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer};
 pub use settings::{DeliverySettings, EngineSettings, Parts, PushSettings};

@@ -10,18 +10,76 @@ use jiff::SignedDuration;
 
 use crate::{poll::PollEnd, push::PushAnswer};
 
+const POLLS: &str = "pirssonite_polls_total";
+const ENTRIES: &str = "pirssonite_entries_total";
+const PUSHES: &str = "pirssonite_pushes_total";
+const HUB_REQUESTS: &str = "pirssonite_hub_requests_total";
+const HUB_VERIFICATIONS: &str = "pirssonite_hub_verifications_total";
+const SUBSCRIPTION_CHANGES: &str = "pirssonite_subscription_changes_total";
+const ATTEMPTS: &str = "pirssonite_delivery_attempts_total";
+const MARKS: &str = "pirssonite_delivery_marks_total";
+const BEATS: &str = "pirssonite_delivery_beats_total";
+
+/// Every counter with one label, and all values that the label has.
+const COUNTERS: [(&str, &str, &[&str]); 7] = [
+    (POLLS, "outcome", &["fetched", "unchanged", "failed", "given_back"]),
+    (ENTRIES, "kind", &["new", "changed"]),
+    (
+        PUSHES,
+        "outcome",
+        &["stored", "not_active", "no_feed", "unsigned", "not_a_feed", "too_many", "too_large", "not_read"],
+    ),
+    (SUBSCRIPTION_CHANGES, "to", &["pending", "active", "inactive", "unsubscribing", "gone"]),
+    (ATTEMPTS, "outcome", &["delivered", "retry", "failed", "gone"]),
+    (MARKS, "outcome", &["stored", "skipped"]),
+    (BEATS, "outcome", &["renewed", "failed"]),
+];
+
+/// Every counter of hubs, and all values of its labels `mode` and `outcome`.
+const HUB_COUNTERS: [(&str, &[&str], &[&str]); 2] = [
+    (HUB_REQUESTS, &["subscribe", "unsubscribe"], &["accepted", "failed"]),
+    (HUB_VERIFICATIONS, &["subscribe", "unsubscribe", "denied"], &["confirmed", "not_wanted"]),
+];
+
+/// Makes every counter and histogram appear in `/metrics` before anything is counted: what has not happened yet has
+/// happened no times, and an alert on an increase sees the first.
+///
+/// Gauges are left to those who measure them: a node that does not deliver knows nothing of the outbox.
+pub fn register_metrics() {
+    for (name, label, values) in COUNTERS {
+        for value in values {
+            metrics::counter!(name, label => *value).increment(0);
+        }
+    }
+    for (name, modes, outcomes) in HUB_COUNTERS {
+        for (mode, outcome) in modes.iter().flat_map(|mode| outcomes.iter().map(move |outcome| (*mode, *outcome))) {
+            metrics::counter!(name, "mode" => mode, "outcome" => outcome).increment(0);
+        }
+    }
+    metrics::counter!("pirssonite_entries_pruned_total").increment(0);
+    metrics::counter!("pirssonite_delivery_leases_lost_total").increment(0);
+    // A histogram is there once it has been named.
+    drop(metrics::histogram!("pirssonite_poll_duration_seconds"));
+    drop(metrics::histogram!("pirssonite_poll_wait_seconds"));
+    drop(metrics::histogram!("pirssonite_delivery_attempt_duration_seconds"));
+    drop(metrics::histogram!("pirssonite_delivery_latency_seconds"));
+}
+
 /// A poll ended.
 pub(crate) fn ended(end: PollEnd) {
-    let outcome = match end {
+    metrics::counter!(POLLS, "outcome" => poll_outcome(end)).increment(1);
+    if let PollEnd::Fetched { new, changed } = end {
+        metrics::counter!(ENTRIES, "kind" => "new").increment(u64::from(new));
+        metrics::counter!(ENTRIES, "kind" => "changed").increment(u64::from(changed));
+    }
+}
+
+fn poll_outcome(end: PollEnd) -> &'static str {
+    match end {
         PollEnd::Fetched { .. } => "fetched",
         PollEnd::Unchanged => "unchanged",
         PollEnd::Failed => "failed",
         PollEnd::GivenBack => "given_back",
-    };
-    metrics::counter!("pirssonite_polls_total", "outcome" => outcome).increment(1);
-    if let PollEnd::Fetched { new, changed } = end {
-        metrics::counter!("pirssonite_entries_total", "kind" => "new").increment(u64::from(new));
-        metrics::counter!("pirssonite_entries_total", "kind" => "changed").increment(u64::from(changed));
     }
 }
 
@@ -43,31 +101,34 @@ pub(crate) fn holds(claimed: usize, waiting: usize) {
 
 /// A push, or what it brought, was stored.
 pub(crate) fn brought(new: u32, changed: u32) {
-    metrics::counter!("pirssonite_entries_total", "kind" => "new").increment(u64::from(new));
-    metrics::counter!("pirssonite_entries_total", "kind" => "changed").increment(u64::from(changed));
+    metrics::counter!(ENTRIES, "kind" => "new").increment(u64::from(new));
+    metrics::counter!(ENTRIES, "kind" => "changed").increment(u64::from(changed));
 }
 
 /// A push was answered.
 pub(crate) fn pushed(answer: &PushAnswer) {
-    let outcome = match answer {
+    metrics::counter!(PUSHES, "outcome" => push_outcome(answer)).increment(1);
+}
+
+fn push_outcome(answer: &PushAnswer) -> &'static str {
+    match answer {
         PushAnswer::Stored => "stored",
         PushAnswer::NotActive => "not_active",
         PushAnswer::NoFeed => "no_feed",
         PushAnswer::Unsigned(_) => "unsigned",
         PushAnswer::NotAFeed(_) => "not_a_feed",
-    };
-    metrics::counter!("pirssonite_pushes_total", "outcome" => outcome).increment(1);
+    }
 }
 
 /// A push was not even read, because there are too many of its kind, or it is too large.
 pub(crate) fn push_refused(outcome: &'static str) {
-    metrics::counter!("pirssonite_pushes_total", "outcome" => outcome).increment(1);
+    metrics::counter!(PUSHES, "outcome" => outcome).increment(1);
 }
 
 /// A hub was asked, and has accepted or not.
 pub(crate) fn hub_asked(mode: Mode, is_accepted: bool) {
     let outcome = if is_accepted { "accepted" } else { "failed" };
-    metrics::counter!("pirssonite_hub_requests_total", "mode" => mode.name(), "outcome" => outcome).increment(1);
+    metrics::counter!(HUB_REQUESTS, "mode" => mode.name(), "outcome" => outcome).increment(1);
 }
 
 /// A hub asked whether something is wanted, or said no.
@@ -77,31 +138,17 @@ pub(crate) fn hub_verified(event: &Event, is_wanted: bool) {
         _ => "denied",
     };
     let outcome = if is_wanted { "confirmed" } else { "not_wanted" };
-    metrics::counter!("pirssonite_hub_verifications_total", "mode" => mode, "outcome" => outcome).increment(1);
+    metrics::counter!(HUB_VERIFICATIONS, "mode" => mode, "outcome" => outcome).increment(1);
 }
 
 /// A subscription changed its state.
 pub(crate) fn subscription_became(state: &'static str) {
-    metrics::counter!("pirssonite_subscription_changes_total", "to" => state).increment(1);
+    metrics::counter!(SUBSCRIPTION_CHANGES, "to" => state).increment(1);
 }
 
 /// So many entries were pruned.
 pub(crate) fn pruned(entries: u64) {
     metrics::counter!("pirssonite_entries_pruned_total").increment(entries);
-}
-
-/// Deliveries begin: what has not happened yet has happened no times.
-pub(crate) fn begin_deliveries() {
-    for outcome in ["delivered", "retry", "failed", "gone"] {
-        metrics::counter!("pirssonite_delivery_attempts_total", "outcome" => outcome).increment(0);
-    }
-    for outcome in ["stored", "skipped"] {
-        metrics::counter!("pirssonite_delivery_marks_total", "outcome" => outcome).increment(0);
-    }
-    for outcome in ["renewed", "failed"] {
-        metrics::counter!("pirssonite_delivery_beats_total", "outcome" => outcome).increment(0);
-    }
-    metrics::counter!("pirssonite_delivery_leases_lost_total").increment(0);
 }
 
 /// So many deliveries are being sent, and so many wait for their turn.
@@ -112,14 +159,17 @@ pub(crate) fn deliveries_held(sending: u32, waiting: u32) {
 
 /// An attempt of a delivery ended, and took so long.
 pub(crate) fn attempted(verdict: Verdict, took: Duration) {
-    let outcome = match verdict {
+    metrics::counter!(ATTEMPTS, "outcome" => attempt_outcome(verdict)).increment(1);
+    metrics::histogram!("pirssonite_delivery_attempt_duration_seconds").record(took.as_secs_f64());
+}
+
+fn attempt_outcome(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Delivered => "delivered",
         Verdict::Retry(_) => "retry",
         Verdict::Failed => "failed",
         Verdict::Gone => "gone",
-    };
-    metrics::counter!("pirssonite_delivery_attempts_total", "outcome" => outcome).increment(1);
-    metrics::histogram!("pirssonite_delivery_attempt_duration_seconds").record(took.as_secs_f64());
+    }
 }
 
 /// So long after it happened an event arrived at a webhook.
@@ -130,13 +180,13 @@ pub(crate) fn delivered_after(latency: SignedDuration) {
 /// So many marks were stored, and so many came too late.
 pub(crate) fn marked(stored: usize, skipped: usize) {
     let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    metrics::counter!("pirssonite_delivery_marks_total", "outcome" => "stored").increment(count(stored));
-    metrics::counter!("pirssonite_delivery_marks_total", "outcome" => "skipped").increment(count(skipped));
+    metrics::counter!(MARKS, "outcome" => "stored").increment(count(stored));
+    metrics::counter!(MARKS, "outcome" => "skipped").increment(count(skipped));
 }
 
 /// A beat of the deliveries worked or failed.
 pub(crate) fn beat(outcome: &'static str) {
-    metrics::counter!("pirssonite_delivery_beats_total", "outcome" => outcome).increment(1);
+    metrics::counter!(BEATS, "outcome" => outcome).increment(1);
 }
 
 /// The lease of a delivery was lost.
@@ -156,4 +206,42 @@ pub(crate) fn outbox(overview: &Overview) {
 
 fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::push::{SubscriptionState, Unsigned};
+
+    use super::*;
+
+    #[test]
+    fn u6_every_value_of_a_label_is_registered() {
+        let values = |name| COUNTERS.iter().find(|(counter, ..)| *counter == name).unwrap().2;
+        for end in [PollEnd::Fetched { new: 1, changed: 0 }, PollEnd::Unchanged, PollEnd::Failed, PollEnd::GivenBack] {
+            assert!(values(POLLS).contains(&poll_outcome(end)), "{end:?}");
+        }
+        for answer in [
+            PushAnswer::Stored,
+            PushAnswer::NotActive,
+            PushAnswer::NoFeed,
+            PushAnswer::Unsigned(Unsigned::Missing),
+            PushAnswer::NotAFeed(String::new()),
+        ] {
+            assert!(values(PUSHES).contains(&push_outcome(&answer)), "{answer:?}");
+        }
+        for verdict in [Verdict::Delivered, Verdict::Retry(Duration::ZERO), Verdict::Failed, Verdict::Gone] {
+            assert!(values(ATTEMPTS).contains(&attempt_outcome(verdict)), "{verdict:?}");
+        }
+        for state in [
+            SubscriptionState::Pending,
+            SubscriptionState::Active,
+            SubscriptionState::Inactive,
+            SubscriptionState::Unsubscribing,
+        ] {
+            assert!(values(SUBSCRIPTION_CHANGES).contains(&state.name()), "{state:?}");
+        }
+        for (_, modes, _) in HUB_COUNTERS {
+            assert!([Mode::Subscribe, Mode::Unsubscribe].iter().all(|mode| modes.contains(&mode.name())));
+        }
+    }
 }

@@ -104,10 +104,10 @@ fn push_settings(settings: &Settings) -> PushSettings {
 pub(crate) async fn serve(
     settings: &Settings,
     engine: Arc<Engine>,
+    metrics: web::MetricsHandle,
     listener: tokio::net::TcpListener,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
-    let metrics = web::install_metrics()?;
     tokio::spawn(web::keep_metrics_small(metrics.clone(), stop.clone()));
     let (listen, store) = (listener.local_addr()?, engine.store().kind());
     let allowed_hosts = if settings.listen.ip().is_loopback() { AllowedHosts::default() } else { AllowedHosts::Any };

@@ -24,7 +24,7 @@ mod time;
 mod work;
 
 pub use inside::{Inside, InsideError};
-pub use metrics::{install_metrics, keep_metrics_small};
+pub use metrics::{MetricsHandle, install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;
 pub use routes::{operations_router, router};
 pub use serve::{SHUTDOWN_MAX, ServeLimits, serve, serve_within};

@@ -4,8 +4,12 @@ use std::time::Duration;
 
 use axum::http::Method;
 use metrics::{Unit, counter, describe_counter, describe_histogram, histogram};
-use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder};
 use tokio_util::sync::CancellationToken;
+
+use crate::openapi;
+
+pub use metrics_exporter_prometheus::PrometheusHandle as MetricsHandle;
 
 const REQUESTS: &str = "http_requests_total";
 const DURATION: &str = "http_request_duration_seconds";
@@ -17,16 +21,28 @@ const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 const DURATION_BUCKETS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
 
 /// Makes this process count, and gives what `/metrics` shows. To be called once.
-pub fn install_metrics() -> Result<PrometheusHandle, BuildError> {
+pub fn install_metrics() -> Result<MetricsHandle, BuildError> {
     let handle = PrometheusBuilder::new().set_buckets(&DURATION_BUCKETS)?.install_recorder()?;
     describe_counter!(REQUESTS, Unit::Count, "Requests, by method, route and status.");
     describe_histogram!(DURATION, Unit::Seconds, "How long requests took, by method and route.");
+    engine::register_metrics();
+    register();
     Ok(handle)
+}
+
+/// Makes every route appear before anybody asks for it, with each status that is described.
+fn register() {
+    for (method, path, statuses) in openapi::described_statuses() {
+        for status in statuses {
+            counter!(REQUESTS, "method" => method, "path" => path.clone(), "status" => status).increment(0);
+        }
+        drop(histogram!(DURATION, "method" => method, "path" => path));
+    }
 }
 
 /// Keeps what was measured small, until it is told to stop: each duration takes memory until it is put into its bucket,
 /// which otherwise only happens when somebody asks for the metrics.
-pub async fn keep_metrics_small(metrics: PrometheusHandle, stop: CancellationToken) {
+pub async fn keep_metrics_small(metrics: MetricsHandle, stop: CancellationToken) {
     let mut ticks = tokio::time::interval(UPKEEP_EVERY);
     loop {
         tokio::select! {

@@ -30,6 +30,19 @@ pub fn openapi_json() -> Bytes {
     DOCUMENT.clone()
 }
 
+/// Every operation: its method, its path, and the statuses of its answers.
+pub(crate) fn described_statuses() -> Vec<(&'static str, String, Vec<String>)> {
+    let is_status = |key: &&String| key.parse::<u16>().is_ok();
+    let described = document().paths.paths.into_iter().flat_map(|(path, item)| {
+        let operations = [("GET", item.get), ("POST", item.post), ("PATCH", item.patch), ("DELETE", item.delete)];
+        operations.into_iter().filter_map(move |(method, operation)| {
+            let statuses = operation?.responses.responses.keys().filter(is_status).cloned().collect();
+            Some((method, path.clone(), statuses))
+        })
+    });
+    described.collect()
+}
+
 /// What is described beside the routes.
 pub(crate) fn base() -> OpenApi {
     Description::openapi()

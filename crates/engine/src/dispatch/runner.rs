@@ -28,7 +28,6 @@ const MARKS_MAX: Duration = Duration::from_millis(1500);
 /// being sent, and gives back the rest.
 pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
     tracing::info!(worker_id = %dispatcher.owner, "delivering");
-    measure::begin_deliveries();
     // Also if this is dropped.
     let closing = dispatcher.closing.clone().drop_guard();
     let beats = tokio::spawn(beat::run(Arc::clone(dispatcher)));

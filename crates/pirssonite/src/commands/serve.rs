@@ -31,8 +31,10 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
 
+    // Before there is anything to count.
+    let metrics = web::install_metrics()?;
     let work = (settings.role != Role::Web).then(|| tokio::spawn(work(engine.clone(), stop.clone())));
-    let served = wiring::serve(settings, engine, listener, stop.clone()).await;
+    let served = wiring::serve(settings, engine, metrics, listener, stop.clone()).await;
     stop.cancel();
     let mut has_worked = true;
     if let Some(work) = work {

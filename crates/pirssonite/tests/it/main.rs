@@ -9,6 +9,7 @@ mod doctor;
 mod harness;
 mod import;
 mod lost_database;
+mod metrics;
 mod names;
 mod open_files;
 mod parse;
