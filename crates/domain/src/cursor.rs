@@ -1,10 +1,14 @@
 //! Where a page of entries ended. Opaque to clients: they send back what they were given.
 
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
 
 use crate::ids::EntryId;
+
+/// What a cursor begins with.
+const PREFIX: &str = "cur_";
+
+/// Hexadecimal digits of a time, and of an id.
+const DIGITS: usize = 16;
 
 /// The last entry of a page. The next page holds what sorts after it, however many entries came in since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,39 +20,54 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Reads what a client sends back; `None` if it is not what we gave it.
-    pub fn decode(text: &str) -> Option<Self> {
-        let bytes: [u8; 16] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
-        let (time, id) = bytes.split_at(8);
-        let sort_at = Timestamp::from_millisecond(i64::from_be_bytes(time.try_into().ok()?)).ok()?;
-        Some(Self { sort_at, id: EntryId(i64::from_be_bytes(id.try_into().ok()?)) })
+    /// Reads what a client sends back; `None` if this installation never gave out such a text.
+    pub fn decode(text: &str, installation: &str) -> Option<Self> {
+        let digits = text.strip_prefix(PREFIX)?.strip_prefix(installation)?;
+        let (time, id) = digits.split_at_checked(DIGITS)?;
+        Some(Self { sort_at: nearest(number(time)?), id: EntryId(number(id)?) })
     }
 
     /// As a client sees it.
-    pub fn encode(self) -> String {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.sort_at.as_millisecond().to_be_bytes());
-        bytes[8..].copy_from_slice(&self.id.0.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+    pub fn encode(self, installation: &str) -> String {
+        format!("{PREFIX}{installation}{:016x}{:016x}", self.sort_at.as_millisecond(), self.id.0)
     }
 }
 
-impl Serialize for Cursor {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.encode())
-    }
+/// A number in its only spelling.
+fn number(digits: &str) -> Option<i64> {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_whole = digits.len() == DIGITS && digits.bytes().all(is_digit);
+    is_whole.then(|| u64::from_str_radix(digits, 16).ok().map(u64::cast_signed)).flatten()
+}
+
+/// The instant, or the first or last that there is.
+fn nearest(millisecond: i64) -> Timestamp {
+    Timestamp::from_millisecond(millisecond).unwrap_or(if millisecond < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HERE: &str = "0123456789ab";
+
     #[test]
-    fn a_cursor_comes_back_as_it_went_and_nothing_else_does() {
-        let cursor = Cursor { sort_at: Timestamp::from_millisecond(-1_234_567).unwrap(), id: EntryId(42) };
-        assert_eq!(Cursor::decode(&cursor.encode()), Some(cursor));
-        for bad in ["", "x", "AAAA", "////", &"A".repeat(1000)] {
-            assert_eq!(Cursor::decode(bad), None, "{bad}");
+    fn f6_a_cursor_comes_back_as_it_went_and_nothing_else_does() {
+        for (millisecond, id) in [(-1_234_567, 42), (0, 0), (1_772_480_100_000, i64::MAX)] {
+            let sort_at = Timestamp::from_millisecond(millisecond).unwrap();
+            let cursor = Cursor { sort_at, id: EntryId(id) };
+            assert_eq!(Cursor::decode(&cursor.encode(HERE), HERE), Some(cursor));
+            assert_eq!(Cursor::decode(&cursor.encode("ba9876543210"), HERE), None, "of another installation");
         }
+        let good = Cursor { sort_at: Timestamp::UNIX_EPOCH, id: EntryId(0xabc) }.encode(HERE);
+        assert_eq!(good, "cur_0123456789ab00000000000000000000000000000abc");
+        let (upper, long, short) = (good.to_uppercase(), format!("{good}0"), &good[..good.len() - 1]);
+        for bad in ["", "x", "cur_", "AAAA", &upper, &long, short, &good.replace("abc", "+bc"), &good.replace('c', "é")]
+        {
+            assert_eq!(Cursor::decode(bad, HERE), None, "{bad}");
+        }
+        let far = format!("cur_{HERE}{}", "f".repeat(15) + "0" + &"7".repeat(16));
+        assert!(Cursor::decode(&far, HERE).is_some());
+        assert_eq!(Cursor::decode(&format!("cur_{HERE}7{}", "f".repeat(31)), HERE).unwrap().sort_at, Timestamp::MAX);
     }
 }

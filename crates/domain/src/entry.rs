@@ -86,13 +86,11 @@ pub struct EntryFilter {
 }
 
 /// A page of entries, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPage {
     /// The entries.
     pub entries: Vec<Entry>,
     /// Where the next page begins, if there is one.
-    #[schema(value_type = Option<String>)]
     pub next_cursor: Option<Cursor>,
 }
 

@@ -21,13 +21,22 @@ use crate::{error::ErrorBody, routes};
 )]
 struct Description;
 
-/// The description of the API as JSON.
+/// What stands in patterns for the key of an installation.
+const INSTALLATION: &str = "INSTALLATION";
+
+/// What every such key looks like.
+const ANY_INSTALLATION: &str = "[0-9a-f]{12}";
+
+/// The description of the API as JSON, of any installation.
 pub fn openapi_json() -> Bytes {
-    static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
-        let json = document().to_pretty_json().expect("a description made of strings and maps has a JSON form");
-        Bytes::from(json)
-    });
-    DOCUMENT.clone()
+    openapi_of(ANY_INSTALLATION)
+}
+
+/// The same of one installation: a cursor of another is refused, and the description says so.
+pub(crate) fn openapi_of(installation: &str) -> Bytes {
+    static DOCUMENT: LazyLock<String> =
+        LazyLock::new(|| document().to_pretty_json().expect("a description made of strings and maps has a JSON form"));
+    Bytes::from(DOCUMENT.replace(INSTALLATION, installation))
 }
 
 /// Every operation: its method, its path, and the statuses of its answers.

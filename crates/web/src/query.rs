@@ -7,6 +7,9 @@ use domain::entry::{PAGE_ENTRIES_MAX, PAGE_ENTRIES_MIN};
 
 use crate::error::{ApiError, ApiResult};
 
+/// What a cursor is.
+pub(crate) const CURSOR: &str = "the `nextCursor` of another page of this server";
+
 /// The parameters of a request that have not been taken yet.
 pub(crate) struct Parameters(Vec<(String, String)>);
 

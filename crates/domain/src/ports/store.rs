@@ -272,4 +272,7 @@ pub trait Store:
     async fn ping(&self) -> StoreResult<()>;
     /// Its name for people: `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;
+    /// The key that this installation was given when it was made, in hexadecimal digits: it is in ids of events and
+    /// deliveries and in cursors, so that those of another installation are told apart.
+    fn installation(&self) -> &str;
 }

@@ -162,4 +162,8 @@ impl Store for Watched {
     fn kind(&self) -> &'static str {
         self.inner.kind()
     }
+
+    fn installation(&self) -> &str {
+        self.inner.installation()
+    }
 }

@@ -179,6 +179,10 @@ impl Store for PostgresStore {
     fn kind(&self) -> &'static str {
         "PostgreSQL"
     }
+
+    fn installation(&self) -> &str {
+        &self.installation
+    }
 }
 
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];

@@ -169,4 +169,8 @@ impl Store for SqliteStore {
     fn kind(&self) -> &'static str {
         "SQLite"
     }
+
+    fn installation(&self) -> &str {
+        &self.key
+    }
 }

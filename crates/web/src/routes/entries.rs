@@ -16,7 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id, WHOLE_NUMBER},
-    query::Parameters,
+    query::{CURSOR, Parameters},
     state::AppState,
     time::time,
     work::to_its_end,
@@ -39,9 +39,20 @@ pub(crate) struct EntriesQuery {
     /// Entries on the page.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u32>,
-    /// Where the page before ended: its `nextCursor`.
-    #[param(value_type = Option<String>)]
+    /// Where the page before ended: its `nextCursor`. It holds this installation's key, and is opaque otherwise.
+    #[param(value_type = Option<String>, pattern = "^cur_INSTALLATION[0-9a-f]{32}$")]
     cursor: Option<Cursor>,
+}
+
+/// A page of entries, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = EntryPage)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PageView {
+    /// The entries.
+    entries: Vec<Entry>,
+    /// Where the next page begins; null on the last.
+    next_cursor: Option<String>,
 }
 
 /// Which entries to mark as read. Conditions add up; none means all.
@@ -69,16 +80,16 @@ pub(crate) struct Marked {
 #[utoipa::path(
     get, path = "/api/entries", tag = "entries", operation_id = "listEntries", params(EntriesQuery),
     responses(
-        (status = 200, description = "The page; `nextCursor` is null on the last.", body = EntryPage),
+        (status = 200, description = "The page; `nextCursor` is null on the last.", body = PageView),
         (status = 400, description = "A parameter is wrong or not known; the sentence names it.", body = ErrorBody),
     )
 )]
-pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> ApiResult<Json<EntryPage>> {
+pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> ApiResult<Json<PageView>> {
     let q = query.q.as_deref().unwrap_or_default();
     let words = search_words(q);
     if words.is_empty() && !q.trim().is_empty() {
         // Signs alone are in no index: nothing holds them, rather than everything.
-        return Ok(Json(EntryPage { entries: Vec::new(), next_cursor: None }));
+        return Ok(Json(PageView { entries: Vec::new(), next_cursor: None }));
     }
     let filter = EntryFilter {
         feed_id: query.feed_id,
@@ -88,7 +99,9 @@ pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> 
         words,
     };
     let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
-    Ok(Json(state.store().entries(&filter, limit, query.cursor).await?))
+    let EntryPage { entries, next_cursor } = state.store().entries(&filter, limit, query.cursor).await?;
+    let next_cursor = next_cursor.map(|cursor| cursor.encode(state.store().installation()));
+    Ok(Json(PageView { entries, next_cursor }))
 }
 
 /// One entry.
@@ -149,10 +162,11 @@ pub(crate) async fn counts(State(state): State<AppState>) -> ApiResult<Json<Coun
     Ok(Json(state.store().counts().await?))
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for EntriesQuery {
+impl FromRequestParts<AppState> for EntriesQuery {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> ApiResult<Self> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {
+        let installation = state.store().installation();
         let mut given = Parameters::of(parts.uri.query());
         let query = Self {
             feed_id: given.parsed("feedId", WHOLE_NUMBER)?.map(FeedId),
@@ -161,7 +175,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EntriesQuery {
             starred: given.parsed("starred", "`true` or `false`")?,
             q: given.text("q")?,
             limit: given.page_limit()?,
-            cursor: given.read("cursor", "the `nextCursor` of another page", Cursor::decode)?,
+            cursor: given.read("cursor", CURSOR, |text| Cursor::decode(text, installation))?,
         };
         given.finish("`feedId`, `folderId`, `unread`, `starred`, `q`, `limit` and `cursor`")?;
         Ok(query)

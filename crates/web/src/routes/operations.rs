@@ -80,6 +80,7 @@ pub(crate) async fn metrics(State(state): State<AppState>) -> Response {
     get, path = "/api/openapi.json", tag = "operations", operation_id = "openapi",
     responses((status = 200, description = "The description.", body = Object))
 )]
-pub(crate) async fn openapi() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], openapi::openapi_json()).into_response()
+pub(crate) async fn openapi(State(state): State<AppState>) -> Response {
+    let description = openapi::openapi_of(state.store().installation());
+    ([(header::CONTENT_TYPE, "application/json")], description).into_response()
 }

@@ -7,7 +7,7 @@ use axum::{
 };
 use domain::{
     WebhookId,
-    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, Moved, Overview},
+    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, Moved, Overview, number_of},
     entry::PAGE_ENTRIES_DEFAULT,
     folder::one_line,
 };
@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, WHOLE_NUMBER},
-    query::Parameters,
+    query::{CURSOR, Parameters},
     state::AppState,
     work::to_its_end,
 };
@@ -73,7 +73,8 @@ pub(crate) struct EventsQuery {
     /// Deliveries on the page.
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u32>,
-    /// Where the page before ended: its `nextCursor`.
+    /// Where the page before ended: its `nextCursor`. It holds this installation's key, and is opaque otherwise.
+    #[param(pattern = "^dlv_INSTALLATION[0-9a-f]{12}$")]
     cursor: Option<String>,
 }
 
@@ -245,10 +246,11 @@ impl<S: Send + Sync> FromRequestParts<S> for DeliveryRef {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
+impl FromRequestParts<AppState> for EventsQuery {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> ApiResult<Self> {
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {
+        let installation = state.store().installation();
         let mut given = Parameters::of(parts.uri.query());
         let statuses = "`pending`, `delivered`, `failed` or `cancelled`";
         let query = Self {
@@ -256,7 +258,7 @@ impl<S: Send + Sync> FromRequestParts<S> for EventsQuery {
             webhook_id: given.parsed("webhookId", WHOLE_NUMBER)?.map(WebhookId),
             limit: given.page_limit()?,
             cursor: given
-                .read("cursor", "the `nextCursor` of another page", |text| is_id(text).then(|| text.to_owned()))?,
+                .read("cursor", CURSOR, |text| number_of("dlv", installation, text).map(|_| text.to_owned()))?,
         };
         given.finish("`status`, `webhookId`, `limit` and `cursor`")?;
         Ok(query)

@@ -340,4 +340,8 @@ impl Store for Down {
     fn kind(&self) -> &'static str {
         "none"
     }
+
+    fn installation(&self) -> &'static str {
+        "0123456789ab"
+    }
 }

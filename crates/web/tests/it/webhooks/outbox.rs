@@ -62,6 +62,31 @@ async fn d10_pages_go_from_the_newest_and_neither_repeat_nor_skip() {
 }
 
 #[tokio::test]
+async fn d10_f6_a_cursor_of_another_installation_is_400() {
+    let worlds = each().await;
+    let mut cursors = Vec::new();
+    for world in &worlds {
+        world.feed("/feed", 3).await;
+        let webhook = world.webhook(json!({})).await;
+        for _ in 0..2 {
+            world.test(&webhook).await;
+        }
+        let next = async |path: &str| world.get(path).await["nextCursor"].as_str().unwrap().to_owned();
+        cursors.push([next("/api/entries?limit=1").await, next("/api/outbox/events?limit=1").await]);
+    }
+    for (world, [ours, theirs]) in worlds.iter().zip([[0, 1], [1, 0]]) {
+        for (path, place) in [("/api/entries?cursor=", 0), ("/api/outbox/events?cursor=", 1)] {
+            world.get(&format!("{path}{}", cursors[ours][place])).await;
+            let (foreign, of_other_page) = (cursors[theirs][place].as_str(), cursors[ours][1 - place].as_str());
+            for bad in [foreign, of_other_page, "", "x", "dlv_1", "cur_1", "AAAA"] {
+                let sentence = world.server.get(&format!("{path}{bad}")).await.error(400);
+                assert_eq!(sentence, "`cursor`: expected the `nextCursor` of another page of this server", "{bad}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn d10_a_delivery_is_shown_with_its_attempts() {
     for world in each().await {
         let id = world.test(&world.webhook(json!({})).await).await;
