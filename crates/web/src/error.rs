@@ -42,6 +42,9 @@ pub(crate) enum ApiError {
     /// 404: there is no such thing.
     #[error("there is no such {0}")]
     NotFound(&'static str),
+    /// 404: a field names what does not exist.
+    #[error("`{0}`: {1}")]
+    NamesNothing(&'static str, String),
     /// 405; the router adds `Allow`.
     #[error("this method is not allowed here")]
     MethodNotAllowed,
@@ -105,7 +108,7 @@ impl ApiError {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::NotFound(_) => StatusCode::NOT_FOUND,
+            Self::NotFound(_) | Self::NamesNothing(..) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Slow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(..) => StatusCode::CONFLICT,
@@ -178,7 +181,7 @@ impl From<AddFeedError> for ApiError {
     fn from(error: AddFeedError) -> Self {
         match error {
             AddFeedError::BadAddress(problem) => Self::field("url", problem),
-            AddFeedError::NoSuchFolder => Self::field("folderId", error),
+            AddFeedError::NoSuchFolder => Self::NamesNothing("folderId", error.to_string()),
             AddFeedError::AlreadyThere(id) => Self::Conflict(error.to_string(), Some(id)),
             AddFeedError::NotAFeed(_) => Self::Unprocessable(error.to_string()),
             AddFeedError::Unreachable(_) => Self::BadGateway(error.to_string()),
@@ -213,7 +216,7 @@ pub(crate) fn updated<T>(outcome: UpdateOutcome<T>, what: &'static str, taken: &
     match outcome {
         UpdateOutcome::Updated(thing) => Ok(*thing),
         UpdateOutcome::NotFound => Err(ApiError::NotFound(what)),
-        UpdateOutcome::NoSuchFolder => Err(ApiError::field("folderId", "there is no such folder")),
+        UpdateOutcome::NoSuchFolder => Err(ApiError::NamesNothing("folderId", "there is no such folder".to_owned())),
         UpdateOutcome::Conflict(id) => Err(ApiError::Conflict(format!("another {what} has this {taken} already"), id)),
     }
 }

@@ -10,7 +10,7 @@ use axum::{
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, IgnoredAny},
+    de::{DeserializeOwned, IgnoredAny, IntoDeserializer, value},
 };
 
 use crate::{
@@ -32,7 +32,7 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Json<T> {
     }
 }
 
-/// A JSON body that may be left out, and is empty then, whatever the headers say of it.
+/// A JSON body that may be left out, and is empty then, whatever the headers say of it; or null, which says the same.
 #[derive(Debug)]
 pub(crate) struct JsonOrNothing<T>(pub(crate) T);
 
@@ -46,6 +46,9 @@ impl<T: DeserializeOwned + Default> FromRequest<AppState> for JsonOrNothing<T> {
             return Ok(Self(T::default()));
         }
         check_json(&parts.headers)?;
+        if bytes.trim_ascii() == b"null" {
+            return Ok(Self(T::default()));
+        }
         from_json(&bytes).map(Self)
     }
 }
@@ -65,10 +68,20 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Id<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
-        let Path(id) = Path::from_request_parts(parts, state)
-            .await
-            .map_err(|_| ApiError::field("id", format_args!("the id in the path must be {WHOLE_NUMBER}")))?;
-        Ok(Self(id))
+        let text = Path::<String>::from_request_parts(parts, state).await.ok();
+        let number = text.and_then(|Path(text)| without_zero_fraction(&text).parse::<i64>().ok());
+        let id = number.and_then(|number| T::deserialize(number.into_deserializer()).map_err(drop_error).ok());
+        id.map(Self).ok_or_else(|| ApiError::field("id", format_args!("the id in the path must be {WHOLE_NUMBER}")))
+    }
+}
+
+fn drop_error(_: value::Error) {}
+
+/// A number without the `.0` at its end: to JSON, and so to the description, it is a whole number with it too.
+pub(crate) fn without_zero_fraction(text: &str) -> &str {
+    match text.split_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
+        _ => text,
     }
 }
 
@@ -78,6 +91,14 @@ pub(crate) type Change<T> = Option<Option<T>>;
 /// Reads a [`Change`] that is there; `#[serde(default)]` makes one that is not.
 pub(crate) fn change<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Change<T>, D::Error> {
     Option::deserialize(deserializer).map(Some)
+}
+
+/// Refuses a text that is longer than described, as it came: what is left out of it later counts too.
+pub(crate) fn check_length(field: &str, text: &str, chars_max: usize) -> ApiResult<()> {
+    if text.chars().count() > chars_max {
+        return Err(ApiError::field(field, format_args!("longer than {chars_max} characters")));
+    }
+    Ok(())
 }
 
 /// The media type of a body, in lower case, without its parameters.
@@ -117,8 +138,45 @@ fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> ApiResult<T> {
         let axum::Json(IgnoredAny) = axum::Json::from_bytes(bytes).map_err(|rejection| not_as_wanted(&rejection))?;
         return Err(ApiError::BadRequest("the body must be a JSON object".to_owned()));
     }
-    let axum::Json(value) = axum::Json::from_bytes(bytes).map_err(|rejection| not_as_wanted(&rejection))?;
-    Ok(value)
+    match axum::Json::from_bytes(bytes) {
+        Ok(axum::Json(value)) => Ok(value),
+        Err(rejection) => with_whole_numbers(bytes).ok_or_else(|| not_as_wanted(&rejection)),
+    }
+}
+
+/// Reads it once more with `5.0` as `5`: to JSON both are the same whole number, and some programs write it so.
+fn with_whole_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let axum::Json(value) = axum::Json::from_bytes(&without_zero_fractions(bytes)?).ok()?;
+    Some(value)
+}
+
+/// The same JSON with `5` for `5.0`; `None` if there is no such number in it. All else stays as it is.
+fn without_zero_fractions(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut shorter = Vec::with_capacity(bytes.len());
+    let (mut is_in_text, mut place) = (false, 0);
+    while let Some(&byte) = bytes.get(place) {
+        let rest = &bytes[place + 1..];
+        match byte {
+            b'"' => is_in_text = !is_in_text,
+            // What is escaped ends no text.
+            b'\\' if is_in_text => {
+                shorter.push(byte);
+                place += 1;
+            }
+            b'.' if !is_in_text => {
+                let zeros = rest.iter().take_while(|byte| **byte == b'0').count();
+                let goes_on = rest.get(zeros).is_some_and(|byte| matches!(byte, b'0'..=b'9' | b'e' | b'E'));
+                if zeros > 0 && !goes_on {
+                    place += 1 + zeros;
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        shorter.extend(bytes.get(place));
+        place += 1;
+    }
+    (shorter.len() < bytes.len()).then_some(shorter)
 }
 
 fn not_as_wanted(rejection: &JsonRejection) -> ApiError {
@@ -160,6 +218,34 @@ mod tests {
     struct Sample {
         #[serde(default, deserialize_with = "change")]
         folder_id: Change<i64>,
+    }
+
+    #[test]
+    fn f6_an_id_may_have_a_fraction_of_zero() {
+        for (text, expect) in
+            [("5.0", "5"), ("-610.000", "-610"), ("5", "5"), ("5.5", "5.5"), ("5.", "5."), ("1.0.0", "1.0.0")]
+        {
+            assert_eq!(without_zero_fraction(text), expect);
+        }
+    }
+
+    #[test]
+    fn f6_a_whole_number_may_have_a_fraction_of_zero() {
+        for (text, expect) in [
+            (r#"{"folderId": 5.0}"#, Some(5)),
+            (r#"{"folderId": -5741.000}"#, Some(-5741)),
+            (r#"{"folderId": 5}"#, Some(5)),
+            (r#"{"folderId": 5.5}"#, None),
+            (r#"{"folderId": 5.05}"#, None),
+            (r#"{"folderId": 5.0e1}"#, None),
+            (r#"{"folderId": "5.0"}"#, None),
+            (r#"{"folderId": 5.0, "folderId": 6.0}"#, None),
+            (r#"{"folderId": 5.0, "x\\": 1.0}"#, None),
+        ] {
+            assert_eq!(read(text).ok().and_then(|sample| sample.folder_id.flatten()), expect, "{text}");
+        }
+        let kept = br#"{"a\"1.0": "2.0\\", "b": 3.0}"#;
+        assert_eq!(without_zero_fractions(kept).unwrap(), br#"{"a\"1.0": "2.0\\", "b": 3}"#);
     }
 
     fn read(text: &str) -> Result<Sample, String> {

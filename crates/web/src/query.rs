@@ -5,7 +5,10 @@ use std::str::FromStr;
 
 use domain::entry::{PAGE_ENTRIES_MAX, PAGE_ENTRIES_MIN};
 
-use crate::error::{ApiError, ApiResult};
+use crate::{
+    error::{ApiError, ApiResult},
+    extract::{WHOLE_NUMBER, without_zero_fraction},
+};
 
 /// What a cursor is.
 pub(crate) const CURSOR: &str = "the `nextCursor` of another page of this server";
@@ -38,6 +41,11 @@ impl Parameters {
         self.read(name, expected, |text| text.parse().ok())
     }
 
+    /// Takes the parameter that is an id.
+    pub(crate) fn id(&mut self, name: &str) -> ApiResult<Option<i64>> {
+        self.read(name, WHOLE_NUMBER, |text| without_zero_fraction(text).parse().ok())
+    }
+
     /// Takes a parameter and reads it in this way; `expected` says as what.
     pub(crate) fn read<T>(
         &mut self,
@@ -53,7 +61,8 @@ impl Parameters {
     pub(crate) fn page_limit(&mut self) -> ApiResult<Option<u32>> {
         let bounds = PAGE_ENTRIES_MIN..=PAGE_ENTRIES_MAX;
         let expected = format!("a number from {PAGE_ENTRIES_MIN} to {PAGE_ENTRIES_MAX}");
-        self.read("limit", &expected, |text| text.parse().ok().filter(|limit| bounds.contains(limit)))
+        let limit = |text: &str| without_zero_fraction(text).parse().ok().filter(|limit| bounds.contains(limit));
+        self.read("limit", &expected, limit)
     }
 
     /// Refuses what is left; `known` are the parameters that there are.

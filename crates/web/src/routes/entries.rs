@@ -15,7 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
-    extract::{self, Id, WHOLE_NUMBER},
+    extract::{self, Id},
     query::{CURSOR, Parameters},
     state::AppState,
     time::time,
@@ -169,8 +169,8 @@ impl FromRequestParts<AppState> for EntriesQuery {
         let installation = state.store().installation();
         let mut given = Parameters::of(parts.uri.query());
         let query = Self {
-            feed_id: given.parsed("feedId", WHOLE_NUMBER)?.map(FeedId),
-            folder_id: given.parsed("folderId", WHOLE_NUMBER)?.map(FolderId),
+            feed_id: given.id("feedId")?.map(FeedId),
+            folder_id: given.id("folderId")?.map(FolderId),
             unread: given.parsed("unread", "`true` or `false`")?,
             starred: given.parsed("starred", "`true` or `false`")?,
             q: given.text("q")?,

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::{
     error::{ApiError, ApiResult, ErrorBody, updated},
-    extract::{self, Change, Id, change},
+    extract::{self, Change, Id, change, check_length},
     state::AppState,
 };
 
@@ -26,11 +26,13 @@ use crate::{
 #[schema(as = NewFeed)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AddBody {
-    /// Its URL, or that of a page that offers it.
+    /// Its URL, or that of a page that offers it: http or https.
+    #[schema(format = "uri", max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:)")]
     url: String,
     /// The folder to put it in.
     folder_id: Option<FolderId>,
     /// A name of the user's for it.
+    #[schema(max_length = 500)]
     title: Option<String>,
 }
 
@@ -43,7 +45,8 @@ pub(crate) struct PatchBody {
     #[serde(default, deserialize_with = "change")]
     #[schema(value_type = Option<String>, max_length = 500)]
     title: Change<String>,
-    /// Where it is.
+    /// Where it is: http or https.
+    #[schema(format = "uri", max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:)")]
     url: Option<String>,
     /// The folder to put it in; null for none.
     #[serde(default, deserialize_with = "change")]
@@ -62,7 +65,8 @@ pub(crate) struct PatchBody {
     post, path = "/api/feeds", tag = "feeds", operation_id = "addFeed", request_body = AddBody,
     responses(
         (status = 201, description = "The feed.", body = Feed),
-        (status = 400, description = "Not a URL, a scheme other than http and https, or no such folder.", body = ErrorBody),
+        (status = 400, description = "A field is wrong, such as a URL that is neither http nor https.", body = ErrorBody),
+        (status = 404, description = "There is no such folder.", body = ErrorBody),
         (status = 409, description = "It is already there, with this `feedId`.", body = ErrorBody),
         (status = 422, description = "Not a feed, and it offers none.", body = ErrorBody),
         (status = 502, description = "It cannot be reached.", body = ErrorBody),
@@ -106,7 +110,7 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<FeedId>) -> Ap
     responses(
         (status = 200, description = "The feed as it is now.", body = Feed),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
-        (status = 404, description = "There is no such feed.", body = ErrorBody),
+        (status = 404, description = "There is no such feed, or no such folder.", body = ErrorBody),
         (status = 409, description = "Another feed has this URL: `feedId`.", body = ErrorBody),
     )
 )]
@@ -147,12 +151,8 @@ impl TryFrom<PatchBody> for FeedPatch {
 
 /// A user's name for a feed; an empty one is none.
 fn title(text: &str) -> ApiResult<Option<String>> {
-    let text = one_line(text);
-    match text.chars().count() {
-        0 => Ok(None),
-        1..=FEED_TITLE_CHARS_MAX => Ok(Some(text)),
-        _ => Err(ApiError::field("title", format_args!("longer than {FEED_TITLE_CHARS_MAX} characters"))),
-    }
+    check_length("title", text, FEED_TITLE_CHARS_MAX)?;
+    Ok(Some(one_line(text)).filter(|text| !text.is_empty()))
 }
 
 fn poll_interval(secs: i64) -> ApiResult<u32> {

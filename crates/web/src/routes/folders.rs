@@ -1,5 +1,7 @@
 //! Folders: made, named, ordered, removed with their feeds kept.
 
+use std::collections::HashSet;
+
 use axum::{
     Json,
     extract::State,
@@ -12,7 +14,10 @@ use domain::{
     ports::Conflict,
 };
 use serde::Deserialize;
-use utoipa::ToSchema;
+use utoipa::{
+    ToSchema,
+    openapi::{ArrayBuilder, Ref, Schema},
+};
 
 use crate::{
     error::{ApiError, ApiResult, ErrorBody, updated},
@@ -25,8 +30,8 @@ use crate::{
 #[schema(as = FolderName)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NameBody {
-    /// The name, which no other folder has.
-    #[schema(min_length = 1, max_length = 200)]
+    /// The name, which no other folder has: more than blanks and control characters.
+    #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]")]
     name: String,
 }
 
@@ -35,7 +40,8 @@ pub(crate) struct NameBody {
 #[schema(as = FolderOrder)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct OrderBody {
-    /// The folders, first to last; those not named follow in the order they had.
+    /// The folders, first to last, each once; those not named follow in the order they had.
+    #[schema(schema_with = ordered_folders)]
     folder_ids: Vec<FolderId>,
 }
 
@@ -103,21 +109,34 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FolderId>) 
     patch, path = "/api/folders/reorder", tag = "folders", operation_id = "reorderFolders", request_body = OrderBody,
     responses(
         (status = 200, description = "All folders in their new order.", body = Vec<Folder>),
-        (status = 400, description = "A folder does not exist or is named twice.", body = ErrorBody),
+        (status = 400, description = "A folder is named twice.", body = ErrorBody),
+        (status = 404, description = "A folder does not exist.", body = ErrorBody),
     )
 )]
 pub(crate) async fn reorder(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<OrderBody>,
 ) -> ApiResult<Json<Vec<Folder>>> {
+    let mut seen = HashSet::new();
+    if !body.folder_ids.iter().all(|id| seen.insert(*id)) {
+        return Err(ApiError::field("folderIds", "one of them is named twice"));
+    }
     let folders = state.store().reorder_folders(&body.folder_ids).await?;
-    Ok(Json(folders.ok_or_else(|| ApiError::field("folderIds", "one of them does not exist or is named twice"))?))
+    Ok(Json(folders.ok_or_else(|| ApiError::NamesNothing("folderIds", "one of them does not exist".to_owned()))?))
 }
 
 fn name(text: &str) -> ApiResult<String> {
-    let text = one_line(text);
-    match text.chars().count() {
-        1..=FOLDER_NAME_CHARS_MAX => Ok(text),
-        _ => Err(ApiError::field("name", format_args!("must have from 1 to {FOLDER_NAME_CHARS_MAX} characters"))),
+    let name = one_line(text);
+    // As it came: what is left out of it counts too.
+    if name.is_empty() || text.chars().count() > FOLDER_NAME_CHARS_MAX {
+        return Err(ApiError::field("name", format_args!("must have from 1 to {FOLDER_NAME_CHARS_MAX} characters")));
     }
+    Ok(name)
+}
+
+/// Ids, each once.
+fn ordered_folders() -> Schema {
+    let mut ids = ArrayBuilder::new().items(Ref::from_schema_name("FolderId")).unique_items(true);
+    ids = ids.description(Some("The folders, first to last, each once; those not named follow in the order they had."));
+    ids.build().into()
 }

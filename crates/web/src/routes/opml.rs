@@ -10,7 +10,10 @@ use axum::{
 use bytes::Bytes;
 use engine::ImportReport;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
+};
 
 use crate::{
     body::{self, Taken},
@@ -24,12 +27,48 @@ use crate::{
 const FORM_BYTES_EXTRA: usize = 64 * 1024;
 
 /// A form with a file.
-#[derive(Debug, ToSchema)]
-#[expect(dead_code, reason = "it describes what is read part by part")]
-pub(crate) struct ImportForm {
-    /// The file.
-    #[schema(format = Binary)]
-    file: String,
+#[derive(Debug)]
+pub(crate) struct ImportForm;
+
+impl ToSchema for ImportForm {}
+
+impl PartialSchema for ImportForm {
+    fn schema() -> RefOr<Schema> {
+        let name = ObjectBuilder::new().schema_type(Type::String).pattern(Some(FIELD_NAME_PATTERN));
+        ObjectBuilder::new()
+            .description(Some("A form with a file. Other fields are passed over."))
+            .property("file", opml())
+            .required("file")
+            .property_names(Some(name.build()))
+            .build()
+            .into()
+    }
+}
+
+/// The first tag is `opml` or `outline`.
+const OPML_PATTERN: &str = concat!(
+    r#"^[ \t\r\n]*((<\?xml [ -;=@-~]*\?>|<!--[^<>\u0000-\u001f-]*-->|<!DOCTYPE [A-Za-z]+>)[ \t\r\n]*)*"#,
+    r#"<(opml|outline)([ \t\r\n]+[A-Za-z:_-]+=("[^<>"\u0000-\u001f]*"|'[^<>'\u0000-\u001f]*'))*[ \t\r\n]*/?>"#
+);
+
+/// What the name of a form's field is made of.
+const FIELD_NAME_PATTERN: &str = "^[A-Za-z0-9_.-]+$";
+
+/// A text that begins as OPML does.
+fn opml() -> Schema {
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(OPML_PATTERN)).build().into()
+}
+
+/// An OPML file.
+#[derive(Debug)]
+pub(crate) struct OpmlFile;
+
+impl ToSchema for OpmlFile {}
+
+impl PartialSchema for OpmlFile {
+    fn schema() -> RefOr<Schema> {
+        opml().into()
+    }
 }
 
 /// What became of an OPML file.
@@ -69,8 +108,7 @@ pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response>
 #[utoipa::path(
     post, path = "/api/opml/import", tag = "opml", operation_id = "importOpml",
     request_body(content(
-        (String = "text/x-opml"),
-        (String = "application/xml"),
+        (OpmlFile = "text/x-opml"),
         (ImportForm = "multipart/form-data"),
     )),
     responses(
@@ -136,13 +174,26 @@ async fn file_of_form(headers: &HeaderMap, form: Bytes, bytes_max: usize) -> Api
     let mut form = Multipart::from_request(request, &())
         .await
         .map_err(|_| ApiError::BadRequest("the form cannot be read: its `Content-Type` has no boundary".to_owned()))?;
+    let mut file = None;
     while let Some(field) = form.next_field().await.map_err(broken_form)? {
-        if field.name() == Some("file") {
-            let file = field.bytes().await.map_err(broken_form)?;
-            return if file.len() > bytes_max { Err(ApiError::TooLarge(bytes_max)) } else { Ok(file) };
+        match field.name().unwrap_or_default() {
+            "file" if file.is_none() => file = Some(field.bytes().await.map_err(broken_form)?),
+            name if is_field_name(name) => {}
+            name => {
+                return Err(ApiError::field(name, "the name of a field has letters, digits, `_`, `.` and `-` alone"));
+            }
         }
     }
-    Err(ApiError::field("file", "the form has no such field"))
+    match file {
+        Some(file) if file.len() > bytes_max => Err(ApiError::TooLarge(bytes_max)),
+        Some(file) => Ok(file),
+        None => Err(ApiError::field("file", "the form has no such field")),
+    }
+}
+
+/// As [`FIELD_NAME_PATTERN`] says.
+fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
 fn broken_form(_: MultipartError) -> ApiError {

@@ -16,7 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
-    extract::{self, WHOLE_NUMBER},
+    extract,
     query::{CURSOR, Parameters},
     state::AppState,
     work::to_its_end,
@@ -176,10 +176,9 @@ pub(crate) async fn cancel(
     DeliveryRef(id): DeliveryRef,
     extract::JsonOrNothing(body): extract::JsonOrNothing<CancelBody>,
 ) -> ApiResult<Json<DeliveryView>> {
-    let reason = one_line(&body.reason.unwrap_or_default());
-    if reason.chars().count() > REASON_CHARS_MAX {
-        return Err(ApiError::field("reason", format_args!("longer than {REASON_CHARS_MAX} characters")));
-    }
+    let reason = body.reason.unwrap_or_default();
+    extract::check_length("reason", &reason, REASON_CHARS_MAX)?;
+    let reason = one_line(&reason);
     let reason = if reason.is_empty() { NO_REASON } else { &reason };
     let moved = state.store().cancel_delivery(&id, reason).await?;
     shown(moved, &state, "only one that is pending or has failed can be cancelled")
@@ -255,7 +254,7 @@ impl FromRequestParts<AppState> for EventsQuery {
         let statuses = "`pending`, `delivered`, `failed` or `cancelled`";
         let query = Self {
             status: given.read("status", statuses, DeliveryStatus::by_name)?,
-            webhook_id: given.parsed("webhookId", WHOLE_NUMBER)?.map(WebhookId),
+            webhook_id: given.id("webhookId")?.map(WebhookId),
             limit: given.page_limit()?,
             cursor: given
                 .read("cursor", CURSOR, |text| number_of("dlv", installation, text).map(|_| text.to_owned()))?,

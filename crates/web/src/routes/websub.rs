@@ -16,7 +16,7 @@ use domain::{
 use engine::{Delivery, PushAnswer, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     body,
@@ -61,6 +61,41 @@ pub(crate) struct RenewResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     new_expires_at: Option<Timestamp>,
+}
+
+/// What a hub asks.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it describes what is read parameter by parameter")]
+pub(crate) struct VerificationQuery {
+    /// What it is about.
+    #[param(rename = "hub.mode", inline)]
+    mode: HubMode,
+    /// The topic, as it was given to the hub.
+    #[param(rename = "hub.topic", min_length = 1)]
+    topic: String,
+    /// What is to be sent back. (A request that denies is taken without one.)
+    #[param(rename = "hub.challenge", min_length = 1, max_length = 1024)]
+    challenge: String,
+    /// Seconds for which the hub will push.
+    #[param(rename = "hub.lease_seconds")]
+    lease_seconds: Option<String>,
+    /// Why the hub denies.
+    #[param(rename = "hub.reason")]
+    reason: Option<String>,
+}
+
+/// What a hub can ask.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it describes what is read as a text")]
+pub(crate) enum HubMode {
+    /// Whether the subscription is wanted.
+    Subscribe,
+    /// Whether its end is wanted.
+    Unsubscribe,
+    /// Nothing: the hub says no.
+    Denied,
 }
 
 /// All subscriptions.
@@ -117,7 +152,7 @@ pub(crate) async fn unsubscribe(State(state): State<AppState>, Id(id): Id<FeedId
 /// A hub asks whether a subscription is wanted, or denies it.
 #[utoipa::path(
     get, path = "/api/websub/callback/{token}", tag = "websub", operation_id = "verifySubscription",
-    params(("token" = String, Path)),
+    params(("token" = String, Path), VerificationQuery),
     responses(
         (status = 200, description = "It is: the challenge.", body = String, content_type = "text/plain"),
         (status = 400, description = "A parameter is missing.", body = ErrorBody),
@@ -136,6 +171,7 @@ pub(crate) async fn verify(
 /// The same, where only the topic says what is meant: nothing is confirmed but what was just asked for.
 #[utoipa::path(
     get, path = "/api/websub/callback", tag = "websub", operation_id = "verifyByTopic",
+    params(VerificationQuery),
     responses(
         (status = 200, description = "It is: the challenge.", body = String, content_type = "text/plain"),
         (status = 400, description = "A parameter is missing.", body = ErrorBody),

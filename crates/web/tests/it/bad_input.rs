@@ -222,6 +222,12 @@ async fn f6_forms_without_a_file_are_400() {
     for (kind, body, names) in [
         (kind, "--b\r\nContent-Disposition: form-data; name=\"other\"\r\n\r\nx\r\n--b--\r\n", "`file`"),
         (kind, "--b--\r\n", "`file`: the form has no such field"),
+        (
+            kind,
+            "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\n<opml/>\r\n\
+             --b\r\nContent-Disposition: form-data; name=\"\"\r\n\r\nx\r\n--b--\r\n",
+            "``: the name of a field has letters",
+        ),
         (kind, "--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\nx", "it is cut off"),
         (kind, "--b\r\nnonsense\r\n\r\nx\r\n--b--\r\n", "it is cut off, or not as its boundary says"),
         (kind, "", "the form cannot be read: it is cut off"),

@@ -68,7 +68,7 @@ async fn f1_what_cannot_be_added_has_its_status_and_nothing_is_stored() {
         (json!({"url": ""}), 400, "`url`"),
         (json!({"url": "ftp://news.example/feed"}), 400, "`url`"),
         (json!({"url": "javascript:alert(1)"}), 400, "`url`"),
-        (json!({"url": world.publish("/feed.xml", &rss("News", 1)), "folderId": 99}), 400, "`folderId`"),
+        (json!({"url": world.publish("/feed.xml", &rss("News", 1)), "folderId": 99}), 404, "`folderId`"),
         (json!({ "url": page }), 422, "feed"),
         (json!({ "url": garbage }), 422, "feed"),
         (json!({ "url": broken }), 502, "500"),
@@ -147,7 +147,7 @@ async fn f6_changes_that_cannot_be_made_change_nothing() {
     taken.error(409);
     assert_eq!(taken.json()["feedId"], first["id"]);
     assert!(
-        world.send("PATCH", &path, &json!({"title": "New", "folderId": 9})).await.error(400).contains("`folderId`")
+        world.send("PATCH", &path, &json!({"title": "New", "folderId": 9})).await.error(404).contains("`folderId`")
     );
     assert_eq!(world.get(&path).await["customTitle"], Value::Null);
     world.send("PATCH", "/api/feeds/999", &json!({})).await.error(404);

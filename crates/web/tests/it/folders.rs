@@ -54,9 +54,9 @@ async fn f6_folders_are_put_in_order() {
     let folders = world.send("PATCH", "/api/folders/reorder", &order).await.ok(200);
     assert_eq!(world.folder_names().await, ["c", "a", "b", "d"]);
     assert_eq!(folders, world.get("/api/folders").await);
-    for bad in [json!([ids[0], 999]), json!([ids[0], ids[0]])] {
+    for (bad, status) in [(json!([ids[0], 999]), 404), (json!([ids[0], ids[0]]), 400)] {
         let refused = world.send("PATCH", "/api/folders/reorder", &json!({ "folderIds": bad })).await;
-        assert!(refused.error(400).contains("`folderIds`"));
+        assert!(refused.error(status).contains("`folderIds`"));
     }
     assert_eq!(world.folder_names().await, ["c", "a", "b", "d"]);
 }

@@ -11,10 +11,13 @@ use serde::Deserialize;
 use url::Url;
 use utoipa::ToSchema;
 
-use super::headers::{self, GivenHeaders};
+use super::{
+    described,
+    headers::{self, GivenHeaders},
+};
 use crate::{
     error::{ApiError, ApiResult},
-    extract::{Change, change},
+    extract::{Change, change, check_length},
     state::AppState,
 };
 
@@ -32,8 +35,8 @@ const IDS_MAX: usize = 10_000;
 #[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateBody {
-    /// Where events are sent.
-    #[schema(max_length = 2000)]
+    /// Where events are sent: http or https, without a user, a password or a fragment.
+    #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: String,
     /// A note about it.
     #[schema(max_length = 500)]
@@ -41,13 +44,16 @@ pub(crate) struct CreateBody {
     /// Whether events are sent; they are, if it is not said.
     enabled: Option<bool>,
     /// Which; null for all.
+    #[schema(schema_with = described::event_types)]
     event_types: Option<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none. If folders are named too: of either.
+    #[schema(max_items = 10_000)]
     feed_ids: Option<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
+    #[schema(max_items = 10_000)]
     folder_ids: Option<Vec<FolderId>>,
     /// Headers to send along, such as `Authorization`. Their values are secrets, and shown as `***` from then on.
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    #[schema(schema_with = described::headers)]
     headers: Option<GivenHeaders>,
     /// Whether entries are sent with their content and summary; they are, if it is not said.
     include_content: Option<bool>,
@@ -60,8 +66,8 @@ pub(crate) struct CreateBody {
 #[schema(as = WebhookPatch)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PatchBody {
-    /// Where events are sent.
-    #[schema(max_length = 2000)]
+    /// Where events are sent: http or https, without a user, a password or a fragment.
+    #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: Option<String>,
     /// A note about it; null for none.
     #[serde(default, deserialize_with = "change")]
@@ -71,19 +77,19 @@ pub(crate) struct PatchBody {
     enabled: Option<bool>,
     /// Which; null for all.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[schema(schema_with = described::event_types)]
     event_types: Change<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<FeedId>>)]
+    #[schema(value_type = Option<Vec<FeedId>>, max_items = 10_000)]
     feed_ids: Change<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<FolderId>>)]
+    #[schema(value_type = Option<Vec<FolderId>>, max_items = 10_000)]
     folder_ids: Change<Vec<FolderId>>,
     /// All headers to send along; null for none. The value `***` keeps the stored value of the header of that name.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    #[schema(schema_with = described::headers)]
     headers: Change<GivenHeaders>,
     /// Whether entries are sent with their content and summary.
     include_content: Option<bool>,
@@ -179,12 +185,12 @@ fn not_in<T: Copy + PartialEq>(wanted: Option<&Option<Vec<T>>>, had: Option<&[T]
     wanted.filter(|id| !had.unwrap_or_default().contains(id)).collect()
 }
 
-fn all_there<T>(field: &str, what: &str, ids: &[T], there: &HashSet<T>) -> ApiResult<()>
+fn all_there<T>(field: &'static str, what: &str, ids: &[T], there: &HashSet<T>) -> ApiResult<()>
 where
     T: Eq + std::hash::Hash + std::fmt::Display,
 {
     match ids.iter().find(|id| !there.contains(id)) {
-        Some(id) => Err(ApiError::field(field, format_args!("there is no {what} {id}"))),
+        Some(id) => Err(ApiError::NamesNothing(field, format!("there is no {what} {id}"))),
         None => Ok(()),
     }
 }
@@ -192,6 +198,7 @@ where
 /// Where events are sent.
 fn url(text: &str) -> ApiResult<String> {
     let refused = |problem: &str| Err(ApiError::field("url", problem));
+    check_length("url", text, URL_CHARS_MAX)?;
     let text = text.trim();
     let url = match (Url::parse(text), FeedAddress::parse(text)) {
         (Ok(url), _) => url,
@@ -208,20 +215,14 @@ fn url(text: &str) -> ApiResult<String> {
     if url.fragment().is_some() {
         return refused("write it without #: what follows is never sent");
     }
-    if url.as_str().chars().count() > URL_CHARS_MAX {
-        return refused(&format!("longer than {URL_CHARS_MAX} characters"));
-    }
     Ok(url.into())
 }
 
 /// A note, in as many lines as one likes; an empty one is none.
 fn description(text: &str) -> ApiResult<Option<String>> {
+    check_length("description", text, DESCRIPTION_CHARS_MAX)?;
     let text: String = text.trim().chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
-    match text.chars().count() {
-        0 => Ok(None),
-        1..=DESCRIPTION_CHARS_MAX => Ok(Some(text)),
-        _ => Err(ApiError::field("description", format_args!("longer than {DESCRIPTION_CHARS_MAX} characters"))),
-    }
+    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 fn event_types(names: Vec<String>) -> ApiResult<Vec<EventType>> {

@@ -12,7 +12,11 @@ use serde::{
 use crate::error::{ApiError, ApiResult};
 
 /// Headers of one webhook.
-const HEADERS_MAX: usize = 20;
+pub(super) const HEADERS_MAX: usize = 20;
+
+/// Characters of a name, and of a value.
+pub(super) const HEADER_NAME_CHARS_MAX: usize = 96;
+pub(super) const HEADER_VALUE_CHARS_MAX: usize = 4000;
 
 /// Bytes of all of them, names and values.
 const HEADERS_BYTES_MAX: usize = 4096;
@@ -77,7 +81,11 @@ pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<WebhookHea
     }
     let mut headers: WebhookHeaders = Vec::with_capacity(given.len());
     for (name, value) in given {
-        let value = value.trim();
+        if name.chars().count() > HEADER_NAME_CHARS_MAX || value.chars().count() > HEADER_VALUE_CHARS_MAX {
+            return refused(format!(
+                "a name has at most {HEADER_NAME_CHARS_MAX} characters, and a value {HEADER_VALUE_CHARS_MAX}"
+            ));
+        }
         if HeaderName::from_bytes(name.as_bytes()).is_err() {
             return refused(format!("`{name}` can be no header's name"));
         }
@@ -91,7 +99,7 @@ pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<WebhookHea
         if !value.bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
             return refused(format!("the value of `{name}` must be one line of ASCII"));
         }
-        headers.push((name, HeaderValue::new(value)));
+        headers.push((name, HeaderValue::new(value.trim())));
     }
     Ok(headers)
 }

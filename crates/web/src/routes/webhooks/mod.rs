@@ -1,5 +1,6 @@
 //! Webhooks: made, listed, changed, tried, removed. A secret is shown once, when it is made.
 
+mod described;
 mod given;
 mod headers;
 
@@ -70,7 +71,8 @@ pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<We
     post, path = "/api/webhooks", tag = "webhooks", operation_id = "createWebhook", request_body = CreateBody,
     responses(
         (status = 201, description = "The webhook, with its secret.", body = WebhookWithSecret),
-        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
+        (status = 400, description = "A field is wrong, or the URL leads to a private address; the sentence says which.", body = ErrorBody),
+        (status = 404, description = "A feed or a folder that is named does not exist.", body = ErrorBody),
         (status = 409, description = "There are as many as there can be.", body = ErrorBody),
     )
 )]
@@ -108,8 +110,8 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) ->
     params(("id" = WebhookId, Path)), request_body = PatchBody,
     responses(
         (status = 200, description = "The webhook as it is now.", body = Webhook),
-        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
-        (status = 404, description = "There is no such webhook.", body = ErrorBody),
+        (status = 400, description = "A field is wrong, or the URL leads to a private address; the sentence says which.", body = ErrorBody),
+        (status = 404, description = "There is no such webhook, or a feed or a folder that is named does not exist.", body = ErrorBody),
     )
 )]
 pub(crate) async fn patch(
@@ -181,9 +183,9 @@ pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<Webh
     params(("id" = WebhookId, Path)), request_body = ReplayBody,
     responses(
         (status = 202, description = "How many deliveries were queued.", body = Queued),
-        (status = 400, description = "No time, or one that is yet to come.", body = ErrorBody),
+        (status = 400, description = "Not a time with its zone.", body = ErrorBody),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
-        (status = 409, description = "It is disabled.", body = ErrorBody),
+        (status = 409, description = "It is disabled, or the time is yet to come.", body = ErrorBody),
     )
 )]
 pub(crate) async fn replay(
@@ -192,8 +194,9 @@ pub(crate) async fn replay(
     extract::Json(body): extract::Json<ReplayBody>,
 ) -> ApiResult<Response> {
     let since = time("since", &body.since)?;
+    // No 400: whether a time has come is for no description to say.
     if since > state.engine.now() {
-        return Err(ApiError::field("since", "this time is yet to come"));
+        return Err(ApiError::Conflict("`since`: this time is yet to come".to_owned(), None));
     }
     // One that is disabled gets nothing new (SPEC D9): that nothing was queued would look as if nothing had happened.
     if !state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {

@@ -114,7 +114,6 @@ async fn d1_d10_bad_bodies_and_parameters_are_400_and_name_what_is_wrong() {
         ("POST", "/api/webhooks/1/replay", "{}", "`since`"),
         ("POST", "/api/webhooks/1/replay", r#"{"since": "yesterday"}"#, "`since`: expected a time with its zone"),
         ("POST", "/api/webhooks/1/replay", r#"{"since": "2024-01-01"}"#, "`since`: expected a time with its zone"),
-        ("POST", "/api/webhooks/1/replay", r#"{"since": "2999-01-01T00:00:00Z"}"#, "`since`: this time is yet to come"),
         ("POST", "/api/outbox/requeue", "{}", "`webhookId`"),
         ("POST", "/api/outbox/requeue", r#"{"webhookId": null}"#, "webhookId: "),
         ("POST", "/api/outbox/requeue?webhookId=1", r#"{"webhookId": 1}"#, "`webhookId`: no such parameter"),

@@ -134,8 +134,8 @@ async fn d1_a_masked_header_keeps_its_stored_value() {
     for world in each().await {
         let made = world.webhook(json!({ "headers": { "Authorization": "hunter2", "X-B": "b" } })).await;
         let path = format!("/api/webhooks/{}", made["id"]);
-        let patch = json!({ "headers": { "authorization": "***", "X-C": "c" } });
-        let patched = world.send("PATCH", &path, &patch).await.ok(200);
+        let wanted = json!({ "headers": { "authorization": "***", "X-C": "c" } });
+        let patched = world.send("PATCH", &path, &wanted).await.ok(200);
         assert_eq!(patched["headers"], json!({ "authorization": "***", "X-C": "***" }));
         let kept =
             [("authorization", "hunter2"), ("X-C", "c")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -212,11 +212,11 @@ async fn d1_feeds_and_folders_must_be_there_unless_the_webhook_names_them_alread
             for (body, id) in
                 [(json!({ field: [998] }), json!(998)), (json!({ field: [named[field][0], 999] }), json!(999))]
             {
-                let refused = world.send("PATCH", &path, &body).await.error(400);
+                let refused = world.send("PATCH", &path, &body).await.error(404);
                 assert_eq!(refused, format!("`{field}`: there is no {what} {id}"));
             }
             let new = json!({ "url": "https://r.example/", field: named[field] });
-            assert!(world.send("POST", "/api/webhooks", &new).await.error(400).contains(field));
+            assert!(world.send("POST", "/api/webhooks", &new).await.error(404).contains(field));
         }
         assert_eq!(world.get("/api/webhooks").await.as_array().unwrap().len(), 1);
     }

@@ -65,7 +65,7 @@ async fn d1_what_happened_is_queued_once_more() {
         assert_eq!(world.end(Verdict::Delivered, Some(200)).await, 3);
         let future = "`since`: this time is yet to come";
         for later in ["2999-01-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
-            assert_eq!(world.send("POST", &path, &since(later)).await.error(400), future);
+            assert_eq!(world.send("POST", &path, &since(later)).await.error(409), future);
         }
         world.send("PATCH", &format!("/api/webhooks/{}", webhook["id"]), &json!({ "enabled": false })).await.ok(200);
         let disabled = world.send("POST", &path, &since("2020-01-01T00:00:00Z")).await;
