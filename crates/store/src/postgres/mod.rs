@@ -24,6 +24,7 @@ mod entries;
 mod read_marks;
 mod search;
 
+mod claim_bounds;
 mod polls;
 
 mod entry_rows;
@@ -63,14 +64,17 @@ mod errors;
 mod values;
 mod words;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Pool, Transaction};
 use domain::ports::{Store, StoreError, StoreResult};
 use tokio_postgres::{Error, Row, types::ToSql};
 
-use self::{connect::Address, wake::Wake};
+use self::{claim_bounds::ClaimBounds, connect::Address, wake::Wake};
 use crate::OpenError;
 
 /// Connections for beats, one for those of polls and one for those of deliveries: neither waits while the other hangs.
@@ -101,8 +105,17 @@ pub struct PostgresStore {
     pool: Pool,
     beats: Pool,
     wake: Arc<Wake>,
+    bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
+}
+
+/// Where claims begin to look for what is due.
+#[derive(Debug, Default)]
+struct Bounds {
+    polls: Mutex<ClaimBounds<()>>,
+    /// Of subscriptions.
+    steps: Mutex<ClaimBounds<()>>,
 }
 
 impl PostgresStore {
@@ -119,7 +132,7 @@ impl PostgresStore {
         let installation = migrate::installation(&client).await?;
         drop(client);
         let wake = Arc::new(Wake::start(address).await);
-        Ok(Self { pool, beats, wake, installation: installation.into() })
+        Ok(Self { pool, beats, wake, bounds: Arc::default(), installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {

@@ -1,10 +1,11 @@
 //! Polling: claims, beats, and the way back.
 //!
 //! A claim never waits: it skips rows that others hold just now. It is guarded twice, by the row's lock while it is
-//! made and by `lease_until` afterwards.
+//! made and by `lease_until` afterwards. Where it begins to look is decided by [`claim_bounds`](super::claim_bounds).
 
 use std::{
     collections::{HashMap, HashSet},
+    sync::Mutex,
     time::Duration,
 };
 
@@ -16,10 +17,12 @@ use domain::{
     ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
     ports::{PollStore, PruneLimits, StoreResult},
 };
+use tokio::time::Instant;
 use tokio_postgres::{Error, Row};
 
 use super::{
-    PostgresStore,
+    Params, PostgresStore,
+    claim_bounds::{ClaimBounds, Claimed, Position, START, Timing, lock},
     errors::store_error,
     execute, finish,
     ingest::{self, KNOWN, Known},
@@ -27,28 +30,41 @@ use super::{
     values::{hash, millis, small, time},
 };
 
-/// Whoever wanted a feed to be polled has that with the claim: what is wanted from now on is more.
+/// Whoever wanted a feed to be polled has that with the claim: what is wanted from now on is more. There is a row with the
+/// time if nothing is claimed, too.
 const CLAIM_DUE: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+bound AS MATERIALIZED (
+    SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id
+    FROM now
+),
 due AS MATERIALIZED (
     SELECT id
     FROM feeds
     WHERE NOT is_gone
+      AND (next_check_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_check_at <= (SELECT ms FROM now)
       AND lease_until <= (SELECT ms FROM now)
     ORDER BY next_check_at, id
     LIMIT $3
     FOR NO KEY UPDATE SKIP LOCKED
+),
+claimed AS (
+    UPDATE feeds
+    SET lease_owner = $1,
+        lease_until = now.ms + $2,
+        lease_fence = lease_fence + 1,
+        poll_wanted_at = 0
+    FROM now, due
+    WHERE feeds.id = due.id
+    RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, failure_count,
+              adaptive_secs, poll_interval_secs, last_fetched_at, ttl_mins, skip_hours, skip_days, next_check_at
 )
-UPDATE feeds
-SET lease_owner = $1,
-    lease_until = now.ms + $2,
-    lease_fence = lease_fence + 1,
-    poll_wanted_at = 0
-FROM now, due
-WHERE feeds.id = due.id
-RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
+SELECT id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count, adaptive_secs,
+       poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at
+FROM now
+LEFT JOIN claimed ON true
+ORDER BY next_check_at, id";
 
 /// Differs from the claim of due feeds because these are wanted by name: it waits for whoever changes one just now.
 const CLAIM: &str = "
@@ -109,7 +125,8 @@ UPDATE feeds
 SET lease_owner = NULL,
     lease_until = 0
 FROM held
-WHERE feeds.id = held.id";
+WHERE feeds.id = held.id
+RETURNING next_check_at, feeds.id";
 
 const POSTPONE: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
@@ -140,11 +157,7 @@ LIMIT 100";
 impl PollStore for PostgresStore {
     async fn claim_due_polls(&self, owner: &str, limit: u32, lease: Duration) -> StoreResult<Vec<PollJob>> {
         let client = self.client().await?;
-        let rows = query(&client, CLAIM_DUE, &[&owner, &millis(lease), &i64::from(limit)]).await;
-        let mut rows = rows.map_err(store_error)?;
-        // An update gives its rows back in any order.
-        rows.sort_by_key(|row| (row.get::<_, i64>(16), row.get::<_, i64>(0)));
-        Ok(rows.iter().map(job_of).collect())
+        claim_due(&client, &self.bounds.polls, owner, limit, lease).await.map_err(store_error)
     }
 
     async fn claim_polls(&self, owner: &str, feeds: &[FeedId], lease: Duration) -> StoreResult<Vec<PollJob>> {
@@ -173,7 +186,9 @@ impl PollStore for PostgresStore {
         }
         let client = self.client().await?;
         let (ids, owners, fences) = columns_of(leases.iter().map(|(feed, lease)| (feed.0, lease)));
-        execute(&client, RELEASE, &[&ids, &owners, &fences]).await.map(drop).map_err(store_error)
+        let released = query(&client, RELEASE, &[&ids, &owners, &fences]).await.map_err(store_error)?;
+        release_bound(&self.bounds.polls, &released);
+        Ok(())
     }
 
     async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()> {
@@ -201,7 +216,7 @@ impl PollStore for PostgresStore {
 
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
-        next_in(&client, BY_DUE).await.map_err(store_error)
+        next_in(&client, &self.bounds.polls, BY_DUE).await.map_err(store_error)
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
@@ -210,18 +225,56 @@ impl PollStore for PostgresStore {
     }
 }
 
+async fn claim_due(
+    client: &Client,
+    bounds: &Mutex<ClaimBounds<()>>,
+    owner: &str,
+    limit: u32,
+    lease: Duration,
+) -> Result<Vec<PollJob>, Error> {
+    let scan = lock(bounds).claim();
+    let (after_due, after_id) = scan.after();
+    let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
+    let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &from, &until, &after_due, &after_id];
+    let begun = Instant::now();
+    let rows = query(client, CLAIM_DUE, values).await?;
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
+    let timing = Timing { now_ms: first.get(8), took: begun.elapsed() };
+    let jobs: Vec<&Row> = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
+    let last = jobs.last().map(|row| (row.get(16), row.get(0)));
+    let claimed = Claimed { last, is_full: jobs.len() >= limit as usize };
+    lock(bounds).claimed(&scan, timing, [((), claimed)]);
+    Ok(jobs.into_iter().map(job_of).collect())
+}
+
+/// Claims begin no later than at the first of what was released: when it is due, and its id.
+pub(super) fn release_bound(bounds: &Mutex<ClaimBounds<()>>, released: &[Row]) {
+    let first = released.iter().map(|row| (row.get(0), row.get(1))).min();
+    if let Some(first) = first {
+        lock(bounds).released(&(), first);
+    }
+}
+
 /// When the next is due, from now, by a statement such as the one above. One that is leased is due again when its lease
-/// runs out.
-pub(super) async fn next_in(client: &Client, by_due: &str) -> Result<Option<Duration>, Error> {
-    let now = now_ms(client).await?;
-    let at = next_at(client, by_due, now).await?;
-    Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
+/// runs out; if that is behind the bound it is seen by the next whole look.
+pub(super) async fn next_in(
+    client: &Client,
+    bounds: &Mutex<ClaimBounds<()>>,
+    by_due: &str,
+) -> Result<Option<Duration>, Error> {
+    let scan = lock(bounds).look();
+    let begun = Instant::now();
+    let now_ms = now_ms(client).await?;
+    let start = if scan.is_bounded(now_ms) { scan.after() } else { START };
+    let at = next_at(client, by_due, now_ms, start).await?;
+    lock(bounds).looked(&scan, Timing { now_ms, took: begun.elapsed() });
+    Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now_ms).unwrap_or(0))))
 }
 
 /// The walk passes those that are leased, and ends at the first that is not. In steps, because the planner cannot know
 /// that it ends so soon.
-async fn next_at(client: &Client, by_due: &str, now: i64) -> Result<Option<i64>, Error> {
-    let mut position = (i64::MIN, i64::MIN);
+async fn next_at(client: &Client, by_due: &str, now: i64, start: Position) -> Result<Option<i64>, Error> {
+    let mut position = start;
     let mut next: Option<i64> = None;
     loop {
         let rows = query(client, by_due, &[&position.0, &position.1]).await?;

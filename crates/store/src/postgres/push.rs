@@ -111,7 +111,8 @@ impl PushStore for PostgresStore {
         but_not_at: &[String],
     ) -> StoreResult<Vec<SubscriptionJob>> {
         let client = self.client().await?;
-        subscription_claims::claim_due(&client, owner, limit, lease, but_not_at).await.map_err(store_error)
+        let claimed = subscription_claims::claim_due(&client, &self.bounds.steps, owner, limit, lease, but_not_at);
+        claimed.await.map_err(store_error)
     }
 
     async fn claim_expiring_subscriptions(
@@ -130,12 +131,12 @@ impl PushStore for PostgresStore {
             return Ok(());
         }
         let client = self.client().await?;
-        subscription_claims::release(&client, leases).await.map_err(store_error)
+        subscription_claims::release(&client, &self.bounds.steps, leases).await.map_err(store_error)
     }
 
     async fn next_step_in(&self) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
-        polls::next_in(&client, BY_DUE).await.map_err(store_error)
+        polls::next_in(&client, &self.bounds.steps, BY_DUE).await.map_err(store_error)
     }
 
     async fn push(&self, push: Push) -> StoreResult<PushStored> {

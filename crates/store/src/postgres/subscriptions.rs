@@ -28,6 +28,9 @@ pub(super) use columns;
 /// How many those are: what else a row has follows them.
 pub(super) const COLUMNS: usize = 23;
 
+/// The place of this one.
+pub(super) const NEXT_STEP_AT: usize = 21;
+
 /// What the API shows, in the order of [`view_of`]; in a join all of them are null for a feed that has none.
 pub(super) const VIEW: &str = "
 subscriptions.hub_url, subscriptions.topic_url, subscriptions.state, subscriptions.lease_secs, subscriptions.expires_at,
@@ -133,7 +136,7 @@ pub(super) fn subscription_of(row: &Row) -> Result<Subscription, Error> {
         miss_count: count(row.get(18)),
         misses_in_row: small(row.get(19)),
         secrets: row.try_get::<_, Parsed<Secrets>>(20)?.0,
-        next_step_at: time_at(21),
+        next_step_at: time_at(NEXT_STEP_AT),
         retry_at: time_at(22),
     })
 }
