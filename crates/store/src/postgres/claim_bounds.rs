@@ -41,7 +41,7 @@ pub(super) type Position = (i64, i64);
 /// Before every row.
 pub(super) const START: Position = (i64::MIN, i64::MIN);
 
-/// Bounds of the claims from one index. A key is a part of the index with an order of its own, `()` if it has but one.
+/// Bounds of the claims from one index, of one node. A key is a part of the index with an order of its own, `()` if it has but one.
 #[derive(Debug)]
 pub(super) struct ClaimBounds<K> {
     of: HashMap<K, Bound>,
@@ -121,8 +121,8 @@ impl<K: Clone + Eq + Hash> ClaimBounds<K> {
 
     /// What a claim took. Keys of which nothing is known to the caller need not be there.
     pub(super) fn claimed(&mut self, scan: &Scan<K>, timing: Timing, of_keys: impl IntoIterator<Item = (K, Claimed)>) {
-        if timing.now_ms < self.claims.seen_ms {
-            // Whatever was claimed by the clock before is no measure any more.
+        if timing.now_ms < scan.bounded_from_ms {
+            // The clock was set back: what was claimed before is no measure any more.
             self.of.clear();
         }
         self.claims.made(scan, timing);

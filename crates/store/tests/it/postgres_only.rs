@@ -15,6 +15,7 @@ mod plans;
 mod push;
 mod race;
 mod replays;
+mod snapshots;
 mod wake;
 
 use std::time::Duration;
