@@ -9,10 +9,12 @@ mod backlog;
 mod bare;
 mod beats;
 mod fill;
+mod flaky;
 mod isolation;
 mod news;
 mod node;
 pub(crate) mod sink;
+mod snapshot;
 mod throughput;
 
 use clap::ValueEnum;
@@ -33,6 +35,10 @@ pub(crate) enum Part {
     Beats,
     /// One event on an idle system.
     Alone,
+    /// Receivers that refuse some of what they are sent.
+    Flaky,
+    /// Deliveries a second on PostgreSQL with an old snapshot open.
+    Snapshot,
 }
 
 /// What a process of its own does.
@@ -45,6 +51,8 @@ pub(crate) enum Job {
     Isolation(isolation::Job),
     Beats(beats::Job),
     Alone(alone::Job),
+    Flaky(flaky::Job),
+    Snapshot(snapshot::Job),
 }
 
 /// Measures one part, or all.
@@ -65,6 +73,12 @@ pub(crate) fn run(tally: &mut Tally, only: Option<Part>) -> anyhow::Result<()> {
     if is_wanted(Part::Alone) {
         alone::run(tally)?;
     }
+    if is_wanted(Part::Flaky) {
+        flaky::run(tally)?;
+    }
+    if is_wanted(Part::Snapshot) {
+        snapshot::run(tally)?;
+    }
     Ok(())
 }
 
@@ -80,6 +94,8 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<()> {
             Job::Isolation(job) => process::reply(&job.perform().await?),
             Job::Beats(job) => process::reply(&job.perform().await?),
             Job::Alone(job) => process::reply(&job.perform().await?),
+            Job::Flaky(job) => process::reply(&job.perform().await?),
+            Job::Snapshot(job) => process::reply(&job.perform().await?),
         }
     })
 }

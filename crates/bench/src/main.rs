@@ -46,7 +46,8 @@ enum Measurement {
         #[arg(long)]
         write: Option<std::path::PathBuf>,
     },
-    /// Polling two hundred feeds, all new and then nothing new, on each store, beside its floor.
+    /// Polling two hundred feeds, all new and then nothing new, on each store, beside its floor; claims with an old snapshot
+    /// open.
     Poll,
     /// Pages, searches, memory and polls at a million entries, on each store.
     Pages,
@@ -66,6 +67,12 @@ enum Measurement {
     /// One poll in a process of its own.
     #[command(hide = true)]
     PollJob {
+        /// The job, as JSON.
+        job: String,
+    },
+    /// Claims with an old snapshot open, in a process of its own.
+    #[command(hide = true)]
+    SnapshotJob {
         /// The job, as JSON.
         job: String,
     },
@@ -139,6 +146,9 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Some(Measurement::Publish) => publisher::publish()?,
         Some(Measurement::PollJob { job }) => process::reply(&poll::perform(serde_json::from_str(&job)?)?)?,
+        Some(Measurement::SnapshotJob { job }) => {
+            process::reply(&poll::snapshot::perform(&serde_json::from_str(&job)?)?)?;
+        }
         Some(Measurement::PagesJob { job }) => process::reply(&pages::perform(serde_json::from_str(&job)?)?)?,
         None => {
             postgres::ensure()?;

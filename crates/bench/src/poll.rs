@@ -1,6 +1,8 @@
 //! Polling two hundred feeds of fifty entries: all new (cold), then nothing new (warm), on each store, beside the floor
 //! of fetching, parsing and sanitising the same bytes.
 
+pub(crate) mod snapshot;
+
 use std::time::Duration;
 
 use anyhow::Context;
@@ -81,7 +83,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         }
     }
     table.print(tally);
-    Ok(())
+    snapshot::run(tally)
 }
 
 fn phases(job: &Job) -> anyhow::Result<Vec<Phase>> {

@@ -35,3 +35,12 @@ pub(crate) fn fresh(name: &str) -> anyhow::Result<String> {
         Ok(format!("{base}/{name}"))
     })
 }
+
+/// A transaction that keeps what it sees of this database until it is dropped, as a `pg_dump` does: whatever dies meanwhile
+/// is not removed.
+pub(crate) async fn old_snapshot(url: &str) -> anyhow::Result<tokio_postgres::Client> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class").await?;
+    Ok(client)
+}

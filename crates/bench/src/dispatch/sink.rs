@@ -1,8 +1,8 @@
-//! Where everything is sent to, in a process of its own: it reads a request and answers, at once, late or never, as its
-//! path says, and does as little else as it can, so that it leaves the cores to what is measured.
+//! Where everything is sent to, in a process of its own: it reads a request and answers, at once, late, never or with an
+//! error, as its path says, and does as little else as it can, so that it leaves the cores to what is measured.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet, VecDeque},
     net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -35,6 +35,19 @@ pub(crate) enum Manner {
         but_first: u64,
     },
     Never,
+    /// With 500 for the first so many requests of every event.
+    Flaky {
+        refusals: u64,
+    },
+    /// With this status for all events that are not about an entry with a guid; those are accepted and noted.
+    Picky {
+        status: u16,
+    },
+    /// So many a second are accepted, all others are answered 429, with `Retry-After: 1` or without.
+    Limited {
+        per_sec: u64,
+        says_when: bool,
+    },
 }
 
 /// The sink's process. It ends with this.
@@ -57,6 +70,9 @@ pub(crate) fn url(address: SocketAddr, manner: Manner, number: usize) -> String 
         Manner::Noted => "noted".to_owned(),
         Manner::Late { after_ms, but_first } => format!("late/{after_ms}/{but_first}"),
         Manner::Never => "never".to_owned(),
+        Manner::Flaky { refusals } => format!("flaky/{refusals}"),
+        Manner::Picky { status } => format!("picky/{status}"),
+        Manner::Limited { per_sec, says_when } => format!("limited/{per_sec}/{}", u8::from(says_when)),
     };
     format!("http://{address}/{path}/{number}")
 }
@@ -67,6 +83,8 @@ pub(crate) struct Counts {
     pub(crate) requests: u64,
     /// Requests that wait for their answer.
     pub(crate) waiting: u64,
+    /// Events that were accepted where some are refused, each once.
+    pub(crate) accepted: u64,
 }
 
 /// Looks at the sink from elsewhere.
@@ -97,6 +115,22 @@ struct Seen {
     /// Requests for paths that are answered late.
     of_late: Mutex<HashMap<String, u64>>,
     noted: Mutex<HashMap<String, f64>>,
+    /// Requests for each event, where the first are refused.
+    of_event: Mutex<HashMap<String, u64>>,
+    accepted: Mutex<HashSet<String>>,
+    /// When requests were accepted of late, where they are limited.
+    accepted_secs: Mutex<VecDeque<f64>>,
+}
+
+/// A status, and what else stands in the head.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    status: u16,
+    header: &'static str,
+}
+
+impl Answer {
+    const OK: Self = Self { status: 200, header: "" };
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -126,16 +160,15 @@ async fn converse(mut stream: TcpStream, seen: Arc<Seen>) -> anyhow::Result<()> 
         let came_secs = process::wall_secs();
         let head = std::str::from_utf8(&read[..head_bytes])?;
         let path = head.split(' ').nth(1).context("a request names a path")?;
-        let body = match path {
-            "/counts" => serde_json::to_string(&seen.counts())?,
-            "/noted" => serde_json::to_string(&*lock(&seen.noted))?,
+        let (Answer { status, header }, body) = match path {
+            "/counts" => (Answer::OK, serde_json::to_string(&seen.counts())?),
+            "/noted" => (Answer::OK, serde_json::to_string(&*lock(&seen.noted))?),
             _ => {
                 seen.requests.fetch_add(1, Ordering::Relaxed);
-                seen.take(path, &read[head_bytes..bytes], came_secs).await?;
-                "ok".to_owned()
+                (seen.take(path, head, &read[head_bytes..bytes], came_secs).await?, "ok".to_owned())
             }
         };
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let answer = format!("HTTP/1.1 {status} -\r\n{header}content-length: {}\r\n\r\n{body}", body.len());
         stream.write_all(answer.as_bytes()).await?;
         read.drain(..bytes);
     }
@@ -159,36 +192,85 @@ async fn request(stream: &mut TcpStream, read: &mut Vec<u8>) -> anyhow::Result<O
 
 impl Seen {
     fn counts(&self) -> Counts {
-        Counts { requests: self.requests.load(Ordering::Relaxed), waiting: self.waiting.load(Ordering::Relaxed) }
+        Counts {
+            requests: self.requests.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            accepted: lock(&self.accepted).len() as u64,
+        }
     }
 
     /// Returns when it is time to answer.
-    async fn take(&self, path: &str, body: &[u8], came_secs: f64) -> anyhow::Result<()> {
+    async fn take(&self, path: &str, head: &str, body: &[u8], came_secs: f64) -> anyhow::Result<Answer> {
         let mut words = path.trim_start_matches('/').split('/');
-        match words.next() {
-            Some("noted") => {
-                lock(&self.noted).entry(guid(body)?).or_insert(came_secs);
-            }
-            Some("late") => {
-                let mut number = || anyhow::Ok(words.next().context("a number is missing")?.parse::<u64>()?);
-                let (after_ms, but_first) = (number()?, number()?);
-                let is_late = {
-                    let mut of_late = lock(&self.of_late);
-                    let count = of_late.entry(path.to_owned()).or_default();
-                    *count += 1;
-                    *count > but_first
-                };
-                if is_late {
-                    self.waiting.fetch_add(1, Ordering::Relaxed);
-                    tokio::time::sleep(Duration::from_millis(after_ms)).await;
-                    self.waiting.fetch_sub(1, Ordering::Relaxed);
-                }
-            }
+        let manner = words.next();
+        let mut number = || anyhow::Ok(words.next().context("a number is missing")?.parse::<u64>()?);
+        match manner {
+            Some("noted") => self.note(body, came_secs)?,
+            Some("late") => self.wait(path, number()?, number()?).await,
             Some("never") => std::future::pending().await,
+            Some("flaky") => return Ok(self.refuse_first(event_id(head)?, number()?)),
+            Some("picky") if guid(body).is_err() => {
+                return Ok(Answer { status: u16::try_from(number()?)?, header: "" });
+            }
+            Some("picky") => self.note(body, came_secs)?,
+            Some("limited") => {
+                let (per_sec, says_when) = (number()?, number()? == 1);
+                return Ok(self.limit(event_id(head)?, usize::try_from(per_sec)?, says_when, came_secs));
+            }
             _ => {}
         }
+        Ok(Answer::OK)
+    }
+
+    fn note(&self, body: &[u8], came_secs: f64) -> anyhow::Result<()> {
+        lock(&self.noted).entry(guid(body)?).or_insert(came_secs);
         Ok(())
     }
+
+    async fn wait(&self, path: &str, after_ms: u64, but_first: u64) {
+        let is_late = {
+            let mut of_late = lock(&self.of_late);
+            let count = of_late.entry(path.to_owned()).or_default();
+            *count += 1;
+            *count > but_first
+        };
+        if is_late {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(after_ms)).await;
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn refuse_first(&self, event: &str, refusals: u64) -> Answer {
+        let mut of_event = lock(&self.of_event);
+        let count = of_event.entry(event.to_owned()).or_default();
+        *count += 1;
+        if *count <= refusals {
+            return Answer { status: 500, header: "" };
+        }
+        lock(&self.accepted).insert(event.to_owned());
+        Answer::OK
+    }
+
+    fn limit(&self, event: &str, per_sec: usize, says_when: bool, came_secs: f64) -> Answer {
+        let mut accepted_secs = lock(&self.accepted_secs);
+        while accepted_secs.front().is_some_and(|then| came_secs - then >= 1.0) {
+            accepted_secs.pop_front();
+        }
+        if accepted_secs.len() >= per_sec {
+            return Answer { status: 429, header: if says_when { "retry-after: 1\r\n" } else { "" } };
+        }
+        accepted_secs.push_back(came_secs);
+        lock(&self.accepted).insert(event.to_owned());
+        Answer::OK
+    }
+}
+
+/// The id of the event, which is the same in all attempts.
+fn event_id(head: &str) -> anyhow::Result<&str> {
+    let mut fields = head.split("\r\n").filter_map(|line| line.split_once(':'));
+    let id = fields.find(|(name, _)| name.eq_ignore_ascii_case("webhook-id"));
+    id.map(|(_, id)| id.trim()).context("a request names no event")
 }
 
 /// What the event is about.

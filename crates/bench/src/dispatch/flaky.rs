@@ -1,0 +1,208 @@
+//! Receivers that refuse some of what they are sent: how long it takes until all has arrived that can, and what a new
+//! event waits for that the receiver accepts at once. Each is measured on both stores side by side: they wait far more
+//! than they work.
+
+use std::{net::SocketAddr, path::Path, thread, time::Duration};
+
+use engine::DeliverySettings;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    answer,
+    fill::{fill, make_webhooks},
+    news::{BASE_URL, Hub, Spread},
+    node::Node,
+    places,
+    sink::{Manner, Sink, Watch, url},
+};
+use crate::{
+    process,
+    push::load_average,
+    report::{Mark, Table, Tally},
+    world::{Place, World},
+};
+
+/// Events at once, of which the first two requests each are refused.
+const FLAKY_EVENTS: usize = 1000;
+const FLAKY_REFUSALS: u64 = 2;
+const FLAKY_SECS_MAX: f64 = 120.0;
+
+/// Events at once for a receiver that takes so many a second.
+const LIMITED_EVENTS: usize = 300;
+const LIMITED_PER_SEC: u64 = 5;
+const LIMITED_SECS_MAX: f64 = 90.0;
+
+/// Events that are always refused, and those that come to be beside them.
+const REFUSED_EVENTS: usize = 120;
+const NEW_EVENTS: usize = 120;
+const NEW_EVERY: Duration = Duration::from_millis(250);
+
+/// How long the refusals go on before the first of those.
+const REFUSED_BEFORE: Duration = Duration::from_secs(1);
+
+/// The status of the refusals, and the limit: an answer of 4xx speaks of the event, one of 5xx of the receiver.
+const REFUSED: [(u16, f64); 2] = [(422, 1000.0), (500, 1200.0)];
+
+/// How long anything is waited for, and how often it is looked.
+const WAIT_SECS_MAX: f64 = 300.0;
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    place: Place,
+    sink: SocketAddr,
+    trouble: Trouble,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Trouble {
+    Flaky,
+    Limited { says_when: bool },
+    Refusing { status: u16 },
+}
+
+/// What was measured: how long it took until all were accepted, or what new events waited for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Measured {
+    Drained { secs: f64, accepted: u64, requests: u64 },
+    Waited { spread: Spread, requests: u64 },
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    drained(tally, folder.path())?;
+    waited(tally, folder.path())
+}
+
+fn drained(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
+    let title = format!(
+        "dispatch: events that are all due at once, to one receiver that refuses some requests, until all are accepted\n\
+         at most {WAIT_SECS_MAX:.0} s are waited for; load average before: {}",
+        load_average(),
+    );
+    let head = ["", "events", "accepted", "requests", "s", "of limit", "limit"];
+    let mut table = Table::new(title, &head);
+    let least_secs = LIMITED_EVENTS as u64 / LIMITED_PER_SEC;
+    let limited = |says_when| (Trouble::Limited { says_when }, LIMITED_EVENTS, LIMITED_SECS_MAX);
+    for (name, what, (trouble, events, secs_max)) in [
+        (
+            "flaky",
+            format!("500 to the first {FLAKY_REFUSALS} of each event"),
+            (Trouble::Flaky, FLAKY_EVENTS, FLAKY_SECS_MAX),
+        ),
+        ("limited_when", format!("{LIMITED_PER_SEC} a second, else 429 with Retry-After"), limited(true)),
+        ("limited", format!("{LIMITED_PER_SEC} a second, else 429"), limited(false)),
+    ] {
+        for (store, measured) in measure(folder, name, trouble)? {
+            let Measured::Drained { secs, accepted, requests } = measured else { anyhow::bail!("it is drained") };
+            let cells = [
+                format!("{store}, {what}"),
+                events.to_string(),
+                accepted.to_string(),
+                requests.to_string(),
+                format!("{secs:.1}"),
+                format!("{:.2}", secs / secs_max),
+                format!("<= {secs_max:.0} s"),
+            ];
+            let is_all = accepted >= events as u64;
+            let remark = match (is_all, trouble) {
+                (false, _) => "not all were accepted in time".to_owned(),
+                (true, Trouble::Limited { .. }) => format!("{least_secs} s is the least"),
+                (true, _) => String::new(),
+            };
+            table.row(&cells, Mark::of(is_all && secs <= secs_max), remark);
+        }
+    }
+    table.print(tally);
+    Ok(())
+}
+
+fn waited(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
+    let title = format!(
+        "dispatch: {NEW_EVENTS} new events, one every {} ms, to a receiver that accepts them at once, beside {REFUSED_EVENTS} \
+         older ones that it always refuses\n\
+         from when the commit was known to the receipt; load average before: {}",
+        NEW_EVERY.as_millis(),
+        load_average(),
+    );
+    let head = ["", "median ms", "99th ms", "most ms", "requests", "of limit", "limit"];
+    let mut table = Table::new(title, &head);
+    for (status, ms_max) in REFUSED {
+        for (store, measured) in measure(folder, &format!("refusing_{status}"), Trouble::Refusing { status })? {
+            let Measured::Waited { spread, requests } = measured else { anyhow::bail!("it is waited for") };
+            let ms = |ms: f64| if ms > WAIT_SECS_MAX * 1000.0 { "never".to_owned() } else { format!("{ms:.1}") };
+            let cells = [
+                format!("{store}, refused with {status}"),
+                ms(spread.median_ms),
+                ms(spread.percentile_99_ms),
+                ms(spread.most_ms),
+                requests.to_string(),
+                if spread.missing == 0 { format!("{:.2}", spread.most_ms / ms_max) } else { String::new() },
+                format!("<= {ms_max:.0} ms"),
+            ];
+            let is_kept = spread.missing == 0 && spread.most_ms <= ms_max;
+            let remark = if spread.missing > 0 { format!("{} never arrived", spread.missing) } else { String::new() };
+            table.row(&cells, Mark::of(is_kept), remark);
+        }
+    }
+    table.print(tally);
+    Ok(())
+}
+
+/// On each store, side by side.
+fn measure(folder: &Path, name: &str, trouble: Trouble) -> anyhow::Result<Vec<(&'static str, Measured)>> {
+    let one = |place: Place| {
+        let (sink, store) = (Sink::start()?, place.name());
+        let job = Job { place, sink: sink.address, trouble };
+        Ok((store, answer(&super::Job::Flaky(job))?))
+    };
+    let places = places(folder, &format!("dispatch_{name}"))?;
+    thread::scope(|scope| {
+        let jobs = places.map(|place| scope.spawn(|| one(place)));
+        let ended = jobs.map(|job| job.join().map_err(|_| anyhow::anyhow!("a job panicked")));
+        ended.into_iter().map(|ended| ended?).collect()
+    })
+}
+
+impl Job {
+    pub(super) async fn perform(self) -> anyhow::Result<Measured> {
+        match self.trouble {
+            Trouble::Flaky => self.drain(Manner::Flaky { refusals: FLAKY_REFUSALS }, FLAKY_EVENTS).await,
+            Trouble::Limited { says_when } => {
+                self.drain(Manner::Limited { per_sec: LIMITED_PER_SEC, says_when }, LIMITED_EVENTS).await
+            }
+            Trouble::Refusing { status } => self.refuse(status).await,
+        }
+    }
+
+    async fn drain(self, manner: Manner, events: usize) -> anyhow::Result<Measured> {
+        let mut watch = Watch::open(self.sink).await?;
+        let mut node = Node::new(World::open(&self.place).await?, DeliverySettings::default(), None)?;
+        let webhooks = make_webhooks(node.engine(), [url(self.sink, manner, 0)]).await?;
+        fill(&self.place, &webhooks, events).await?;
+        node.world.settle().await?;
+        let begun_secs = process::wall_secs();
+        node.start();
+        loop {
+            let (counts, secs) = (watch.counts().await?, process::wall_secs() - begun_secs);
+            if counts.accepted >= events as u64 || secs > WAIT_SECS_MAX {
+                return Ok(Measured::Drained { secs, accepted: counts.accepted, requests: counts.requests });
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+        }
+    }
+
+    async fn refuse(self, status: u16) -> anyhow::Result<Measured> {
+        let mut watch = Watch::open(self.sink).await?;
+        let world = World::open(&self.place).await?;
+        let hub = Hub::make(&*world.store).await?;
+        let mut node = Node::new(world, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
+        let webhooks = make_webhooks(node.engine(), [url(self.sink, Manner::Picky { status }, 0)]).await?;
+        fill(&self.place, &webhooks, REFUSED_EVENTS).await?;
+        node.world.settle().await?;
+        node.start();
+        tokio::time::sleep(REFUSED_BEFORE).await;
+        let spread = hub.push(&*node.world.store, &mut watch, NEW_EVENTS, NEW_EVERY).await?;
+        Ok(Measured::Waited { spread, requests: watch.counts().await?.requests })
+    }
+}
