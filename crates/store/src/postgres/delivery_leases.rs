@@ -9,14 +9,35 @@ use deadpool_postgres::Client;
 use domain::{DeliveryId, Lease, WebhookId, delivery::BROKEN_AFTER};
 use tokio_postgres::Error;
 
-use super::{execute, polls, query, query_opt, values::millis};
+use super::{
+    errors::{is_circle, is_locked},
+    execute, polls, query, query_opt,
+    values::millis,
+};
 
-/// Little for each row: this is done to a thousand of them several times a second. Whoever has a row locked is about to
-/// end its lease, or to take it: the next beat will see. Nobody is waited for, so the order of the locks does not matter.
+/// Little for each row: this is done to a thousand of them several times a second. Rows that somebody may have locked are
+/// left out: those whose last lock (`xmax`) is not of a transaction that had ended when this one began. So nobody is waited
+/// for, but for the blink between the look at a row and its change, and then not for long.
 ///
 /// Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
 /// are held for few, and would compare each of them with each.
 const RENEW: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+patience AS MATERIALIZED (SELECT set_config('lock_timeout', '100ms', true) FROM now)
+UPDATE deliveries
+SET lease_until = (SELECT ms FROM now) + $4
+FROM unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
+WHERE deliveries.id = given.id
+  AND deliveries.lease_fence = given.fence
+  AND coalesce(deliveries.lease_owner, '') = $1
+  AND deliveries.status = 'pending'
+  AND (SELECT count(*) FROM patience) >= 0
+  AND age(deliveries.xmax) > (SELECT age(pg_snapshot_xmin(pg_current_snapshot())::xid))";
+
+/// Differs from the above because it takes the locks first, which is more work, and so knows for certain which rows are
+/// locked. Whoever has one locked is about to end its lease, or to take it: the next beat will see. Nobody is waited for,
+/// so the order of the locks does not matter.
+const RENEW_UNLOCKED: &str = "
 WITH free AS MATERIALIZED (
     SELECT deliveries.ctid
     FROM deliveries
@@ -31,9 +52,9 @@ UPDATE deliveries
 SET lease_until = (SELECT pirssonite_now_ms()) + $4
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))";
 
-/// Those that are held, renewed or only locked.
+/// Those that are held, renewed or not, and whether they may have been left out: what was just renewed has no lock.
 const HELD: &str = "
-SELECT deliveries.id
+SELECT deliveries.id, deliveries.lease_fence, deliveries.xmax <> '0'::xid
 FROM deliveries
 JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
     ON deliveries.id = given.id
@@ -99,13 +120,22 @@ pub(super) async fn renew(
         ids.push(id.0);
         fences.push(held.fence);
     }
-    let mut lost = Vec::new();
+    let (mut lost, until) = (Vec::new(), millis(lease));
     for (owner, (ids, fences)) in &by_owner {
-        let renewed = execute(client, RENEW, &[owner, ids, fences, &millis(lease)]).await?;
-        if usize::try_from(renewed).is_ok_and(|renewed| renewed == ids.len()) {
+        let renewed = match execute(client, RENEW, &[owner, ids, fences, &until]).await {
+            Err(error) if is_locked(&error) || is_circle(&error) => None,
+            renewed => Some(renewed?),
+        };
+        if renewed.and_then(|renewed| usize::try_from(renewed).ok()) == Some(ids.len()) {
             continue;
         }
         let held = query(client, HELD, &[owner, ids, fences]).await?;
+        let left_out = held.iter().filter(|row| renewed.is_none() || row.get::<_, bool>(2));
+        let left_out = left_out.map(|row| (row.get::<_, i64>(0), row.get::<_, i64>(1)));
+        let (left_ids, left_fences): (Vec<i64>, Vec<i64>) = left_out.unzip();
+        if !left_ids.is_empty() {
+            execute(client, RENEW_UNLOCKED, &[owner, &left_ids, &left_fences, &until]).await?;
+        }
         let held: HashSet<i64> = held.iter().map(|row| row.get(0)).collect();
         lost.extend(ids.iter().filter(|id| !held.contains(id)).map(|id| DeliveryId(*id)));
     }
