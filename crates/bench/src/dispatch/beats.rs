@@ -30,7 +30,7 @@ const SEND_MS: u64 = 2000;
 const BUT_FIRST: u64 = 16;
 
 /// Events, each for all webhooks: more than can be sent meanwhile.
-const EVENTS: usize = 120;
+const EVENTS: usize = 240;
 
 const SHORT_MS: u64 = 600;
 const LONG_MS: u64 = 3_600_000;
@@ -39,7 +39,7 @@ const LONG_MS: u64 = 3_600_000;
 /// beats: so many such moments, of so many that are looked at at most.
 const CALM: Duration = Duration::from_millis(SEND_MS / 8);
 const WINDOWS: usize = 20;
-const WINDOWS_MAX: usize = 60;
+const WINDOWS_MAX: usize = 120;
 
 /// How often it is looked at the sink, and how often at most: twenty seconds.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);

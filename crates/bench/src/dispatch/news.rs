@@ -30,6 +30,9 @@ pub(super) const BASE_URL: &str = "https://reader.example.org";
 const ARRIVE_PAUSE: Duration = Duration::from_millis(100);
 const ARRIVE_LOOKS_MAX: usize = 100;
 
+/// Later than anything arrives; a number that JSON knows.
+const NEVER_SECS: f64 = 1e12;
+
 /// Who pushes.
 #[derive(Debug)]
 pub(super) struct Hub(Vec<(SubscriptionId, String)>);
@@ -110,7 +113,7 @@ impl Spread {
     pub(super) fn of(told: &[Told], noted: &HashMap<String, f64>) -> Self {
         let since = |begun: fn(&Told) -> f64| {
             let took = |told: &Told| {
-                let arrived_secs = noted.get(&told.guid).copied().unwrap_or(f64::MAX);
+                let arrived_secs = noted.get(&told.guid).copied().unwrap_or(NEVER_SECS);
                 (arrived_secs - begun(told)).max(0.0) * 1000.0
             };
             let mut took: Vec<f64> = told.iter().map(took).collect();
