@@ -160,12 +160,13 @@ fn secs(text: &str) -> Option<u64> {
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// What `Retry-After` asks for: seconds, or a date.
-pub fn retry_after(value: Option<&str>, now: Timestamp) -> Option<Duration> {
+/// What `Retry-After` asks for: seconds, or a date. That is by the clock of whoever answers, which its `Date` tells: our own
+/// may be wrong, and is only asked where there is none.
+pub fn retry_after(value: Option<&str>, date: Option<&str>, now: Timestamp) -> Option<Duration> {
     let value = value?.trim();
     match secs(value) {
         Some(secs) => Some(Duration::from_secs(secs)),
-        None => until(value, now),
+        None => until(value, date.and_then(::feed::date::parse).unwrap_or(now)),
     }
 }
 
@@ -307,11 +308,14 @@ mod tests {
         ] {
             assert_eq!(secs(freshness(cache_control, expires, age, noon)), expect, "{cache_control:?} {expires:?}");
         }
-        assert_eq!(secs(retry_after(Some("120"), noon)), Some(120));
-        assert_eq!(secs(retry_after(Some("Mon, 02 Mar 2026 12:05:00 GMT"), noon)), Some(300));
-        assert_eq!(secs(retry_after(Some("soon"), noon)), None);
-        assert_eq!(secs(retry_after(Some("-1"), noon)), None);
-        assert_eq!(secs(retry_after(Some("99999999999999999999"), noon)), Some(u64::MAX));
+        assert_eq!(secs(retry_after(Some("120"), None, noon)), Some(120));
+        assert_eq!(secs(retry_after(Some("Mon, 02 Mar 2026 12:05:00 GMT"), None, noon)), Some(300));
+        assert_eq!(secs(retry_after(Some("soon"), None, noon)), None);
+        // By the clock of whoever answers: ours is an hour behind it here.
+        let date = Some("Mon, 02 Mar 2026 13:00:00 GMT");
+        assert_eq!(secs(retry_after(Some("Mon, 02 Mar 2026 13:05:00 GMT"), date, noon)), Some(300));
+        assert_eq!(secs(retry_after(Some("-1"), None, noon)), None);
+        assert_eq!(secs(retry_after(Some("99999999999999999999"), None, noon)), Some(u64::MAX));
     }
 
     #[test]
@@ -334,7 +338,7 @@ mod tests {
             assert_eq!((polled.delay, polled.adaptive), (24 * HOUR, 24 * HOUR), "{adaptive:?}");
         }
         for asked in ["99999999999999999999", "18446744073709551615", "Thu, 31 Dec 2037 23:55:55 GMT"] {
-            let refused = Poll { retry_after: retry_after(Some(asked), now), ended: Ended::Failed(1), ..poll() };
+            let refused = Poll { retry_after: retry_after(Some(asked), None, now), ended: Ended::Failed(1), ..poll() };
             assert_eq!(next(&refused).delay, RETRY_AFTER_MAX, "{asked}");
         }
     }

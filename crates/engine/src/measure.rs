@@ -214,6 +214,8 @@ mod tests {
 
     use super::*;
 
+    use SubscriptionState::{Active, Inactive, Pending, Unsubscribing};
+
     #[test]
     fn u6_every_value_of_a_label_is_registered() {
         let values = |name| COUNTERS.iter().find(|(counter, ..)| *counter == name).unwrap().2;
@@ -232,12 +234,7 @@ mod tests {
         for verdict in [Verdict::Delivered, Verdict::Retry(Duration::ZERO), Verdict::Failed, Verdict::Gone] {
             assert!(values(ATTEMPTS).contains(&attempt_outcome(verdict)), "{verdict:?}");
         }
-        for state in [
-            SubscriptionState::Pending,
-            SubscriptionState::Active,
-            SubscriptionState::Inactive,
-            SubscriptionState::Unsubscribing,
-        ] {
+        for state in [Pending, Active, Inactive, Unsubscribing] {
             assert!(values(SUBSCRIPTION_CHANGES).contains(&state.name()), "{state:?}");
         }
         for (_, modes, _) in HUB_COUNTERS {

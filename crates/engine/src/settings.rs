@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     LeaseTime,
-    delivery::{OutboxLimits, RetryRules},
+    delivery::{BreakerRules, OutboxLimits, RetryRules},
     ports::{Clock, Http, Ids, PruneLimits, Store},
     push::{Algorithm, KnownHub, Rules},
     schedule::Bounds,
@@ -65,6 +65,8 @@ pub struct DeliverySettings {
     pub webhook_concurrency: u32,
     /// When they are tried again.
     pub retry: RetryRules,
+    /// When only probes are sent, and when a webhook is disabled.
+    pub breaker: BreakerRules,
     /// How long the first result of a batch waits for others.
     pub gather: Duration,
     /// After a stop: how long deliveries that are being sent may take to end.
@@ -83,6 +85,7 @@ impl Default for DeliverySettings {
             concurrency: 256,
             webhook_concurrency: 16,
             retry: RetryRules::default(),
+            breaker: BreakerRules::default(),
             gather: Duration::from_millis(2),
             stop_wait: Duration::from_secs(25),
             old_secret: Duration::from_hours(24),

@@ -11,7 +11,7 @@ use domain::{
 use engine::{
     Engine, EngineSettings, Parts, PushSettings,
     http::{ClientSettings, GuardedClient, user_agent},
-    system::{SystemClock, SystemIds},
+    system::{SteadyClock, SystemClock, SystemIds},
 };
 use jiff::Timestamp;
 use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
@@ -43,7 +43,7 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
             .context("cannot use the database of database_url")?;
         return Ok(Arc::new(store));
     }
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let clock: Arc<dyn Clock> = Arc::new(SteadyClock::default());
     let store = SqliteStore::open(&database_file(settings), SqliteOptions::default(), clock)
         .with_context(|| format!("cannot use the data folder {}", settings.data_dir.display()))?;
     Ok(Arc::new(store))

@@ -2,44 +2,28 @@
 
 use jiff::Timestamp;
 
-use super::circuit::{Circuit, circuit};
+use super::{breaker::Breaker, webhook::Webhook};
 
-/// Of an enabled webhook with so many deliveries that are due and not leased, and so many that are leased. While its
-/// breaker is open one probe can be claimed: once its time has come, and if nothing is being sent.
-pub fn claimable(
-    due: u64,
-    in_flight: u64,
-    consecutive_failures: u32,
-    probe_at: Option<Timestamp>,
-    now: Timestamp,
-) -> u64 {
-    match circuit(consecutive_failures) {
-        Circuit::Whole => due,
-        Circuit::Broken if in_flight > 0 || probe_at.is_some_and(|at| at > now) => 0,
-        Circuit::Broken => due.min(1),
-    }
+/// What is due for a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueRows {
+    /// Due and not leased.
+    pub free: u64,
+    /// Of all that are due, those that were never tried.
+    pub new: u64,
+    /// Of all that are due, those that were.
+    pub tried: u64,
+    /// Leased, due or not.
+    pub in_flight: u64,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::delivery::BROKEN_AFTER;
-
-    #[test]
-    fn d10_ready_is_what_a_worker_could_claim() {
-        let at = |second| Some(Timestamp::from_second(second).unwrap());
-        let now = Timestamp::from_second(100).unwrap();
-        for (due, in_flight, failures, probe_at, expect) in [
-            (0, 0, 0, None, 0),
-            (5, 0, 0, None, 5),
-            (5, 3, 9, at(200), 5),
-            (5, 0, BROKEN_AFTER, at(101), 0),
-            (5, 0, BROKEN_AFTER, at(100), 1),
-            (5, 0, BROKEN_AFTER, None, 1),
-            (5, 1, BROKEN_AFTER, at(100), 0),
-            (0, 0, BROKEN_AFTER, at(100), 0),
-        ] {
-            assert_eq!(claimable(due, in_flight, failures, probe_at, now), expect, "{due} {in_flight} {failures}");
-        }
+/// How much of that a worker could claim. While the breaker is open that is one probe: once its time has come, and if
+/// nothing is being sent.
+pub fn claimable(webhook: &Webhook, due: DueRows, breaker: Option<Breaker>, now: Timestamp) -> u64 {
+    if !webhook.enabled || webhook.is_held {
+        return 0;
     }
+    let Some(open) = breaker else { return due.free };
+    let may_probe = due.new > 0 && open.probe_new_at <= now || due.tried > 0 && open.probe_at <= now;
+    u64::from(due.in_flight == 0 && may_probe)
 }

@@ -33,13 +33,15 @@ pub enum EventType {
     SubscriptionDeactivated,
     /// A webhook was disabled.
     WebhookDisabled,
+    /// A delivery was given up.
+    DeliveryFailed,
     /// Somebody tries a webhook.
     WebhookTest,
 }
 
 impl EventType {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::EntryCreated,
         Self::EntryUpdated,
         Self::FeedFailing,
@@ -48,6 +50,7 @@ impl EventType {
         Self::SubscriptionActivated,
         Self::SubscriptionDeactivated,
         Self::WebhookDisabled,
+        Self::DeliveryFailed,
         Self::WebhookTest,
     ];
 
@@ -62,6 +65,7 @@ impl EventType {
             Self::SubscriptionActivated => "subscription.activated",
             Self::SubscriptionDeactivated => "subscription.deactivated",
             Self::WebhookDisabled => "webhook.disabled",
+            Self::DeliveryFailed => "delivery.failed",
             Self::WebhookTest => "webhook.test",
         }
     }
@@ -113,8 +117,26 @@ impl PayloadWebhook {
     }
 }
 
-/// What an event is about.
+/// A delivery that was given up, as a payload shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadDelivery {
+    /// Its id.
+    pub id: String,
+    /// The id of the event that did not arrive.
+    pub event_id: String,
+    /// What that was.
+    pub event_type: EventType,
+    /// Attempts that were made.
+    pub attempts: u32,
+    /// The status of the last answer.
+    pub last_status_code: Option<u16>,
+    /// Why the last attempt failed.
+    pub last_error: Option<String>,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadData<'d> {
     /// The feed.
@@ -129,6 +151,9 @@ pub struct PayloadData<'d> {
     /// The webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<&'d PayloadWebhook>,
+    /// The delivery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<&'d PayloadDelivery>,
 }
 
 impl PayloadData<'_> {
@@ -197,8 +222,8 @@ mod tests {
     fn d2_a_payload_has_the_shape_of_the_specification() {
         let feed =
             PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: None, folder_id: Some(FolderId(2)) };
-        let (entry, none) = (entry(), None);
-        let data = PayloadData { feed: Some(&feed), entry: Some(&entry), subscription: none, webhook: None };
+        let entry = entry();
+        let data = PayloadData { feed: Some(&feed), entry: Some(&entry), ..PayloadData::default() };
         let data = data.to_json();
         let body = payload("evt_1", EventType::EntryCreated, Timestamp::UNIX_EPOCH, &data);
         let value: Value = serde_json::from_str(&body).unwrap();

@@ -5,26 +5,27 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    circuit::{Circuit, circuit, is_given_up, probe_in},
-    outbox::DeliveryStatus,
-    retry::Verdict,
+    breaker::{Breaker, BreakerRules, after},
+    outbox::{DeliveryStatus, Finished},
+    retry::{Ended, Verdict},
 };
 
 /// Why a webhook is disabled that answered 410.
 const GONE: &str = "it answered 410 Gone: it wants nothing any more";
 
-/// Why a webhook is disabled that failed for too long.
-const FAILED_FOR_DAYS: &str = "it has failed for 5 days";
-
 /// How a receiver stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Health {
-    /// Failures in a row.
+    /// Failures in a row that speak of the receiver, not of an event.
     pub failures: u32,
-    /// Since when.
+    /// Since when nothing has succeeded although something was tried, without a long pause.
     pub failing_since: Option<Timestamp>,
-    /// When the next probe may be sent, if only probes are.
-    pub probe_at: Option<Timestamp>,
+    /// When something last failed.
+    pub failed_at: Option<Timestamp>,
+    /// The breaker, if it is open.
+    pub breaker: Option<Breaker>,
+    /// Until then the receiver asked to be sent nothing.
+    pub held_until: Option<Timestamp>,
 }
 
 /// What an attempt leads to.
@@ -33,60 +34,91 @@ pub struct Consequence {
     /// How the receiver stands from now on.
     pub health: Health,
     /// Why it is to be disabled, if it is.
-    pub disable: Option<&'static str>,
+    pub disable: Option<String>,
     /// How the delivery stands from now on.
     pub status: DeliveryStatus,
-    /// Whether it was one of the attempts that the delivery has: a probe that fails is none.
+    /// Whether it was one of the attempts that the delivery has: a failed probe is none, unless the answer speaks of the
+    /// event.
     pub is_counted: bool,
     /// When it is tried again, if it is.
     pub next_in: Duration,
 }
 
 impl Health {
-    /// What this attempt leads to. Once only probes are sent, what was under way before is not counted: probes alone
-    /// decide how long it is waited for the next, and what the receiver asks for in answer to one.
-    pub fn after(
-        &self,
-        verdict: Verdict,
-        is_probe: bool,
-        retry_after: Option<Duration>,
-        now: Timestamp,
-    ) -> Consequence {
+    /// What this attempt leads to.
+    pub fn after(&self, finished: &Finished, rules: &BreakerRules, now: Timestamp) -> Consequence {
+        let Finished { verdict, ended, is_probe, .. } = finished;
+        let is_refused = ended.is_about_event();
         let status = match verdict {
             Verdict::Delivered => DeliveryStatus::Delivered,
             Verdict::Gone => DeliveryStatus::Failed,
-            Verdict::Failed if !is_probe => DeliveryStatus::Failed,
+            Verdict::Failed if !is_probe || is_refused => DeliveryStatus::Failed,
             Verdict::Failed | Verdict::Retry(_) => DeliveryStatus::Pending,
         };
-        let next_in = match verdict {
-            Verdict::Retry(wait) => wait,
+        let health = match verdict {
+            Verdict::Delivered => Self { held_until: self.held_until, ..Self::default() },
+            _ => self.failed(finished, rules, now),
+        };
+        let is_counted = !is_probe || is_refused || status != DeliveryStatus::Pending;
+        let next_in = match (verdict, is_counted) {
+            (_, false) => probe_again_in(&health, finished, rules),
+            (Verdict::Retry(wait), true) => *wait,
             _ => Duration::ZERO,
         };
-        let health = match verdict {
-            Verdict::Delivered => Self::default(),
-            _ => self.failed(is_probe, retry_after.unwrap_or_default(), now),
-        };
-        let disable = match verdict {
-            Verdict::Delivered => None,
-            Verdict::Gone => Some(GONE),
-            _ => health.failing_since.filter(|since| is_given_up(*since, now)).map(|_| FAILED_FOR_DAYS),
-        };
-        let is_counted = !is_probe || status != DeliveryStatus::Pending;
-        let next_in = if is_counted { next_in } else { probe_in(health.failures).max(retry_after.unwrap_or_default()) };
-        Consequence { health, disable, status, is_counted, next_in }
+        Consequence { disable: disabled_by(*verdict, &health, rules, now), health, status, is_counted, next_in }
     }
 
-    fn failed(&self, is_probe: bool, retry_after: Duration, now: Timestamp) -> Self {
-        let failing_since = self.failing_since.or(Some(now));
-        if circuit(self.failures) == Circuit::Broken && !is_probe {
-            return Self { failing_since, ..*self };
-        }
-        let failures = self.failures.saturating_add(1);
-        let probe_at = match circuit(failures) {
-            Circuit::Whole => None,
-            Circuit::Broken => Some(now.saturating_add(probe_in(failures).max(retry_after)).unwrap_or(Timestamp::MAX)),
+    fn failed(&self, finished: &Finished, rules: &BreakerRules, now: Timestamp) -> Self {
+        let was_idle = self.failed_at.is_some_and(|failed_at| rules.was_idle(failed_at, now));
+        let failing_since = self.failing_since.filter(|_| !was_idle).or(Some(now));
+        let held_until = finished.ended.hold().map(|hold| after(now, hold)).max(self.held_until);
+        let is_refused = finished.ended.is_about_event();
+        let (failures, breaker) = match self.breaker {
+            // Sent before it opened: only probes say how the receiver stands now.
+            Some(open) if !finished.is_probe => (self.failures, Some(open)),
+            Some(open) => {
+                let failures = if is_refused { self.failures } else { self.failures.saturating_add(1) };
+                (failures, Some(open.probed(finished.is_first(), rules, now)))
+            }
+            None if is_refused => (self.failures, None),
+            None => {
+                let failures = self.failures.saturating_add(1);
+                (failures, rules.opens_at(failures).then(|| Breaker::open(now)))
+            }
         };
-        Self { failures, failing_since, probe_at }
+        Self { failures, failing_since, failed_at: Some(now), breaker, held_until }
+    }
+}
+
+/// When a row is tried again whose probe failed and cost it no attempt: with the next probe.
+fn probe_again_in(health: &Health, finished: &Finished, rules: &BreakerRules) -> Duration {
+    let probes = if finished.is_first() { 1 } else { health.breaker.map_or(1, |open| open.probes) };
+    let asked = match finished.ended {
+        Ended::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
+        Ended::Unanswered => Duration::ZERO,
+    };
+    rules.probe_in(probes).max(asked)
+}
+
+fn disabled_by(verdict: Verdict, health: &Health, rules: &BreakerRules, now: Timestamp) -> Option<String> {
+    match verdict {
+        Verdict::Delivered => None,
+        Verdict::Gone => Some(GONE.to_owned()),
+        _ if health.failing_since.is_some_and(|since| rules.is_given_up(since, now)) => {
+            Some(format!("it has failed for {}", in_words(rules.disable_after)))
+        }
+        _ => None,
+    }
+}
+
+/// A long time as one would say it.
+fn in_words(time: Duration) -> String {
+    let counted = |count: u64, unit: &str| format!("{count} {unit}{}", if count == 1 { "" } else { "s" });
+    match time.as_secs() {
+        secs if secs >= 86_400 && secs % 86_400 == 0 => counted(secs / 86_400, "day"),
+        secs if secs >= 3600 && secs % 3600 == 0 => counted(secs / 3600, "hour"),
+        secs if secs >= 60 && secs % 60 == 0 => counted(secs / 60, "minute"),
+        secs => counted(secs, "second"),
     }
 }
 
@@ -103,6 +135,11 @@ impl Consequence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        delivery::EventType,
+        ids::{DeliveryId, EventId, WebhookId},
+        lease::Lease,
+    };
 
     const RETRY: Verdict = Verdict::Retry(Duration::from_secs(7));
 
@@ -110,47 +147,132 @@ mod tests {
         Timestamp::from_second(secs).unwrap()
     }
 
+    fn answered(status: u16, retry_after: Option<u64>) -> Ended {
+        Ended::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
+    }
+
+    /// The end of an attempt at a row that was tried before.
+    fn attempt(verdict: Verdict, status: u16) -> Finished {
+        Finished {
+            id: DeliveryId(1),
+            lease: Lease { owner: "w".into(), fence: 1 },
+            webhook_id: WebhookId(1),
+            event: EventId(1),
+            kind: EventType::EntryCreated,
+            url: String::new(),
+            verdict,
+            ended: answered(status, None),
+            is_probe: false,
+            tries: 1,
+            attempt: crate::delivery::AttemptLog::default(),
+        }
+    }
+
+    fn probe(verdict: Verdict, status: u16) -> Finished {
+        Finished { is_probe: true, ..attempt(verdict, status) }
+    }
+
+    fn open(secs: i64) -> Health {
+        let failed = Some(at(1));
+        Health {
+            failures: 10,
+            failing_since: failed,
+            failed_at: failed,
+            breaker: Some(Breaker::open(at(secs))),
+            held_until: None,
+        }
+    }
+
+    fn after(health: &Health, finished: &Finished, secs: i64) -> Consequence {
+        health.after(finished, &BreakerRules::default(), at(secs))
+    }
+
     #[test]
-    fn d9_ten_failures_break_it_and_one_success_mends_it() {
+    fn d9_ten_failures_open_the_breaker_and_one_success_closes_it() {
         let mut health = Health::default();
         for failure in 1..=10 {
-            let next = health.after(RETRY, false, None, at(failure));
+            assert_eq!(health.breaker, None);
+            let next = after(&health, &attempt(RETRY, 500), failure);
             assert_eq!((next.status, next.is_counted, next.next_in.as_secs()), (DeliveryStatus::Pending, true, 7));
             assert_eq!(next.disable, None);
             health = next.health;
         }
-        assert_eq!(health, Health { failures: 10, failing_since: Some(at(1)), probe_at: Some(at(15)) });
-        let mended = health.after(Verdict::Delivered, true, None, at(20));
+        let failed_at = Some(at(10));
+        assert_eq!(health, Health { failed_at, breaker: Some(Breaker::open(at(10))), ..open(0) });
+        let closed = after(&health, &probe(Verdict::Delivered, 200), 20);
         assert_eq!(
-            (mended.health, mended.status, mended.is_counted),
+            (closed.health, closed.status, closed.is_counted),
             (Health::default(), DeliveryStatus::Delivered, true)
         );
     }
 
     #[test]
-    fn d9_a_probe_that_fails_costs_no_attempt_and_what_was_under_way_does_not_count_twice() {
-        let broken = Health { failures: 10, failing_since: Some(at(1)), probe_at: Some(at(15)) };
-        let late = broken.after(RETRY, false, None, at(12));
-        assert_eq!((late.health, late.is_counted, late.next_in.as_secs()), (broken, true, 7));
-        for verdict in [RETRY, Verdict::Failed] {
-            let probe = broken.after(verdict, true, None, at(15));
-            assert_eq!((probe.status, probe.is_counted, probe.next_in.as_secs()), (DeliveryStatus::Pending, false, 10));
-            assert_eq!(probe.health, Health { failures: 11, failing_since: Some(at(1)), probe_at: Some(at(25)) });
+    fn d9_an_answer_of_4xx_speaks_of_the_event_and_not_of_the_receiver() {
+        for (status, is_counted) in
+            [(400, false), (404, false), (422, false), (499, false), (408, true), (425, true), (429, true), (500, true)]
+        {
+            let next = after(&Health::default(), &attempt(RETRY, status), 1);
+            assert_eq!(next.health.failures, u32::from(is_counted), "{status}");
+            assert_eq!(next.health.failing_since, Some(at(1)), "{status}: nothing has succeeded since");
         }
+        let unanswered = Finished { ended: Ended::Unanswered, ..attempt(RETRY, 0) };
+        assert_eq!(after(&Health::default(), &unanswered, 1).health.failures, 1);
+        // It costs the event an attempt, also as a probe: no row that is refused stays for ever.
+        let refused = after(&open(1), &probe(RETRY, 422), 20);
+        assert_eq!((refused.is_counted, refused.next_in.as_secs(), refused.health.failures), (true, 7, 10));
+        assert_eq!(refused.health.breaker.map(|open| open.probe_at), Some(at(25)), "the next probe waits all the same");
+        assert_eq!(after(&open(1), &probe(Verdict::Failed, 422), 20).status, DeliveryStatus::Failed);
+    }
+
+    #[test]
+    fn d9_a_failed_probe_costs_no_attempt_and_what_was_under_way_does_not_count_twice() {
+        let open = open(10);
+        let late = after(&open, &attempt(RETRY, 500), 12);
+        assert_eq!((late.health.breaker, late.health.failures), (open.breaker, 10));
+        assert_eq!((late.is_counted, late.next_in.as_secs()), (true, 7));
+        for verdict in [RETRY, Verdict::Failed] {
+            let next = after(&open, &probe(verdict, 500), 15);
+            assert_eq!((next.status, next.is_counted, next.next_in.as_secs()), (DeliveryStatus::Pending, false, 5));
+            assert_eq!((next.health.failures, next.health.breaker.map(|open| open.probes)), (11, Some(1)));
+            assert_eq!(next.health.breaker.map(|open| open.probe_at), Some(at(20)));
+        }
+        let new = Finished { tries: 0, ..probe(RETRY, 500) };
+        let next = after(&open, &new, 15);
+        assert_eq!((next.is_counted, next.next_in.as_secs()), (false, 5));
+        assert_eq!(next.health.breaker.map(|open| (open.probes, open.probe_at)), Some((0, at(10))));
+    }
+
+    #[test]
+    fn d9_429_and_503_with_retry_after_hold_back_the_webhook() {
+        for (status, asked, held) in [
+            (429, Some(120), Some(120)),
+            (503, Some(60), Some(60)),
+            (429, None, Some(1)),
+            (503, None, None),
+            (500, Some(60), None),
+        ] {
+            let finished = Finished { ended: answered(status, asked), ..attempt(RETRY, status) };
+            let next = after(&Health::default(), &finished, 10);
+            assert_eq!(next.health.held_until, held.map(|secs| at(10 + secs)), "{status} {asked:?}");
+        }
+        let held = Health { held_until: Some(at(100)), ..Health::default() };
+        let shorter = Finished { ended: answered(429, Some(5)), ..attempt(RETRY, 429) };
+        assert_eq!(after(&held, &shorter, 10).health.held_until, Some(at(100)), "the longest counts");
+        let delivered = after(&held, &attempt(Verdict::Delivered, 200), 11);
+        assert_eq!(delivered.health.held_until, Some(at(100)), "what was under way does not end it");
     }
 
     #[test]
     fn d8_a_probe_honours_what_the_receiver_asks_for() {
-        let broken = Health { failures: 10, failing_since: Some(at(1)), probe_at: Some(at(15)) };
-        for (asked, wait) in [(120, 120), (3, 10)] {
-            let probe = broken.after(RETRY, true, Some(Duration::from_secs(asked)), at(15));
-            assert_eq!((probe.health.probe_at, probe.next_in.as_secs()), (Some(at(15 + wait)), wait.unsigned_abs()));
+        for (asked, wait) in [(120, 120), (3, 5)] {
+            let asked = Finished { ended: answered(500, Some(asked)), ..probe(RETRY, 500) };
+            assert_eq!(after(&open(1), &asked, 15).next_in.as_secs(), wait);
         }
     }
 
     #[test]
     fn d9_what_an_old_receiver_says_is_nothing_to_the_new_one() {
-        let health = Health { failures: 3, failing_since: Some(at(1)), probe_at: None };
+        let health = Health { failures: 3, failing_since: Some(at(1)), ..Health::default() };
         for verdict in [RETRY, Verdict::Failed, Verdict::Gone] {
             let next = Consequence::of_another_receiver(health, verdict);
             assert_eq!((next.health, next.disable, next.is_counted), (health, None, false));
@@ -163,17 +285,26 @@ mod tests {
     #[test]
     fn d8_410_fails_the_delivery_and_disables_the_webhook() {
         for is_probe in [false, true] {
-            let gone = Health::default().after(Verdict::Gone, is_probe, None, at(1));
+            let gone = after(&Health::default(), &Finished { is_probe, ..attempt(Verdict::Gone, 410) }, 1);
             assert_eq!((gone.status, gone.is_counted), (DeliveryStatus::Failed, true));
             assert!(gone.disable.is_some_and(|why| why.contains("410")));
         }
     }
 
     #[test]
-    fn d9_five_days_of_failures_disable_it() {
-        let failing = Health { failures: 40, failing_since: Some(at(0)), probe_at: None };
-        assert_eq!(failing.after(RETRY, true, None, at(5 * 86_400 - 1)).disable, None);
-        assert_eq!(failing.after(RETRY, true, None, at(5 * 86_400)).disable, Some(FAILED_FOR_DAYS));
-        assert_eq!(failing.after(Verdict::Delivered, true, None, at(5 * 86_400)).disable, None);
+    fn d9_five_days_of_failures_disable_it_and_an_idle_week_does_not() {
+        const DAY: i64 = 86_400;
+        let failing = Health { failing_since: Some(at(0)), failed_at: Some(at(5 * DAY - 60)), ..open(0) };
+        assert_eq!(after(&failing, &probe(RETRY, 500), 5 * DAY - 1).disable, None);
+        let disabled = after(&failing, &probe(RETRY, 500), 5 * DAY);
+        assert_eq!(disabled.disable.as_deref(), Some("it has failed for 5 days"));
+        assert_eq!(after(&failing, &probe(Verdict::Delivered, 200), 5 * DAY).disable, None);
+        // One failure, given up at once by a small retry budget; then nothing for a week; then another.
+        let once = after(&Health::default(), &attempt(Verdict::Failed, 500), 0).health;
+        let again = after(&once, &attempt(Verdict::Failed, 500), 7 * DAY);
+        assert_eq!((again.disable, again.health.failing_since), (None, Some(at(7 * DAY))));
+        let hours = BreakerRules { disable_after: Duration::from_hours(6), ..BreakerRules::default() };
+        let disabled = once.after(&attempt(RETRY, 500), &hours, at(6 * 3600));
+        assert_eq!(disabled.disable.as_deref(), Some("it has failed for 6 hours"));
     }
 }

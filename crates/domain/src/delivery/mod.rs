@@ -1,23 +1,24 @@
 //! Delivery without doing any of it: what happened and who wants to know, how a request is signed, when it is tried
 //! again, and how much a receiver is trusted with.
 
-mod circuit;
+mod breaker;
 mod claimable;
 mod event;
 mod header;
 mod health;
 mod news;
 mod outbox;
+mod rate;
 mod retry;
 mod sign;
 mod webhook;
 
 pub use self::{
-    circuit::{BROKEN_AFTER, Circuit, DISABLED_AFTER, Window, circuit, is_given_up, probe_in},
-    claimable::claimable,
+    breaker::{Breaker, BreakerRules, PROBE_NEW_AFTER, PROBES_A_ROUND, Window},
+    claimable::{DueRows, claimable},
     event::{
-        EventType, FAILING_AFTER, PayloadData, PayloadFeed, PayloadWebhook, number_of, payload, public_id,
-        without_content,
+        EventType, FAILING_AFTER, PayloadData, PayloadDelivery, PayloadFeed, PayloadWebhook, number_of, payload,
+        public_id, without_content,
     },
     header::{HeaderValue, WebhookHeaders, unknown_masked_header},
     health::{Consequence, Health},
@@ -27,6 +28,7 @@ pub use self::{
         DeliveryJob, DeliveryPage, DeliveryStatus, Finished, Marks, Moved, OutboxLimits, Overview, PAYLOAD_INLINE_MAX,
         REMOVED_KEPT, UPDATES_EVERY,
     },
+    rate::Rate,
     retry::{Ended, RetryRules, Verdict, judge},
     sign::{OldSecrets, WebhookSecret, signatures},
     webhook::{EventScope, NewWebhook, Webhook, WebhookPatch},

@@ -3,7 +3,8 @@
 use std::{collections::HashMap, hash::BuildHasher};
 
 use super::{
-    event::{EventType, PayloadData, PayloadFeed, PayloadWebhook},
+    event::{EventType, PayloadData, PayloadDelivery, PayloadFeed, PayloadWebhook, public_id},
+    outbox::Finished,
     webhook::{EventScope, Webhook},
 };
 use crate::{
@@ -30,6 +31,8 @@ pub enum News {
     Subscription(FeedId, Box<SubscriptionView>),
     /// A webhook was disabled, or is tried.
     Webhook(EventType, PayloadWebhook),
+    /// A delivery to this webhook was given up.
+    DeliveryFailed(PayloadWebhook, Box<PayloadDelivery>),
 }
 
 impl News {
@@ -41,6 +44,7 @@ impl News {
             Self::Feed(kind, _) | Self::Webhook(kind, _) => *kind,
             Self::Subscription(_, subscription) if subscription.is_active => EventType::SubscriptionActivated,
             Self::Subscription(..) => EventType::SubscriptionDeactivated,
+            Self::DeliveryFailed(..) => EventType::DeliveryFailed,
         }
     }
 
@@ -49,7 +53,7 @@ impl News {
         match self {
             Self::EntryCreated { entry, .. } | Self::EntryUpdated(entry) => Some(entry.feed_id),
             Self::Feed(_, feed) | Self::Subscription(feed, _) => Some(*feed),
-            Self::Webhook(..) => None,
+            Self::Webhook(..) | Self::DeliveryFailed(..) => None,
         }
     }
 
@@ -71,11 +75,33 @@ impl News {
             feed_id: self.feed_id(),
             folder_id,
             is_backlog: matches!(self, Self::EntryCreated { is_backlog: true, .. }),
-            webhook_id: match self {
-                Self::Webhook(_, webhook) => Some(webhook.id),
-                _ => None,
-            },
+            webhook_id: self.webhook().map(|webhook| webhook.id),
         }
+    }
+
+    fn webhook(&self) -> Option<&PayloadWebhook> {
+        match self {
+            Self::Webhook(_, webhook) | Self::DeliveryFailed(webhook, _) => Some(webhook),
+            _ => None,
+        }
+    }
+
+    /// That a delivery was given up, with the id that it has in this installation. That one of this very news was given up
+    /// is no news: two receivers that are dead would tell each other for ever.
+    pub fn delivery_failed(finished: &Finished, installation: &str) -> Option<Self> {
+        if finished.kind == EventType::DeliveryFailed {
+            return None;
+        }
+        let delivery = PayloadDelivery {
+            id: public_id("dlv", installation, finished.id.0),
+            event_id: public_id("evt", installation, finished.event.0),
+            event_type: finished.kind,
+            attempts: finished.attempt.number,
+            last_status_code: finished.attempt.status_code,
+            last_error: finished.attempt.error.clone(),
+        };
+        let webhook = PayloadWebhook::new(finished.webhook_id, &finished.url, None);
+        Some(Self::DeliveryFailed(webhook, Box::new(delivery)))
     }
 }
 
@@ -119,8 +145,9 @@ pub fn address<S: BuildHasher>(
                 News::Subscription(_, subscription) => Some(subscription),
                 _ => None,
             },
-            webhook: match news {
-                News::Webhook(_, webhook) => Some(webhook),
+            webhook: news.webhook(),
+            delivery: match news {
+                News::DeliveryFailed(_, delivery) => Some(delivery),
                 _ => None,
             },
         };
@@ -132,6 +159,11 @@ pub fn address<S: BuildHasher>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        delivery::{AttemptLog, Ended, Verdict},
+        ids::{DeliveryId, EventId},
+        lease::Lease,
+    };
 
     fn webhook(id: i64, kinds: Option<Vec<EventType>>) -> Webhook {
         Webhook {
@@ -145,7 +177,10 @@ mod tests {
             headers: vec![],
             include_content: true,
             backlog: false,
+            rate_per_second: None,
             consecutive_failures: 0,
+            is_breaker_open: false,
+            is_held: false,
             disabled_reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             secrets: vec![],
@@ -182,5 +217,41 @@ mod tests {
         );
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)], [WebhookId(2)]]);
         assert_eq!(events[0].data, r#"{"webhook":{"id":2,"url":"https://d.org:8443","disabledReason":"410"}}"#);
+    }
+
+    #[test]
+    fn d2_a_delivery_that_was_given_up_is_told_to_others_and_never_about_itself() {
+        let failed = |kind| Finished {
+            id: DeliveryId(9),
+            lease: Lease { owner: "w".into(), fence: 1 },
+            webhook_id: WebhookId(2),
+            event: EventId(7),
+            kind,
+            url: "https://d.org/secret".into(),
+            verdict: Verdict::Failed,
+            ended: Ended::Answered { status: 500, retry_after: None },
+            is_probe: false,
+            tries: 15,
+            attempt: AttemptLog {
+                number: 16,
+                status_code: Some(500),
+                error: Some("no".into()),
+                ..AttemptLog::default()
+            },
+        };
+        let news = News::delivery_failed(&failed(EventType::EntryCreated), "key").unwrap();
+        let events = address(&[webhook(1, None), webhook(2, None)], &HashMap::new(), &[news]);
+        assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)]]);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&events[0].data).unwrap(),
+            serde_json::json!({
+                "webhook": {"id": 2, "url": "https://d.org", "disabledReason": null},
+                "delivery": {
+                    "id": "dlv_key000000000009", "eventId": "evt_key000000000007", "eventType": "entry.created",
+                    "attempts": 16, "lastStatusCode": 500, "lastError": "no",
+                },
+            })
+        );
+        assert_eq!(News::delivery_failed(&failed(EventType::DeliveryFailed), "key"), None);
     }
 }

@@ -5,7 +5,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{event::EventType, retry::Verdict, webhook::Webhook};
+use super::{
+    event::EventType,
+    retry::{Ended, Verdict},
+    webhook::Webhook,
+};
 use crate::{
     ids::{DeliveryId, EventId, WebhookId},
     lease::Lease,
@@ -71,6 +75,9 @@ pub struct ClaimRoom {
     pub of: Vec<(WebhookId, u32)>,
     /// For each webhook that is not among them.
     pub of_others: u32,
+    /// Of these webhooks the first is one that was tried before, if there is one, and then one that was not: of the others
+    /// it is the other way round.
+    pub retries_first: Vec<WebhookId>,
 }
 
 impl ClaimRoom {
@@ -78,7 +85,7 @@ impl ClaimRoom {
     #[must_use]
     pub fn only_to(self, webhook: WebhookId) -> Self {
         let known = self.of.iter().find(|(id, _)| *id == webhook).map(|(_, room)| *room);
-        Self { of: vec![(webhook, known.unwrap_or(1))], of_others: 0, limit: self.limit }
+        Self { of: vec![(webhook, known.unwrap_or(1))], of_others: 0, ..self }
     }
 }
 
@@ -115,6 +122,8 @@ pub struct DeliveryJob {
     pub size: usize,
     /// Attempts so far.
     pub attempts: u32,
+    /// Requests that were ever made for it, also those that were no attempts.
+    pub tries: u32,
     /// It is sent to see whether a broken receiver is well again.
     pub is_probe: bool,
 }
@@ -128,16 +137,29 @@ pub struct Finished {
     pub lease: Lease,
     /// Where it went.
     pub webhook_id: WebhookId,
+    /// The row of the event.
+    pub event: EventId,
+    /// What happened.
+    pub kind: EventType,
     /// The URL that the webhook had then.
     pub url: String,
     /// What becomes of it.
     pub verdict: Verdict,
-    /// For how long the receiver asked to be left alone, as far as that is honoured.
-    pub retry_after: Option<Duration>,
+    /// What the receiver said. What it asks for is [honoured](Ended::honoured) as far as it says here.
+    pub ended: Ended,
     /// It was a probe.
     pub is_probe: bool,
+    /// Requests that were made before it.
+    pub tries: u32,
     /// What is kept of it.
     pub attempt: AttemptLog,
+}
+
+impl Finished {
+    /// Whether it was the first request that was ever made for its delivery.
+    pub fn is_first(&self) -> bool {
+        self.tries == 0
+    }
 }
 
 /// What is kept of an attempt.
@@ -175,9 +197,8 @@ pub struct Delivery {
     pub id: String,
     /// The id of the event, which is the same for all who receive it.
     pub event_id: String,
-    /// What happened.
-    #[schema(value_type = String)]
-    pub event_type: EventType,
+    /// What happened. A node of another version may know events that this one does not.
+    pub event_type: String,
     /// Where it goes.
     pub webhook_id: WebhookId,
     /// How it stands.

@@ -68,12 +68,36 @@ pub enum Verdict {
     Gone,
 }
 
-impl RetryRules {
-    /// What a receiver asks for, as far as it is honoured.
-    pub fn honoured(&self, ended: Ended) -> Option<Duration> {
-        match ended {
-            Ended::Answered { retry_after, .. } => retry_after.map(|asked| asked.min(self.max)),
-            Ended::Unanswered => None,
+/// How long a receiver is left alone that answered 429 without saying for how long.
+const HOLD_DEFAULT: Duration = Duration::from_secs(1);
+
+impl Ended {
+    /// Whether the answer speaks of the event rather than of how the receiver is: 4xx, but for what asks for another try.
+    pub fn is_about_event(&self) -> bool {
+        match self {
+            Self::Answered { status: 408 | 410 | 425 | 429, .. } => false,
+            Self::Answered { status: 400..=499, .. } => true,
+            _ => false,
+        }
+    }
+
+    /// For how long the receiver asks to be sent nothing at all, not only not this.
+    pub fn hold(&self) -> Option<Duration> {
+        match self {
+            Self::Answered { status: 429, retry_after } => Some(retry_after.unwrap_or(HOLD_DEFAULT)),
+            Self::Answered { status: 503, retry_after } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// With no more asked for than is honoured.
+    #[must_use]
+    pub fn honoured(self, rules: &RetryRules) -> Self {
+        match self {
+            Self::Answered { status, retry_after } => {
+                Self::Answered { status, retry_after: retry_after.map(|asked| asked.min(rules.max)) }
+            }
+            Self::Unanswered => self,
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     event::EventType,
     header::{WebhookHeaders, unmask_headers},
+    rate::Rate,
     sign::WebhookSecret,
 };
 use crate::ids::{FeedId, FolderId, WebhookId};
@@ -13,6 +14,7 @@ use crate::ids::{FeedId, FolderId, WebhookId};
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the API or a column")]
 pub struct Webhook {
     /// Its id.
     pub id: WebhookId,
@@ -37,8 +39,18 @@ pub struct Webhook {
     pub include_content: bool,
     /// Whether what a feed holds when it is first fetched is news.
     pub backlog: bool,
+    /// Requests a second that it is sent at most; null for no such limit.
+    #[schema(value_type = Option<f64>)]
+    pub rate_per_second: Option<Rate>,
     /// Failures since the last success.
     pub consecutive_failures: u32,
+    /// It has failed too often in a row: one request at a time is sent, until one succeeds.
+    #[serde(rename = "breakerOpen")]
+    pub is_breaker_open: bool,
+    /// It has asked to be sent nothing for a while.
+    #[serde(skip)]
+    #[schema(ignore)]
+    pub is_held: bool,
     /// Why it was disabled by itself.
     pub disabled_reason: Option<String>,
     /// When it was made.
@@ -71,6 +83,8 @@ pub struct NewWebhook {
     pub include_content: bool,
     /// Whether what a feed holds when it is first fetched is news.
     pub backlog: bool,
+    /// Requests a second that it is sent at most.
+    pub rate_per_second: Option<Rate>,
     /// What its requests are signed with.
     pub secret: WebhookSecret,
 }
@@ -88,6 +102,7 @@ impl NewWebhook {
             headers: Vec::new(),
             include_content: true,
             backlog: false,
+            rate_per_second: None,
             secret,
         }
     }
@@ -114,6 +129,8 @@ pub struct WebhookPatch {
     pub include_content: Option<bool>,
     /// See [`NewWebhook`].
     pub backlog: Option<bool>,
+    /// See [`NewWebhook`].
+    pub rate_per_second: Option<Option<Rate>>,
 }
 
 impl WebhookPatch {
@@ -159,7 +176,9 @@ impl Webhook {
             // Only itself is tried.
             EventType::WebhookTest => return scope.webhook_id == Some(self.id),
             // Others are told.
-            EventType::WebhookDisabled if scope.webhook_id == Some(self.id) => return false,
+            EventType::WebhookDisabled | EventType::DeliveryFailed if scope.webhook_id == Some(self.id) => {
+                return false;
+            }
             _ => {}
         }
         let kind_fits = self.event_types.as_ref().is_none_or(|kinds| kinds.contains(&scope.kind));
@@ -195,7 +214,10 @@ mod tests {
             headers: vec![("X-A".into(), HeaderValue::new("b"))],
             include_content: true,
             backlog: false,
+            rate_per_second: None,
             consecutive_failures: 0,
+            is_breaker_open: false,
+            is_held: false,
             disabled_reason: None,
             created_at: Timestamp::UNIX_EPOCH,
             secrets: vec![WebhookSecret::parse("whsec_b2xk").unwrap()],

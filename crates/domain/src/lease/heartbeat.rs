@@ -12,10 +12,19 @@ const BEAT_MIN: Duration = Duration::from_millis(100);
 /// How long a lease is unless it is set.
 const LENGTH_DEFAULT: Duration = Duration::from_secs(10);
 
-/// A lease that cannot be kept by beats.
+/// The longest lease: for so long a worker that died keeps its rows.
+const LENGTH_MAX: Duration = Duration::from_mins(10);
+
+/// A lease that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a lease of {} ms is too short: it is renewed every {} ms at the most often, and must be longer than that", .0.as_millis(), BEAT_MIN.as_millis())]
-pub struct LeaseTooShort(pub Duration);
+pub enum WrongLease {
+    /// Beats cannot keep it.
+    #[error("a lease of {} ms is too short: it is renewed every {} ms at the most often, and must be longer than that", .0.as_millis(), BEAT_MIN.as_millis())]
+    TooShort(Duration),
+    /// A worker that died would keep its rows for too long.
+    #[error("a lease of {} s is too long: for so long nobody takes over what a worker has that died; write {} s or less", .0.as_secs(), LENGTH_MAX.as_secs())]
+    TooLong(Duration),
+}
 
 /// How long a lease is, and how often it is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +35,12 @@ pub struct LeaseTime {
 
 impl LeaseTime {
     /// A lease that can be kept: the time between two beats is a third of it, at least 100 ms, and always shorter.
-    pub fn new(length: Duration) -> Result<Self, LeaseTooShort> {
+    pub fn new(length: Duration) -> Result<Self, WrongLease> {
+        if length > LENGTH_MAX {
+            return Err(WrongLease::TooLong(length));
+        }
         let beat_every = (length / BEATS_IN_A_LEASE).max(BEAT_MIN);
-        if beat_every < length { Ok(Self { length, beat_every }) } else { Err(LeaseTooShort(length)) }
+        if beat_every < length { Ok(Self { length, beat_every }) } else { Err(WrongLease::TooShort(length)) }
     }
 
     /// How long it lasts without a beat.
@@ -74,5 +86,12 @@ mod tests {
             let error = LeaseTime::new(Duration::from_millis(lease)).unwrap_err();
             assert!(error.to_string().contains(&format!("a lease of {lease} ms is too short")), "{error}");
         }
+    }
+
+    #[test]
+    fn fr_003_a_lease_of_over_ten_minutes_is_refused_d7() {
+        assert!(LeaseTime::new(Duration::from_mins(10)).is_ok());
+        let error = LeaseTime::new(Duration::from_millis(600_001)).unwrap_err();
+        assert!(error.to_string().contains("too long"), "{error}");
     }
 }

@@ -6,7 +6,7 @@
 
 mod heartbeat;
 
-pub use heartbeat::{LeaseTime, LeaseTooShort};
+pub use heartbeat::{LeaseTime, WrongLease};
 
 /// Proof of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::StoreResult;
 use crate::{
     delivery::{
-        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
-        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
+        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     ids::{DeliveryId, EventId, WebhookId},
     lease::Lease,
@@ -41,7 +41,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
     /// Makes a webhook.
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook>;
-    /// Changes a webhook; `None` if there is none.
+    /// Changes a webhook; `None` if there is none. Once enabled it is well, and what waits for it is due at once.
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>>;
     /// Removes a webhook. It is gone at once for everybody; its deliveries are removed by
     /// [`prune_deliveries`](Self::prune_deliveries). False if there is none.
@@ -50,20 +50,29 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// over. `None` if there is no such webhook.
     async fn rotate_secret(&self, id: WebhookId, secret: WebhookSecret, keep: Duration)
     -> StoreResult<Option<Webhook>>;
-    /// Queues a `webhook.test` for a webhook, and for it alone.
+    /// Queues a `webhook.test` for a webhook, and for it alone. It is sent at once: an open breaker lets it through as its
+    /// next probe, and what the receiver asked for is forgotten.
     async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome>;
-    /// Queues what happened at this time or later, and is still known, once more for a webhook, as far as it wants it:
+    /// Queues what happened between these times, both included, and is still known, once more for a webhook, as far as it wants it:
     /// what was delivered, failed or cancelled is queued again, what it was not told of is queued, what is pending
     /// stays. In chunks. Tests, and what a feed held when it was first fetched, are not repeated, the latter unless it
     /// wants that. Returns how many deliveries were queued; `None` if there is no such webhook.
-    async fn replay(&self, id: WebhookId, since: Timestamp) -> StoreResult<Option<u64>>;
+    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>>;
 
     /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
-    /// enabled, as there is [room](ClaimRoom): the first of each webhook before the second of any, among those the
-    /// longest due first. Two workers never hold the same one. Of a webhook whose
-    /// [circuit](crate::delivery::circuit) is broken, one alone is claimed, as a probe, once its time has come and while
-    /// no delivery to it is held by anyone. The fence rises by one, and by more if since the last claim of the row
-    /// something was marked or called off: so whoever still works on that knows whether it may go on.
+    /// enabled and have not asked to be left alone, as there is [room](ClaimRoom) and as their [rate](crate::delivery::Rate)
+    /// allows: the first of each webhook before the second of any. Of one webhook those that were never tried and those that
+    /// were take turns, of each the longest due first. Two workers never hold the same one. A lease counts no further from
+    /// now than its own length: a clock that went back locks nothing. Events of a type that this version does not know are
+    /// left to those that do.
+    ///
+    /// Of a webhook whose [breaker](crate::delivery::Breaker) is open, one alone is claimed, as a probe, once its time has
+    /// come and while no delivery to it is held by anyone: a row that was tried before, of a hundred due first and a
+    /// hundred due last, by turns that which was [tried most or least](crate::delivery::PROBES_A_ROUND); else the newest
+    /// that was never tried.
+    ///
+    /// The fence rises by one, and by more if since the last claim of the row something was marked or called off: so
+    /// whoever still works on that knows whether it may go on.
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed>;
     /// What an event is about, if it was too large to come with the claim; `None` if it is gone.
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;
@@ -74,10 +83,11 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Stores how attempts ended, with their logs, each guarded by its lease (row, owner, fence, pending), all in one
     /// transaction but for those that are locked, and gives the leases back. What they mean is decided by
     /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
-    /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver).
-    async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks>;
+    /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver). What was given up is told
+    /// to other webhooks, in the same transaction.
+    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks>;
     /// When the next delivery will be due that could be claimed, as a delay from now, but for those to these webhooks;
-    /// `None` if there is none to come.
+    /// `None` if there is none to come. It is a hint: whoever sleeps longer than a second looks again.
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>>;
     /// Waits until deliveries were queued, or may have become due, since this returned `seen`, here or, as far as that
     /// can be known, in another process; returns what to wait for next. Begins at 0. Never an error: it is a hint.

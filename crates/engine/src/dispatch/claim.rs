@@ -1,6 +1,6 @@
 //! Claiming what is due, as there is room, and giving it back.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use domain::{DeliveryId, Lease, delivery::DeliveryJob, ports::StoreResult};
 use jiff::Timestamp;
@@ -31,8 +31,11 @@ impl Dispatcher {
         let lease = self.settings.lease.length();
         // The lease begins when it is asked for at the latest: it never ends later than we think.
         let (asked_at, until) = (self.clock.now(), self.after(lease));
-        let mut claimed = self.store.claim_deliveries(&self.owner, lease, &room).await?;
-        let taken = self.held.hold(claimed.jobs, until);
+        self.is_claiming.store(true, Ordering::SeqCst);
+        let claimed = self.store.claim_deliveries(&self.owner, lease, &room).await;
+        let taken = claimed.map(|mut claimed| (self.held.hold(std::mem::take(&mut claimed.jobs), until), claimed));
+        self.is_claiming.store(false, Ordering::SeqCst);
+        let (taken, mut claimed) = taken?;
         for delivery in taken.lost {
             self.say_stopped(&delivery, StopReason::LeaseLost);
         }

@@ -13,7 +13,7 @@ use std::{
 
 use domain::{
     WebhookId,
-    delivery::{ClaimRoom, Claimed, DeliveryJob, Verdict, Webhook, Window},
+    delivery::{BreakerRules, ClaimRoom, Claimed, DeliveryJob, Finished, Webhook, Window},
 };
 use jiff::Timestamp;
 
@@ -69,6 +69,7 @@ pub(crate) struct Desk {
     /// Places that are shared.
     places: u32,
     webhook_places: u32,
+    breaker: BreakerRules,
     sums: Sums,
     /// The last claim had no room for all that is due.
     is_short: bool,
@@ -76,12 +77,13 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// With so many places to share, and so many for one webhook.
-    pub(crate) fn new(places: usize, webhook_places: u32) -> Self {
+    pub(crate) fn new(places: usize, webhook_places: u32, breaker: BreakerRules) -> Self {
         Self {
             lanes: HashMap::new(),
             turns: VecDeque::new(),
             places: u32::try_from(places).unwrap_or(u32::MAX).max(1),
             webhook_places: webhook_places.max(1),
+            breaker,
             sums: Sums::default(),
             is_short: false,
         }
@@ -109,6 +111,7 @@ impl Desk {
             limit: left.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
             of: self.lanes.iter().map(|(id, lane)| (*id, left.for_lane(lane))).collect(),
             of_others: if left.shared > 0 { Window::new(self.webhook_places).size() } else { 1 },
+            retries_first: self.lanes.iter().filter(|(_, lane)| lane.retries_first).map(|(id, _)| *id).collect(),
         }
     }
 
@@ -147,6 +150,7 @@ impl Desk {
             let id = job.webhook_id;
             *brought.entry(id).or_default() += 1;
             let is_first = self.change(id, |lane| {
+                lane.retries_first = job.tries == 0;
                 lane.waiting.push_back(job);
                 lane.waiting.len() == 1
             });
@@ -207,11 +211,12 @@ impl Desk {
         self.lanes.get(&webhook).is_some_and(|lane| lane.is_slow)
     }
 
-    /// A request has ended so, or was never sent (`None`); it took long, or not.
-    pub(crate) fn ended(&mut self, webhook: WebhookId, verdict: Option<Verdict>, was_long: bool) -> AfterEnd {
+    /// A request has ended so, and took long, or not; or it was never sent (`None`).
+    pub(crate) fn ended(&mut self, webhook: WebhookId, outcome: Option<(&Finished, bool)>) -> AfterEnd {
+        let rules = self.breaker;
         let given_back = self.change(webhook, |lane| {
             lane.sending = lane.sending.saturating_sub(1);
-            verdict.map(|verdict| lane.ended(verdict, was_long))
+            outcome.map(|(finished, was_long)| lane.ended(finished, was_long, &rules))
         });
         self.forget_removed(webhook);
         // If there is no room for it, a mark will make some.
@@ -270,8 +275,8 @@ impl Desk {
                 Some(webhook) => lane.looked_at(Arc::clone(webhook), asked_at),
                 None => lane.removed(),
             }
-            let is_open = webhook.is_some_and(|webhook| webhook.enabled) && !lane.is_broken();
-            if is_open { Vec::new() } else { lane.take_waiting() }
+            let may_send = webhook.is_some_and(|webhook| webhook.enabled && !webhook.is_held) && !lane.is_open();
+            if may_send { Vec::new() } else { lane.take_waiting() }
         });
         given_back.unwrap_or_default()
     }

@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError},
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -28,18 +28,22 @@ const LATER: Duration = Duration::from_secs(1);
 
 impl Dispatcher {
     /// Stores marks. Returns those that are to be stored in a while, because somebody else has their rows locked, or this
-    /// node has claimed them again meanwhile. On an error nothing is stored, and all may be stored again.
-    pub(crate) async fn mark(&self, batch: &[Finished]) -> StoreResult<Vec<Finished>> {
+    /// node has claimed them again meanwhile. Whether it has is not known while a claim is on its way; that is waited for
+    /// once. On an error nothing is stored, and all may be stored again.
+    pub(crate) async fn mark(&self, batch: &[Finished], is_again: bool) -> StoreResult<Vec<Finished>> {
         let by_lease: Vec<Finished> = batch.iter().map(|finished| self.with_lease(finished)).collect();
         let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
-        let marks = self.store.finish_deliveries(by_lease).await?;
+        let marks = self.store.finish_deliveries(by_lease, &self.settings.breaker).await?;
         let skipped: HashSet<_> = marks.skipped.into_iter().collect();
         let locked: HashSet<_> = marks.locked.into_iter().collect();
         let (mut later, mut marked) = (Vec::new(), Vec::new());
         for (finished, fence) in batch.iter().zip(fences) {
             // Skipped, but claimed again by this node meanwhile: it counts by the new lease.
-            let has_new_lease = || self.held.lease_of(finished.id, &finished.lease).fence != fence;
-            let is_for_later = locked.contains(&finished.id) || skipped.contains(&finished.id) && has_new_lease();
+            let may_have_new_lease = || {
+                let may_come = !is_again && self.is_claiming.load(Ordering::SeqCst);
+                may_come || self.held.lease_of(finished.id, &finished.lease).fence != fence
+            };
+            let is_for_later = locked.contains(&finished.id) || skipped.contains(&finished.id) && may_have_new_lease();
             if is_for_later { later.push(finished.clone()) } else { marked.push(finished) }
         }
         for finished in &marked {
@@ -68,14 +72,14 @@ impl Dispatcher {
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
     /// a moment. Returns those that are to be stored in a while: they must not hold up others.
-    async fn mark_at_last(&self, batch: &[Finished]) -> Vec<Finished> {
+    async fn mark_at_last(&self, batch: &[Finished], is_again: bool) -> Vec<Finished> {
         let mut was_away = false;
         loop {
-            match self.mark_or_fail(batch).await {
+            match self.mark_or_fail(batch, is_again).await {
                 Ok(later) => return later,
                 Err(StoreError::Failed(error)) if batch.len() > 1 => {
                     tracing::error!(%error, "marks could not be stored; each is tried by itself");
-                    return self.mark_each(batch).await;
+                    return self.mark_each(batch, is_again).await;
                 }
                 Err(StoreError::Failed(error)) => {
                     let deliveries: Vec<_> = batch.iter().map(|finished| finished.id.0).collect();
@@ -94,16 +98,16 @@ impl Dispatcher {
     }
 
     /// A panic must not be the last that is heard of marks: all that is sent would be held for ever.
-    async fn mark_or_fail(&self, batch: &[Finished]) -> StoreResult<Vec<Finished>> {
-        let marking = AssertUnwindSafe(self.mark(batch)).catch_unwind();
+    async fn mark_or_fail(&self, batch: &[Finished], is_again: bool) -> StoreResult<Vec<Finished>> {
+        let marking = AssertUnwindSafe(self.mark(batch, is_again)).catch_unwind();
         marking.await.unwrap_or_else(|_| Err(StoreError::Failed("a panic".to_owned())))
     }
 
     /// One mark that cannot be stored costs no other.
-    async fn mark_each(&self, batch: &[Finished]) -> Vec<Finished> {
+    async fn mark_each(&self, batch: &[Finished], is_again: bool) -> Vec<Finished> {
         let mut later = Vec::new();
         for finished in batch.chunks(1) {
-            later.extend(Box::pin(self.mark_at_last(finished)).await);
+            later.extend(Box::pin(self.mark_at_last(finished, is_again)).await);
         }
         later
     }
@@ -129,7 +133,7 @@ impl Dispatcher {
         let again = async move {
             while !later.is_empty() {
                 tokio::time::sleep(LATER).await;
-                later = dispatcher.mark_at_last(&later).await;
+                later = dispatcher.mark_at_last(&later, true).await;
             }
             dispatcher.desk().put_off_no_longer(webhooks.into_iter());
             dispatcher.freed.notify_one();
@@ -156,7 +160,7 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
             let Ok(finished) = ended.try_recv() else { break };
             batch.push(finished);
         }
-        let later = dispatcher.mark_at_last(&batch).await;
+        let later = dispatcher.mark_at_last(&batch, false).await;
         dispatcher.mark_later(later);
         batch.clear();
     }

@@ -20,7 +20,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
 
 use domain::{
     WebhookId,
@@ -49,6 +49,8 @@ pub(crate) struct Dispatcher {
     owner: String,
     held: Held,
     desk: Mutex<Desk>,
+    /// A claim is on its way, and may bring a row again whose lease ran out here.
+    is_claiming: AtomicBool,
     /// There may be room for more.
     freed: Notify,
     large_payloads: LargePayloads,
@@ -83,7 +85,8 @@ impl Dispatcher {
         Arc::new(Self {
             owner: ids.owner(),
             held: Held::default(),
-            desk: Mutex::new(Desk::new(settings.concurrency, settings.webhook_concurrency)),
+            desk: Mutex::new(Desk::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
+            is_claiming: AtomicBool::new(false),
             freed: Notify::new(),
             large_payloads: LargePayloads::default(),
             tasks: TaskTracker::new(),

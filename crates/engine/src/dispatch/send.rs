@@ -5,8 +5,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, AttemptLog, Circuit, DeliveryJob, Ended, Finished, Verdict, Webhook, circuit, judge, payload,
-        signatures, without_content,
+        ANSWER_BYTES_MAX, AttemptLog, DeliveryJob, Ended, Finished, Verdict, Webhook, judge, payload, signatures,
+        without_content,
     },
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
     schedule,
@@ -62,24 +62,23 @@ impl Dispatcher {
                 Err(_) => Some(webhook),
             }
         };
-        let is_open = |webhook: &Arc<Webhook>| {
-            let is_whole = circuit(webhook.consecutive_failures) == Circuit::Whole;
-            webhook.enabled && (is_whole || job.is_probe)
-        };
-        found.filter(is_open)
+        found.filter(|webhook| webhook.enabled && !webhook.is_held && (!webhook.is_breaker_open || job.is_probe))
     }
 
     /// Sends a delivery whose turn it is.
     pub(crate) async fn attempt(&self, webhook: Arc<Webhook>, mut job: DeliveryJob) -> Attempted {
+        // Before anything is looked at: a large payload may wait for memory for long, and what was ours, or wanted, then
+        // may not be any more.
+        let data = self.data(&mut job).await;
         if !self.is_still_ours(&job).await {
             return Attempted::Lost;
         }
         let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
-        let (data, room) = match self.data(&mut job).await {
+        let (data, room) = match data {
             Ok(Some(data)) => data,
             Ok(None) => {
                 let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
-                return finished(&webhook, job, Verdict::Failed, None, attempt);
+                return finished(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
             }
             Err(error) => {
                 tracing::warn!(event_id = %job.event_id, %error, "a payload could not be read");
@@ -144,7 +143,7 @@ impl Dispatcher {
             ("webhook-timestamp", now.as_second().to_string()),
             ("webhook-signature", signature),
             ("idempotency-key", job.event_id.clone()),
-            ("pirssonite-attempt", (job.attempts + 1).to_string()),
+            ("pirssonite-attempt", (job.tries + 1).to_string()),
         ];
         let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
         let theirs = webhook.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.expose().to_owned()));
@@ -171,7 +170,8 @@ impl Dispatcher {
     ) -> Attempted {
         let (ended, log) = match answer {
             Ok(response) => {
-                let retry_after = schedule::retry_after(response.headers.get("retry-after"), now);
+                let (asked, date) = (response.headers.get("retry-after"), response.headers.get("date"));
+                let retry_after = schedule::retry_after(asked, date, now);
                 let log = AttemptLog {
                     status_code: Some(response.status),
                     answer: Some(String::from_utf8_lossy(&response.body).into_owned()),
@@ -187,7 +187,7 @@ impl Dispatcher {
         if verdict == Verdict::Delivered {
             measure::delivered_after(now.duration_since(job.happened_at));
         }
-        finished(webhook, job, verdict, self.settings.retry.honoured(ended), AttemptLog { duration, ..log })
+        finished(webhook, job, verdict, ended.honoured(&self.settings.retry), AttemptLog { duration, ..log })
     }
 }
 
@@ -203,21 +203,18 @@ pub(crate) enum Attempted {
 }
 
 /// How an attempt ended, for the store.
-fn finished(
-    webhook: &Webhook,
-    job: DeliveryJob,
-    verdict: Verdict,
-    retry_after: Option<Duration>,
-    attempt: AttemptLog,
-) -> Attempted {
+fn finished(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
     Attempted::Ended(Box::new(Finished {
         id: job.id,
         lease: job.lease,
         webhook_id: job.webhook_id,
+        event: job.event,
+        kind: job.kind,
         url: webhook.url.clone(),
         verdict,
-        retry_after,
+        ended,
         is_probe: job.is_probe,
+        tries: job.tries,
         attempt: AttemptLog { number: job.attempts + 1, ..attempt },
     }))
 }
@@ -236,11 +233,11 @@ pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
     let Turn { webhook, job } = turn;
     let (id, lease, to) = (job.id, job.lease.clone(), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
-    let (verdict, was_long) = match &attempted {
-        Ok(Attempted::Ended(finished)) => (Some(finished.verdict), finished.attempt.duration >= SLOW_AFTER),
-        _ => (None, false),
+    let outcome = match &attempted {
+        Ok(Attempted::Ended(finished)) => Some((finished.as_ref(), finished.attempt.duration >= SLOW_AFTER)),
+        _ => None,
     };
-    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, verdict, was_long);
+    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, outcome);
     match attempted {
         Ok(Attempted::Ended(finished)) => {
             dispatcher.held.ends(id, lease.fence);

@@ -20,7 +20,9 @@ const RESOLVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Refuses hosts all of whose addresses are forbidden. A name that is not found now may be found later.
 pub(super) async fn check(guard: &Guard, resolver: &GuardedResolver, url: &Url) -> Result<(), HttpError> {
-    let refused_if = |is_forbidden: bool| if is_forbidden { Err(HttpError::Forbidden(host_of(url))) } else { Ok(()) };
+    let refused_if = |is_forbidden: bool| {
+        if is_forbidden { Err(HttpError::Forbidden(host_of(url))) } else { Ok(()) }
+    };
     match url.host() {
         Some(Host::Ipv4(address)) => refused_if(!guard.permits(IpAddr::V4(address))),
         Some(Host::Ipv6(address)) => refused_if(!guard.permits(IpAddr::V6(address))),

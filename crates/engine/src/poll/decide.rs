@@ -107,7 +107,11 @@ fn poll(
         own_interval,
         fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), moment.now),
         ttl: ttl_mins.map(|minutes| Duration::from_mins(u64::from(minutes))),
-        retry_after: if refused { schedule::retry_after(header("retry-after"), moment.now) } else { None },
+        retry_after: if refused {
+            schedule::retry_after(header("retry-after"), header("date"), moment.now)
+        } else {
+            None
+        },
         skips,
         chance: moment.chance,
     }

@@ -56,7 +56,7 @@ pub(super) fn event(answer: Result<HttpResponse, HttpError>, now: Timestamp) -> 
         Ok(response) if (200..300).contains(&response.status) => Event::Accepted,
         Ok(response) => Event::Failed {
             error: format!("Hub subscription failed: {}", response.status),
-            retry_after: schedule::retry_after(response.headers.get("retry-after"), now),
+            retry_after: schedule::retry_after(response.headers.get("retry-after"), response.headers.get("date"), now),
         },
         Err(error) => Event::Failed { error: format!("{UNREACHABLE}: {}", code(&error)), retry_after: None },
     }

@@ -14,8 +14,8 @@ use domain::{
     Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
     Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
     delivery::{
-        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
-        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
+        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
@@ -133,12 +133,12 @@ hand_on!(DeliveryStore {
     fn delete_webhook(id: WebhookId) -> bool;
     fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
     fn test_webhook(id: WebhookId) -> TestOutcome;
-    fn replay(id: WebhookId, since: Timestamp) -> Option<u64>;
+    fn replay(id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
     fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimRoom) -> Claimed;
     fn event_data(event: EventId) -> Option<String>;
     fn renew_deliveries(leases: &[(DeliveryId, Lease)], lease: Duration) -> Vec<DeliveryId>;
     fn release_deliveries(leases: &[(DeliveryId, Lease)]) -> ();
-    fn finish_deliveries(finished: Vec<Finished>) -> Marks;
+    fn finish_deliveries(finished: Vec<Finished>, rules: &BreakerRules) -> Marks;
     fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
     fn outbox_overview() -> Overview;
     fn deliveries(filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;

@@ -1,6 +1,5 @@
 //! The delivering side, added up: what `status`, `doctor` and `outbox` say of webhooks and what waits for them.
 
-use domain::delivery::{Circuit, circuit};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -59,7 +58,7 @@ fn trouble(webhook: &Value) -> Option<String> {
     let failures = u32::try_from(number(&webhook["consecutiveFailures"])).unwrap_or(u32::MAX);
     let why = match (webhook["enabled"] == true, webhook["disabledReason"].as_str()) {
         (false, Some(why)) => format!("disabled, because {why}: `pirssonite webhook enable {id}` once it works again"),
-        (true, _) if circuit(failures) == Circuit::Broken => {
+        (true, _) if webhook["breakerOpen"] == true => {
             format!("failed {failures} times in a row, so what waits for it is held back")
         }
         _ => return None,
@@ -103,7 +102,7 @@ mod tests {
     fn u5_d9_webhooks_are_added_up_and_those_in_trouble_named() {
         let webhook = |id: u32, enabled: bool, failures: u32, why: Option<&str>| {
             json!({
-                "id": id, "url": "https://r.org/", "enabled": enabled, "consecutiveFailures": failures,
+                "id": id, "url": "https://r.org/", "enabled": enabled, "consecutiveFailures": failures, "breakerOpen": failures >= 10,
                 "disabledReason": why,
             })
         };

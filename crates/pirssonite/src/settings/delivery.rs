@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use domain::{
     LeaseTime,
-    delivery::{ATTEMPTS_KEPT_MAX, RetryRules},
+    delivery::{ATTEMPTS_KEPT_MAX, BreakerRules, OutboxLimits, RetryRules},
 };
 use engine::DeliverySettings;
 
@@ -17,6 +17,14 @@ use super::{
 const TIMEOUT_MAX: Duration = Duration::from_mins(5);
 
 pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings, Wrong> {
+    let (retry_max, usual) = (get(raw, "retry_max", some_time)?, DeliverySettings::default());
+    let breaker = BreakerRules {
+        open_after: get(raw, "breaker_failures", |text| number(text, 1, 10_000))?,
+        probe_first: get(raw, "probe_first", some_time)?,
+        probe_max: get(raw, "probe_max", some_time)?,
+        disable_after: get(raw, "disable_after", some_time)?,
+        ..BreakerRules::default()
+    };
     Ok(DeliverySettings {
         lease: get(raw, "delivery_lease", lease)?,
         timeout: get(raw, "delivery_timeout", timeout)?,
@@ -24,19 +32,25 @@ pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings
         webhook_concurrency: get(raw, "webhook_concurrency", |text| number(text, 1, 10_000))?,
         retry: RetryRules {
             first: get(raw, "retry_first", some_time)?,
-            max: get(raw, "retry_max", some_time)?,
+            max: retry_max,
             // As many as are kept of one.
             attempts: get(raw, "retry_attempts", |text| number(text, 1, ATTEMPTS_KEPT_MAX))?,
             jitter: get(raw, "retry_jitter", part)?,
             budget: get(raw, "retry_budget", |text| number(text, 0, ATTEMPTS_KEPT_MAX))?,
         },
-        ..DeliverySettings::default()
+        breaker: breaker.with_retries_up_to(retry_max),
+        limits: OutboxLimits {
+            delivered_older_than: get(raw, "keep_delivered", some_time)?,
+            failed_older_than: get(raw, "keep_failed", some_time)?,
+            ..usual.limits
+        },
+        ..usual
     })
 }
 
 /// A lease that beats can keep.
 fn lease(text: &str) -> Result<LeaseTime, String> {
-    LeaseTime::new(duration(text)?).map_err(|too_short| too_short.to_string())
+    LeaseTime::new(duration(text)?).map_err(|wrong| wrong.to_string())
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {

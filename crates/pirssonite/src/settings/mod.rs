@@ -256,6 +256,9 @@ impl Settings {
         if self.delivery.retry.first > self.delivery.retry.max {
             return Err(Wrong::Together("retry_first is longer than retry_max".to_owned()));
         }
+        if self.delivery.breaker.probe_first > self.delivery.breaker.probe_max {
+            return Err(Wrong::Together("probe_first is longer than probe_max".to_owned()));
+        }
         if self.role != Role::All && self.database_url.is_none() {
             return Err(Wrong::Together(
                 "role is not all, but there is no database_url: one process alone uses the embedded database, and must do everything".to_owned(),

@@ -25,7 +25,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 31] = [
+pub(crate) const TABLE: [Setting; 37] = [
     setting(
         "listen",
         "ADDRESS",
@@ -118,7 +118,7 @@ pub(crate) const TABLE: [Setting; 31] = [
         "delivery_lease",
         "DURATION",
         "10s",
-        "How long a delivery stays with a worker that gives no sign of life: after so long another takes it over. It is renewed every third of this, at least 100ms apart, so it must be longer than that.",
+        "How long a delivery stays with a worker that gives no sign of life: after so long another takes it over. It is renewed every third of this, at least 100ms apart, so it must be longer than that, and at most 10m.",
     ),
     setting("delivery_timeout", "DURATION", "15s", "How long a webhook may take to answer. At most 5m."),
     setting(
@@ -162,6 +162,37 @@ pub(crate) const TABLE: [Setting; 31] = [
         "NUMBER",
         "0",
         "Retries that are allowed, if fewer than retry_attempts says: in force at once, also for what waits already. 0 for no such limit.",
+    ),
+    setting(
+        "breaker_failures",
+        "NUMBER",
+        "10",
+        "Failures in a row after which a webhook is sent one request at a time, until one succeeds. What waits meanwhile uses up no attempts. Answers of 4xx (but 408, 425 and 429) speak of the event and do not count.",
+    ),
+    setting(
+        "probe_first",
+        "DURATION",
+        "5s",
+        "The pause between two such requests that repeat an event; it is twice as long after each. An event that was never sent goes out within a second.",
+    ),
+    setting("probe_max", "DURATION", "1m", "The longest such pause."),
+    setting(
+        "disable_after",
+        "DURATION",
+        "5d",
+        "A webhook that fails for so long is disabled, and the others are told. Days on which nothing was sent to it do not count.",
+    ),
+    setting(
+        "keep_delivered",
+        "DURATION",
+        "7d",
+        "How long deliveries that arrived, or were cancelled, are kept, and can be replayed.",
+    ),
+    setting(
+        "keep_failed",
+        "DURATION",
+        "30d",
+        "How long deliveries that were given up are kept, and can be queued again.",
     ),
     setting(
         "prune_after",

@@ -5,7 +5,7 @@
 //! claims begin behind the last row that was claimed, which this module remembers in memory, for each key of an index.
 //!
 //! A bound is an optimisation and never the truth: leases run out behind it, rows are committed late, other nodes release
-//! rows, clocks are set back. So every second a scan is whole, that is without a bound. What that took decides when the
+//! rows, clocks are set back. So four times a second a scan is whole, that is without a bound. What that took decides when the
 //! next one comes. Pure logic: all times come in as arguments, and are the database's.
 
 use std::{
@@ -18,7 +18,7 @@ use std::{
 use super::values::millis;
 
 /// Whole scans are at least so far apart, and at most.
-const WHOLE_EVERY_MIN: Duration = Duration::from_secs(1);
+const WHOLE_EVERY_MIN: Duration = Duration::from_millis(250);
 const WHOLE_EVERY_MAX: Duration = Duration::from_mins(1);
 
 /// A whole scan is followed by so many times its duration without one: they cost 5 % of a core at most, unless one takes
@@ -138,6 +138,13 @@ impl<K: Clone + Eq + Hash> ClaimBounds<K> {
     pub(super) fn released(&mut self, key: &K, (due_ms, id): Position) {
         if let Some(bound) = self.of.get_mut(key) {
             bound.position = bound.position.min((due_ms, id.saturating_sub(1)));
+        }
+    }
+
+    /// Rows are due now that were not, or not so soon: claims begin a little earlier.
+    pub(super) fn requeued(&mut self) {
+        for bound in self.of.values_mut() {
+            bound.is_full = false;
         }
     }
 
@@ -276,13 +283,13 @@ mod tests {
         );
         check("nor if that took nothing", vec![nothing(NOW, Whole), nothing(NOW + 100, After(NOW - 30_250, ANY))]);
         check(
-            "whole after a second, and then not for another",
+            "whole after a quarter of a second, and then not for another",
             vec![
                 claim(NOW, Whole, (NOW, 7)),
-                nothing(NOW + 1_000, After(NOW - 250, ANY)),
-                nothing(NOW + 1_001, Whole),
-                nothing(NOW + 2_001, After(NOW - 250, ANY)),
-                nothing(NOW + 2_002, Whole),
+                nothing(NOW + 250, After(NOW - 250, ANY)),
+                nothing(NOW + 251, Whole),
+                nothing(NOW + 501, After(NOW - 250, ANY)),
+                nothing(NOW + 502, Whole),
             ],
         );
         check(
@@ -316,7 +323,7 @@ mod tests {
 
     #[test]
     fn whole_scans_cost_little() {
-        for (took, pause) in [(0, 1_000), (40, 1_000), (50, 1_000), (100, 2_000), (174, 3_480), (9_000, 60_000)] {
+        for (took, pause) in [(0, 250), (10, 250), (12, 250), (50, 1_000), (174, 3_480), (9_000, 60_000)] {
             let mut bounds = ClaimBounds::<()>::default();
             let timing = Timing { now_ms: NOW, took: Duration::from_millis(took) };
             bounds.claimed(&bounds.claim(), timing, []);
@@ -335,10 +342,10 @@ mod tests {
                 Look { at: NOW + 1, expect: Whole },
                 Look { at: NOW + 2, expect: After(NOW - 250, ANY) },
                 nothing(NOW + 3, After(NOW, 7)),
-                nothing(NOW + 1_001, Whole),
-                Look { at: NOW + 1_001, expect: After(NOW - 250, ANY) },
-                Look { at: NOW + 1_002, expect: Whole },
-                nothing(NOW + 1_003, After(NOW - 250, ANY)),
+                nothing(NOW + 251, Whole),
+                Look { at: NOW + 251, expect: After(NOW - 250, ANY) },
+                Look { at: NOW + 252, expect: Whole },
+                nothing(NOW + 253, After(NOW - 250, ANY)),
             ],
         );
     }

@@ -6,10 +6,14 @@ use std::{
 };
 
 use deadpool_postgres::Client;
-use domain::{DeliveryId, Lease, WebhookId, delivery::BROKEN_AFTER};
+use domain::{DeliveryId, Lease, WebhookId};
+use tokio::time::Instant;
 use tokio_postgres::Error;
 
 use super::{
+    Params, PostgresStore,
+    claim_bounds::{self, Timing},
+    delivery_claims::{bounds_of, known_types, lines},
     errors::{is_circle, is_locked},
     execute, polls, query, query_opt,
     values::millis,
@@ -25,7 +29,8 @@ const RENEW: &str = "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 patience AS MATERIALIZED (SELECT set_config('lock_timeout', '100ms', true) FROM now)
 UPDATE deliveries
-SET lease_until = (SELECT ms FROM now) + $4
+SET lease_until = (SELECT ms FROM now) + $4,
+    lease_ms = $4
 FROM unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
 WHERE deliveries.id = given.id
   AND deliveries.lease_fence = given.fence
@@ -49,7 +54,8 @@ WITH free AS MATERIALIZED (
     FOR NO KEY UPDATE OF deliveries SKIP LOCKED
 )
 UPDATE deliveries
-SET lease_until = (SELECT pirssonite_now_ms()) + $4
+SET lease_until = (SELECT pirssonite_now_ms()) + $4,
+    lease_ms = $4
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))";
 
 /// Those that are held, renewed or not, and whether they may have been left out: what was just renewed has no lock.
@@ -77,36 +83,83 @@ WITH held AS MATERIALIZED (
 UPDATE deliveries
 SET lease_owner = NULL,
     lease_until = 0
-WHERE id = ANY(ARRAY(SELECT id FROM held))";
+WHERE id = ANY(ARRAY(SELECT id FROM held))
+RETURNING webhook_id, is_tried, next_attempt_at, id";
 
-/// Of each webhook the first row that nobody holds, and the few that somebody does. While only probes are sent, none goes
-/// out before its time, nor while another is under way.
-const NEXT: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
-SELECT min(CASE WHEN failures < $2 THEN next.at ELSE greatest(next.at, probe_at, held.until_last) END) - (SELECT ms FROM now)
-FROM webhooks
+/// Of each line of each webhook the first row that nobody holds, and when the leases run out of what somebody does. Those
+/// are looked at only by a whole scan, and where nothing else is sent while they last, because only probes are.
+const NEXT: &str = concat!(
+    "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+enabled AS MATERIALIZED (
+    SELECT *
+    FROM webhooks
+    WHERE enabled
+      AND deleted_at IS NULL
+      AND id <> ALL($1)
+),
+lines AS MATERIALIZED (",
+    lines!("enabled", "$4", "$2", "$3", "$5::bigint[], $6::boolean[], $7::bigint[], $8::bigint[]"),
+    "
+),
+free AS MATERIALIZED (
+    SELECT lines.webhook_id, min(first.at) FILTER (WHERE NOT is_tried) AS new_at,
+           min(first.at) FILTER (WHERE is_tried) AS tried_at
+    FROM lines
+    CROSS JOIN LATERAL (
+        SELECT next_attempt_at AS at
+        FROM deliveries
+        WHERE webhook_id = lines.webhook_id
+          AND is_tried = lines.is_tried
+          AND status = 'pending'
+          AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
+          AND coalesce((SELECT type = ANY($9) FROM events WHERE events.id = event_id), true)
+        ORDER BY next_attempt_at, id
+        LIMIT 1
+    ) AS first
+    GROUP BY lines.webhook_id
+)
+SELECT min(
+           greatest(
+               next.at,
+               held_until,
+               CASE WHEN rate.taken_ms <= rate.burst_ms + 1 THEN ceil(rate.taken_ms - rate.burst_ms + rate.spacing_ms) END
+                   + (SELECT ms FROM now)
+           )
+       )::bigint - (SELECT ms FROM now),
+       (SELECT ms FROM now)
+FROM enabled
+LEFT JOIN free ON free.webhook_id = enabled.id
 CROSS JOIN LATERAL (
     SELECT min(lease_until) AS until_first, max(lease_until) AS until_last
     FROM deliveries
-    WHERE webhook_id = webhooks.id
+    WHERE webhook_id = enabled.id
       AND lease_owner IS NOT NULL
       AND lease_until > (SELECT ms FROM now)
+      AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000
       AND status = 'pending'
+      AND (probe_at IS NOT NULL OR NOT ((SELECT ms FROM now) >= $2 AND (SELECT ms FROM now) < $3))
 ) AS held
-LEFT JOIN LATERAL (
-    SELECT next_attempt_at AS at
-    FROM deliveries
-    WHERE webhook_id = webhooks.id
-      AND status = 'pending'
-      AND lease_until <= (SELECT ms FROM now)
-    ORDER BY next_attempt_at, id
-    LIMIT 1
-) AS free ON true
-CROSS JOIN LATERAL (SELECT least(free.at, held.until_first) AS at) AS next
-WHERE enabled
-  AND deleted_at IS NULL
-  AND webhooks.id <> ALL($1)
-  AND next.at IS NOT NULL";
+CROSS JOIN LATERAL (
+    SELECT CASE
+               WHEN probe_at IS NULL THEN least(free.new_at, free.tried_at, held.until_first)
+               ELSE greatest(
+                   least(
+                       CASE WHEN free.new_at IS NOT NULL THEN greatest(free.new_at, probe_new_at) END,
+                       CASE WHEN free.tried_at IS NOT NULL THEN greatest(free.tried_at, probe_at) END,
+                       held.until_first
+                   ),
+                   held.until_last
+               )
+           END AS at
+) AS next
+CROSS JOIN LATERAL (
+    SELECT rate_at - (SELECT ms FROM now) AS taken_ms, 1000000.0::double precision / rate_per_second AS spacing_ms,
+           greatest(100, 1000000.0::double precision / rate_per_second) AS burst_ms
+) AS rate
+WHERE next.at IS NOT NULL"
+);
 
 /// Prolongs leases; returns those that are lost. One statement, unless some were not renewed; a worker has one name.
 pub(super) async fn renew(
@@ -142,15 +195,35 @@ pub(super) async fn renew(
     Ok(lost)
 }
 
-/// True if any was given back.
-pub(super) async fn release(client: &Client, leases: &[(DeliveryId, Lease)]) -> Result<bool, Error> {
+/// True if any was given back. The next claims begin before them.
+pub(super) async fn release(
+    store: &PostgresStore,
+    client: &Client,
+    leases: &[(DeliveryId, Lease)],
+) -> Result<bool, Error> {
     let (ids, owners, fences) = polls::columns_of(leases.iter().map(|(id, lease)| (id.0, lease)));
-    Ok(execute(client, RELEASE, &[&ids, &owners, &fences]).await? > 0)
+    let released = query(client, RELEASE, &[&ids, &owners, &fences]).await?;
+    let mut bounds = claim_bounds::lock(&store.bounds.deliveries);
+    for row in &released {
+        bounds.released(&(row.get(0), row.get(1)), (row.get(2), row.get(3)));
+    }
+    Ok(!released.is_empty())
 }
 
-pub(super) async fn next_in(client: &Client, but_not_to: &[WebhookId]) -> Result<Option<Duration>, Error> {
+pub(super) async fn next_in(
+    store: &PostgresStore,
+    client: &Client,
+    but_not_to: &[WebhookId],
+) -> Result<Option<Duration>, Error> {
     let but_not_to: Vec<i64> = but_not_to.iter().map(|id| id.0).collect();
-    let row = query_opt(client, NEXT, &[&but_not_to, &i64::from(BROKEN_AFTER)]).await?;
-    let next_in = row.and_then(|row| row.get::<_, Option<i64>>(0));
+    let scan = claim_bounds::lock(&store.bounds.deliveries).look();
+    let ((webhooks, lines, after_at, after_id), known) = (bounds_of(&scan), known_types());
+    let begun = Instant::now();
+    let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
+    let values: Params<'_> = &[&but_not_to, &from, &until, &i64::MIN, &webhooks, &lines, &after_at, &after_id, &known];
+    let Some(row) = query_opt(client, NEXT, values).await? else { return Ok(None) };
+    let timing = Timing { now_ms: row.get(1), took: begun.elapsed() };
+    claim_bounds::lock(&store.bounds.deliveries).looked(&scan, timing);
+    let next_in = row.get::<_, Option<i64>>(0);
     Ok(next_in.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
 }

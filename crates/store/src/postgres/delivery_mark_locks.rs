@@ -26,7 +26,7 @@ const A_MOMENT: &str = concat!("SET LOCAL lock_timeout = '", moment!(), "'");
 macro_rules! lock_webhooks {
     () => {
         "
-SELECT id, failures, failing_since, probe_at, enabled, url
+SELECT id, enabled, url, failures, failing_since, failed_at, probes, probe_at, probe_new_at, held_until
 FROM webhooks
 WHERE id = ANY($1)
 ORDER BY id

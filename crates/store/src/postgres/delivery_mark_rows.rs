@@ -28,7 +28,7 @@ sick AS MATERIALIZED (
     SELECT id, url
     FROM webhooks
     WHERE id = ANY($1)
-      AND failures > 0
+      AND failing_since IS NOT NULL
       AND (SELECT count(*) FROM patience) >= 0
     ORDER BY id
     FOR NO KEY UPDATE
@@ -53,6 +53,7 @@ marked AS (
     SET status = held.status,
         attempts = attempts + held.counted,
         logged = logged + 1,
+        is_tried = true,
         next_attempt_at = CASE WHEN held.status = 'pending' THEN now.ms + held.next_in ELSE next_attempt_at END,
         last_status = held.answered,
         last_error = held.error,
@@ -74,7 +75,10 @@ mended AS (
     UPDATE webhooks
     SET failures = 0,
         failing_since = NULL,
-        probe_at = NULL
+        failed_at = NULL,
+        probes = 0,
+        probe_at = NULL,
+        probe_new_at = NULL
     WHERE id IN (SELECT sick.id FROM sick JOIN marked ON marked.webhook_id = sick.id AND marked.url = sick.url)
     RETURNING id
 )

@@ -10,18 +10,20 @@ use std::collections::{BTreeMap, HashSet};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     WebhookId,
-    delivery::{Consequence, DeliveryStatus, EventType, Finished, Health, Marks, News, PayloadWebhook, Verdict},
+    delivery::{
+        BreakerRules, Consequence, DeliveryStatus, EventType, Finished, Health, Marks, News, PayloadWebhook, Verdict,
+    },
     ports::StoreResult,
 };
 use tokio_postgres::{Error, Row};
 
 use super::{
-    PostgresStore,
+    PostgresStore, claim_bounds,
     delivery_mark_locks::{self, Taken, at_places, webhooks_of},
     delivery_mark_rows::{Decided, forget, mark},
     errors::{is_locked, reason, store_error},
     events,
-    values::{small, time},
+    values::time,
     webhook_rows,
 };
 
@@ -32,7 +34,7 @@ struct Standing {
     health: Health,
     is_enabled: bool,
     url: String,
-    disable: Option<&'static str>,
+    disable: Option<String>,
 }
 
 /// What became of marks.
@@ -52,19 +54,19 @@ enum Others {
     PassedOver,
 }
 
-pub(super) async fn finish(store: &PostgresStore, finished: &[Finished]) -> StoreResult<Marks> {
+pub(super) async fn finish(store: &PostgresStore, finished: &[Finished], rules: &BreakerRules) -> StoreResult<Marks> {
     if finished.is_empty() {
         return Ok(Marks::default());
     }
     let mut client = store.client().await?;
     let once = without_repeats(finished);
     let ended = if once.iter().all(|one| one.verdict == Verdict::Delivered) {
-        finish_delivered(store, &client, &once).await
+        finish_delivered(store, &client, &once, rules).await
     } else {
-        finish_mixed(store, &mut client, &once, Others::WaitedFor).await
+        finish_mixed(store, &mut client, &once, rules, Others::WaitedFor).await
     };
     let ended = match ended {
-        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, Others::PassedOver).await,
+        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, rules, Others::PassedOver).await,
         ended => ended,
     };
     let Ended { applied, locked, disabled } = ended.map_err(store_error)?;
@@ -86,12 +88,13 @@ async fn finish_delivered<'f>(
     store: &PostgresStore,
     client: &Client,
     finished: &[&'f Finished],
+    rules: &BreakerRules,
 ) -> Result<Ended<'f>, Error> {
     let decided: Vec<Decided<'_>> =
-        finished.iter().map(|one| (*one, Health::default().after(one.verdict, one.is_probe, None, time(0)))).collect();
+        finished.iter().map(|one| (*one, Health::default().after(one, rules, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
     if rows.first().is_some_and(|row| row.get(3)) {
-        store.wake.raise();
+        store.queued();
     }
     if let Err(error) = forget(client, &rows).await {
         // The marks are stored, whatever becomes of old attempts; those go with the next one.
@@ -104,6 +107,7 @@ async fn finish_mixed<'f>(
     store: &PostgresStore,
     client: &mut Client,
     finished: &[&'f Finished],
+    rules: &BreakerRules,
     others: Others,
 ) -> Result<Ended<'f>, Error> {
     let transaction = client.transaction().await?;
@@ -113,57 +117,61 @@ async fn finish_mixed<'f>(
     };
     let Some(now) = now.filter(|_| !free.is_empty()) else { return Ok(Ended { locked, ..Ended::default() }) };
     let mut standing: BTreeMap<WebhookId, Standing> = webhooks.iter().map(standing_of).collect();
-    let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut standing, one, now))).collect();
+    let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut standing, one, rules, now))).collect();
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
     forget(&transaction, &rows).await?;
-    let has_queued = write_standing(&transaction, &standing, now).await?;
+    let given_up = decided.iter().filter(|(_, consequence)| consequence.status == DeliveryStatus::Failed);
+    let given_up = given_up.filter_map(|(one, _)| News::delivery_failed(one, &store.installation)).collect();
+    let has_queued = write_standing(&transaction, &standing, given_up, now).await?;
     let is_mended = standing.values().any(|one| one.before.failures > 0 && one.health.failures == 0);
     let is_moved = |(one, consequence): &Decided<'_>| {
         let url = standing.get(&one.webhook_id).map(|webhook| &webhook.url);
         url.is_some_and(|url| *url != one.url) && consequence.status == DeliveryStatus::Pending
     };
     store.commit(transaction, has_queued || is_mended || decided.iter().any(is_moved)).await?;
-    let disabled = standing.iter().filter_map(|(id, one)| Some((*id, one.disable?.to_owned()))).collect();
+    // What is tried again may be due at once.
+    claim_bounds::lock(&store.bounds.deliveries).requeued();
+    let disabled = standing.iter().filter_map(|(id, one)| Some((*id, one.disable.clone()?))).collect();
     Ok(Ended { applied: free, locked, disabled })
 }
 
 /// What one attempt leads to, after those before it.
-fn decide(standing: &mut BTreeMap<WebhookId, Standing>, one: &Finished, now: i64) -> Consequence {
+fn decide(standing: &mut BTreeMap<WebhookId, Standing>, one: &Finished, rules: &BreakerRules, now: i64) -> Consequence {
     let Some(webhook) = standing.get_mut(&one.webhook_id) else {
-        return Health::default().after(one.verdict, one.is_probe, one.retry_after, time(now));
+        return Health::default().after(one, rules, time(now));
     };
     if webhook.url != one.url {
         return Consequence::of_another_receiver(webhook.health, one.verdict);
     }
-    let consequence = webhook.health.after(one.verdict, one.is_probe, one.retry_after, time(now));
+    let consequence = webhook.health.after(one, rules, time(now));
     webhook.health = consequence.health;
     if webhook.is_enabled && consequence.disable.is_some() {
-        (webhook.is_enabled, webhook.disable) = (false, consequence.disable);
+        (webhook.is_enabled, webhook.disable) = (false, consequence.disable.clone());
     }
     consequence
 }
 
-/// Writes how webhooks stand, where that has changed, and tells the others of those that are disabled. True if any is
-/// told.
+/// Writes how webhooks stand, where that has changed, and tells the others of those that are disabled and of what was
+/// given up. True if any is told.
 async fn write_standing(
     transaction: &Transaction<'_>,
     standing: &BTreeMap<WebhookId, Standing>,
+    given_up: Vec<News>,
     now: i64,
 ) -> Result<bool, Error> {
     let changed = standing.iter().filter(|(_, one)| one.before != one.health || one.disable.is_some());
-    let changed: Vec<_> = changed.map(|(id, one)| (id.0, one.health, one.disable)).collect();
+    let changed: Vec<_> = changed.map(|(id, one)| (id.0, one.health, one.disable.as_deref())).collect();
     webhook_rows::update_health(transaction, &changed).await?;
     let disabled = standing.iter().filter_map(|(id, one)| {
-        let disabled_reason = Some(one.disable?.to_owned());
+        let disabled_reason = Some(one.disable.clone()?);
         let about = PayloadWebhook::new(*id, &one.url, disabled_reason);
         Some(News::Webhook(EventType::WebhookDisabled, about))
     });
-    events::tell(transaction, &disabled.collect::<Vec<_>>(), now).await
+    events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await
 }
 
 fn standing_of(row: &Row) -> (WebhookId, Standing) {
-    let time_at = |place: usize| row.get::<_, Option<i64>>(place).map(time);
-    let health = Health { failures: small(row.get(1)), failing_since: time_at(2), probe_at: time_at(3) };
-    let standing = Standing { before: health, health, is_enabled: row.get(4), url: row.get(5), disable: None };
+    let health = webhook_rows::health_at(row, 3);
+    let standing = Standing { before: health, health, is_enabled: row.get(1), url: row.get(2), disable: None };
     (WebhookId(row.get(0)), standing)
 }

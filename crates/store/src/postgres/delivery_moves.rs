@@ -8,7 +8,7 @@ use domain::{
 use tokio_postgres::Error;
 
 use super::{
-    PostgresStore, delivery_rows, execute, query, query_opt,
+    PostgresStore, delivery_rows, execute, now_ms, query, query_opt,
     values::{Parsed, total},
     webhooks,
 };
@@ -72,6 +72,22 @@ WHERE id = ANY(ARRAY(SELECT id FROM failed))
 RETURNING id"
 );
 
+/// What waits for a later time and is not being sent, of whichever line.
+const HURRY: &str = "
+WITH later AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE webhook_id = $1
+      AND status = 'pending'
+      AND next_attempt_at > $2
+    ORDER BY id
+    LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE deliveries
+SET next_attempt_at = $2
+WHERE id = ANY(ARRAY(SELECT id FROM later))";
+
 pub(super) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;
     match lock(&transaction, id).await? {
@@ -111,9 +127,19 @@ pub(super) async fn requeue_failed(
     loop {
         let rows = query(client, REQUEUE_FAILED, &[&webhook.0, &after, &total(CHUNK)]).await?;
         let Some(last) = rows.iter().map(|row| row.get(0)).max() else { return Ok(Some(requeued)) };
-        store.wake.raise();
+        store.queued();
         (after, requeued) = (last, requeued + rows.len() as u64);
     }
+}
+
+/// Makes all that waits for a webhook due now, in chunks. Rows that somebody has locked are being marked: they are left
+/// at the time that this gives them.
+pub(super) async fn hurry(store: &PostgresStore, client: &Client, webhook: WebhookId) -> Result<(), Error> {
+    let now = now_ms(client).await?;
+    while execute(client, HURRY, &[&webhook.0, &now, &total(CHUNK)]).await? > 0 {
+        store.queued();
+    }
+    Ok(())
 }
 
 /// How it stands, until the transaction ends.

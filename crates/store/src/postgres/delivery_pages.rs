@@ -1,7 +1,7 @@
 //! The outbox as people look at it: pages, and numbers. Both walk an index, webhook by webhook.
 
 use deadpool_postgres::Client;
-use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview, claimable};
+use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Overview, claimable};
 use tokio_postgres::{Error, Row};
 
 use super::{
@@ -66,7 +66,15 @@ SELECT pending.count,
        failed.count,
        oldest.created_at,
        (SELECT ms FROM now),
+       due.new,
+       due.tried,
+       failures,
+       failing_since,
+       failed_at,
+       probes,
        probe_at,
+       probe_new_at,
+       held_until,
        ",
     webhook_rows::columns!(),
     "
@@ -75,7 +83,7 @@ CROSS JOIN LATERAL (
     SELECT count(*) FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
 ) AS pending
 CROSS JOIN LATERAL (
-    SELECT count(*)
+    SELECT count(*), count(*) FILTER (WHERE NOT is_tried) AS new, count(*) FILTER (WHERE is_tried) AS tried
     FROM deliveries
     WHERE webhook_id = webhooks.id AND status = 'pending' AND next_attempt_at <= (SELECT ms FROM now)
 ) AS due
@@ -101,7 +109,7 @@ WHERE deleted_at IS NULL"
 );
 
 /// Where in a row of [`OVERVIEW`] its webhook begins.
-const WEBHOOK_AT: usize = 7;
+const WEBHOOK_AT: usize = 15;
 
 pub(super) async fn page(
     store: &PostgresStore,
@@ -153,8 +161,8 @@ fn overview_of(rows: &[Row]) -> Overview {
 
 /// Nothing is claimed for a webhook that cannot be read.
 fn ready(row: &Row) -> u64 {
-    let due = count(row.get(1));
-    let Some(webhook) = Some(row).filter(|_| due > 0).and_then(|row| readable_at(row, WEBHOOK_AT)) else { return 0 };
-    let (now, probe_at) = (time(row.get(5)), row.get::<_, Option<i64>>(6).map(time));
-    claimable(due, count(row.get(2)), webhook.consecutive_failures, probe_at, now)
+    let [free, in_flight, new, tried] = [1, 2, 6, 7].map(|place| count(row.get(place)));
+    let Some(webhook) = Some(row).filter(|_| free > 0).and_then(|row| readable_at(row, WEBHOOK_AT)) else { return 0 };
+    let breaker = webhook_rows::health_at(row, 8).breaker;
+    claimable(&webhook, DueRows { free, new, tried, in_flight }, breaker, time(row.get(5)))
 }

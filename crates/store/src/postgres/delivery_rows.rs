@@ -3,7 +3,7 @@
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
     WebhookId,
-    delivery::{Attempt, Delivery, DeliveryStatus, EventType, number_of, public_id},
+    delivery::{Attempt, Delivery, DeliveryStatus, number_of, public_id},
 };
 use tokio_postgres::{Error, IsolationLevel, Row};
 
@@ -66,7 +66,7 @@ pub(super) fn delivery_of(row: &Row, installation: &str) -> Result<Delivery, Err
     Ok(Delivery {
         id: public_id("dlv", installation, row.get(0)),
         event_id: public_id("evt", installation, row.get(1)),
-        event_type: row.try_get::<_, Parsed<EventType>>(2)?.0,
+        event_type: row.get(2),
         webhook_id: WebhookId(row.get(3)),
         delivery_status: status,
         attempts: small(row.get(5)),

@@ -116,6 +116,7 @@ struct Bounds {
     polls: Mutex<ClaimBounds<()>>,
     /// Of subscriptions.
     steps: Mutex<ClaimBounds<()>>,
+    deliveries: Mutex<ClaimBounds<delivery_claims::LineKey>>,
 }
 
 impl PostgresStore {
@@ -158,12 +159,18 @@ impl PostgresStore {
         })
     }
 
+    /// Deliveries were queued, or can be claimed that could not be before, and that is committed.
+    fn queued(&self) {
+        claim_bounds::lock(&self.bounds.deliveries).requeued();
+        self.wake.raise();
+    }
+
     /// Ends a transaction. Whoever delivers is woken if it has queued something, and only now: before that nobody could
     /// see it.
     async fn commit(&self, transaction: Transaction<'_>, has_queued: bool) -> Result<(), Error> {
         transaction.commit().await?;
         if has_queued {
-            self.wake.raise();
+            self.queued();
         }
         Ok(())
     }

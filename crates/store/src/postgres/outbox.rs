@@ -7,8 +7,8 @@ use deadpool_postgres::Client;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, EventType, Finished, Marks, Moved,
-        NewWebhook, News, OutboxLimits, Overview, PayloadWebhook, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, EventType, Finished, Marks,
+        Moved, NewWebhook, News, OutboxLimits, Overview, PayloadWebhook, Webhook, WebhookPatch, WebhookSecret,
     },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
@@ -17,8 +17,17 @@ use tokio_postgres::Error;
 
 use super::{
     PostgresStore, delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows,
-    errors::store_error, events, now_ms, outbox_prune, replay, webhooks,
+    errors::store_error, events, execute, now_ms, outbox_prune, replay, webhooks,
 };
+
+/// A test goes to its receiver whatever that has asked for, and as the next probe if its breaker is open. Nothing is
+/// written, and nobody waited for, where there is nothing to let it through.
+const LET_THROUGH: &str = "
+UPDATE webhooks
+SET held_until = NULL,
+    probe_new_at = CASE WHEN probe_at IS NOT NULL THEN $2::bigint END
+WHERE id = $1
+  AND (held_until IS NOT NULL OR probe_at IS NOT NULL)";
 
 #[async_trait]
 impl DeliveryStore for PostgresStore {
@@ -40,9 +49,12 @@ impl DeliveryStore for PostgresStore {
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
         let mut client = self.client().await?;
         let webhook = webhooks::update(&mut client, id, &patch).await.map_err(store_error)?;
+        if webhook.is_some() && patch.enabled == Some(true) {
+            delivery_moves::hurry(self, &client, id).await.map_err(store_error)?;
+        }
         // What it has kept, or what waited for its old receiver, may be claimed now.
         if webhook.is_some() && (patch.enabled == Some(true) || patch.url.is_some()) {
-            self.wake.raise();
+            self.queued();
         }
         Ok(webhook)
     }
@@ -67,14 +79,14 @@ impl DeliveryStore for PostgresStore {
         queue_test(self, &mut client, id).await.map_err(store_error)
     }
 
-    async fn replay(&self, id: WebhookId, since: Timestamp) -> StoreResult<Option<u64>> {
+    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
         let mut client = self.client().await?;
-        replay::replay(self, &mut client, id, since).await.map_err(store_error)
+        replay::replay(self, &mut client, id, since, until).await.map_err(store_error)
     }
 
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
         let client = self.client().await?;
-        delivery_claims::claim(&client, owner, lease, room, &self.installation).await.map_err(store_error)
+        delivery_claims::claim(self, &client, owner, lease, room).await.map_err(store_error)
     }
 
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>> {
@@ -94,19 +106,19 @@ impl DeliveryStore for PostgresStore {
             return Ok(());
         }
         let client = self.client().await?;
-        if delivery_leases::release(&client, leases).await.map_err(store_error)? {
-            self.wake.raise();
+        if delivery_leases::release(self, &client, leases).await.map_err(store_error)? {
+            self.queued();
         }
         Ok(())
     }
 
-    async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks> {
-        delivery_marks::finish(self, &finished).await
+    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
+        delivery_marks::finish(self, &finished, rules).await
     }
 
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
-        delivery_leases::next_in(&client, but_not_to).await.map_err(store_error)
+        delivery_leases::next_in(self, &client, but_not_to).await.map_err(store_error)
     }
 
     async fn deliveries_queued(&self, seen: u64) -> u64 {
@@ -160,6 +172,7 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
         return Ok(TestOutcome::Disabled);
     }
     let now = now_ms(&transaction).await?;
+    execute(&transaction, LET_THROUGH, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
     let news = News::Webhook(EventType::WebhookTest, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {

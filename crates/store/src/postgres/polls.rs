@@ -44,7 +44,7 @@ due AS MATERIALIZED (
     WHERE NOT is_gone
       AND (next_check_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_check_at <= (SELECT ms FROM now)
-      AND lease_until <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
     ORDER BY next_check_at, id
     LIMIT $3
     FOR NO KEY UPDATE SKIP LOCKED
@@ -73,7 +73,7 @@ wanted AS MATERIALIZED (
     SELECT id
     FROM feeds
     WHERE id = ANY($3)
-      AND lease_until <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
     ORDER BY id
     FOR NO KEY UPDATE
 )

@@ -63,8 +63,10 @@ pub(super) async fn replay(
     client: &mut Client,
     id: WebhookId,
     since: Timestamp,
+    until: Option<Timestamp>,
 ) -> Result<Option<u64>, Error> {
-    let (until, mut queued) = (now_ms(client).await?, 0);
+    let until = now_ms(client).await?.min(until.map_or(i64::MAX, Timestamp::as_millisecond));
+    let mut queued = 0;
     // From that moment on: nothing has a smaller id.
     let mut after = (ceiling_ms(since), i64::MIN);
     loop {

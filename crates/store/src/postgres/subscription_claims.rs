@@ -32,7 +32,7 @@ due AS MATERIALIZED (
     FROM subscriptions
     WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_step_at <= (SELECT ms FROM now)
-      AND lease_until <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
       AND hub_url <> ALL($4)
     ORDER BY next_step_at, id
     LIMIT $3
@@ -64,7 +64,7 @@ expiring AS MATERIALIZED (
     FROM subscriptions
     WHERE state = 'active'
       AND expires_at <= (SELECT ms FROM now) + $4
-      AND lease_until <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
       AND (verify_by IS NULL OR verify_by <= (SELECT ms FROM now))
     ORDER BY expires_at, id
     LIMIT $3

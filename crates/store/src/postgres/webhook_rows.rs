@@ -5,7 +5,9 @@ use std::iter;
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     FeedId, FolderId, WebhookId,
-    delivery::{EventType, Health, NewWebhook, OldSecrets, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret},
+    delivery::{
+        Breaker, EventType, Health, NewWebhook, OldSecrets, Rate, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret,
+    },
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -24,7 +26,7 @@ macro_rules! columns {
         "webhooks.id, webhooks.url, webhooks.description, webhooks.enabled, webhooks.event_types, webhooks.feed_ids,
        webhooks.folder_ids, webhooks.headers, webhooks.include_content, webhooks.backlog, webhooks.failures,
        webhooks.disabled_reason, webhooks.created_at, webhooks.secret, webhooks.old_secrets,
-       (SELECT pirssonite_now_ms())"
+       (SELECT pirssonite_now_ms()), webhooks.rate_per_second, webhooks.probe_at IS NOT NULL, webhooks.held_until"
     };
 }
 pub(super) use columns;
@@ -32,8 +34,8 @@ pub(super) use columns;
 const INSERT: &str = concat!(
     "
 INSERT INTO webhooks (url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog,
-                      secret, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT pirssonite_now_ms()))
+                      secret, rate_per_second, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT pirssonite_now_ms()))
 RETURNING ",
     columns!()
 );
@@ -44,7 +46,11 @@ const UPDATE: &str = concat!(
 UPDATE webhooks
 SET failures = CASE WHEN $4 OR $2 <> url THEN 0 ELSE failures END,
     failing_since = CASE WHEN $4 OR $2 <> url THEN NULL ELSE failing_since END,
+    failed_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE failed_at END,
+    probes = CASE WHEN $4 OR $2 <> url THEN 0 ELSE probes END,
     probe_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE probe_at END,
+    probe_new_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE probe_new_at END,
+    held_until = CASE WHEN $4 OR $2 <> url THEN NULL ELSE held_until END,
     disabled_reason = CASE WHEN $4 THEN NULL ELSE disabled_reason END,
     url = coalesce($2, url),
     description = CASE WHEN $3 THEN $5 ELSE description END,
@@ -54,7 +60,8 @@ SET failures = CASE WHEN $4 OR $2 <> url THEN 0 ELSE failures END,
     folder_ids = CASE WHEN $10 THEN $11 ELSE folder_ids END,
     headers = coalesce($12, headers),
     include_content = coalesce($13, include_content),
-    backlog = coalesce($14, backlog)
+    backlog = coalesce($14, backlog),
+    rate_per_second = CASE WHEN $15 THEN $16 ELSE rate_per_second END
 WHERE id = $1
   AND deleted_at IS NULL
 RETURNING ",
@@ -66,11 +73,16 @@ const HEALTH: &str = "
 UPDATE webhooks
 SET failures = given.failures,
     failing_since = given.failing_since,
+    failed_at = given.failed_at,
+    probes = given.probes,
     probe_at = given.probe_at,
+    probe_new_at = given.probe_new_at,
+    held_until = given.held_until,
     enabled = enabled AND given.disable IS NULL,
     disabled_reason = coalesce(given.disable, disabled_reason)
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[])
-    AS given (id, failures, failing_since, probe_at, disable)
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+            $8::bigint[], $9::text[])
+    AS given (id, failures, failing_since, failed_at, probes, probe_at, probe_new_at, held_until, disable)
 WHERE webhooks.id = given.id";
 
 /// Keeps a new webhook.
@@ -86,6 +98,7 @@ pub(super) async fn insert(client: &impl GenericClient, new: &NewWebhook) -> Res
         &new.include_content,
         &new.backlog,
         &new.secret.expose(),
+        &thousandths(new.rate_per_second),
     ];
     let statement = client.prepare_cached(INSERT).await?;
     webhook_of(&client.query_one(&statement, values).await?)
@@ -115,6 +128,8 @@ pub(super) async fn update(
             &headers,
             &patch.include_content,
             &patch.backlog,
+            &patch.rate_per_second.is_some(),
+            &thousandths(patch.rate_per_second.flatten()),
         ],
     )
     .await?;
@@ -129,13 +144,46 @@ pub(super) async fn update_health(
     if changed.is_empty() {
         return Ok(());
     }
-    let at = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+    let ms = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+    let times = |of: fn(&Health) -> Option<Timestamp>| -> Vec<Option<i64>> {
+        changed.iter().map(|(_, health, _)| ms(of(health))).collect()
+    };
     let ids: Vec<i64> = changed.iter().map(|(id, ..)| *id).collect();
     let failures: Vec<i64> = changed.iter().map(|(_, health, _)| i64::from(health.failures)).collect();
-    let since: Vec<Option<i64>> = changed.iter().map(|(_, health, _)| at(health.failing_since)).collect();
-    let probes: Vec<Option<i64>> = changed.iter().map(|(_, health, _)| at(health.probe_at)).collect();
+    let probes: Vec<i64> =
+        changed.iter().map(|(_, health, _)| health.breaker.map_or(0, |open| i64::from(open.probes))).collect();
     let reasons: Vec<Option<&str>> = changed.iter().map(|(.., disable)| *disable).collect();
-    execute(transaction, HEALTH, &[&ids, &failures, &since, &probes, &reasons]).await.map(drop)
+    let values: Params<'_> = &[
+        &ids,
+        &failures,
+        &times(|health| health.failing_since),
+        &times(|health| health.failed_at),
+        &probes,
+        &times(|health| health.breaker.map(|open| open.probe_at)),
+        &times(|health| health.breaker.map(|open| open.probe_new_at)),
+        &times(|health| health.held_until),
+        &reasons,
+    ];
+    execute(transaction, HEALTH, values).await.map(drop)
+}
+
+/// How a receiver stands, from the columns that begin at this place: failures, since when, the last, probes, when the next
+/// are, and until when it is held.
+pub(super) fn health_at(row: &Row, at: usize) -> Health {
+    let time_at = |place: usize| row.get::<_, Option<i64>>(at + place).map(time);
+    let (probes, probe_new_at) = (small(row.get(at + 3)), time_at(5));
+    let open = |probe_at| Breaker { probes, probe_at, probe_new_at: probe_new_at.unwrap_or(probe_at) };
+    Health {
+        failures: small(row.get(at)),
+        failing_since: time_at(1),
+        failed_at: time_at(2),
+        breaker: time_at(4).map(open),
+        held_until: time_at(6),
+    }
+}
+
+fn thousandths(rate: Option<Rate>) -> Option<i64> {
+    rate.map(|rate| i64::from(rate.thousandths()))
 }
 
 /// From the columns that begin at this place; none if it cannot be read, which is logged: whoever asks so has work to do
@@ -166,7 +214,10 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
         headers: row.try_get::<_, Parsed<WebhookHeaders>>(at + 7)?.0,
         include_content: row.get(at + 8),
         backlog: row.get(at + 9),
+        rate_per_second: row.get::<_, Option<i64>>(at + 16).and_then(Rate::from_thousandths),
         consecutive_failures: small(row.get(at + 10)),
+        is_breaker_open: row.get(at + 17),
+        is_held: row.get::<_, Option<i64>>(at + 18) > Some(row.get(at + 15)),
         disabled_reason: row.get(at + 11),
         created_at: time(row.get(at + 12)),
         secrets: iter::once(secret).chain(old_secrets.at(time(row.get(at + 15))).cloned()).collect(),

@@ -6,22 +6,23 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptLog, Consequence, DeliveryStatus, EventType, Finished, Health,
-        Marks, News, PayloadWebhook,
+        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptLog, BreakerRules, Consequence, DeliveryStatus, EventType,
+        Finished, Health, Marks, News, PayloadWebhook,
     },
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{events, webhook_rows, writer::Changes};
-use crate::values::{ERROR_BYTES_MAX, beginning, millis, small, time};
+use crate::values::{ERROR_BYTES_MAX, beginning, millis, time};
 
-const HEALTH: &str = "SELECT url, enabled, failures, failing_since, probe_at FROM webhooks WHERE id = ?";
+const HEALTH: &str = concat!("SELECT url, enabled, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
 
 pub(super) const MARK: &str = "
 UPDATE deliveries
 SET status = ?4,
     attempts = attempts + ?5,
     logged = logged + 1,
+    is_tried = 1,
     next_attempt_at = iif(?4 = 'pending', ?6 + ?7, next_attempt_at),
     last_status = ?8,
     last_error = ?9,
@@ -58,19 +59,24 @@ struct Receiver {
     before: Health,
     health: Health,
     /// Why it is to be disabled, if it is.
-    disable: Option<&'static str>,
+    disable: Option<String>,
 }
 
-pub(super) fn finish(changes: &mut Changes<'_>, finished: &[Finished]) -> Result<Marks> {
+pub(super) fn finish(
+    changes: &mut Changes<'_>,
+    key: &str,
+    finished: &[Finished],
+    rules: &BreakerRules,
+) -> Result<Marks> {
     let (connection, now) = (changes.connection, changes.now());
     let mut receivers: BTreeMap<WebhookId, Receiver> = BTreeMap::new();
-    let mut marks = Marks::default();
+    let (mut marks, mut given_up) = (Marks::default(), Vec::new());
     for one in finished {
         let receiver = match receivers.entry(one.webhook_id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(receiver(connection, one)?),
         };
-        let consequence = decide(receiver, one, now);
+        let consequence = decide(receiver, one, rules, now);
         let Some(place) = mark(connection, one, &consequence, now)? else {
             marks.skipped.push(one.id);
             continue;
@@ -79,13 +85,16 @@ pub(super) fn finish(changes: &mut Changes<'_>, finished: &[Finished]) -> Result
         if receiver.url != one.url && consequence.status == DeliveryStatus::Pending {
             changes.outbox.set_queued();
         }
+        if consequence.status == DeliveryStatus::Failed {
+            given_up.extend(News::delivery_failed(one, key));
+        }
         receiver.health = consequence.health;
-        receiver.disable = receiver.disable.or(consequence.disable);
+        receiver.disable = receiver.disable.take().or(consequence.disable);
     }
     for (id, receiver) in &receivers {
         keep(changes, *id, receiver)?;
-        if let Some(reason) = receiver.disable.filter(|_| receiver.is_enabled) {
-            marks.disabled.push((*id, reason.to_owned()));
+        if let Some(reason) = receiver.disable.clone().filter(|_| receiver.is_enabled) {
+            marks.disabled.push((*id, reason));
         }
     }
     // Now that all are disabled that are to be: of two at once, neither is told of the other.
@@ -94,25 +103,22 @@ pub(super) fn finish(changes: &mut Changes<'_>, finished: &[Finished]) -> Result
         let about = PayloadWebhook::new(*id, &url, Some(reason.clone()));
         events::tell(changes, &[News::Webhook(EventType::WebhookDisabled, about)])?;
     }
+    events::tell(changes, &given_up)?;
     Ok(marks)
 }
 
 /// What one attempt leads to, after those before it.
-fn decide(receiver: &Receiver, one: &Finished, now: i64) -> Consequence {
+fn decide(receiver: &Receiver, one: &Finished, rules: &BreakerRules, now: i64) -> Consequence {
     if receiver.url != one.url {
         return Consequence::of_another_receiver(receiver.health, one.verdict);
     }
-    receiver.health.after(one.verdict, one.is_probe, one.retry_after, time(now))
+    receiver.health.after(one, rules, time(now))
 }
 
 /// A webhook whose row is gone stands well, and is written nowhere.
 fn receiver(connection: &Connection, one: &Finished) -> Result<Receiver> {
     let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
-        let health = Health {
-            failures: small(row.get(2)?),
-            failing_since: row.get::<_, Option<i64>>(3)?.map(time),
-            probe_at: row.get::<_, Option<i64>>(4)?.map(time),
-        };
+        let health = webhook_rows::health_of(row, 2)?;
         Ok(Receiver { url: row.get(0)?, is_enabled: row.get(1)?, before: health, health, disable: None })
     });
     let health = Health::default();
@@ -168,7 +174,7 @@ fn keep(changes: &mut Changes<'_>, id: WebhookId, receiver: &Receiver) -> Result
         // What waited for it to be well again can be claimed now.
         changes.outbox.set_queued();
     }
-    if let Some(reason) = disable.filter(|_| *is_enabled) {
+    if let Some(reason) = disable.as_ref().filter(|_| *is_enabled) {
         changes.connection.prepare_cached(DISABLE)?.execute((id.0, reason))?;
         changes.outbox.forget_listeners();
     }

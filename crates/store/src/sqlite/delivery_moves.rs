@@ -47,6 +47,25 @@ SET status = 'cancelled',
     lease_fence = lease_fence + 1
 WHERE id = ?1";
 
+/// What waits for a later time, of whichever line.
+pub(super) const LATER: &str = "
+SELECT id
+FROM deliveries INDEXED BY deliveries_due
+WHERE webhook_id = ?1
+  AND is_tried IN (0, 1)
+  AND status = 'pending'
+  AND next_attempt_at > ?2
+LIMIT ?3";
+
+const NOW: &str = "UPDATE deliveries SET next_attempt_at = ?2 WHERE id = ?1";
+
+/// A test goes to its receiver whatever that has asked for, and as the next probe if its breaker is open.
+const LET_THROUGH: &str = "
+UPDATE webhooks
+SET held_until = NULL,
+    probe_new_at = iif(probe_at IS NULL, NULL, ?2)
+WHERE id = ?1";
+
 pub(super) const FAILED: &str = "
 SELECT id
 FROM deliveries INDEXED BY deliveries_by_status
@@ -64,7 +83,8 @@ pub(super) fn test(changes: &mut Changes<'_>, key: &str, id: WebhookId) -> Resul
     }
     let about = PayloadWebhook::new(id, &webhook.url, webhook.disabled_reason.clone());
     let news = [News::Webhook(EventType::WebhookTest, about)];
-    // It is the last row that this writes.
+    connection.prepare_cached(LET_THROUGH)?.execute((id.0, now))?;
+    // It is the last row that this inserts.
     events::queue(changes, &address(&[webhook], &HashMap::new(), &news))?;
     let queued = delivery_rows::one(connection, connection.last_insert_rowid(), Shown { key, now })?;
     queued.map(|delivery| TestOutcome::Queued(Box::new(delivery))).ok_or(rusqlite::Error::QueryReturnedNoRows)
@@ -100,6 +120,24 @@ pub(super) async fn requeue_failed(store: &SqliteStore, webhook: WebhookId) -> S
         after = *last;
         queued += u64::try_from(ids.len()).unwrap_or(u64::MAX);
     }
+}
+
+/// Makes all that waits for a webhook due now, a chunk at a time.
+pub(super) async fn hurry(store: &SqliteStore, webhook: WebhookId) -> StoreResult<()> {
+    while store.writer.write(Lane::Usual, move |changes| hurry_some(changes, webhook)).await? {}
+    Ok(())
+}
+
+/// True if there may be more.
+fn hurry_some(changes: &mut Changes<'_>, webhook: WebhookId) -> Result<bool> {
+    let (connection, now) = (changes.connection, changes.now());
+    let mut statement = connection.prepare_cached(LATER)?;
+    let later: Vec<i64> = statement.query_map((webhook.0, now, CHUNK), |row| row.get(0))?.collect::<Result<_>>()?;
+    for id in &later {
+        connection.prepare_cached(NOW)?.execute((id, now))?;
+    }
+    changes.outbox.set_queued();
+    Ok(later.len() >= CHUNK as usize)
 }
 
 /// Queues a row again, whatever became of it.

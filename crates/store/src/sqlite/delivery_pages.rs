@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use domain::{
     WebhookId,
-    delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, Overview, claimable, number_of},
+    delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Overview, claimable, number_of},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{
     delivery_rows::{self, Shown},
-    webhooks,
+    webhook_rows, webhooks,
 };
 use crate::values::{count, time, total};
 
@@ -37,6 +37,7 @@ pub(super) const DUE: &str = "
 SELECT count(*)
 FROM deliveries INDEXED BY deliveries_due
 WHERE webhook_id = ?
+  AND is_tried = ?
   AND status = 'pending'
   AND next_attempt_at <= ?";
 
@@ -49,7 +50,7 @@ WHERE webhook_id = ?1
   AND lease_until > ?2
   AND status = 'pending'";
 
-const PROBE_AT: &str = "SELECT probe_at FROM webhooks WHERE id = ?";
+const HEALTH: &str = concat!("SELECT ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
 
 pub(super) const FAILED: &str = "
 SELECT count(*)
@@ -102,8 +103,12 @@ pub(super) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
         let (held, held_and_due) = held(connection, id, now)?;
         overview.in_flight += held;
         if is_enabled {
-            let due: i64 = connection.prepare_cached(DUE)?.query_row((id.0, now), |row| row.get(0))?;
-            overview.ready += ready(connection, id, count(due).saturating_sub(held_and_due), held, now)?;
+            let due = |is_tried: bool| -> Result<u64> {
+                connection.prepare_cached(DUE)?.query_row((id.0, is_tried, now), |row| row.get(0)).map(count)
+            };
+            let (new, tried) = (due(false)?, due(true)?);
+            let free = (new + tried).saturating_sub(held_and_due);
+            overview.ready += ready(connection, id, DueRows { free, new, tried, in_flight: held }, now)?;
         }
         let first: Option<i64> = connection.prepare_cached(OLDEST)?.query_row([id.0], |row| row.get(0)).optional()?;
         oldest = oldest.into_iter().chain(first).min();
@@ -112,14 +117,14 @@ pub(super) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
     Ok(overview)
 }
 
-/// Of so many that are due and not leased. Nothing is claimed for a webhook that cannot be read.
-fn ready(connection: &Connection, id: WebhookId, due: u64, in_flight: u64, now: i64) -> Result<u64> {
-    if due == 0 {
+/// Nothing is claimed for a webhook that cannot be read.
+fn ready(connection: &Connection, id: WebhookId, due: DueRows, now: i64) -> Result<u64> {
+    if due.free == 0 {
         return Ok(0);
     }
     let Some(webhook) = webhooks::one_readable(connection, id, now)? else { return Ok(0) };
-    let probe_at: Option<i64> = connection.prepare_cached(PROBE_AT)?.query_row([id.0], |row| row.get(0))?;
-    Ok(claimable(due, in_flight, webhook.consecutive_failures, probe_at.map(time), time(now)))
+    let health = connection.prepare_cached(HEALTH)?.query_row([id.0], |row| webhook_rows::health_of(row, 0))?;
+    Ok(claimable(&webhook, due, health.breaker, time(now)))
 }
 
 fn webhook_ids(connection: &Connection) -> Result<Vec<(WebhookId, bool)>> {

@@ -7,7 +7,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::errors::unreadable;
-use crate::values::{count, kind_of, small, status_of, time};
+use crate::values::{count, small, status_of, time};
 
 /// Of a webhook that was removed nothing is shown.
 pub(super) const BY_ID: &str = "
@@ -50,7 +50,7 @@ fn delivery_of(row: &Row<'_>, Shown { key, now }: Shown<'_>) -> Result<Delivery>
     Ok(Delivery {
         id: public_id("dlv", key, row.get(0)?),
         event_id: public_id("evt", key, row.get(1)?),
-        event_type: kind_of(row.get_ref(2)?.as_str()?).map_err(|error| unreadable(2, error))?,
+        event_type: row.get(2)?,
         webhook_id: WebhookId(row.get(3)?),
         delivery_status: status,
         attempts: small(row.get(5)?),

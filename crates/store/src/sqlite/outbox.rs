@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
-        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret, number_of,
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
+        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret, number_of,
     },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
@@ -42,7 +42,12 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
-        self.writer.write(Lane::Usual, move |changes| webhooks::update(changes, id, &patch)).await
+        let is_enabled = patch.enabled == Some(true);
+        let webhook = self.writer.write(Lane::Usual, move |changes| webhooks::update(changes, id, &patch)).await?;
+        if is_enabled && webhook.is_some() {
+            delivery_moves::hurry(self, id).await?;
+        }
+        Ok(webhook)
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
@@ -63,8 +68,8 @@ impl DeliveryStore for SqliteStore {
         self.writer.write(Lane::Usual, move |changes| delivery_moves::test(changes, &key, id)).await
     }
 
-    async fn replay(&self, id: WebhookId, since: Timestamp) -> StoreResult<Option<u64>> {
-        replay::replay(self, id, since).await
+    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
+        replay::replay(self, id, since, until).await
     }
 
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
@@ -96,11 +101,13 @@ impl DeliveryStore for SqliteStore {
         self.writer.write(Lane::Usual, move |changes| delivery_leases::release(changes, &leases)).await
     }
 
-    async fn finish_deliveries(&self, finished: Vec<Finished>) -> StoreResult<Marks> {
+    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
         if finished.is_empty() {
             return Ok(Marks::default());
         }
-        self.writer.write(Lane::Usual, move |changes| delivery_marks::finish(changes, &finished)).await
+        let (key, rules) = (self.key.clone(), *rules);
+        let work = move |changes: &mut Changes<'_>| delivery_marks::finish(changes, &key, &finished, &rules);
+        self.writer.write(Lane::Usual, work).await
     }
 
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>> {

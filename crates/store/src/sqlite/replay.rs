@@ -37,8 +37,13 @@ type Place = (i64, i64);
 /// An event and what decided who was told; `None` of a kind that nobody knows.
 type Known = (Place, Option<EventScope>);
 
-pub(super) async fn replay(store: &SqliteStore, id: WebhookId, since: Timestamp) -> StoreResult<Option<u64>> {
-    let until = store.now();
+pub(super) async fn replay(
+    store: &SqliteStore,
+    id: WebhookId,
+    since: Timestamp,
+    until: Option<Timestamp>,
+) -> StoreResult<Option<u64>> {
+    let until = store.now().min(until.map_or(i64::MAX, Timestamp::as_millisecond));
     let (mut after, mut queued) = ((ceiling_ms(since), i64::MIN), 0);
     loop {
         let chunk = store.writer.write(Lane::Usual, move |changes| replay_some(changes, id, after, until)).await?;

@@ -23,7 +23,7 @@ WHERE id IN (
     SELECT id
     FROM subscriptions INDEXED BY subscriptions_due
     WHERE next_step_at <= ?2
-      AND lease_until <= ?2
+      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
       AND hub_url NOT IN (SELECT value FROM json_each(?5))
     ORDER BY next_step_at, id
     LIMIT ?4
@@ -45,7 +45,7 @@ WHERE id IN (
     FROM subscriptions INDEXED BY subscriptions_expiring
     WHERE state = 'active'
       AND expires_at <= ?2 + ?5
-      AND lease_until <= ?2
+      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
       AND coalesce(verify_by, 0) <= ?2
     ORDER BY expires_at, id
     LIMIT ?4

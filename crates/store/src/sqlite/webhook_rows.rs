@@ -4,7 +4,7 @@ use std::iter;
 
 use domain::{
     WebhookId,
-    delivery::{Health, NewWebhook, Webhook, WebhookPatch},
+    delivery::{Breaker, Health, NewWebhook, Rate, Webhook, WebhookPatch},
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, Result, Row, params};
@@ -19,23 +19,36 @@ use crate::values::{
 macro_rules! columns {
     () => {
         "id, url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, failures,
-       disabled_reason, created_at, secret, old_secrets"
+       disabled_reason, created_at, secret, old_secrets, rate_per_second, probe_at IS NOT NULL, held_until"
     };
 }
 pub(super) use columns;
 
+/// How its receiver stands, in the order of [`health_of`].
+macro_rules! health_columns {
+    () => {
+        "failures, failing_since, failed_at, probes, probe_at, probe_new_at, held_until"
+    };
+}
+pub(super) use health_columns;
+
 const INSERT: &str = "
 INSERT INTO webhooks (
-    url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, secret, created_at
+    url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, rate_per_second, secret,
+    created_at
 )
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// Once enabled it is well; at another URL is another receiver.
 const UPDATE: &str = "
 UPDATE webhooks
 SET failures = iif(?4 IS 1 OR ?2 <> url, 0, failures),
     failing_since = iif(?4 IS 1 OR ?2 <> url, NULL, failing_since),
+    failed_at = iif(?4 IS 1 OR ?2 <> url, NULL, failed_at),
+    probes = iif(?4 IS 1 OR ?2 <> url, 0, probes),
     probe_at = iif(?4 IS 1 OR ?2 <> url, NULL, probe_at),
+    probe_new_at = iif(?4 IS 1 OR ?2 <> url, NULL, probe_new_at),
+    held_until = iif(?4 IS 1 OR ?2 <> url, NULL, held_until),
     disabled_reason = iif(?4 IS 1, NULL, disabled_reason),
     url = coalesce(?2, url),
     description = iif(?3, ?5, description),
@@ -45,14 +58,19 @@ SET failures = iif(?4 IS 1 OR ?2 <> url, 0, failures),
     folder_ids = iif(?10, ?11, folder_ids),
     headers = coalesce(?12, headers),
     include_content = coalesce(?13, include_content),
-    backlog = coalesce(?14, backlog)
+    backlog = coalesce(?14, backlog),
+    rate_per_second = iif(?15, ?16, rate_per_second)
 WHERE id = ?1";
 
 const HEALTH: &str = "
 UPDATE webhooks
 SET failures = ?2,
     failing_since = ?3,
-    probe_at = ?4
+    failed_at = ?4,
+    probes = ?5,
+    probe_at = ?6,
+    probe_new_at = ?7,
+    held_until = ?8
 WHERE id = ?1";
 
 /// Keeps a new webhook; returns its id.
@@ -67,6 +85,7 @@ pub(super) fn insert(connection: &Connection, new: &NewWebhook, now: i64) -> Res
         headers(&new.headers).map_err(unfit)?,
         new.include_content,
         new.backlog,
+        new.rate_per_second.map(Rate::thousandths),
         new.secret.expose(),
         now,
     ])?;
@@ -89,6 +108,8 @@ pub(super) fn update(connection: &Connection, id: WebhookId, patch: &WebhookPatc
         patch.headers.as_ref().map(|list| headers(list)).transpose().map_err(unfit)?,
         patch.include_content,
         patch.backlog,
+        patch.rate_per_second.is_some(),
+        patch.rate_per_second.flatten().map(Rate::thousandths),
     ])?;
     Ok(())
 }
@@ -96,8 +117,32 @@ pub(super) fn update(connection: &Connection, id: WebhookId, patch: &WebhookPatc
 /// How its receiver stands from now on.
 pub(super) fn update_health(connection: &Connection, id: WebhookId, health: &Health) -> Result<()> {
     let at = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
-    let row = (id.0, health.failures, at(health.failing_since), at(health.probe_at));
+    let Health { failures, failing_since, failed_at, breaker, held_until } = health;
+    let row = (
+        id.0,
+        failures,
+        at(*failing_since),
+        at(*failed_at),
+        breaker.map_or(0, |open| open.probes),
+        at(breaker.map(|open| open.probe_at)),
+        at(breaker.map(|open| open.probe_new_at)),
+        at(*held_until),
+    );
     connection.prepare_cached(HEALTH)?.execute(row).map(drop)
+}
+
+/// From the columns that begin at this place.
+pub(super) fn health_of(row: &Row<'_>, at: usize) -> Result<Health> {
+    let time_at = |place: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at + place)?.map(time));
+    let (probes, probe_at, probe_new_at) = (small(row.get(at + 3)?), time_at(4)?, time_at(5)?);
+    let open = |probe_at| Breaker { probes, probe_at, probe_new_at: probe_new_at.unwrap_or(probe_at) };
+    Ok(Health {
+        failures: small(row.get(at)?),
+        failing_since: time_at(1)?,
+        failed_at: time_at(2)?,
+        breaker: probe_at.map(open),
+        held_until: time_at(6)?,
+    })
 }
 
 /// None if it cannot be read, which is logged: whoever asks so has work to do for the others.
@@ -126,7 +171,10 @@ pub(super) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
         headers: headers_of(row.get_ref(7)?.as_str()?).map_err(words(7))?,
         include_content: row.get(8)?,
         backlog: row.get(9)?,
+        rate_per_second: row.get::<_, Option<i64>>(15)?.and_then(Rate::from_thousandths),
         consecutive_failures: small(row.get(10)?),
+        is_breaker_open: row.get(16)?,
+        is_held: row.get::<_, Option<i64>>(17)?.is_some_and(|until| until > now),
         disabled_reason: row.get(11)?,
         created_at: time(row.get(12)?),
         secrets: iter::once(secret).chain(old_secrets.at(time(now)).cloned()).collect(),

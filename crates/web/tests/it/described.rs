@@ -134,9 +134,12 @@ fn u6_the_shapes_are_those_of_the_specification() {
         (
             "Webhook",
             "id url description enabled eventTypes feedIds folderIds headers includeContent backlog \
-             consecutiveFailures disabledReason createdAt",
+             consecutiveFailures disabledReason createdAt ratePerSecond breakerOpen",
         ),
-        ("NewWebhook", "url description enabled eventTypes feedIds folderIds headers includeContent backlog"),
+        (
+            "NewWebhook",
+            "url description enabled eventTypes feedIds folderIds headers includeContent backlog ratePerSecond",
+        ),
         ("DeliveryPage", "events nextCursor"),
         ("Overview", "pending ready inFlight failed oldestPendingAge"),
         ("Attempt", "number at durationMs statusCode answer error"),

@@ -7,8 +7,8 @@ use domain::{
     Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
     Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
     delivery::{
-        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
-        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
+        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
@@ -270,7 +270,7 @@ impl DeliveryStore for Down {
         self.fail().await
     }
 
-    async fn replay(&self, _: WebhookId, _: Timestamp) -> StoreResult<Option<u64>> {
+    async fn replay(&self, _: WebhookId, _: Timestamp, _: Option<Timestamp>) -> StoreResult<Option<u64>> {
         self.fail().await
     }
 
@@ -290,7 +290,7 @@ impl DeliveryStore for Down {
         self.fail().await
     }
 
-    async fn finish_deliveries(&self, _: Vec<Finished>) -> StoreResult<Marks> {
+    async fn finish_deliveries(&self, _: Vec<Finished>, _: &BreakerRules) -> StoreResult<Marks> {
         self.fail().await
     }
 

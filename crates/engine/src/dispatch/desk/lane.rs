@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use domain::delivery::{Circuit, DeliveryJob, Verdict, Webhook, Window, circuit};
+use domain::delivery::{BreakerRules, DeliveryJob, Finished, Verdict, Webhook, Window};
 use jiff::{SignedDuration, Timestamp};
 
 /// After so long a webhook is looked at again before something is sent to it: it may have been changed, disabled or
@@ -63,6 +63,7 @@ enum Door {
 
 /// What goes to one webhook.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub(super) struct Lane {
     pub(super) webhook: Arc<Webhook>,
     pub(super) window: Window,
@@ -74,6 +75,8 @@ pub(super) struct Lane {
     pub(super) may_have_more: bool,
     /// The last request was slow.
     pub(super) is_slow: bool,
+    /// The last that was claimed had never been tried: the next is one that was.
+    pub(super) retries_first: bool,
     door: Door,
     /// Marks that cannot be stored for now, because somebody else has their rows locked.
     put_off: u32,
@@ -81,6 +84,10 @@ pub(super) struct Lane {
     is_to_be_looked_at: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
     failures: u32,
+    /// The breaker is open, as far as this node knows.
+    is_open: bool,
+    /// Its receiver has asked to be left alone, and the store does not know yet.
+    is_held: bool,
     /// The webhook was as it is here at this time, or later.
     looked_at: Timestamp,
 }
@@ -89,6 +96,8 @@ impl Lane {
     pub(super) fn new(webhook: Arc<Webhook>, places: u32, asked_at: Timestamp) -> Self {
         Self {
             failures: webhook.consecutive_failures,
+            is_open: webhook.is_breaker_open,
+            is_held: false,
             webhook,
             window: Window::new(places),
             waiting: VecDeque::new(),
@@ -96,6 +105,7 @@ impl Lane {
             unmarked: 0,
             may_have_more: false,
             is_slow: false,
+            retries_first: false,
             door: Door::Open,
             put_off: 0,
             is_to_be_looked_at: false,
@@ -147,9 +157,13 @@ impl Lane {
 
     /// None while the store has to hear first what became of it.
     pub(super) fn room(&self) -> u32 {
-        let is_broken_unheard = self.is_broken() && self.unmarked > 0;
-        if self.door != Door::Open || self.put_off > 0 || is_broken_unheard {
+        let is_unheard = (self.is_open || self.is_held) && self.unmarked > 0;
+        if self.door != Door::Open || self.put_off > 0 || is_unheard {
             return 0;
+        }
+        if self.is_open {
+            // One request at a time.
+            return 1u32.saturating_sub(self.held());
         }
         (self.window.size() + self.waiting_max()).saturating_sub(self.held())
     }
@@ -165,26 +179,33 @@ impl Lane {
     }
 
     /// It is sent only what was claimed as a probe.
-    pub(super) fn is_broken(&self) -> bool {
-        circuit(self.failures) == Circuit::Broken
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
     }
 
     /// A request has ended so. Returns what waited for a receiver that is to be sent no more of it now.
-    pub(super) fn ended(&mut self, verdict: Verdict, was_long: bool) -> Vec<DeliveryJob> {
+    pub(super) fn ended(&mut self, finished: &Finished, was_long: bool, rules: &BreakerRules) -> Vec<DeliveryJob> {
         self.unmarked += 1;
-        if verdict == Verdict::Delivered {
+        if finished.verdict == Verdict::Delivered {
             self.window.succeeded();
             self.is_slow = was_long;
-            self.failures = 0;
-        } else {
+            (self.failures, self.is_open) = (0, false);
+        } else if !finished.ended.is_about_event() {
             self.window.failed();
             self.failures = self.failures.saturating_add(1);
+            self.is_open |= rules.opens_at(self.failures);
         }
-        if verdict == Verdict::Gone {
+        if finished.verdict == Verdict::Gone {
             self.door = Door::Shut;
+        }
+        if finished.ended.hold().is_some() {
+            self.window.limited();
+            self.is_held = true;
+        }
+        if finished.verdict == Verdict::Gone || self.is_held {
             return self.waiting.drain(..).collect();
         }
-        if self.is_broken() { self.take_waiting() } else { Vec::new() }
+        if self.is_open { self.take_waiting() } else { Vec::new() }
     }
 
     /// The webhook is not there any more.
@@ -201,6 +222,8 @@ impl Lane {
     pub(super) fn marked(&mut self) -> bool {
         let before = (self.room() > 0, self.has_place_of_its_own());
         self.unmarked = self.unmarked.saturating_sub(1);
+        // From now on the store knows.
+        self.is_held &= self.unmarked > 0;
         if self.unmarked == 0 && self.door == Door::Shut {
             self.door = Door::Open;
             // Only the store knows how it is now.
@@ -235,11 +258,11 @@ impl Lane {
     }
 
     /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle lane takes its
-    /// word for how its receiver stands, unless that is broken.
+    /// word for how its receiver stands, unless only probes are sent to it.
     pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;
-        if self.is_idle() || is_another || circuit(webhook.consecutive_failures) == Circuit::Broken {
-            self.failures = webhook.consecutive_failures;
+        if self.is_idle() || is_another || webhook.is_breaker_open {
+            (self.failures, self.is_open) = (webhook.consecutive_failures, webhook.is_breaker_open);
         }
         self.webhook = webhook;
         self.looked_at = asked_at;

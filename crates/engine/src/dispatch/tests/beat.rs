@@ -1,8 +1,11 @@
 //! The beat, step by step: what it renews, what it says, and when it ends.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use domain::{delivery::DeliveryStatus, ports::Clock};
+use domain::{
+    delivery::{BreakerRules, ClaimRoom, DeliveryStatus},
+    ports::Clock,
+};
 
 use super::{
     log,
@@ -213,6 +216,30 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
     assert_eq!(scene.network.sent_in_all(), 1);
     assert!(worker.dispatcher.held.leases().is_empty());
+}
+
+/// The store has claimed the row for this worker once more, the answer is on its way, and its mark finds another fence.
+#[tokio::test]
+async fn d12_a_mark_that_meets_the_workers_own_claim_waits_for_it() {
+    let scene = Scene::new().await;
+    let (mut worker, _) = scene.worker(1);
+    worker.dispatcher.claim().await.unwrap();
+    assert!(worker.begin().await);
+    scene.network.answer(0, Ok(200), None);
+    worker.settle().await;
+    scene.database.clock.advance(LEASE);
+    let room = ClaimRoom { limit: 9, of_others: 9, ..ClaimRoom::default() };
+    let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &room).await.unwrap();
+    assert_eq!(claimed.jobs.len(), 1);
+    worker.dispatcher.is_claiming.store(true, Ordering::SeqCst);
+    let marks = worker.unmarked();
+    let later = worker.dispatcher.mark(&marks, false).await.unwrap();
+    assert_eq!(later.len(), 1, "whether the row is lost is not known yet");
+    let taken = worker.dispatcher.held.hold(claimed.jobs, worker.dispatcher.after(LEASE));
+    assert_eq!((taken.jobs.len(), taken.lost.len()), (0, 0), "it is not sent once more");
+    assert!(scene.store.finish_deliveries(later.clone(), &BreakerRules::default()).await.unwrap().skipped.len() == 1);
+    assert_eq!(worker.dispatcher.mark(&later, true).await.unwrap(), []);
+    assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
-    delivery::{ClaimRoom, Claimed, DeliveryJob, EventType, Verdict, Webhook},
+    delivery::{
+        AttemptLog, BreakerRules, ClaimRoom, Claimed, DeliveryJob, Ended, EventType, Finished, Verdict, Webhook,
+    },
 };
 use jiff::Timestamp;
 
@@ -25,7 +27,10 @@ fn webhook(id: i64, failures: u32) -> Webhook {
         headers: vec![],
         include_content: true,
         backlog: false,
+        rate_per_second: None,
         consecutive_failures: failures,
+        is_breaker_open: failures >= 10,
+        is_held: false,
         disabled_reason: None,
         created_at: Timestamp::UNIX_EPOCH,
         secrets: vec![],
@@ -44,8 +49,21 @@ fn job(webhook: i64, number: i64) -> DeliveryJob {
         data: Some("{}".into()),
         size: 2,
         attempts: 0,
+        tries: 0,
         is_probe: false,
     }
+}
+
+/// The end of a request, with an answer that fits.
+fn finished(webhook: i64, verdict: Verdict) -> Finished {
+    let DeliveryJob { id, lease, webhook_id, event, kind, is_probe, tries, .. } = job(webhook, 0);
+    let status = match verdict {
+        Verdict::Delivered => 200,
+        Verdict::Gone => 410,
+        Verdict::Retry(_) | Verdict::Failed => 500,
+    };
+    let (ended, attempt) = (Ended::Answered { status, retry_after: None }, AttemptLog::default());
+    Finished { id, lease, webhook_id, event, kind, url: String::new(), verdict, ended, is_probe, tries, attempt }
 }
 
 /// As a store with plenty for these webhooks would.
@@ -64,9 +82,15 @@ fn claim(desk: &mut Desk, webhooks: &[i64]) -> ClaimRoom {
     room
 }
 
+/// A request ends, and its mark is not stored yet.
+fn end_unmarked(desk: &mut Desk, webhook: i64, verdict: Verdict) -> AfterEnd {
+    desk.ended(WebhookId(webhook), Some((&finished(webhook, verdict), false)))
+}
+
 /// A request ends, and its mark is stored at once.
 fn end(desk: &mut Desk, webhook: i64, verdict: Option<Verdict>, was_long: bool) -> AfterEnd {
-    let after = desk.ended(WebhookId(webhook), verdict, was_long);
+    let finished = verdict.map(|verdict| finished(webhook, verdict));
+    let after = desk.ended(WebhookId(webhook), finished.as_ref().map(|finished| (finished, was_long)));
     if verdict.is_some() {
         desk.marked([WebhookId(webhook)].into_iter());
     }
@@ -91,7 +115,7 @@ fn warm(desk: &mut Desk, id: i64) {
 
 #[test]
 fn d9_a_webhook_starts_with_two_and_has_sixteen_at_most() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     claim(&mut desk, &[1]);
     assert_eq!(begin_all(&mut desk).len(), 2);
     let mut sending = 2;
@@ -114,7 +138,7 @@ fn d9_a_webhook_starts_with_two_and_has_sixteen_at_most() {
 
 #[test]
 fn d9_each_webhook_has_its_turn() {
-    let mut desk = Desk::new(2, 16);
+    let mut desk = Desk::new(2, 16, BreakerRules::default());
     claim(&mut desk, &[1, 2, 3]);
     let order: Vec<i64> = begin_all(&mut desk).iter().map(|turn| turn.webhook.id.0).collect();
     assert_eq!(order, [1, 2, 3, 1, 2], "one each, and two places besides");
@@ -125,7 +149,7 @@ fn d9_each_webhook_has_its_turn() {
 
 #[test]
 fn d9_each_webhook_has_a_place_of_its_own_that_nobody_can_take() {
-    let mut desk = Desk::new(1, 16);
+    let mut desk = Desk::new(1, 16, BreakerRules::default());
     let many: Vec<i64> = (1..=500).collect();
     for _ in 0..3 {
         claim(&mut desk, &many);
@@ -145,7 +169,7 @@ fn d9_each_webhook_has_a_place_of_its_own_that_nobody_can_take() {
 
 #[test]
 fn d9_slow_receivers_have_half_of_the_shared_places() {
-    let mut desk = Desk::new(8, 16);
+    let mut desk = Desk::new(8, 16, BreakerRules::default());
     let slow: Vec<i64> = (1..=4).collect();
     claim(&mut desk, &slow);
     begin_all(&mut desk);
@@ -166,7 +190,7 @@ fn d9_slow_receivers_have_half_of_the_shared_places() {
 
 #[test]
 fn d9_a_claim_that_brought_all_it_could_is_followed_by_another() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     claim(&mut desk, &[1]);
     assert!(desk.may_have_more());
     assert!(desk.full().is_empty());
@@ -185,7 +209,7 @@ fn d9_a_claim_that_brought_all_it_could_is_followed_by_another() {
 
 #[test]
 fn d9_after_ten_failures_what_waits_is_given_back_and_only_a_probe_is_sent() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     warm(&mut desk, 1);
     assert_eq!(desk.counts(), (16, 16));
     for failure in 1..10 {
@@ -212,7 +236,7 @@ fn d9_after_ten_failures_what_waits_is_given_back_and_only_a_probe_is_sent() {
 fn d9_what_waits_for_a_webhook_that_is_disabled_broken_or_gone_is_given_back() {
     let disabled = Webhook { enabled: false, ..webhook(1, 0) };
     for (found, count) in [(Some(webhook(1, 0)), 0), (Some(disabled), 16), (Some(webhook(1, 10)), 16), (None, 16)] {
-        let mut desk = Desk::new(256, 16);
+        let mut desk = Desk::new(256, 16, BreakerRules::default());
         warm(&mut desk, 1);
         let found = found.map(std::sync::Arc::new);
         assert_eq!(desk.looked_at(WebhookId(1), found.as_ref(), NOW).len(), count);
@@ -222,7 +246,7 @@ fn d9_what_waits_for_a_webhook_that_is_disabled_broken_or_gone_is_given_back() {
 
 #[test]
 fn d1_a_webhook_is_looked_at_again_after_a_moment() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     claim(&mut desk, &[1]);
     let after = |millis| NOW + jiff::SignedDuration::from_millis(millis);
     assert!(desk.known(WebhookId(1), after(99)).is_some());
@@ -234,7 +258,7 @@ fn d1_a_webhook_is_looked_at_again_after_a_moment() {
 
 #[test]
 fn d5_of_a_slow_receiver_one_waits_because_what_waits_is_renewed() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     warm(&mut desk, 1);
     assert_eq!(desk.counts(), (16, 16), "as many wait as are sent");
     desk.slowed(WebhookId(1));
@@ -253,7 +277,7 @@ fn d5_of_a_slow_receiver_one_waits_because_what_waits_is_renewed() {
 
 #[test]
 fn d7_what_waits_is_given_back() {
-    let mut desk = Desk::new(1, 16);
+    let mut desk = Desk::new(1, 16, BreakerRules::default());
     claim(&mut desk, &[1, 2]);
     desk.next().unwrap();
     let given_back = desk.clear();
@@ -263,12 +287,12 @@ fn d7_what_waits_is_given_back() {
 
 #[test]
 fn d12_what_is_not_marked_yet_counts_as_held() {
-    let mut desk = Desk::new(4, 16);
+    let mut desk = Desk::new(4, 16, BreakerRules::default());
     let many: Vec<i64> = (1..=20).collect();
     for _ in 0..1000 {
         claim(&mut desk, &many);
         for turn in begin_all(&mut desk) {
-            desk.ended(turn.webhook.id, Some(Verdict::Delivered), false);
+            end_unmarked(&mut desk, turn.webhook.id.0, Verdict::Delivered);
         }
     }
     let unmarked = desk.unmarked();
@@ -285,10 +309,10 @@ fn d12_what_is_not_marked_yet_counts_as_held() {
 
 #[test]
 fn d9_d12_a_receiver_that_is_broken_is_sent_nothing_before_the_store_knows() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     warm(&mut desk, 1);
     while desk.counts().0 > 0 {
-        desk.ended(WebhookId(1), Some(FAILED), false);
+        end_unmarked(&mut desk, 1, FAILED);
     }
     assert_eq!(desk.room().of, [(WebhookId(1), 0)]);
     assert!(desk.marked(std::iter::repeat_n(WebhookId(1), 16)));
@@ -297,7 +321,7 @@ fn d9_d12_a_receiver_that_is_broken_is_sent_nothing_before_the_store_knows() {
 
 #[test]
 fn d9_slow_receivers_with_nothing_to_do_take_nothing_from_others() {
-    let mut desk = Desk::new(8, 16);
+    let mut desk = Desk::new(8, 16, BreakerRules::default());
     for id in 1..=300 {
         claim(&mut desk, &[id]);
         for turn in begin_all(&mut desk) {
@@ -320,12 +344,12 @@ fn d9_slow_receivers_with_nothing_to_do_take_nothing_from_others() {
 
 #[test]
 fn d8_d9_after_a_410_nothing_is_sent_until_that_is_stored_and_then_it_is_looked() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     warm(&mut desk, 1);
-    let given_back = desk.ended(WebhookId(1), Some(Verdict::Gone), false).given_back;
+    let given_back = end_unmarked(&mut desk, 1, Verdict::Gone).given_back;
     assert_eq!(given_back.len(), 16, "all that waits");
     // What a claim brings that had begun before.
-    let room = ClaimRoom { limit: 1, of: vec![], of_others: 1 };
+    let room = ClaimRoom { limit: 1, of: vec![], of_others: 1, ..ClaimRoom::default() };
     desk.take_in(&room, Claimed { jobs: vec![job(1, 99)], webhooks: vec![webhook(1, 0)] }, NOW);
     assert!(begin_all(&mut desk).is_empty());
     assert_eq!(desk.room().of, [(WebhookId(1), 0)]);
@@ -340,7 +364,7 @@ fn d8_d9_after_a_410_nothing_is_sent_until_that_is_stored_and_then_it_is_looked(
 
 #[test]
 fn d9_a_webhook_that_was_removed_is_forgotten_with_the_last_of_its_requests() {
-    let mut desk = Desk::new(256, 16);
+    let mut desk = Desk::new(256, 16, BreakerRules::default());
     claim(&mut desk, &[1]);
     begin_all(&mut desk);
     desk.looked_at(WebhookId(1), None, NOW);

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        Attempt, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved, NewWebhook,
-        OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
+        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome},
 };
@@ -129,7 +129,7 @@ hand_on!({
     fn delete_webhook(id: WebhookId) -> bool;
     fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
     fn test_webhook(id: WebhookId) -> TestOutcome;
-    fn replay(id: WebhookId, since: Timestamp) -> Option<u64>;
+    fn replay(id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
     fn event_data(event: EventId) -> Option<String>;
     fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
     fn outbox_overview() -> Overview;
@@ -183,7 +183,7 @@ hand_on!({
         self.fails()
     }
 
-    async fn finish_deliveries(&self, mut finished: Vec<Finished>) -> StoreResult<Marks> {
+    async fn finish_deliveries(&self, mut finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
         self.fails()?;
         let trouble = self.marks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let locked = match trouble {
@@ -192,7 +192,7 @@ hand_on!({
             Some(MarkTrouble::FirstIsLocked) => vec![finished.remove(0).id],
             None => Vec::new(),
         };
-        let marks = self.inner.finish_deliveries(finished.clone()).await?;
+        let marks = self.inner.finish_deliveries(finished.clone(), rules).await?;
         self.with(|model| {
             for mark in &finished {
                 if marks.skipped.contains(&mark.id) {

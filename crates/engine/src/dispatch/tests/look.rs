@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use domain::delivery::WebhookPatch;
 
-use super::scene::Scene;
-use crate::dispatch::send::Attempted;
+use super::{
+    scene::{LEASE, Scene},
+    worker::Worker,
+};
+use crate::dispatch::{desk::Turn, send::Attempted};
 
 #[tokio::test]
 async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_sent() {
@@ -25,5 +28,50 @@ async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_s
         let attempted = tokio::time::timeout(Duration::from_mins(3), attempt).await.expect("it was sent");
         assert!(matches!(attempted, Attempted::Unsent), "{attempted:?}");
     }
+    assert_eq!(scene.network.sent_in_all(), 0);
+}
+
+/// A turn with a payload that is too large to come with its claim, sent while there is no room for it in memory; meanwhile
+/// something happens, and then there is room.
+async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>) -> Attempted {
+    let Turn { webhook, mut job } = worker.dispatcher.desk().next().unwrap();
+    (job.data, job.size) = (None, 1_000_000);
+    let taken = worker.dispatcher.large_payloads.room(usize::MAX, false).await;
+    let attempt = worker.dispatcher.attempt(webhook, job);
+    // The first of the two is polled first: it waits for room by then.
+    let meanwhile = async {
+        meanwhile.await;
+        drop(taken);
+    };
+    let both = async { tokio::join!(biased; attempt, meanwhile).0 };
+    tokio::time::timeout(Duration::from_mins(3), both).await.expect("it was sent")
+}
+
+#[tokio::test]
+async fn d9_a_large_payload_that_waited_for_memory_is_not_sent_to_a_webhook_that_was_disabled_meanwhile() {
+    let scene = Scene::new().await;
+    let webhook = scene.store.webhooks().await.unwrap().remove(0);
+    let (worker, _) = scene.worker(1);
+    worker.dispatcher.claim().await.unwrap();
+    let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
+    let attempted = attempt_that_waits(&worker, async {
+        scene.store.update_webhook(webhook.id, disabled).await.unwrap();
+        scene.pass(&[&worker], Duration::from_millis(100));
+    });
+    assert!(matches!(attempted.await, Attempted::Unsent));
+    assert_eq!(scene.network.sent_in_all(), 0);
+}
+
+#[tokio::test]
+async fn d6_a_large_payload_that_waited_for_memory_is_not_sent_under_a_lease_that_was_lost_meanwhile() {
+    let scene = Scene::new().await;
+    let (worker, _) = scene.worker(1);
+    worker.dispatcher.claim().await.unwrap();
+    let (other, _) = scene.worker(2);
+    let attempted = attempt_that_waits(&worker, async {
+        scene.pass(&[&worker, &other], LEASE);
+        assert_eq!(other.dispatcher.claim().await.unwrap().count, 1);
+    });
+    assert!(matches!(attempted.await, Attempted::Lost));
     assert_eq!(scene.network.sent_in_all(), 0);
 }

@@ -77,6 +77,14 @@ impl Worker {
         self.sending.retain(|sending| !sending.task.is_finished());
     }
 
+    /// Marks that are not stored yet.
+    pub(super) fn unmarked(&mut self) -> Vec<Finished> {
+        while let Ok(finished) = self.ended.try_recv() {
+            self.unmarked.push(finished);
+        }
+        self.unmarked.drain(..).collect()
+    }
+
     /// Stores up to so many marks; what fails is kept for later. Returns the pairs whose marks came too late.
     pub(super) async fn mark(&mut self, limit: usize, skipped_so_far: impl Fn() -> usize) -> Vec<Pair> {
         while let Ok(finished) = self.ended.try_recv() {
@@ -86,7 +94,7 @@ impl Worker {
         for finished in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
             let before = skipped_so_far();
             let is_stored =
-                self.dispatcher.mark(std::slice::from_ref(&finished)).await.is_ok_and(|later| later.is_empty());
+                self.dispatcher.mark(std::slice::from_ref(&finished), true).await.is_ok_and(|later| later.is_empty());
             if skipped_so_far() > before {
                 late.extend(self.pairs.get(&finished.id).cloned());
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::delivery::{BROKEN_AFTER, DeliveryStatus, EventType, NewWebhook, WebhookPatch};
+use domain::delivery::{BreakerRules, DeliveryStatus, EventType, NewWebhook, WebhookPatch};
 use testkit::{Gate, Page};
 
 use super::office::{each, patient, quick};
@@ -154,12 +154,13 @@ async fn d9_a_broken_receiver_is_probed_without_using_up_attempts_until_one_succ
     for office in each(quick()).await {
         office.webhook("/a").await;
         let working = office.work();
+        let BreakerRules { open_after, .. } = BreakerRules::default();
         // It is sent much at once when it breaks.
         office.publish(60).await;
         office.wait_delivered().await;
         office.receiver.answer("/a", Page::status(500));
         office.publish(30).await;
-        office.receiver.receipts("/a").wait_for(60 + BROKEN_AFTER as usize).await;
+        office.receiver.receipts("/a").wait_for(60 + open_after as usize).await;
         // What was under way when it broke has ended, and what is left waits.
         let settled = |deliveries: &[domain::delivery::Delivery]| {
             deliveries.iter().all(|delivery| delivery.lease_owner.is_none())
@@ -172,10 +173,9 @@ async fn d9_a_broken_receiver_is_probed_without_using_up_attempts_until_one_succ
         }
         assert!(deliveries.iter().all(|delivery| delivery.delivery_status == DeliveryStatus::Pending));
         let used: u32 = deliveries.iter().map(|delivery| delivery.attempts).sum();
-        assert!((BROKEN_AFTER..BROKEN_AFTER + 16).contains(&used), "{used} attempts");
+        assert!((open_after..open_after + 16).contains(&used), "{used} attempts");
         assert!(deliveries.iter().any(|delivery| delivery.attempts == 0), "most have not been tried");
         office.receiver.answer("/a", Page::ok());
-        // The next probe is five seconds after it broke.
         office.wait_delivered().await;
         let webhook = office.world.store.webhooks().await.unwrap().remove(0);
         assert_eq!(webhook.consecutive_failures, 0);

@@ -63,7 +63,7 @@ mod tests {
         assert!(judged(std::slice::from_ref(&well), 0, false)[0].0 == Verdict::Fine);
         let waiting = judged(std::slice::from_ref(&well), 3, false);
         assert!(waiting[0].0 == Verdict::Noted && waiting[0].1.contains("none is running"), "{}", waiting[0].1);
-        let broken = json!({ "id": 2, "url": "https://b.org/", "enabled": true, "consecutiveFailures": 12 });
+        let broken = json!({ "id": 2, "url": "https://b.org/", "enabled": true, "consecutiveFailures": 12, "breakerOpen": true });
         let both = judged(&[well, broken.clone()], 3, true);
         assert!(both.len() == 2 && both[1].0 == Verdict::Noted && both[1].1.contains("https://b.org/"));
         let many = judged(&vec![broken; WEBHOOKS_MAX + 2], 3, true);

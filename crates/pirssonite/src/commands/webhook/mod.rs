@@ -42,13 +42,16 @@ enum Action {
     Enable(Which),
     /// Disable a webhook. What waits for it stays.
     Disable(Which),
-    /// Send a webhook once more what happened since a time, as far as it wants it.
+    /// Send a webhook once more what happened since a time, or between two, as far as it wants it.
     Replay {
         #[command(flatten)]
         which: Which,
         /// The time, as 2026-03-01T12:00:00Z, or how long ago, as 2h or 3d.
         #[arg(long, value_name = "TIME", value_parser = |text: &str| ago(text, wiring::now()))]
         since: Timestamp,
+        /// The end of that time, written alike; now, if it is not given.
+        #[arg(long, value_name = "TIME", value_parser = |text: &str| ago(text, wiring::now()))]
+        until: Option<Timestamp>,
     },
     /// Remove a webhook, with what waits for it.
     Remove(Which),
@@ -85,13 +88,16 @@ struct New {
     /// Send also what a feed holds when it is first fetched.
     #[arg(long)]
     backlog: bool,
+    /// Send at most so many requests a second, such as 5 or 0.5.
+    #[arg(long, value_name = "NUMBER")]
+    rate: Option<f64>,
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     // What cannot be meant is refused before anything is opened.
     let body = match &arguments.action {
         Action::Add(new) => Some(new.to_json()?),
-        Action::Replay { since, .. } => Some(json!({ "since": since })),
+        Action::Replay { since, until, .. } => Some(json!({ "since": since, "until": until })),
         _ => None,
     };
     let backend = &*backend::connect(settings).await?;
@@ -166,6 +172,7 @@ impl New {
             "headers": headers,
             "includeContent": !self.no_content,
             "backlog": self.backlog,
+            "ratePerSecond": self.rate,
         }))
     }
 }
@@ -195,6 +202,7 @@ mod tests {
             headers: headers.iter().map(|text| header(text).unwrap()).collect(),
             no_content: true,
             backlog: false,
+            rate: None,
         }
     }
 

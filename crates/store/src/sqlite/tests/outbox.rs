@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     FeedId, NewFeed, WebhookId,
     delivery::{
-        AttemptLog, ClaimRoom, DeliveryFilter, DeliveryJob, EventType, Finished, NewWebhook, News, OutboxLimits,
-        Verdict, Webhook, WebhookPatch, WebhookSecret,
+        AttemptLog, BreakerRules, ClaimRoom, DeliveryFilter, DeliveryJob, Ended, EventType, Finished, NewWebhook, News,
+        OutboxLimits, Verdict, Webhook, WebhookPatch, WebhookSecret,
     },
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
@@ -26,7 +26,7 @@ fn new_webhook() -> NewWebhook {
 }
 
 fn room(limit: u32) -> ClaimRoom {
-    ClaimRoom { limit, of: vec![], of_others: limit }
+    ClaimRoom { limit, of_others: limit, ..ClaimRoom::default() }
 }
 
 fn ended(job: &DeliveryJob, verdict: Verdict) -> Finished {
@@ -34,10 +34,13 @@ fn ended(job: &DeliveryJob, verdict: Verdict) -> Finished {
         id: job.id,
         lease: job.lease.clone(),
         webhook_id: job.webhook_id,
+        event: job.event,
+        kind: job.kind,
         url: new_webhook().url,
         verdict,
-        retry_after: None,
+        ended: Ended::Answered { status: if verdict == Verdict::Delivered { 200 } else { 500 }, retry_after: None },
         is_probe: job.is_probe,
+        tries: job.tries,
         attempt: AttemptLog::default(),
     }
 }
@@ -183,8 +186,8 @@ async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
     assert!((1..=3).contains(&seen), "{seen}");
     let jobs = store.claim_deliveries("worker", LEASE, &room(3)).await.unwrap().jobs;
     // A success of one that is well, and a failure, free nothing that could be claimed.
-    store.finish_deliveries(vec![ended(&jobs[0], Verdict::Delivered)]).await.unwrap();
-    store.finish_deliveries(vec![ended(&jobs[1], Verdict::Failed)]).await.unwrap();
+    store.finish_deliveries(vec![ended(&jobs[0], Verdict::Delivered)], &BreakerRules::default()).await.unwrap();
+    store.finish_deliveries(vec![ended(&jobs[1], Verdict::Failed)], &BreakerRules::default()).await.unwrap();
     store.renew_deliveries(&[(jobs[2].id, jobs[2].lease.clone())], LEASE).await.unwrap();
     let page = store.deliveries(DeliveryFilter::default(), 9, None).await.unwrap();
     store.requeue_delivery(&page.events[1].id).await.unwrap();
@@ -201,7 +204,7 @@ async fn d11_nothing_is_left_of_what_was_pruned() {
         let webhook = store.create_webhook(new_webhook()).await.unwrap().id;
         store.test_webhook(webhook).await.unwrap();
         let job = store.claim_deliveries("worker", LEASE, &room(1)).await.unwrap().jobs.remove(0);
-        store.finish_deliveries(vec![ended(&job, Verdict::Delivered)]).await.unwrap();
+        store.finish_deliveries(vec![ended(&job, Verdict::Delivered)], &BreakerRules::default()).await.unwrap();
         assert_eq!(count(&store, "attempts").await, 1);
         assert!(!removes || store.delete_webhook(webhook).await.unwrap());
         clock.advance(Duration::from_mins(1));

@@ -157,14 +157,16 @@ async fn d4_finding_due_deliveries_does_not_scan() {
     let checked = store.readers.read(|connection| {
         // Webhooks are few, and all are looked at: of each the first that waits.
         let waiting = plan(connection, delivery_claims::WAITING);
-        assert!(waiting.contains("SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=?)"), "{waiting}");
+        let first = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND is_tried=?)";
+        assert_eq!(waiting.matches(first).count(), 2, "of each line one: {waiting}");
         assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");
-        let due = "INDEX deliveries_due (webhook_id=? AND next_attempt_at>? AND next_attempt_at<?)";
-        check(&plan(connection, delivery_claims::DUE), due);
-        // Of a probe, a hundred at most are sorted.
-        let probe = plan(connection, delivery_claims::PROBE);
-        assert!(probe.contains(due), "{probe}");
-        check(&plan(connection, delivery_leases::BY_DUE), "INDEX deliveries_due (webhook_id=?)");
+        let line = "INDEX deliveries_due (webhook_id=? AND is_tried=? AND";
+        let due = plan(connection, delivery_claims::DUE);
+        check(&due, &format!("{line} next_attempt_at>? AND next_attempt_at<?)"));
+        check(&due, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)");
+        check(&plan(connection, delivery_claims::DUE_LAST), &format!("{line} next_attempt_at<?)"));
+        check(&plan(connection, delivery_leases::BY_DUE), "INDEX deliveries_due (webhook_id=? AND is_tried=?)");
+        check(&plan(connection, delivery_moves::LATER), &format!("{line} next_attempt_at>?)"));
         check(&plan(connection, delivery_leases::HELD_UNTIL), "INDEX deliveries_held (webhook_id=?)");
         let by_ids = [
             delivery_claims::CLAIM,
@@ -193,7 +195,7 @@ async fn d10_the_outbox_is_shown_and_counted_by_indexes() {
         check(&plan(connection, delivery_moves::FAILED), &format!("{by_status} AND id>?)"));
         check(&plan(connection, delivery_pages::OLDEST), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
         check(&plan(connection, delivery_pages::PENDING), "COVERING INDEX deliveries_due (webhook_id=?)");
-        let due = "COVERING INDEX deliveries_due (webhook_id=? AND next_attempt_at<?)";
+        let due = "COVERING INDEX deliveries_due (webhook_id=? AND is_tried=? AND next_attempt_at<?)";
         check(&plan(connection, delivery_pages::DUE), due);
         check(&plan(connection, delivery_pages::HELD), "INDEX deliveries_held (webhook_id=?)");
         check(&plan(connection, delivery_rows::BY_ID), "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)");

@@ -11,7 +11,7 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, LEASE, entry},
-    given_outbox::{RETRY, SECOND, ids, room, row, rows},
+    given_outbox::{RETRY, SECOND, finished, ids, lease_of, room, row, rows},
 };
 
 contract! {
@@ -23,6 +23,8 @@ contract! {
     d4_a_large_payload_does_not_come_with_its_claim,
     d4_the_next_is_known,
     d4_what_nobody_can_read_is_set_aside,
+    d4_events_of_a_later_version_are_left_to_it,
+    d4_a_lease_counts_no_further_than_its_own_length,
 }
 
 async fn d4_a_claim_has_all_that_is_needed_to_send(harness: &Harness) {
@@ -142,8 +144,9 @@ async fn d4_the_next_is_known(harness: &Harness) {
     assert_eq!(next(vec![two]).await, Some(Duration::ZERO));
     assert_eq!(next(vec![one]).await, None, "but for these");
     let jobs = harness.take("worker", 2).await;
-    assert_eq!(next(vec![]).await, Some(LEASE), "what is claimed is due again when its lease runs out");
     harness.advance(SECOND).await;
+    let rest = LEASE.checked_sub(SECOND).unwrap();
+    assert_eq!(next(vec![]).await, Some(rest), "what is claimed is due again when its lease runs out");
     harness.end(&jobs[0], RETRY).await;
     assert_eq!(next(vec![]).await, Some(Duration::from_secs(5)));
     harness.end(&jobs[1], Verdict::Delivered).await;
@@ -162,7 +165,7 @@ async fn d4_the_next_is_known(harness: &Harness) {
 async fn d4_what_nobody_can_read_is_set_aside(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     harness.queue(id, 3).await;
-    harness.tamper("DELETE FROM events WHERE id = 1; UPDATE events SET type = 'of.later' WHERE id = 2").await;
+    harness.tamper("DELETE FROM events WHERE id IN (1, 2)").await;
     let claimed = harness.claim_room("worker", &room(9)).await;
     assert_eq!(claimed.jobs.iter().map(|job| job.event.0).collect::<Vec<_>>(), [3]);
     assert_eq!(claimed.webhooks.len(), 1);
@@ -173,4 +176,41 @@ async fn d4_what_nobody_can_read_is_set_aside(harness: &Harness) {
     assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), None);
     harness.advance(LEASE).await;
     assert_eq!(harness.take("worker", 9).await.len(), 0);
+}
+
+async fn d4_events_of_a_later_version_are_left_to_it(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    let queued = harness.queue(id, 3).await;
+    harness.tamper("UPDATE events SET type = 'of.later' WHERE id IN (1, 2)").await;
+    let jobs = harness.take("worker", 9).await;
+    assert_eq!(jobs.iter().map(|job| job.event.0).collect::<Vec<_>>(), [3]);
+    harness.end(&jobs[0], Verdict::Delivered).await;
+    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), None, "nobody asks for them in vain");
+    harness.advance(HOUR).await;
+    assert_eq!(harness.take("worker", 9).await.len(), 0);
+    let left = harness.shown(&queued[0].id).await;
+    assert_eq!((left.delivery_status, left.event_type.as_str()), (DeliveryStatus::Pending, "of.later"));
+    assert_eq!(harness.attempts(&left.id).await.len(), 0);
+    // A node of that version has them.
+    harness.tamper("UPDATE events SET type = 'entry.created' WHERE id IN (1, 2)").await;
+    assert_eq!(harness.take("worker", 9).await.len(), 2);
+}
+
+async fn d4_a_lease_counts_no_further_than_its_own_length(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    harness.queue(id, 2).await;
+    harness.advance(HOUR * 2).await;
+    let before = harness.take("one", 9).await;
+    assert_eq!(before.len(), 2);
+    // The database's clock goes back: nobody waits until it has caught up.
+    harness.set(harness.after(-3600)).await;
+    let after = harness.take("two", 9).await;
+    assert_eq!(ids(&after), ids(&before));
+    harness.end(&after[0], Verdict::Delivered).await;
+    assert_eq!(harness.mark(vec![finished(&before[1], Verdict::Delivered)]).await.skipped, [before[1].id]);
+    assert_eq!(harness.take("three", 9).await.len(), 0, "a lease of now counts");
+    // A renewal under the new clock counts too.
+    assert_eq!(harness.store.renew_deliveries(&[lease_of(&after[1])], LEASE).await.unwrap(), []);
+    assert_eq!(harness.take("three", 9).await.len(), 0);
+    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(LEASE));
 }

@@ -1,7 +1,5 @@
 //! D5 to D7: for how long a claim holds, how it is kept, and how it is lost or given back.
 
-use std::time::Duration;
-
 use domain::{DeliveryId, Lease, delivery::Verdict};
 
 use super::{
@@ -25,7 +23,7 @@ async fn fr_004_ac2_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fen
     let queued = harness.queue(id, 1).await.remove(0);
     let first = harness.take_one("dead").await;
     let until = harness.now() + LEASE;
-    harness.set(until - Duration::from_millis(1)).await;
+    harness.set(until - SECOND).await;
     assert_eq!(harness.take("other", 9).await.len(), 0);
     harness.set(until).await;
     let second = harness.take_one("other").await;

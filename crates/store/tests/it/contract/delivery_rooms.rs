@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use domain::{
     WebhookId,
-    delivery::{ClaimRoom, DeliveryJob, NewWebhook, Verdict, WebhookPatch},
+    delivery::{ClaimRoom, DeliveryJob, NewWebhook, Rate, WebhookPatch},
 };
 
 use super::{
     Harness,
     given::{HOUR, LEASE, entry},
-    given_outbox::{RETRY, SECOND, ids, lease_of, new_webhook, room, row, rows},
+    given_outbox::{RETRY, SECOND, finished, ids, lease_of, new_webhook, room, row, rows},
 };
 
 contract! {
@@ -18,7 +18,8 @@ contract! {
     d9_no_backlog_keeps_others_waiting,
     d9_each_has_its_first_before_any_has_its_second,
     d9_a_probe_has_its_turn_among_the_first,
-    d9_a_broken_webhook_is_sent_one_probe_at_a_time,
+    d9_new_rows_and_tried_ones_take_turns,
+    d9_a_rate_is_kept_by_all_workers_together,
     d9_no_probe_goes_out_while_anything_is_under_way,
     d9_a_disabled_webhook_keeps_its_rows_until_it_is_enabled,
     d9_the_next_probe_is_known,
@@ -39,7 +40,8 @@ async fn d9_each_webhook_has_its_own_room(harness: &Harness) {
         harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
         count
     };
-    let room = ClaimRoom { limit: 100, of: vec![(webhooks[0], 1), (webhooks[1], 0)], of_others: 3 };
+    let room =
+        ClaimRoom { limit: 100, of: vec![(webhooks[0], 1), (webhooks[1], 0)], of_others: 3, ..ClaimRoom::default() };
     assert_eq!(claim(room.clone()).await, [1, 0, 3]);
     assert_eq!(claim(ClaimRoom { limit: 3, ..room.clone() }).await.iter().sum::<usize>(), 3);
     assert_eq!(claim(ClaimRoom { of_others: 0, ..room.clone() }).await, [1, 0, 0]);
@@ -107,30 +109,51 @@ async fn d9_a_probe_has_its_turn_among_the_first(harness: &Harness) {
     assert_eq!(jobs.iter().filter(|job| job.webhook_id == good).count(), 2);
 }
 
-async fn d9_a_broken_webhook_is_sent_one_probe_at_a_time(harness: &Harness) {
+async fn d9_new_rows_and_tried_ones_take_turns(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
-    harness.queue(id, 5).await;
-    harness.fail_times(id, 10).await;
-    assert_eq!(harness.take("worker", 9).await.len(), 0, "its time has not come");
-    harness.advance(Duration::from_millis(4999)).await;
-    assert_eq!(harness.take("worker", 9).await.len(), 0);
-    harness.advance(Duration::from_millis(1)).await;
-    let none = ClaimRoom { of: vec![(id, 0)], ..room(9) };
-    assert_eq!(harness.claim_room("worker", &none).await.jobs.len(), 0, "it has no room");
-    let probe = harness.take("worker", 9).await;
-    assert_eq!(probe.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [true]);
-    assert_eq!(harness.take("other", 9).await.len(), 0);
-    harness.end(&probe[0], RETRY).await;
-    // Twice as long until the next, which is another row: it may be this one that is not wanted.
+    let old = rows(&harness.queue(id, 4).await);
+    let jobs = harness.take("worker", 4).await;
+    // Now and then something succeeds, so that the breaker stays closed.
+    let marks = jobs.iter().map(|job| finished(job, RETRY)).collect();
+    harness.mark(marks).await;
     harness.advance(SECOND * 9).await;
-    assert_eq!(harness.take("worker", 9).await.len(), 0);
-    harness.advance(SECOND).await;
-    let next = harness.take("worker", 9).await;
-    assert_eq!(next.len(), 1);
-    assert_ne!(next[0].id, probe[0].id);
-    harness.end(&next[0], Verdict::Delivered).await;
-    let rest = harness.take("worker", 9).await;
-    assert_eq!(rest.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [false; 4], "one success, and all is well");
+    let new = rows(&harness.queue(id, 3).await);
+    let take = |limit: u32, retries_first: bool| async move {
+        let retries_first = if retries_first { vec![id] } else { vec![] };
+        let jobs = harness.claim_room("worker", &ClaimRoom { retries_first, ..room(limit) }).await.jobs;
+        harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
+        ids(&jobs)
+    };
+    assert_eq!(take(1, false).await, [new[0]]);
+    assert_eq!(take(1, true).await, [old[0]]);
+    assert_eq!(take(5, false).await, [new[0], old[0], new[1], old[1], new[2]]);
+    assert_eq!(take(9, true).await, [old[0], new[0], old[1], new[1], old[2], new[2], old[3]]);
+}
+
+async fn d9_a_rate_is_kept_by_all_workers_together(harness: &Harness) {
+    let slow = NewWebhook { rate_per_second: Rate::per_second(5.0), ..new_webhook("https://r.org/slow") };
+    let slow = harness.webhook_like(slow).await.id;
+    harness.queue(slow, 12).await;
+    assert_eq!(harness.take("one", 9).await.len(), 1);
+    assert_eq!(harness.take("two", 9).await.len(), 0);
+    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(Duration::from_millis(200)));
+    let mut taken = 1;
+    for worker in ["one", "two"].into_iter().cycle().take(20) {
+        harness.advance(Duration::from_millis(100)).await;
+        taken += harness.take(worker, 9).await.len();
+    }
+    assert_eq!(taken, 11, "ten more in two seconds");
+    // A clock that goes back does not lock it.
+    harness.set(harness.after(-3600)).await;
+    harness.queue(slow, 1).await;
+    assert_eq!(harness.take("one", 9).await.len(), 1);
+    assert!(harness.store.delete_webhook(slow).await.unwrap());
+    let quick = NewWebhook { rate_per_second: Rate::per_second(100.0), ..new_webhook("https://r.org/quick") };
+    let quick = harness.webhook_like(quick).await.id;
+    harness.queue(quick, 30).await;
+    assert_eq!(harness.take("one", 20).await.len(), 10, "a tenth of a second's worth at once");
+    harness.advance(Duration::from_millis(20)).await;
+    assert_eq!(harness.take("one", 20).await.len(), 2);
 }
 
 async fn d9_no_probe_goes_out_while_anything_is_under_way(harness: &Harness) {
@@ -139,7 +162,6 @@ async fn d9_no_probe_goes_out_while_anything_is_under_way(harness: &Harness) {
     // Claimed while it was well, and still being sent when it is broken.
     let slow = harness.claim_room("slow", &room(1)).await.jobs.remove(0);
     harness.fail_times(id, 10).await;
-    harness.advance(SECOND * 6).await;
     assert_eq!(harness.take("worker", 9).await.len(), 0, "somebody is still sending to it");
     // That it fails as well puts no further probe off.
     harness.end(&slow, RETRY).await;
@@ -173,12 +195,12 @@ async fn d9_the_next_probe_is_known(harness: &Harness) {
     let next = || async { harness.store.next_delivery_in(&[]).await.unwrap() };
     harness.queue(id, 5).await;
     harness.fail_times(id, 10).await;
-    assert_eq!(next().await, Some(SECOND * 5), "all are due, but none can be claimed");
-    harness.advance(SECOND * 5).await;
-    assert_eq!(next().await, Some(Duration::ZERO));
-    harness.take_one("worker").await;
+    assert_eq!(next().await, Some(Duration::ZERO), "one that was tried, at once");
+    let probe = harness.take_one("worker").await;
     assert_eq!(next().await, Some(LEASE), "nor while a probe is under way: nobody asks in vain");
+    harness.end(&probe, RETRY).await;
+    assert_eq!(next().await, Some(SECOND * 5), "all are due, but none can be claimed");
     let disabled = NewWebhook { enabled: false, ..new_webhook("https://r.org/2") };
     harness.webhook_like(disabled).await;
-    assert_eq!(next().await, Some(LEASE));
+    assert_eq!(next().await, Some(SECOND * 5));
 }

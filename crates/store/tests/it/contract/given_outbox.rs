@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     DeliveryId, FeedId, Lease, WebhookId,
     delivery::{
-        Attempt, AttemptLog, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryJob, DeliveryStatus, EventType,
-        Finished, Marks, NewWebhook, Verdict, Webhook, WebhookSecret,
+        Attempt, AttemptLog, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryJob, DeliveryStatus,
+        Ended, EventType, Finished, Marks, NewWebhook, Verdict, Webhook, WebhookSecret,
     },
     ingest::PollOutcome,
     ports::TestOutcome,
@@ -38,7 +38,7 @@ pub(super) fn secret(bytes: &str) -> WebhookSecret {
 
 /// So many, of whatever webhooks.
 pub(super) fn room(limit: u32) -> ClaimRoom {
-    ClaimRoom { limit, of: vec![], of_others: limit }
+    ClaimRoom { limit, of_others: limit, ..ClaimRoom::default() }
 }
 
 /// How an attempt ended, with the log of such an end. To which URL it went is filled in when it is marked, unless it is
@@ -53,10 +53,13 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
         id: job.id,
         lease: job.lease.clone(),
         webhook_id: job.webhook_id,
+        event: job.event,
+        kind: job.kind,
         url: String::new(),
         verdict,
-        retry_after: None,
+        ended: Ended::Answered { status: status_code.unwrap_or(500), retry_after: None },
         is_probe: job.is_probe,
+        tries: job.tries,
         attempt: AttemptLog {
             number: job.attempts + 1,
             duration: Duration::from_millis(20),
@@ -86,13 +89,19 @@ pub(super) fn rows(deliveries: &[Delivery]) -> Vec<DeliveryId> {
 }
 
 pub(super) fn kinds(deliveries: &[Delivery]) -> Vec<EventType> {
-    deliveries.iter().map(|delivery| delivery.event_type).collect()
+    deliveries.iter().map(|delivery| EventType::by_name(&delivery.event_type).unwrap()).collect()
 }
 
 impl Harness {
     /// A webhook that wants everything but backlog.
     pub(super) async fn webhook(&self, url: &str) -> WebhookId {
         self.webhook_like(new_webhook(url)).await.id
+    }
+
+    /// One that wants everything but backlog, and news of what others were not told.
+    pub(super) async fn quiet_webhook(&self, url: &str) -> WebhookId {
+        let wanted = EventType::ALL.into_iter().filter(|kind| *kind != EventType::DeliveryFailed).collect();
+        self.webhook_like(NewWebhook { event_types: Some(wanted), ..new_webhook(url) }).await.id
     }
 
     pub(super) async fn webhook_like(&self, new: NewWebhook) -> Webhook {
@@ -147,7 +156,7 @@ impl Harness {
                 one.url = webhook.url;
             }
         }
-        self.store.finish_deliveries(finished).await.unwrap()
+        self.store.finish_deliveries(finished, &BreakerRules::default()).await.unwrap()
     }
 
     /// An attempt whose mark counts, and that disables nothing.
@@ -216,7 +225,7 @@ impl Harness {
     /// Fails so many attempts more.
     pub(super) async fn fail_times_more(&self, webhook: WebhookId, times: u32) {
         for _ in 0..times {
-            let only = ClaimRoom { limit: 1, of: vec![(webhook, 1)], of_others: 0 };
+            let only = ClaimRoom { limit: 1, of: vec![(webhook, 1)], of_others: 0, ..ClaimRoom::default() };
             let job = self.claim_room("failing", &only).await.jobs.pop().expect("something is due");
             self.end(&job, Verdict::Retry(Duration::ZERO)).await;
         }

@@ -22,6 +22,7 @@ contract! {
     f4_a_postponed_feed_is_never_due_earlier_than_it_was,
     f4_only_its_holder_postpones_a_feed,
     f5_a_feed_is_claimed_by_name_due_or_not,
+    f4_a_lease_counts_no_further_than_its_own_length,
 }
 
 async fn f4_a_claimed_feed_is_nobody_elses(harness: &Harness) {
@@ -216,4 +217,15 @@ async fn f5_a_feed_is_claimed_by_name_due_or_not(harness: &Harness) {
     expect.sort();
     assert_eq!(claimed, expect);
     assert!(harness.store.claim_polls("one", &[], LEASE).await.unwrap().is_empty());
+}
+
+async fn f4_a_lease_counts_no_further_than_its_own_length(harness: &Harness) {
+    let ids = harness.import(&["http://e.org/1", "http://e.org/2"]).await;
+    harness.advance(Duration::from_hours(2)).await;
+    assert_eq!(harness.store.claim_due_polls("one", 9, LEASE).await.unwrap().len(), 2);
+    // The database's clock goes back: nobody waits until it has caught up.
+    harness.set(harness.after(-3600)).await;
+    assert_eq!(harness.store.claim_polls("two", &ids[..1], LEASE).await.unwrap().len(), 1);
+    assert_eq!(harness.store.claim_due_polls("two", 9, LEASE).await.unwrap().len(), 1);
+    assert!(harness.store.claim_due_polls("three", 9, LEASE).await.unwrap().is_empty(), "a lease of now counts");
 }

@@ -54,7 +54,7 @@ async fn d2_without_a_webhook_nothing_is_stored(harness: &Harness) {
     harness.store.update_webhook(disabled, enable).await.unwrap();
     let everything = harness.webhook_like(NewWebhook { backlog: true, ..new_webhook("https://r.org/3") }).await.id;
     for webhook in [disabled, everything] {
-        assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH).await.unwrap(), Some(0), "nor any event");
+        assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0), "nor any event");
     }
 }
 

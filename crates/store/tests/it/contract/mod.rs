@@ -73,7 +73,7 @@ mod delivery_rooms;
 mod wake;
 
 mod attempts;
-mod circuits;
+mod breaker;
 mod delivery_marks;
 
 mod outbox;

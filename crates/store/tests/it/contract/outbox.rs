@@ -32,7 +32,7 @@ fn ids(deliveries: &[Delivery]) -> Vec<&str> {
 }
 
 async fn d10_pages_go_from_the_newest_to_the_oldest(harness: &Harness) {
-    let (one, two) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    let (one, two) = (harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await);
     let mut expected = Vec::new();
     for _ in 0..3 {
         expected.extend(harness.queue(one, 2).await);
@@ -67,7 +67,7 @@ async fn d10_pages_go_from_the_newest_to_the_oldest(harness: &Harness) {
 }
 
 async fn d10_a_page_is_of_a_state_or_a_webhook_or_both(harness: &Harness) {
-    let webhooks = [harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await];
+    let webhooks = [harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await];
     for webhook in webhooks {
         harness.queue(webhook, 5).await;
     }
@@ -118,11 +118,11 @@ async fn d10_an_id_that_is_none_of_ours_is_of_nothing(harness: &Harness) {
 async fn d10_the_outbox_in_numbers(harness: &Harness) {
     let overview = || async { harness.store.outbox_overview().await.unwrap() };
     assert_eq!(overview().await, Overview::default());
-    let one = harness.webhook("https://r.org/1").await;
+    let one = harness.quiet_webhook("https://r.org/1").await;
     assert_eq!(overview().await, Overview::default());
     harness.queue(one, 2).await;
     harness.advance(Duration::from_millis(90_999)).await;
-    let two = harness.webhook("https://r.org/2").await;
+    let two = harness.quiet_webhook("https://r.org/2").await;
     harness.queue(two, 3).await;
     let waiting = Overview { pending: 5, ready: 5, in_flight: 0, failed: 0, oldest_pending_age: Some(90) };
     assert_eq!(overview().await, waiting);
@@ -151,6 +151,8 @@ async fn d10_ready_is_what_a_worker_could_claim_now(harness: &Harness) {
     harness.fail_times(id, 9).await;
     assert_eq!(ready().await, 3);
     harness.fail_times_more(id, 1).await;
+    assert_eq!(ready().await, 1, "one probe, at once");
+    harness.end(&harness.take_one("worker").await, RETRY).await;
     assert_eq!((ready().await, harness.take("worker", 9).await.len()), (0, 0), "its next probe is in some seconds");
     harness.advance(HOUR).await;
     assert_eq!(ready().await, 1, "one probe");

@@ -102,7 +102,7 @@ async fn d11_what_was_queued_again_is_kept_from_its_last_end(harness: &Harness) 
 }
 
 async fn d11_an_event_goes_with_the_last_who_were_told(harness: &Harness) {
-    let (one, two) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    let (one, two) = (harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await);
     let feed = harness.add("http://e.org/1", vec![]).await;
     harness.poll(feed, vec![entry("1")]).await;
     let jobs = harness.take("worker", 2).await;
@@ -115,12 +115,12 @@ async fn d11_an_event_goes_with_the_last_who_were_told(harness: &Harness) {
     assert_eq!(prune(harness).await, 1, "the delivery alone");
     assert!(harness.store.event_data(event).await.unwrap().is_some());
     // What is still known can be told once more.
-    assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH).await.unwrap(), Some(1));
+    assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(1));
     harness.drain().await;
     harness.advance(MONTH).await;
     assert_eq!(prune(harness).await, 3);
     assert_eq!(harness.store.event_data(event).await.unwrap(), None);
-    assert_eq!(harness.store.replay(two, Timestamp::UNIX_EPOCH).await.unwrap(), Some(0));
+    assert_eq!(harness.store.replay(two, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0));
 }
 
 async fn d11_pruning_is_done_in_chunks(harness: &Harness) {
@@ -148,7 +148,7 @@ async fn d11_pruning_is_done_in_chunks(harness: &Harness) {
 }
 
 async fn d1_what_was_for_a_removed_webhook_goes(harness: &Harness) {
-    let (one, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    let (one, other) = (harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await);
     let feed = harness.add("http://e.org/1", vec![]).await;
     harness.poll(feed, (0..10).map(|number| entry(&number.to_string())).collect()).await;
     // In all states.
@@ -167,5 +167,5 @@ async fn d1_what_was_for_a_removed_webhook_goes(harness: &Harness) {
     // The events are kept for whoever wants them once more.
     let late = harness.webhook_like(NewWebhook { ..new_webhook("https://r.org/3") }).await.id;
     assert!(late > other, "no webhook has the id of one that was removed");
-    assert_eq!(harness.store.replay(late, Timestamp::UNIX_EPOCH).await.unwrap(), Some(10));
+    assert_eq!(harness.store.replay(late, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(10));
 }

@@ -2,7 +2,7 @@
 
 use domain::{
     SubscriptionId,
-    delivery::{DISABLED_AFTER, EventType, NewWebhook, Verdict},
+    delivery::{BreakerRules, EventType, NewWebhook, Verdict},
     push::{Event, SubscriptionView},
 };
 use serde_json::json;
@@ -21,6 +21,7 @@ contract! {
     d2_push_that_runs_out_is_told,
     d2_the_others_are_told_of_a_webhook_that_is_disabled,
     d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event,
+    d2_a_delivery_that_was_given_up_is_told_to_others,
 }
 
 const ACTIVATED: EventType = EventType::SubscriptionActivated;
@@ -101,7 +102,8 @@ async fn d2_push_that_runs_out_is_told(harness: &Harness) {
 }
 
 async fn d2_the_others_are_told_of_a_webhook_that_is_disabled(harness: &Harness) {
-    let (bad, other) = (harness.webhook("https://r.org/bad").await, harness.webhook("https://r.org/other").await);
+    let (bad, other) =
+        (harness.quiet_webhook("https://r.org/bad").await, harness.quiet_webhook("https://r.org/other").await);
     let deaf = NewWebhook { event_types: Some(vec![EventType::EntryCreated]), ..new_webhook("https://r.org/deaf") };
     let deaf = harness.webhook_like(deaf).await.id;
     let queued = harness.queue(bad, 2).await;
@@ -127,7 +129,7 @@ async fn d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event(ha
         let to_bad: Vec<_> = claimed.iter().filter(|job| job.webhook_id == bad).collect();
         let [job] = to_bad.as_slice() else { panic!("a probe is due: {claimed:?}") };
         let marks = harness.mark(vec![finished(job, RETRY)]).await;
-        let is_over = harness.now() >= began + DISABLED_AFTER;
+        let is_over = harness.now() >= began + BreakerRules::default().disable_after;
         assert_eq!(marks.disabled.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [bad][..usize::from(is_over)]);
         if is_over {
             break;
@@ -140,4 +142,35 @@ async fn d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event(ha
     assert!(!disabled.enabled && disabled.disabled_reason.unwrap().contains("5 days"));
     assert_eq!(harness.take("worker", 9).await.iter().filter(|job| job.webhook_id == bad).count(), 0);
     assert_eq!(harness.told(bad).await.len(), 1, "it keeps its rows");
+}
+
+async fn d2_a_delivery_that_was_given_up_is_told_to_others(harness: &Harness) {
+    let (bad, other) = (harness.webhook("https://r.org/bad").await, harness.webhook("https://r.org/other").await);
+    let deaf = NewWebhook { event_types: Some(vec![EventType::EntryCreated]), ..new_webhook("https://r.org/deaf") };
+    let deaf = harness.webhook_like(deaf).await.id;
+    let queued = harness.queue(bad, 1).await.remove(0);
+    let job = harness.take_one("worker").await;
+    harness.end(&job, Verdict::Failed).await;
+    assert_eq!(harness.told_kinds(other).await, [EventType::DeliveryFailed]);
+    assert_eq!((harness.told(deaf).await.len(), harness.told(bad).await.len()), (0, 1));
+    let told = harness.take_one("worker").await;
+    let data: serde_json::Value = serde_json::from_str(told.data.as_ref().unwrap()).unwrap();
+    assert_eq!(data["webhook"]["id"], bad.0);
+    assert_eq!(data["delivery"]["id"], queued.id);
+    assert_eq!(
+        (&data["delivery"]["eventId"], &data["delivery"]["eventType"]),
+        (&queued.event_id.into(), &"webhook.test".into())
+    );
+    assert_eq!(data["delivery"]["lastStatusCode"], 500);
+    // That nobody could be told of it is told to nobody: two dead webhooks would tell each other for ever.
+    harness.end(&told, Verdict::Failed).await;
+    assert_eq!(harness.told(bad).await.len(), 1);
+    // A late mark gives up nothing.
+    harness.queue(bad, 1).await;
+    let late = harness.take_one("worker").await;
+    harness.advance(HOUR).await;
+    let again = harness.take_one("worker").await;
+    harness.mark(vec![finished(&late, Verdict::Failed)]).await;
+    harness.end(&again, Verdict::Delivered).await;
+    assert_eq!(harness.told(other).await.len(), 1);
 }

@@ -18,6 +18,7 @@ use super::{
 contract! {
     d1_a_replay_queues_what_was_told_and_what_was_not,
     d1_a_replay_begins_at_its_time,
+    d1_a_replay_ends_at_its_time,
     d1_only_what_is_wanted_is_repeated,
     d1_tests_are_not_repeated,
     d1_nothing_is_repeated_for_a_disabled_webhook,
@@ -27,7 +28,7 @@ contract! {
 const CREATED: EventType = EventType::EntryCreated;
 
 async fn d1_a_replay_queues_what_was_told_and_what_was_not(harness: &Harness) {
-    let (one, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    let (one, other) = (harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await);
     let feed = harness.add("http://e.org/1", vec![]).await;
     for guid in ["delivered", "failed", "cancelled", "pending"] {
         harness.poll(feed, vec![entry(guid)]).await;
@@ -44,9 +45,9 @@ async fn d1_a_replay_queues_what_was_told_and_what_was_not(harness: &Harness) {
     harness.store.cancel_delivery(&told[2].id, "no").await.unwrap();
     let of_other = harness.told(other).await;
     let pending = harness.shown(&told[3].id).await;
-    let late = harness.webhook("https://r.org/3").await;
-    assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH).await.unwrap(), Some(3));
-    assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH).await.unwrap(), Some(0), "all are pending");
+    let late = harness.quiet_webhook("https://r.org/3").await;
+    assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(3));
+    assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0), "all are pending");
     let again = harness.told(one).await;
     assert_eq!(again.len(), 4, "the same rows");
     for (again, told) in again.iter().zip(&told).take(3) {
@@ -56,13 +57,17 @@ async fn d1_a_replay_queues_what_was_told_and_what_was_not(harness: &Harness) {
         assert_eq!(again.next_attempt_at, Some(harness.now()));
     }
     assert_eq!(again[3], pending, "what is pending stays");
-    assert_eq!(harness.store.replay(late, Timestamp::UNIX_EPOCH).await.unwrap(), Some(4), "what it was not told of");
+    assert_eq!(
+        harness.store.replay(late, Timestamp::UNIX_EPOCH, None).await.unwrap(),
+        Some(4),
+        "what it was not told of"
+    );
     let events = |told: &[domain::delivery::Delivery]| -> Vec<String> {
         told.iter().map(|delivery| delivery.event_id.clone()).collect()
     };
     assert_eq!(events(&harness.told(late).await), events(&told));
     assert_eq!(harness.told(other).await, of_other, "the others are left alone");
-    assert_eq!(harness.store.replay(WebhookId(999), Timestamp::UNIX_EPOCH).await.unwrap(), None);
+    assert_eq!(harness.store.replay(WebhookId(999), Timestamp::UNIX_EPOCH, None).await.unwrap(), None);
 }
 
 async fn d1_a_replay_begins_at_its_time(harness: &Harness) {
@@ -76,7 +81,7 @@ async fn d1_a_replay_begins_at_its_time(harness: &Harness) {
     let (last, first) = (harness.now() - DAY, harness.now() - DAY * 3);
     let after_the_last = last + Duration::from_nanos(1);
     for (since, count) in [(harness.now(), 0), (after_the_last, 0), (last, 1), (first, 2)] {
-        assert_eq!(harness.store.replay(late, since).await.unwrap(), Some(count), "at this time or later");
+        assert_eq!(harness.store.replay(late, since, None).await.unwrap(), Some(count), "at this time or later");
     }
     assert_eq!(harness.told(late).await.len(), 3);
 }
@@ -92,7 +97,7 @@ async fn d1_only_what_is_wanted_is_repeated(harness: &Harness) {
     assert_eq!(harness.told(backlog).await.len(), 6);
     let wanting = |new: NewWebhook| async move {
         let webhook = harness.webhook_like(new).await.id;
-        harness.store.replay(webhook, Timestamp::UNIX_EPOCH).await.unwrap()
+        harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap()
     };
     let new = || new_webhook("https://r.org/2");
     assert_eq!(wanting(new()).await, Some(4), "what a feed first held is no news");
@@ -110,7 +115,7 @@ async fn d1_tests_are_not_repeated(harness: &Harness) {
     harness.queue(one, 2).await;
     harness.drain().await;
     for webhook in [one, two] {
-        assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH).await.unwrap(), Some(0));
+        assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0));
     }
     assert!(harness.told(one).await.iter().all(|delivery| delivery.delivery_status == DeliveryStatus::Delivered));
 }
@@ -123,7 +128,7 @@ async fn d1_nothing_is_repeated_for_a_disabled_webhook(harness: &Harness) {
     let before = harness.told(webhook).await;
     let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     harness.store.update_webhook(webhook, patch).await.unwrap();
-    assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH).await.unwrap(), Some(0));
+    assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0));
     assert_eq!(harness.told(webhook).await, before);
 }
 
@@ -134,6 +139,30 @@ async fn d1_many_are_repeated(harness: &Harness) {
     harness.poll(feed, (0..1201).map(|number| entry(&number.to_string())).collect()).await;
     assert_eq!(harness.drain().await.len(), 1201);
     harness.advance(HOUR).await;
-    assert_eq!(harness.store.replay(webhook, harness.now() - HOUR).await.unwrap(), Some(1201));
+    assert_eq!(harness.store.replay(webhook, harness.now() - HOUR, None).await.unwrap(), Some(1201));
     assert_eq!(harness.store.outbox_overview().await.unwrap().pending, 1201);
+}
+
+async fn d1_a_replay_ends_at_its_time(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let teller = harness.webhook("https://r.org/1").await;
+    for guid in ["1", "2", "3", "4"] {
+        harness.poll(feed, vec![entry(guid)]).await;
+        harness.advance(HOUR).await;
+    }
+    let told = harness.told(teller).await;
+    let late = harness.webhook("https://r.org/2").await;
+    let (since, until) = (told[1].created_at, told[2].created_at);
+    let before = until - Duration::from_millis(1);
+    assert_eq!(harness.store.replay(late, since, Some(before)).await.unwrap(), Some(1));
+    assert_eq!(harness.store.replay(late, since, Some(until)).await.unwrap(), Some(1), "both ends are included");
+    assert_eq!(
+        harness.told(late).await.iter().map(|one| &one.event_id).collect::<Vec<_>>(),
+        [&told[1].event_id, &told[2].event_id]
+    );
+    assert_eq!(
+        harness.store.replay(late, since, Some(harness.after(9999))).await.unwrap(),
+        Some(1),
+        "no further than now"
+    );
 }

@@ -28,6 +28,7 @@ contract! {
     w8_what_comes_from_outside_needs_no_lease,
     w8_a_released_subscription_is_as_it_was_before,
     w8_the_next_step_is_known,
+    w8_a_lease_counts_no_further_than_its_own_length,
 }
 
 impl Harness {
@@ -207,4 +208,14 @@ async fn w8_the_next_step_is_known(harness: &Harness) {
     assert_eq!(harness.store.next_step_in().await.unwrap(), Some(DAY / 2));
     harness.advance(DAY).await;
     assert_eq!(harness.store.next_step_in().await.unwrap(), Some(Duration::ZERO));
+}
+
+async fn w8_a_lease_counts_no_further_than_its_own_length(harness: &Harness) {
+    let due = harness.due(2).await;
+    harness.advance(HOUR * 2).await;
+    assert_eq!(harness.claim_due("one", 9).await.len(), 2);
+    // The database's clock goes back: nobody waits until it has caught up.
+    harness.set(harness.after(-3600)).await;
+    assert_eq!(ids(&harness.claim_due("two", 9).await), due);
+    assert_eq!(harness.claim_due("three", 9).await.len(), 0, "a lease of now counts");
 }

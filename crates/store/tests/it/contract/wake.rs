@@ -70,7 +70,7 @@ async fn d4_whatever_can_be_claimed_wakes(harness: &Harness) {
     harness.poll(feed, vec![entry("1")]).await;
     woken("news").await;
     harness.drain().await;
-    harness.store.replay(webhook, Timestamp::UNIX_EPOCH).await.unwrap();
+    harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap();
     woken("a replay").await;
     for enabled in [false, true] {
         let patch = WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };

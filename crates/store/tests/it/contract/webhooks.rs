@@ -3,8 +3,8 @@
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
-        DeliveryFilter, EventType, HeaderValue, Moved, NewWebhook, Overview, Verdict, Webhook, WebhookHeaders,
-        WebhookPatch,
+        DeliveryFilter, DeliveryJob, EventType, HeaderValue, Moved, NewWebhook, Overview, Rate, Verdict, Webhook,
+        WebhookHeaders, WebhookPatch,
     },
     ports::TestOutcome,
 };
@@ -12,7 +12,7 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, entry},
-    given_outbox::{SECOND, finished, new_webhook, room, secret},
+    given_outbox::{RETRY, SECOND, finished, new_webhook, room, secret},
     given_push::DAY,
 };
 
@@ -23,6 +23,7 @@ contract! {
     d1_a_patch_changes_what_it_names_and_nothing_else,
     d1_a_masked_header_keeps_its_stored_value,
     d9_once_enabled_it_is_well,
+    d9_once_enabled_it_is_sent_what_waits_at_once,
     d9_another_url_is_another_receiver,
     d9_what_a_user_disables_has_no_reason,
     d1_old_secrets_sign_along_each_for_its_time,
@@ -43,6 +44,7 @@ async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
         headers: headers(&[("X-B", "\"b\""), ("X-A", "ä")]),
         include_content: false,
         backlog: true,
+        rate_per_second: Rate::per_second(2.5),
         ..new_webhook("https://r.org/1")
     };
     let made = harness.webhook_like(new.clone()).await;
@@ -57,7 +59,10 @@ async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
         headers: new.headers,
         include_content: false,
         backlog: true,
+        rate_per_second: new.rate_per_second,
         consecutive_failures: 0,
+        is_breaker_open: false,
+        is_held: false,
         disabled_reason: None,
         created_at: harness.now(),
         secrets: vec![new.secret],
@@ -138,6 +143,7 @@ fn patched(webhook: Webhook, patch: WebhookPatch) -> Webhook {
         headers: patch.headers.unwrap_or(webhook.headers),
         include_content: patch.include_content.unwrap_or(webhook.include_content),
         backlog: patch.backlog.unwrap_or(webhook.backlog),
+        rate_per_second: patch.rate_per_second.unwrap_or(webhook.rate_per_second),
         ..webhook
     }
 }
@@ -178,23 +184,49 @@ async fn d9_once_enabled_it_is_well(harness: &Harness) {
     let patch = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
     let enabled = harness.store.update_webhook(id, patch).await.unwrap().unwrap();
     assert_eq!((enabled.enabled, enabled.consecutive_failures, enabled.disabled_reason), (true, 0, None));
-    // No probe: its circuit is whole.
+    // No probe: its breaker is closed.
     assert!(!harness.take_one("one").await.is_probe);
+}
+
+async fn d9_once_enabled_it_is_sent_what_waits_at_once(harness: &Harness) {
+    let (id, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
+    for webhook in [id, other] {
+        harness.queue(webhook, 600).await;
+    }
+    let jobs = harness.take("worker", 2000).await;
+    assert_eq!(jobs.len(), 1200);
+    let later = |job: &DeliveryJob| finished(job, Verdict::Retry(HOUR * 6));
+    harness.mark(jobs.iter().map(later).collect()).await;
+    let enable = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+    harness.store.update_webhook(id, enable(false)).await.unwrap();
+    harness.advance(HOUR).await;
+    assert_eq!(
+        harness.store.update_webhook(id, enable(true)).await.unwrap().map(|webhook| webhook.enabled),
+        Some(true)
+    );
+    let sent = harness.take("worker", 2000).await;
+    assert_eq!(sent.len(), 600, "not at their old times");
+    assert!(sent.iter().all(|job| job.webhook_id == id && job.attempts == 1), "what they have used up they have");
 }
 
 async fn d9_another_url_is_another_receiver(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     harness.queue(id, 2).await;
     harness.fail_times(id, 10).await;
+    harness.end(&harness.take_one("one").await, RETRY).await;
     assert_eq!(harness.take("one", 2).await.len(), 0, "the next probe is in some seconds");
     let same = WebhookPatch { url: Some("https://r.org/1".to_owned()), ..WebhookPatch::default() };
     let same = harness.store.update_webhook(id, same).await.unwrap().unwrap();
-    assert_eq!(same.consecutive_failures, 10);
+    assert_eq!(same.consecutive_failures, 11);
     let other = WebhookPatch { url: Some("https://r.org/2".to_owned()), ..WebhookPatch::default() };
     let other = harness.store.update_webhook(id, other).await.unwrap().unwrap();
     assert_eq!(other.consecutive_failures, 0);
     let jobs = harness.take("one", 2).await;
-    assert_eq!(jobs.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [false, false]);
+    assert_eq!(
+        jobs.iter().map(|job| job.is_probe).collect::<Vec<_>>(),
+        [false],
+        "the other waits for its next attempt"
+    );
 }
 
 async fn d9_what_a_user_disables_has_no_reason(harness: &Harness) {
@@ -259,7 +291,7 @@ async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
     assert_eq!(harness.store.update_webhook(id, patch).await.unwrap(), None);
     assert_eq!(harness.store.rotate_secret(id, secret("x"), DAY).await.unwrap(), None);
     assert_eq!(harness.store.test_webhook(id).await.unwrap(), TestOutcome::NotFound);
-    assert_eq!(harness.store.replay(id, harness.now()).await.unwrap(), None);
+    assert_eq!(harness.store.replay(id, harness.now(), None).await.unwrap(), None);
     assert_eq!(harness.store.requeue_failed(id).await.unwrap(), None);
     harness.poll(feed, vec![entry("1")]).await;
     assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated]);
@@ -283,7 +315,7 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
     let deaf = NewWebhook { event_types: Some(vec![]), feed_ids: Some(vec![]), ..new_webhook("https://r.org/deaf") };
     let deaf = harness.webhook_like(deaf).await;
     let queued = harness.queue(deaf.id, 1).await.remove(0);
-    assert_eq!((queued.event_type, queued.webhook_id), (EventType::WebhookTest, deaf.id));
+    assert_eq!((queued.event_type.as_str(), queued.webhook_id), ("webhook.test", deaf.id));
     assert_eq!(harness.shown(&queued.id).await, queued);
     assert_eq!(harness.told(other).await, []);
     let (job, data) = harness.drain().await.remove(0);

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use domain::{
     DeliveryId, Lease, WebhookId,
-    delivery::{AttemptLog, ClaimRoom, DeliveryJob, Finished, Marks, NewWebhook, Verdict, WebhookSecret},
+    delivery::{
+        AttemptLog, BreakerRules, ClaimRoom, DeliveryJob, Ended, Finished, Marks, NewWebhook, Verdict, WebhookSecret,
+    },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
 use store::PostgresStore;
@@ -34,7 +36,7 @@ pub(super) async fn queue(store: &PostgresStore, id: WebhookId, deliveries: usiz
 
 /// So many, of whatever webhooks.
 pub(super) fn room(limit: u32) -> ClaimRoom {
-    ClaimRoom { limit, of: vec![], of_others: limit }
+    ClaimRoom { limit, of_others: limit, ..ClaimRoom::default() }
 }
 
 pub(super) async fn claim(store: &PostgresStore, owner: &str, limit: u32) -> Vec<DeliveryJob> {
@@ -50,10 +52,13 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
         id: job.id,
         lease: job.lease.clone(),
         webhook_id: job.webhook_id,
+        event: job.event,
+        kind: job.kind,
         url: new_webhook().url,
         verdict,
-        retry_after: None,
+        ended: Ended::Answered { status: if verdict == Verdict::Delivered { 200 } else { 500 }, retry_after: None },
         is_probe: job.is_probe,
+        tries: job.tries,
         attempt: AttemptLog { number: job.attempts + 1, status_code: Some(200), ..AttemptLog::default() },
     }
 }
@@ -62,7 +67,8 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
 pub(super) async fn mark_at_last(store: &PostgresStore, mut marks: Vec<Finished>) -> StoreResult<Marks> {
     let mut stored = Marks::default();
     loop {
-        let Marks { skipped, locked, disabled } = store.finish_deliveries(marks.clone()).await?;
+        let Marks { skipped, locked, disabled } =
+            store.finish_deliveries(marks.clone(), &BreakerRules::default()).await?;
         stored.skipped.extend(skipped);
         stored.disabled.extend(disabled);
         if locked.is_empty() {

@@ -2,7 +2,7 @@
 
 use domain::{
     DeliveryId,
-    delivery::{ATTEMPTS_KEPT_MAX, DeliveryJob, Finished, Marks, Verdict},
+    delivery::{ATTEMPTS_KEPT_MAX, BreakerRules, DeliveryJob, Finished, Marks, Verdict},
     ports::{DeliveryStore, Store},
 };
 use store::{PostgresOptions, PostgresStore};
@@ -23,13 +23,16 @@ async fn d9_a_locked_webhook_holds_up_its_own_marks_alone() {
         // As a node does that is frozen while it stores marks.
         let lock = format!("BEGIN; SELECT FROM webhooks WHERE id = {locked} FOR NO KEY UPDATE");
         other.batch_execute(&lock).await.unwrap();
-        let stored = store.finish_deliveries(all(&jobs, verdict)).await.unwrap();
+        let stored = store.finish_deliveries(all(&jobs, verdict), &BreakerRules::default()).await.unwrap();
         let (held_up, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.webhook_id == locked);
         assert_eq!(stored, Marks { locked: ids(&held_up), ..Marks::default() }, "{verdict:?}");
         assert_eq!((failures(store, locked).await, failures(store, free).await), (3, failures_then));
         assert_eq!(attempted(&other).await, ids(&others), "{verdict:?}");
         other.batch_execute("COMMIT").await.unwrap();
-        assert_eq!(store.finish_deliveries(all(&held_up, verdict)).await, Ok(Marks::default()));
+        assert_eq!(
+            store.finish_deliveries(all(&held_up, verdict), &BreakerRules::default()).await,
+            Ok(Marks::default())
+        );
         assert_eq!(failures(store, locked).await, failures_then);
         assert_eq!(attempted(&other).await.len(), 4);
     }
@@ -48,16 +51,16 @@ async fn d9_a_locked_delivery_holds_up_its_own_mark_alone_and_is_not_skipped() {
         other.batch_execute(&take).await.unwrap();
         let lock = format!("BEGIN; SELECT FROM deliveries WHERE id = {} FOR NO KEY UPDATE", held_up.0);
         other.batch_execute(&lock).await.unwrap();
-        let stored = store.finish_deliveries(all(&jobs, verdict)).await.unwrap();
+        let stored = store.finish_deliveries(all(&jobs, verdict), &BreakerRules::default()).await.unwrap();
         let expected = Marks { skipped: vec![lost], locked: vec![held_up], disabled: vec![] };
         assert_eq!(stored, expected, "{verdict:?}");
         // Nothing else is to be stored: nobody waits, and nothing is skipped that may be stored later.
         let twice = all(&[jobs[0].clone(), jobs[0].clone()], verdict);
-        let stored = store.finish_deliveries(twice.clone()).await.unwrap();
+        let stored = store.finish_deliveries(twice.clone(), &BreakerRules::default()).await.unwrap();
         assert_eq!(stored, Marks { locked: vec![held_up, held_up], ..Marks::default() }, "{verdict:?}");
         assert_eq!(attempted(&other).await, ids(&jobs[1..3]), "{verdict:?}");
         other.batch_execute("COMMIT").await.unwrap();
-        let stored = store.finish_deliveries(twice).await.unwrap();
+        let stored = store.finish_deliveries(twice, &BreakerRules::default()).await.unwrap();
         assert_eq!(stored, Marks { skipped: vec![held_up], ..Marks::default() }, "{verdict:?}");
         assert_eq!(attempted(&other).await, ids(&jobs[..3]), "{verdict:?}");
     }
@@ -72,7 +75,7 @@ async fn d9_a_mark_of_a_removed_webhook_is_stored_beside_a_locked_one() {
     let other = database.client().await;
     other.execute("DELETE FROM webhooks WHERE id = $1", &[&gone.0]).await.unwrap();
     other.batch_execute("BEGIN; SELECT FROM webhooks FOR NO KEY UPDATE").await.unwrap();
-    let stored = store.finish_deliveries(all(&jobs, RETRY)).await.unwrap();
+    let stored = store.finish_deliveries(all(&jobs, RETRY), &BreakerRules::default()).await.unwrap();
     let held_up: Vec<_> = jobs.iter().filter(|job| job.webhook_id == locked).map(|job| job.id).collect();
     assert_eq!(stored, Marks { locked: held_up, ..Marks::default() }, "what is not there is not locked");
 }
@@ -104,7 +107,7 @@ DROP FUNCTION watched_now_ms()";
         (&jobs[3], RETRY, "SELECT FROM deliveries FOR NO KEY UPDATE"),
     ] {
         other.batch_execute(&format!("BEGIN; {lock}")).await.unwrap();
-        let stored = store.finish_deliveries(vec![finished(job, verdict)]).await.unwrap();
+        let stored = store.finish_deliveries(vec![finished(job, verdict)], &BreakerRules::default()).await.unwrap();
         assert_eq!(stored.locked.is_empty(), lock.is_empty());
         other.batch_execute(&format!("COMMIT; {watched}")).await.unwrap();
         assert_eq!(store.ping().await, Ok(()), "{verdict:?} {lock}");
@@ -127,7 +130,7 @@ CREATE TRIGGER refuse BEFORE DELETE ON attempts FOR EACH ROW EXECUTE FUNCTION re
         jobs[0].id.0
     );
     other.batch_execute(&stuck).await.unwrap();
-    let stored = database.store.finish_deliveries(all(&jobs, Verdict::Delivered)).await;
+    let stored = database.store.finish_deliveries(all(&jobs, Verdict::Delivered), &BreakerRules::default()).await;
     assert_eq!(stored, Ok(Marks::default()), "it is stored, and not told as if it were not");
     let delivered = "SELECT count(*) FROM deliveries WHERE status = 'delivered'";
     assert_eq!(other.query_one(delivered, &[]).await.unwrap().get::<_, i64>(0), 1);

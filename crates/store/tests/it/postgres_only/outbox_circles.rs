@@ -126,7 +126,7 @@ async fn wish_all(store: &PostgresStore, webhooks: [WebhookId; 2]) {
         let enable = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
         store.update_webhook(webhooks[round % 2], enable).await.unwrap();
         store.requeue_failed(webhooks[(round + 1) % 2]).await.unwrap();
-        store.replay(webhooks[round % 2], Timestamp::UNIX_EPOCH).await.unwrap();
+        store.replay(webhooks[round % 2], Timestamp::UNIX_EPOCH, None).await.unwrap();
         let limits = OutboxLimits { delivered_older_than: HOUR, failed_older_than: HOUR, chunk: 7 };
         store.prune_deliveries(limits).await.unwrap();
         store.outbox_overview().await.unwrap();

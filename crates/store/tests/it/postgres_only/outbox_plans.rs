@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::{
     WebhookId,
-    delivery::{ClaimRoom, DeliveryFilter, DeliveryStatus, OutboxLimits, Overview, Verdict},
+    delivery::{BreakerRules, ClaimRoom, DeliveryFilter, DeliveryStatus, OutboxLimits, Overview, Verdict},
     ports::{DeliveryStore, TestOutcome},
 };
 use jiff::Timestamp;
@@ -38,15 +38,15 @@ async fn d4_deliveries_are_found_by_indexes() {
         assert!(store.next_delivery_in(&[WebhookId(1), other]).await.unwrap().is_some());
         store.release_deliveries(&leases[..3]).await.unwrap();
         let marks = jobs[3..6].iter().map(|job| finished(job, Verdict::Delivered)).collect();
-        assert!(store.finish_deliveries(marks).await.unwrap().skipped.is_empty());
+        assert!(store.finish_deliveries(marks, &BreakerRules::default()).await.unwrap().skipped.is_empty());
         let marks = jobs[6..].iter().map(|job| finished(job, RETRY)).collect();
-        assert!(store.finish_deliveries(marks).await.unwrap().skipped.is_empty());
+        assert!(store.finish_deliveries(marks, &BreakerRules::default()).await.unwrap().skipped.is_empty());
         assert!(store.event_data(jobs[0].event).await.unwrap().is_some());
         queue(&store, other, 1).await;
     }
-    let sql = format!("UPDATE webhooks SET failures = 10, probe_at = 0 WHERE id = {broken}");
+    let sql = format!("UPDATE webhooks SET failures = 10, probe_at = 0, probe_new_at = 0 WHERE id = {broken}");
     database.client().await.batch_execute(&sql).await.unwrap();
-    let only = ClaimRoom { limit: 9, of: vec![(broken, 9)], of_others: 0 };
+    let only = ClaimRoom { limit: 9, of: vec![(broken, 9)], of_others: 0, ..ClaimRoom::default() };
     let probes = store.claim_deliveries("here", LEASE, &only).await.unwrap().jobs;
     assert_eq!(probes.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [true]);
     drop(store);
@@ -76,7 +76,7 @@ async fn d10_pages_numbers_and_what_users_do_go_by_indexes() {
         let failed = DeliveryFilter { status: Some(DeliveryStatus::Failed), webhook_id: Some(other) };
         let failed = store.deliveries(failed, 1, None).await.unwrap().events.remove(0);
         store.requeue_delivery(&failed.id).await.unwrap();
-        store.replay(other, Timestamp::from_millisecond(BACKLOG + 3_990).unwrap()).await.unwrap();
+        store.replay(other, Timestamp::from_millisecond(BACKLOG + 3_990).unwrap(), None).await.unwrap();
     }
     assert!(store.requeue_failed(other).await.unwrap() > Some(900));
     drop(store);
@@ -113,7 +113,7 @@ async fn d4_a_claim_reads_no_backlog() {
         assert_eq!(jobs.len(), 10);
         store.next_delivery_in(&[]).await.unwrap();
         let marks = jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect();
-        store.finish_deliveries(marks).await.unwrap();
+        store.finish_deliveries(marks, &BreakerRules::default()).await.unwrap();
     }
     drop(store);
     only_by_index(&database, backends, &["deliveries"]).await;
@@ -153,9 +153,9 @@ INSERT INTO events (type, created_at, is_backlog, size, data)
 SELECT 'webhook.test', n, false, 2, '{{}}' FROM generate_series(1, {BACKLOG} + 4000) AS n;
 INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
 SELECT n, {backlog}, n, n FROM generate_series(1, {BACKLOG}) AS n;
-INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at, status, ended_at, logged)
+INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at, status, ended_at, logged, is_tried)
 SELECT n, {other}, n, n,
-       (ARRAY['pending', 'delivered', 'failed', 'cancelled'])[n % 4 + 1], CASE WHEN n % 4 > 0 THEN n END, 1
+       (ARRAY['pending', 'delivered', 'failed', 'cancelled'])[n % 4 + 1], CASE WHEN n % 4 > 0 THEN n END, 1, true
 FROM generate_series({BACKLOG} + 1, {BACKLOG} + 4000) AS n;
 UPDATE deliveries SET next_attempt_at = 1000000000000000 WHERE id IN (
     SELECT id FROM deliveries WHERE webhook_id = {other} AND status = 'pending' ORDER BY id DESC LIMIT 500
@@ -163,7 +163,7 @@ UPDATE deliveries SET next_attempt_at = 1000000000000000 WHERE id IN (
 INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
 SELECT n, {broken}, n, n FROM generate_series(1, 1000) AS n;
 INSERT INTO attempts (delivery_id, place, number, at, duration_ms) SELECT id, 1, 1, 0, 0 FROM deliveries WHERE logged = 1;
-UPDATE webhooks SET failures = 10, failing_since = pirssonite_now_ms(), probe_at = 0 WHERE id = {broken};
+UPDATE webhooks SET failures = 10, failing_since = pirssonite_now_ms(), probe_at = 0, probe_new_at = 0 WHERE id = {broken};
 ANALYZE;
 "
     );

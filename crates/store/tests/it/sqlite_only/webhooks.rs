@@ -78,7 +78,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         }
         // Entries are stored, and the others told.
         add(&store, &format!("http://e.org/{column}")).await;
-        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100 };
+        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100, ..ClaimRoom::default() };
         assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)), "{column}");
         let ready = store.outbox_overview().await.unwrap().ready;
         let claimed = store.claim_deliveries("here", Duration::from_secs(10), &room).await.unwrap();

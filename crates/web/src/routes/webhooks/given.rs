@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use domain::{
     FeedId, FolderId,
-    delivery::{EventType, NewWebhook, Webhook, WebhookPatch, WebhookSecret},
+    delivery::{EventType, NewWebhook, Rate, Webhook, WebhookPatch, WebhookSecret},
     feed_state::FeedAddress,
 };
 use serde::Deserialize;
@@ -59,6 +59,9 @@ pub(crate) struct CreateBody {
     include_content: Option<bool>,
     /// Whether what a feed holds when it is first fetched is news; it is not, if it is not said.
     backlog: Option<bool>,
+    /// Requests a second that it is sent at most, to a thousandth; null for no such limit.
+    #[schema(minimum = 0.001, maximum = 10_000)]
+    rate_per_second: Option<f64>,
 }
 
 /// What to change about a webhook. What is not named stays.
@@ -95,6 +98,10 @@ pub(crate) struct PatchBody {
     include_content: Option<bool>,
     /// Whether what a feed holds when it is first fetched is news.
     backlog: Option<bool>,
+    /// Requests a second that it is sent at most, to a thousandth; null for no such limit.
+    #[serde(default, deserialize_with = "change")]
+    #[schema(value_type = Option<f64>, minimum = 0.001, maximum = 10_000)]
+    rate_per_second: Change<f64>,
 }
 
 impl From<CreateBody> for PatchBody {
@@ -109,6 +116,7 @@ impl From<CreateBody> for PatchBody {
             headers: Some(body.headers),
             include_content: body.include_content,
             backlog: body.backlog,
+            rate_per_second: Some(body.rate_per_second),
         }
     }
 }
@@ -129,6 +137,7 @@ impl PatchBody {
             headers: self.headers.map(|given| headers::checked(given.unwrap_or_default())).transpose()?,
             include_content: self.include_content,
             backlog: self.backlog,
+            rate_per_second: self.rate_per_second.map(|given| given.map(rate).transpose()).transpose()?,
         })
     }
 }
@@ -145,8 +154,16 @@ pub(super) fn new_webhook(wanted: WebhookPatch, secret: WebhookSecret) -> NewWeb
         headers: wanted.headers.unwrap_or_default(),
         include_content: wanted.include_content.unwrap_or(usual.include_content),
         backlog: wanted.backlog.unwrap_or(usual.backlog),
+        rate_per_second: wanted.rate_per_second.flatten(),
         ..usual
     }
+}
+
+fn rate(given: f64) -> ApiResult<Rate> {
+    let (min, max) = Rate::RANGE;
+    let wrong =
+        || ApiError::field("ratePerSecond", format!("write a number from {min} to {max}, or null for no limit"));
+    Rate::per_second(given).ok_or_else(wrong)
 }
 
 /// Whether a change can be judged only beside what is stored.

@@ -40,7 +40,7 @@ pub(crate) struct WebhookWithSecret {
     secret: String,
 }
 
-/// From when on.
+/// From when on, and until when.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = Replay)]
 #[serde(deny_unknown_fields)]
@@ -48,6 +48,9 @@ pub(crate) struct ReplayBody {
     /// What happened at this time or later.
     #[schema(format = DateTime)]
     since: String,
+    /// And at this time or before; null for all since then.
+    #[schema(format = DateTime)]
+    until: Option<String>,
 }
 
 /// What was queued.
@@ -177,7 +180,7 @@ pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<Webh
     shown_once(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
 }
 
-/// Queues what happened since a time once more for a webhook, as far as it wants it.
+/// Queues what happened in a time once more for a webhook, as far as it wants it.
 #[utoipa::path(
     post, path = "/api/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
     params(("id" = WebhookId, Path)), request_body = ReplayBody,
@@ -185,7 +188,7 @@ pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<Webh
         (status = 202, description = "How many deliveries were queued.", body = Queued),
         (status = 400, description = "Not a time with its zone.", body = ErrorBody),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
-        (status = 409, description = "It is disabled, or the time is yet to come.", body = ErrorBody),
+        (status = 409, description = "It is disabled, or the time is yet to come or ends before it begins.", body = ErrorBody),
     )
 )]
 pub(crate) async fn replay(
@@ -198,12 +201,16 @@ pub(crate) async fn replay(
     if since > state.engine.now() {
         return Err(ApiError::Conflict("`since`: this time is yet to come".to_owned(), None));
     }
+    let until = body.until.as_deref().map(|until| time("until", until)).transpose()?;
+    if until.is_some_and(|until| until < since) {
+        return Err(ApiError::Conflict("`until`: this time is before `since`".to_owned(), None));
+    }
     // One that is disabled gets nothing new (SPEC D9): that nothing was queued would look as if nothing had happened.
     if !state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {
         return Err(disabled());
     }
     let store = state.store().clone();
-    let queued = to_its_end(async move { store.replay(id, since).await }).await??;
+    let queued = to_its_end(async move { store.replay(id, since, until).await }).await??;
     let queued = queued.ok_or(ApiError::NotFound("webhook"))?;
     Ok((StatusCode::ACCEPTED, Json(Queued { queued })).into_response())
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    delivery::{AttemptLog, ClaimRoom, Finished, Verdict},
+    delivery::{AttemptLog, BreakerRules, ClaimRoom, Ended, Finished, Verdict},
     ports::Store,
 };
 use engine::http::{ClientSettings, GuardedClient};
@@ -18,7 +18,7 @@ use crate::{
 
 /// The fields of a webhook, in the specification's order.
 pub const WEBHOOK: &str = "id url description enabled eventTypes feedIds folderIds headers includeContent backlog \
-                           consecutiveFailures disabledReason createdAt";
+                           consecutiveFailures disabledReason createdAt ratePerSecond breakerOpen";
 
 /// The fields of a delivery, in the specification's order, and why it was cancelled.
 pub const DELIVERY: &str = "id eventId eventType webhookId deliveryStatus attempts maxAttempts nextAttemptAt leaseOwner \
@@ -90,7 +90,7 @@ impl World {
 
     /// Lets an attempt of all that is due end so; returns of how many.
     pub async fn end(&self, verdict: Verdict, status_code: Option<u16>) -> usize {
-        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100 };
+        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100, ..ClaimRoom::default() };
         let claimed = self.store.claim_deliveries("a worker", Duration::from_secs(10), &room).await.unwrap();
         let webhooks = claimed.webhooks;
         let url = |id| webhooks.iter().find(|webhook| webhook.id == id).unwrap().url.clone();
@@ -99,9 +99,12 @@ impl World {
             lease: job.lease,
             webhook_id: job.webhook_id,
             url: url(job.webhook_id),
-            retry_after: None,
+            event: job.event,
+            kind: job.kind,
             verdict,
+            ended: status_code.map_or(Ended::Unanswered, |status| Ended::Answered { status, retry_after: None }),
             is_probe: job.is_probe,
+            tries: job.tries,
             attempt: AttemptLog {
                 number: job.attempts + 1,
                 duration: Duration::from_millis(12),
@@ -112,7 +115,7 @@ impl World {
         };
         let finished: Vec<Finished> = claimed.jobs.into_iter().map(ended).collect();
         let count = finished.len();
-        assert_eq!(self.store.finish_deliveries(finished).await.unwrap().skipped, []);
+        assert_eq!(self.store.finish_deliveries(finished, &BreakerRules::default()).await.unwrap().skipped, []);
         count
     }
 }

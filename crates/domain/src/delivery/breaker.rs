@@ -1,0 +1,234 @@
+//! How much a receiver is trusted with: a window that grows with each success and is halved by each failure, and a breaker
+//! that opens after ten failures in a row. While it is open one probe at a time is sent, until one succeeds.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// What a receiver that nothing is known of is sent at once.
+const WINDOW_FIRST: u32 = 2;
+
+/// While the breaker is open, a row that was never tried is probed so long after the last probe: a receiver that refuses
+/// some events for ever is sent a new one within a second all the same.
+pub const PROBE_NEW_AFTER: Duration = Duration::from_millis(500);
+
+/// Of three probes of rows that were tried before, two go to the row that was tried most, which a receiver that refuses
+/// the first attempts of everything takes soonest, and the third to the one that was tried least: what was tried most may
+/// be just what the receiver refuses.
+pub const PROBES_A_ROUND: u32 = 3;
+
+/// A receiver that nothing was sent to for so long was idle, not failing.
+const IDLE_AFTER: Duration = Duration::from_hours(24);
+
+/// When a breaker opens, how often is probed, and when a webhook is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakerRules {
+    /// Failures in a row after which only probes are sent.
+    pub open_after: u32,
+    /// What is waited after the first failed probe of a row that was tried before; each further one waits twice as long.
+    pub probe_first: Duration,
+    /// The longest such wait.
+    pub probe_max: Duration,
+    /// A receiver that fails for so long is disabled.
+    pub disable_after: Duration,
+    /// Attempts of one delivery may be so far apart: a longer silence is no failure.
+    pub idle_after: Duration,
+}
+
+impl Default for BreakerRules {
+    fn default() -> Self {
+        Self {
+            open_after: 10,
+            probe_first: Duration::from_secs(5),
+            probe_max: Duration::from_mins(1),
+            disable_after: Duration::from_hours(5 * 24),
+            idle_after: IDLE_AFTER,
+        }
+    }
+}
+
+impl BreakerRules {
+    /// Two attempts of one delivery are never so far apart that the time between them would count as idle.
+    #[must_use]
+    pub fn with_retries_up_to(self, retry_max: Duration) -> Self {
+        Self { idle_after: IDLE_AFTER.max(retry_max.saturating_mul(2)), ..self }
+    }
+
+    /// Whether so many failures in a row open the breaker.
+    pub fn opens_at(&self, failures: u32) -> bool {
+        failures >= self.open_after.max(1)
+    }
+
+    /// How long after a failed probe of a row that was tried before the next such probe is sent; the failed one is counted
+    /// already.
+    pub fn probe_in(&self, probes: u32) -> Duration {
+        let doubled = 1u32.checked_shl(probes.saturating_sub(1).min(31)).unwrap_or(u32::MAX);
+        self.probe_first.saturating_mul(doubled).min(self.probe_max)
+    }
+
+    /// Whether a receiver that has failed since then is disabled.
+    pub fn is_given_up(&self, failing_since: Timestamp, now: Timestamp) -> bool {
+        Duration::try_from(now.duration_since(failing_since)).is_ok_and(|failing| failing >= self.disable_after)
+    }
+
+    /// Whether a receiver whose last failure was then has been idle since. A clock that went back is no idleness.
+    pub fn was_idle(&self, failed_at: Timestamp, now: Timestamp) -> bool {
+        now.duration_since(failed_at) > SignedDuration::try_from(self.idle_after).unwrap_or(SignedDuration::MAX)
+    }
+}
+
+/// An open breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Breaker {
+    /// Failed probes of rows that were tried before, since it opened.
+    pub probes: u32,
+    /// When the next row that was tried before may be probed.
+    pub probe_at: Timestamp,
+    /// When the next row that was never tried may be.
+    pub probe_new_at: Timestamp,
+}
+
+impl Breaker {
+    /// It opens now. The first probes follow at once, one of a row that was never tried and one of a row that was: neither
+    /// a receiver that refuses some events nor one that refuses the first attempts of everything is held up.
+    pub fn open(now: Timestamp) -> Self {
+        Self { probes: 0, probe_at: now, probe_new_at: now }
+    }
+
+    /// A probe failed, of a row that was tried before or never.
+    #[must_use]
+    pub fn probed(self, is_new: bool, rules: &BreakerRules, now: Timestamp) -> Self {
+        let probe_new_at = after(now, PROBE_NEW_AFTER);
+        if is_new {
+            return Self { probe_new_at, ..self };
+        }
+        let probes = self.probes.saturating_add(1);
+        Self { probes, probe_at: after(now, rules.probe_in(probes)), probe_new_at }
+    }
+}
+
+/// So much later.
+pub(super) fn after(now: Timestamp, delay: Duration) -> Timestamp {
+    now.saturating_add(delay).unwrap_or(Timestamp::MAX)
+}
+
+/// After so many successes in a row a receiver that limits its rate is sent one more at once.
+const CAP_RAISED_AFTER: u32 = 16;
+
+/// What a node may send a receiver at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    size: u32,
+    /// Up to this it grows with each success; lower than the most for a receiver that limits its rate.
+    cap: u32,
+    max: u32,
+    /// Successes since the cap was last changed.
+    successes: u32,
+}
+
+impl Window {
+    /// The window of a receiver that nothing is known of.
+    pub fn new(max: u32) -> Self {
+        let max = max.max(1);
+        Self { size: WINDOW_FIRST.min(max), cap: max, max, successes: 0 }
+    }
+
+    /// How many may be under way.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
+    /// A request arrived.
+    pub fn succeeded(&mut self) {
+        self.successes = self.successes.saturating_add(1);
+        if self.cap < self.max && self.successes >= CAP_RAISED_AFTER {
+            (self.cap, self.successes) = (self.cap + 1, 0);
+        }
+        self.size = (self.size + 1).min(self.cap);
+    }
+
+    /// A request did not.
+    pub fn failed(&mut self) {
+        self.size = (self.size / 2).max(1);
+    }
+
+    /// The receiver says that this was too much: all that is under way beyond what it takes would be refused, so it is sent
+    /// one at a time, and more only as it goes well.
+    pub fn limited(&mut self) {
+        (self.size, self.cap, self.successes) = (1, 1, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d9_a_window_starts_at_two_grows_by_one_and_is_halved() {
+        let mut window = Window::new(16);
+        assert_eq!(window.size(), 2);
+        (0..20).for_each(|_| window.succeeded());
+        assert_eq!(window.size(), 16);
+        let halved: Vec<u32> = (0..6)
+            .map(|_| {
+                window.failed();
+                window.size()
+            })
+            .collect();
+        assert_eq!(halved, [8, 4, 2, 1, 1, 1]);
+        window.succeeded();
+        assert_eq!(window.size(), 2);
+        assert_eq!(Window::new(1).size(), 1);
+        assert_eq!(Window::new(0).size(), 1);
+    }
+
+    #[test]
+    fn d9_a_receiver_that_limits_its_rate_is_sent_one_at_a_time_and_more_as_it_goes_well() {
+        let mut window = Window::new(3);
+        window.limited();
+        (0..15).for_each(|_| window.succeeded());
+        assert_eq!(window.size(), 1);
+        window.succeeded();
+        assert_eq!(window.size(), 2);
+        (0..100).for_each(|_| window.succeeded());
+        assert_eq!(window.size(), 3);
+    }
+
+    #[test]
+    fn d9_ten_failures_open_the_breaker_and_probes_are_five_seconds_to_a_minute_apart() {
+        let rules = BreakerRules::default();
+        assert_eq!([9, 10, 11].map(|failures| rules.opens_at(failures)), [false, true, true]);
+        let waits: Vec<u64> = [1, 2, 3, 4, 5, u32::MAX].map(|probes| rules.probe_in(probes).as_secs()).to_vec();
+        assert_eq!(waits, [5, 10, 20, 40, 60, 60]);
+        let never = BreakerRules { open_after: 0, ..rules };
+        assert!(!never.opens_at(0), "a receiver that has not failed is never probed");
+    }
+
+    #[test]
+    fn d9_probes_of_new_rows_are_half_a_second_apart_and_put_off_no_others() {
+        let (rules, now) = (BreakerRules::default(), "2026-03-01T00:00:00Z".parse().unwrap());
+        let open = Breaker::open(now);
+        assert_eq!((open.probes, open.probe_at, open.probe_new_at), (0, now, now));
+        let later = after(now, Duration::from_secs(1));
+        let new = open.probed(true, &rules, later);
+        assert_eq!((new.probes, new.probe_at, new.probe_new_at), (0, now, after(later, PROBE_NEW_AFTER)));
+        let tried = open.probed(false, &rules, later);
+        assert_eq!((tried.probes, tried.probe_at), (1, after(later, Duration::from_secs(5))));
+        assert_eq!(tried.probe_new_at, after(later, PROBE_NEW_AFTER));
+    }
+
+    #[test]
+    fn d9_five_days_of_failures_are_enough_and_idle_days_do_not_count() {
+        let rules = BreakerRules::default();
+        let since: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
+        let day = |day: i64| since + jiff::SignedDuration::from_hours(24 * day);
+        assert!(!rules.is_given_up(since, day(4)));
+        assert!(rules.is_given_up(since, day(5)));
+        assert!(!rules.is_given_up(day(1), since));
+        assert!(!rules.was_idle(since, day(1)));
+        assert!(rules.was_idle(since, day(2)));
+        assert!(!rules.was_idle(day(3), since));
+        let slow = rules.with_retries_up_to(Duration::from_hours(48));
+        assert!(!slow.was_idle(since, day(4)), "attempts may be two days apart");
+    }
+}

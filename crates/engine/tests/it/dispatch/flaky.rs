@@ -1,0 +1,107 @@
+//! Receivers that refuse some events, or the first attempts of all, or that limit their rate: none of them is starved.
+
+use std::{collections::HashMap, time::Duration};
+
+use domain::delivery::{BreakerRules, DeliveryStatus, Rate};
+use engine::DeliverySettings;
+use testkit::{Page, Receipt};
+
+use super::office::{each, quick};
+
+/// As the defaults, a hundred times as fast.
+fn flaky() -> DeliverySettings {
+    let breaker = BreakerRules {
+        probe_first: Duration::from_millis(50),
+        probe_max: Duration::from_millis(600),
+        ..BreakerRules::default()
+    };
+    DeliverySettings { breaker, ..quick() }
+}
+
+/// Refuses the first so many requests of every event with a status.
+fn refusing_first(times: u32, status: u16) -> impl FnMut(&Receipt) -> Page {
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    move |receipt| {
+        let seen = seen.entry(receipt.event_id().to_owned()).or_default();
+        *seen += 1;
+        if *seen > times { Page::ok() } else { Page::status(status) }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_a_receiver_that_refuses_the_first_two_attempts_of_every_event_gets_all_of_them() {
+    for office in each(flaky()).await {
+        office.webhook("/a").await;
+        office.receiver.answer_by("/a", refusing_first(2, 500));
+        let working = office.work();
+        office.publish(200).await;
+        let delivered = office.wait_delivered().await;
+        assert_eq!(delivered.len(), 200);
+        for event in delivered.iter().map(|delivery| &delivery.event_id) {
+            let receipts = office.receiver.receipts("/a").all();
+            let numbers: Vec<_> =
+                receipts.iter().filter(|one| one.event_id() == event).filter_map(Receipt::attempt).collect();
+            assert_eq!(numbers, [1, 2, 3], "D3: every request has its own number, probes too");
+        }
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_events_that_are_refused_for_ever_do_not_delay_a_new_one() {
+    for status in [422, 500] {
+        for office in each(flaky()).await {
+            office.webhook("/a").await;
+            office.receiver.answer("/a", Page::status(status));
+            let working = office.work();
+            office.publish(30).await;
+            office.receiver.receipts("/a").wait_for(40).await;
+            let refused: Vec<String> = office.deliveries().await.into_iter().map(|one| one.event_id).collect();
+            let answer = move |receipt: &Receipt| {
+                let is_refused = refused.iter().any(|event| event == receipt.event_id());
+                if is_refused { Page::status(status) } else { Page::ok() }
+            };
+            office.receiver.answer_by("/a", answer);
+            office.publish(1).await;
+            // The newest: it has no more than its own probe to wait for.
+            while office.deliveries().await[0].delivery_status != DeliveryStatus::Delivered {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            working.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_a_receiver_that_says_when_is_sent_nothing_before() {
+    for office in each(flaky()).await {
+        office.webhook("/a").await;
+        office.receiver.answer_next("/a", [Page::status(429).with_retry_after(3600)]);
+        let working = office.work();
+        office.publish(1).await;
+        office.wait_until("tried once", |delivery| delivery.attempts == 1).await;
+        // Not what is new either.
+        office.publish(5).await;
+        let test = office.world.store.webhooks().await.unwrap().remove(0);
+        assert!(test.is_held);
+        assert_eq!(office.receiver.receipts("/a").all().len(), 1);
+        // Whoever tries it wants to know at once, and lets the others through.
+        office.world.store.test_webhook(test.id).await.unwrap();
+        office.receiver.receipts("/a").wait_for(7).await;
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_a_rate_is_kept() {
+    for office in each(flaky()).await {
+        office.webhook_with("/a", |new| new.rate_per_second = Rate::per_second(20.0)).await;
+        let begun = tokio::time::Instant::now();
+        let working = office.work();
+        office.publish(20).await;
+        office.wait_delivered().await;
+        // No sooner; how much later is the machine's matter.
+        assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
+        working.stop().await;
+    }
+}
