@@ -190,6 +190,9 @@ type ByTurn = BTreeMap<(usize, i64, i64), Due>;
 /// A place in a line: when due, and the row.
 type Place = (i64, i64);
 
+/// Before every row.
+const START: Place = (i64::MIN, i64::MIN);
+
 /// A webhook with something due, and how far its lines were read.
 #[derive(Debug)]
 struct Line {
@@ -298,7 +301,7 @@ impl Look<'_> {
             let given = room_of.get(&waiting.webhook).copied().unwrap_or(room.of_others);
             let retries_first = room.retries_first.contains(&waiting.webhook);
             let room = usize::try_from(waiting.room(given, self.now)).unwrap_or(usize::MAX);
-            Line { waiting, room, retries_first, after: [(i64::MIN, i64::MIN); 2] }
+            Line { waiting, room, retries_first, after: [START; 2] }
         };
         Ok(waiting.into_iter().map(line).filter(|line| line.room > 0).collect())
     }
@@ -307,9 +310,9 @@ impl Look<'_> {
     fn read_due(&self, line: &mut Line, turns: usize, share: usize, picked: &mut ByTurn) -> Result<()> {
         if let Some(open) = line.waiting.breaker {
             line.room = 0;
-            picked.extend(
-                self.probe(line.waiting.webhook, open)?.map(|(place, due)| ((turns + 1, place.0, place.1), due)),
-            );
+            if let Some((place, due)) = self.probe(line.waiting.webhook, open)? {
+                picked.insert((turns + 1, place.0, place.1), Due { is_probe: true, ..due });
+            }
             return Ok(());
         }
         let wanted = share.min(line.room);
@@ -326,14 +329,12 @@ impl Look<'_> {
     }
 
     fn due(&self, line: &Line, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
-        let (webhook, (after_at, after_id)) = (line.waiting.webhook, line.after[usize::from(is_tried)]);
+        let (webhook, after) = (line.waiting.webhook, line.after[usize::from(is_tried)]);
         let is_due = |at: Option<i64>| at.is_some_and(|at| at <= self.now);
         if !is_due(if is_tried { line.waiting.tried_at } else { line.waiting.new_at }) {
             return Ok(Vec::new());
         }
-        let mut statement = self.connection.prepare_cached(DUE)?;
-        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted), after_at, after_id);
-        statement.query_map(values, |row| due_of(row, webhook, false))?.collect()
+        self.first(webhook, is_tried, after, wanted)
     }
 
     /// The row that is sent to a receiver whose breaker is open; none while anything is being sent to it.
@@ -342,7 +343,7 @@ impl Look<'_> {
             return Ok(None);
         }
         if open.probe_new_at(self.now) <= self.now {
-            let newest = self.ends(DUE_LAST, webhook, false, 1)?.pop();
+            let newest = self.last(webhook, false, 1)?.pop();
             if newest.is_some() {
                 return Ok(newest);
             }
@@ -350,9 +351,9 @@ impl Look<'_> {
         if open.probe_at > self.now {
             return Ok(None);
         }
-        let mut choice = self.ends(DUE_LAST, webhook, true, PROBE_CHOICE)?;
+        let mut choice = self.last(webhook, true, PROBE_CHOICE)?;
         if choice.len() == PROBE_CHOICE {
-            choice.extend(self.ends(DUE, webhook, true, PROBE_CHOICE)?);
+            choice.extend(self.first(webhook, true, START, PROBE_CHOICE)?);
         }
         let is_least = open.probes % PROBES_A_ROUND == PROBES_A_ROUND - 1;
         Ok(choice.into_iter().min_by_key(|(place, due)| {
@@ -361,16 +362,18 @@ impl Look<'_> {
         }))
     }
 
-    /// So many of what is due in a line, from one of its ends.
-    fn ends(&self, sql: &str, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let (known, wanted) = (&self.known, total(wanted));
-        if sql == DUE_LAST {
-            let values = (webhook.0, is_tried, self.now, known, wanted);
-            return statement.query_map(values, |row| due_of(row, webhook, true))?.collect();
-        }
-        let values = (webhook.0, is_tried, self.now, known, wanted, i64::MIN, i64::MIN);
-        statement.query_map(values, |row| due_of(row, webhook, true))?.collect()
+    /// So many of what is due in a line after a place, the longest due first.
+    fn first(&self, webhook: WebhookId, is_tried: bool, after: Place, wanted: usize) -> Result<Vec<(Place, Due)>> {
+        let mut statement = self.connection.prepare_cached(DUE)?;
+        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted), after.0, after.1);
+        statement.query_map(values, |row| due_of(row, webhook))?.collect()
+    }
+
+    /// So many of what is due in a line, from its other end.
+    fn last(&self, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
+        let mut statement = self.connection.prepare_cached(DUE_LAST)?;
+        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted));
+        statement.query_map(values, |row| due_of(row, webhook))?.collect()
     }
 }
 
@@ -390,9 +393,9 @@ fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool, most: usize) -> 
     turns
 }
 
-fn due_of(row: &Row<'_>, webhook: WebhookId, is_probe: bool) -> Result<(Place, Due)> {
+fn due_of(row: &Row<'_>, webhook: WebhookId) -> Result<(Place, Due)> {
     let (attempts, tries) = (small(row.get(3)?), small(row.get(4)?));
-    let due = Due { webhook, event: row.get(2)?, attempts, tries, fence: row.get(5)?, is_probe };
+    let due = Due { webhook, event: row.get(2)?, attempts, tries, fence: row.get(5)?, is_probe: false };
     Ok(((row.get(0)?, row.get(1)?), due))
 }
 
