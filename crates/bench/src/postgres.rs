@@ -36,11 +36,17 @@ pub(crate) fn fresh(name: &str) -> anyhow::Result<String> {
     })
 }
 
+/// A connection of the measurement's own.
+pub(crate) async fn connect(url: &str) -> anyhow::Result<tokio_postgres::Client> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
 /// A transaction that keeps what it sees of this database until it is dropped, as a `pg_dump` does: whatever dies meanwhile
 /// is not removed.
 pub(crate) async fn old_snapshot(url: &str) -> anyhow::Result<tokio_postgres::Client> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
-    tokio::spawn(connection);
+    let client = connect(url).await?;
     client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class").await?;
     Ok(client)
 }

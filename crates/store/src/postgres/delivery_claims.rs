@@ -13,14 +13,13 @@ use domain::{
         public_id,
     },
 };
-use tokio::time::Instant;
 use tokio_postgres::{Error, Row};
 
 use super::{
     Params, PostgresStore,
     claim_bounds::{self, Position, Scan, Timing},
     errors::reason,
-    execute, query, query_opt,
+    execute, query, query_opt, timing,
     values::{Parsed, millis, small, time, total},
     webhook_rows::{columns, readable_at},
 };
@@ -368,10 +367,9 @@ pub(super) async fn claim(
         &bounds.2,
         &bounds.3,
     ];
-    let begun = Instant::now();
     let rows = query(client, CLAIM, values).await?;
     let Some(first) = rows.first() else { return Ok(Claimed::default()) };
-    let timing = Timing { now_ms: first.get(14), took: begun.elapsed() };
+    let timing = timing(client, &scan, first.get(14)).await;
     // The time is there also if nothing was claimed.
     let rows: Vec<Row> = rows.into_iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
     move_bounds(store, room, &scan, timing, &rows);

@@ -7,42 +7,21 @@ use std::{
 
 use deadpool_postgres::Client;
 use domain::{DeliveryId, Lease, WebhookId};
-use tokio::time::Instant;
 use tokio_postgres::Error;
 
 use super::{
-    Params, PostgresStore,
-    claim_bounds::{self, Timing},
+    Params, PostgresStore, claim_bounds,
     delivery_claims::{bounds_of, known_types, lines},
-    errors::{is_circle, is_locked},
-    execute, polls, query, query_opt,
+    execute, polls, query, query_opt, timing,
     values::millis,
 };
 
-/// Little for each row: this is done to a thousand of them several times a second. Rows that somebody may have locked are
-/// left out: those whose last lock (`xmax`) is not of a transaction that had ended when this one began. So nobody is waited
-/// for, but for the blink between the look at a row and its change, and then not for long.
+/// Little for each row: this is done to a thousand of them several times a second. Whoever has a row locked is about to
+/// end its lease, or to take it: the next beat will see. Nobody is waited for, so the order of the locks does not matter.
 ///
 /// Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
 /// are held for few, and would compare each of them with each.
 const RENEW: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-patience AS MATERIALIZED (SELECT set_config('lock_timeout', '100ms', true) FROM now)
-UPDATE deliveries
-SET lease_until = (SELECT ms FROM now) + $4,
-    lease_ms = $4
-FROM unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
-WHERE deliveries.id = given.id
-  AND deliveries.lease_fence = given.fence
-  AND coalesce(deliveries.lease_owner, '') = $1
-  AND deliveries.status = 'pending'
-  AND (SELECT count(*) FROM patience) >= 0
-  AND age(deliveries.xmax) > (SELECT age(pg_snapshot_xmin(pg_current_snapshot())::xid))";
-
-/// Differs from the above because it takes the locks first, which is more work, and so knows for certain which rows are
-/// locked. Whoever has one locked is about to end its lease, or to take it: the next beat will see. Nobody is waited for,
-/// so the order of the locks does not matter.
-const RENEW_UNLOCKED: &str = "
 WITH free AS MATERIALIZED (
     SELECT deliveries.ctid
     FROM deliveries
@@ -58,9 +37,9 @@ SET lease_until = (SELECT pirssonite_now_ms()) + $4,
     lease_ms = $4
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))";
 
-/// Those that are held, renewed or not, and whether they may have been left out: what was just renewed has no lock.
+/// Those that are held, renewed or only locked.
 const HELD: &str = "
-SELECT deliveries.id, deliveries.lease_fence, deliveries.xmax <> '0'::xid
+SELECT deliveries.id
 FROM deliveries
 JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
     ON deliveries.id = given.id
@@ -175,20 +154,11 @@ pub(super) async fn renew(
     }
     let (mut lost, until) = (Vec::new(), millis(lease));
     for (owner, (ids, fences)) in &by_owner {
-        let renewed = match execute(client, RENEW, &[owner, ids, fences, &until]).await {
-            Err(error) if is_locked(&error) || is_circle(&error) => None,
-            renewed => Some(renewed?),
-        };
-        if renewed.and_then(|renewed| usize::try_from(renewed).ok()) == Some(ids.len()) {
+        let renewed = execute(client, RENEW, &[owner, ids, fences, &until]).await?;
+        if usize::try_from(renewed).is_ok_and(|renewed| renewed == ids.len()) {
             continue;
         }
         let held = query(client, HELD, &[owner, ids, fences]).await?;
-        let left_out = held.iter().filter(|row| renewed.is_none() || row.get::<_, bool>(2));
-        let left_out = left_out.map(|row| (row.get::<_, i64>(0), row.get::<_, i64>(1)));
-        let (left_ids, left_fences): (Vec<i64>, Vec<i64>) = left_out.unzip();
-        if !left_ids.is_empty() {
-            execute(client, RENEW_UNLOCKED, &[owner, &left_ids, &left_fences, &until]).await?;
-        }
         let held: HashSet<i64> = held.iter().map(|row| row.get(0)).collect();
         lost.extend(ids.iter().filter(|id| !held.contains(id)).map(|id| DeliveryId(*id)));
     }
@@ -218,11 +188,10 @@ pub(super) async fn next_in(
     let but_not_to: Vec<i64> = but_not_to.iter().map(|id| id.0).collect();
     let scan = claim_bounds::lock(&store.bounds.deliveries).look();
     let ((webhooks, lines, after_at, after_id), known) = (bounds_of(&scan), known_types());
-    let begun = Instant::now();
     let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
     let values: Params<'_> = &[&but_not_to, &from, &until, &i64::MIN, &webhooks, &lines, &after_at, &after_id, &known];
     let Some(row) = query_opt(client, NEXT, values).await? else { return Ok(None) };
-    let timing = Timing { now_ms: row.get(1), took: begun.elapsed() };
+    let timing = timing(client, &scan, row.get(1)).await;
     claim_bounds::lock(&store.bounds.deliveries).looked(&scan, timing);
     let next_in = row.get::<_, Option<i64>>(0);
     Ok(next_in.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))

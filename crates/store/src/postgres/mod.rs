@@ -74,7 +74,11 @@ use deadpool_postgres::{Client, GenericClient, Pool, Transaction};
 use domain::ports::{Store, StoreError, StoreResult};
 use tokio_postgres::{Error, Row, types::ToSql};
 
-use self::{claim_bounds::ClaimBounds, connect::Address, wake::Wake};
+use self::{
+    claim_bounds::{ClaimBounds, Scan, Timing},
+    connect::Address,
+    wake::Wake,
+};
 use crate::OpenError;
 
 /// Connections for beats, one for those of polls and one for those of deliveries: neither waits while the other hangs.
@@ -244,6 +248,14 @@ async fn prepare(client: &impl GenericClient, statements: &[&str]) -> Result<(),
         client.prepare_cached(sql).await?;
     }
     Ok(())
+}
+
+/// When a scan was made, and what it took if it was whole, by the database's clock. What was claimed is not given up if
+/// the database does not say.
+async fn timing<K>(client: &impl GenericClient, scan: &Scan<K>, begun_ms: i64) -> Timing {
+    let ended_ms = if scan.is_bounded(begun_ms) { begun_ms } else { now_ms(client).await.unwrap_or(begun_ms) };
+    let took = Duration::from_millis(u64::try_from(ended_ms.saturating_sub(begun_ms)).unwrap_or(0));
+    Timing { now_ms: begun_ms, took }
 }
 
 /// The database's time.

@@ -17,16 +17,15 @@ use domain::{
     ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
     ports::{PollStore, PruneLimits, StoreResult},
 };
-use tokio::time::Instant;
 use tokio_postgres::{Error, Row};
 
 use super::{
     Params, PostgresStore,
-    claim_bounds::{ClaimBounds, Claimed, Position, START, Timing, lock},
+    claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
     errors::store_error,
     execute, finish,
     ingest::{self, KNOWN, Known},
-    now_ms, prune, query,
+    now_ms, prune, query, timing,
     values::{hash, millis, small, time},
 };
 
@@ -236,10 +235,9 @@ async fn claim_due(
     let (after_due, after_id) = scan.after();
     let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
     let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &from, &until, &after_due, &after_id];
-    let begun = Instant::now();
     let rows = query(client, CLAIM_DUE, values).await?;
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    let timing = Timing { now_ms: first.get(8), took: begun.elapsed() };
+    let timing = timing(client, &scan, first.get(8)).await;
     let jobs: Vec<&Row> = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
     let last = jobs.last().map(|row| (row.get(16), row.get(0)));
     let claimed = Claimed { last, is_full: jobs.len() >= limit as usize };
@@ -263,11 +261,11 @@ pub(super) async fn next_in(
     by_due: &str,
 ) -> Result<Option<Duration>, Error> {
     let scan = lock(bounds).look();
-    let begun = Instant::now();
     let now_ms = now_ms(client).await?;
     let start = if scan.is_bounded(now_ms) { scan.after() } else { START };
     let at = next_at(client, by_due, now_ms, start).await?;
-    lock(bounds).looked(&scan, Timing { now_ms, took: begun.elapsed() });
+    let timing = timing(client, &scan, now_ms).await;
+    lock(bounds).looked(&scan, timing);
     Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now_ms).unwrap_or(0))))
 }
 

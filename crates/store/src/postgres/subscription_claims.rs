@@ -7,15 +7,15 @@ use std::{sync::Mutex, time::Duration};
 
 use deadpool_postgres::Client;
 use domain::{Lease, SubscriptionId, push::SubscriptionJob};
-use tokio::time::Instant;
 use tokio_postgres::{Error, Row};
 
 use super::{
     Params,
-    claim_bounds::{ClaimBounds, Claimed, Timing, lock},
+    claim_bounds::{ClaimBounds, Claimed, lock},
     errors::reason,
     polls, query,
     subscriptions::{COLUMNS, NEXT_STEP_AT, columns, subscription_of},
+    timing,
     values::{millis, text, time},
 };
 
@@ -123,10 +123,9 @@ pub(super) async fn claim_due(
     let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
     let values: Params<'_> =
         &[&owner, &millis(lease), &i64::from(limit), &but_not_at, &from, &until, &after_due, &after_id];
-    let begun = Instant::now();
     let rows = query(client, CLAIM_DUE, values).await?;
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    let timing = Timing { now_ms: first.get(COLUMNS + 2), took: begun.elapsed() };
+    let timing = timing(client, &scan, first.get(COLUMNS + 2)).await;
     let claimed: Vec<&Row> = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
     if but_not_at.is_empty() {
         let last = claimed.last().map(|row| (row.get(NEXT_STEP_AT), row.get(0)));
