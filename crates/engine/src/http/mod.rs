@@ -134,6 +134,10 @@ fn builder(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqw
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true);
+    // Whoever is slow to read what it is sent may be so for as long as it may say nothing: the system would give it up
+    // after half a minute, whatever the settings are.
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    let builder = builder.tcp_user_timeout(settings.read_timeout.max(settings.connect_timeout));
     match &settings.proxy {
         None => Ok(builder),
         Some(url) => {
