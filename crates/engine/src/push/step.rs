@@ -8,7 +8,7 @@ use domain::{
     push::{self, Event, Mode, Step, Subscription, SubscriptionJob, SubscriptionState},
 };
 use futures_util::FutureExt;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Pusher, ask};
 use crate::{measure, poll};
@@ -22,8 +22,9 @@ const HUB_WAIT_MAX: Duration = Duration::from_secs(20);
 /// The same, when a person waits: twenty at a hub that hangs, four at a time, take fifty seconds.
 pub(super) const MANUAL_WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// A lease that is shorter than this is renewed without a look at the feed, if that was asked within the same time.
-const SHORT_LEASE: SignedDuration = SignedDuration::from_mins(10);
+/// A renewal does without a look at the feed if it was fetched within this time: a step that was given back, or a lease of
+/// minutes, does not cost its publisher a request each time.
+const LOOKED_AT_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,7 @@ async fn ask_in_turn(
     mode: Mode,
     hub_wait: Duration,
 ) -> StoreResult<StepEnd> {
-    if !rediscovered(pusher, &job.subscription, mode).await? {
+    if !rediscovered(pusher, job, mode).await? {
         give_back(pusher, job).await?;
         return Ok(StepEnd::Other);
     }
@@ -116,10 +117,11 @@ async fn ask_in_turn(
 
 /// A renewal looks at the feed first: its hub or its topic may have changed. With what it has it goes on if that fails.
 /// False if the subscription is not wanted any more.
-async fn rediscovered(pusher: &Arc<Pusher>, subscription: &Subscription, mode: Mode) -> StoreResult<bool> {
+async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<bool> {
+    let subscription = &job.subscription;
     let is_renewal = mode == Mode::Subscribe && subscription.state == SubscriptionState::Active;
     let Some(feed) = subscription.feed_id.filter(|_| is_renewal) else { return Ok(true) };
-    if was_looked_at(pusher, subscription, feed).await? {
+    if was_looked_at(pusher, feed, job.claimed_at).await? {
         return Ok(true);
     }
     if tokio::time::timeout(REDISCOVER_MAX, poll::refresh_feed(&pusher.poller, feed)).await.is_err() {
@@ -128,15 +130,10 @@ async fn rediscovered(pusher: &Arc<Pusher>, subscription: &Subscription, mode: M
     Ok(reread(pusher, subscription.id).await?.is_some_and(|now| now.is_current && now.is_active()))
 }
 
-/// Whether a feed with a short lease was asked so lately that its publisher is spared.
-async fn was_looked_at(pusher: &Pusher, subscription: &Subscription, feed: FeedId) -> StoreResult<bool> {
-    let is_short = |secs: u32| SignedDuration::from_secs(i64::from(secs)) < SHORT_LEASE;
-    if !subscription.lease_secs.is_some_and(is_short) {
-        return Ok(false);
-    }
+/// Whether a feed was fetched so lately that its publisher is spared. Both times are the store's.
+async fn was_looked_at(pusher: &Pusher, feed: FeedId, claimed_at: Timestamp) -> StoreResult<bool> {
     let fetched_at = pusher.poller.parts.store.feed(feed).await?.and_then(|feed| feed.last_fetched_at);
-    let now = pusher.poller.parts.clock.now();
-    Ok(fetched_at.is_some_and(|fetched_at| now.duration_since(fetched_at) < SHORT_LEASE))
+    Ok(fetched_at.is_some_and(|fetched_at| claimed_at.duration_since(fetched_at) < LOOKED_AT_WITHIN))
 }
 
 /// Stored before it is sent, because a hub may verify before it answers.
