@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     add,
     api::{AddFeed, AddFeedError, ImportReport, RefreshSummary, SubscribeError},
+    clock_watch,
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
     poll::{self, Poller},
@@ -215,7 +216,8 @@ impl Engine {
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, &stop),
-            prune::run(&self.poller.parts, &stop)
+            prune::run(&self.poller.parts, &stop),
+            clock_watch::run(&self.poller.parts, &stop)
         );
     }
 }

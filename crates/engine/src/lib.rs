@@ -11,6 +11,7 @@
 
 mod add;
 mod api;
+mod clock_watch;
 mod cpu;
 mod dispatch;
 mod engine;

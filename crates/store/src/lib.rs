@@ -1,5 +1,6 @@
 //! The two stores: SQLite inside, PostgreSQL when one machine is not enough.
 
+mod clock;
 mod open_error;
 mod postgres;
 mod sqlite;

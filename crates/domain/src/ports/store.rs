@@ -270,6 +270,9 @@ pub trait Store:
     /// Whether it answers and, as far as that is known without writing, takes writes. After a write that failed for now,
     /// such as on a full disk, SQLite tries one.
     async fn ping(&self) -> StoreResult<()>;
+    /// Looks whether its clock was set back since this was last called, by whichever node: by how much, if so. All that is
+    /// to happen later is moved by as much then, so that nothing waits until the clock has caught up.
+    async fn watch_clock(&self) -> StoreResult<Option<Duration>>;
     /// Its name for people: `SQLite` or `PostgreSQL`.
     fn kind(&self) -> &'static str;
     /// The key that this installation was given when it was made, in hexadecimal digits: it is in ids of events and

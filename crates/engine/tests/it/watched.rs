@@ -159,6 +159,10 @@ impl Store for Watched {
         self.inner.ping().await
     }
 
+    async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
+        self.inner.watch_clock().await
+    }
+
     fn kind(&self) -> &'static str {
         self.inner.kind()
     }

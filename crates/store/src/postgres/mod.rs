@@ -25,6 +25,7 @@ mod read_marks;
 mod search;
 
 mod claim_bounds;
+mod clock;
 mod polls;
 
 mod entry_rows;
@@ -198,6 +199,15 @@ impl Store for PostgresStore {
             Some(row) if row.get(1) => Err(StoreError::Unavailable("the database is read-only now".to_owned())),
             _ => Ok(()),
         }
+    }
+
+    async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
+        let mut client = self.client().await?;
+        let back = clock::watch(&mut client).await.map_err(errors::store_error)?;
+        if back.is_some() {
+            self.queued();
+        }
+        Ok(back)
     }
 
     fn kind(&self) -> &'static str {

@@ -3,6 +3,7 @@
 //! Each use case is one job. What writes goes through the one [writer](writer), which commits many jobs at once and
 //! answers none before; what reads goes to one of a few [readers](readers). The time is the injected clock's.
 
+mod clock;
 mod connection;
 mod files;
 mod queue;
@@ -59,7 +60,7 @@ mod errors;
 #[cfg(test)]
 mod tests;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::ports::{Clock, Store, StoreResult};
@@ -164,6 +165,10 @@ impl Store for SqliteStore {
             if is_in_doubt { changes.connection.execute_batch(NEED_ROOM) } else { Ok(()) }
         };
         self.writer.write(Lane::Urgent, prove).await
+    }
+
+    async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
+        self.writer.write(Lane::Usual, |changes| clock::watch(changes.connection, changes.now())).await
     }
 
     fn kind(&self) -> &'static str {

@@ -337,6 +337,10 @@ impl Store for Down {
         self.fail().await
     }
 
+    async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
+        self.fail().await
+    }
+
     fn kind(&self) -> &'static str {
         "none"
     }

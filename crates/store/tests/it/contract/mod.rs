@@ -82,4 +82,6 @@ mod replay;
 
 mod prune;
 
+mod clock;
+
 use harness::Harness;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::{
     FeedId,
     ingest::PollResult,
-    ports::{PollStore, PushStore},
+    ports::{DeliveryStore, PollStore, PushStore},
 };
 use jiff::{SignedDuration, Timestamp};
 use store::PostgresStore;
@@ -15,6 +15,7 @@ use tokio_postgres::Client;
 
 use super::{
     LEASE,
+    given_outbox::{claim, webhook},
     given_push::subscribed,
     import,
     plans::{backends, reset_scans},
@@ -85,6 +86,32 @@ async fn w8_claims_of_subscriptions_walk_no_dead_entries_of_an_old_snapshot() {
         }
     });
     let (read, dead) = (read.await, ROUNDS * SUBSCRIPTIONS);
+    assert!(read > dead, "the dead entries are there: {read} were read");
+    assert!(read < 10 * dead, "{read} entries were read, {dead} are dead");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_claims_of_deliveries_walk_no_dead_entries_of_an_old_snapshot() {
+    const DELIVERIES: usize = 600;
+    const ROUNDS: usize = 8;
+    let database = fresh_postgres().await;
+    let store = database.another_store().await;
+    webhook(&store, DELIVERIES).await;
+    drop(store);
+    let _snapshot = old_snapshot(&database).await;
+    let client = database.client().await;
+    for _ in 0..ROUNDS {
+        client.batch_execute("UPDATE deliveries SET next_attempt_at = next_attempt_at + 1").await.unwrap();
+    }
+    drop(client);
+    spread(&database, "deliveries", "next_attempt_at").await;
+    let read = entries_read(&database, "deliveries_due", async |store| {
+        for _ in 0..CLAIMS {
+            assert_eq!(claim(store, "here", LIMIT).await.len(), LIMIT as usize);
+            assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)));
+        }
+    });
+    let (read, dead) = (read.await, ROUNDS * DELIVERIES);
     assert!(read > dead, "the dead entries are there: {read} were read");
     assert!(read < 10 * dead, "{read} entries were read, {dead} are dead");
 }

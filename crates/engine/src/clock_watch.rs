@@ -1,0 +1,29 @@
+//! The store's clock, watched: one that was set back must not make anything wait until it has caught up.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::settings::Parts;
+
+/// How often it is looked at: nothing waits for longer than this.
+const WATCH_EVERY: Duration = Duration::from_secs(10);
+
+pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
+    loop {
+        match parts.store.watch_clock().await {
+            Ok(None) => {}
+            Ok(Some(back)) => {
+                tracing::warn!(
+                    seconds = back.as_secs(),
+                    "the clock was set back: all that was to happen later was moved"
+                );
+            }
+            Err(error) => tracing::debug!(%error, "the store's clock could not be watched"),
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(WATCH_EVERY) => {}
+        }
+    }
+}
