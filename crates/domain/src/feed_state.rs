@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
+    delivery::{EventType, FAILING_AFTER},
     ids::{FeedId, FolderId},
-    ingest::Document,
+    ingest::{Document, PollOutcome},
     push::SubscriptionView,
 };
 
@@ -204,6 +205,33 @@ pub struct FeedPatch {
     pub poll_interval: Option<Option<u32>>,
     /// Whether push is wanted for it.
     pub push_enabled: Option<bool>,
+}
+
+/// How a feed stands before a poll of it has ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Failures since the last success.
+    pub failure_count: u32,
+    /// Whoever wanted to know was told that it fails.
+    pub is_failing: bool,
+    /// It answered 410.
+    pub is_gone: bool,
+    /// It was never fetched.
+    pub is_new: bool,
+}
+
+impl Standing {
+    /// What the end of a poll is news of, if of anything. That a feed is gone is told once, and never as a failure.
+    pub fn news(self, outcome: &PollOutcome) -> Option<EventType> {
+        match outcome {
+            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
+            PollOutcome::Gone(_) => (!self.is_gone).then_some(EventType::FeedGone),
+            PollOutcome::Failed(_) => {
+                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
+                (is_third && !self.is_failing).then_some(EventType::FeedFailing)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::{
     entry::File,
     feed_state::FeedAddress,
-    ids::FeedId,
+    ids::{EntryId, FeedId},
     lease::Lease,
     push::{Discovery, Offer},
 };
@@ -196,4 +196,117 @@ pub struct Stored {
     pub changed: u32,
     /// Entries that had been pushed with nothing in them, and now have it.
     pub completed: u32,
+}
+
+/// How an identity is known in its feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// An entry is there.
+    Entry(KnownEntry),
+    /// There was one, which was pruned.
+    Pruned,
+}
+
+/// What is known of an entry, as far as it decides about another version of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownEntry {
+    /// Its number.
+    pub id: EntryId,
+    /// Of the version that is stored.
+    pub fingerprint: Hash,
+    /// When that was changed, as it says itself.
+    pub updated_at: Option<Timestamp>,
+    /// When that was stored.
+    pub changed_at: Timestamp,
+    /// See [`IncomingEntry`].
+    pub is_thin: bool,
+}
+
+/// What a version of an entry is beside what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Nobody has seen it.
+    New,
+    /// It changes nothing: it is the same, has less, was pruned, or says itself that it is older.
+    Known,
+    /// What is there was stored after this was asked for.
+    PassedOver,
+    /// It replaces this entry.
+    Changed(EntryId),
+    /// It replaces this entry, which had been pushed with nothing in it.
+    Completed(EntryId),
+}
+
+/// Tells what a version is. `asked_at` is when its document was asked for, or was pushed.
+pub fn arrival(entry: &IncomingEntry, known: Option<&Known>, asked_at: Timestamp) -> Arrival {
+    let known = match known {
+        None => return Arrival::New,
+        Some(Known::Pruned) => return Arrival::Known,
+        Some(Known::Entry(known)) => known,
+    };
+    let has_less = entry.is_thin && !known.is_thin;
+    if known.fingerprint == entry.fingerprint || has_less || is_older(entry.updated_at, known.updated_at) {
+        return Arrival::Known;
+    }
+    match (known.changed_at > asked_at, known.is_thin && !entry.is_thin) {
+        (true, _) => Arrival::PassedOver,
+        (false, true) => Arrival::Completed(known.id),
+        (false, false) => Arrival::Changed(known.id),
+    }
+}
+
+/// Stores keep milliseconds.
+fn is_older(updated_at: Option<Timestamp>, than: Option<Timestamp>) -> bool {
+    let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
+    matches!((millis(updated_at), millis(than)), (Some(updated_at), Some(than)) if updated_at < than)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn incoming(version: u8, updated_at: Option<i64>, is_thin: bool) -> IncomingEntry {
+        let updated_at = updated_at.map(at);
+        IncomingEntry { fingerprint: Hash([version; 16]), updated_at, is_thin, ..IncomingEntry::default() }
+    }
+
+    #[test]
+    fn f3_what_a_version_is_beside_what_is_known() {
+        let id = EntryId(7);
+        let known = |updated_at: Option<i64>, is_thin| {
+            let (fingerprint, updated_at) = (Hash([1; 16]), updated_at.map(at));
+            Known::Entry(KnownEntry { id, fingerprint, updated_at, changed_at: at(100), is_thin })
+        };
+        for (name, version, known, asked_at, expect) in [
+            ("nothing is known", incoming(1, None, false), None, 200, Arrival::New),
+            ("it was pruned", incoming(1, None, false), Some(Known::Pruned), 200, Arrival::Known),
+            ("the same", incoming(1, None, false), Some(known(None, false)), 200, Arrival::Known),
+            ("the same, asked for before", incoming(1, None, false), Some(known(None, false)), 50, Arrival::Known),
+            ("another", incoming(2, None, false), Some(known(None, false)), 200, Arrival::Changed(id)),
+            (
+                "asked for in the same moment",
+                incoming(2, None, false),
+                Some(known(None, false)),
+                100,
+                Arrival::Changed(id),
+            ),
+            ("asked for before", incoming(2, None, false), Some(known(None, false)), 99, Arrival::PassedOver),
+            ("newer", incoming(2, Some(9), false), Some(known(Some(8), false)), 200, Arrival::Changed(id)),
+            ("of the same time", incoming(2, Some(8), false), Some(known(Some(8), false)), 200, Arrival::Changed(id)),
+            ("older", incoming(2, Some(7), false), Some(known(Some(8), false)), 200, Arrival::Known),
+            ("older, asked for before", incoming(2, Some(7), false), Some(known(Some(8), false)), 50, Arrival::Known),
+            ("of no time", incoming(2, None, false), Some(known(Some(8), false)), 200, Arrival::Changed(id)),
+            ("the first with a time", incoming(2, Some(7), false), Some(known(None, false)), 200, Arrival::Changed(id)),
+            ("with less", incoming(2, None, true), Some(known(None, false)), 200, Arrival::Known),
+            ("with more", incoming(2, None, false), Some(known(None, true)), 200, Arrival::Completed(id)),
+            ("with more, but older", incoming(2, Some(7), false), Some(known(Some(8), true)), 200, Arrival::Known),
+            ("with as little", incoming(2, None, true), Some(known(None, true)), 200, Arrival::Changed(id)),
+        ] {
+            assert_eq!(arrival(&version, known.as_ref(), at(asked_at)), expect, "{name}");
+        }
+    }
 }

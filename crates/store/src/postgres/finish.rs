@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
-    delivery::{EventType, FAILING_AFTER, News},
-    feed_state::FeedAddress,
+    delivery::News,
+    feed_state::{FeedAddress, Standing},
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
@@ -55,36 +55,13 @@ SET url = $2,
 WHERE id = $1
   AND NOT EXISTS (SELECT FROM feeds WHERE url_hash = $3)";
 
-/// How a feed stood before its poll ended.
-#[derive(Debug, Clone, Copy)]
-struct Standing {
-    failure_count: u32,
-    is_failing: bool,
-    is_gone: bool,
-    is_new: bool,
-}
-
-impl Standing {
-    /// From the columns that begin at this place.
-    fn of_row(row: &Row, at: usize) -> Self {
-        Self {
-            failure_count: small(row.get(at)),
-            is_failing: row.get(at + 1),
-            is_gone: row.get(at + 2),
-            is_new: row.get(at + 3),
-        }
-    }
-
-    /// What the end of a poll is news of, if of anything. The statements of `finish_plain` say the same.
-    fn news(self, outcome: &PollOutcome) -> Option<EventType> {
-        match outcome {
-            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
-            PollOutcome::Gone(_) if !self.is_gone => Some(EventType::FeedGone),
-            PollOutcome::Failed(_) | PollOutcome::Gone(_) => {
-                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
-                (is_third && !self.is_failing).then_some(EventType::FeedFailing)
-            }
-        }
+/// From the columns that begin at this place.
+fn standing_of(row: &Row, at: usize) -> Standing {
+    Standing {
+        failure_count: small(row.get(at)),
+        is_failing: row.get(at + 1),
+        is_gone: row.get(at + 2),
+        is_new: row.get(at + 3),
     }
 }
 
@@ -142,7 +119,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     let looks = both(known, webhooks::enabled(&transaction));
     let (held, (known, webhooks)) = both(query_opt(&transaction, HOLD, guard), looks).await?;
     let Some(held) = held else { return Ok(Stored::default()) };
-    let (mut push, standing) = (PushState::of_row(&held, 2), Standing::of_row(&held, 10));
+    let (mut push, standing) = (PushState::of_row(&held, 2), standing_of(&held, 10));
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?
     {

@@ -1,7 +1,7 @@
 //! How polls ended that brought no document: most do, and all of a kind are one statement. Each is guarded by its lease.
 //!
 //! What is news takes a transaction, and is left to whoever has one: that a feed fails for the third time in a row, that
-//! it is gone, that it is well again. The conditions are those of `finish::Standing`.
+//! it is gone, that it is well again. The conditions are those of `domain::feed_state::Standing`.
 //!
 //! A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim
 //! takes the wish for a poll away: one that is there came later, and is not put off.
@@ -64,7 +64,7 @@ held AS MATERIALIZED (
         AS given (id, owner, fence, check_in, adaptive_secs, error, is_gone)
         ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
     WHERE $8
-       OR (feeds.is_gone OR NOT given.is_gone) AND (feeds.is_failing OR feeds.failure_count + 1 <> $9)
+       OR CASE WHEN given.is_gone THEN feeds.is_gone ELSE feeds.is_failing OR feeds.failure_count + 1 <> $9 END
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
 )
@@ -75,7 +75,7 @@ SET next_check_at = least(now.ms + held.check_in,
     failure_count = failure_count + 1,
     last_error = held.error,
     is_gone = feeds.is_gone OR held.is_gone,
-    is_failing = is_failing OR (feeds.is_gone OR NOT held.is_gone) AND failure_count + 1 = $9,
+    is_failing = is_failing OR NOT held.is_gone AND failure_count + 1 = $9,
     lease_owner = NULL,
     lease_until = 0
 FROM now, held

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
+    EntryId,
     delivery::{News, Webhook},
-    ingest::{Document, Hash, IncomingEntry, Stored},
+    ingest::{Arrival, Document, Hash, IncomingEntry, Known, KnownEntry, Stored, arrival},
 };
 use tokio_postgres::{Error, Row};
 
@@ -16,20 +17,20 @@ use super::{
     entry_rows, execute,
     feed_rows::{self, Schedule},
     news, query,
-    values::{hash, small, total},
+    values::{hash, small, time, total},
 };
 
 macro_rules! known {
     ($feed_id:literal) => {
         concat!(
             "
-SELECT identity, fingerprint, id, changed_at, is_thin
+SELECT identity, fingerprint, id, updated_at, changed_at, is_thin
 FROM entries
 WHERE feed_id = ",
             $feed_id,
             " AND identity = ANY($2)
 UNION ALL
-SELECT identity, NULL, NULL, NULL, NULL
+SELECT identity, NULL, NULL, NULL, NULL, NULL
 FROM pruned_entries
 WHERE feed_id = ",
             $feed_id,
@@ -57,13 +58,6 @@ pub(super) struct Target {
     /// What is new is no news: the feed was never fetched before.
     pub(super) is_backlog: bool,
     pub(super) now: i64,
-}
-
-/// How an identity is known.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Known {
-    Entry { id: i64, fingerprint: Hash, changed_at: i64, is_thin: bool },
-    Pruned,
 }
 
 /// Incoming entries, told apart.
@@ -140,12 +134,13 @@ pub(super) async fn known(
 
 fn known_of(row: &Row) -> Option<Known> {
     match row.get::<_, Option<&[u8]>>(1) {
-        Some(fingerprint) => Some(Known::Entry {
-            id: row.get(2),
+        Some(fingerprint) => Some(Known::Entry(KnownEntry {
+            id: EntryId(row.get(2)),
             fingerprint: hash(fingerprint)?,
-            changed_at: row.get(3),
-            is_thin: row.get(4),
-        }),
+            updated_at: row.get::<_, Option<i64>>(3).map(time),
+            changed_at: time(row.get(4)),
+            is_thin: row.get(5),
+        })),
         None => Some(Known::Pruned),
     }
 }
@@ -159,19 +154,15 @@ pub(super) fn identities_of(entries: &[IncomingEntry]) -> Vec<Hash> {
 pub(super) fn sort_out<'d>(entries: &'d [IncomingEntry], known: &HashMap<Hash, Known>, claimed_at: i64) -> Sorted<'d> {
     let (mut sorted, mut seen) = (Sorted::default(), HashSet::new());
     for entry in entries.iter().filter(|entry| seen.insert(entry.identity)) {
-        match known.get(&entry.identity) {
-            None => sorted.new.push(entry),
-            // The same; or pushed with less than is known.
-            Some(Known::Entry { fingerprint, .. }) if *fingerprint == entry.fingerprint => {}
-            Some(Known::Entry { is_thin: false, .. }) if entry.is_thin => {}
-            Some(Known::Entry { changed_at, .. }) if *changed_at > claimed_at => sorted.has_passed_over = true,
-            Some(Known::Entry { id, is_thin, .. }) => {
-                sorted.renewed.push((*id, entry));
-                if !*is_thin || entry.is_thin {
-                    sorted.changed.push((*id, entry));
-                }
+        match arrival(entry, known.get(&entry.identity), time(claimed_at)) {
+            Arrival::New => sorted.new.push(entry),
+            Arrival::Known => {}
+            Arrival::PassedOver => sorted.has_passed_over = true,
+            Arrival::Completed(id) => sorted.renewed.push((id.0, entry)),
+            Arrival::Changed(id) => {
+                sorted.renewed.push((id.0, entry));
+                sorted.changed.push((id.0, entry));
             }
-            Some(Known::Pruned) => {}
         }
     }
     // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.

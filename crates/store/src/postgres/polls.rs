@@ -14,7 +14,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
+    ingest::{Asks, Hash, Known, PollJob, PollResult, Skips, Stored, Validators},
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use tokio_postgres::{Error, Row};
@@ -24,7 +24,7 @@ use super::{
     claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
     errors::store_error,
     execute, finish,
-    ingest::{self, KNOWN, Known},
+    ingest::{self, KNOWN},
     now_ms, prune, query, timing,
     values::{hash, millis, small, time},
 };
@@ -203,7 +203,7 @@ impl PollStore for PostgresStore {
         let client = self.client().await?;
         let known = ingest::known(&client, KNOWN, feed.0, identities).await.map_err(store_error)?;
         let fingerprint = |known| match known {
-            Known::Entry { fingerprint, .. } => Some(fingerprint),
+            Known::Entry(known) => Some(known.fingerprint),
             Known::Pruned => None,
         };
         Ok(known.into_iter().map(|(identity, known)| (identity, fingerprint(known))).collect())

@@ -5,8 +5,8 @@
 
 use domain::{
     FeedId,
-    delivery::{EventType, FAILING_AFTER, News},
-    feed_state::FeedAddress,
+    delivery::{EventType, News},
+    feed_state::{FeedAddress, Standing},
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
 };
@@ -68,29 +68,6 @@ SET url = ?2,
     url_hash = ?3,
     credentials = ?4
 WHERE id = ?1";
-
-/// How a feed stood before its poll ended.
-#[derive(Debug, Clone, Copy)]
-struct Standing {
-    failure_count: u32,
-    is_failing: bool,
-    is_gone: bool,
-    is_new: bool,
-}
-
-impl Standing {
-    /// What the end of a poll is news of, if of anything.
-    fn news(self, outcome: &PollOutcome) -> Option<EventType> {
-        match outcome {
-            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
-            PollOutcome::Gone(_) => (!self.is_gone).then_some(EventType::FeedGone),
-            PollOutcome::Failed(_) => {
-                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
-                (is_third && !self.is_failing).then_some(EventType::FeedFailing)
-            }
-        }
-    }
-}
 
 pub(super) async fn finish(store: &SqliteStore, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
     let mut answers = Vec::with_capacity(results.len());

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::{
-    FeedId,
-    ingest::{Document, Hash, IncomingEntry, Stored, Validators},
+    EntryId, FeedId,
+    ingest::{Arrival, Document, Hash, IncomingEntry, Known, KnownEntry, Stored, Validators, arrival},
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -15,10 +15,13 @@ use super::{
     events::{self, EntryNews},
     writer::Changes,
 };
-use crate::{values::optional, words::words_of};
+use crate::{
+    values::{optional, time},
+    words::words_of,
+};
 
 pub(super) const KNOWN: &str = "
-SELECT id, fingerprint, changed_at, is_thin
+SELECT id, fingerprint, updated_at, changed_at, is_thin
 FROM entries
 WHERE feed_id = ?
   AND identity = ?";
@@ -84,13 +87,6 @@ pub(super) struct Ingested {
     news: Vec<EntryNews>,
     /// Something newer is there than the document has.
     passed_over: bool,
-}
-
-/// How an identity is known.
-#[derive(Debug, Clone, Copy)]
-enum Known {
-    Entry { id: i64, fingerprint: Hash, changed_at: i64, is_thin: bool },
-    Pruned,
 }
 
 /// Does what needs no database, so that the one writer need not.
@@ -161,8 +157,9 @@ fn store_entries(
     let interest = events::interest(changes, target)?;
     let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
     for entry in entries {
-        match known(connection, target.feed_id, entry.identity, has_pruned)? {
-            None => {
+        let known = known(connection, target.feed_id, entry.identity, has_pruned)?;
+        match arrival(entry, known.as_ref(), time(target.claimed_at)) {
+            Arrival::New => {
                 let id = entry_rows::insert(connection, target, entry)?;
                 changes.words.add(id, std::mem::take(&mut entry.search_text));
                 ingested.published.push(entry.published_at.or(entry.updated_at));
@@ -171,24 +168,28 @@ fn store_entries(
                     ingested.news.push(EntryNews::Created(id));
                 }
             }
-            // The same; or pushed with less than is known.
-            Some(Known::Entry { fingerprint, .. }) if fingerprint == entry.fingerprint => {}
-            Some(Known::Entry { is_thin: false, .. }) if entry.is_thin => {}
-            Some(Known::Entry { changed_at, .. }) if changed_at > target.claimed_at => ingested.passed_over = true,
-            Some(Known::Entry { id, is_thin, .. }) => {
-                entry_rows::update(connection, id, target.now, entry)?;
-                changes.words.replace(id, std::mem::take(&mut entry.search_text));
-                let is_completed = is_thin && !entry.is_thin;
-                ingested.stored.completed += u32::from(is_completed);
-                ingested.stored.changed += u32::from(!is_completed);
-                if interest.in_updated && !is_completed {
-                    ingested.news.push(EntryNews::Updated(id));
+            Arrival::Known => {}
+            Arrival::PassedOver => ingested.passed_over = true,
+            Arrival::Completed(id) => {
+                replace(changes, id.0, target.now, entry)?;
+                ingested.stored.completed += 1;
+            }
+            Arrival::Changed(id) => {
+                replace(changes, id.0, target.now, entry)?;
+                ingested.stored.changed += 1;
+                if interest.in_updated {
+                    ingested.news.push(EntryNews::Updated(id.0));
                 }
             }
-            Some(Known::Pruned) => {}
         }
     }
     Ok(ingested)
+}
+
+fn replace(changes: &mut Changes<'_>, id: i64, now: i64, entry: &mut IncomingEntry) -> Result<()> {
+    entry_rows::update(changes.connection, id, now, entry)?;
+    changes.words.replace(id, std::mem::take(&mut entry.search_text));
+    Ok(())
 }
 
 /// How these identities are known: the fingerprint of the entry, or none of one that was pruned.
@@ -201,7 +202,7 @@ pub(super) fn known_entries(
     let mut entries = HashMap::with_capacity(identities.len());
     for identity in identities {
         match known(connection, feed_id, *identity, has_pruned)? {
-            Some(Known::Entry { fingerprint, .. }) => drop(entries.insert(*identity, Some(fingerprint))),
+            Some(Known::Entry(known)) => drop(entries.insert(*identity, Some(known.fingerprint))),
             Some(Known::Pruned) => drop(entries.insert(*identity, None)),
             None => {}
         }
@@ -211,8 +212,13 @@ pub(super) fn known_entries(
 
 fn known(connection: &Connection, feed_id: i64, identity: Hash, has_pruned: bool) -> Result<Option<Known>> {
     let entry = connection.prepare_cached(KNOWN)?.query_row((feed_id, identity.0), |row| {
-        let (id, fingerprint) = (row.get(0)?, Hash(row.get(1)?));
-        Ok(Known::Entry { id, fingerprint, changed_at: row.get(2)?, is_thin: row.get(3)? })
+        Ok(Known::Entry(KnownEntry {
+            id: EntryId(row.get(0)?),
+            fingerprint: Hash(row.get(1)?),
+            updated_at: row.get::<_, Option<i64>>(2)?.map(time),
+            changed_at: time(row.get(3)?),
+            is_thin: row.get(4)?,
+        }))
     });
     let entry = entry.optional()?;
     if entry.is_some() || !has_pruned {

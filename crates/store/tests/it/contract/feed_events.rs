@@ -18,6 +18,7 @@ contract! {
     d2_whoever_comes_later_is_told_of_the_recovery,
     d2_failing_survives_another_url,
     d2_a_feed_that_is_gone_is_told_once_and_not_as_failing,
+    d2_what_is_gone_and_asked_for_again_and_again_is_not_failing,
     d2_a_late_result_tells_nothing,
     d2_a_payload_shows_the_feed_as_users_do,
 }
@@ -106,6 +107,19 @@ async fn d2_a_feed_that_is_gone_is_told_once_and_not_as_failing(harness: &Harnes
     let job = harness.claim(feed).await;
     harness.finish(result(&job, PollOutcome::Gone("410 Gone".to_owned()))).await;
     assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone; 2]);
+}
+
+async fn d2_what_is_gone_and_asked_for_again_and_again_is_not_failing(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    for _ in 0..5 {
+        let [job] = harness.store.claim_polls("worker", &[feed], LEASE).await.unwrap().try_into().unwrap();
+        harness.finish(result(&job, PollOutcome::Gone("gone".to_owned()))).await;
+    }
+    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
+    // Nor has it recovered from failing when it is there again.
+    harness.poll(feed, vec![]).await;
+    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
 }
 
 async fn d2_a_late_result_tells_nothing(harness: &Harness) {

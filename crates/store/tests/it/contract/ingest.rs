@@ -16,6 +16,7 @@ contract! {
     f3_an_entry_seen_again_is_not_stored_again,
     f3_a_changed_entry_keeps_its_marks_and_its_place,
     f4_a_slow_poll_does_not_undo_what_is_newer,
+    f3_a_version_that_says_that_it_is_older_never_replaces_a_newer_one,
     f3_an_identity_twice_in_one_document_counts_once,
     f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen,
     f3_the_same_guid_in_two_feeds_is_two_entries,
@@ -103,6 +104,29 @@ async fn f4_a_slow_poll_does_not_undo_what_is_newer(harness: &Harness) {
     // What was written at the very moment of the claim may be changed by it.
     let now = harness.claim(id).await;
     assert_eq!(harness.finish(fetched(&now, vec![version("3", "third")])).await.changed, 1);
+}
+
+async fn f3_a_version_that_says_that_it_is_older_never_replaces_a_newer_one(harness: &Harness) {
+    let of =
+        |text: &str, seconds: i64| IncomingEntry { updated_at: Some(harness.after(seconds)), ..version("1", text) };
+    let (old, new) = (of("old", -200), of("new", -100));
+    let id = harness.add("http://e.org/1", vec![old.clone()]).await;
+    let nothing = Stored { applied: true, ..Stored::default() };
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(id, vec![new.clone()]).await, Stored { changed: 1, ..nothing });
+    // A cache that is behind, asked for long after.
+    harness.advance(HOUR).await;
+    let validators = Validators { etag: Some("\"old\"".to_owned()), ..Validators::default() };
+    let job = harness.claim(id).await;
+    let stale = Document { validators: validators.clone(), ..document(vec![old.clone()]) };
+    assert_eq!(harness.finish(result(&job, PollOutcome::Fetched(stale))).await, nothing);
+    assert_eq!(harness.entry("1").await.title.as_deref(), Some("new"));
+    let job = harness.claim(id).await;
+    assert_eq!(job.validators, validators, "what is older for good is not fetched whole for ever");
+    harness.store.release_polls(&[(id, job.lease)]).await.unwrap();
+    // What says nothing of its time, or the same, may be newer.
+    assert_eq!(harness.poll(id, vec![of("mended", -100)]).await, Stored { changed: 1, ..nothing });
+    assert_eq!(harness.poll(id, vec![version("1", "without a time")]).await, Stored { changed: 1, ..nothing });
 }
 
 async fn f3_an_identity_twice_in_one_document_counts_once(harness: &Harness) {

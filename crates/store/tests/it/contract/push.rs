@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     EntryFilter, Feed, FeedId, FeedPatch, SubscriptionId,
-    ingest::{Hash, PollOutcome, Stored, Validators},
+    ingest::{Hash, IncomingEntry, PollOutcome, Stored, Validators},
     ports::{MarkRead, PruneLimits},
     push::{Event, PushStored},
 };
@@ -24,6 +24,7 @@ contract! {
     w5_many_pushes_at_once_are_all_stored,
     w5_what_was_pruned_does_not_come_back_by_push,
     f4_a_slow_poll_does_not_undo_a_newer_push,
+    f3_a_push_that_is_late_or_replayed_undoes_nothing,
     w6_an_old_secret_goes_when_a_newer_one_is_seen_at_work,
 }
 
@@ -190,6 +191,21 @@ async fn f4_a_slow_poll_does_not_undo_a_newer_push(harness: &Harness) {
     let next = harness.claim(feed).await;
     assert_eq!(next.validators, Validators::default());
     assert_eq!(harness.finish(fetched(&next, vec![version("1", "third")])).await, stored(0, 1));
+}
+
+async fn f3_a_push_that_is_late_or_replayed_undoes_nothing(harness: &Harness) {
+    let (_, id) = harness.pushed("http://e.org/1", "secret").await;
+    let of = |text: &str, seconds: i64| {
+        let entry = IncomingEntry { updated_at: Some(harness.after(seconds)), ..version("1", text) };
+        push(id, "secret", vec![entry])
+    };
+    let (first, second) = (of("first", -200), of("second", -100));
+    assert_eq!(harness.push(first.clone()).await, stored(1, 0));
+    harness.advance(HOUR).await;
+    assert_eq!(harness.push(second).await, stored(0, 1));
+    harness.advance(HOUR).await;
+    assert_eq!(harness.push(first).await, stored(0, 0));
+    assert_eq!(harness.entry("1").await.title.as_deref(), Some("second"));
 }
 
 async fn w6_an_old_secret_goes_when_a_newer_one_is_seen_at_work(harness: &Harness) {
