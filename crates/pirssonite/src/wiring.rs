@@ -1,6 +1,6 @@
 //! Puts the parts together: the one place that names a concrete store, client and clock.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use domain::{
@@ -10,7 +10,7 @@ use domain::{
 };
 use engine::{
     Engine, EngineSettings, Parts, PushSettings,
-    http::{ClientSettings, GuardedClient, user_agent},
+    http::{ClientSettings, GuardedClient, OwnServer, user_agent},
     system::{SteadyClock, SystemClock, SystemIds},
 };
 use jiff::Timestamp;
@@ -49,9 +49,13 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
     Ok(Arc::new(store))
 }
 
-/// The engine over a store.
-pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow::Result<Arc<Engine>> {
-    let client = GuardedClient::new(client_settings(settings))?;
+/// The engine over a store, of a server that listens there.
+pub(crate) fn build_engine(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    listen: Option<SocketAddr>,
+) -> anyhow::Result<Arc<Engine>> {
+    let client = GuardedClient::new(client_settings(settings, listen))?;
     Ok(Engine::new(Parts {
         store,
         http: Arc::new(client),
@@ -74,11 +78,12 @@ pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow
 }
 
 /// How strangers are asked.
-fn client_settings(settings: &Settings) -> ClientSettings {
+fn client_settings(settings: &Settings, listen: Option<SocketAddr>) -> ClientSettings {
     let default = ClientSettings::default();
     ClientSettings {
         user_agent: user_agent(settings.base_url.as_ref()),
         allow_networks: settings.allow_networks.clone(),
+        own: OwnServer { listen, base_url: settings.base_url.clone() },
         host_concurrency: Some(settings.host_concurrency),
         proxy: settings.proxy.clone(),
         // A receiver may say nothing for as long as its answer may take. Others have time limits of their own.
@@ -147,7 +152,7 @@ mod tests {
         for (set, seconds) in [(&[][..], 20), (&["--delivery-timeout", "5s"], 20), (&["--delivery-timeout", "60s"], 60)]
         {
             let settings = Settings::of_flags(set);
-            assert_eq!(client_settings(&settings).read_timeout, Duration::from_secs(seconds), "{set:?}");
+            assert_eq!(client_settings(&settings, None).read_timeout, Duration::from_secs(seconds), "{set:?}");
         }
     }
 }

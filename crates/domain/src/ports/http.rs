@@ -95,6 +95,9 @@ pub enum HttpError {
     /// An address that requests may not go to.
     #[error("the address of {0} is not public; `allow_networks` can allow it")]
     Forbidden(String),
+    /// An address of this server, which sends itself nothing.
+    #[error("{0} is this server itself")]
+    OwnServer(String),
     /// No such host.
     #[error("the host {0} was not found")]
     NotFound(String),

@@ -30,13 +30,23 @@ pub struct InDocument<'d> {
     pub topic: Option<&'d str>,
 }
 
-/// A hub that pushes feeds which do not name it.
+/// A hub that pushes feeds which do not name it, and knows them by their URLs, whatever they call themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownHub {
     /// What the URLs of those feeds begin with.
     pub prefix: String,
     /// The hub.
     pub hub: String,
+}
+
+impl KnownHub {
+    /// Under which topic it pushes the feed at this URL, if it does: with the prefix as it is written in the table, also if
+    /// the feed was fetched without encryption.
+    fn topic_of(&self, url: &str) -> Option<String> {
+        let without_scheme = |url: &str| url.split_once("://").map(|(_, rest)| rest.to_owned());
+        let (prefix, url) = (without_scheme(&self.prefix)?, without_scheme(url)?);
+        Some(format!("{}{}", self.prefix, url.strip_prefix(&prefix)?))
+    }
 }
 
 /// Finds hubs and topic. `url` is where the document came from, after redirects.
@@ -60,8 +70,10 @@ pub fn discover(links: &[Link], document: InDocument<'_>, url: &str, known: &[Kn
         let topic = topic.or_else(|| of("self").next());
         return Discovery { hubs: in_document, topic };
     }
-    let known = known.iter().filter(|known| url.starts_with(&known.prefix)).map(|known| known.hub.clone());
-    Discovery { hubs: hubs(known), topic }
+    let pushing: Vec<(&KnownHub, String)> =
+        known.iter().filter_map(|known| Some((known, known.topic_of(url)?))).collect();
+    let topic = pushing.first().map(|(_, topic)| topic.clone()).or(topic);
+    Discovery { hubs: hubs(pushing.iter().map(|(known, _)| known.hub.clone())), topic }
 }
 
 /// The first so many, each once.
@@ -150,8 +162,28 @@ mod tests {
         let known = [KnownHub { prefix: "https://e.org/blog/".into(), hub: "https://k.org/".into() }];
         let topic = Some("http://e.org/s");
         let find = |hubs: &[String]| discover(&[], InDocument { hubs, topic }, URL, &known);
-        assert_eq!(find(&[]), Discovery { hubs: vec!["https://k.org/".into()], topic: topic.map(str::to_owned) });
-        assert_eq!(find(&["https://h.org/".into()]).hubs, ["https://h.org/"]);
+        assert_eq!(find(&[]), Discovery { hubs: vec!["https://k.org/".into()], topic: Some(URL.to_owned()) });
+        let named = find(&["https://h.org/".into()]);
+        assert_eq!((named.hubs, named.topic.as_deref()), (vec!["https://h.org/".to_owned()], topic));
         assert_eq!(discover(&[], InDocument::default(), "https://f.org/", &known), Discovery::default());
+    }
+
+    #[test]
+    fn w1_youtube_pushes_under_the_address_of_its_feeds_whatever_they_call_themselves() {
+        let known = [KnownHub {
+            prefix: "https://www.youtube.com/feeds/videos.xml".into(),
+            hub: "https://pubsubhubbub.appspot.com/".into(),
+        }];
+        let address = "https://www.youtube.com/feeds/videos.xml?channel_id=UC1";
+        for (url, itself) in [
+            (address, "http://www.youtube.com/feeds/videos.xml?channel_id=UC1"),
+            (address, "yt:channel:1"),
+            ("http://www.youtube.com/feeds/videos.xml?channel_id=UC1", "https://www.youtube.com/xml?user=x"),
+        ] {
+            let document = InDocument { hubs: &[], topic: Some(itself) };
+            let found = discover(&[], document, url, &known);
+            assert_eq!(found.hubs, ["https://pubsubhubbub.appspot.com/"], "{url}");
+            assert_eq!(found.topic.as_deref(), Some(address), "{url} {itself}");
+        }
     }
 }

@@ -187,7 +187,7 @@ pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Time
         Event::Unwanted => unwanted(next, now),
         Event::Retry => retry(next, now),
         Event::BecomeCurrent => become_current(next, now),
-        Event::StepAside => become_so(Subscription { is_current: false, next_step_at: None, ..next }),
+        Event::StepAside => step_aside(next, now),
         Event::WakeAt(at) => {
             let next_step_at = next.next_step_at.map(|step_at| step_at.min(*at));
             become_so(Subscription { next_step_at, ..next })
@@ -408,6 +408,17 @@ fn retry(mut next: Subscription, now: Timestamp) -> Decision {
 
 fn become_current(next: Subscription, now: Timestamp) -> Decision {
     retry(Subscription { is_current: true, ..next }, now)
+}
+
+/// One that never came to be has failed, and is not tried again today.
+fn step_aside(mut next: Subscription, now: Timestamp) -> Decision {
+    if next.state == State::Pending {
+        next.state = State::Inactive;
+        next.asked = None;
+        next.verify_by = None;
+        next.retry_at = Some(after(now, RETRY_INACTIVE));
+    }
+    become_so(Subscription { is_current: false, next_step_at: None, ..next })
 }
 
 fn base_changed(mut next: Subscription, base_url: &str, now: Timestamp) -> Decision {

@@ -89,7 +89,7 @@ fn w4_w9_w10_every_state_takes_every_event_as_the_table_says() {
         (Event::Retry, ["pending", "active", "pending", "x"]),
         (Event::BecomeCurrent, ["pending", "active", "pending", "x"]),
         (Event::WakeAt(now()), ["pending", "active", "inactive", "unsubscribing"]),
-        (Event::StepAside, ["pending", "active", "inactive", "unsubscribing"]),
+        (Event::StepAside, ["inactive", "active", "inactive", "unsubscribing"]),
         (Event::BaseChanged { base_url: "b".into() }, ["pending", "pending+", "pending", "unsubscribing"]),
     ];
     for (event, expected) in table {

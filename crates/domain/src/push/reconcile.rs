@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::{
     machine::Event,
     subscription::{Subscription, SubscriptionState as State},
+    timing::FAILURES_OF_FIRST_HUB_MAX,
 };
 use crate::ids::SubscriptionId;
 
@@ -51,11 +52,18 @@ pub fn reconcile(wanted: Wanted<'_>, known: &[Subscription], now: Timestamp) -> 
     if let Some(current) = current.filter(|current| current.state != State::Inactive) {
         if current.base_url != wanted.base_url {
             plan.add(current, Event::BaseChanged { base_url: wanted.base_url.to_owned() });
+            return plan;
         }
-        return plan;
+        if !needs_another_hub(current) {
+            return plan;
+        }
     }
     let at = |hub: &String| living().find(|subscription| fits(subscription) && subscription.hub_url == *hub);
     let usable = wanted.hubs.iter().find(|hub| at(hub).is_none_or(|known| !is_exhausted(known, now)));
+    if usable.is_none() && current.is_some_and(|current| current.state == State::Pending) {
+        // No other is left: it has more tries.
+        return plan;
+    }
     // If all hubs have failed lately, it stays with the one it has, or is given its first.
     let Some(hub) = usable.or_else(|| wanted.hubs.first().filter(|_| current.is_none())) else {
         plan.wake(current, living().filter(|subscription| fits(subscription)));
@@ -76,7 +84,17 @@ pub fn reconcile(wanted: Wanted<'_>, known: &[Subscription], now: Timestamp) -> 
 
 /// Whether a hub has failed so lately that another is tried before it.
 fn is_exhausted(subscription: &Subscription, now: Timestamp) -> bool {
-    subscription.state == State::Inactive && subscription.retry_at.is_some_and(|retry_at| retry_at > now)
+    let is_inactive = subscription.state == State::Inactive;
+    needs_another_hub(subscription) && !(is_inactive && subscription.retry_at.is_none_or(|retry_at| retry_at <= now))
+}
+
+/// Whether another of the feed's hubs is to be tried, if it has one: push has ended, or did not begin in two attempts.
+pub fn needs_another_hub(subscription: &Subscription) -> bool {
+    match subscription.state {
+        State::Inactive => true,
+        State::Pending => subscription.error_count >= FAILURES_OF_FIRST_HUB_MAX,
+        State::Active | State::Unsubscribing => false,
+    }
 }
 
 impl Plan {
@@ -167,6 +185,25 @@ mod tests {
         check(&[aside.clone(), later], next_day, "2:StepAside 1:BecomeCurrent");
         check(&[aside, subscription(2, "b", State::Active, true)], next_day, "");
         assert_eq!(plan(&["a"], "t", BASE, &[first], now()), "", "it has no other: it is tried again in a day");
+    }
+
+    #[test]
+    fn w9_a_first_subscription_goes_on_to_the_next_hub_after_its_second_failure() {
+        let failed = |id: i64, hub: &str, errors: u32, is_current| Subscription {
+            error_count: errors,
+            ..subscription(id, hub, State::Pending, is_current)
+        };
+        let check = |known: &[Subscription], expected: &str| {
+            assert_eq!(plan(&["a", "b"], "t", BASE, known, now()), expected, "{known:?}");
+        };
+        check(&[failed(1, "a", 1, true)], "");
+        check(&[failed(1, "a", 2, true)], "1:StepAside new at b");
+        let aside = subscription(1, "a", State::Inactive, false);
+        check(&[aside.clone(), failed(2, "b", 1, true)], "");
+        check(&[aside, failed(2, "b", 3, true)], "");
+        let renewing = Subscription { error_count: 4, ..subscription(1, "a", State::Active, true) };
+        check(&[renewing], "");
+        assert_eq!(plan(&["a"], "t", BASE, &[failed(1, "a", 3, true)], now()), "", "it has no other");
     }
 
     #[test]

@@ -22,6 +22,9 @@ pub const VERIFY_WITHIN: Duration = Duration::from_mins(5);
 /// Failures after which a subscription is given up for now.
 pub(super) const FAILURES_MAX: u32 = 5;
 
+/// Failures of a first subscription after which another of the feed's hubs is tried.
+pub(super) const FAILURES_OF_FIRST_HUB_MAX: u32 = 2;
+
 /// What a subscription that is not active waits after each of its first failures.
 const FIRST_WAITS: [Duration; 4] =
     [Duration::from_mins(1), Duration::from_mins(5), Duration::from_mins(30), Duration::from_hours(2)];

@@ -43,11 +43,12 @@ pub(super) async fn check(guard: &Guard, resolver: &GuardedResolver, url: &Url) 
 fn judge_name(url: &Url, problem: Option<NameError>) -> Result<(), HttpError> {
     match problem {
         Some(NameError::Forbidden(address)) => Err(HttpError::Forbidden(format!("{} ({address})", host_of(url)))),
+        Some(NameError::OwnServer) => Err(HttpError::OwnServer(host_of(url))),
         Some(NameError::NotFound) | None => Ok(()),
     }
 }
 
-fn is_localhost(name: &str) -> bool {
+pub(super) fn is_localhost(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
 }

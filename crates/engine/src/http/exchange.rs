@@ -69,13 +69,14 @@ async fn check_host(client: &GuardedClient, url: &Url) -> Result<(), HttpError> 
         Some(Host::Ipv4(address)) => client.guard.permits(IpAddr::V4(address)),
         Some(Host::Ipv6(address)) => client.guard.permits(IpAddr::V6(address)),
         // A proxy resolves the name, but not one that we know to be private.
-        Some(Host::Domain(name)) if client.is_proxied => {
-            !matches!(client.resolver.addresses(name).await, Err(NameError::Forbidden(_)))
-        }
+        Some(Host::Domain(name)) if client.is_proxied => match client.route(url).resolver.addresses(name).await {
+            Err(NameError::OwnServer) => return Err(HttpError::OwnServer(host_of(url))),
+            found => !matches!(found, Err(NameError::Forbidden(_))),
+        },
         Some(Host::Domain(_)) => true,
         None => false,
     };
-    if permitted { Ok(()) } else { Err(HttpError::Forbidden(host_of(url))) }
+    if permitted { client.check_own(url) } else { Err(HttpError::Forbidden(host_of(url))) }
 }
 
 async fn send_hop(
@@ -89,7 +90,8 @@ async fn send_hop(
         Method::Get => reqwest::Method::GET,
         Method::Post => reqwest::Method::POST,
     };
-    let mut hop = client.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
+    let route = client.route(&chain.url);
+    let mut hop = route.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
     if let Some(body) = body {
         hop = hop.body(body);
     }

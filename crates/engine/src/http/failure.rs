@@ -26,6 +26,7 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
         return match name_error {
             NameError::NotFound => HttpError::NotFound(host()),
             NameError::Forbidden(_) => HttpError::Forbidden(host()),
+            NameError::OwnServer => HttpError::OwnServer(host()),
         };
     }
     if error.is_timeout() {

@@ -1,8 +1,9 @@
 //! The guarded client: every request to a stranger (a feed's server, a hub, a webhook) goes through it.
 //!
-//! The guard has four parts, and each is needed: a [resolver] that drops addresses which are not public, a check of
+//! The guard has five parts, and each is needed: a [resolver] that drops addresses which are not public, a check of
 //! hosts that are addresses themselves (which no resolver ever sees), no proxy from the environment (which would
-//! resolve names for us), and [redirects](redirect) taken hop by hop, each checked like the first request.
+//! resolve names for us), [redirects](redirect) taken hop by hop, each checked like the first request, and the addresses
+//! of [this server](own), which are never asked.
 //! Time, size and redirects are bounded, and no error and no log holds more of a URL than its host.
 
 mod address;
@@ -10,18 +11,25 @@ mod check;
 mod exchange;
 mod failure;
 mod gate;
+mod own;
 mod redirect;
 mod resolver;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use domain::ports::{Http, HttpError, HttpRequest, HttpResponse};
 use ipnet::IpNet;
-use url::Url;
+use url::{Host, Url};
 
+pub use self::own::OwnServer;
 pub(crate) use self::redirect::{host_of, may_share_secrets};
-use self::{address::Guard, gate::Gate, resolver::GuardedResolver};
+use self::{address::Guard, check::is_localhost, gate::Gate, resolver::GuardedResolver};
 
 /// Idle connections kept for each host, and for how long: between two polls of a host in one round, or two deliveries of
 /// as many as go to one webhook at once.
@@ -41,6 +49,8 @@ pub struct ClientSettings {
     pub user_agent: String,
     /// Networks that may be asked although they are not public.
     pub allow_networks: Vec<IpNet>,
+    /// This server, which is never asked.
+    pub own: OwnServer,
     /// Requests at once to one host, redirects from elsewhere included; `None` for any number.
     pub host_concurrency: Option<usize>,
     /// How long a connection may take to be made.
@@ -57,6 +67,7 @@ impl Default for ClientSettings {
         Self {
             user_agent: user_agent(None),
             allow_networks: Vec::new(),
+            own: OwnServer::default(),
             host_concurrency: None,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(20),
@@ -72,6 +83,7 @@ impl fmt::Debug for ClientSettings {
             .debug_struct("ClientSettings")
             .field("user_agent", &self.user_agent)
             .field("allow_networks", &self.allow_networks)
+            .field("own", &self.own)
             .field("host_concurrency", &self.host_concurrency)
             .field("connect_timeout", &self.connect_timeout)
             .field("read_timeout", &self.read_timeout)
@@ -88,11 +100,30 @@ pub struct ClientError(String);
 /// The client. Clones share their connections.
 #[derive(Clone)]
 pub struct GuardedClient {
-    client: reqwest::Client,
+    elsewhere: Route,
+    /// For the port that this server listens at: a resolver is not told the port.
+    at_own_port: Option<Route>,
     guard: Arc<Guard>,
-    resolver: GuardedResolver,
+    own: Arc<OwnServer>,
     gate: Arc<Gate>,
     is_proxied: bool,
+}
+
+/// Connections, and how names lead to them.
+#[derive(Clone)]
+struct Route {
+    client: reqwest::Client,
+    resolver: GuardedResolver,
+}
+
+impl Route {
+    fn new(settings: &ClientSettings, resolver: GuardedResolver) -> Result<Self, ClientError> {
+        let client = match builder(settings, &resolver)?.build() {
+            Ok(client) => client,
+            Err(_) => without_certificates(settings, &resolver)?,
+        };
+        Ok(Self { client, resolver })
+    }
 }
 
 impl fmt::Debug for GuardedClient {
@@ -109,12 +140,30 @@ impl GuardedClient {
         let guard = Arc::new(Guard::new(std::mem::take(&mut settings.allow_networks)));
         let proxy_host = settings.proxy.as_ref().and_then(|proxy| proxy.host_str().map(str::to_owned));
         let resolver = GuardedResolver::new(Arc::clone(&guard), proxy_host);
-        let client = match builder(&settings, &resolver)?.build() {
-            Ok(client) => client,
-            Err(_) => without_certificates(&settings, &resolver)?,
+        let own = Arc::new(settings.own.clone());
+        let at_own_port = match own.listen {
+            Some(_) => Some(Route::new(&settings, resolver.at_port_of(Arc::clone(&own)))?),
+            None => None,
         };
+        let elsewhere = Route::new(&settings, resolver)?;
         let gate = Arc::new(Gate::new(settings.host_concurrency));
-        Ok(Self { client, guard, resolver, gate, is_proxied: settings.proxy.is_some() })
+        Ok(Self { elsewhere, at_own_port, guard, own, gate, is_proxied: settings.proxy.is_some() })
+    }
+
+    fn route(&self, url: &Url) -> &Route {
+        self.at_own_port.as_ref().filter(|_| self.own.has_port_of(url)).unwrap_or(&self.elsewhere)
+    }
+
+    /// Refuses URLs of this server, as far as they say so themselves.
+    fn check_own(&self, url: &Url) -> Result<(), HttpError> {
+        let address = match url.host() {
+            Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+            Some(Host::Domain(name)) if is_localhost(name) => Some(Ipv4Addr::LOCALHOST.into()),
+            Some(Host::Domain(_)) | None => None,
+        };
+        let is_own_address = address.is_some_and(|address| self.own.has_port_of(url) && self.own.has_address(address));
+        if is_own_address || self.own.has_url(url) { Err(HttpError::OwnServer(host_of(url))) } else { Ok(()) }
     }
 }
 
@@ -171,6 +220,7 @@ impl Http for GuardedClient {
 
     async fn check(&self, url: &str) -> Result<(), HttpError> {
         let url = Url::parse(url).map_err(|_| HttpError::BadUrl("it is no URL".to_owned()))?;
-        check::check(&self.guard, &self.resolver, &url).await
+        check::check(&self.guard, &self.route(&url).resolver, &url).await?;
+        self.check_own(&url)
     }
 }

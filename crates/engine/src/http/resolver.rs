@@ -8,7 +8,7 @@ use std::{
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::address::Guard;
+use super::{address::Guard, own::OwnServer};
 
 /// Why a name leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,19 +19,29 @@ pub(crate) enum NameError {
     /// It has addresses, this the first of them, and none that a request may go to.
     #[error("no public address")]
     Forbidden(IpAddr),
+    /// It leads to this server, and nowhere else.
+    #[error("this server itself")]
+    OwnServer,
 }
 
 /// The resolver of all requests.
 #[derive(Debug, Clone)]
 pub(crate) struct GuardedResolver {
     guard: Arc<Guard>,
+    /// For requests to the port that this server listens at: its own addresses are dropped, too.
+    own: Option<Arc<OwnServer>>,
     /// The host of the operator's proxy, wherever that is.
     proxy_host: Option<String>,
 }
 
 impl GuardedResolver {
     pub(crate) fn new(guard: Arc<Guard>, proxy_host: Option<String>) -> Self {
-        Self { guard, proxy_host }
+        Self { guard, own: None, proxy_host }
+    }
+
+    /// The same for requests to the port at which this server listens.
+    pub(crate) fn at_port_of(&self, own: Arc<OwnServer>) -> Self {
+        Self { own: Some(own), ..self.clone() }
     }
 
     /// The addresses of a name that a request may go to.
@@ -42,7 +52,12 @@ impl GuardedResolver {
         };
         let first = all.first().ok_or(NameError::NotFound)?.ip();
         let permitted: Vec<_> = all.into_iter().filter(|address| self.guard.permits(address.ip())).collect();
-        if permitted.is_empty() { Err(NameError::Forbidden(first)) } else { Ok(permitted) }
+        if permitted.is_empty() {
+            return Err(NameError::Forbidden(first));
+        }
+        let is_own = |address: &SocketAddr| self.own.as_ref().is_some_and(|own| own.has_address(address.ip()));
+        let others: Vec<_> = permitted.into_iter().filter(|address| !is_own(address)).collect();
+        if others.is_empty() { Err(NameError::OwnServer) } else { Ok(others) }
     }
 
     async fn resolve_any(name: &str) -> Result<Vec<SocketAddr>, NameError> {

@@ -23,7 +23,7 @@ use std::{collections::HashMap, sync::Arc};
 use domain::{
     FeedId, FeedPatch, SubscriptionId,
     ports::{Changed, Claim, StoreResult, UpdateOutcome},
-    push::{Event, Offer, Subscription, SubscriptionState, Transition},
+    push::{self, Event, Offer, Subscription, SubscriptionState, Transition},
 };
 use tokio::sync::{Notify, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -96,6 +96,7 @@ impl Pusher {
         let (was, is) = (before.state, after.map(|after| after.state));
         self.changed.send_modify(|count| *count += 1);
         if is == Some(was) {
+            self.try_another_hub(after).await;
             return;
         }
         let (feed_id, state) = (before.feed_id.map(|id| id.0), is.map_or("gone", SubscriptionState::name));
@@ -114,17 +115,20 @@ impl Pusher {
             // Its feed is due: what was published in between is fetched, or push has ended.
             self.poller.wake.notify_one();
         }
-        if is == Some(SubscriptionState::Inactive) {
-            self.try_another_hub(before.feed_id).await;
-        }
+        self.try_another_hub(after).await;
         self.poller.wake_push.notify_one();
     }
 
-    /// A feed's next hub, if it has one. If this is lost in a crash, the daily try makes up for it.
-    async fn try_another_hub(&self, feed: Option<FeedId>) {
+    /// A feed's next hub, if this one has failed and the feed has another. If this is lost in a crash, the next failure or
+    /// the daily try makes up for it.
+    async fn try_another_hub(&self, after: Option<&Subscription>) {
+        let feed = after.filter(|after| push::needs_another_hub(after)).and_then(|after| after.feed_id);
         let (Some(feed), Some(offer)) = (feed, self.poller.offer()) else { return };
-        if let Err(error) = self.subscribe(feed, offer).await {
-            tracing::warn!(feed_id = feed.0, %error, "no other hub could be chosen; it is tried again tomorrow");
+        match self.subscribe(feed, offer).await {
+            Ok(()) => self.poller.wake_push.notify_one(),
+            Err(error) => {
+                tracing::warn!(feed_id = feed.0, %error, "no other hub could be chosen; it is tried again later");
+            }
         }
     }
 

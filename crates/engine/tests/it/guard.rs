@@ -3,7 +3,7 @@
 use std::{net::Ipv4Addr, time::Duration};
 
 use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
-use engine::http::{ClientSettings, GuardedClient, user_agent};
+use engine::http::{ClientSettings, GuardedClient, OwnServer, user_agent};
 use testkit::{Gate, Page, Publisher};
 use tokio::net::TcpSocket;
 use url::Url;
@@ -346,4 +346,32 @@ async fn f4_redirects_from_elsewhere_count_at_the_host_they_lead_to() {
     let (answers, ()) = tokio::join!(answers, two_are_there);
     assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer.body == b"hello")));
     assert_eq!(target.concurrency_max(), 2);
+}
+
+#[tokio::test]
+async fn u8_w1_this_server_is_never_asked_however_it_is_named() {
+    let (this, other) = (Publisher::start().await, Publisher::start().await);
+    this.set("/api", Page::body("secret"));
+    other.set("/", Page::body("public"));
+    let (port, base_url) = (this.address().port(), "https://reader.example/sub");
+    let settings = |listen: &str| ClientSettings {
+        allow_networks: vec!["127.0.0.0/8".parse().unwrap(), "::1/128".parse().unwrap(), "0.0.0.0/8".parse().unwrap()],
+        own: OwnServer { listen: Some(listen.parse().unwrap()), base_url: Url::parse(base_url).ok() },
+        ..ClientSettings::default()
+    };
+    for listen in [format!("127.0.0.1:{port}"), format!("0.0.0.0:{port}")] {
+        let client = with(settings(&listen));
+        other.set("/there", Page::redirect(302, &this.url("/api")));
+        let named =
+            ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"].map(|host| format!("http://{host}:{port}/api"));
+        let elsewhere = [other.url("/there"), format!("{base_url}/api/feeds"), "http://reader.example/sub/".to_owned()];
+        for url in named.into_iter().chain(elsewhere) {
+            let answer = fetch(&client, &url).await;
+            assert!(matches!(answer, Err(HttpError::OwnServer(_))), "{listen} {url}: {answer:?}");
+        }
+        assert!(matches!(client.check(&this.url("/api")).await, Err(HttpError::OwnServer(_))));
+        assert!(matches!(client.check(&format!("http://localhost:{port}/")).await, Err(HttpError::OwnServer(_))));
+        assert_eq!(fetch(&client, &other.url("/")).await.unwrap().body, b"public", "{listen}");
+    }
+    assert_eq!(this.requests("/api").len(), 0);
 }

@@ -93,7 +93,7 @@ async fn wait_for(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
             return Ok(Box::new(remote));
         }
         match wiring::open_store(settings).await {
-            Ok(store) => return Ok(Box::new(local::Local::new(wiring::build_engine(settings, store)?))),
+            Ok(store) => return Ok(Box::new(local::Local::new(wiring::build_engine(settings, store, None)?))),
             Err(error) if is_in_use(&error) => {}
             Err(error) => return Err(error),
         }

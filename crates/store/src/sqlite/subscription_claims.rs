@@ -95,15 +95,26 @@ pub(super) fn claim_expiring(
     Ok(claimed)
 }
 
-/// An update gives its rows back in any order.
+/// An update gives its rows back in any order. One that cannot be read does not stop the others: it comes again when its
+/// lease has run out.
 fn claim(changes: &mut Changes<'_>, sql: &str, now: i64, values: impl Params) -> Result<Vec<SubscriptionJob>> {
     let claimed_at = time(now);
     let mut statement = changes.connection.prepare_cached(sql)?;
-    let job_of = |row: &Row<'_>| {
+    let job_of = |row: &Row<'_>| -> Result<SubscriptionJob> {
         let lease = Lease { owner: row.get(COLUMNS)?, fence: row.get(COLUMNS + 1)? };
         Ok(SubscriptionJob { subscription: subscription_of(row)?, lease, claimed_at })
     };
-    statement.query_map(values, job_of)?.collect()
+    let (mut rows, mut jobs) = (statement.query(values)?, Vec::new());
+    while let Some(row) = rows.next()? {
+        match job_of(row) {
+            Ok(job) => jobs.push(job),
+            Err(error) => {
+                let id: Option<i64> = row.get(0).ok();
+                tracing::error!(id, %error, "a subscription cannot be read");
+            }
+        }
+    }
+    Ok(jobs)
 }
 
 pub(super) fn release(changes: &mut Changes<'_>, leases: &[(SubscriptionId, Lease)]) -> Result<()> {

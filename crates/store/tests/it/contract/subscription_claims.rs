@@ -19,6 +19,7 @@ const SECOND: Duration = Duration::from_secs(1);
 contract! {
     w8_due_subscriptions_are_claimed_longest_due_first,
     w8_of_many_due_only_so_many_are_taken,
+    w8_one_that_cannot_be_read_does_not_stop_the_others,
     w8_busy_hubs_are_passed_over,
     w8_a_claimed_subscription_is_nobody_elses,
     w8_many_workers_at_once_never_claim_the_same_subscription,
@@ -63,6 +64,12 @@ async fn w8_of_many_due_only_so_many_are_taken(harness: &Harness) {
     let due = harness.due(25).await;
     assert_eq!(ids(&harness.claim_due("one", 20).await), due[..20]);
     assert_eq!(ids(&harness.claim_due("two", 20).await), due[20..]);
+}
+
+async fn w8_one_that_cannot_be_read_does_not_stop_the_others(harness: &Harness) {
+    let due = harness.due(3).await;
+    harness.tamper(&format!("UPDATE subscriptions SET secrets = 'nonsense' WHERE id = {}", due[1].0)).await;
+    assert_eq!(ids(&harness.claim_due("worker", 10).await), [due[0], due[2]]);
 }
 
 async fn w8_busy_hubs_are_passed_over(harness: &Harness) {

@@ -386,7 +386,7 @@ async fn w11_push_can_be_turned_off_and_on_for_one_feed() {
 }
 
 #[tokio::test]
-async fn w9_the_next_hub_is_tried_when_one_has_failed_five_times() {
+async fn w9_the_next_hub_is_tried_when_one_has_failed_twice() {
     for world in each().await {
         let second = Hub::start().await;
         second.script(Behaviour::verifying(Verify::BeforeAnswer));
@@ -400,11 +400,11 @@ async fn w9_the_next_hub_is_tried_when_one_has_failed_five_times() {
         let ordered = both.replace(&hub, "").replacen("<link rel=\"hub\"", &format!("{hub}<link rel=\"hub\""), 1);
         world.publisher.set("/f", Page::body(ordered));
         let id = world.add(&topic).await;
-        for wait in [0, 1, 5, 30, 120] {
+        for wait in [0, 1] {
             world.advance(HOUR / 60 * wait).await;
             world.settle().await;
         }
-        assert_eq!(world.hub.requests().len(), 5);
+        assert_eq!(world.hub.requests().len(), 2);
         let subscription = world.subscription(id).await;
         assert_eq!(
             (subscription.hub_url.as_str(), subscription.state),
