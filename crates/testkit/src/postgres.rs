@@ -6,6 +6,7 @@
 use std::{
     path::Path,
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use domain::ingest::Hash;
@@ -152,7 +153,8 @@ fn admin_url() -> String {
 }
 
 async fn open(url: &str) -> PostgresStore {
-    let options = PostgresOptions { pool_size: POOL_SIZE };
+    // On a busy machine a connection takes its time.
+    let options = PostgresOptions { pool_size: POOL_SIZE, connection_wait: Duration::from_mins(1) };
     PostgresStore::connect(url, options).await.expect("the test database can be opened")
 }
 

@@ -81,7 +81,9 @@ async fn f4_every_failure_is_told_in_words_and_costs_no_entry() {
 async fn a_lost_database_delays_a_result_and_loses_nothing() {
     let database = testkit::fresh_postgres().await;
     let line = Line::to(database.url()).await;
-    let store = PostgresStore::connect(&line.url, PostgresOptions { pool_size: 2 }).await.unwrap();
+    let store = PostgresStore::connect(&line.url, PostgresOptions { pool_size: 2, ..PostgresOptions::default() })
+        .await
+        .unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     let engine = engine_on(Arc::clone(&store), world::settings());
     let publisher = testkit::Publisher::start().await;

@@ -8,24 +8,25 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::JoinHandle,
 };
-use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket, config::SslMode};
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket,
+    config::{SslMode, TargetSessionAttrs},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::tls::{self, TlsWish};
+use super::{
+    read_only,
+    tls::{self, TlsWish},
+};
 use crate::OpenError;
 
-/// How long a caller waits for a free connection.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long connecting may take, all addresses of the host together.
-const CREATE_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long one address may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a look at a connection that was used before may take.
-const RECYCLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long one address of the database may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long what was sent may stay unacknowledged before the connection counts as dead.
-const TCP_USER_TIMEOUT: Duration = Duration::from_secs(20);
-/// How long a connection may be silent before it is asked whether it lives.
-const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a connection may be silent before it is asked whether it lives, and how often then.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(2);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What every connection is told first. A process that is frozen inside a transaction holds its rows no longer than
 /// five seconds, half of a delivery's lease unless it is set to less: whoever claims or renews skips them meanwhile.
@@ -57,16 +58,16 @@ impl Address {
         Ok(Self { config, tls })
     }
 
-    pub(super) fn pool(&self, size: usize) -> Result<Pool, OpenError> {
-        self.pool_with(size, "")
+    pub(super) fn pool(&self, size: usize, wait: Duration) -> Result<Pool, OpenError> {
+        self.pool_with(size, wait, "")
     }
 
     /// For beats alone.
-    pub(super) fn beats(&self, size: usize) -> Result<Pool, OpenError> {
-        self.pool_with(size, BEATS)
+    pub(super) fn beats(&self, size: usize, wait: Duration) -> Result<Pool, OpenError> {
+        self.pool_with(size, wait, BEATS)
     }
 
-    fn pool_with(&self, size: usize, more: &'static str) -> Result<Pool, OpenError> {
+    fn pool_with(&self, size: usize, wait: Duration, more: &'static str) -> Result<Pool, OpenError> {
         let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match self.tls.clone() {
             Some(tls) => Manager::from_config(self.config.clone(), tls, manager_config),
@@ -74,10 +75,17 @@ impl Address {
         };
         Pool::builder(manager)
             .max_size(size)
-            .wait_timeout(Some(WAIT_TIMEOUT))
-            .create_timeout(Some(CREATE_TIMEOUT))
-            .recycle_timeout(Some(RECYCLE_TIMEOUT))
+            .wait_timeout(Some(wait))
+            .create_timeout(Some(wait))
+            .recycle_timeout(Some(wait))
             .runtime(Runtime::Tokio1)
+            // One that may have ended up at a standby is not used again.
+            .pre_recycle(Hook::sync_fn(|_, metrics| {
+                if read_only::was_met_since(metrics.created) {
+                    return Err(HookError::message("the database was read-only"));
+                }
+                Ok(())
+            }))
             .post_create(Hook::async_fn(move |client, _| {
                 let session = format!("{SESSION}{more}");
                 Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
@@ -127,8 +135,13 @@ fn config(url: &str) -> Result<Config, OpenError> {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
+    // Behind an address that moves there may be a standby for a while: it takes no writes, and is no use to anyone here.
+    if !url.contains("target_session_attrs") {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
     config.tcp_user_timeout(TCP_USER_TIMEOUT);
     config.keepalives_idle(KEEPALIVE_IDLE);
+    config.keepalives_interval(KEEPALIVE_INTERVAL);
     Ok(config)
 }
 
@@ -143,5 +156,17 @@ mod tests {
             assert!(!error.contains("secret"), "{error}");
         }
         assert_eq!(config("postgres://u@h/d").unwrap().get_application_name(), Some("pirssonite"));
+    }
+
+    #[test]
+    fn u4_only_a_database_that_takes_writes_is_used_unless_the_url_says_otherwise() {
+        for (url, expect) in [
+            ("postgres://u@h/d", TargetSessionAttrs::ReadWrite),
+            ("postgres://u@h/d?target_session_attrs=any", TargetSessionAttrs::Any),
+            ("host=h user=u target_session_attrs=any", TargetSessionAttrs::Any),
+            ("host=h user=u", TargetSessionAttrs::ReadWrite),
+        ] {
+            assert_eq!(config(url).unwrap().get_target_session_attrs(), expect, "{url}");
+        }
     }
 }

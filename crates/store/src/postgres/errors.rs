@@ -4,6 +4,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use domain::ports::StoreError;
 use tokio_postgres::{Error, error::SqlState};
 
+use super::read_only;
+
 /// Classes of SQLSTATE after which the same statement may succeed later: connection, transaction rollback (deadlock,
 /// serialisation), insufficient resources (disk, memory, connections), operator intervention (shutdown, time-outs),
 /// system errors.
@@ -16,6 +18,9 @@ const PASSING_CODES: [SqlState; 3] =
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]
 pub(super) fn store_error(error: Error) -> StoreError {
     let reason = reason(&error);
+    if error.code() == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
+        read_only::met();
+    }
     if is_passing(&error) { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
 }
 
@@ -25,6 +30,10 @@ pub(super) fn pool_error(error: &PoolError) -> StoreError {
 
 pub(super) fn pool_reason(error: &PoolError) -> String {
     match error {
+        // The driver's words for what `target_session_attrs` asks for.
+        PoolError::Backend(error) if reason(error).contains("does not allow writes") => {
+            "the database is read-only now".to_owned()
+        }
         PoolError::Backend(error) => reason(error),
         PoolError::Timeout(TimeoutType::Wait) => "all connections are busy".to_owned(),
         PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {

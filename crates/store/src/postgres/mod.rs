@@ -12,6 +12,7 @@ mod connect;
 mod tls;
 
 mod migrate;
+mod read_only;
 
 mod folders;
 
@@ -96,11 +97,14 @@ const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
 pub struct PostgresOptions {
     /// Connections at most, besides the two for beats and the one that listens to other nodes.
     pub pool_size: usize,
+    /// How long a use case waits for a connection, be it a free one or a new one, before it says that the database is away.
+    pub connection_wait: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self { pool_size: 10 }
+        // Whoever asks a server whose database is away is told so within five seconds.
+        Self { pool_size: 10, connection_wait: Duration::from_secs(4) }
     }
 }
 
@@ -113,6 +117,7 @@ pub struct PostgresStore {
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
+    connection_wait: Duration,
 }
 
 /// Where claims begin to look for what is due.
@@ -131,18 +136,22 @@ impl PostgresStore {
     /// certificates or by those in the file that `sslrootcert` names.
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
         let address = Address::of(url)?;
-        let pool = address.pool(options.pool_size.max(1))?;
-        let beats = address.beats(BEAT_CONNECTIONS)?;
+        let pool = address.pool(options.pool_size.max(1), options.connection_wait)?;
+        let beats = address.beats(BEAT_CONNECTIONS, options.connection_wait)?;
         let mut client = pool.get().await.map_err(|error| OpenError::Unavailable(errors::pool_reason(&error)))?;
         migrate::migrate(&mut client).await?;
         let installation = migrate::installation(&client).await?;
         drop(client);
         let wake = Arc::new(Wake::start(address).await);
-        Ok(Self { pool, beats, wake, bounds: Arc::default(), installation: installation.into() })
+        let (installation, connection_wait) = (installation.into(), options.connection_wait);
+        Ok(Self { pool, beats, wake, bounds: Arc::default(), installation, connection_wait })
     }
 
     async fn client(&self) -> StoreResult<Client> {
-        self.pool.get().await.map_err(|error| errors::pool_error(&error))
+        match tokio::time::timeout(self.connection_wait, self.pool.get()).await {
+            Ok(client) => client.map_err(|error| errors::pool_error(&error)),
+            Err(_) => Err(StoreError::Unavailable("the database did not answer in time".to_owned())),
+        }
     }
 
     /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
@@ -196,7 +205,10 @@ impl Store for PostgresStore {
         let sql = "SELECT pirssonite_now_ms(), current_setting('transaction_read_only') = 'on'";
         let row = query_opt(&client, sql, &[]).await.map_err(errors::store_error)?;
         match row {
-            Some(row) if row.get(1) => Err(StoreError::Unavailable("the database is read-only now".to_owned())),
+            Some(row) if row.get(1) => {
+                read_only::met();
+                Err(StoreError::Unavailable("the database is read-only now".to_owned()))
+            }
             _ => Ok(()),
         }
     }

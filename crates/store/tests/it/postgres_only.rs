@@ -40,7 +40,9 @@ async fn many_nodes_migrate_at_once() {
     let nodes: Vec<_> = (0..8)
         .map(|_| {
             let url = url.clone();
-            tokio::spawn(async move { PostgresStore::connect(&url, PostgresOptions { pool_size: 1 }).await })
+            tokio::spawn(async move {
+                PostgresStore::connect(&url, PostgresOptions { pool_size: 1, ..PostgresOptions::default() }).await
+            })
         })
         .collect();
     for node in nodes {
@@ -125,6 +127,38 @@ async fn u6_a_database_that_takes_no_writes_is_not_ready() {
     assert!(matches!(&last, StoreError::Unavailable(reason) if reason.contains("read-only")), "{last}");
     let error = database.store.create_folder("a").await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u6_a_connection_that_ended_up_at_a_standby_is_not_kept() {
+    let database = fresh_postgres().await;
+    let admin = database.client().await;
+    let writable = |is_so: bool| {
+        let value = if is_so { "off" } else { "on" };
+        format!(
+            "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = {value}', current_database()); END $$"
+        )
+    };
+    // Whoever insists gets connections that take no writes.
+    let url = format!("{}?target_session_attrs=any", database.url());
+    let options = PostgresOptions { pool_size: 1, ..PostgresOptions::default() };
+    let stores = [
+        PostgresStore::connect(&url, options).await.unwrap(),
+        PostgresStore::connect(database.url(), options).await.unwrap(),
+    ];
+    admin.batch_execute(&writable(false)).await.unwrap();
+    end_connections(&admin).await;
+    for store in &stores {
+        while !matches!(store.create_folder("a").await, Err(StoreError::Unavailable(why)) if why.contains("read-only"))
+        {
+        }
+    }
+    // The primary is back behind the address.
+    admin.batch_execute(&writable(true)).await.unwrap();
+    for (place, store) in stores.iter().enumerate() {
+        assert!(store.create_folder(&format!("folder {place}")).await.unwrap().is_ok(), "{place}");
+        assert_eq!(store.ping().await, Ok(()));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

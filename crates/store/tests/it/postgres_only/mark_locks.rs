@@ -84,7 +84,9 @@ async fn d9_a_mark_of_a_removed_webhook_is_stored_beside_a_locked_one() {
 async fn d9_whoever_uses_the_connection_after_marks_is_as_patient_as_ever() {
     let database = fresh_postgres().await;
     webhook(&database.store, 4).await;
-    let store = PostgresStore::connect(database.url(), PostgresOptions { pool_size: 1 }).await.unwrap();
+    let store = PostgresStore::connect(database.url(), PostgresOptions { pool_size: 1, ..PostgresOptions::default() })
+        .await
+        .unwrap();
     let jobs = claim(&store, "here", 4).await;
     let other = database.client().await;
     // Another time than that of a new connection is an error.
