@@ -67,8 +67,6 @@ pub struct WebSettings {
     pub long_timeout: Duration,
     /// Requests that are answered at once.
     pub requests_max: usize,
-    /// Under which names the server may be addressed.
-    pub allowed_hosts: AllowedHosts,
     /// Where the server is reached from outside: its host and its origin are ours.
     pub base_url: Option<Url>,
 }
@@ -87,27 +85,8 @@ impl Default for WebSettings {
             quick_timeout: QUICK_TIMEOUT,
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
-            allowed_hosts: AllowedHosts::default(),
             base_url: None,
         }
-    }
-}
-
-/// Under which names the server may be addressed.
-///
-/// A web page can have its own name resolve to 127.0.0.1 and then talk to us as if it were ours (DNS rebinding). A
-/// server on loopback knows the names it goes by, and refuses others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AllowedHosts {
-    /// Any name: for a server that others reach, under names it does not know.
-    Any,
-    /// An address, `localhost`, the host of the base URL, and these names.
-    Known(Vec<String>),
-}
-
-impl Default for AllowedHosts {
-    fn default() -> Self {
-        Self::Known(Vec::new())
     }
 }
 
