@@ -9,6 +9,7 @@
 mod body;
 mod error;
 mod extract;
+mod idle;
 mod inside;
 mod metrics;
 mod middleware;
