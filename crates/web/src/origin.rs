@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Paths that begin so are called by hubs.
-const CALLBACK_PREFIX: &str = "/api/websub/callback";
+pub(crate) const CALLBACK_PREFIX: &str = "/api/websub/callback";
 
 /// Refuses what is not addressed to us, and what a foreign web page asks for.
 pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &WebSettings) -> ApiResult<()> {
