@@ -102,7 +102,7 @@ async fn u8_a_client_that_does_not_read_its_answer_is_cut_off() {
 async fn u8_connections_at_once_are_bounded_and_none_is_closed_that_is_at_work() {
     let asked = Arc::new(Notify::new());
     let settings = WebSettings { quick_timeout: LONG * 2, ..WebSettings::default() };
-    let limits = ServeLimits { connections_max: 2, ..ServeLimits::default() };
+    let limits = ServeLimits { connections_max: 2, header_timeout: LONG * 2, ..ServeLimits::default() };
     let server = server(Down::Hangs(asked.clone()), settings, limits).await;
     let mut at_work = Vec::new();
     for _ in 0..2 {
