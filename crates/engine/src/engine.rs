@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Feed, FeedId, FeedPatch, WebhookId,
+    Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
     delivery::{NewWebhook, Webhook, WebhookSecret},
     ports::{HttpError, Store, StoreResult, UpdateOutcome},
     push::Subscription,
@@ -144,14 +144,26 @@ impl Engine {
         push::renew_expiring(&self.pusher).await
     }
 
-    /// Answers a hub that asks whether something is wanted.
-    pub async fn verify(&self, token: Option<&str>, asked: Verification) -> StoreResult<VerifyAnswer> {
-        push::verify(&self.pusher, token, asked).await
+    /// Answers a hub that asks whether something is wanted. `admits` is asked whether one more question may come for
+    /// this subscription, or for none where the token names none.
+    pub async fn verify(
+        &self,
+        token: Option<&str>,
+        asked: Verification,
+        admits: &(dyn Fn(Option<SubscriptionId>) -> bool + Sync),
+    ) -> StoreResult<VerifyAnswer> {
+        push::verify(&self.pusher, token, asked, admits).await
     }
 
-    /// For whom a push is, before anything of it is read; an answer if for nobody.
-    pub async fn recipient(&self, token: Option<&str>) -> StoreResult<Result<Recipient, PushAnswer>> {
+    /// For whom a push with this token is, before anything of it is read; an answer if for nobody.
+    pub async fn recipient(&self, token: &str) -> StoreResult<Result<Recipient, PushAnswer>> {
         push::recipient(&self.pusher, token).await
+    }
+
+    /// For whom a push without a token is, as far as its address and its headers say; an answer if for nobody. Of this
+    /// the body is not looked at, and should be empty.
+    pub async fn recipient_by_topic(&self, head: &Delivery) -> StoreResult<Result<Recipient, PushAnswer>> {
+        push::recipient_by_topic(&self.pusher, head).await
     }
 
     /// Takes a push: it is stored when this returns.

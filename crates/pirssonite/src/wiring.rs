@@ -16,7 +16,7 @@ use engine::{
 use jiff::Timestamp;
 use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
 use tokio_util::sync::CancellationToken;
-use web::{AllowedHosts, AppState, WebSettings};
+use web::{AppState, WebSettings};
 
 use crate::{
     backend,
@@ -115,9 +115,7 @@ pub(crate) async fn serve(
 ) -> anyhow::Result<()> {
     tokio::spawn(web::keep_metrics_small(metrics.clone(), stop.clone()));
     let (listen, store) = (listener.local_addr()?, engine.store().kind());
-    let allowed_hosts = if settings.listen.ip().is_loopback() { AllowedHosts::default() } else { AllowedHosts::Any };
     let web_settings = WebSettings {
-        allowed_hosts,
         base_url: settings.base_url.clone(),
         pushes_per_minute: settings.push_rate,
         ..WebSettings::default()

@@ -1,13 +1,26 @@
-//! Reading what a client sends, up to a size and within a time.
+//! Reading what a client sends, up to a size and within a time; and what is left of a body that was refused.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::{
+    BoxError,
+    body::{Body, BodyDataStream, HttpBody},
+    http::{HeaderMap, StatusCode, header},
+};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
+use http_body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::error::{ApiError, ApiResult};
+use crate::{
+    error::{ApiError, ApiResult},
+    idle::Connection,
+};
 
 /// Of a body that is refused, so much is read and thrown away: a client that is still sending when the connection
 /// closes never sees why.
@@ -72,34 +85,70 @@ async fn read_within(
 }
 
 async fn collect(body: Body, bytes_max: usize, room: Option<&Room>) -> ApiResult<(Bytes, Taken)> {
-    let announced = body.size_hint().lower();
-    let mut stream = body.into_data_stream();
-    if announced > bytes_max as u64 {
-        return Err(refuse(stream, announced, ApiError::TooLarge(bytes_max)).await);
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(ApiError::TooLarge(bytes_max));
     }
+    let mut stream = body.into_data_stream();
     let (mut bytes, mut taken) = (BytesMut::new(), None);
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|_| ApiError::BadRequest("the body broke off".to_owned()))?;
         let length = bytes.len() + chunk.len();
         if length > bytes_max {
-            return Err(refuse(stream, 0, ApiError::TooLarge(bytes_max)).await);
+            return Err(ApiError::TooLarge(bytes_max));
         }
-        if let Some(room) = room
-            && let Err(full) = room.take(&mut taken, bytes.len(), length)
-        {
-            return Err(refuse(stream, 0, full).await);
+        if let Some(room) = room {
+            room.take(&mut taken, bytes.len(), length)?;
         }
         bytes.extend_from_slice(&chunk);
     }
     Ok((bytes.freeze(), taken))
 }
 
-async fn refuse(stream: BodyDataStream, announced: u64, why: ApiError) -> ApiError {
-    if announced <= DRAIN_BYTES_MAX {
-        // Whether it ends in time or not, the answer is the same.
-        let _ = tokio::time::timeout(DRAIN_TIME_MAX, drain(stream)).await;
+/// A request's body that can still be reached when its route has dropped it, to read what is left. While it is waited
+/// for, its connection waits for its client.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedBody {
+    read: Arc<Mutex<Read>>,
+    connection: Arc<Connection>,
+}
+
+#[derive(Debug)]
+struct Read {
+    body: Body,
+    /// Whether its client was asked for anything of it.
+    is_begun: bool,
+}
+
+impl SharedBody {
+    pub(crate) fn new(body: Body, connection: Arc<Connection>) -> Self {
+        Self { read: Arc::new(Mutex::new(Read { body, is_begun: false })), connection }
     }
-    why
+
+    fn with<T>(&self, act: impl FnOnce(&mut Read) -> T) -> T {
+        // A panic while it is polled leaves a body that is no worse than before.
+        act(&mut self.read.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads and throws away what is left of a body that was refused, so that its client gets to read why.
+    pub(crate) async fn drain_if_refused(self, expects_continue: bool, status: StatusCode) {
+        let is_refused = status.is_client_error() || status.is_server_error();
+        // Who was too slow once is not waited for again.
+        if !is_refused || status == StatusCode::REQUEST_TIMEOUT || self.is_end_stream() {
+            return;
+        }
+        // Who waits to be asked for the body is answered at once, and need not send it.
+        let is_begun = self.with(|read| read.is_begun);
+        if (is_begun || !expects_continue) && self.size_hint().lower() <= DRAIN_BYTES_MAX {
+            // Whether it ends in time or not, the answer is the same.
+            let stream = Body::new(self).into_data_stream();
+            let _ = tokio::time::timeout(DRAIN_TIME_MAX, drain(stream)).await;
+        }
+    }
+}
+
+/// Whether a client waits to be told that it may send its body.
+pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
+    headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 async fn drain(mut stream: BodyDataStream) {
@@ -109,5 +158,31 @@ async fn drain(mut stream: BodyDataStream) {
         if left == 0 {
             return;
         }
+    }
+}
+
+impl HttpBody for SharedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let polled = self.with(|read| {
+            read.is_begun = true;
+            Pin::new(&mut read.body).poll_frame(context)
+        });
+        if polled.is_pending() {
+            self.connection.waits();
+        } else {
+            self.connection.works();
+        }
+        polled.map_err(Into::into)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.with(|read| read.body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.with(|read| read.body.size_hint())
     }
 }

@@ -70,7 +70,7 @@ pub(crate) enum ApiError {
     #[error("{0}")]
     Unprocessable(String),
     /// 429: too often.
-    #[error("too many requests for one subscription; try again later")]
+    #[error("too many requests of this kind; try again later")]
     TooManyRequests,
     /// 502: somebody else's server failed.
     #[error("{0}")]

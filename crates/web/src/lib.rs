@@ -9,6 +9,7 @@
 mod body;
 mod error;
 mod extract;
+mod idle;
 mod inside;
 mod metrics;
 mod middleware;
@@ -28,4 +29,4 @@ pub use metrics::{MetricsHandle, install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;
 pub use routes::{operations_router, router};
 pub use serve::{SHUTDOWN_MAX, ServeLimits, serve, serve_within};
-pub use state::{AllowedHosts, AppState, WebSettings};
+pub use state::{AppState, WebSettings};

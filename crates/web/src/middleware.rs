@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, header},
+    http::{HeaderName, HeaderValue, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -17,7 +17,8 @@ use tracing::{Instrument, Span};
 
 use crate::{
     error::{ApiError, ApiResult},
-    metrics, origin,
+    metrics,
+    origin::{self, CALLBACK_PREFIX},
     query::Parameters,
     state::AppState,
 };
@@ -124,13 +125,28 @@ pub(crate) async fn guard(State(state): State<AppState>, request: Request, next:
     Ok(next.run(request).await)
 }
 
-/// Answers so many requests at once and no more. Probes are always answered: a busy server is not a dead one.
+/// Answers so many requests at once and no more. Probes are always answered: a busy server is not a dead one. Hubs have
+/// places of their own, which neither users nor strangers take.
 pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
-    let permit = state.requests.try_acquire();
-    if permit.is_err() && request.uri().path().starts_with(API_PREFIX) {
+    let path = request.uri().path();
+    let places = match path.strip_prefix(CALLBACK_PREFIX) {
+        Some("" | "/") => &state.tokenless,
+        Some(_) => &state.callbacks,
+        None => &state.requests,
+    };
+    let place = places.try_acquire();
+    if place.is_err() && path.starts_with(API_PREFIX) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
     }
     Ok(next.run(request).await)
+}
+
+/// Refuses `HEAD`, which would be answered as `GET` is: what a hub asks with it would be confirmed without a challenge.
+pub(crate) async fn no_head(request: Request, next: Next) -> Response {
+    if request.method() != Method::HEAD {
+        return next.run(request).await;
+    }
+    ([(header::ALLOW, "GET,POST")], ApiError::MethodNotAllowed).into_response()
 }
 
 /// Refuses parameters of requests that change something: none takes any, and what a mistaken `?feedId=1` is meant to

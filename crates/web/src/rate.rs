@@ -1,49 +1,64 @@
-//! How often a hub may push for one subscription, and ask about it.
+//! How often hubs may call: each subscription has an account of its own, and all that names none shares one. So no
+//! stranger uses up what a hub has, and memory grows with the subscriptions, not with what strangers send.
 
 use std::{
-    hash::Hash,
     num::NonZeroU32,
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use domain::SubscriptionId;
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-/// After so many pushes those subscriptions are forgotten that have been quiet.
+/// After so many calls those subscriptions are forgotten that have been quiet.
 const TIDY_EVERY: u64 = 10_000;
 
-/// What came of late, for each key; what has none shares one account.
+/// For whom a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Callee {
+    /// The subscription with the token of the address.
+    Subscription(SubscriptionId),
+    /// Nobody: the token is none of ours.
+    UnknownToken,
+    /// Whoever has the topic: the address has no token.
+    NoToken,
+}
+
+/// What came of late.
 #[derive(Debug)]
-pub(crate) struct Rate<K: Hash + Eq + Clone> {
-    limiter: DefaultKeyedRateLimiter<K>,
+pub(crate) struct CallRate {
+    subscriptions: DefaultKeyedRateLimiter<SubscriptionId>,
+    unknown_tokens: DefaultDirectRateLimiter,
+    no_token: DefaultDirectRateLimiter,
     count: AtomicU64,
 }
 
-/// Pushes, by subscription.
-pub(crate) type PushRate = Rate<Option<SubscriptionId>>;
-
-/// Questions whether something is wanted, by token: each may lead to a poll.
-pub(crate) type VerificationRate = Rate<Option<String>>;
-
-impl VerificationRate {
-    /// Whether one more question may be asked.
-    pub(crate) fn allows(&self, token: Option<&str>) -> bool {
-        self.admits(&token.map(str::to_owned))
-    }
-}
-
-impl<K: Hash + Eq + Clone> Rate<K> {
-    /// So many a minute, and all of them at once if they come so.
-    pub(crate) fn new(per_minute: NonZeroU32) -> Self {
-        Self { limiter: RateLimiter::keyed(Quota::per_minute(per_minute)), count: AtomicU64::new(0) }
+impl CallRate {
+    /// So many a minute for each subscription, and so many of strangers of each kind; all of them at once if they come
+    /// so.
+    pub(crate) fn new(per_minute: NonZeroU32, strangers_per_minute: NonZeroU32) -> Self {
+        let strangers = Quota::per_minute(strangers_per_minute);
+        Self {
+            subscriptions: RateLimiter::keyed(Quota::per_minute(per_minute)),
+            unknown_tokens: RateLimiter::direct(strangers),
+            no_token: RateLimiter::direct(strangers),
+            count: AtomicU64::new(0),
+        }
     }
 
     /// Whether one more may come in.
-    pub(crate) fn admits(&self, key: &K) -> bool {
-        if self.count.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1 {
-            self.limiter.retain_recent();
+    pub(crate) fn admits(&self, callee: Callee) -> bool {
+        match callee {
+            Callee::Subscription(id) => self.admits_subscription(id),
+            Callee::UnknownToken => self.unknown_tokens.check().is_ok(),
+            Callee::NoToken => self.no_token.check().is_ok(),
         }
-        self.limiter.check_key(key).is_ok()
+    }
+
+    fn admits_subscription(&self, id: SubscriptionId) -> bool {
+        if self.count.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1 {
+            self.subscriptions.retain_recent();
+        }
+        self.subscriptions.check_key(&id).is_ok()
     }
 }
 
@@ -52,10 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u8_each_subscription_has_its_own_account() {
-        let rate = PushRate::new(NonZeroU32::new(3).unwrap());
-        let admitted = |id: i64| (0..10).filter(|_| rate.admits(&Some(SubscriptionId(id)))).count();
-        assert_eq!((admitted(1), admitted(2)), (3, 3));
-        assert_eq!(admitted(1), 0);
+    fn u8_w3_each_subscription_has_its_own_account_and_strangers_share_one() {
+        let rate = CallRate::new(NonZeroU32::new(3).unwrap(), NonZeroU32::new(5).unwrap());
+        let admitted = |callee| (0..10).filter(|_| rate.admits(callee)).count();
+        let [one, two] = [1, 2].map(|id| Callee::Subscription(SubscriptionId(id)));
+        assert_eq!((admitted(Callee::UnknownToken), admitted(Callee::NoToken)), (5, 5));
+        assert_eq!((admitted(one), admitted(two)), (3, 3));
+        assert_eq!((admitted(one), admitted(Callee::UnknownToken), admitted(Callee::NoToken)), (0, 0, 0));
     }
 }

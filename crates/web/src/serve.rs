@@ -4,13 +4,28 @@
 //!
 //! Who sends its headers slowly, or nothing, is cut off by a time limit; who sends its body slowly, where the body is
 //! read; who does not read its answer, by the [stream](crate::stream). What is left is bounded by the number of
-//! connections: beyond it new ones wait in the system's backlog. To tell them so (503) would take what there is none
-//! left of, a descriptor and the time of a client that may not read, while those that wait are answered as soon as
-//! another connection ends.
+//! connections. Beyond it a new one takes the place of the one that has waited longest [for its client](crate::idle); if
+//! none does, which the limits of requests prevent, it waits. To tell it so (503) would take the time of a client that
+//! may not read.
+//!
+//! What is left of a body that was refused is read before the answer is sent: a client that is still sending would see a
+//! broken pipe instead of the answer.
 
-use std::{io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
-use axum::Router;
+use axum::{
+    BoxError, Router,
+    body::{Body, Bytes, HttpBody},
+    http::Request,
+    response::Response,
+};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto,
@@ -22,14 +37,20 @@ use tokio::{
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
+use tower::{Service, ServiceExt};
 
-use crate::stream::Stream;
+use crate::{
+    body::{SharedBody, expects_continue},
+    idle::{Connection, Idle},
+    stream::Stream,
+};
 
 /// How long requests that are under way may take once the server is told to stop.
 pub const SHUTDOWN_MAX: Duration = Duration::from_secs(8);
 
-/// Connections at once. More than requests at once, so that probes get through to a busy server; less than the 1,024
-/// descriptors that a process usually may have, because the database and the polls need some.
+/// Connections at once. More than requests of all kinds at once, so that there are always some that wait for their
+/// clients, and callbacks and probes get through to a busy server; less than the 1,024 descriptors that a process usually
+/// may have, because the database and the polls need some.
 const CONNECTIONS_MAX: usize = 768;
 /// How long a client may take for the headers of a request, from the end of the one before: so also how long a
 /// connection may be idle.
@@ -43,7 +64,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// What bounds the connections of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Connections at once; more wait.
+    /// Connections at once; for more, others are closed that wait for their clients.
     pub connections_max: usize,
     /// How long a client may take for the headers of a request, and a connection be idle.
     pub header_timeout: Duration,
@@ -79,21 +100,16 @@ pub async fn serve_within(
     stop: CancellationToken,
     limits: ServeLimits,
 ) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let (places, idle) = (Arc::new(Semaphore::new(limits.connections_max)), Arc::new(Idle::default()));
     let mut connections = JoinSet::new();
     loop {
         let (stream, place) = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            taken = take_connection(&listener, &places, limits.accept_pause) => taken,
+            taken = take_connection(&listener, &places, &idle, limits.accept_pause) => taken,
         };
-        connections.spawn(answer(
-            Stream::new(stream, limits.write_timeout),
-            router.clone(),
-            limits,
-            stop.clone(),
-            place,
-        ));
+        let connection = Arc::new(idle.connection());
+        connections.spawn(answer(stream, connection, router.clone(), limits, stop.clone(), place));
         // Those that have ended meanwhile.
         while connections.try_join_next().is_some() {}
     }
@@ -110,12 +126,29 @@ pub async fn serve_within(
 async fn take_connection(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
+    idle: &Idle,
     pause: Duration,
 ) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
-    let place = Arc::clone(places).acquire_owned().await.ok();
     let (stream, _) = persist(|| listener.accept(), pause).await;
-    (stream, place)
+    (stream, take_place(places, idle).await)
+}
+
+/// A place for a connection, if need be that of another that waits for its client.
+async fn take_place(places: &Arc<Semaphore>, idle: &Idle) -> Option<OwnedSemaphorePermit> {
+    loop {
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Some(place);
+        }
+        // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
+        let freed = Arc::clone(places).acquire_owned();
+        if idle.close_longest() {
+            return freed.await.ok();
+        }
+        tokio::select! {
+            place = freed => return place.ok(),
+            () = idle.joined() => {}
+        }
+    }
 }
 
 /// Accepts until it succeeds: no error of one connection, and no want of descriptors, ends the server.
@@ -140,7 +173,8 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 
 /// Answers the requests of one connection, until it ends or, once told to stop, until the one under way is answered.
 async fn answer(
-    stream: Stream,
+    stream: TcpStream,
+    connection: Arc<Connection>,
     router: Router,
     limits: ServeLimits,
     stop: CancellationToken,
@@ -149,17 +183,60 @@ async fn answer(
     // Without looking for HTTP/2, which would wait for the first bytes without any limit.
     let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
     server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
-    let mut connection = pin!(server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let stream = TokioIo::new(Stream::new(stream, Arc::clone(&connection), limits.write_timeout));
+    let service = TowerToHyperService::new(Answering { router, connection: Arc::clone(&connection) });
+    let mut serving = pin!(server.serve_connection(stream, service));
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = serving.as_mut() => ended,
+        () = connection.closed() => {
+            tracing::debug!("an idle connection was closed to make room");
+            return;
+        }
         () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            serving.as_mut().graceful_shutdown();
+            serving.await
         }
     };
     if let Err(error) = ended {
         // A client that went away, sent no HTTP or was too slow: there is nobody to tell.
         tracing::debug!(%error, "a connection was broken off");
+    }
+}
+
+/// The router, for the requests of one connection.
+#[derive(Clone)]
+struct Answering {
+    router: Router,
+    connection: Arc<Connection>,
+}
+
+impl<B> Service<Request<B>> for Answering
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let Self { router, connection } = self.clone();
+        Box::pin(async move {
+            connection.works();
+            let expects_continue = expects_continue(request.headers());
+            let (parts, body) = request.into_parts();
+            let body = SharedBody::new(Body::new(body), Arc::clone(&connection));
+            let answer = router.oneshot(Request::from_parts(parts, Body::new(body.clone()))).await;
+            let status = answer.as_ref().map(Response::status).unwrap_or_default();
+            body.drain_if_refused(expects_continue, status).await;
+            // From here on it is the client who has to do something: take the answer, and ask again.
+            connection.waits();
+            answer
+        })
     }
 }
 

@@ -8,10 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{
-    body::Room,
-    rate::{PushRate, VerificationRate},
-};
+use crate::{body::Room, rate::CallRate};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -30,6 +27,10 @@ const QUICK_TIMEOUT: Duration = Duration::from_secs(30);
 const LONG_TIMEOUT: Duration = Duration::from_mins(15);
 /// Requests that are answered at once; more are told to come again.
 const REQUESTS_MAX: usize = 512;
+/// Calls of hubs that are answered at once, besides.
+const CALLBACKS_MAX: usize = 128;
+/// Calls without a token that are answered at once, besides: anybody can make them.
+const TOKENLESS_MAX: usize = 32;
 /// Imports at once: each holds all that its file says in memory.
 const IMPORTS_MAX: usize = 2;
 
@@ -37,6 +38,10 @@ const IMPORTS_MAX: usize = 2;
 const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of all pushes that are being sent or stored together.
 const PUSH_ROOM_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of all pushes without a token that are being sent or stored together.
+const TOKENLESS_ROOM_BYTES: usize = 16 * 1024 * 1024;
+/// Questions with tokens that are none of ours in a minute, and as many without a token.
+const STRANGERS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 /// Questions of hubs about one subscription in a minute.
 const VERIFICATIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 /// Pushes for one subscription in a minute.
@@ -55,7 +60,9 @@ pub struct WebSettings {
     pub push_bytes_max: usize,
     /// Bytes of all pushes that are being sent or stored together; more are told to come again.
     pub push_room_bytes: usize,
-    /// Pushes for one subscription in a minute.
+    /// Bytes of all pushes without a token that are being sent or stored together. They take none of the others' room.
+    pub tokenless_room_bytes: usize,
+    /// Pushes for one subscription in a minute, and of all without a token together.
     pub pushes_per_minute: NonZeroU32,
     /// How long a JSON body, or a push, may take to come.
     pub json_timeout: Duration,
@@ -67,8 +74,6 @@ pub struct WebSettings {
     pub long_timeout: Duration,
     /// Requests that are answered at once.
     pub requests_max: usize,
-    /// Under which names the server may be addressed.
-    pub allowed_hosts: AllowedHosts,
     /// Where the server is reached from outside: its host and its origin are ours.
     pub base_url: Option<Url>,
 }
@@ -81,33 +86,15 @@ impl Default for WebSettings {
             opml_room_bytes: OPML_ROOM_BYTES,
             push_bytes_max: PUSH_BYTES_MAX,
             push_room_bytes: PUSH_ROOM_BYTES,
+            tokenless_room_bytes: TOKENLESS_ROOM_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
             json_timeout: JSON_TIMEOUT,
             opml_timeout: OPML_TIMEOUT,
             quick_timeout: QUICK_TIMEOUT,
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
-            allowed_hosts: AllowedHosts::default(),
             base_url: None,
         }
-    }
-}
-
-/// Under which names the server may be addressed.
-///
-/// A web page can have its own name resolve to 127.0.0.1 and then talk to us as if it were ours (DNS rebinding). A
-/// server on loopback knows the names it goes by, and refuses others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AllowedHosts {
-    /// Any name: for a server that others reach, under names it does not know.
-    Any,
-    /// An address, `localhost`, the host of the base URL, and these names.
-    Known(Vec<String>),
-}
-
-impl Default for AllowedHosts {
-    fn default() -> Self {
-        Self::Known(Vec::new())
     }
 }
 
@@ -122,10 +109,13 @@ pub struct AppState {
     /// What the ids of requests begin with, unique to a process's life.
     pub(crate) request_prefix: Arc<str>,
     pub(crate) requests: Arc<Semaphore>,
+    pub(crate) callbacks: Arc<Semaphore>,
+    pub(crate) tokenless: Arc<Semaphore>,
     pub(crate) imports: Arc<Semaphore>,
-    pub(crate) pushes: Arc<PushRate>,
-    pub(crate) verifications: Arc<VerificationRate>,
+    pub(crate) pushes: Arc<CallRate>,
+    pub(crate) verifications: Arc<CallRate>,
     pub(crate) push_room: Room,
+    pub(crate) tokenless_room: Room,
     pub(crate) opml_room: Room,
 }
 
@@ -144,10 +134,13 @@ impl AppState {
             version,
             request_prefix: ids.owner().into(),
             requests: Arc::new(Semaphore::new(settings.requests_max)),
+            callbacks: Arc::new(Semaphore::new(CALLBACKS_MAX)),
+            tokenless: Arc::new(Semaphore::new(TOKENLESS_MAX)),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
-            pushes: Arc::new(PushRate::new(settings.pushes_per_minute)),
-            verifications: Arc::new(VerificationRate::new(VERIFICATIONS_PER_MINUTE)),
+            pushes: Arc::new(CallRate::new(settings.pushes_per_minute, settings.pushes_per_minute)),
+            verifications: Arc::new(CallRate::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE)),
             push_room: Room::new(settings.push_room_bytes),
+            tokenless_room: Room::new(settings.tokenless_room_bytes),
             opml_room: Room::new(settings.opml_room_bytes),
             settings: Arc::new(settings),
         }

@@ -6,6 +6,7 @@
 use std::{
     io::{self, IoSlice},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -16,8 +17,11 @@ use tokio::{
     time::Sleep,
 };
 
+use crate::idle::Connection;
+
 pub(crate) struct Stream {
     inner: TcpStream,
+    connection: Arc<Connection>,
     write_timeout: Duration,
     /// Runs while a write waits.
     overdue: Option<Pin<Box<Sleep>>>,
@@ -25,12 +29,13 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Whose client takes something at least every so often.
-    pub(crate) fn new(inner: TcpStream, write_timeout: Duration) -> Self {
-        Self { inner, write_timeout, overdue: None }
+    pub(crate) fn new(inner: TcpStream, connection: Arc<Connection>, write_timeout: Duration) -> Self {
+        Self { inner, connection, write_timeout, overdue: None }
     }
 
     fn watch<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
+            self.connection.moved();
             self.overdue = None;
             return written;
         }

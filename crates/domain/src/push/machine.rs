@@ -46,14 +46,15 @@ pub enum Event {
         mode: Mode,
         /// For how long, as it says.
         lease_secs: Option<u64>,
-        /// Only if the hub was just asked for it.
+        /// Whoever says so may be anybody: it counts only if the hub was just asked for it, and is no reason to trust in
+        /// pushes.
         only_if_asked: bool,
     },
     /// The hub says that it will not, or no longer.
     Denied {
         /// Its reason.
         reason: Option<String>,
-        /// Only if the hub was just asked.
+        /// Whoever says so may be anybody: it counts only if the hub was just asked, and ends nothing that is verified.
         only_if_asked: bool,
     },
     /// The time has come that something was waited for until.
@@ -171,15 +172,21 @@ pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Time
         Event::Accepted => accepted(next, now),
         Event::Failed { error, retry_after } => failed(next, error, *retry_after, now),
         Event::Verified { mode, lease_secs, only_if_asked } => {
-            if *only_if_asked && subscription.asked != Some(*mode) {
+            if *only_if_asked && !is_just_asked(subscription, *mode, now) {
                 return Decision::Refuse;
             }
             match mode {
+                Mode::Subscribe if *only_if_asked => untrusted(subscription, verified(next, *lease_secs, rules, now)),
                 Mode::Subscribe => verified(next, *lease_secs, rules, now),
                 Mode::Unsubscribe => unsubscribed(&next),
             }
         }
-        Event::Denied { only_if_asked: true, .. } if subscription.asked != Some(Mode::Subscribe) => Decision::Refuse,
+        Event::Denied { only_if_asked: true, .. } if !is_just_asked(subscription, Mode::Subscribe, now) => {
+            Decision::Refuse
+        }
+        Event::Denied { reason, only_if_asked: true } if subscription.is_active() => {
+            failed(next, reason_of(reason.as_deref()), None, now)
+        }
         Event::Denied { reason, .. } => denied(next, reason.as_deref(), now),
         Event::TimePassed => time_passed(next, now),
         Event::Pushed { secret } => pushed(next, secret, now),
@@ -194,6 +201,18 @@ pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Time
         }
         Event::BaseChanged { base_url } => base_changed(next, base_url, now),
     }
+}
+
+/// Whether the hub was asked for this and still has the time to verify it.
+fn is_just_asked(subscription: &Subscription, mode: Mode, now: Timestamp) -> bool {
+    subscription.asked == Some(mode) && subscription.verify_by.is_none_or(|verify_by| now < verify_by)
+}
+
+/// The same decision without trust: the feed is polled as usual until a signed push has come, at once if it was not.
+fn untrusted(before: &Subscription, decision: Decision) -> Decision {
+    let Decision::Become { mut subscription, poll_now } = decision else { return decision };
+    subscription.distrust();
+    Decision::Become { subscription, poll_now: poll_now || before.is_trusted() }
 }
 
 fn become_so(subscription: Subscription) -> Decision {
@@ -239,6 +258,7 @@ fn accepted(mut next: Subscription, now: Timestamp) -> Decision {
             become_so(next)
         }
         Some(Mode::Unsubscribe) => {
+            next.verify_by = Some(after(now, VERIFY_WITHIN));
             next.next_step_at = Some(sooner(after(now, RETRY_INACTIVE), next.expires_at));
             become_so(next)
         }
@@ -328,9 +348,12 @@ fn denied(mut next: Subscription, reason: Option<&str>, now: Timestamp) -> Decis
         // It does not push, which is what we want.
         return Decision::Forget;
     }
-    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-    next.last_error = Some(shortened(reason.unwrap_or("Hub denied the subscription")));
+    next.last_error = Some(shortened(reason_of(reason)));
     deactivate(next, after(now, RETRY_INACTIVE))
+}
+
+fn reason_of(reason: Option<&str>) -> &str {
+    reason.map(str::trim).filter(|reason| !reason.is_empty()).unwrap_or("Hub denied the subscription")
 }
 
 fn time_passed(mut next: Subscription, now: Timestamp) -> Decision {

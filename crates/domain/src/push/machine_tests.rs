@@ -139,6 +139,39 @@ fn w3_without_a_token_only_what_was_just_asked_for_is_confirmed_or_denied() {
     assert!(refused(&unsubscribing(), &tokenless(Mode::Unsubscribe)));
     let (asked, _) = apply_at(&unsubscribing(), &asking(Mode::Unsubscribe), now());
     assert!(!refused(&asked, &tokenless(Mode::Unsubscribe)));
+    // What was accepted so long ago that it should have been verified was not just asked for.
+    let (accepted, _) = apply_at(&asked, &Event::Accepted, now());
+    for (subscription, event) in
+        [(pending(), tokenless(Mode::Subscribe)), (pending(), denied.clone()), (accepted, tokenless(Mode::Unsubscribe))]
+    {
+        let at = |time| apply(&subscription, &event, Rules::default(), time);
+        assert_ne!(at(now()), Decision::Refuse, "{event:?}");
+        assert_eq!(at(after(now(), VERIFY_WITHIN)), Decision::Refuse, "{event:?}");
+    }
+}
+
+#[test]
+fn w3_what_is_confirmed_without_a_token_is_trusted_after_a_push() {
+    let confirmed = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: true };
+    // Push that begins so, and push that is prolonged so: in both cases the feed is polled, and as usual from then on.
+    for asked in [pending(), renewing()] {
+        let (subscription, poll_now) = apply_at(&asked, &confirmed, now());
+        assert!(subscription.is_active() && !subscription.is_trusted() && poll_now, "{:?}", asked.state);
+        let (pushed, _) = apply_at(&subscription, &Event::Pushed { secret: "secret".into() }, now());
+        assert!(pushed.is_trusted());
+        let (renewing, _) = apply_at(&pushed, &asking(Mode::Subscribe), now());
+        assert!(apply_at(&renewing, &verified(Mode::Subscribe), now()).0.is_trusted());
+    }
+}
+
+#[test]
+fn w3_a_denial_without_a_token_fails_a_renewal_and_ends_no_push() {
+    let denied = Event::Denied { reason: Some("no".into()), only_if_asked: true };
+    let (renewal, poll_now) = apply_at(&renewing(), &denied, now());
+    assert!(renewal.is_trusted() && !poll_now);
+    assert_eq!((renewal.error_count, renewal.last_error.as_deref()), (1, Some("no")));
+    assert_eq!(renewal.expires_at, renewing().expires_at);
+    assert_eq!(apply_at(&pending(), &denied, now()).0.state, State::Inactive);
 }
 
 #[test]

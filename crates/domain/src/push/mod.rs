@@ -31,6 +31,9 @@ pub use self::{
 /// Random bytes of a token: nobody guesses one.
 const TOKEN_BYTES: usize = 24;
 
+/// Characters of a token, which is in hex: nothing longer is one.
+pub const TOKEN_CHARS: usize = 2 * TOKEN_BYTES;
+
 /// Random bytes of a secret; in hex it is shorter than the 200 bytes that the standard allows.
 const SECRET_BYTES: usize = 32;
 

@@ -111,7 +111,7 @@ pub struct Subscription {
     pub push_count: u64,
     /// Entries' worth of polls that found what the hub had not pushed.
     pub miss_count: u64,
-    /// Of them, those since the last push.
+    /// Of them, those since the last push; as many as end the trust, where there is no reason for any.
     pub misses_in_row: u32,
     /// What the hub may sign with.
     pub secrets: Secrets,
@@ -166,6 +166,11 @@ impl Subscription {
     /// Whether the hub is trusted to push: only then is the feed not polled as usual.
     pub fn is_trusted(&self) -> bool {
         self.is_current && self.is_active() && self.misses_in_row < MISSES_MAX
+    }
+
+    /// No trust until a push has come.
+    pub(super) fn distrust(&mut self) {
+        self.misses_in_row = self.misses_in_row.max(MISSES_MAX);
     }
 
     /// The URL that the hub is given.

@@ -25,7 +25,7 @@ use domain::{
     ports::{Changed, Claim, StoreResult, UpdateOutcome},
     push::{self, Event, Offer, Subscription, SubscriptionState, Transition},
 };
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
@@ -34,7 +34,7 @@ pub use self::{
     verify::{Verification, VerifyAnswer},
 };
 pub(crate) use self::{
-    receive::{receive, recipient, refuse},
+    receive::{receive, recipient, recipient_by_topic, refuse},
     renew::renew_expiring,
     runner::{run, settle, start},
     verify::verify,
@@ -55,6 +55,8 @@ pub(crate) struct Pusher {
     hubs: Arc<Hosts>,
     /// How many subscriptions of each hub are held.
     held: std::sync::Mutex<HashMap<String, usize>>,
+    /// Pushes without a token, which may be anybody's, are worked on one at a time.
+    tokenless: Semaphore,
     /// Counts what has changed, for those who wait for it.
     changed: watch::Sender<u64>,
     /// A step has ended.
@@ -69,6 +71,7 @@ impl Pusher {
             owner: poller.parts.ids.owner(),
             hubs: Hosts::new(poller.parts.settings.push.hub_concurrency),
             held: std::sync::Mutex::default(),
+            tokenless: Semaphore::new(1),
             changed: watch::Sender::new(0),
             ended: Notify::new(),
             tasks: TaskTracker::new(),

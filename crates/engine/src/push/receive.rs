@@ -20,21 +20,26 @@ use crate::{
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
 const ENTRIES_UNASKED_MAX: usize = 8;
 
-/// For whom a push is, as far as its address says.
+/// Of a document that must say itself what it is of, so many bytes are looked at: that is in its head.
+const HEAD_BYTES_MAX: usize = 256 * 1024;
+
+/// For whom a push is, as far as its address and its headers say.
 #[derive(Debug, Clone)]
 pub enum Recipient {
     /// This subscription, which is active.
     Subscription(Box<PushTarget>),
-    /// Whoever has the topic: the address has no token.
+    /// One of these, which are active: there is no token, and they have the topic.
+    Topic(Vec<PushTarget>),
+    /// Whoever has the topic that the document names: there is no token, and nothing else says what it is of.
     Unknown,
 }
 
 impl Recipient {
-    /// The feed, if it is known.
+    /// The feed, if the token says which. What comes without one, from whomever, makes no feed be polled.
     pub fn feed_id(&self) -> Option<FeedId> {
         match self {
             Self::Subscription(target) => target.subscription.feed_id,
-            Self::Unknown => None,
+            Self::Topic(_) | Self::Unknown => None,
         }
     }
 }
@@ -70,8 +75,7 @@ pub enum PushAnswer {
 }
 
 /// Who is meant by a token, before anything of a push is read; an answer if nobody is.
-pub(crate) async fn recipient(pusher: &Pusher, token: Option<&str>) -> StoreResult<Result<Recipient, PushAnswer>> {
-    let Some(token) = token else { return Ok(Ok(Recipient::Unknown)) };
+pub(crate) async fn recipient(pusher: &Pusher, token: &str) -> StoreResult<Result<Recipient, PushAnswer>> {
     let target = pusher.poller.parts.store.push_target(token).await?;
     Ok(match target {
         None => Err(PushAnswer::NotActive),
@@ -81,41 +85,64 @@ pub(crate) async fn recipient(pusher: &Pusher, token: Option<&str>) -> StoreResu
     })
 }
 
+/// Who is meant without a token, before anything of a push is read; an answer if nobody is, or if it is not signed.
+pub(crate) async fn recipient_by_topic(pusher: &Pusher, head: &Delivery) -> StoreResult<Result<Recipient, PushAnswer>> {
+    if let Err(reason) = Signature::parse(head.signature.as_deref(), &pusher.settings().algorithms) {
+        let answer = PushAnswer::Unsigned(reason);
+        note(None, &answer);
+        return Ok(Err(answer));
+    }
+    let Some(topic) = named_topic(head) else { return Ok(Ok(Recipient::Unknown)) };
+    let targets = active_with(pusher, &topic).await?;
+    Ok(if targets.is_empty() { Err(PushAnswer::NotActive) } else { Ok(Recipient::Topic(targets)) })
+}
+
 /// Takes a push.
 pub(crate) async fn receive(pusher: &Arc<Pusher>, recipient: Recipient, delivery: Delivery) -> StoreResult<PushAnswer> {
     let delivery = Arc::new(delivery);
     let (target, answer) = match recipient {
         Recipient::Subscription(target) => {
             let answer = take(pusher, &target, &delivery).await?;
-            (Some(target), answer)
+            (Some(*target), answer)
         }
-        Recipient::Unknown => take_by_topic(pusher, &delivery).await?,
+        Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &delivery).await?,
+        Recipient::Unknown => take_by_topic(pusher, None, &delivery).await?,
     };
-    measure::pushed(&answer);
-    if let PushAnswer::Unsigned(reason) = &answer {
-        let subscription = target.as_ref().map(|target| &target.subscription);
+    note(target.as_ref(), &answer);
+    Ok(answer)
+}
+
+/// Counts a push, and logs one that is not the hub's.
+fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
+    measure::pushed(answer);
+    if let PushAnswer::Unsigned(reason) = answer {
+        let subscription = target.map(|target| &target.subscription);
         let feed_id = subscription.and_then(|subscription| subscription.feed_id).map(|id| id.0);
         let topic = subscription.map(|subscription| subscription.topic_url.as_str());
         tracing::warn!(feed_id, topic, %reason, "a push was refused");
     }
-    Ok(answer)
 }
 
-/// Without a token the topic says who is meant, and the signature who of those.
+/// Without a token the topic says who is meant, and the signature who of those. Anybody can send such a push, and make
+/// us work for nothing: so only one at a time, and cores are left for pushes with a token.
 async fn take_by_topic(
     pusher: &Arc<Pusher>,
+    targets: Option<Vec<PushTarget>>,
     delivery: &Arc<Delivery>,
-) -> StoreResult<(Option<Box<PushTarget>>, PushAnswer)> {
-    if let Err(reason) = Signature::parse(delivery.signature.as_deref(), &pusher.settings().algorithms) {
-        return Ok((None, PushAnswer::Unsigned(reason)));
-    }
-    let Some(topic) = topic_of(pusher, delivery).await else { return Ok((None, PushAnswer::NotActive)) };
-    let targets = pusher.poller.parts.store.push_targets(&topic, SAME_TOPIC_MAX).await?;
+) -> StoreResult<(Option<PushTarget>, PushAnswer)> {
+    let _turn = pusher.tokenless.acquire().await.expect("the semaphore is never closed");
+    let targets = match targets {
+        Some(targets) => targets,
+        None => match topic_in(pusher, delivery).await {
+            Some(topic) => active_with(pusher, &topic).await?,
+            None => Vec::new(),
+        },
+    };
     let mut answer = (None, PushAnswer::NotActive);
-    for target in targets.into_iter().filter(|target| target.subscription.is_active() && target.feed_url.is_some()) {
+    for target in targets {
         let taken = take(pusher, &target, delivery).await?;
         let is_wrong = taken == PushAnswer::Unsigned(Unsigned::Wrong);
-        answer = (Some(Box::new(target)), taken);
+        answer = (Some(target), taken);
         if !is_wrong {
             break;
         }
@@ -123,16 +150,31 @@ async fn take_by_topic(
     Ok(answer)
 }
 
-/// Of which topic a push is: its address says so, else its headers, else the document.
-async fn topic_of(pusher: &Pusher, delivery: &Arc<Delivery>) -> Option<String> {
-    if let Some(topic) = delivery.topic.clone().filter(|topic| !topic.is_empty()) {
+async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget>> {
+    let mut targets = pusher.poller.parts.store.push_targets(topic, SAME_TOPIC_MAX).await?;
+    targets.retain(|target| target.subscription.is_active() && target.feed_url.is_some());
+    Ok(targets)
+}
+
+/// Of which topic a push is, as its address says, or else its headers.
+fn named_topic(head: &Delivery) -> Option<String> {
+    if let Some(topic) = head.topic.clone().filter(|topic| !topic.is_empty()) {
         return Some(topic);
     }
-    let links = link::parse(delivery.links.iter().map(String::as_str));
-    if let Some(link) = links.into_iter().find(|link| link.is("self")) {
-        return Some(link.target);
-    }
-    parse(pusher, delivery, None).await.ok().and_then(|parsed| parsed.feed.head.self_url.clone())
+    let links = link::parse(head.links.iter().map(String::as_str));
+    links.into_iter().find(|link| link.is("self")).map(|link| link.target)
+}
+
+/// The same as the document says.
+async fn topic_in(pusher: &Pusher, delivery: &Delivery) -> Option<String> {
+    let length = delivery.body.len().min(HEAD_BYTES_MAX);
+    let head = Delivery {
+        content_type: delivery.content_type.clone(),
+        body: delivery.body.get(..length).unwrap_or_default().to_vec(),
+        ..Delivery::default()
+    };
+    let parsed = parse(pusher, &Arc::new(head), None).await.ok()?;
+    parsed.feed.head.self_url.clone()
 }
 
 async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<Delivery>) -> StoreResult<PushAnswer> {

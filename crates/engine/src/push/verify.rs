@@ -1,6 +1,7 @@
 //! A hub asks whether we want what it was asked for, or says that it will not (WebSub, sections 5.2 and 5.3).
 
 use domain::{
+    SubscriptionId,
     ports::{Changed, Claim, StoreResult},
     push::{Event, Mode, PushTarget},
 };
@@ -38,19 +39,34 @@ pub enum VerifyAnswer {
     Noted,
     /// No.
     NotWanted,
+    /// It asks too often.
+    TooMany,
     /// The question makes no sense, because of this.
     Bad(&'static str),
 }
 
-/// Answers a hub, with a token or without.
-pub(crate) async fn verify(pusher: &Pusher, token: Option<&str>, asked: Verification) -> StoreResult<VerifyAnswer> {
+/// Answers a hub, with a token or without. `admits` is asked whether one more question may come for a subscription, or
+/// for none that is known by its token.
+pub(crate) async fn verify(
+    pusher: &Pusher,
+    token: Option<&str>,
+    asked: Verification,
+    admits: &(dyn Fn(Option<SubscriptionId>) -> bool + Sync),
+) -> StoreResult<VerifyAnswer> {
     let (event, topic, answer) = match read(asked, token.is_none()) {
         Ok(question) => question,
         Err(reason) => return Ok(VerifyAnswer::Bad(reason)),
     };
     let store = &pusher.poller.parts.store;
+    let known = match token {
+        Some(token) => store.push_target(token).await?,
+        None => None,
+    };
+    if !admits(known.as_ref().map(|target| target.subscription.id)) {
+        return Ok(VerifyAnswer::TooMany);
+    }
     let targets = match token {
-        Some(token) => store.push_target(token).await?.into_iter().collect(),
+        Some(_) => known.into_iter().collect(),
         None => store.push_targets(&topic, SAME_TOPIC_MAX).await?,
     };
     // Without a token only what was just asked for counts: of the others nothing is even written.

@@ -21,6 +21,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     start_logging(settings);
+    outlive_hangups();
     open_files::raise_limit();
     // First, so that a server that cannot be makes no folder and no database.
     let listener = tokio::net::TcpListener::bind(settings.listen)
@@ -73,6 +74,19 @@ fn start_logging(settings: &Settings) {
     match settings.log_format {
         LogFormat::Text => logging.init(),
         LogFormat::Json => logging.json().init(),
+    }
+}
+
+/// Goes on when the terminal is closed, or when a tool for log files asks to have them opened anew: the log is standard
+/// error, and settings are read at the start.
+fn outlive_hangups() {
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangups) => drop(tokio::spawn(async move {
+            while hangups.recv().await.is_some() {
+                tracing::info!("SIGHUP ignored: settings are read at the start, the log is standard error");
+            }
+        })),
+        Err(error) => tracing::error!(%error, "cannot listen for SIGHUP, which would end the server"),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod delivery;
 mod file;
+mod platform;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -194,6 +195,7 @@ impl Settings {
                     raw.insert(setting.name, Raw { value: value.clone(), origin: format!("the variable {name}") });
                 }
                 None if OTHER_VARIABLES.iter().any(|other| name.starts_with(other)) => {}
+                None if platform::is_set_by_platform(name, value) => {}
                 None => return Err(Wrong::Unknown { name: name.clone(), origin: "the environment".to_owned() }),
             }
         }

@@ -55,7 +55,7 @@ pub(crate) const TABLE: [Setting; 37] = [
         "base_url",
         "URL",
         "",
-        "The address under which others reach this server, such as https://reader.example.org, also through a proxy or a tunnel. It turns push on: hubs call this server there. Without it all feeds are polled. Every node of a database needs the same. A server on a loopback address refuses requests to any other host name, but for those of hubs. Publishers see it too, as the address of whoever asks them.",
+        "The address under which others reach this server, such as https://reader.example.org, also through a proxy or a tunnel. It turns push on: hubs call this server there. Without it all feeds are polled. Every node of a database needs the same. The server refuses requests to any other host name but localhost, except those of hubs. Publishers see it too, as the address of whoever asks them.",
     ),
     setting(
         "allow_networks",

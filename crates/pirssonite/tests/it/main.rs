@@ -16,6 +16,7 @@ mod parse;
 mod program;
 mod push;
 mod server;
+mod surroundings;
 mod tls;
 mod together;
 mod webhook;

@@ -92,7 +92,8 @@ impl Server {
         Self::start_command(shell, ANY, data, &[], Stdio::inherit()).0
     }
 
-    fn start_on(listen: &str, data: Data<'_>, more: &[&str]) -> Self {
+    /// The same on this address.
+    pub(crate) fn start_on(listen: &str, data: Data<'_>, more: &[&str]) -> Self {
         let (server, lines) = Self::start_with_log(listen, data, more, Stdio::inherit());
         let rest = server.log.clone();
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(|line| note(&rest, &line)));

@@ -64,7 +64,11 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
                 .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
         )
         // Whatever parameters a hub adds are its own business.
-        .merge(callbacks().layer(from_fn_with_state(quick_timeout, middleware::time_limit)))
+        .merge(
+            callbacks()
+                .route_layer(from_fn(middleware::no_head))
+                .layer(from_fn_with_state(quick_timeout, middleware::time_limit)),
+        )
 }
 
 /// Routes that wait for the store alone.

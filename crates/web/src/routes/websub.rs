@@ -1,17 +1,19 @@
 //! WebSub: what hubs call, and what a user asks about subscriptions.
 //!
 //! A push is taken only as far as it has to be: first its address, then how often it came, then how large it is, then
-//! its bytes, and only then what is in them.
+//! its bytes, and only then what is in them. One without a token may be anybody's: it is not read unless it is signed
+//! and, as far as its address and headers say, wanted, and it has memory and a rate of its own.
 
 use axum::{
     Json,
-    extract::{Path, RawQuery, Request, State},
-    http::{HeaderMap, StatusCode, header},
+    body::Body,
+    extract::{FromRequestParts, Path, RawQuery, Request, State},
+    http::{HeaderMap, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use domain::{
     FeedId,
-    push::{SubscriptionView, Unsigned},
+    push::{SubscriptionView, TOKEN_CHARS, Unsigned},
 };
 use engine::{Delivery, PushAnswer, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
@@ -19,10 +21,11 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    body,
+    body::{self, Room},
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
     query::Parameters,
+    rate::Callee,
     state::AppState,
     work::to_its_end,
 };
@@ -162,13 +165,14 @@ pub(crate) async fn unsubscribe(State(state): State<AppState>, Id(id): Id<FeedId
 )]
 pub(crate) async fn verify(
     State(state): State<AppState>,
-    Path(token): Path<String>,
+    Token(token): Token,
     RawQuery(query): RawQuery,
 ) -> ApiResult<Response> {
     answer_verification(&state, Some(&token), query.as_deref()).await
 }
 
-/// The same, where only the topic says what is meant: nothing is confirmed but what was just asked for.
+/// The same, where only the topic says what is meant: nothing is confirmed or denied but what was just asked for, and
+/// the feed is polled as usual until a push has come.
 #[utoipa::path(
     get, path = "/api/websub/callback", tag = "websub", operation_id = "verifyByTopic",
     params(VerificationQuery),
@@ -176,6 +180,7 @@ pub(crate) async fn verify(
         (status = 200, description = "It is: the challenge.", body = String, content_type = "text/plain"),
         (status = 400, description = "A parameter is missing.", body = ErrorBody),
         (status = 404, description = "It is not.", body = ErrorBody),
+        (status = 429, description = "There are too many.", body = ErrorBody),
     )
 )]
 pub(crate) async fn verify_by_topic(State(state): State<AppState>, RawQuery(query): RawQuery) -> ApiResult<Response> {
@@ -183,9 +188,6 @@ pub(crate) async fn verify_by_topic(State(state): State<AppState>, RawQuery(quer
 }
 
 async fn answer_verification(state: &AppState, token: Option<&str>, query: Option<&str>) -> ApiResult<Response> {
-    if !state.verifications.allows(token) {
-        return Err(ApiError::TooManyRequests);
-    }
     // What else a hub adds is nobody's business.
     let mut parameters = Parameters::of(query);
     let asked = Verification {
@@ -195,11 +197,14 @@ async fn answer_verification(state: &AppState, token: Option<&str>, query: Optio
         lease_secs: parameters.text("hub.lease_seconds")?,
         reason: parameters.text("hub.reason")?,
     };
-    match state.engine.verify(token, asked).await? {
+    let stranger = if token.is_some() { Callee::UnknownToken } else { Callee::NoToken };
+    let admits = |id: Option<_>| state.verifications.admits(id.map_or(stranger, Callee::Subscription));
+    match state.engine.verify(token, asked, &admits).await? {
         VerifyAnswer::Confirmed(challenge) => {
             Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response())
         }
         VerifyAnswer::Noted => Ok(StatusCode::OK.into_response()),
+        VerifyAnswer::TooMany => Err(ApiError::TooManyRequests),
         VerifyAnswer::NotWanted => Err(ApiError::NotFound("subscription")),
         VerifyAnswer::Bad(reason) => Err(ApiError::BadRequest(reason.to_owned())),
     }
@@ -221,10 +226,26 @@ async fn answer_verification(state: &AppState, token: Option<&str>, query: Optio
 )]
 pub(crate) async fn receive(
     State(state): State<AppState>,
-    Path(token): Path<String>,
+    Token(token): Token,
     request: Request,
 ) -> ApiResult<StatusCode> {
-    take_push(state, Some(token), request).await
+    let (recipient, id) = match state.engine.recipient(&token).await? {
+        Ok(Recipient::Subscription(target)) => {
+            let id = target.subscription.id;
+            (Recipient::Subscription(target), id)
+        }
+        other => {
+            check_rate(&state, Callee::UnknownToken)?;
+            return told(other.err().unwrap_or(PushAnswer::NotActive));
+        }
+    };
+    if let Err(error) = check_rate(&state, Callee::Subscription(id)) {
+        state.engine.refuse_push(&recipient, "too_many").await?;
+        return Err(error);
+    }
+    let (parts, body) = request.into_parts();
+    let room = state.push_room.clone();
+    take_push(state, room, recipient, head_of(&parts), body).await
 }
 
 /// The same, where the topic says what is meant: in the address, in a `Link` header or in the document.
@@ -241,25 +262,43 @@ pub(crate) async fn receive(
     )
 )]
 pub(crate) async fn receive_by_topic(State(state): State<AppState>, request: Request) -> ApiResult<StatusCode> {
-    take_push(state, None, request).await
-}
-
-async fn take_push(state: AppState, token: Option<String>, request: Request) -> ApiResult<StatusCode> {
-    let recipient = match state.engine.recipient(token.as_deref()).await? {
+    check_rate(&state, Callee::NoToken)?;
+    let (parts, body) = request.into_parts();
+    let topic = Parameters::of(parts.uri.query()).text("hub.topic")?;
+    let head = Delivery { topic, ..head_of(&parts) };
+    let recipient = match state.engine.recipient_by_topic(&head).await? {
         Ok(recipient) => recipient,
         Err(answer) => return told(answer),
     };
-    let subscription = match &recipient {
-        Recipient::Subscription(target) => Some(target.subscription.id),
-        Recipient::Unknown => None,
-    };
-    if !state.pushes.admits(&subscription) {
-        state.engine.refuse_push(&recipient, "too_many").await?;
-        return Err(ApiError::TooManyRequests);
+    let room = state.tokenless_room.clone();
+    take_push(state, room, recipient, head, body).await
+}
+
+fn check_rate(state: &AppState, callee: Callee) -> ApiResult<()> {
+    if state.pushes.admits(callee) { Ok(()) } else { Err(ApiError::TooManyRequests) }
+}
+
+/// What the headers of a push say.
+fn head_of(parts: &Parts) -> Delivery {
+    let links = parts.headers.get_all(header::LINK).iter();
+    Delivery {
+        signature: text(&parts.headers, SIGNATURE),
+        content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
+        links: links.filter_map(|link| Some(link.to_str().ok()?.to_owned())).collect(),
+        ..Delivery::default()
     }
-    let (parts, body) = request.into_parts();
+}
+
+/// Reads a push into this room, and stores it.
+async fn take_push(
+    state: AppState,
+    room: Room,
+    recipient: Recipient,
+    head: Delivery,
+    body: Body,
+) -> ApiResult<StatusCode> {
     let (bytes_max, time_max) = (state.settings.push_bytes_max, state.settings.json_timeout);
-    let (body, room) = match body::read_into(&state.push_room, body, bytes_max, time_max).await {
+    let (body, taken) = match body::read_into(&room, body, bytes_max, time_max).await {
         Ok(read) => read,
         Err(error) => {
             let why = if matches!(error, ApiError::TooLarge(_)) { "too_large" } else { "not_read" };
@@ -267,25 +306,27 @@ async fn take_push(state: AppState, token: Option<String>, request: Request) -> 
             return Err(error);
         }
     };
-    let mut parameters = Parameters::of(parts.uri.query());
-    let delivery = Delivery {
-        signature: text(&parts.headers, SIGNATURE),
-        content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
-        links: parts
-            .headers
-            .get_all(header::LINK)
-            .iter()
-            .filter_map(|link| Some(link.to_str().ok()?.to_owned()))
-            .collect(),
-        topic: parameters.text("hub.topic")?,
-        body: body.into(),
-    };
+    let delivery = Delivery { body: body.into(), ..head };
     let engine = state.engine.clone();
     let stored = to_its_end(async move {
-        let _held = room;
+        let _held = taken;
         engine.receive(recipient, delivery).await
     });
     told(stored.await??)
+}
+
+/// The token in the path. What is longer than any, or no text, is none of ours.
+pub(crate) struct Token(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Token {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(token)) if token.len() <= TOKEN_CHARS => Ok(Self(token)),
+            _ => Err(ApiError::NotFound("subscription")),
+        }
+    }
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {

@@ -270,3 +270,27 @@ async fn unknown_paths_are_404_and_wrong_methods_405_with_allow() {
         assert_eq!(allowed, expected, "{method} {path}");
     }
 }
+
+#[tokio::test]
+async fn w3_f6_paths_that_cannot_be_read_and_tokens_that_are_too_long_are_answered_in_json() {
+    let server = server().await;
+    let long = "a".repeat(60_000);
+    for (method, path, status) in [
+        ("GET", "/api/websub/callback/%ff", 404),
+        ("POST", "/api/websub/callback/%ff", 404),
+        ("GET", "/api/websub/callback/%zz?hub.mode=denied&hub.topic=t", 503),
+        ("GET", &format!("/api/websub/callback/{long}?hub.mode=denied&hub.topic=t"), 404),
+        ("POST", &format!("/api/websub/callback/{long}"), 404),
+        ("GET", "/api/%ff", 404),
+        ("GET", "/%ff/%ff", 404),
+        ("GET", "/api/outbox/events/%ff", 404),
+        ("DELETE", "/api/folders/%ff", 400),
+        ("DELETE", "/api/webhooks/%ff", 400),
+        ("GET", "/api/entries/%ff", 400),
+        ("POST", "/api/feeds/%ff/subscribe", 400),
+    ] {
+        let answer = server.call(method, path).await;
+        let shown = path.get(..40).unwrap_or(path);
+        assert!(!answer.error(status).is_empty(), "{method} {shown}");
+    }
+}

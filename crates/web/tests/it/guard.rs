@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use web::{AllowedHosts, WebSettings};
+use web::WebSettings;
 
 use crate::{
     server::{Server, answer},
@@ -31,9 +31,11 @@ async fn foreign_pages_are_403_and_foreign_names_421() {
 }
 
 #[tokio::test]
-async fn a_server_for_others_answers_to_any_name() {
-    let server = server(WebSettings { allowed_hosts: AllowedHosts::Any, ..WebSettings::default() }).await;
+async fn u8_a_server_answers_to_the_name_of_its_base_url() {
+    let base_url = Some("https://reader.example".parse().unwrap());
+    let server = server(WebSettings { base_url, ..WebSettings::default() }).await;
     answer(server.request("GET", "/healthz").header("host", "reader.example")).await.ok(200);
+    answer(server.request("GET", "/healthz").header("host", "evil.example")).await.error(421);
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod guard;
 mod observed;
 mod opml;
 mod push;
+mod raw;
 mod refresh;
 mod server;
 mod slow_clients;

@@ -2,14 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    sync::Notify,
-};
+use tokio::{io::AsyncWriteExt, sync::Notify};
 use web::{ServeLimits, WebSettings};
 
 use crate::{
+    raw::{Client, LONG, PROBE},
     server::{Server, answer},
     stubs::{Down, NoNetwork},
     world::World,
@@ -20,8 +17,6 @@ const SHORT: Duration = Duration::from_millis(300);
 /// Short enough to wait for once, and longer than anything takes that must not be cut off, also on a machine that stands
 /// still for a moment.
 const ENOUGH: Duration = Duration::from_secs(4);
-/// What takes longer than this does not end at all.
-const LONG: Duration = Duration::from_mins(3);
 
 async fn server(down: Down, settings: WebSettings, limits: ServeLimits) -> Server {
     Server::start_within(Arc::new(down), Arc::new(NoNetwork), settings, limits).await
@@ -31,46 +26,11 @@ async fn within(limits: ServeLimits) -> Server {
     server(Down::Unavailable, WebSettings::default(), limits).await
 }
 
-/// A connection that is written and read by hand.
-struct Client(TcpStream);
-
-impl Client {
-    async fn connect(server: &Server) -> Self {
-        Self(TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap())
-    }
-
-    async fn send(&mut self, text: &str) {
-        self.0.write_all(text.as_bytes()).await.unwrap();
-    }
-
-    /// What comes until the other side closes.
-    async fn rest(&mut self) -> String {
-        let mut text = Vec::new();
-        let read = tokio::time::timeout(LONG, self.0.read_to_end(&mut text)).await;
-        // A connection that is cut off while something was on its way is reset.
-        let _ = read.expect("the connection is never closed");
-        String::from_utf8(text).unwrap()
-    }
-
-    /// Reads until this has come.
-    async fn until(&mut self, end: &str) -> String {
-        let mut text = Vec::new();
-        while !text.ends_with(end.as_bytes()) {
-            let byte = tokio::time::timeout(LONG, self.0.read_u8()).await.expect("no answer");
-            text.push(byte.unwrap());
-        }
-        String::from_utf8(text).unwrap()
-    }
-}
-
-/// A request whose answer ends in `}`.
-const PROBE: &str = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
-
 #[tokio::test]
 async fn u8_a_client_that_sends_no_headers_or_half_of_them_is_cut_off() {
     let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
     for sent in ["", "GET", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
-        let mut client = Client::connect(&server).await;
+        let mut client = Client::connect(&server.url).await;
         client.send(sent).await;
         assert_eq!(client.rest().await, "", "{sent}");
     }
@@ -79,7 +39,7 @@ async fn u8_a_client_that_sends_no_headers_or_half_of_them_is_cut_off() {
 #[tokio::test]
 async fn u8_headers_that_come_byte_by_byte_gain_no_time() {
     let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
-    let mut client = Client::connect(&server).await;
+    let mut client = Client::connect(&server.url).await;
     client.send("GET /healthz HTTP/1.1\r\nX-Slow: ").await;
     let trickle = async {
         let mut ticks = tokio::time::interval(SHORT / 10);
@@ -96,7 +56,7 @@ async fn u8_headers_that_come_byte_by_byte_gain_no_time() {
 #[tokio::test]
 async fn u8_a_connection_is_kept_for_further_requests_and_closed_when_idle() {
     let server = within(ServeLimits { header_timeout: ENOUGH, ..ServeLimits::default() }).await;
-    let mut client = Client::connect(&server).await;
+    let mut client = Client::connect(&server.url).await;
     for _ in 0..3 {
         client.send(PROBE).await;
         assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
@@ -118,7 +78,7 @@ async fn u8_a_body_that_does_not_come_is_408_and_the_end_of_its_connection() {
     let settings = WebSettings { json_timeout: SHORT, opml_timeout: SHORT, ..WebSettings::default() };
     let server = server(Down::Unavailable, settings, ServeLimits::default()).await;
     for (path, kind) in [("/api/folders", "application/json"), ("/api/opml/import", "text/x-opml")] {
-        let mut client = Client::connect(&server).await;
+        let mut client = Client::connect(&server.url).await;
         let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 99\r\n");
         client.send(&format!("{head}\r\n{{")).await;
         let answer = client.rest().await;
@@ -130,41 +90,85 @@ async fn u8_a_body_that_does_not_come_is_408_and_the_end_of_its_connection() {
 
 #[tokio::test]
 async fn u8_a_client_that_does_not_read_its_answer_is_cut_off() {
-    let limits = ServeLimits { connections_max: 1, write_timeout: SHORT, ..ServeLimits::default() };
-    let server = within(limits).await;
-    let mut client = Client::connect(&server).await;
-    // Many requests at once, whose answers are more than all buffers between the two hold.
-    let requests = "GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2000);
-    let sent = client.0.write_all(requests.as_bytes());
-    let (_, next) = tokio::join!(sent, answered(&server));
-    assert_eq!(next, 200, "the one place is free again");
-}
-
-/// The status of a probe on a connection of its own.
-async fn answered(server: &Server) -> u16 {
-    let probe = tokio::time::timeout(LONG, server.get("/healthz")).await;
-    probe.expect("the connection was never taken").status
+    let server = within(ServeLimits { write_timeout: SHORT, ..ServeLimits::default() }).await;
+    let mut client = Client::connect(&server.url).await;
+    // Until all buffers between the two are full, and then until the connection is gone.
+    let request = "GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let ask = async { while client.0.write_all(request.as_bytes()).await.is_ok() {} };
+    tokio::time::timeout(LONG, ask).await.expect("the connection is never closed");
 }
 
 #[tokio::test]
-async fn u8_connections_at_once_are_bounded_and_further_ones_wait_their_turn() {
-    let server = within(ServeLimits { connections_max: 2, ..ServeLimits::default() }).await;
-    let (mut one, mut two) = (Client::connect(&server).await, Client::connect(&server).await);
-    for client in [&mut one, &mut two] {
-        client.send(PROBE).await;
-        client.until("}").await;
+async fn u8_connections_at_once_are_bounded_and_none_is_closed_that_is_at_work() {
+    let asked = Arc::new(Notify::new());
+    let settings = WebSettings { quick_timeout: LONG * 2, ..WebSettings::default() };
+    let limits = ServeLimits { connections_max: 2, header_timeout: LONG * 2, ..ServeLimits::default() };
+    let server = server(Down::Hangs(asked.clone()), settings, limits).await;
+    let mut at_work = Vec::new();
+    for _ in 0..2 {
+        let mut client = Client::connect(&server.url).await;
+        client.send("GET /api/feeds HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+        asked.notified().await;
+        at_work.push(client);
     }
-    let mut three = Client::connect(&server).await;
+    let mut three = Client::connect(&server.url).await;
     three.send(PROBE).await;
     assert!(tokio::time::timeout(SHORT, three.0.readable()).await.is_err(), "a third connection was taken");
-    drop(one);
+    at_work.pop();
     assert!(three.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
+    // It is idle now, and gives way to another; the one at work does not.
+    let mut four = Client::connect(&server.url).await;
+    four.send(PROBE).await;
+    assert!(four.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"));
+    assert_eq!(three.rest().await, "");
+    assert!(tokio::time::timeout(SHORT, at_work[0].0.readable()).await.is_err(), "it was closed");
+}
+
+#[tokio::test]
+async fn w5_u8_what_is_left_of_a_refused_body_is_read_before_the_answer() {
+    let server = within(ServeLimits::default()).await;
+    let token = "x".repeat(60_000);
+    let body = "x".repeat(6 * 1024 * 1024);
+    let large = "x".repeat(9 * 1024 * 1024);
+    for (request, more, body, status) in [
+        (format!("POST /api/websub/callback/{token}"), "", &body, "404 Not Found"),
+        ("POST /api/websub/callback".to_owned(), "", &body, "403 Forbidden"),
+        ("POST /api/websub/callback".to_owned(), "X-Hub-Signature: md5=00\r\n", &body, "400 Bad Request"),
+        ("POST /api/websub/callback".to_owned(), "X-Hub-Signature: sha1=00\r\n", &large, "413 Payload Too Large"),
+        ("POST /api/folders".to_owned(), "Content-Type: application/json\r\n", &large, "413 Payload Too Large"),
+        ("POST /api/folders".to_owned(), "", &body, "415 Unsupported Media Type"),
+        ("POST /api/feeds".to_owned(), "Origin: https://evil.example\r\n", &body, "403 Forbidden"),
+        ("PUT /api/feeds".to_owned(), "", &body, "405 Method Not Allowed"),
+        ("POST /api/nothing".to_owned(), "", &body, "404 Not Found"),
+    ] {
+        let mut client = Client::connect(&server.url).await;
+        let length = body.len();
+        client.send(&format!("{request} HTTP/1.1\r\nHost: localhost\r\n{more}Content-Length: {length}\r\n\r\n")).await;
+        client.send(body).await;
+        let answer = client.until("}").await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{status}: {answer}");
+        // All of it was read, so the connection serves for another request.
+        client.send(PROBE).await;
+        assert!(client.until("}").await.starts_with("HTTP/1.1 200 OK\r\n"), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn w5_u8_a_client_that_waits_to_be_asked_for_a_body_that_is_refused_is_not_asked() {
+    let server = within(ServeLimits::default()).await;
+    for (path, status) in [("/api/websub/callback", "403 Forbidden"), ("/api/nothing", "404 Not Found")] {
+        let mut client = Client::connect(&server.url).await;
+        let head = "Host: localhost\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n";
+        client.send(&format!("POST {path} HTTP/1.1\r\n{head}\r\n")).await;
+        let answer = client.rest().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{path}: {answer}");
+    }
 }
 
 #[tokio::test]
 async fn u6_connections_that_ask_nothing_do_not_hold_up_the_end() {
     let mut server = within(ServeLimits { shutdown_max: LONG * 2, ..ServeLimits::default() }).await;
-    let (mut used, mut fresh) = (Client::connect(&server).await, Client::connect(&server).await);
+    let (mut used, mut fresh) = (Client::connect(&server.url).await, Client::connect(&server.url).await);
     used.send(PROBE).await;
     used.until("}").await;
     server.stop.cancel();
@@ -194,7 +198,7 @@ async fn f6_u8_files_that_come_slowly_hold_up_no_other_import() {
     let mut slow = Vec::new();
     // More than there are places for imports.
     for _ in 0..8 {
-        let mut client = Client::connect(&world.server).await;
+        let mut client = Client::connect(&world.server.url).await;
         client.send(IMPORT).await;
         // Says that the file is being read.
         client.until("HTTP/1.1 100 Continue\r\n\r\n").await;

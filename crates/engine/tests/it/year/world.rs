@@ -81,7 +81,7 @@ impl World {
                 body: body.into_bytes(),
                 ..Delivery::default()
             };
-            let answer = match self.engine.recipient(Some(&token)).await.unwrap() {
+            let answer = match self.engine.recipient(&token).await.unwrap() {
                 Ok(recipient) => self.engine.receive(recipient, delivery).await.unwrap(),
                 Err(answer) => answer,
             };

@@ -62,6 +62,15 @@ pub(super) fn denied() -> Event {
     Event::Denied { reason: Some("no".to_owned()), only_if_asked: false }
 }
 
+/// The same at the callback without a token, where anybody can say so.
+pub(super) fn by_anybody(event: Event) -> Event {
+    match event {
+        Event::Verified { mode, lease_secs, .. } => Event::Verified { mode, lease_secs, only_if_asked: true },
+        Event::Denied { reason, .. } => Event::Denied { reason, only_if_asked: true },
+        other => other,
+    }
+}
+
 /// A push of these entries, signed with this secret.
 pub(super) fn push(id: SubscriptionId, secret: &str, entries: Vec<IncomingEntry>) -> Push {
     Push { subscription_id: id, secret: secret.to_owned(), document: document(entries), poll_in: None }

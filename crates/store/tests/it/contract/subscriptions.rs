@@ -6,18 +6,22 @@ use domain::{
     SubscriptionId,
     ingest::PollOutcome,
     ports::{Changed, Claim},
-    push::{Event, Mode, SubscriptionState as State},
+    push::{Event, Mode, SubscriptionState as State, VERIFY_WITHIN},
 };
 
 use super::{
     Harness,
     given::{HOUR, LEASE, fetched, result, unchanged},
-    given_push::{BASE, DAY, HUB_LEASE, OTHER_HUB, TOPIC, asking, denied, failed, found, unsubscribed, verified},
+    given_push::{
+        BASE, DAY, HUB_LEASE, OTHER_HUB, TOPIC, asking, by_anybody, denied, failed, found, push, unsubscribed, verified,
+    },
 };
 
 contract! {
     w2_the_row_exists_before_the_hub_is_asked,
     w3_subscriptions_are_found_by_token_and_by_topic,
+    w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_push,
+    w3_without_a_token_nothing_changes_but_what_was_just_asked_for,
     w4_what_the_hub_has_verified_is_pushed_and_its_feed_is_polled_once,
     w4_what_is_refused_changes_nothing,
     w6_a_renewal_does_not_touch_the_feed,
@@ -67,6 +71,51 @@ async fn w3_subscriptions_are_found_by_token_and_by_topic(harness: &Harness) {
     harness.store.delete_feed(one).await.unwrap();
     assert_eq!(with_topic(TOPIC, 10).await, [(second, two_url), (first, None)]);
     assert_eq!(harness.store.push_target("one").await.unwrap().unwrap().feed_url, None);
+}
+
+async fn w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_push(harness: &Harness) {
+    let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
+    let confirm = async |secret: &str| {
+        harness.done(id, asking(secret)).await;
+        harness.done(id, Event::Accepted).await;
+        harness.done(id, by_anybody(verified(HUB_LEASE))).await;
+        assert!(harness.current(feed).await.is_active());
+        assert_eq!(harness.feed(feed).await.next_check_at, harness.now(), "it is polled at once");
+        harness.advance(LEASE).await;
+        harness.poll(feed, vec![]).await;
+        assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + HOUR, "and then as usual");
+    };
+    let push_and_poll = async |secret: &str| {
+        harness.push(push(id, secret, vec![])).await;
+        harness.advance(LEASE).await;
+        harness.poll(feed, vec![]).await;
+        assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + DAY, "the hub is known to push");
+    };
+    confirm("first").await;
+    push_and_poll("first").await;
+    // A renewal that anybody may have confirmed.
+    confirm("second").await;
+    push_and_poll("second").await;
+}
+
+async fn w3_without_a_token_nothing_changes_but_what_was_just_asked_for(harness: &Harness) {
+    let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
+    harness.done(id, asking("secret")).await;
+    harness.done(id, Event::Accepted).await;
+    harness.advance(VERIFY_WITHIN).await;
+    let late = harness.current(feed).await;
+    for event in [verified(HUB_LEASE), denied(), unsubscribed()] {
+        assert_eq!(harness.change(id, by_anybody(event)).await, Changed::Refused);
+    }
+    assert_eq!(harness.current(feed).await, late);
+    // A denial in the middle of a renewal fails the renewal: push goes on.
+    harness.verify(id, "second", HUB_LEASE).await;
+    harness.advance(LEASE).await;
+    harness.poll(feed, vec![]).await;
+    harness.done(id, asking("third")).await;
+    let denied = harness.done(id, by_anybody(denied())).await.after.unwrap();
+    assert_eq!((denied.state, denied.last_error.as_deref()), (State::Active, Some("no")));
+    assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + DAY);
 }
 
 async fn w4_what_the_hub_has_verified_is_pushed_and_its_feed_is_polled_once(harness: &Harness) {

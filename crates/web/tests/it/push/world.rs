@@ -19,7 +19,7 @@ use testkit::{
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use web::{AppState, WebSettings};
+use web::{AppState, ServeLimits, WebSettings};
 
 use crate::server::{Answer, METRICS, answer, client};
 
@@ -52,26 +52,36 @@ pub async fn each() -> Vec<World> {
 
 /// The same, with push set so.
 pub async fn each_with(settings: PushSettings) -> Vec<World> {
-    each_of(settings, 60).await
+    each_of(settings, with_pushes(60), ServeLimits::default()).await
+}
+
+/// The same, with the server set so.
+pub async fn each_serving(web: WebSettings, limits: ServeLimits) -> Vec<World> {
+    each_of(PushSettings::default(), web, limits).await
 }
 
 /// The same, with so few pushes in a minute that it takes long until there is room for one more: that minute is a real
 /// one.
 pub async fn each_with_few_pushes() -> Vec<World> {
-    each_of(PushSettings::default(), 6).await
+    each_of(PushSettings::default(), with_pushes(6), ServeLimits::default()).await
 }
 
-async fn each_of(settings: PushSettings, pushes_per_minute: u32) -> Vec<World> {
+/// A server that takes so many pushes in a minute.
+fn with_pushes(per_minute: u32) -> WebSettings {
+    WebSettings { pushes_per_minute: per_minute.try_into().unwrap(), ..WebSettings::default() }
+}
+
+async fn each_of(settings: PushSettings, web: WebSettings, limits: ServeLimits) -> Vec<World> {
     let sqlite = Database::Sqlite(testkit::fresh_sqlite().await);
     let postgres = Database::Postgres(testkit::fresh_postgres().await);
     vec![
-        World::start(sqlite, settings.clone(), pushes_per_minute).await,
-        World::start(postgres, settings, pushes_per_minute).await,
+        World::start(sqlite, settings.clone(), web.clone(), limits).await,
+        World::start(postgres, settings, web, limits).await,
     ]
 }
 
 impl World {
-    async fn start(database: Database, settings: PushSettings, pushes_per_minute: u32) -> Self {
+    async fn start(database: Database, settings: PushSettings, web: WebSettings, limits: ServeLimits) -> Self {
         let (store, clock): (Arc<dyn Store>, _) = match &database {
             Database::Sqlite(sqlite) => (Arc::new(sqlite.store.clone()), sqlite.clock.clone()),
             Database::Postgres(postgres) => (Arc::new(postgres.store.clone()), SimulatedClock::default()),
@@ -81,10 +91,9 @@ impl World {
         let settings =
             PushSettings { base_url: Some(settings.base_url.clone().unwrap_or_else(|| url.clone())), ..settings };
         let engine = engine_on(Arc::clone(&store), clock.clone(), settings);
-        let web = WebSettings { pushes_per_minute: pushes_per_minute.try_into().unwrap(), ..WebSettings::default() };
         let router = web::router(AppState::new(Arc::clone(&engine), METRICS.clone(), web, &SystemIds, "1.2.3"));
         let stop = CancellationToken::new();
-        tokio::spawn(web::serve(listener, router, stop.clone()));
+        tokio::spawn(web::serve_within(listener, router, stop.clone(), limits));
         let hub = Hub::start().await;
         hub.script(Behaviour::verifying(Verify::BeforeAnswer));
         let publisher = Publisher::start().await;
@@ -187,6 +196,10 @@ impl World {
 
     pub async fn post(&self, path: &str) -> Answer {
         answer(self.http.post(format!("{}{path}", self.url))).await
+    }
+
+    pub async fn head(&self, url: &str) -> Answer {
+        answer(self.http.head(url)).await
     }
 
     pub async fn renew(&self) -> Value {

@@ -1,0 +1,157 @@
+//! What strangers do at the callback, and that no hub suffers from it.
+
+use domain::push::SubscriptionState;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use testkit::{Behaviour, HubPush, Verify};
+use web::{ServeLimits, WebSettings};
+
+use super::world::{DAY, World, atom, each, each_serving, each_with_few_pushes};
+use crate::raw::{Client, LONG};
+
+/// More than there is room for, and then some.
+const CONNECTIONS: usize = 1000;
+
+/// The callback without a token.
+fn tokenless(world: &World) -> String {
+    format!("{}/api/websub/callback", world.url)
+}
+
+/// A push of about so many bytes.
+fn push_of_size(world: &World, path: &str, title: &str, bytes: usize) -> HubPush {
+    let document = atom(&world.hub.url(), &world.publisher.url(path), &[title]);
+    HubPush::new("application/atom+xml", document + &" ".repeat(bytes))
+}
+
+#[tokio::test]
+async fn w3_u8_an_unfinished_body_without_a_token_takes_no_room_of_pushes_with_one() {
+    let settings = WebSettings {
+        push_room_bytes: 64 * 1024,
+        tokenless_room_bytes: 64 * 1024,
+        json_timeout: LONG * 2,
+        ..WebSettings::default()
+    };
+    for world in each_serving(settings, ServeLimits::default()).await {
+        let id = world.subscribe("/f").await;
+        let held = world.held("/f").await;
+        let mut stranger = Client::connect(&world.url).await;
+        let headers = "Host: localhost\r\nX-Hub-Signature: sha1=00\r\nContent-Length: 70000\r\n";
+        stranger.send(&format!("POST /api/websub/callback HTTP/1.1\r\n{headers}\r\n{}", " ".repeat(60_000))).await;
+        // Once it has come, there is no room for another of its kind.
+        let (mut by_topic, mut pushed) = (held.clone(), 0);
+        by_topic.callback = tokenless(&world);
+        let by_topic_is =
+            async || world.hub.push(&by_topic, push_of_size(&world, "/f", "by topic", 20_000)).await.status;
+        while by_topic_is().await != 503 {
+            assert!(pushed < 500, "there is still room");
+            pushed += 1;
+        }
+        let push = push_of_size(&world, "/f", "by token", 20_000);
+        assert_eq!(world.hub.push(&held, push).await.status, 204);
+        assert!(world.titles(id).await.contains(&"by token".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn w3_a_body_without_a_token_is_not_read_unless_it_is_signed_and_its_topic_is_wanted() {
+    for world in each().await {
+        world.subscribe("/f").await;
+        let known = world.publisher.url("/f");
+        let signed = "X-Hub-Signature: sha1=00\r\n";
+        for (query, headers, answer) in [
+            (format!("?hub.topic={known}"), String::new(), "403 Forbidden"),
+            (format!("?hub.topic={known}"), "X-Hub-Signature: md5=00\r\n".to_owned(), "400 Bad Request"),
+            ("?hub.topic=http://nobody.example/".to_owned(), signed.to_owned(), "404 Not Found"),
+            (String::new(), format!("{signed}Link: <http://nobody.example/>; rel=self\r\n"), "404 Not Found"),
+            (format!("?hub.topic={known}"), signed.to_owned(), "100 Continue"),
+            (String::new(), format!("{signed}Link: <{known}>; rel=self\r\n"), "100 Continue"),
+            (String::new(), signed.to_owned(), "100 Continue"),
+        ] {
+            let mut client = Client::connect(&world.url).await;
+            let head = format!("Host: localhost\r\n{headers}Content-Length: 1000\r\nExpect: 100-continue\r\n");
+            client.send(&format!("POST /api/websub/callback{query} HTTP/1.1\r\n{head}\r\n")).await;
+            // Whoever is told to continue is asked for the body.
+            assert_eq!(client.until("\r\n").await, format!("HTTP/1.1 {answer}\r\n"), "{query} {headers}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn w3_u8_unknown_tokens_and_calls_without_one_use_up_nothing_of_a_subscription() {
+    for world in each_with_few_pushes().await {
+        let id = world.subscribe("/f").await;
+        // The minute in which they are counted is a real one.
+        for path in [|number: u32| format!("/api/websub/callback/{number}"), |_| "/api/websub/callback".to_owned()] {
+            let mut statuses = Vec::new();
+            while statuses.last() != Some(&429) {
+                assert!(statuses.len() < 1000, "each has an account of its own");
+                statuses.push(world.post(&path(u32::try_from(statuses.len()).unwrap())).await.status);
+            }
+            assert!(statuses.iter().all(|status| [403, 404, 429].contains(status)), "{statuses:?}");
+        }
+        assert_eq!(world.hub.push(&world.held("/f").await, world.push_of("/f", &["pushed"])).await.status, 204);
+        assert_eq!(world.titles(id).await, ["first", "pushed"]);
+    }
+}
+
+#[tokio::test]
+async fn w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_push() {
+    for world in each().await {
+        world.hub.script(Behaviour::verifying(Verify::Never));
+        let id = world.subscribe("/f").await;
+        let mut request = world.hub.request().await;
+        request.callback = tokenless(&world);
+        assert!(world.hub.verify(&request).await.confirms());
+        world.settle().await;
+        assert!(world.due_in(id).await < 86_400, "it is polled as usual");
+        assert_eq!(world.hub.push(&world.held("/f").await, world.push_of("/f", &["new"])).await.status, 204);
+        world.advance(DAY).await;
+        world.settle().await;
+        assert_eq!(world.due_in(id).await, 86_400);
+    }
+}
+
+#[tokio::test]
+async fn w4_head_verifies_nothing() {
+    for world in each().await {
+        world.hub.script(Behaviour::verifying(Verify::Never));
+        let id = world.subscribe("/f").await;
+        let request = world.hub.request().await;
+        let topic = world.publisher.url("/f");
+        for callback in [request.callback, tokenless(&world)] {
+            let query = format!("hub.mode=subscribe&hub.challenge=x&hub.topic={topic}");
+            let answer = world.head(&format!("{callback}?{query}")).await;
+            assert_eq!((answer.status, answer.header("allow")), (405, "GET,POST"));
+            assert_eq!(world.state(id).await, SubscriptionState::Pending);
+        }
+    }
+}
+
+#[tokio::test]
+async fn w3_u8_a_thousand_connections_that_do_nothing_delay_no_push_and_no_probe() {
+    // Client and server are one process here.
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    // None of them ends by itself before the test does.
+    let settings = WebSettings { json_timeout: LONG * 4, quick_timeout: LONG * 4, ..WebSettings::default() };
+    let limits = ServeLimits { header_timeout: LONG * 4, ..ServeLimits::default() };
+    for world in each_serving(settings, limits).await {
+        let id = world.subscribe("/f").await;
+        let held = world.held("/f").await;
+        let half_a_body = "POST /api/folders HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                           Content-Length: 99\r\n\r\n{";
+        let mut strangers = Vec::new();
+        for number in 0..CONNECTIONS {
+            let mut client = Client::connect(&world.url).await;
+            client.send(["", "GET /healthz HTTP/1.1\r\nX-Slow: ", half_a_body][number % 3]).await;
+            strangers.push(client);
+        }
+        let served = async {
+            for path in ["/healthz", "/readyz"] {
+                world.get(path).await.ok(200);
+            }
+            assert_eq!(world.hub.push(&held, world.push_of("/f", &["pushed"])).await.status, 204);
+        };
+        tokio::time::timeout(LONG, served).await.expect("it waits for strangers");
+        assert_eq!(world.titles(id).await, ["first", "pushed"]);
+    }
+}
