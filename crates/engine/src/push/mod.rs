@@ -12,6 +12,7 @@
 //! leaves claims that run out; nothing that a hub was told is forgotten, because it is stored before the hub is told.
 
 mod ask;
+mod doubted;
 mod receive;
 mod renew;
 mod runner;
@@ -28,6 +29,7 @@ use domain::{
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::doubted::Doubted;
 pub use self::{
     receive::{Delivery, PushAnswer, Recipient},
     renew::{RenewResult, RenewStatus, RenewSummary},
@@ -57,6 +59,7 @@ pub(crate) struct Pusher {
     held: std::sync::Mutex<HashMap<String, usize>>,
     /// Pushes without a token, which may be anybody's, are worked on one at a time.
     tokenless: Semaphore,
+    doubted: Doubted,
     /// Counts what has changed, for those who wait for it.
     changed: watch::Sender<u64>,
     /// A step has ended.
@@ -72,6 +75,7 @@ impl Pusher {
             hubs: Hosts::new(poller.parts.settings.push.hub_concurrency),
             held: std::sync::Mutex::default(),
             tokenless: Semaphore::new(1),
+            doubted: Doubted::default(),
             changed: watch::Sender::new(0),
             ended: Notify::new(),
             tasks: TaskTracker::new(),

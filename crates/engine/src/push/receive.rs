@@ -103,6 +103,9 @@ pub(crate) async fn receive(pusher: &Arc<Pusher>, recipient: Recipient, delivery
     let (target, answer) = match recipient {
         Recipient::Subscription(target) => {
             let answer = take(pusher, &target, &delivery).await?;
+            if matches!(answer, PushAnswer::Unsigned(Unsigned::Missing | Unsigned::Wrong)) {
+                poll_for_certainty(pusher, &target).await?;
+            }
             (Some(*target), answer)
         }
         Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &delivery).await?,
@@ -224,6 +227,14 @@ async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
     pusher.poller.parts.store.poll_soon(feed, pusher.settings().poll_after_thin).await?;
     pusher.poller.wake.notify_one();
     Ok(())
+}
+
+/// Only the hub knows the token: it may have lost the secret, and what it would bring is fetched instead. Now and then,
+/// because it is not certain that it is the hub.
+async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult<()> {
+    let Some(feed) = target.subscription.feed_id else { return Ok(()) };
+    let is_its_turn = pusher.doubted.is_its_turn(feed, pusher.poller.parts.clock.now());
+    if is_its_turn { poll_soon(pusher, feed).await } else { Ok(()) }
 }
 
 /// Notes that a push was not read; its feed is polled instead.

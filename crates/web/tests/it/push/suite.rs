@@ -1,5 +1,7 @@
 //! The cases for subscribers of the W3C's suite, by their numbers: what it serves, and when it passes.
 
+use std::time::Duration;
+
 use domain::push::SubscriptionState;
 use testkit::{Behaviour, Hub, HubPush, Page, Query, Signed};
 
@@ -152,5 +154,17 @@ async fn w5_s22_s25_300_301_302_only_what_is_rightly_signed_is_taken() {
         }
         assert_eq!(world.titles(id).await, ["Right", "first"]);
         assert_eq!(world.state(id).await, SubscriptionState::Active, "it stays");
+        // The hub may have lost the secret: the feed is polled soon, but not for each of them.
+        assert!(world.due_in(id).await <= 60);
+        world.advance(Duration::from_mins(1)).await;
+        world.settle().await;
+        let later = world.due_in(id).await;
+        assert!(later > 600, "{later}");
+        let wrong = || async { world.hub.push(&held, world.push_of("/300", &["wrong"]).signed(Signed::TooLong)).await };
+        assert_eq!(wrong().await.status, 403);
+        assert_eq!(world.due_in(id).await, later, "once in ten minutes");
+        world.advance(Duration::from_mins(10)).await;
+        assert_eq!(wrong().await.status, 403);
+        assert!(world.due_in(id).await <= 60);
     }
 }
