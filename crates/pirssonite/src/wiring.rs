@@ -63,6 +63,7 @@ pub(crate) fn build_engine(settings: &Settings, store: Arc<dyn Store>) -> anyhow
             poll_concurrency: settings.poll_concurrency,
             prune: PruneLimits {
                 read_older_than: settings.prune_after,
+                unread_older_than: settings.prune_unread_after,
                 per_feed: settings.prune_beyond,
                 chunk: PRUNE_CHUNK,
             },

@@ -87,6 +87,8 @@ pub struct MarkRead {
 pub struct PruneLimits {
     /// Read entries received longer ago than this go.
     pub read_older_than: Duration,
+    /// Unread entries received longer ago than this go; none do without it.
+    pub unread_older_than: Option<Duration>,
     /// Read entries beyond the newest so many of a feed go.
     pub per_feed: u32,
     /// At most so many go in one call.
@@ -195,8 +197,8 @@ pub trait PollStore {
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>>;
     /// When the next feed will be due, as a delay from now; `None` if no feed is polled.
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>>;
-    /// Removes read entries that are too old or too many, never starred ones, one chunk; returns how many. Their
-    /// identities are kept until a complete poll no longer holds them.
+    /// Removes entries that are too old, and read ones that are too many, never starred ones, one chunk; returns how
+    /// many. Their identities are kept until a complete poll no longer holds them.
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64>;
 }
 

@@ -115,7 +115,7 @@ fn u6_the_shapes_are_those_of_the_specification() {
         (
             "Feed",
             "id url siteUrl title customTitle folderId lastFetchedAt nextCheckAt failureCount lastError isGone \
-                  unreadCount pollInterval pushEnabled subscription",
+                  unreadCount pollInterval pushEnabled subscription hasCredentials",
         ),
         ("Folder", "id name order"),
         (

@@ -90,7 +90,7 @@ async fn f5_finding_due_feeds_does_not_scan() {
 async fn f7_what_is_to_be_pruned_or_marked_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        check(&plan(connection, prune::TOO_OLD), "INDEX entries_prunable (received_at<?)");
+        check(&plan(connection, prune::TOO_OLD), "INDEX entries_prunable (is_read=? AND received_at<?)");
         check(&plan(connection, prune::FIRST_BEYOND), "INDEX entries_of_feed (feed_id=?)");
         check(&plan(connection, prune::BEYOND), "INDEX entries_prunable_of_feed (feed_id=?");
         for (feed_id, folder_id, index) in [
