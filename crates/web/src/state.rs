@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use crate::{
+    answer::AnswerRoom,
     body::Room,
     rate::{PushRate, VerificationRate},
 };
@@ -37,6 +38,8 @@ const IMPORTS_MAX: usize = 2;
 const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of all pushes that are being sent or stored together.
 const PUSH_ROOM_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes of all answers that may be large, from before they are made until they are sent.
+const ANSWER_ROOM_BYTES: usize = 96 * 1024 * 1024;
 /// Questions of hubs about one subscription in a minute.
 const VERIFICATIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 /// Pushes for one subscription in a minute.
@@ -55,6 +58,8 @@ pub struct WebSettings {
     pub push_bytes_max: usize,
     /// Bytes of all pushes that are being sent or stored together; more are told to come again.
     pub push_room_bytes: usize,
+    /// Bytes of all answers that may be large, from before they are made until they are sent; more wait.
+    pub answer_room_bytes: usize,
     /// Pushes for one subscription in a minute.
     pub pushes_per_minute: NonZeroU32,
     /// How long a JSON body, or a push, may take to come.
@@ -81,6 +86,7 @@ impl Default for WebSettings {
             opml_room_bytes: OPML_ROOM_BYTES,
             push_bytes_max: PUSH_BYTES_MAX,
             push_room_bytes: PUSH_ROOM_BYTES,
+            answer_room_bytes: ANSWER_ROOM_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
             json_timeout: JSON_TIMEOUT,
             opml_timeout: OPML_TIMEOUT,
@@ -127,6 +133,7 @@ pub struct AppState {
     pub(crate) verifications: Arc<VerificationRate>,
     pub(crate) push_room: Room,
     pub(crate) opml_room: Room,
+    pub(crate) answers: AnswerRoom,
 }
 
 impl AppState {
@@ -149,6 +156,7 @@ impl AppState {
             verifications: Arc::new(VerificationRate::new(VERIFICATIONS_PER_MINUTE)),
             push_room: Room::new(settings.push_room_bytes),
             opml_room: Room::new(settings.opml_room_bytes),
+            answers: AnswerRoom::new(settings.answer_room_bytes),
             settings: Arc::new(settings),
         }
     }

@@ -157,12 +157,15 @@ pub trait FeedStore {
 /// Entries.
 #[async_trait]
 pub trait EntryStore {
-    /// A page of entries, newest (`sortAt`, then id) first, after the cursor. Summary and content are included.
+    /// A page of entries by `sortAt` and then id, after the cursor, in the filter's order. It ends at so many entries, or
+    /// at [`PAGE_TEXT_BYTES_MAX`](crate::entry::PAGE_TEXT_BYTES_MAX) of text, and no more than that is ever read.
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage>;
     /// One entry.
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
+    /// Marks these entries in one transaction; returns how many that changed. Those that do not exist are passed over.
+    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64>;
     /// Marks entries as read, in chunks; returns how many were not.
     async fn mark_read(&self, which: MarkRead) -> StoreResult<u64>;
     /// Unread and starred entries, without counting them one by one.

@@ -88,8 +88,8 @@ pub(crate) async fn add(
     get, path = "/api/feeds", tag = "feeds", operation_id = "listFeeds",
     responses((status = 200, description = "The feeds.", body = Vec<Feed>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Feed>>> {
-    Ok(Json(state.store().feeds().await?))
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Response> {
+    state.answers.json(async { Ok(state.store().feeds().await?) }).await
 }
 
 /// One feed.
