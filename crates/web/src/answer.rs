@@ -41,15 +41,17 @@ impl AnswerRoom {
         Self(Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS))))
     }
 
-    /// Makes an answer once there is room for it.
+    /// Makes an answer in JSON once there is room for it.
     pub(crate) async fn json<T: Serialize>(&self, make: impl Future<Output = ApiResult<T>>) -> ApiResult<Response> {
+        self.answer(async { Ok(Json(make.await?).into_response()) }).await
+    }
+
+    /// Makes an answer, whole, once there is room for it.
+    pub(crate) async fn answer(&self, make: impl Future<Output = ApiResult<Response>>) -> ApiResult<Response> {
         // Never closed, so it cannot fail.
         let room = Arc::clone(&self.0).acquire_many_owned(units(LARGEST_BYTES)).await;
         let room = room.map_err(|_| ApiError::Unavailable("the server is stopping"))?;
-        let value = make.await?;
-        let response = Json(&value).into_response();
-        drop(value);
-        let (mut parts, body) = response.into_parts();
+        let (mut parts, body) = make.await?.into_parts();
         let written = to_bytes(body, usize::MAX).await;
         let bytes = written.map_err(|error| ApiError::Internal(format!("an answer was not written: {error}")))?;
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));

@@ -170,11 +170,11 @@ fn patch_one(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<Op
 }
 
 fn patch_many(changes: &mut Changes<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
-    let mut changed = 0;
+    let mut patched = 0;
     for id in ids {
-        changed += u64::from(patch_row(changes, *id, patch)?);
+        patched += u64::from(patch_row(changes, *id, patch)?);
     }
-    Ok(changed)
+    Ok(patched)
 }
 
 /// Marks an entry and counts it; false if that changes nothing.
@@ -183,12 +183,12 @@ fn patch_row(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<bo
     let mut before = connection.prepare_cached("SELECT feed_id, is_read FROM entries WHERE id = ?")?;
     let before: Option<(i64, bool)> = before.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let Some((feed, was_read)) = before else { return Ok(false) };
-    let changed = connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred, changes.now()))?;
+    let patched = connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred, changes.now()))?;
     let is_read = patch.is_read.unwrap_or(was_read);
     if is_read != was_read {
         add_unread(connection, feed, if is_read { -1 } else { 1 })?;
     }
-    Ok(changed > 0)
+    Ok(patched > 0)
 }
 
 fn counts(connection: &Connection) -> Result<Counts> {

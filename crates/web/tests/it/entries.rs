@@ -183,8 +183,8 @@ async fn f6_many_entries_are_marked_in_one_request() {
 #[tokio::test]
 async fn u8_pages_end_at_their_bytes_and_large_ones_wait_for_each_other() {
     let world = World::start_with(WebSettings { answer_room_bytes: 0, ..WebSettings::default() }).await;
-    let word = "x".repeat(1_000_000);
-    world.added("/large.xml", &rss("Large", 6).replace("about", &word)).await;
+    let text = "x".repeat(1_000_000);
+    world.added("/large.xml", &rss("Large", 6).replace("about", &text)).await;
     let pages = (0..16).map(|_| world.server.get("/api/entries"));
     let mut cursor = String::new();
     for page in futures_util::future::join_all(pages).await {
