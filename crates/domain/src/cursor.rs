@@ -13,8 +13,8 @@ const DIGITS: usize = 16;
 /// The last entry of a page. The next page holds what sorts after it, however many entries came in since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    /// The entry's `sortAt`.
-    pub sort_at: Timestamp,
+    /// The entry's time that the pages go by: its `sortAt`, or when it was received or changed.
+    pub at: Timestamp,
     /// The entry itself, for those with the same time.
     pub id: EntryId,
 }
@@ -24,12 +24,12 @@ impl Cursor {
     pub fn decode(text: &str, installation: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?.strip_prefix(installation)?;
         let (time, id) = digits.split_at_checked(DIGITS)?;
-        Some(Self { sort_at: nearest(number(time)?), id: EntryId(number(id)?) })
+        Some(Self { at: nearest(number(time)?), id: EntryId(number(id)?) })
     }
 
     /// As a client sees it.
     pub fn encode(self, installation: &str) -> String {
-        format!("{PREFIX}{installation}{:016x}{:016x}", self.sort_at.as_millisecond(), self.id.0)
+        format!("{PREFIX}{installation}{:016x}{:016x}", self.at.as_millisecond(), self.id.0)
     }
 }
 
@@ -54,12 +54,12 @@ mod tests {
     #[test]
     fn f6_a_cursor_comes_back_as_it_went_and_nothing_else_does() {
         for (millisecond, id) in [(-1_234_567, 42), (0, 0), (1_772_480_100_000, i64::MAX)] {
-            let sort_at = Timestamp::from_millisecond(millisecond).unwrap();
-            let cursor = Cursor { sort_at, id: EntryId(id) };
+            let at = Timestamp::from_millisecond(millisecond).unwrap();
+            let cursor = Cursor { at, id: EntryId(id) };
             assert_eq!(Cursor::decode(&cursor.encode(HERE), HERE), Some(cursor));
             assert_eq!(Cursor::decode(&cursor.encode("ba9876543210"), HERE), None, "of another installation");
         }
-        let good = Cursor { sort_at: Timestamp::UNIX_EPOCH, id: EntryId(0xabc) }.encode(HERE);
+        let good = Cursor { at: Timestamp::UNIX_EPOCH, id: EntryId(0xabc) }.encode(HERE);
         assert_eq!(good, "cur_0123456789ab00000000000000000000000000000abc");
         let (upper, long, short) = (good.to_uppercase(), format!("{good}0"), &good[..good.len() - 1]);
         for bad in ["", "x", "cur_", "AAAA", &upper, &long, short, &good.replace("abc", "+bc"), &good.replace('c', "é")]
@@ -68,6 +68,6 @@ mod tests {
         }
         let far = format!("cur_{HERE}{}", "f".repeat(15) + "0" + &"7".repeat(16));
         assert!(Cursor::decode(&far, HERE).is_some());
-        assert_eq!(Cursor::decode(&format!("cur_{HERE}7{}", "f".repeat(31)), HERE).unwrap().sort_at, Timestamp::MAX);
+        assert_eq!(Cursor::decode(&format!("cur_{HERE}7{}", "f".repeat(31)), HERE).unwrap().at, Timestamp::MAX);
     }
 }

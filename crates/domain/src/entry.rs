@@ -16,6 +16,16 @@ pub const PAGE_ENTRIES_MAX: u32 = 500;
 /// See [`PAGE_ENTRIES_MIN`].
 pub const PAGE_ENTRIES_DEFAULT: u32 = 50;
 
+/// Bytes of text on one page: it ends before the entry that would make it more. One entry there is always.
+pub const PAGE_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Entries that a page of [`Since`] looks at to find those of its kind. If there are too few among them the page is not
+/// full, or empty, and its cursor goes on after them.
+pub const PAGE_WALK_MAX: u32 = 5_000;
+
+/// Entries that are named by their ids at once.
+pub const ENTRY_IDS_MAX: usize = 1_000;
+
 /// Words of a search; those after them are ignored.
 pub const SEARCH_WORDS_MAX: usize = 16;
 
@@ -70,7 +80,7 @@ pub struct File {
     pub length: Option<u64>,
 }
 
-/// Which entries are wanted. Conditions add up.
+/// Which entries are wanted, and how. Conditions add up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryFilter {
     /// Of this feed.
@@ -83,9 +93,43 @@ pub struct EntryFilter {
     pub starred: Option<bool>,
     /// Holding all these words: see [`search_words`].
     pub words: Vec<String>,
+    /// Only these.
+    pub ids: Option<Vec<EntryId>>,
+    /// Received or changed since a time, and in the order of that time. Words and ids do not count then.
+    pub since: Option<Since>,
+    /// Which comes first.
+    pub order: Order,
+    /// Without summary and content, which are not read then.
+    pub without_texts: bool,
 }
 
-/// A page of entries, newest first.
+/// A time that entries are wanted from, the time itself included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// First seen since then.
+    Received(Timestamp),
+    /// New, other content, or marked (read, starred) since then.
+    Changed(Timestamp),
+}
+
+/// The order of a page, by time and then by id.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Newest first.
+    #[default]
+    Newest,
+    /// Oldest first.
+    Oldest,
+}
+
+impl EntryFilter {
+    /// Whether some entries are not of this kind, whatever their time.
+    pub fn is_selective(&self) -> bool {
+        self.feed_id.is_some() || self.folder_id.is_some() || self.unread.is_some() || self.starred.is_some()
+    }
+}
+
+/// A page of entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPage {
     /// The entries.

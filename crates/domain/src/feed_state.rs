@@ -29,6 +29,8 @@ pub struct Feed {
     pub id: FeedId,
     /// Where it is polled, without user and password.
     pub url: String,
+    /// Whether it is asked for with a user and a password, which are shown nowhere.
+    pub has_credentials: bool,
     /// The page it belongs to.
     pub site_url: Option<String>,
     /// What it calls itself.
@@ -111,6 +113,19 @@ impl FeedAddress {
         let _ = url.set_password(None);
         url.set_fragment(None);
         Ok(Self { url: url.into(), credentials })
+    }
+
+    /// This address, as the one of a feed that has been at another. A URL is shown without its user and password, so one
+    /// that names none keeps those that are known, within the same origin. Another origin is never sent them.
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        let is_same_origin = || match (url::Url::parse(&self.url), url::Url::parse(&before.url)) {
+            (Ok(new), Ok(old)) => new.origin() == old.origin(),
+            _ => false,
+        };
+        let kept = || before.credentials.clone().filter(|_| is_same_origin());
+        let credentials = self.credentials.clone().or_else(kept);
+        Self { credentials, ..self }
     }
 }
 
@@ -197,7 +212,8 @@ impl FeedSeed {
 pub struct FeedPatch {
     /// The user's name for it.
     pub custom_title: Option<Option<String>>,
-    /// Where it is: validators are forgotten and it is polled at once.
+    /// Where it is: validators are forgotten and it is polled at once. Credentials are those of
+    /// [`after`](FeedAddress::after).
     pub address: Option<FeedAddress>,
     /// The folder it is in.
     pub folder_id: Option<Option<FolderId>>,
@@ -248,6 +264,23 @@ mod tests {
         assert_eq!(FeedAddress::parse("feed:https://e.org/f").unwrap().url, "https://e.org/f");
         for bad in ["", "e.org/feed", "ftp://e.org/", "javascript:x", "http://", "file:///etc/passwd"] {
             assert!(FeedAddress::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn f1_an_address_keeps_the_known_password_within_its_origin() {
+        for (before, new, expect) in [
+            ("https://u:p@e.org/f", "https://e.org/f", Some("u:p")),
+            ("https://u:p@e.org/f", "https://E.org:443/other?x", Some("u:p")),
+            ("https://u:p@e.org/f", "https://v:q@e.org/f", Some("v:q")),
+            ("https://u:p@e.org/f", "https://v:q@other.org/f", Some("v:q")),
+            ("https://u:p@e.org/f", "https://other.org/f", None),
+            ("https://u:p@e.org/f", "https://e.org:8443/f", None),
+            ("https://u:p@e.org/f", "http://e.org/f", None),
+            ("https://e.org/f", "https://e.org/f", None),
+        ] {
+            let [before, new] = [before, new].map(|url| FeedAddress::parse(url).unwrap());
+            assert_eq!(new.clone().after(&before).credentials.as_deref(), expect, "{new:?}");
         }
     }
 

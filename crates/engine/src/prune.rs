@@ -1,4 +1,4 @@
-//! Removing what is old and read, in small pieces, so that nothing else has to wait for it.
+//! Removing what is old, in small pieces, so that nothing else has to wait for it.
 
 use std::time::Duration;
 

@@ -157,7 +157,12 @@ impl Default for EngineSettings {
             stop_wait: Duration::from_secs(6),
             document_bytes_max: feed::limits::DOCUMENT_BYTES_MAX,
             gather: Duration::from_millis(4),
-            prune: PruneLimits { read_older_than: Duration::from_hours(180 * 24), per_feed: 1000, chunk: 500 },
+            prune: PruneLimits {
+                read_older_than: Duration::from_hours(180 * 24),
+                unread_older_than: Some(Duration::from_hours(365 * 24)),
+                per_feed: 1000,
+                chunk: 500,
+            },
             push: PushSettings::default(),
             delivery: DeliverySettings::default(),
         }

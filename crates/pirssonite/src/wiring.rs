@@ -67,6 +67,7 @@ pub(crate) fn build_engine(
             poll_concurrency: settings.poll_concurrency,
             prune: PruneLimits {
                 read_older_than: settings.prune_after,
+                unread_older_than: settings.prune_unread_after,
                 per_feed: settings.prune_beyond,
                 chunk: PRUNE_CHUNK,
             },

@@ -6,6 +6,7 @@
 //! Routes only translate: what happens is in the engine, what is kept is in the store. Whatever goes wrong, the answer
 //! is `{"error": "a sentence"}` with the right status, and never shows what is inside.
 
+mod answer;
 mod body;
 mod error;
 mod extract;

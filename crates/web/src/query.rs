@@ -4,10 +4,12 @@
 use std::str::FromStr;
 
 use domain::entry::{PAGE_ENTRIES_MAX, PAGE_ENTRIES_MIN};
+use jiff::Timestamp;
 
 use crate::{
     error::{ApiError, ApiResult},
     extract::{WHOLE_NUMBER, without_zero_fraction},
+    time::time,
 };
 
 /// What a cursor is.
@@ -20,6 +22,11 @@ impl Parameters {
     /// Those of a query string.
     pub(crate) fn of(query: Option<&str>) -> Self {
         Self(url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())
+    }
+
+    /// Whether there is such a parameter that has not been taken.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
     }
 
     /// Takes a parameter as it is.
@@ -55,6 +62,11 @@ impl Parameters {
     ) -> ApiResult<Option<T>> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| ApiError::field(name, format_args!("expected {expected}")))
+    }
+
+    /// Takes the parameter that is a time.
+    pub(crate) fn time(&mut self, name: &str) -> ApiResult<Option<Timestamp>> {
+        self.text(name)?.map(|text| time(name, &text)).transpose()
     }
 
     /// Takes the parameter `limit`: how many things a page has.

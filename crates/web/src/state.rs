@@ -8,7 +8,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{body::Room, rate::CallRate};
+use crate::{answer::AnswerRoom, body::Room, rate::CallRate};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -42,6 +42,8 @@ const PUSH_ROOM_BYTES: usize = 64 * 1024 * 1024;
 const TOKENLESS_ROOM_BYTES: usize = 16 * 1024 * 1024;
 /// Questions with tokens that are none of ours in a minute, and as many without a token.
 const STRANGERS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
+/// Bytes of all answers that may be large, from before they are made until they are sent.
+const ANSWER_ROOM_BYTES: usize = 96 * 1024 * 1024;
 /// Questions of hubs about one subscription in a minute.
 const VERIFICATIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 /// Pushes for one subscription in a minute.
@@ -62,6 +64,8 @@ pub struct WebSettings {
     pub push_room_bytes: usize,
     /// Bytes of all pushes without a token that are being sent or stored together. They take none of the others' room.
     pub tokenless_room_bytes: usize,
+    /// Bytes of all answers that may be large, from before they are made until they are sent; more wait.
+    pub answer_room_bytes: usize,
     /// Pushes for one subscription in a minute, and of all without a token together.
     pub pushes_per_minute: NonZeroU32,
     /// How long a JSON body, or a push, may take to come.
@@ -87,6 +91,7 @@ impl Default for WebSettings {
             push_bytes_max: PUSH_BYTES_MAX,
             push_room_bytes: PUSH_ROOM_BYTES,
             tokenless_room_bytes: TOKENLESS_ROOM_BYTES,
+            answer_room_bytes: ANSWER_ROOM_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
             json_timeout: JSON_TIMEOUT,
             opml_timeout: OPML_TIMEOUT,
@@ -117,6 +122,7 @@ pub struct AppState {
     pub(crate) push_room: Room,
     pub(crate) tokenless_room: Room,
     pub(crate) opml_room: Room,
+    pub(crate) answers: AnswerRoom,
 }
 
 impl AppState {
@@ -142,6 +148,7 @@ impl AppState {
             push_room: Room::new(settings.push_room_bytes),
             tokenless_room: Room::new(settings.tokenless_room_bytes),
             opml_room: Room::new(settings.opml_room_bytes),
+            answers: AnswerRoom::new(settings.answer_room_bytes),
             settings: Arc::new(settings),
         }
     }

@@ -87,6 +87,8 @@ pub struct MarkRead {
 pub struct PruneLimits {
     /// Read entries received longer ago than this go.
     pub read_older_than: Duration,
+    /// Unread entries received longer ago than this go; none do without it.
+    pub unread_older_than: Option<Duration>,
     /// Read entries beyond the newest so many of a feed go.
     pub per_feed: u32,
     /// At most so many go in one call.
@@ -155,12 +157,15 @@ pub trait FeedStore {
 /// Entries.
 #[async_trait]
 pub trait EntryStore {
-    /// A page of entries, newest (`sortAt`, then id) first, after the cursor. Summary and content are included.
+    /// A page of entries by `sortAt` and then id, after the cursor, in the filter's order. It ends at so many entries, or
+    /// at [`PAGE_TEXT_BYTES_MAX`](crate::entry::PAGE_TEXT_BYTES_MAX) of text, and no more than that is ever read.
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage>;
     /// One entry.
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
+    /// Marks these entries in one transaction; returns how many that changed. Those that do not exist are passed over.
+    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64>;
     /// Marks entries as read, in chunks; returns how many were not.
     async fn mark_read(&self, which: MarkRead) -> StoreResult<u64>;
     /// Unread and starred entries, without counting them one by one.
@@ -195,8 +200,8 @@ pub trait PollStore {
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>>;
     /// When the next feed will be due, as a delay from now; `None` if no feed is polled.
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>>;
-    /// Removes read entries that are too old or too many, never starred ones, one chunk; returns how many. Their
-    /// identities are kept until a complete poll no longer holds them.
+    /// Removes entries that are too old, and read ones that are too many, never starred ones, one chunk; returns how
+    /// many. Their identities are kept until a complete poll no longer holds them.
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64>;
 }
 

@@ -131,6 +131,7 @@ mod tests {
         Feed {
             id: FeedId(0),
             url: url.into(),
+            has_credentials: false,
             site_url: None,
             title: title.map(str::to_owned),
             custom_title: None,

@@ -84,6 +84,7 @@ hand_on!(EntryStore {
     fn entries(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
     fn entry(id: EntryId) -> Option<Entry>;
     fn patch_entry(id: EntryId, patch: EntryPatch) -> Option<Entry>;
+    fn patch_entries(ids: &[EntryId], patch: EntryPatch) -> u64;
     fn mark_read(which: MarkRead) -> u64;
     fn counts() -> Counts;
 });

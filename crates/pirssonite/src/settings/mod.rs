@@ -69,6 +69,8 @@ pub(crate) struct Settings {
     pub(crate) known_hubs: Vec<KnownHub>,
     pub(crate) delivery: DeliverySettings,
     pub(crate) prune_after: Duration,
+    /// None for never.
+    pub(crate) prune_unread_after: Option<Duration>,
     pub(crate) prune_beyond: u32,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
@@ -235,6 +237,7 @@ impl Settings {
             known_hubs: get(raw, "known_hubs", known_hubs)?,
             delivery: delivery::read(raw)?,
             prune_after: get(raw, "prune_after", a_second_or_more)?,
+            prune_unread_after: get(raw, "prune_unread_after", prune_age)?,
             prune_beyond: get(raw, "prune_beyond", |text| text.parse().map_err(|_| "write a number".to_owned()))?,
             log: get(raw, "log", |text| {
                 let filter = tracing_subscriber::EnvFilter::try_new(text);
@@ -314,6 +317,14 @@ fn audit(text: &str) -> Result<Duration, String> {
         return Ok(Duration::ZERO);
     }
     duration_from(text, Duration::from_mins(1), "a minute").map_err(|why| format!("{why}, or 0 for never"))
+}
+
+/// After how long, or never.
+fn prune_age(text: &str) -> Result<Option<Duration>, String> {
+    if text == "0" || duration(text)?.is_zero() {
+        return Ok(None);
+    }
+    a_second_or_more(text).map(Some).map_err(|why| format!("{why}, or 0 for never"))
 }
 
 fn rate(text: &str) -> Result<NonZeroU32, String> {

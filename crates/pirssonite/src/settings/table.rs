@@ -25,7 +25,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 37] = [
+pub(crate) const TABLE: [Setting; 38] = [
     setting(
         "listen",
         "ADDRESS",
@@ -194,11 +194,12 @@ pub(crate) const TABLE: [Setting; 37] = [
         "30d",
         "How long deliveries that were given up are kept, and can be queued again.",
     ),
+    setting("prune_after", "DURATION", "180d", "Read entries go when they are older than this. Starred ones stay."),
     setting(
-        "prune_after",
+        "prune_unread_after",
         "DURATION",
-        "180d",
-        "Read entries go when they are older than this. Starred and unread ones stay.",
+        "365d",
+        "Unread entries go when they are older than this; 0 for never. Starred ones stay.",
     ),
     setting(
         "prune_beyond",

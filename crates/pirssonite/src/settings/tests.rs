@@ -113,6 +113,18 @@ fn u4_push_is_set_as_the_engine_would_be_by_itself() {
 }
 
 #[test]
+fn f7_unread_entries_go_after_a_year_or_never() {
+    let usual = engine::EngineSettings::default().prune;
+    let settings = read(&[], &[]).unwrap();
+    assert_eq!((settings.prune_after, settings.prune_unread_after), (usual.read_older_than, usual.unread_older_than));
+    assert_eq!(read(&["--prune-unread-after", "0"], &[]).unwrap().prune_unread_after, None);
+    assert_eq!(read(&["--prune-unread-after", "0s"], &[]).unwrap().prune_unread_after, None);
+    let month = read(&[], &[("PIRSSONITE_PRUNE_UNREAD_AFTER", "30d")]).unwrap();
+    assert_eq!(month.prune_unread_after, Some(Duration::from_hours(30 * 24)));
+    assert!(read(&["--prune-unread-after", "x"], &[]).is_err());
+}
+
+#[test]
 fn u4_push_is_set_by_flags_variables_and_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");

@@ -28,10 +28,10 @@ WITH incoming AS MATERIALIZED (
                   is_thin, summary, content, words)
 ), new_entries AS (
     INSERT INTO entries (id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-                         sort_at, received_at, changed_at, categories, enclosures, is_thin)
+                         sort_at, received_at, changed_at, modified_at, categories, enclosures, is_thin)
     OVERRIDING SYSTEM VALUE
     SELECT id, $1, $2, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-           sort_at, $3, $3, categories, enclosures, is_thin
+           sort_at, $3, $3, $3, categories, enclosures, is_thin
     FROM incoming
 ), new_bodies AS (
     INSERT INTO entry_bodies (entry_id, summary, content)
@@ -62,7 +62,8 @@ WITH incoming AS MATERIALIZED (
         categories = incoming.categories,
         enclosures = incoming.enclosures,
         is_thin = incoming.is_thin,
-        changed_at = $1
+        changed_at = $1,
+        modified_at = greatest(entries.modified_at, $1)
     FROM incoming
     WHERE entries.id = incoming.id
 ), changed_bodies AS (

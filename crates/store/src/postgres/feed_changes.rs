@@ -37,12 +37,12 @@ RETURNING id, created_at";
 /// The time is that after the wait for the lock.
 const LOCK: &str = "
 WITH held AS MATERIALIZED (
-    SELECT folder_id
+    SELECT folder_id, url, credentials
     FROM feeds
     WHERE id = $1
     FOR NO KEY UPDATE
 )
-SELECT pirssonite_now_ms(), folder_id
+SELECT pirssonite_now_ms(), folder_id, url, credentials
 FROM held";
 
 /// The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
@@ -162,7 +162,10 @@ pub(super) async fn update(
     if let Some(address) = &patch.address {
         match id_of(&transaction, address).await? {
             Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
-            _ => readdress(&transaction, id, address).await?,
+            _ => {
+                let before = FeedAddress { url: row.get(2), credentials: row.get(3) };
+                readdress(&transaction, id, &address.clone().after(&before)).await?;
+            }
         }
     }
     apply(&transaction, id, patch).await?;

@@ -20,7 +20,7 @@ use super::{
 const URL_RACES_MAX: u32 = 3;
 
 /// Where in a row its current subscription begins.
-const VIEW_AT: usize = 14;
+const VIEW_AT: usize = 15;
 
 #[async_trait]
 impl FeedStore for PostgresStore {
@@ -99,7 +99,7 @@ fn select(condition: &str) -> String {
         "
 SELECT feeds.id, feeds.url, feeds.site_url, feeds.title, feeds.custom_title, feeds.folder_id, feeds.last_fetched_at,
        feeds.next_check_at, feeds.failure_count, feeds.last_error, feeds.is_gone, feeds.unread_count,
-       feeds.poll_interval_secs, feeds.push_enabled, {}
+       feeds.poll_interval_secs, feeds.push_enabled, feeds.credentials IS NOT NULL, {}
 FROM feeds
 LEFT JOIN subscriptions ON subscriptions.feed_id = feeds.id AND subscriptions.is_current
 {condition}",
@@ -112,6 +112,7 @@ fn feed_of(row: &Row) -> Result<Feed, Error> {
     Ok(Feed {
         id,
         url: row.get(1),
+        has_credentials: row.get(14),
         site_url: row.get(2),
         title: row.get(3),
         custom_title: row.get(4),

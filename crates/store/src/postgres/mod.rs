@@ -22,6 +22,7 @@ mod feeds;
 mod import;
 
 mod entries;
+mod pages;
 mod read_marks;
 mod search;
 

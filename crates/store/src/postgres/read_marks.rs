@@ -1,7 +1,8 @@
-//! Marking many entries as read, in chunks: each a short transaction that keeps the feeds' counts exact.
+//! Marking entries, by their ids or many as read in chunks: each time a short transaction that keeps the feeds' counts
+//! exact.
 
 use deadpool_postgres::Client;
-use domain::ports::MarkRead;
+use domain::{EntryPatch, ports::MarkRead};
 use tokio_postgres::{Error, types::ToSql};
 
 use super::{errors::is_circle, execute, now_ms, query, values::count};
@@ -22,7 +23,8 @@ FOR NO KEY UPDATE";
 const MARK: &str = "
 WITH marked AS (
     UPDATE entries
-    SET is_read = true
+    SET is_read = true,
+        modified_at = greatest(modified_at, (SELECT pirssonite_now_ms()))
     WHERE id = ANY($1)
       AND NOT is_read
     RETURNING feed_id
@@ -34,6 +36,69 @@ WITH marked AS (
 )
 SELECT count(*)
 FROM marked";
+
+const LOCK_FEEDS_OF: &str = "
+SELECT id
+FROM feeds
+WHERE id = ANY(ARRAY(
+    SELECT entry.feed_id
+    FROM unnest($1::bigint[]) AS given (id)
+    CROSS JOIN LATERAL (
+        SELECT feed_id
+        FROM entries
+        WHERE entries.id = given.id
+        LIMIT 1
+    ) AS entry
+))
+ORDER BY id
+FOR NO KEY UPDATE";
+
+/// Nothing for those that are so already.
+const PATCH: &str = "
+WITH before AS MATERIALIZED (
+    SELECT id, is_read
+    FROM entries
+    WHERE id = ANY($1)
+      AND (is_read <> coalesce($2, is_read) OR is_starred <> coalesce($3, is_starred))
+    FOR UPDATE
+), patched AS (
+    UPDATE entries
+    SET is_read = coalesce($2, entries.is_read),
+        is_starred = coalesce($3, entries.is_starred),
+        modified_at = greatest(entries.modified_at, (SELECT pirssonite_now_ms()))
+    FROM before
+    WHERE entries.id = before.id
+    RETURNING entries.feed_id, before.is_read::int - entries.is_read::int AS unread
+), counted AS (
+    UPDATE feeds
+    SET unread_count = unread_count + marked.unread
+    FROM (SELECT feed_id, sum(unread) AS unread FROM patched GROUP BY feed_id) AS marked
+    WHERE feeds.id = marked.feed_id
+      AND marked.unread <> 0
+)
+SELECT count(*)
+FROM patched";
+
+/// Marks these; returns how many that changed.
+pub(super) async fn patch(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+    let mut circles = 0;
+    loop {
+        match patch_once(client, ids, patch).await {
+            Err(error) if is_circle(&error) && circles < CIRCLES_MAX => circles += 1,
+            result => return result,
+        }
+    }
+}
+
+async fn patch_once(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+    let transaction = client.transaction().await?;
+    if execute(&transaction, LOCK_FEEDS_OF, &[&ids]).await? == 0 {
+        return Ok(0);
+    }
+    let patched = query(&transaction, PATCH, &[&ids, &patch.is_read, &patch.is_starred]).await?;
+    transaction.commit().await?;
+    Ok(patched.first().map_or(0, |row| count(row.get(0))))
+}
 
 /// Marks what is there now: entries that come in meanwhile stay unread.
 pub(super) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u64, Error> {

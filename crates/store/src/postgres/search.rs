@@ -6,11 +6,11 @@
 //! walk comes first, which fills the page if the words are common, and otherwise has measured how common they are.
 
 use deadpool_postgres::GenericClient;
-use tokio_postgres::{Error, Row, types::ToSql};
+use tokio_postgres::{Error, Row};
 
 use super::{
-    entries::{Wanted, rows_of},
-    query, query_opt,
+    pages::{HAS_NEXT_AT, Wanted, rows_of, run},
+    query_opt,
     values::total,
     words::query_of,
 };
@@ -33,16 +33,23 @@ pub(super) async fn page(client: &impl GenericClient, wanted: &Wanted<'_>) -> Re
     let Some(words) = query_of(&wanted.filter.words) else { return Ok(Vec::new()) };
     let first = FIRST_WALK_MIN.max(wanted.rows.saturating_mul(FIRST_WALK_A_ROW));
     let rows = walk(client, wanted, &words, first).await?;
-    if rows.len() >= wanted.rows || !has_more(client, wanted, first).await? {
+    if is_full(wanted, &rows) || !has_more(client, wanted, first).await? {
         return Ok(rows);
     }
-    if let Some(second) = second_walk(wanted.rows, rows.len(), first, entries_about(client).await?) {
+    let found = rows.len();
+    drop(rows);
+    if let Some(second) = second_walk(wanted.rows, found, first, entries_about(client).await?) {
         let rows = walk(client, wanted, &words, second).await?;
-        if rows.len() >= wanted.rows {
+        if is_full(wanted, &rows) {
             return Ok(rows);
         }
     }
     collect(client, wanted, &words).await
+}
+
+/// Full by number, or cut because its texts are too long.
+fn is_full(wanted: &Wanted<'_>, rows: &[Row]) -> bool {
+    rows.len() >= wanted.rows || rows.last().is_some_and(|last| last.get(HAS_NEXT_AT))
 }
 
 /// How far to walk, if walking is likely to be quicker than collecting: `found` of the `walked` newest had the words.
@@ -73,33 +80,30 @@ async fn walk(
     entries: usize,
 ) -> Result<Vec<Row>, Error> {
     let (words_at, entries_at) = places_after(wanted);
-    let sql = rows_of(&format!(
+    let sql = format!(
         "
-    SELECT walked.id, walked.sort_at
-    FROM (
-        SELECT id, sort_at
-        FROM entries
-        WHERE {}
-        ORDER BY entries.sort_at DESC, entries.id DESC
-        LIMIT ${entries_at}
-    ) AS walked
-    CROSS JOIN LATERAL (
-        SELECT
-        FROM entry_words
-        WHERE entry_words.entry_id = walked.id
-          AND entry_words.words @@ ${words_at}::text::tsquery
-        LIMIT 1
-    ) AS hit
-    ORDER BY walked.sort_at DESC, walked.id DESC
-    LIMIT $3",
-        wanted.conditions()
-    ));
-    let entries = total(entries);
-    let ((sort_at, id), limit, ids) = (wanted.position(), wanted.limit(), wanted.ids());
-    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&sort_at, &id, &limit];
-    params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
-    params.extend([&words as &(dyn ToSql + Sync), &entries]);
-    query(client, &sql, &params).await
+        SELECT walked.id, walked.sort_at AS at
+        FROM (
+            SELECT id, sort_at
+            FROM entries
+            WHERE {}
+            {}
+            LIMIT ${entries_at}
+        ) AS walked
+        CROSS JOIN LATERAL (
+            SELECT
+            FROM entry_words
+            WHERE entry_words.entry_id = walked.id
+              AND entry_words.words @@ ${words_at}::text::tsquery
+            LIMIT 1
+        ) AS hit
+        {}
+        LIMIT $3",
+        wanted.conditions(),
+        wanted.order_by("entries.sort_at", "entries.id"),
+        wanted.order_by("walked.sort_at", "walked.id"),
+    );
+    run(client, wanted, &rows_of(wanted, &sql), &[&words, &total(entries)]).await
 }
 
 /// Whether a walk of so many entries left any.
@@ -109,16 +113,14 @@ async fn has_more(client: &impl GenericClient, wanted: &Wanted<'_>, entries: usi
 SELECT id
 FROM entries
 WHERE {}
-ORDER BY entries.sort_at DESC, entries.id DESC
+{}
 OFFSET $3
 LIMIT 1",
-        wanted.conditions()
+        wanted.conditions(),
+        wanted.order_by("entries.sort_at", "entries.id"),
     );
-    let entries = total(entries);
-    let ((sort_at, id), ids) = (wanted.position(), wanted.ids());
-    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&sort_at, &id, &entries];
-    params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
-    Ok(query_opt(client, &sql, &params).await?.is_some())
+    let wanted = Wanted { rows: entries, ..*wanted };
+    Ok(!run(client, &wanted, &sql, &[]).await?.is_empty())
 }
 
 /// About how many entries there are in all, as of the last analysis.
@@ -127,35 +129,33 @@ async fn entries_about(client: &impl GenericClient) -> Result<f64, Error> {
     Ok(row.map_or(0.0, |row| f64::from(row.get::<_, f32>(0))))
 }
 
-/// All entries with the words, newest first, each looked at until the page is full.
+/// All entries with the words, in order, each looked at until the page is full.
 async fn collect(client: &impl GenericClient, wanted: &Wanted<'_>, words: &str) -> Result<Vec<Row>, Error> {
     let (words_at, _) = places_after(wanted);
-    let sql = rows_of(&format!(
+    let sql = format!(
         "
-    WITH hits AS MATERIALIZED (
-        SELECT entry_id, sort_at
-        FROM entry_words
-        WHERE words @@ ${words_at}::text::tsquery
-          AND (sort_at, entry_id) < ($1, $2)
-        ORDER BY sort_at DESC, entry_id DESC
-    )
-    SELECT hits.entry_id AS id, hits.sort_at
-    FROM hits
-    CROSS JOIN LATERAL (
-        SELECT
-        FROM entries
-        WHERE entries.id = hits.entry_id
-          AND {}
-        LIMIT 1
-    ) AS entry
-    LIMIT $3",
-        wanted.conditions()
-    ));
-    let ((sort_at, id), limit, ids) = (wanted.position(), wanted.limit(), wanted.ids());
-    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&sort_at, &id, &limit];
-    params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
-    params.push(&words);
-    query(client, &sql, &params).await
+        WITH hits AS MATERIALIZED (
+            SELECT entry_id, sort_at
+            FROM entry_words
+            WHERE words @@ ${words_at}::text::tsquery
+              AND (sort_at, entry_id) {} ($1, $2)
+            {}
+        )
+        SELECT hits.entry_id AS id, hits.sort_at AS at
+        FROM hits
+        CROSS JOIN LATERAL (
+            SELECT
+            FROM entries
+            WHERE entries.id = hits.entry_id
+              AND {}
+            LIMIT 1
+        ) AS entry
+        LIMIT $3",
+        wanted.comes_after(),
+        wanted.order_by("sort_at", "entry_id"),
+        wanted.conditions(),
+    );
+    run(client, wanted, &rows_of(wanted, &sql), &[&words]).await
 }
 
 /// The numbers of the two parameters that follow those of the conditions.

@@ -3,18 +3,46 @@
 use async_trait::async_trait;
 use domain::{
     Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::Counts,
+    entry::{Counts, PAGE_TEXT_BYTES_MAX},
     ports::{EntryStore, MarkRead, StoreResult},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use super::{SqliteStore, pages, pages::Wanted, queue::Lane, read_marks, search, writer::Changes};
+use super::{
+    SqliteStore, pages,
+    pages::{Walked, Wanted},
+    queue::Lane,
+    read_marks, search,
+    writer::Changes,
+};
 use crate::values::{count, time};
 
-/// Of `entries` and `entry_bodies`.
-pub(super) const COLUMNS: &str = "
-       entries.id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read,
-       is_starred, categories, enclosures";
+pub(super) const ONE: &str = "
+SELECT entries.id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read,
+       is_starred, categories, enclosures
+FROM entries
+LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
+WHERE entries.id = ?";
+
+/// The same without its long texts.
+pub(super) const ONE_WITHOUT_TEXTS: &str = "
+SELECT id, feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, sort_at, is_read, is_starred,
+       categories, enclosures
+FROM entries
+WHERE id = ?";
+
+/// Bytes of an entry's texts, which are not read for it.
+const BYTES: &str = "
+SELECT octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
+       + coalesce(octet_length(author), 0) + octet_length(categories) + octet_length(enclosures)
+FROM entries
+WHERE id = ?";
+
+/// Bytes of its long texts.
+const BODY_BYTES: &str = "
+SELECT coalesce(octet_length(summary), 0) + coalesce(octet_length(content), 0)
+FROM entry_bodies
+WHERE entry_id = ?";
 
 const STARRED: &str = "
 SELECT count(*)
@@ -23,11 +51,14 @@ WHERE is_starred = 1";
 
 const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
 
-const PATCH: &str = "
+/// Nothing if it is so already.
+pub(super) const PATCH: &str = "
 UPDATE entries
 SET is_read = coalesce(?2, is_read),
-    is_starred = coalesce(?3, is_starred)
-WHERE id = ?1";
+    is_starred = coalesce(?3, is_starred),
+    modified_at = max(modified_at, ?4)
+WHERE id = ?1
+  AND (is_read <> coalesce(?2, is_read) OR is_starred <> coalesce(?3, is_starred))";
 
 const COUNT: &str = "
 UPDATE feeds
@@ -39,8 +70,7 @@ impl EntryStore for SqliteStore {
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let wanted = Wanted { filter: filter.clone(), after, rows: limit.saturating_add(1) };
-        let entries = self.readers.read(move |connection| page(connection, &wanted)).await?;
-        Ok(page_of(entries, limit))
+        self.readers.read(move |connection| page(connection, &wanted, limit)).await
     }
 
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
@@ -49,6 +79,11 @@ impl EntryStore for SqliteStore {
 
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
         self.writer.write(Lane::Usual, move |changes| patch_one(changes, id.0, patch)).await
+    }
+
+    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        self.writer.write(Lane::Usual, move |changes| patch_many(changes, &ids, patch)).await
     }
 
     async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
@@ -61,7 +96,7 @@ impl EntryStore for SqliteStore {
 }
 
 pub(super) fn one(connection: &Connection, id: i64) -> Result<Option<Entry>> {
-    connection.prepare_cached(&pages::one_sql())?.query_row([id], entry_of).optional()
+    connection.prepare_cached(ONE)?.query_row([id], entry_of).optional()
 }
 
 /// Changes the count of unread entries of a feed.
@@ -69,7 +104,7 @@ pub(super) fn add_unread(connection: &Connection, feed: i64, difference: i64) ->
     connection.prepare_cached(COUNT)?.execute((feed, difference)).map(drop)
 }
 
-pub(super) fn entry_of(row: &Row<'_>) -> Result<Entry> {
+fn entry_of(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
         id: EntryId(row.get(0)?),
         feed_id: FeedId(row.get(1)?),
@@ -89,29 +124,71 @@ pub(super) fn entry_of(row: &Row<'_>) -> Result<Entry> {
     })
 }
 
-fn page(connection: &Connection, wanted: &Wanted) -> Result<Vec<Entry>> {
-    if wanted.filter.words.is_empty() { pages::page(connection, wanted) } else { search::page(connection, wanted) }
+fn page(connection: &Connection, wanted: &Wanted, limit: usize) -> Result<EntryPage> {
+    let filter = &wanted.filter;
+    let walked = match &filter.ids {
+        _ if filter.since.is_some() => pages::walk(connection, wanted)?,
+        Some(ids) => {
+            let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+            Walked { places: pages::walk_among(connection, wanted, &ids)?, stopped_at: None }
+        }
+        None if filter.words.is_empty() => pages::walk(connection, wanted)?,
+        None => Walked { places: search::places(connection, wanted)?, stopped_at: None },
+    };
+    fill(connection, walked, limit, !filter.without_texts)
 }
 
-fn page_of(mut entries: Vec<Entry>, limit: usize) -> EntryPage {
-    let has_more = entries.len() > limit;
-    entries.truncate(limit);
-    let last = entries.last().filter(|_| has_more);
-    let next_cursor = last.map(|last| Cursor { sort_at: last.sort_at, id: last.id });
-    EntryPage { entries, next_cursor }
+/// Reads the entries of a page, one by one, until it is full.
+fn fill(connection: &Connection, walked: Walked, limit: usize, with_texts: bool) -> Result<EntryPage> {
+    let mut one = connection.prepare_cached(if with_texts { ONE } else { ONE_WITHOUT_TEXTS })?;
+    let (mut entries, mut bytes, mut last) = (Vec::new(), 0, None);
+    for (number, place) in walked.places.into_iter().enumerate() {
+        bytes += bytes_of(connection, place.id, with_texts)?;
+        let is_full = number == limit || bytes > PAGE_TEXT_BYTES_MAX;
+        if let Some(last) = last.filter(|_| is_full) {
+            return Ok(EntryPage { entries, next_cursor: Some(last) });
+        }
+        entries.extend(one.query_row([place.id], entry_of).optional()?);
+        last = Some(Cursor::from(place));
+    }
+    Ok(EntryPage { entries, next_cursor: walked.stopped_at.map(Cursor::from) })
+}
+
+/// Bytes of the texts that will be read of an entry.
+fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize> {
+    let mut bytes = 0;
+    for sql in [Some(BYTES), with_texts.then_some(BODY_BYTES)].into_iter().flatten() {
+        let some: Option<i64> = connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+        bytes += usize::try_from(some.unwrap_or(0)).unwrap_or(0);
+    }
+    Ok(bytes)
 }
 
 fn patch_one(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
+    patch_row(changes, id, patch)?;
+    one(changes.connection, id)
+}
+
+fn patch_many(changes: &mut Changes<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
+    let mut patched = 0;
+    for id in ids {
+        patched += u64::from(patch_row(changes, *id, patch)?);
+    }
+    Ok(patched)
+}
+
+/// Marks an entry and counts it; false if that changes nothing.
+fn patch_row(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<bool> {
     let connection = changes.connection;
     let mut before = connection.prepare_cached("SELECT feed_id, is_read FROM entries WHERE id = ?")?;
     let before: Option<(i64, bool)> = before.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((feed, was_read)) = before else { return Ok(None) };
-    connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred))?;
+    let Some((feed, was_read)) = before else { return Ok(false) };
+    let patched = connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred, changes.now()))?;
     let is_read = patch.is_read.unwrap_or(was_read);
     if is_read != was_read {
         add_unread(connection, feed, if is_read { -1 } else { 1 })?;
     }
-    one(connection, id)
+    Ok(patched > 0)
 }
 
 fn counts(connection: &Connection) -> Result<Counts> {

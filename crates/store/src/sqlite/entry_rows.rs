@@ -10,9 +10,9 @@ use crate::values::{categories, enclosures, optional, text};
 const INSERT: &str = "
 INSERT INTO entries (
     feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at, sort_at, received_at,
-    changed_at, categories, enclosures, is_thin
+    changed_at, modified_at, categories, enclosures, is_thin
 )
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?14, ?15)";
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?12, ?13, ?14, ?15)";
 
 const UPDATE: &str = "
 UPDATE entries
@@ -24,6 +24,7 @@ SET fingerprint = ?2,
     published_at = ?7,
     updated_at = ?8,
     changed_at = ?9,
+    modified_at = max(modified_at, ?9),
     categories = ?10,
     enclosures = ?11,
     is_thin = ?12

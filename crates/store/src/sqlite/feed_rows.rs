@@ -13,7 +13,8 @@ use crate::values::{count, small, state_of, time};
 pub(super) const SELECT: &str = "
 SELECT feeds.id, url, site_url, title, custom_title, folder_id, last_fetched_at, next_check_at, failure_count,
        feeds.last_error, is_gone, unread_count, poll_interval_secs, push_enabled, hub_url, current.topic_url, state,
-       lease_secs, expires_at, error_count, current.last_error, last_push_at, push_count, miss_count
+       lease_secs, expires_at, error_count, current.last_error, last_push_at, push_count, miss_count,
+       credentials IS NOT NULL
 FROM feeds
 LEFT JOIN subscriptions AS current ON current.feed_id = feeds.id AND current.is_current = 1";
 
@@ -29,6 +30,7 @@ fn feed_of(row: &Row<'_>) -> Result<Feed> {
     Ok(Feed {
         id: FeedId(row.get(0)?),
         url: row.get(1)?,
+        has_credentials: row.get(24)?,
         site_url: row.get(2)?,
         title: row.get(3)?,
         custom_title: row.get(4)?,

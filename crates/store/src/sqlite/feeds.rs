@@ -40,6 +40,8 @@ SET custom_title = CASE WHEN ?2 THEN ?3 ELSE custom_title END,
     push_enabled = coalesce(?8, push_enabled)
 WHERE id = ?1";
 
+const ADDRESS: &str = "SELECT url, credentials FROM feeds WHERE id = ?";
+
 /// Another address is another document: nothing that was learnt at the old one holds, and whoever polls that just now
 /// has lost the lease.
 const READDRESS: &str = "
@@ -160,7 +162,7 @@ fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<Up
     if let Some(address) = &patch.address {
         match id_of(connection, address)? {
             Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
-            _ => readdress(connection, id, address, changes.now())?,
+            _ => readdress(connection, id, address.clone(), changes.now())?,
         }
     }
     if patch.address.is_some() || patch.push_enabled == Some(false) {
@@ -176,9 +178,12 @@ fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<Up
     Ok(one(connection, id)?.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
 }
 
-fn readdress(connection: &Connection, id: FeedId, address: &FeedAddress, now: i64) -> Result<()> {
+fn readdress(connection: &Connection, id: FeedId, address: FeedAddress, now: i64) -> Result<()> {
+    let mut before = connection.prepare_cached(ADDRESS)?;
+    let before = before.query_row([id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;
+    let address = address.after(&before);
     let credentials = optional(address.credentials.as_ref());
-    let row = (id.0, text(&address.url), url_hash(address), credentials, now);
+    let row = (id.0, text(&address.url), url_hash(&address), credentials, now);
     connection.prepare_cached(READDRESS)?.execute(row).map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! What is read and old, or read and too much, goes, a chunk at a time: found by a reader, removed by the writer. What
+//! What is old, or read and too much, goes, a chunk at a time: found by a reader, removed by the writer. What
 //! is known of it is its identity, kept in the same transaction, so that it does not come back as new.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,16 +7,16 @@ use domain::ports::{PruneLimits, StoreResult};
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{SqliteStore, queue::Lane, writer::Changes};
-use crate::values::millis;
+use crate::values::{millis, total};
 
 pub(super) const TOO_OLD: &str = "
 SELECT id
 FROM entries INDEXED BY entries_prunable
-WHERE is_read = 1
+WHERE is_read = ?3
   AND is_starred = 0
-  AND received_at < ?
+  AND received_at < ?1
 ORDER BY received_at
-LIMIT ?";
+LIMIT ?2";
 
 const LARGE_FEEDS: &str = "SELECT id FROM feeds WHERE entry_count > ? ORDER BY id";
 
@@ -39,12 +39,13 @@ WHERE feed_id = ?
 ORDER BY sort_at DESC, id DESC
 LIMIT ?";
 
+/// Guarded once more: an entry may have been starred, or marked as unread, since it was found.
 const REMOVE: &str = "
 DELETE FROM entries
-WHERE id = ?
-  AND is_read = 1
+WHERE id = ?1
+  AND (is_read = 1 OR received_at < ?2)
   AND is_starred = 0
-RETURNING feed_id, identity";
+RETURNING feed_id, identity, is_read";
 
 const REMEMBER: &str = "
 INSERT INTO pruned_entries (feed_id, identity)
@@ -53,29 +54,37 @@ ON CONFLICT DO NOTHING";
 
 const COUNT: &str = "
 UPDATE feeds
-SET entry_count = entry_count - ?2
+SET entry_count = entry_count - ?2,
+    unread_count = unread_count - ?3
 WHERE id = ?1";
 
 pub(super) async fn prune(store: &SqliteStore, limits: PruneLimits) -> StoreResult<u64> {
-    let oldest = store.now() - millis(limits.read_older_than);
-    let ids = store.readers.read(move |connection| find(connection, limits, oldest)).await?;
+    let now = store.now();
+    let read_before = now - millis(limits.read_older_than);
+    let unread_before = limits.unread_older_than.map_or(i64::MIN, |age| now - millis(age));
+    let ids = store.readers.read(move |connection| find(connection, limits, read_before, unread_before)).await?;
     if ids.is_empty() {
         return Ok(0);
     }
-    store.writer.write(Lane::Usual, move |changes| remove(changes, &ids)).await
+    store.writer.write(Lane::Usual, move |changes| remove(changes, &ids, unread_before)).await
 }
 
-fn find(connection: &Connection, limits: PruneLimits, oldest: i64) -> Result<BTreeSet<i64>> {
+fn find(connection: &Connection, limits: PruneLimits, read_before: i64, unread_before: i64) -> Result<BTreeSet<i64>> {
     let chunk = usize::try_from(limits.chunk).unwrap_or(usize::MAX);
     let mut too_old = connection.prepare_cached(TOO_OLD)?;
-    let mut found: BTreeSet<i64> =
-        too_old.query_map([oldest, limits.chunk.into()], |row| row.get(0))?.collect::<Result<_>>()?;
+    let mut found = BTreeSet::new();
+    for (before, is_read) in [(read_before, true), (unread_before, false)] {
+        let ids = too_old.query_map((before, total(chunk - found.len()), is_read), |row| row.get::<_, i64>(0))?;
+        for id in ids {
+            found.insert(id?);
+        }
+    }
     let mut large = connection.prepare_cached(LARGE_FEEDS)?;
     let mut feeds = large.query([limits.per_feed])?;
     while found.len() < chunk {
         let Some(row) = feeds.next()? else { break };
         let left = chunk - found.len();
-        // Both may find the same entry; it is removed once.
+        // This may find an entry that is there already; it is removed once.
         found.extend(beyond(connection, row.get(0)?, limits)?.into_iter().take(left));
     }
     Ok(found)
@@ -89,23 +98,26 @@ fn beyond(connection: &Connection, feed: i64, limits: PruneLimits) -> Result<Vec
     connection.prepare_cached(BEYOND)?.query_map((feed, sort_at, id, limits.chunk), |row| row.get(0))?.collect()
 }
 
-/// Guarded once more: an entry may have been starred since it was found.
-fn remove(changes: &mut Changes<'_>, ids: &BTreeSet<i64>) -> Result<u64> {
+fn remove(changes: &mut Changes<'_>, ids: &BTreeSet<i64>, unread_before: i64) -> Result<u64> {
     let connection = changes.connection;
-    let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
+    // Of each feed all, and those that were unread.
+    let mut by_feed: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     let mut remove = connection.prepare_cached(REMOVE)?;
     let mut remember = connection.prepare_cached(REMEMBER)?;
     let mut removed = 0;
     for id in ids {
-        let row = remove.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let Some((feed, identity)): Option<(i64, [u8; 16])> = row else { continue };
+        let row =
+            remove.query_row((id, unread_before), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
+        let Some((feed, identity, is_read)): Option<(i64, [u8; 16], bool)> = row else { continue };
         remember.execute((feed, identity))?;
         changes.words.remove(*id);
-        *by_feed.entry(feed).or_default() += 1;
+        let (entries, unread) = by_feed.entry(feed).or_default();
+        *entries += 1;
+        *unread += i64::from(!is_read);
         removed += 1;
     }
-    for (feed, count) in by_feed {
-        connection.prepare_cached(COUNT)?.execute((feed, count))?;
+    for (feed, (entries, unread)) in by_feed {
+        connection.prepare_cached(COUNT)?.execute((feed, entries, unread))?;
     }
     Ok(removed)
 }

@@ -13,8 +13,9 @@ const CHUNK: i64 = 1_000;
 
 const MARK: &str = "
 UPDATE entries
-SET is_read = 1
-WHERE id = ?
+SET is_read = 1,
+    modified_at = max(modified_at, ?2)
+WHERE id = ?1
   AND is_read = 0
 RETURNING feed_id";
 
@@ -63,9 +64,9 @@ LIMIT {CHUNK}"
 fn mark(changes: &mut Changes<'_>, ids: &[i64]) -> Result<u64> {
     let mut statement = changes.connection.prepare_cached(MARK)?;
     let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
-    let mut marked = 0;
+    let (mut marked, now) = (0, changes.now());
     for id in ids {
-        if let Some(feed) = statement.query_row([id], |row| row.get(0)).optional()? {
+        if let Some(feed) = statement.query_row((id, now), |row| row.get(0)).optional()? {
             *by_feed.entry(feed).or_default() += 1;
             marked += 1;
         }

@@ -194,7 +194,12 @@ async fn finishes_beats_and_readers_never_wait_in_a_circle() {
                 let patch = FeedPatch { folder_id, ..FeedPatch::default() };
                 store.update_feed(FeedId(feed), patch).await.unwrap();
             }
-            let limits = PruneLimits { read_older_than: Duration::ZERO, per_feed: 1, chunk: 50 };
+            let limits = PruneLimits {
+                read_older_than: Duration::ZERO,
+                unread_older_than: (round % 3 == 0).then_some(Duration::ZERO),
+                per_feed: 1,
+                chunk: 50,
+            };
             store.prune_entries(limits).await.unwrap();
         }
     });

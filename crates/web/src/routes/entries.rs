@@ -4,18 +4,20 @@ use axum::{
     Json,
     extract::{FromRequestParts, State},
     http::request::Parts,
+    response::Response,
 };
 use domain::{
     Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::{Counts, PAGE_ENTRIES_DEFAULT, search_words},
+    entry::{Counts, ENTRY_IDS_MAX, Order, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, Since, search_words},
     ports::MarkRead,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
-    extract::{self, Id},
+    extract::{self, Id, without_zero_fraction},
     query::{CURSOR, Parameters},
     state::AppState,
     time::time,
@@ -36,22 +38,48 @@ pub(crate) struct EntriesQuery {
     starred: Option<bool>,
     /// Holding all these words.
     q: Option<String>,
-    /// Entries on the page.
-    #[param(minimum = 1, maximum = 500, default = 50)]
+    /// Only these, at most 1000, separated by commas. Not together with the conditions above or `receivedSince` and
+    /// `changedSince`.
+    #[param(style = Form, explode = false, value_type = Option<Vec<i64>>, min_items = 1, max_items = 1000)]
+    ids: Option<Vec<EntryId>>,
+    /// First seen at this time or later. The page goes by that time then, instead of `sortAt`. Not together with `q`.
+    #[param(value_type = Option<String>, format = DateTime)]
+    received_since: Option<Timestamp>,
+    /// New, changed, or marked as read, unread, starred or not, at this time or later. The page goes by that time then,
+    /// instead of `sortAt`. Not together with `q` or `receivedSince`.
+    #[param(value_type = Option<String>, format = DateTime)]
+    changed_since: Option<Timestamp>,
+    /// Which come first: `newest`, as without it, or `oldest`.
+    #[param(inline, value_type = Option<OrderName>)]
+    order: Order,
+    /// With summary and content (true, as without it); or without (false): both are null.
+    content: Option<bool>,
+    /// Entries on the page: 50 without it, and as many as there may be with `ids`. A page ends before that at 4 MiB of
+    /// text.
+    #[param(minimum = 1, maximum = 500)]
     limit: Option<u32>,
     /// Where the page before ended: its `nextCursor`. It holds this installation's key, and is opaque otherwise.
     #[param(value_type = Option<String>, pattern = "^cur_INSTALLATION[0-9a-f]{32}$")]
     cursor: Option<Cursor>,
 }
 
-/// A page of entries, newest first.
+/// An order of entries.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "it is only described")]
+enum OrderName {
+    Newest,
+    Oldest,
+}
+
+/// A page of entries.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EntryPage)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PageView {
     /// The entries.
     entries: Vec<Entry>,
-    /// Where the next page begins; null on the last.
+    /// Where the next page begins; null on the last. A page with a cursor may have fewer entries than asked for.
     next_cursor: Option<String>,
 }
 
@@ -69,39 +97,79 @@ pub(crate) struct MarkReadBody {
     before: Option<String>,
 }
 
-/// What was marked as read.
+/// Entries to mark, and how. What is not named stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EntriesPatch)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PatchManyBody {
+    /// Which. Those that do not exist are passed over.
+    #[schema(max_items = 1000)]
+    ids: Vec<EntryId>,
+    /// Read or not.
+    is_read: Option<bool>,
+    /// Starred or not.
+    is_starred: Option<bool>,
+}
+
+/// How many were marked.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Marked {
-    /// Entries that had not been read.
+    /// Entries that were not so before.
     marked: u64,
 }
 
-/// A page of entries, newest first. Following `nextCursor` neither repeats nor skips.
+/// A page of entries, newest first unless `order` says otherwise. Following `nextCursor` neither repeats nor skips.
 #[utoipa::path(
     get, path = "/api/entries", tag = "entries", operation_id = "listEntries", params(EntriesQuery),
     responses(
         (status = 200, description = "The page; `nextCursor` is null on the last.", body = PageView),
-        (status = 400, description = "A parameter is wrong or not known; the sentence names it.", body = ErrorBody),
+        (status = 400, description = "A parameter is wrong, not known, or cannot be together with another; the sentence names it.", body = ErrorBody),
     )
 )]
-pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> ApiResult<Json<PageView>> {
+pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> ApiResult<Response> {
+    state.answers.json(page(&state, query)).await
+}
+
+async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
     let q = query.q.as_deref().unwrap_or_default();
     let words = search_words(q);
     if words.is_empty() && !q.trim().is_empty() {
         // Signs alone are in no index: nothing holds them, rather than everything.
-        return Ok(Json(PageView { entries: Vec::new(), next_cursor: None }));
+        return Ok(PageView { entries: Vec::new(), next_cursor: None });
     }
+    let usual_limit = if query.ids.is_some() { PAGE_ENTRIES_MAX } else { PAGE_ENTRIES_DEFAULT };
     let filter = EntryFilter {
         feed_id: query.feed_id,
         folder_id: query.folder_id,
         unread: query.unread,
         starred: query.starred,
         words,
+        ids: query.ids,
+        since: query.received_since.map(Since::Received).or(query.changed_since.map(Since::Changed)),
+        order: query.order,
+        without_texts: query.content == Some(false),
     };
-    let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
+    let limit = query.limit.unwrap_or(usual_limit);
     let EntryPage { entries, next_cursor } = state.store().entries(&filter, limit, query.cursor).await?;
     let next_cursor = next_cursor.map(|cursor| cursor.encode(state.store().installation()));
-    Ok(Json(PageView { entries, next_cursor }))
+    Ok(PageView { entries, next_cursor })
+}
+
+/// Marks many entries at once as read or unread, starred or not: all of them or, if it fails, none.
+#[utoipa::path(
+    patch, path = "/api/entries", tag = "entries", operation_id = "patchEntries", request_body = PatchManyBody,
+    responses(
+        (status = 200, description = "How many were not so before.", body = Marked),
+        (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
+    )
+)]
+pub(crate) async fn patch_many(
+    State(state): State<AppState>,
+    extract::Json(body): extract::Json<PatchManyBody>,
+) -> ApiResult<Json<Marked>> {
+    check_number_of_ids(body.ids.len())?;
+    let patch = EntryPatch { is_read: body.is_read, is_starred: body.is_starred };
+    Ok(Json(Marked { marked: state.store().patch_entries(&body.ids, patch).await? }))
 }
 
 /// One entry.
@@ -112,8 +180,9 @@ pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> 
         (status = 404, description = "There is no such entry.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<EntryId>) -> ApiResult<Json<Entry>> {
-    Ok(Json(state.store().entry(id).await?.ok_or(ApiError::NotFound("entry"))?))
+pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<EntryId>) -> ApiResult<Response> {
+    let entry = async { state.store().entry(id).await?.ok_or(ApiError::NotFound("entry")) };
+    state.answers.json(entry).await
 }
 
 /// Marks an entry as read or unread, starred or not.
@@ -130,8 +199,9 @@ pub(crate) async fn patch(
     State(state): State<AppState>,
     Id(id): Id<EntryId>,
     extract::Json(patch): extract::Json<EntryPatch>,
-) -> ApiResult<Json<Entry>> {
-    Ok(Json(state.store().patch_entry(id, patch).await?.ok_or(ApiError::NotFound("entry"))?))
+) -> ApiResult<Response> {
+    let entry = async { state.store().patch_entry(id, patch).await?.ok_or(ApiError::NotFound("entry")) };
+    state.answers.json(entry).await
 }
 
 /// Marks entries as read, by the time of their receipt.
@@ -168,16 +238,69 @@ impl FromRequestParts<AppState> for EntriesQuery {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {
         let installation = state.store().installation();
         let mut given = Parameters::of(parts.uri.query());
+        check_together(&given)?;
         let query = Self {
             feed_id: given.id("feedId")?.map(FeedId),
             folder_id: given.id("folderId")?.map(FolderId),
-            unread: given.parsed("unread", "`true` or `false`")?,
-            starred: given.parsed("starred", "`true` or `false`")?,
+            unread: given.parsed("unread", TRUE_OR_FALSE)?,
+            starred: given.parsed("starred", TRUE_OR_FALSE)?,
             q: given.text("q")?,
+            ids: given.text("ids")?.map(|ids| read_ids(&ids)).transpose()?,
+            received_since: given.time("receivedSince")?,
+            changed_since: given.time("changedSince")?,
+            order: given.read("order", "`newest` or `oldest`", read_order)?.unwrap_or_default(),
+            content: given.parsed("content", TRUE_OR_FALSE)?,
             limit: given.page_limit()?,
             cursor: given.read("cursor", CURSOR, |text| Cursor::decode(text, installation))?,
         };
-        given.finish("`feedId`, `folderId`, `unread`, `starred`, `q`, `limit` and `cursor`")?;
+        given.finish(
+            "`feedId`, `folderId`, `unread`, `starred`, `q`, `ids`, `receivedSince`, `changedSince`, `order`, `content`, \
+             `limit` and `cursor`",
+        )?;
         Ok(query)
     }
+}
+
+const TRUE_OR_FALSE: &str = "`true` or `false`";
+
+/// What cannot be together: ids say by themselves which entries, a page goes by one time, and a search by `sortAt`.
+const APART: [(&str, &[&str]); 3] = [
+    ("ids", &["feedId", "folderId", "unread", "starred", "q", "receivedSince", "changedSince"]),
+    ("receivedSince", &["changedSince", "q"]),
+    ("changedSince", &["q"]),
+];
+
+fn check_together(given: &Parameters) -> ApiResult<()> {
+    for (name, others) in APART.into_iter().filter(|(name, _)| given.has(name)) {
+        if let Some(other) = others.iter().find(|other| given.has(other)) {
+            return Err(ApiError::field(name, format_args!("cannot be together with `{other}`")));
+        }
+    }
+    Ok(())
+}
+
+fn read_order(text: &str) -> Option<Order> {
+    match text {
+        "newest" => Some(Order::Newest),
+        "oldest" => Some(Order::Oldest),
+        _ => None,
+    }
+}
+
+/// Each once, so that none is on the page twice.
+fn read_ids(text: &str) -> ApiResult<Vec<EntryId>> {
+    let numbers = text.split(',').map(|number| without_zero_fraction(number.trim()).parse().map(EntryId));
+    let ids: Result<Vec<EntryId>, _> = numbers.take(ENTRY_IDS_MAX + 1).collect();
+    let mut ids = ids.map_err(|_| ApiError::field("ids", "expected whole numbers with commas between them"))?;
+    check_number_of_ids(ids.len())?;
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
+fn check_number_of_ids(ids: usize) -> ApiResult<()> {
+    if ids > ENTRY_IDS_MAX {
+        return Err(ApiError::field("ids", format_args!("more than {ENTRY_IDS_MAX}; send several requests")));
+    }
+    Ok(())
 }

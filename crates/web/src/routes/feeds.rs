@@ -45,7 +45,8 @@ pub(crate) struct PatchBody {
     #[serde(default, deserialize_with = "change")]
     #[schema(value_type = Option<String>, max_length = 500)]
     title: Change<String>,
-    /// Where it is: http or https.
+    /// Where it is: http or https. A URL without a user and password keeps those that are stored if it is of the same
+    /// origin (scheme, host and port), and drops them otherwise.
     #[schema(format = "uri", max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:)")]
     url: Option<String>,
     /// The folder to put it in; null for none.
@@ -87,8 +88,8 @@ pub(crate) async fn add(
     get, path = "/api/feeds", tag = "feeds", operation_id = "listFeeds",
     responses((status = 200, description = "The feeds.", body = Vec<Feed>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Feed>>> {
-    Ok(Json(state.store().feeds().await?))
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Response> {
+    state.answers.json(async { Ok(state.store().feeds().await?) }).await
 }
 
 /// One feed.

@@ -79,7 +79,7 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(folders::list, folders::create))
         .routes(routes!(folders::reorder))
         .routes(routes!(folders::rename, folders::delete))
-        .routes(routes!(entries::list))
+        .routes(routes!(entries::list, entries::patch_many))
         .routes(routes!(entries::get, entries::patch))
         .routes(routes!(entries::mark_read))
         .routes(routes!(entries::counts))

@@ -101,7 +101,7 @@ pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response>
         (header::CONTENT_TYPE, "text/x-opml; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"pirssonite.opml\""),
     ];
-    Ok((headers, state.engine.export_opml().await?).into_response())
+    state.answers.answer(async { Ok((headers, state.engine.export_opml().await?).into_response()) }).await
 }
 
 /// Takes in the feeds and folders of an OPML file: the body itself, or the field `file` of a form.

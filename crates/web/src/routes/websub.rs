@@ -106,9 +106,12 @@ pub(crate) enum HubMode {
     get, path = "/api/websub/subscriptions", tag = "websub", operation_id = "listSubscriptions",
     responses((status = 200, description = "The subscriptions, by feed.", body = Vec<SubscriptionView>))
 )]
-pub(crate) async fn subscriptions(State(state): State<AppState>) -> ApiResult<Json<Vec<SubscriptionView>>> {
-    let subscriptions = state.store().subscriptions().await?;
-    Ok(Json(subscriptions.iter().map(SubscriptionView::from).collect()))
+pub(crate) async fn subscriptions(State(state): State<AppState>) -> ApiResult<Response> {
+    let views = async {
+        let subscriptions = state.store().subscriptions().await?;
+        Ok(subscriptions.iter().map(SubscriptionView::from).collect::<Vec<_>>())
+    };
+    state.answers.json(views).await
 }
 
 /// Renews the subscriptions that end soon, at most 20 of them.

@@ -68,6 +68,10 @@ async fn f1_f6_bad_bodies_are_400_and_name_the_field() {
         ("GET", "/api/entries/x", "", "`id`"),
         ("PATCH", "/api/entries/x", "{}", "`id`"),
         ("PATCH", "/api/entries/1", r#"{"isRead": 1}"#, "isRead: "),
+        ("PATCH", "/api/entries", r#"{"isRead": true}"#, "missing field `ids`"),
+        ("PATCH", "/api/entries", r#"{"ids": 1, "isRead": true}"#, "ids: "),
+        ("PATCH", "/api/entries", r#"{"ids": ["1"]}"#, "ids[0]: "),
+        ("PATCH", "/api/entries", r#"{"ids": [1], "read": true}"#, "unknown field `read`"),
         ("PATCH", "/api/entries/1", r#"{"isread": true}"#, "unknown field `isread`"),
         ("POST", "/api/entries/mark-read", "", "not valid JSON"),
         ("POST", "/api/entries/mark-read", "[]", "JSON object"),
@@ -139,6 +143,7 @@ async fn f6_parameters_where_none_are_taken_are_400_rather_than_overlooked() {
 #[tokio::test]
 async fn f6_bad_parameters_are_400_and_name_the_parameter() {
     let server = server().await;
+    let many_ids = format!("ids={}", vec!["1"; 1001].join(","));
     for (query, names) in [
         ("feedId=x", "`feedId`: expected a whole number"),
         ("feedId=", "`feedId`"),
@@ -162,6 +167,29 @@ async fn f6_bad_parameters_are_400_and_name_the_parameter() {
         ("limit=5&limit=6", "`limit`: given more than once"),
         ("feed_id=1", "`feed_id`: no such parameter"),
         ("unread=true&page=2", "`page`: no such parameter"),
+        ("order=up", "`order`: expected `newest` or `oldest`"),
+        ("order=", "`order`"),
+        ("content=no", "`content`: expected `true` or `false`"),
+        ("fields=id", "`fields`: no such parameter"),
+        ("receivedSince=yesterday", "`receivedSince`: expected a time with its zone"),
+        ("changedSince=2024-01-31", "`changedSince`: expected a time with its zone"),
+        ("ids=", "`ids`: expected whole numbers with commas between them"),
+        ("ids=1,,2", "`ids`: expected whole numbers"),
+        ("ids=1,x", "`ids`: expected whole numbers"),
+        (many_ids.as_str(), "`ids`: more than 1000"),
+        ("ids=1&feedId=2", "`ids`: cannot be together with `feedId`"),
+        ("ids=1&folderId=2", "`folderId`"),
+        ("ids=1&unread=true", "`unread`"),
+        ("ids=1&starred=true", "`starred`"),
+        ("ids=1&q=a", "`q`"),
+        ("ids=1&receivedSince=2024-01-31T00:00:00Z", "`receivedSince`"),
+        ("ids=1&changedSince=2024-01-31T00:00:00Z", "`changedSince`"),
+        (
+            "changedSince=2024-01-31T00:00:00Z&receivedSince=2024-01-31T00:00:00Z",
+            "`receivedSince`: cannot be together with `changedSince`",
+        ),
+        ("q=a&receivedSince=2024-01-31T00:00:00Z", "`receivedSince`: cannot be together with `q`"),
+        ("q=a&changedSince=2024-01-31T00:00:00Z", "`changedSince`: cannot be together with `q`"),
     ] {
         let sentence = server.get(&format!("/api/entries?{query}")).await.error(400);
         assert!(sentence.contains(names), "{query}: {sentence}");

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 45] = [
+const ROUTES: [&str; 46] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -25,6 +25,7 @@ const ROUTES: [&str; 45] = [
     "DELETE /api/folders/{id}",
     "PATCH /api/folders/reorder",
     "GET /api/entries",
+    "PATCH /api/entries",
     "GET /api/entries/{id}",
     "PATCH /api/entries/{id}",
     "POST /api/entries/mark-read",
@@ -115,7 +116,7 @@ fn u6_the_shapes_are_those_of_the_specification() {
         (
             "Feed",
             "id url siteUrl title customTitle folderId lastFetchedAt nextCheckAt failureCount lastError isGone \
-                  unreadCount pollInterval pushEnabled subscription",
+                  unreadCount pollInterval pushEnabled subscription hasCredentials",
         ),
         ("Folder", "id name order"),
         (

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use web::WebSettings;
 
 use crate::world::{World, fields, keys, rss};
 
@@ -134,4 +135,69 @@ async fn f6_entries_are_marked_read_and_counted() {
     }
     let read: BTreeSet<_> = world.titles("unread=false").await.into_iter().collect();
     assert_eq!(read.len(), 5);
+}
+
+#[tokio::test]
+async fn f6_entries_are_listed_oldest_first_by_ids_and_since_a_time() {
+    let world = World::start().await;
+    world.added("/one.xml", &rss("One", 3)).await;
+    let page = world.get("/api/entries?order=oldest&limit=2").await;
+    assert_eq!([&page["entries"][0]["title"], &page["entries"][1]["title"]], ["One 1", "One 2"]);
+    let cursor = page["nextCursor"].as_str().unwrap();
+    assert_eq!(world.titles(&format!("order=oldest&limit=2&cursor={cursor}")).await, ["One 3"]);
+    let ids: Vec<_> = page["entries"].as_array().unwrap().iter().map(|entry| entry["id"].to_string()).collect();
+    let query = format!("ids={0},{1},{0},999", ids[0], ids[1]);
+    assert_eq!(world.titles(&query).await, ["One 2", "One 1"]);
+    assert_eq!(world.titles(&format!("{query}&order=oldest&limit=1")).await, ["One 1"]);
+
+    // By the time of receipt, which is now, whenever it was published.
+    assert_eq!(world.titles("receivedSince=2025-01-01T00:00:00Z&order=oldest").await, ["One 1", "One 2", "One 3"]);
+    assert_eq!(world.titles("receivedSince=9999-12-31T23:59:59Z").await, [""; 0]);
+    world.send("PATCH", &format!("/api/entries/{}", ids[0]), &json!({"isRead": true})).await.ok(200);
+    assert_eq!(world.titles("changedSince=2025-01-01T00:00:00Z&unread=false").await, ["One 1"]);
+    assert_eq!(world.titles("changedSince=2025-01-01T00:00:00Z&limit=1").await, ["One 1"]);
+}
+
+#[tokio::test]
+async fn f6_many_entries_are_marked_in_one_request() {
+    let world = World::start().await;
+    world.added("/one.xml", &rss("One", 3)).await;
+    world.added("/two.xml", &rss("Two", 2)).await;
+    let page = world.get("/api/entries").await;
+    let mut ids: Vec<_> = page["entries"].as_array().unwrap().iter().map(|entry| entry["id"].clone()).collect();
+    ids[4] = json!(999);
+    for (body, marked, unread, starred) in [
+        (json!({"ids": ids, "isRead": true}), 4, 1, 0),
+        (json!({"ids": ids, "isRead": true, "isStarred": true}), 4, 1, 4),
+        (json!({"ids": &ids[..2], "isRead": false, "isStarred": null}), 2, 3, 4),
+        (json!({"ids": ids}), 0, 3, 4),
+        (json!({"ids": [], "isRead": true}), 0, 3, 4),
+    ] {
+        let answer = world.send("PATCH", "/api/entries", &body).await.ok(200);
+        assert_eq!(answer, json!({ "marked": marked }), "{body}");
+        let counts = world.get("/api/counts").await;
+        assert_eq!((&counts["total"], &counts["starred"]), (&json!(unread), &json!(starred)), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn u8_pages_end_at_their_bytes_and_large_ones_wait_for_each_other() {
+    let world = World::start_with(WebSettings { answer_room_bytes: 0, ..WebSettings::default() }).await;
+    let text = "x".repeat(1_000_000);
+    world.added("/large.xml", &rss("Large", 6).replace("about", &text)).await;
+    let pages = (0..16).map(|_| world.server.get("/api/entries"));
+    let mut cursor = String::new();
+    for page in futures_util::future::join_all(pages).await {
+        let length: usize = page.headers["content-length"].to_str().unwrap().parse().unwrap();
+        assert_eq!(length, page.text.len());
+        assert!(length < 5 * 1024 * 1024, "{length}");
+        let page = page.ok(200);
+        assert_eq!(page["entries"].as_array().unwrap().len(), 4);
+        page["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
+    }
+    assert_eq!(world.titles(&format!("cursor={cursor}")).await, ["Large 2", "Large 1"]);
+    let bare = world.get("/api/entries?content=false").await;
+    assert_eq!((bare["entries"].as_array().unwrap().len(), &bare["nextCursor"]), (6, &Value::Null));
+    assert_eq!((&bare["entries"][0]["content"], &bare["entries"][0]["summary"]), (&Value::Null, &Value::Null));
+    assert_eq!(bare["entries"][0]["title"], "Large 6");
 }

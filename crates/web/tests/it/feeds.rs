@@ -9,7 +9,7 @@ use crate::{
 
 /// The fields of a feed, in the specification's order, and those that PATCH sets.
 const FEED: &str = "id url siteUrl title customTitle folderId lastFetchedAt nextCheckAt failureCount lastError isGone \
-                    unreadCount pollInterval pushEnabled subscription";
+                    unreadCount pollInterval pushEnabled subscription hasCredentials";
 
 #[tokio::test]
 async fn f1_a_feed_is_fetched_and_stored() {
@@ -135,6 +135,23 @@ async fn f6_a_feed_is_changed_field_by_field_and_null_clears() {
         assert_eq!(keys(&patched), fields(FEED));
         assert_eq!(world.get(&path).await[field], expected, "{patch}");
     }
+}
+
+#[tokio::test]
+async fn f1_a_stored_password_survives_the_url_as_it_is_shown() {
+    let world = World::start().await;
+    let url = world.publish("/feed.xml", &rss("News", 1));
+    let secret = url.replace("http://", "http://me:geheim@");
+    let added = world.add(&json!({ "url": secret })).await;
+    assert!(!added.text.contains("geheim"), "{}", added.text);
+    let feed = added.ok(201);
+    assert_eq!((&feed["url"], &feed["hasCredentials"]), (&json!(url), &json!(true)));
+    let path = format!("/api/feeds/{}", feed["id"]);
+    let patched = world.send("PATCH", &path, &json!({"url": feed["url"], "title": "Mine"})).await.ok(200);
+    assert_eq!(patched["hasCredentials"], true);
+    assert_eq!(world.get("/api/feeds").await[0]["hasCredentials"], true);
+    let patched = world.send("PATCH", &path, &json!({"url": "http://other.example/"})).await.ok(200);
+    assert_eq!(patched["hasCredentials"], false);
 }
 
 #[tokio::test]

@@ -131,6 +131,10 @@ impl EntryStore for Down {
         self.fail().await
     }
 
+    async fn patch_entries(&self, _: &[EntryId], _: EntryPatch) -> StoreResult<u64> {
+        self.fail().await
+    }
+
     async fn mark_read(&self, _: MarkRead) -> StoreResult<u64> {
         self.fail().await
     }

@@ -20,6 +20,10 @@ pub struct World {
 
 impl World {
     pub async fn start() -> Self {
+        Self::start_with(WebSettings::default()).await
+    }
+
+    pub async fn start_with(settings: WebSettings) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Nothing here outlives the test, so nothing waits for the disk.
         let options = SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::default() };
@@ -27,7 +31,7 @@ impl World {
         let loopback = vec!["127.0.0.0/8".parse().unwrap()];
         let http =
             GuardedClient::new(ClientSettings { allow_networks: loopback, ..ClientSettings::default() }).unwrap();
-        let server = Server::start(Arc::new(store), Arc::new(http), WebSettings::default()).await;
+        let server = Server::start(Arc::new(store), Arc::new(http), settings).await;
         Self { server, publisher: Publisher::start().await, _folder: folder }
     }
 

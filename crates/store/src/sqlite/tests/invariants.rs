@@ -143,7 +143,8 @@ async fn what_is_kept_twice_agrees() {
     agree(&store, "polling").await;
     store.mark_read(MarkRead { feed_id: Some(one), ..MarkRead::default() }).await.unwrap();
     agree(&store, "marking").await;
-    let limits = PruneLimits { read_older_than: Duration::from_hours(1), per_feed: 25, chunk: 10 };
+    let hour = Duration::from_hours(1);
+    let limits = PruneLimits { read_older_than: hour, unread_older_than: Some(hour), per_feed: 25, chunk: 10 };
     while store.prune_entries(limits).await.unwrap() > 0 {}
     agree(&store, "pruning").await;
     poll(&store, one, document(0..70, "third")).await;

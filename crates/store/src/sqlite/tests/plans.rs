@@ -1,14 +1,17 @@
 //! Every kind of page is one walk of an index: nothing is scanned, nothing is sorted.
 
-use domain::{Cursor, EntryFilter, EntryId, FeedId, FolderId};
+use domain::{
+    Cursor, EntryFilter, EntryId, FeedId, FolderId,
+    entry::{Order, Since},
+};
 use jiff::Timestamp;
 use rusqlite::Connection;
 
 use super::fresh;
 use crate::sqlite::{
     delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows, discovery,
-    feed_rows, finish, ingest, outbox_prune,
-    pages::{Wanted, page_sql, walk_sql},
+    entries, feed_rows, finish, ingest, outbox_prune,
+    pages::{Wanted, walk_sql},
     polls, prune, push, read_marks, replay, subscription_changes, subscription_claims, subscriptions, webhooks,
 };
 
@@ -50,19 +53,28 @@ async fn f6_every_kind_of_page_walks_an_index() {
         (EntryFilter { feed_id, ..starred.clone() }, "entries_starred"),
         (EntryFilter { unread: Some(true), folder_id, ..starred }, "entries_starred"),
         (EntryFilter { unread: Some(false), ..all.clone() }, "entries_newest"),
-        (EntryFilter { starred: Some(false), feed_id, ..all }, "entries_of_feed"),
+        (EntryFilter { starred: Some(false), feed_id, ..all.clone() }, "entries_of_feed"),
+        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), ..all.clone() }, "entries_received"),
+        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), feed_id, ..unread }, "entries_received"),
+        (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), ..all.clone() }, "entries_modified"),
+        (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), folder_id, ..all }, "entries_modified"),
     ];
     let checked = store.readers.read(move |connection| {
         for (filter, index) in cases {
-            for after in [None, Some(Cursor { sort_at: Timestamp::UNIX_EPOCH, id: EntryId(1) })] {
-                let wanted = Wanted { filter: filter.clone(), after, rows: 51 };
-                let plans = [page_sql(&wanted), walk_sql(&wanted)].map(|part| plan(connection, &part.sql));
-                for plan in plans {
+            for order in [Order::Newest, Order::Oldest] {
+                for after in [None, Some(Cursor { at: Timestamp::UNIX_EPOCH, id: EntryId(1) })] {
+                    let has_start = after.is_some() || filter.since.is_some();
+                    let wanted = Wanted { filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
+                    let plan = plan(connection, &walk_sql(&wanted).sql);
                     check(&plan, &format!("INDEX {index}"));
-                    assert!(after.is_none() || plan.contains("SEARCH"), "a page starts at its cursor:\n{plan}");
+                    assert!(!has_start || plan.contains("SEARCH"), "a page starts at its cursor:\n{plan}");
                 }
             }
         }
+        for by_id in [entries::ONE, entries::ONE_WITHOUT_TEXTS, entries::PATCH] {
+            check(&plan(connection, by_id), "SEARCH entries USING INTEGER PRIMARY KEY (rowid=?)");
+        }
+        assert!(!plan(connection, entries::ONE_WITHOUT_TEXTS).contains("entry_bodies"));
         Ok(())
     });
     checked.await.unwrap();
@@ -90,7 +102,7 @@ async fn f5_finding_due_feeds_does_not_scan() {
 async fn f7_what_is_to_be_pruned_or_marked_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        check(&plan(connection, prune::TOO_OLD), "INDEX entries_prunable (received_at<?)");
+        check(&plan(connection, prune::TOO_OLD), "INDEX entries_prunable (is_read=? AND received_at<?)");
         check(&plan(connection, prune::FIRST_BEYOND), "INDEX entries_of_feed (feed_id=?)");
         check(&plan(connection, prune::BEYOND), "INDEX entries_prunable_of_feed (feed_id=?");
         for (feed_id, folder_id, index) in [

@@ -17,6 +17,7 @@ contract! {
     f1_a_url_is_there_once,
     f1_nothing_is_kept_without_the_folder,
     f1_a_password_is_used_and_not_shown,
+    f1_a_password_stays_with_its_origin,
     f6_feeds_are_sorted_by_what_they_are_called,
     f6_a_feed_is_changed,
     f6_entries_follow_their_feed_into_a_folder,
@@ -37,6 +38,7 @@ async fn f1_a_new_feed_is_kept_with_its_entries_and_validators(harness: &Harness
     let expect = Feed {
         id: feed.id,
         url: "http://e.org/1".to_owned(),
+        has_credentials: false,
         site_url: Some("http://e.org/".to_owned()),
         title: Some("Title".to_owned()),
         custom_title: Some("Mine".to_owned()),
@@ -82,7 +84,29 @@ async fn f1_a_password_is_used_and_not_shown(harness: &Harness) {
     let secret = FeedAddress { url: "http://e.org/1".to_owned(), credentials: Some("me:secret".to_owned()) };
     let feed = harness.add_feed(NewFeed { address: secret.clone(), ..new_feed("", vec![]) }).await;
     assert!(!format!("{feed:?}").contains("secret"));
+    assert!(feed.has_credentials);
     assert_eq!(harness.claim(feed.id).await.address, secret);
+    assert!(!harness.add_feed(new_feed("http://e.org/2", vec![])).await.has_credentials);
+}
+
+async fn f1_a_password_stays_with_its_origin(harness: &Harness) {
+    let secret = FeedAddress { url: "http://e.org/1".to_owned(), credentials: Some("me:secret".to_owned()) };
+    let id = harness.add_feed(NewFeed { address: secret, ..new_feed("", vec![]) }).await.id;
+    let other = Some("you:other".to_owned());
+    for (address, expect) in [
+        // As it is shown.
+        (address("http://e.org/1"), Some("me:secret")),
+        (address("http://e.org/2"), Some("me:secret")),
+        (FeedAddress { url: "http://e.org/2".to_owned(), credentials: other }, Some("you:other")),
+        (address("http://e.org/2"), Some("you:other")),
+        (address("http://other.org/2"), None),
+        (address("http://e.org/2"), None),
+    ] {
+        let feed = update(harness, id, FeedPatch { address: Some(address.clone()), ..FeedPatch::default() }).await;
+        assert_eq!((feed.url.as_str(), feed.has_credentials), (address.url.as_str(), expect.is_some()));
+        let jobs = harness.store.claim_due_polls("worker", 10, LEASE).await.unwrap();
+        assert_eq!(jobs[0].address.credentials.as_deref(), expect, "{address:?}");
+    }
 }
 
 async fn f6_feeds_are_sorted_by_what_they_are_called(harness: &Harness) {

@@ -43,9 +43,9 @@ async fn f6_the_last_page_says_so(harness: &Harness) {
     assert_eq!((page.entries.len(), page.next_cursor), (2, None));
     let page = harness.store.entries(&filter, 1, None).await.unwrap();
     let last = page.entries.last().unwrap();
-    assert_eq!(page.next_cursor, Some(Cursor { sort_at: last.sort_at, id: last.id }));
+    assert_eq!(page.next_cursor, Some(Cursor { at: last.sort_at, id: last.id }));
     // A client may hold a cursor long after all that it points to is gone.
-    let beyond = Cursor { sort_at: harness.after(-1_000_000), id: last.id };
+    let beyond = Cursor { at: harness.after(-1_000_000), id: last.id };
     let page = harness.store.entries(&filter, 2, Some(beyond)).await.unwrap();
     assert_eq!((page.entries.len(), page.next_cursor), (0, None));
 }

@@ -1,4 +1,4 @@
-//! F7: what is read is pruned by age and number, and does not come back as new.
+//! F7: what is read is pruned by age and number, what is unread by age, and does not come back as new.
 
 use std::time::Duration;
 
@@ -14,12 +14,14 @@ use super::{
 };
 
 const DAY: Duration = Duration::from_hours(24);
-const LIMITS: PruneLimits = PruneLimits { read_older_than: DAY, per_feed: 1000, chunk: 100 };
+const LIMITS: PruneLimits = PruneLimits { read_older_than: DAY, unread_older_than: None, per_feed: 1000, chunk: 100 };
 
 contract! {
     f7_read_entries_go_when_they_are_old,
     f7_read_entries_go_beyond_the_newest_of_a_feed,
-    f7_unread_and_starred_entries_never_go,
+    f7_starred_entries_never_go_nor_unread_ones_without_an_age,
+    f7_unread_entries_go_when_they_are_old,
+    f7_unread_entries_go_in_the_same_chunks,
     f7_pruning_is_done_in_chunks,
     f7_a_pruned_entry_does_not_come_back_as_new,
     f7_an_incomplete_document_forgets_nothing,
@@ -59,7 +61,7 @@ async fn f7_read_entries_go_beyond_the_newest_of_a_feed(harness: &Harness) {
     assert_eq!(titles(&of_feed(harness, id).await), ["a", "b", "0", "1"]);
 }
 
-async fn f7_unread_and_starred_entries_never_go(harness: &Harness) {
+async fn f7_starred_entries_never_go_nor_unread_ones_without_an_age(harness: &Harness) {
     let entries = (0..6).map(|number| entry_at(&number.to_string(), harness.after(-number))).collect();
     let id = harness.add("http://e.org/1", entries).await;
     for (guid, is_read, is_starred) in [("1", true, true), ("3", false, true), ("4", true, false), ("5", true, true)] {
@@ -75,6 +77,45 @@ async fn f7_unread_and_starred_entries_never_go(harness: &Harness) {
     let five = harness.entry("5").await.id;
     harness.store.patch_entry(five, EntryPatch { is_read: None, is_starred: Some(false) }).await.unwrap();
     assert_eq!(harness.store.prune_entries(LIMITS).await.unwrap(), 1);
+}
+
+async fn f7_unread_entries_go_when_they_are_old(harness: &Harness) {
+    let limits = PruneLimits { unread_older_than: Some(DAY * 2), ..LIMITS };
+    let id = harness.add("http://e.org/1", vec![entry("1"), entry("2"), entry("starred"), entry("read")]).await;
+    let other = harness.add("http://e.org/2", vec![entry("other")]).await;
+    let starred = harness.entry("starred").await.id;
+    harness.store.patch_entry(starred, EntryPatch { is_read: None, is_starred: Some(true) }).await.unwrap();
+    let read = harness.entry("read").await.id;
+    harness.store.patch_entry(read, EntryPatch { is_read: Some(true), is_starred: None }).await.unwrap();
+    harness.advance(HOUR).await;
+    // Old by its date, but received just now.
+    harness.poll(other, vec![entry("other"), entry_at("late", harness.after(-1_000_000))]).await;
+    harness.advance(HOUR * 47).await;
+    assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 1, "the read one");
+    harness.advance(Duration::from_millis(1)).await;
+    assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 3);
+    assert_eq!(titles(&harness.all().await), ["starred", "late"]);
+    assert_eq!([harness.unread_of(id).await, harness.unread_of(other).await], [1, 1]);
+    assert_eq!(harness.store.counts().await.unwrap().total, 2);
+    // It does not come back as new.
+    assert_eq!(harness.poll(id, vec![entry("1"), version("2", "changed"), entry("starred")]).await.new, 0);
+    assert_eq!(harness.unread_of(id).await, 1);
+    assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 0);
+}
+
+async fn f7_unread_entries_go_in_the_same_chunks(harness: &Harness) {
+    let entries = |from: i64, to: i64| (from..to).map(|number| entry(&number.to_string())).collect();
+    let read = harness.add("http://e.org/1", entries(0, 10)).await;
+    let unread = harness.add("http://e.org/2", entries(0, 10)).await;
+    harness.store.mark_read(MarkRead { feed_id: Some(read), ..MarkRead::default() }).await.unwrap();
+    harness.advance(DAY * 2).await;
+    let limits = PruneLimits { unread_older_than: Some(DAY), chunk: 7, ..LIMITS };
+    let mut pruned = Vec::new();
+    while pruned.last() != Some(&0) {
+        pruned.push(harness.store.prune_entries(limits).await.unwrap());
+    }
+    assert_eq!(pruned, [7, 7, 6, 0]);
+    assert_eq!([harness.unread_of(read).await, harness.unread_of(unread).await], [0, 0]);
 }
 
 async fn f7_pruning_is_done_in_chunks(harness: &Harness) {

@@ -161,7 +161,7 @@ async fn w5_what_was_pruned_does_not_come_back_by_push(harness: &Harness) {
     harness.push(push(id, "secret", vec![entry("1"), entry("2")])).await;
     harness.store.mark_read(MarkRead::default()).await.unwrap();
     harness.advance(HOUR).await;
-    let limits = PruneLimits { read_older_than: Duration::ZERO, per_feed: 1000, chunk: 100 };
+    let limits = PruneLimits { read_older_than: Duration::ZERO, unread_older_than: None, per_feed: 1000, chunk: 100 };
     assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 2);
     assert_eq!(harness.push(push(id, "secret", vec![version("1", "changed")])).await, stored(0, 0));
     // A push is no whole feed: what is not in it may be there still.

@@ -4,11 +4,13 @@
 use std::{cmp::Reverse, collections::HashSet};
 
 use domain::{
-    EntryFilter, FeedId, FolderId, SubscriptionId,
+    EntryFilter, EntryId, EntryPatch, FeedId, FolderId, SubscriptionId,
+    entry::{Order, Since},
     ingest::Hash,
-    ports::{Changed, EntryStore, FeedStore, PollStore, PushStore},
+    ports::{Changed, EntryStore, FeedStore, PollStore, PruneLimits, PushStore},
     push::{Event, PushStored},
 };
+use jiff::Timestamp;
 use store::PostgresStore;
 use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
@@ -31,7 +33,12 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         for _ in 0..3 {
             let page = store.entries(filter, 50, after).await.unwrap();
             assert!(page.entries.iter().all(|entry| seen.insert(entry.id)), "{filter:?} repeats");
-            assert!(page.entries.is_sorted_by_key(|entry| Reverse((entry.sort_at, entry.id))), "{filter:?}");
+            let is_sorted = match filter.order {
+                _ if filter.since.is_some() => true,
+                Order::Newest => page.entries.is_sorted_by_key(|entry| Reverse((entry.sort_at, entry.id))),
+                Order::Oldest => page.entries.is_sorted_by_key(|entry| (entry.sort_at, entry.id)),
+            };
+            assert!(is_sorted, "{filter:?}");
             after = page.next_cursor;
             if after.is_none() {
                 break;
@@ -42,6 +49,11 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         let filter = EntryFilter { words: vec![word.to_owned()], ..EntryFilter::default() };
         assert_eq!(all_of(&store, &filter).await, expect, "{word}");
     }
+    let ids: Vec<EntryId> = (1..=20).map(EntryId).collect();
+    let read = EntryPatch { is_read: Some(true), is_starred: None };
+    assert_eq!(store.patch_entries(&ids, read).await, Ok(2));
+    let limits = PruneLimits { read_older_than: LEASE, unread_older_than: Some(LEASE), per_feed: 1000, chunk: 10 };
+    assert_eq!(store.prune_entries(limits).await, Ok(10));
     let jobs = store.claim_due_polls("here", 20, LEASE).await.unwrap();
     assert_eq!(jobs.len(), 20);
     let leases: Vec<_> = jobs.iter().map(|job| (job.feed_id, job.lease.clone())).collect();
@@ -158,12 +170,26 @@ fn filters() -> Vec<EntryFilter> {
             for unread in [None, Some(true), Some(false)] {
                 for starred in [None, Some(true), Some(false)] {
                     for words in [vec![], vec!["common".to_owned()], vec!["some".to_owned(), "rare".to_owned()]] {
-                        filters.push(EntryFilter { feed_id, folder_id, unread, starred, words });
+                        for order in [Order::Newest, Order::Oldest] {
+                            let words = words.clone();
+                            let rest = EntryFilter::default();
+                            filters.push(EntryFilter { feed_id, folder_id, unread, starred, words, order, ..rest });
+                        }
                     }
                 }
             }
         }
     }
+    let since = |milliseconds| Timestamp::from_millisecond(milliseconds).unwrap();
+    for since in [Since::Received(since(29_000)), Since::Changed(since(0))] {
+        for order in [Order::Newest, Order::Oldest] {
+            let all = EntryFilter { since: Some(since), order, without_texts: true, ..EntryFilter::default() };
+            filters.push(EntryFilter { feed_id: Some(FeedId(7)), unread: Some(true), ..all.clone() });
+            filters.push(all);
+        }
+    }
+    let ids = (0..1_000).map(|number| EntryId(number * 30)).collect();
+    filters.push(EntryFilter { ids: Some(ids), ..EntryFilter::default() });
     filters
 }
 

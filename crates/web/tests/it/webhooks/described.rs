@@ -21,6 +21,22 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
             ("GET", cursor(&format!("/api/entries?cursor=cur_{}", "f".repeat(32))), json!(null), 200),
             ("GET", cursor(&format!("/api/entries?cursor=cur_7{}", "f".repeat(31))), json!(null), 200),
             ("GET", cursor("/api/outbox/events?cursor=dlv_ffffffffffff"), json!(null), 200),
+            (
+                "GET",
+                "/api/entries?ids=1,-7,9223372036854775807&order=oldest&content=false".to_owned(),
+                json!(null),
+                200,
+            ),
+            (
+                "GET",
+                "/api/entries?receivedSince=2024-01-31T00:00:00%2B01:00&unread=true&feedId=1".to_owned(),
+                json!(null),
+                200,
+            ),
+            ("GET", "/api/entries?changedSince=0001-01-01T00:00:00Z&order=newest".to_owned(), json!(null), 200),
+            ("PATCH", "/api/entries".to_owned(), json!({ "ids": vec![7; 1000], "isRead": true }), 200),
+            ("PATCH", "/api/entries".to_owned(), json!({ "ids": vec![7; 1001], "isRead": true }), 400),
+            ("PATCH", "/api/entries".to_owned(), json!({ "ids": [] }), 200),
             // Whole numbers as some programs write them.
             ("POST", "/api/outbox/requeue".to_owned(), json!({ "webhookId": -5741.0 }), 404),
             ("POST", "/api/outbox/requeue".to_owned(), json!({ "webhookId": 1.0 }), 200),
