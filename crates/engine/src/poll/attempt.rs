@@ -21,7 +21,7 @@ use crate::{
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// Polls a feed. It fails only when the store does.
-pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob) -> StoreResult<PollResult> {
+pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob, is_by_hand: bool) -> StoreResult<PollResult> {
     let settings = &poller.parts.settings;
     let request = fetch::request(&job.address, &job.validators, settings);
     let (outcome, asked) = match poller.parts.http.send(request).await {
@@ -32,17 +32,23 @@ pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob) -> StoreResult<Pol
             read(poller, job, fetch::read(response, &job.validators), asked).await?
         }
     };
-    Ok(decide::result(job, outcome, &asked, moment(poller)))
+    Ok(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) }))
 }
 
 /// Now, and a bit of chance.
 pub(crate) fn moment(poller: &Poller) -> Moment<'_> {
-    Moment { now: poller.parts.clock.now(), chance: poller.parts.ids.fraction(), settings: &poller.parts.settings }
+    let parts = &poller.parts;
+    Moment { now: parts.clock.now(), chance: parts.ids.fraction(), is_by_hand: false, settings: &parts.settings }
 }
 
 /// The result of a poll that failed for a reason of ours.
-pub(crate) fn failed(poller: &Poller, job: &PollJob, reason: &str) -> PollResult {
-    decide::result(job, PollOutcome::Failed(reason.to_owned()), &Asked::default(), moment(poller))
+pub(crate) fn failed(poller: &Poller, job: &PollJob, is_by_hand: bool, reason: &str) -> PollResult {
+    decide::result(
+        job,
+        PollOutcome::Failed(reason.to_owned()),
+        &Asked::default(),
+        Moment { is_by_hand, ..moment(poller) },
+    )
 }
 
 async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked) -> StoreResult<(PollOutcome, Asked)> {

@@ -254,7 +254,7 @@ impl Poller {
             biased;
             () = self.cutting.cancelled() => return self.give_back(&job),
             // In a box of its own: those that only wait stay small.
-            result = Box::pin(self.attempt(&job)) => result,
+            result = Box::pin(self.attempt(&job, urgent)) => result,
         };
         drop(permits);
         measure::took(self.parts.clock.now().duration_since(began_at));
@@ -268,16 +268,26 @@ impl Poller {
     }
 
     /// Polls. A mistake of ours is a failure of this feed, and of nothing else.
-    async fn attempt(self: &Arc<Self>, job: &PollJob) -> StoreResult<PollResult> {
-        match AssertUnwindSafe(attempt::poll(self, job)).catch_unwind().await {
+    async fn attempt(self: &Arc<Self>, job: &PollJob, is_by_hand: bool) -> StoreResult<PollResult> {
+        match AssertUnwindSafe(attempt::poll(self, job, is_by_hand)).catch_unwind().await {
             Ok(Err(StoreError::Failed(error))) => {
                 tracing::error!(feed_id = job.feed_id.0, %error, "what is known of this feed cannot be read");
-                Ok(attempt::failed(self, job, "it could not be compared with what is stored; the log says why"))
+                Ok(attempt::failed(
+                    self,
+                    job,
+                    is_by_hand,
+                    "it could not be compared with what is stored; the log says why",
+                ))
             }
             Ok(result) => result,
             Err(_) => {
                 tracing::error!(feed_id = job.feed_id.0, "a poll panicked");
-                Ok(attempt::failed(self, job, "it could not be read: a mistake in piRSSonite; the log says where"))
+                Ok(attempt::failed(
+                    self,
+                    job,
+                    is_by_hand,
+                    "it could not be read: a mistake in piRSSonite; the log says where",
+                ))
             }
         }
     }

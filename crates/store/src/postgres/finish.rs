@@ -14,6 +14,7 @@ use domain::{
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
+use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
 use super::{
@@ -76,12 +77,12 @@ impl Standing {
     }
 
     /// What the end of a poll is news of, if of anything. The statements of `finish_plain` say the same.
-    fn news(self, outcome: &PollOutcome) -> Option<EventType> {
-        match outcome {
+    fn news(self, result: &PollResult) -> Option<EventType> {
+        match &result.outcome {
             PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
             PollOutcome::Gone(_) if !self.is_gone => Some(EventType::FeedGone),
             PollOutcome::Failed(_) | PollOutcome::Gone(_) => {
-                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
+                let is_third = result.due_by.is_none() && self.failure_count.saturating_add(1) == FAILING_AFTER;
                 (is_third && !self.is_failing).then_some(EventType::FeedFailing)
             }
         }
@@ -155,7 +156,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         is_backlog: standing.is_new,
         now: held.get(0),
     };
-    let mut news: Vec<News> = standing.news(&result.outcome).map(|kind| News::Feed(kind, feed)).into_iter().collect();
+    let mut news: Vec<News> = standing.news(result).map(|kind| News::Feed(kind, feed)).into_iter().collect();
     let (stored, title) = match &result.outcome {
         PollOutcome::Fetched(document) => {
             let schedule = schedule_of(result);
@@ -177,6 +178,7 @@ fn schedule_of(result: &PollResult) -> Schedule {
     Schedule {
         check_in: millis(result.next_check_in),
         audit_in: millis(result.next_audit_in),
+        due_by: result.due_by.map(Timestamp::as_millisecond),
         adaptive_secs: i64::from(result.adaptive_secs),
     }
 }

@@ -84,7 +84,7 @@ SET lease_owner = $1,
 FROM now, wanted
 WHERE feeds.id = wanted.id
 RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days";
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
 
 /// Whoever has the row locked is about to end its lease, or to take it: the next beat will see.
 const RENEW: &str = "
@@ -311,6 +311,7 @@ fn job_of(row: &Row) -> PollJob {
         },
         lease: Lease { owner: row.get(6), fence: row.get(7) },
         claimed_at: time(row.get(8)),
+        due_at: time(row.get(16)),
         failure_count: small(row.get(9)),
         adaptive_secs: small(row.get(10)),
         poll_interval: row.get::<_, Option<i64>>(11).map(small),

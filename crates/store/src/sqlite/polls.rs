@@ -210,6 +210,7 @@ fn job_of(row: &Row<'_>) -> Result<PollJob> {
         },
         lease: Lease { owner: row.get(6)?, fence: row.get(7)? },
         claimed_at: time(row.get(8)?),
+        due_at: time(row.get(16)?),
         failure_count: small(row.get(9)?),
         adaptive_secs: small(row.get(10)?),
         poll_interval: row.get::<_, Option<i64>>(11)?.map(small),
