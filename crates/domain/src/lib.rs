@@ -13,6 +13,7 @@ pub mod folder;
 pub mod ids;
 pub mod ingest;
 pub mod lease;
+pub mod outage;
 pub mod ports;
 pub mod push;
 pub mod schedule;

@@ -16,7 +16,7 @@ use crate::{
     api::{AddFeed, AddFeedError, ImportReport, RefreshSummary, SubscribeError},
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
-    poll::{self, Poller},
+    poll::{self, Outage, Poller},
     prune,
     push::{self, Delivery, PushAnswer, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
     settings::Parts,
@@ -42,6 +42,11 @@ impl Engine {
     /// The time, by this node's clock.
     pub fn now(&self) -> Timestamp {
         self.poller.parts.clock.now()
+    }
+
+    /// The outage that keeps this node from polling: no network, no name service, no files or memory left.
+    pub fn outage(&self) -> Option<Outage> {
+        self.poller.outage()
     }
 
     /// Where everything is kept.

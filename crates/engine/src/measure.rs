@@ -22,7 +22,7 @@ const BEATS: &str = "pirssonite_delivery_beats_total";
 
 /// Every counter with one label, and all values that the label has.
 const COUNTERS: [(&str, &str, &[&str]); 7] = [
-    (POLLS, "outcome", &["fetched", "unchanged", "failed", "given_back"]),
+    (POLLS, "outcome", &["fetched", "unchanged", "failed", "outage", "given_back"]),
     (ENTRIES, "kind", &["new", "changed"]),
     (
         PUSHES,
@@ -79,6 +79,7 @@ fn poll_outcome(end: PollEnd) -> &'static str {
         PollEnd::Fetched { .. } => "fetched",
         PollEnd::Unchanged => "unchanged",
         PollEnd::Failed => "failed",
+        PollEnd::Outage => "outage",
         PollEnd::GivenBack => "given_back",
     }
 }
@@ -97,6 +98,11 @@ pub(crate) fn waited(duration: SignedDuration) {
 pub(crate) fn holds(claimed: usize, waiting: usize) {
     metrics::gauge!("pirssonite_polls_claimed").set(number(claimed));
     metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(number(waiting));
+}
+
+/// An outage of ours began or ended.
+pub(crate) fn outage(is_on: bool) {
+    metrics::gauge!("pirssonite_outage").set(if is_on { 1.0 } else { 0.0 });
 }
 
 /// A push, or what it brought, was stored.
@@ -219,7 +225,8 @@ mod tests {
     #[test]
     fn u6_every_value_of_a_label_is_registered() {
         let values = |name| COUNTERS.iter().find(|(counter, ..)| *counter == name).unwrap().2;
-        for end in [PollEnd::Fetched { new: 1, changed: 0 }, PollEnd::Unchanged, PollEnd::Failed, PollEnd::GivenBack] {
+        let fetched = PollEnd::Fetched { new: 1, changed: 0 };
+        for end in [fetched, PollEnd::Unchanged, PollEnd::Failed, PollEnd::Outage, PollEnd::GivenBack] {
             assert!(values(POLLS).contains(&poll_outcome(end)), "{end:?}");
         }
         for answer in [

@@ -43,7 +43,7 @@ pub(super) async fn check(guard: &Guard, resolver: &GuardedResolver, url: &Url) 
 fn judge_name(url: &Url, problem: Option<NameError>) -> Result<(), HttpError> {
     match problem {
         Some(NameError::Forbidden(address)) => Err(HttpError::Forbidden(format!("{} ({address})", host_of(url)))),
-        Some(NameError::NotFound) | None => Ok(()),
+        Some(NameError::NotFound | NameError::NoAnswer) | None => Ok(()),
     }
 }
 

@@ -12,6 +12,7 @@ mod failure;
 mod gate;
 mod redirect;
 mod resolver;
+mod room;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -21,12 +22,15 @@ use ipnet::IpNet;
 use url::Url;
 
 pub(crate) use self::redirect::{host_of, may_share_secrets};
-use self::{address::Guard, gate::Gate, resolver::GuardedResolver};
+use self::{address::Guard, gate::Gate, resolver::GuardedResolver, room::BodyRoom};
 
 /// Idle connections kept for each host, and for how long: between two polls of a host in one round, or two deliveries of
 /// as many as go to one webhook at once.
 const IDLE_PER_HOST_MAX: usize = 64;
 const IDLE_MAX: Duration = Duration::from_secs(15);
+
+/// The part of the time for a connection that the name service has: it must be known which of the two was silent.
+const RESOLVING_PART: f64 = 0.8;
 
 /// Who we say we are: a name, a version, and where a publisher finds out who asks, if the operator names a place.
 pub fn user_agent(contact_url: Option<&Url>) -> String {
@@ -92,6 +96,7 @@ pub struct GuardedClient {
     guard: Arc<Guard>,
     resolver: GuardedResolver,
     gate: Arc<Gate>,
+    room: Arc<BodyRoom>,
     is_proxied: bool,
 }
 
@@ -108,13 +113,15 @@ impl GuardedClient {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Arc::new(Guard::new(std::mem::take(&mut settings.allow_networks)));
         let proxy_host = settings.proxy.as_ref().and_then(|proxy| proxy.host_str().map(str::to_owned));
-        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy_host);
+        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy_host)
+            .with_timeout(settings.connect_timeout.mul_f64(RESOLVING_PART));
         let client = match builder(&settings, &resolver)?.build() {
             Ok(client) => client,
             Err(_) => without_certificates(&settings, &resolver)?,
         };
         let gate = Arc::new(Gate::new(settings.host_concurrency));
-        Ok(Self { client, guard, resolver, gate, is_proxied: settings.proxy.is_some() })
+        let room = Arc::default();
+        Ok(Self { client, guard, resolver, gate, room, is_proxied: settings.proxy.is_some() })
     }
 }
 

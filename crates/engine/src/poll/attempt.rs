@@ -5,12 +5,15 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     feed_state::FeedAddress,
     ingest::{Document, Found, PollJob, PollOutcome, PollResult, Validators},
+    outage::Sight,
     ports::{HttpError, StoreError, StoreResult},
 };
 
 use super::{
     Poller,
     decide::{self, Asked, Moment},
+    outage::Meaning,
+    slot::Slot,
 };
 use crate::{
     fetch::{self, Answer},
@@ -20,11 +23,32 @@ use crate::{
 /// The pause before a store that was away is asked again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
+/// How an attempt ended.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
+pub(crate) enum Attempt {
+    /// With a result.
+    Ended(PollResult),
+    /// With nothing that says anything about the feed, which is to be asked again after this.
+    AskAgainIn(Duration),
+}
+
 /// Polls a feed. It fails only when the store does.
-pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob, is_by_hand: bool) -> StoreResult<PollResult> {
+pub(crate) async fn poll(
+    poller: &Arc<Poller>,
+    job: &PollJob,
+    is_by_hand: bool,
+    slot: &mut Slot<'_>,
+) -> StoreResult<Attempt> {
     let settings = &poller.parts.settings;
     let request = fetch::request(&job.address, &job.validators, settings);
-    let (outcome, asked) = match poller.parts.http.send(request).await {
+    let under_way = poller.network.begins(&job.address.url);
+    let answer = slot.wait_for(poller.parts.http.send(request)).await;
+    let sight = answer.as_ref().map_or_else(Sight::of, |_| Sight::Reached);
+    if let Meaning::AskAgainIn(wait) = poller.saw(under_way, job.feed_id, sight, is_by_hand) {
+        return Ok(Attempt::AskAgainIn(wait));
+    }
+    let (outcome, asked) = match answer {
         Err(error) => (PollOutcome::Failed(error.to_string()), Asked::default()),
         Ok(response) => {
             let asked =
@@ -32,7 +56,7 @@ pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob, is_by_hand: bool) 
             read(poller, job, fetch::read(response, &job.validators), asked).await?
         }
     };
-    Ok(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) }))
+    Ok(Attempt::Ended(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) })))
 }
 
 /// Now, and a bit of chance.

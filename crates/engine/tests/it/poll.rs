@@ -208,6 +208,47 @@ async fn f4_a_host_is_asked_twice_at_once_and_holds_up_no_other() {
 }
 
 #[tokio::test]
+async fn f4_hosts_that_hang_hold_up_no_other() {
+    const SLOTS: usize = 4;
+    const OTHERS: usize = 20;
+    let settings = EngineSettings {
+        poll_concurrency: SLOTS,
+        slow_after: Duration::from_millis(20),
+        slow_polls_max: 3 * SLOTS,
+        ..world::settings()
+    };
+    for world in world::each_with(settings).await {
+        let gate = Gate::default();
+        // More than there are slots, each at a host of its own, and due before the others.
+        let mut hanging = Vec::new();
+        for _ in 0..2 * SLOTS {
+            let publisher = Publisher::start().await;
+            publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+            import(&world.store, &[publisher.url("/feed")]).await;
+            hanging.push(publisher);
+        }
+        let paths: Vec<String> = (0..OTHERS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])));
+        }
+        world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let engine = std::sync::Arc::clone(&world.engine);
+        let refresh = tokio::spawn(async move { engine.refresh_due().await });
+        for path in &paths {
+            world.publisher.asked(path, 1).await;
+        }
+        // All that hang were asked, and still hang: nothing but their answers ends the refresh.
+        for publisher in &hanging {
+            publisher.asked("/feed", 1).await;
+        }
+        assert!(!refresh.is_finished());
+        gate.open();
+        let summary = refresh.await.unwrap().unwrap();
+        assert_eq!((summary.polled, summary.fetched), (28, 28));
+    }
+}
+
+#[tokio::test]
 async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
     // More than wait for all hosts together.
     const SLOW: usize = 8_500;
