@@ -16,6 +16,7 @@ use crate::{
     api::{AddFeed, AddFeedError, ImportReport, RefreshSummary, SubscribeError},
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
+    overview,
     poll::{self, Outage, Poller},
     prune,
     push::{self, Delivery, PushAnswer, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
@@ -220,7 +221,8 @@ impl Engine {
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, &stop),
-            prune::run(&self.poller.parts, &stop)
+            prune::run(&self.poller.parts, &stop),
+            overview::run(self.store().as_ref(), &stop)
         );
     }
 }

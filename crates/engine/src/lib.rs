@@ -19,6 +19,7 @@ pub mod http;
 mod ingest;
 mod measure;
 mod opml;
+mod overview;
 mod poll;
 mod prune;
 mod push;

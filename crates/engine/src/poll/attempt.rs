@@ -18,6 +18,7 @@ use super::{
 use crate::{
     fetch::{self, Answer},
     ingest::{self, Known, Parsed},
+    measure,
 };
 
 /// The pause before a store that was away is asked again.
@@ -131,7 +132,7 @@ async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<K
     let identities = parsed.identities();
     let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
     for _ in 0..tries {
-        match poller.parts.store.known_entries(job.feed_id, &identities).await {
+        match measure::store("known_entries", poller.parts.store.known_entries(job.feed_id, &identities)).await {
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
             answer => return answer,
         }

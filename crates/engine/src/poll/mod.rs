@@ -197,8 +197,8 @@ impl Poller {
             return Ok(Begun { polls: Vec::new(), put_off: 0, is_all: self.stopping.is_cancelled() });
         }
         let count = u32::try_from(limit).unwrap_or(u32::MAX);
-        let jobs =
-            self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease.length()).await?;
+        let claimed = self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease.length());
+        let jobs = measure::store("claim_polls", claimed).await?;
         let is_all = jobs.len() < limit;
         let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
         let (polls, without_place) = self.begin_in_queues(wanted);
@@ -243,7 +243,7 @@ impl Poller {
                 None => without_place.push(job),
             }
         }
-        measure::holds(self.held.count(), self.hosts.waiting());
+        measure::holds(self.held.count(), self.hosts.waiting(), self.slow_count());
         (polls, without_place)
     }
 

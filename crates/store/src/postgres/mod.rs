@@ -25,6 +25,7 @@ mod read_marks;
 mod search;
 
 mod claim_bounds;
+mod overview;
 mod polls;
 
 mod entry_rows;

@@ -15,6 +15,7 @@ use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
+    overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use tokio_postgres::{Error, Row};
@@ -25,7 +26,7 @@ use super::{
     errors::store_error,
     execute, finish,
     ingest::{self, KNOWN, Known},
-    now_ms, prune, query, timing,
+    now_ms, overview, prune, query, timing,
     values::{hash, millis, small, time},
 };
 
@@ -216,6 +217,11 @@ impl PollStore for PostgresStore {
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
         next_in(&client, &self.bounds.polls, BY_DUE).await.map_err(store_error)
+    }
+
+    async fn feed_overview(&self) -> StoreResult<FeedOverview> {
+        let client = self.client().await?;
+        overview::overview(&client).await.map_err(store_error)
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {

@@ -23,6 +23,7 @@ mod read_marks;
 mod search;
 mod search_index;
 
+mod overview;
 mod polls;
 
 mod discovery;

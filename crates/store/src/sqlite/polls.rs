@@ -7,11 +7,12 @@ use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
+    overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use super::{SqliteStore, finish, ingest, prune, queue::Lane, writer::Changes};
+use super::{SqliteStore, finish, ingest, overview, prune, queue::Lane, writer::Changes};
 use crate::values::{millis, small, time};
 
 /// Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
@@ -124,6 +125,11 @@ impl PollStore for SqliteStore {
         let now = self.now();
         let at = self.readers.read(move |connection| next_at(connection, BY_DUE, now)).await?;
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
+    }
+
+    async fn feed_overview(&self) -> StoreResult<FeedOverview> {
+        let now = self.now();
+        self.readers.read(move |connection| overview::overview(connection, now)).await
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {

@@ -43,6 +43,7 @@ mod read_marks;
 mod search;
 
 mod leases;
+mod overview;
 mod schedule;
 
 mod finish;
