@@ -158,6 +158,7 @@ async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Mea
                 claimed_at: job.claimed_at,
                 next_check_in: Duration::from_hours(1),
                 next_audit_in: std::time::Duration::from_hours(24),
+                due_by: None,
                 adaptive_secs: 3600,
                 moved_to: None,
                 outcome: PollOutcome::Fetched(document((batch_number * BATCH + index) * size.entries, size.entries)),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     delivery::{EventType, FAILING_AFTER},
     ids::{FeedId, FolderId},
-    ingest::{Document, PollOutcome},
+    ingest::{Document, PollOutcome, PollResult},
     push::SubscriptionView,
 };
 
@@ -238,12 +238,13 @@ pub struct Standing {
 
 impl Standing {
     /// What the end of a poll is news of, if of anything. That a feed is gone is told once, and never as a failure.
-    pub fn news(self, outcome: &PollOutcome) -> Option<EventType> {
-        match outcome {
+    /// A poll that somebody asked for before the feed was due adds no failure.
+    pub fn news(self, result: &PollResult) -> Option<EventType> {
+        match &result.outcome {
             PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
             PollOutcome::Gone(_) => (!self.is_gone).then_some(EventType::FeedGone),
             PollOutcome::Failed(_) => {
-                let is_third = self.failure_count.saturating_add(1) == FAILING_AFTER;
+                let is_third = result.due_by.is_none() && self.failure_count.saturating_add(1) == FAILING_AFTER;
                 (is_third && !self.is_failing).then_some(EventType::FeedFailing)
             }
         }

@@ -135,6 +135,8 @@ pub struct PollJob {
     pub lease: Lease,
     /// When it was claimed: an entry changed after that is not undone by what this poll brings.
     pub claimed_at: Timestamp,
+    /// When it is due, which is later than the claim if somebody asked for this poll.
+    pub due_at: Timestamp,
     /// Failures since the last success.
     pub failure_count: u32,
     /// The interval that the schedule had adapted to.
@@ -160,6 +162,9 @@ pub struct PollResult {
     pub next_check_in: Duration,
     /// When to poll again if a hub is trusted to push the feed: the store knows whether one is when this is stored.
     pub next_audit_in: Duration,
+    /// The feed was not due, somebody asked: no failure is added to those that there are, and the next poll is no later than
+    /// this, by the store's own clock.
+    pub due_by: Option<Timestamp>,
     /// The interval that the schedule has adapted to.
     pub adaptive_secs: u32,
     /// Where the feed has moved for good.

@@ -13,6 +13,8 @@ pub mod folder;
 pub mod ids;
 pub mod ingest;
 pub mod lease;
+pub mod outage;
+pub mod overview;
 pub mod ports;
 pub mod push;
 pub mod schedule;

@@ -95,6 +95,20 @@ pub fn next(poll: &Poll) -> Next {
     Next { delay, adaptive }
 }
 
+/// The latest time for the next poll after one that a person asked for before the feed was due: asking never puts a feed
+/// off, unless its server wants that. The server's wish counts from the answer, which came within `answer_max` of the
+/// claim.
+pub fn due_by(
+    due_at: Timestamp,
+    claimed_at: Timestamp,
+    retry_after: Option<Duration>,
+    answer_max: Duration,
+) -> Timestamp {
+    let Some(wait) = retry_after else { return due_at };
+    let wait = SignedDuration::try_from(wait.min(RETRY_AFTER_MAX) + answer_max).unwrap_or(SignedDuration::MAX);
+    due_at.max(claimed_at.saturating_add(wait).unwrap_or(claimed_at))
+}
+
 /// Half as long after a change, half as long again after none: a feed is asked about twice as often as it changes.
 fn adapt(poll: &Poll) -> Duration {
     let adapted = match poll.ended {
@@ -255,6 +269,19 @@ mod tests {
         check(Poll { ended: Ended::Failed(1), ..own }, 15 * MINUTE);
         check(Poll { retry_after: Some(HOUR), ..own }, HOUR);
         check(Poll { own_interval: Some(48 * HOUR), ended: Ended::Failed(1), ..poll() }, 48 * HOUR);
+    }
+
+    #[test]
+    fn f5_asking_by_hand_puts_a_feed_off_only_if_its_server_wants_that() {
+        let (now, secs) = (monday_noon(), Duration::from_secs(30));
+        for (due_in, retry_after, expect) in [
+            (20 * MINUTE, None, 20 * MINUTE),
+            (20 * MINUTE, Some(MINUTE), 20 * MINUTE),
+            (20 * MINUTE, Some(5 * HOUR), 5 * HOUR + secs),
+            (20 * MINUTE, Some(Duration::MAX), RETRY_AFTER_MAX + secs),
+        ] {
+            assert_eq!(due_by(now + due_in, now, retry_after, secs), now + expect, "{due_in:?} {retry_after:?}");
+        }
     }
 
     #[test]

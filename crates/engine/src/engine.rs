@@ -17,7 +17,8 @@ use crate::{
     clock_watch,
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
-    poll::{self, Poller},
+    overview,
+    poll::{self, Outage, Poller},
     prune,
     push::{self, Delivery, PushAnswer, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
     settings::Parts,
@@ -43,6 +44,11 @@ impl Engine {
     /// The time, by this node's clock.
     pub fn now(&self) -> Timestamp {
         self.poller.parts.clock.now()
+    }
+
+    /// The outage that keeps this node from polling: no network, no name service, no files or memory left.
+    pub fn outage(&self) -> Option<Outage> {
+        self.poller.outage()
     }
 
     /// Where everything is kept.
@@ -229,7 +235,8 @@ impl Engine {
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, &stop),
             prune::run(&self.poller.parts, &stop),
-            clock_watch::run(&self.poller.parts, &stop)
+            clock_watch::run(&self.poller.parts, &stop),
+            overview::run(self.store().as_ref(), &stop)
         );
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, Validators},
-    ports::{Headers, HttpRequest, HttpResponse, Method},
+    ports::{Headers, HttpRequest, HttpResponse, Method, Room},
     push::{
         self, Discovery, InDocument, KnownHub,
         link::{self, Link},
@@ -40,6 +40,8 @@ pub(crate) enum Answer {
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) body: Vec<u8>,
+    /// Kept as long as the body is.
+    _room: Room,
     pub(crate) content_type: Option<String>,
     /// Where it came from, after redirects.
     pub(crate) url: String,
@@ -125,6 +127,7 @@ fn document(response: HttpResponse) -> Document {
         content_type: response.headers.get("content-type").map(str::to_owned),
         base: response.headers.get("content-location").map(str::to_owned),
         body: response.body,
+        _room: response.room,
         url: response.url,
         validators,
     }
@@ -166,6 +169,7 @@ mod tests {
             body: b"x".to_vec(),
             url: "http://e.org/".into(),
             moved_to: None,
+            room: Room::default(),
         }
     }
 

@@ -20,6 +20,7 @@ pub mod http;
 mod ingest;
 mod measure;
 mod opml;
+mod overview;
 mod poll;
 mod prune;
 mod push;
@@ -30,6 +31,7 @@ pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary, 
 pub use engine::Engine;
 pub use measure::register_metrics;
 pub use opml::OpmlError;
+pub use poll::Outage;
 pub use push::{Delivery, PushAnswer, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer};
 pub use settings::{DeliverySettings, EngineSettings, Parts, PushSettings};
 pub use system::{SystemClock, SystemIds};

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use domain::{
     delivery::{Overview, Verdict},
-    push::{Event, Mode},
+    overview::FeedOverview,
+    push::{Event, Mode, SubscriptionState},
 };
 use jiff::SignedDuration;
+use tokio::time::Instant;
 
 use crate::{poll::PollEnd, push::PushAnswer};
 
@@ -20,9 +22,76 @@ const ATTEMPTS: &str = "pirssonite_delivery_attempts_total";
 const MARKS: &str = "pirssonite_delivery_marks_total";
 const BEATS: &str = "pirssonite_delivery_beats_total";
 
+const STORE_DURATION: &str = "pirssonite_store_duration_seconds";
+
+/// What the store is asked, as the label `operation` of how long it took.
+const STORE_OPERATIONS: [&str; 12] = [
+    "claim_polls",
+    "renew_polls",
+    "known_entries",
+    "finish_polls",
+    "push",
+    "claim_subscriptions",
+    "change_subscription",
+    "claim_deliveries",
+    "renew_deliveries",
+    "mark_deliveries",
+    "overview",
+    "outbox_overview",
+];
+
+/// Every counter, with what it counts.
+const COUNTER_HELP: [(&str, &str); 11] = [
+    (POLLS, "Polls that ended, by outcome."),
+    (ENTRIES, "Entries that were stored, new or changed."),
+    (PUSHES, "Pushes of hubs, by outcome."),
+    (HUB_REQUESTS, "Requests to hubs, by mode and outcome."),
+    (HUB_VERIFICATIONS, "Verifications and denials by hubs, by mode and outcome."),
+    (SUBSCRIPTION_CHANGES, "Changes of subscriptions, by the state they came to."),
+    (ATTEMPTS, "Attempts to deliver an event to a webhook, by outcome."),
+    (MARKS, "Results of attempts, stored or skipped because the lease was lost."),
+    (BEATS, "Renewals of the leases of deliveries, by outcome."),
+    ("pirssonite_entries_pruned_total", "Entries that were pruned."),
+    ("pirssonite_delivery_leases_lost_total", "Leases of deliveries that were lost to another worker."),
+];
+
+/// Every gauge, with what it shows.
+const GAUGE_HELP: [(&str, &str); 18] = [
+    ("pirssonite_feeds", "Feeds in all."),
+    ("pirssonite_feeds_due", "Feeds that are due for a poll."),
+    ("pirssonite_feeds_failing", "Feeds whose last poll failed, without those that are gone."),
+    ("pirssonite_feeds_pushed", "Feeds that a hub is trusted to push."),
+    ("pirssonite_feeds_gone", "Feeds that are gone and not polled any more."),
+    ("pirssonite_subscriptions", "Subscriptions at hubs, by state."),
+    (
+        "pirssonite_subscription_lease_left_seconds",
+        "Time left of the active lease that ends first; NaN if there is none.",
+    ),
+    ("pirssonite_outage", "1 while an outage of this machine keeps it from polling, else 0."),
+    ("pirssonite_polls_claimed", "Feeds that this node has claimed."),
+    ("pirssonite_polls_waiting_for_hosts", "Of those, feeds that wait for their turn at their host."),
+    ("pirssonite_polls_slow", "Polls that wait for slow servers without a slot."),
+    ("pirssonite_deliveries_sending", "Deliveries that this node is sending."),
+    ("pirssonite_deliveries_waiting", "Deliveries that this node has claimed and not begun."),
+    ("pirssonite_outbox_pending", "Deliveries that are not made yet."),
+    ("pirssonite_outbox_ready", "Of those, deliveries that are due."),
+    ("pirssonite_outbox_in_flight", "Of those, deliveries that a worker has claimed."),
+    ("pirssonite_outbox_failed", "Deliveries that were given up."),
+    ("pirssonite_outbox_oldest_pending_seconds", "Age of the oldest delivery that is not made yet."),
+];
+
+/// Every histogram, with what it measures.
+const HISTOGRAM_HELP: [(&str, &str); 5] = [
+    ("pirssonite_poll_duration_seconds", "How long polls took, from the request to the result."),
+    ("pirssonite_poll_wait_seconds", "How long feeds waited from their claim to the request."),
+    ("pirssonite_delivery_attempt_duration_seconds", "How long attempts to deliver took."),
+    ("pirssonite_delivery_latency_seconds", "How long after it happened an event arrived at a webhook."),
+    (STORE_DURATION, "How long the store took, by operation."),
+];
+
 /// Every counter with one label, and all values that the label has.
 const COUNTERS: [(&str, &str, &[&str]); 7] = [
-    (POLLS, "outcome", &["fetched", "unchanged", "failed", "given_back"]),
+    (POLLS, "outcome", &["fetched", "unchanged", "failed", "outage", "given_back"]),
     (ENTRIES, "kind", &["new", "changed"]),
     (
         PUSHES,
@@ -46,6 +115,18 @@ const HUB_COUNTERS: [(&str, &[&str], &[&str]); 2] = [
 ///
 /// Gauges are left to those who measure them: a node that does not deliver knows nothing of the outbox.
 pub fn register_metrics() {
+    for (name, help) in COUNTER_HELP {
+        metrics::describe_counter!(name, help);
+    }
+    for (name, help) in GAUGE_HELP {
+        metrics::describe_gauge!(name, help);
+    }
+    for (name, help) in HISTOGRAM_HELP {
+        metrics::describe_histogram!(name, help);
+    }
+    for operation in STORE_OPERATIONS {
+        drop(metrics::histogram!(STORE_DURATION, "operation" => operation));
+    }
     for (name, label, values) in COUNTERS {
         for value in values {
             metrics::counter!(name, label => *value).increment(0);
@@ -79,6 +160,7 @@ fn poll_outcome(end: PollEnd) -> &'static str {
         PollEnd::Fetched { .. } => "fetched",
         PollEnd::Unchanged => "unchanged",
         PollEnd::Failed => "failed",
+        PollEnd::Outage => "outage",
         PollEnd::GivenBack => "given_back",
     }
 }
@@ -93,10 +175,41 @@ pub(crate) fn waited(duration: SignedDuration) {
     metrics::histogram!("pirssonite_poll_wait_seconds").record(duration.as_secs_f64().max(0.0));
 }
 
-/// So many feeds are claimed, and so many of them wait for their hosts.
-pub(crate) fn holds(claimed: usize, waiting: usize) {
+/// So many feeds are claimed, so many of them wait for their hosts, and so many for slow servers.
+pub(crate) fn holds(claimed: usize, waiting: usize, slow: usize) {
+    metrics::gauge!("pirssonite_polls_slow").set(number(slow));
     metrics::gauge!("pirssonite_polls_claimed").set(number(claimed));
     metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(number(waiting));
+}
+
+/// Asks the store for something, and measures how long that takes.
+pub(crate) async fn store<T>(operation: &'static str, asked: impl Future<Output = T>) -> T {
+    let begun = Instant::now();
+    let answer = asked.await;
+    metrics::histogram!(STORE_DURATION, "operation" => operation).record(begun.elapsed().as_secs_f64());
+    answer
+}
+
+/// How feeds and subscriptions stand.
+pub(crate) fn feeds(overview: &FeedOverview) {
+    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    metrics::gauge!("pirssonite_feeds").set(number(overview.all));
+    metrics::gauge!("pirssonite_feeds_due").set(number(overview.due));
+    metrics::gauge!("pirssonite_feeds_failing").set(number(overview.failing));
+    metrics::gauge!("pirssonite_feeds_pushed").set(number(overview.pushed));
+    metrics::gauge!("pirssonite_feeds_gone").set(number(overview.gone));
+    for state in SubscriptionState::ALL {
+        let count = overview.subscriptions.iter().find(|(known, _)| *known == state).map_or(0, |(_, count)| *count);
+        metrics::gauge!("pirssonite_subscriptions", "state" => state.name()).set(number(count));
+    }
+    // No lease at all is not one that has ended.
+    let left = overview.lease_left_min.map_or(f64::NAN, |left| left.as_secs_f64());
+    metrics::gauge!("pirssonite_subscription_lease_left_seconds").set(left);
+}
+
+/// An outage of ours began or ended.
+pub(crate) fn outage(is_on: bool) {
+    metrics::gauge!("pirssonite_outage").set(if is_on { 1.0 } else { 0.0 });
 }
 
 /// A push, or what it brought, was stored.
@@ -210,7 +323,7 @@ fn number(count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use domain::push::{SubscriptionState, Unsigned};
+    use domain::push::Unsigned;
 
     use super::*;
 
@@ -219,7 +332,8 @@ mod tests {
     #[test]
     fn u6_every_value_of_a_label_is_registered() {
         let values = |name| COUNTERS.iter().find(|(counter, ..)| *counter == name).unwrap().2;
-        for end in [PollEnd::Fetched { new: 1, changed: 0 }, PollEnd::Unchanged, PollEnd::Failed, PollEnd::GivenBack] {
+        let fetched = PollEnd::Fetched { new: 1, changed: 0 };
+        for end in [fetched, PollEnd::Unchanged, PollEnd::Failed, PollEnd::Outage, PollEnd::GivenBack] {
             assert!(values(POLLS).contains(&poll_outcome(end)), "{end:?}");
         }
         for answer in [

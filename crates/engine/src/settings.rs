@@ -34,6 +34,10 @@ pub struct EngineSettings {
     pub host_concurrency: usize,
     /// Polls at once in all.
     pub poll_concurrency: usize,
+    /// A poll that waits longer than this for its server gives its slot up to others.
+    pub slow_after: Duration,
+    /// So many polls may wait without a slot: an answer takes a connection and, once it comes, memory of its own.
+    pub slow_polls_max: usize,
     /// How long a feed stays claimed without a beat.
     pub poll_lease: LeaseTime,
     /// How long one fetch may take in all, redirects included.
@@ -152,6 +156,8 @@ impl Default for EngineSettings {
             bounds: Bounds::default(),
             host_concurrency: 2,
             poll_concurrency: 64,
+            slow_after: Duration::from_secs(2),
+            slow_polls_max: 512,
             poll_lease: LeaseTime::default(),
             fetch_timeout: Duration::from_secs(30),
             stop_wait: Duration::from_secs(6),

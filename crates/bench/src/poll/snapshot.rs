@@ -217,6 +217,7 @@ fn unchanged(job: &PollJob) -> PollResult {
         claimed_at: job.claimed_at,
         next_check_in: DUE_EVERY,
         next_audit_in: DUE_EVERY,
+        due_by: None,
         adaptive_secs: job.adaptive_secs,
         moved_to: None,
     }

@@ -128,6 +128,7 @@ async fn finish(
                 claimed_at: job.claimed_at,
                 next_check_in: LONG,
                 next_audit_in: LONG,
+                due_by: None,
                 adaptive_secs: 3600,
                 moved_to: None,
             })

@@ -1,7 +1,7 @@
 //! Requests to strangers. The adapter guards them: no address that is not public, every redirect checked, time and size
 //! bounded.
 
-use std::time::Duration;
+use std::{any::Any, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -84,7 +84,13 @@ pub struct HttpResponse {
     pub url: String,
     /// Where the resource is for good: the URL that the permanent redirects (301, 308) at the start of the chain lead to.
     pub moved_to: Option<String>,
+    /// What keeps room for the body; to be kept as long as that is.
+    pub room: Room,
 }
+
+/// Room in memory that is given back when the last clone is dropped.
+#[derive(Debug, Clone, Default)]
+pub struct Room(pub Option<Arc<dyn Any + Send + Sync>>);
 
 /// Why there is no answer. Each says what happened in words that a user understands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +107,9 @@ pub enum HttpError {
     /// No such host.
     #[error("the host {0} was not found")]
     NotFound(String),
+    /// The name service did not answer: it says nothing about the host.
+    #[error("the name service of this machine does not answer")]
+    NoNameService,
     /// The host did not take the connection; the code is as the system names it, such as `ECONNREFUSED`.
     #[error("could not connect to {host}: {code}")]
     Connect {

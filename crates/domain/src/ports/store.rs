@@ -17,6 +17,7 @@ use crate::{
     ids::{EntryId, FeedId, FolderId, SubscriptionId},
     ingest::{Hash, PollJob, PollResult, Stored},
     lease::Lease,
+    overview::FeedOverview,
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob, Transition},
 };
 
@@ -200,6 +201,8 @@ pub trait PollStore {
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>>;
     /// When the next feed will be due, as a delay from now; `None` if no feed is polled.
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>>;
+    /// How feeds and subscriptions stand, counted along indexes.
+    async fn feed_overview(&self) -> StoreResult<FeedOverview>;
     /// Removes entries that are too old, and read ones that are too many, never starred ones, one chunk; returns how
     /// many. Their identities are kept until a complete poll no longer holds them.
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64>;

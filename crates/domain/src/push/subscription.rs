@@ -28,7 +28,8 @@ pub enum SubscriptionState {
 }
 
 impl SubscriptionState {
-    const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Inactive, Self::Unsubscribing];
+    /// All that there are.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Inactive, Self::Unsubscribing];
 
     /// Its name, in the API and in the store.
     pub fn name(self) -> &'static str {

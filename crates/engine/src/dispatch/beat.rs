@@ -24,7 +24,7 @@ impl Dispatcher {
         let length = self.settings.lease.length();
         let (asked_at, until) = (self.clock.now(), self.after(length));
         // A beat that hangs has failed: it must not keep the next from being tried.
-        let renewed = self.store.renew_deliveries(&leases, length);
+        let renewed = measure::store("renew_deliveries", self.store.renew_deliveries(&leases, length));
         let renewed = tokio::time::timeout(self.settings.lease.beat_every(), renewed).await;
         match renewed.unwrap_or_else(|_| Err(StoreError::Unavailable("no answer in time".to_owned()))) {
             Ok(not_ours) => {

@@ -32,7 +32,7 @@ impl Dispatcher {
         // The lease begins when it is asked for at the latest: it never ends later than we think.
         let (asked_at, until) = (self.clock.now(), self.after(lease));
         self.is_claiming.store(true, Ordering::SeqCst);
-        let claimed = self.store.claim_deliveries(&self.owner, lease, &room).await;
+        let claimed = measure::store("claim_deliveries", self.store.claim_deliveries(&self.owner, lease, &room)).await;
         let taken = claimed.map(|mut claimed| (self.held.hold(std::mem::take(&mut claimed.jobs), until), claimed));
         self.is_claiming.store(false, Ordering::SeqCst);
         let (taken, mut claimed) = taken?;

@@ -33,7 +33,8 @@ impl Dispatcher {
     pub(crate) async fn mark(&self, batch: &[Finished], is_again: bool) -> StoreResult<Vec<Finished>> {
         let by_lease: Vec<Finished> = batch.iter().map(|finished| self.with_lease(finished)).collect();
         let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
-        let marks = self.store.finish_deliveries(by_lease, &self.settings.breaker).await?;
+        let finished = self.store.finish_deliveries(by_lease, &self.settings.breaker);
+        let marks = measure::store("mark_deliveries", finished).await?;
         let skipped: HashSet<_> = marks.skipped.into_iter().collect();
         let locked: HashSet<_> = marks.locked.into_iter().collect();
         let (mut later, mut marked) = (Vec::new(), Vec::new());

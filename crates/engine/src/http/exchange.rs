@@ -1,9 +1,9 @@
 //! One request and its answer: each hop judged, sent and read.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, Method};
+use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, Room};
 use http_body_util::Full;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use url::{Host, Url};
@@ -13,6 +13,7 @@ use super::{
     failure::{Stage, describe},
     redirect::{Chain, host_of, strip_secrets},
     resolver::NameError,
+    room::{BodyRoom, Share},
 };
 
 /// Bytes read of an answer that is no success: enough to tell a person why.
@@ -58,7 +59,7 @@ pub(crate) async fn run(
         let location =
             answer.headers().get(LOCATION).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         if !chain.follow(answer.status().as_u16(), location.as_deref())? {
-            return read(answer, &request, chain, &host).await;
+            return read(client, answer, &request, chain, &host).await;
         }
     }
 }
@@ -118,6 +119,7 @@ fn headers(request: &HttpRequest, with_secrets: bool) -> HeaderMap {
 }
 
 async fn read(
+    client: &GuardedClient,
     mut answer: reqwest::Response,
     request: &HttpRequest,
     chain: Chain,
@@ -130,8 +132,9 @@ async fn read(
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
     // Of what was sent, the status is the answer, and of a refusal: what else is said only explains it.
+    let mut share = Share::default();
     let body = if status.is_success() && request.method == Method::Get {
-        whole_body(&mut answer, request.body_bytes_max, host).await?
+        whole_body(&mut answer, request.body_bytes_max, host, (&client.room, &mut share)).await?
     } else {
         start_of_body(&mut answer, request.body_bytes_max.min(REFUSAL_BYTES_MAX)).await
     };
@@ -141,11 +144,17 @@ async fn read(
         body,
         url: chain.url.into(),
         moved_to: chain.moved_to.map(String::from),
+        room: Room(Some(Arc::new(share))),
     })
 }
 
 /// Reads a body to its end. The pieces are counted as they come out of decompression: a bomb ends at the limit.
-async fn whole_body(answer: &mut reqwest::Response, bytes_max: usize, host: &str) -> Result<Vec<u8>, HttpError> {
+async fn whole_body(
+    answer: &mut reqwest::Response,
+    bytes_max: usize,
+    host: &str,
+    (room, share): (&BodyRoom, &mut Share),
+) -> Result<Vec<u8>, HttpError> {
     let expected = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
     if expected > bytes_max {
         return Err(HttpError::TooLarge(bytes_max));
@@ -155,6 +164,7 @@ async fn whole_body(answer: &mut reqwest::Response, bytes_max: usize, host: &str
         if body.len() + piece.len() > bytes_max {
             return Err(HttpError::TooLarge(bytes_max));
         }
+        share.grow(room, body.len() + piece.len()).await?;
         body.extend_from_slice(&piece);
     }
     Ok(body)

@@ -25,6 +25,7 @@ pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> Http
     if let Some(name_error) = cause::<NameError>(error) {
         return match name_error {
             NameError::NotFound => HttpError::NotFound(host()),
+            NameError::NoAnswer => HttpError::NoNameService,
             NameError::Forbidden(_) => HttpError::Forbidden(host()),
             NameError::OwnServer => HttpError::OwnServer(host()),
         };

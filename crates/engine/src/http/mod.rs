@@ -14,6 +14,7 @@ mod gate;
 mod own;
 mod redirect;
 mod resolver;
+mod room;
 
 use std::{
     fmt,
@@ -29,12 +30,15 @@ use url::{Host, Url};
 
 pub use self::own::OwnServer;
 pub(crate) use self::redirect::{host_of, may_share_secrets};
-use self::{address::Guard, check::is_localhost, gate::Gate, resolver::GuardedResolver};
+use self::{address::Guard, check::is_localhost, gate::Gate, resolver::GuardedResolver, room::BodyRoom};
 
 /// Idle connections kept for each host, and for how long: between two polls of a host in one round, or two deliveries of
 /// as many as go to one webhook at once.
 const IDLE_PER_HOST_MAX: usize = 64;
 const IDLE_MAX: Duration = Duration::from_secs(15);
+
+/// The part of the time for a connection that the name service has: it must be known which of the two was silent.
+const RESOLVING_PART: f64 = 0.8;
 
 /// Who we say we are: a name, a version, and where a publisher finds out who asks, if the operator names a place.
 pub fn user_agent(contact_url: Option<&Url>) -> String {
@@ -106,6 +110,7 @@ pub struct GuardedClient {
     guard: Arc<Guard>,
     own: Arc<OwnServer>,
     gate: Arc<Gate>,
+    room: Arc<BodyRoom>,
     is_proxied: bool,
 }
 
@@ -139,7 +144,8 @@ impl GuardedClient {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let guard = Arc::new(Guard::new(std::mem::take(&mut settings.allow_networks)));
         let proxy_host = settings.proxy.as_ref().and_then(|proxy| proxy.host_str().map(str::to_owned));
-        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy_host);
+        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy_host)
+            .with_timeout(settings.connect_timeout.mul_f64(RESOLVING_PART));
         let own = Arc::new(settings.own.clone());
         let at_own_port = match own.listen {
             Some(_) => Some(Route::new(&settings, resolver.at_port_of(Arc::clone(&own)))?),
@@ -147,7 +153,8 @@ impl GuardedClient {
         };
         let elsewhere = Route::new(&settings, resolver)?;
         let gate = Arc::new(Gate::new(settings.host_concurrency));
-        Ok(Self { elsewhere, at_own_port, guard, own, gate, is_proxied: settings.proxy.is_some() })
+        let room = Arc::default();
+        Ok(Self { elsewhere, at_own_port, guard, own, gate, room, is_proxied: settings.proxy.is_some() })
     }
 
     fn route(&self, url: &Url) -> &Route {

@@ -5,26 +5,51 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     feed_state::FeedAddress,
     ingest::{Document, Found, PollJob, PollOutcome, PollResult, Validators},
+    outage::Sight,
     ports::{HttpError, StoreError, StoreResult},
 };
 
 use super::{
     Poller,
     decide::{self, Asked, Moment},
+    outage::Meaning,
+    slot::Slot,
 };
 use crate::{
     fetch::{self, Answer},
     ingest::{self, Known, Parsed},
+    measure,
 };
 
 /// The pause before a store that was away is asked again.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
+/// How an attempt ended.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
+pub(crate) enum Attempt {
+    /// With a result.
+    Ended(PollResult),
+    /// With nothing that says anything about the feed, which is to be asked again after this.
+    AskAgainIn(Duration),
+}
+
 /// Polls a feed. It fails only when the store does.
-pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob) -> StoreResult<PollResult> {
+pub(crate) async fn poll(
+    poller: &Arc<Poller>,
+    job: &PollJob,
+    is_by_hand: bool,
+    slot: &mut Slot<'_>,
+) -> StoreResult<Attempt> {
     let settings = &poller.parts.settings;
     let request = fetch::request(&job.address, &job.validators, settings);
-    let (outcome, asked) = match poller.parts.http.send(request).await {
+    let under_way = poller.network.begins(&job.address.url);
+    let answer = slot.wait_for(poller.parts.http.send(request)).await;
+    let sight = answer.as_ref().map_or_else(Sight::of, |_| Sight::Reached);
+    if let Meaning::AskAgainIn(wait) = poller.saw(under_way, job.feed_id, sight, is_by_hand) {
+        return Ok(Attempt::AskAgainIn(wait));
+    }
+    let (outcome, asked) = match answer {
         Err(error) => (PollOutcome::Failed(error.to_string()), Asked::default()),
         Ok(response) => {
             let asked =
@@ -32,17 +57,23 @@ pub(crate) async fn poll(poller: &Arc<Poller>, job: &PollJob) -> StoreResult<Pol
             read(poller, job, fetch::read(response, &job.validators), asked).await?
         }
     };
-    Ok(decide::result(job, outcome, &asked, moment(poller)))
+    Ok(Attempt::Ended(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) })))
 }
 
 /// Now, and a bit of chance.
 pub(crate) fn moment(poller: &Poller) -> Moment<'_> {
-    Moment { now: poller.parts.clock.now(), chance: poller.parts.ids.fraction(), settings: &poller.parts.settings }
+    let parts = &poller.parts;
+    Moment { now: parts.clock.now(), chance: parts.ids.fraction(), is_by_hand: false, settings: &parts.settings }
 }
 
 /// The result of a poll that failed for a reason of ours.
-pub(crate) fn failed(poller: &Poller, job: &PollJob, reason: &str) -> PollResult {
-    decide::result(job, PollOutcome::Failed(reason.to_owned()), &Asked::default(), moment(poller))
+pub(crate) fn failed(poller: &Poller, job: &PollJob, is_by_hand: bool, reason: &str) -> PollResult {
+    decide::result(
+        job,
+        PollOutcome::Failed(reason.to_owned()),
+        &Asked::default(),
+        Moment { is_by_hand, ..moment(poller) },
+    )
 }
 
 async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked) -> StoreResult<(PollOutcome, Asked)> {
@@ -101,7 +132,7 @@ async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<K
     let identities = parsed.identities();
     let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
     for _ in 0..tries {
-        match poller.parts.store.known_entries(job.feed_id, &identities).await {
+        match measure::store("known_entries", poller.parts.store.known_entries(job.feed_id, &identities)).await {
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
             answer => return answer,
         }

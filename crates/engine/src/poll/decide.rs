@@ -38,17 +38,26 @@ impl Asked {
 pub(crate) struct Moment<'s> {
     pub(crate) now: Timestamp,
     pub(crate) chance: f64,
+    /// A person asked for it.
+    pub(crate) is_by_hand: bool,
     pub(crate) settings: &'s EngineSettings,
 }
 
 /// The result of a poll that ended so.
 pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment: Moment<'_>) -> PollResult {
+    // One that was due anyway is a poll like any other.
+    let is_early = moment.is_by_hand && job.due_at > job.claimed_at;
     let ended = match &outcome {
         PollOutcome::Fetched(document) if !document.entries.is_empty() => Ended::Changed,
         PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Ended::Unchanged,
         PollOutcome::Failed(_) | PollOutcome::Gone(_) => Ended::Failed(job.failure_count.saturating_add(1)),
     };
-    let next = next_check(job, ended, asked, moment);
+    let mut next = next_check(job, ended, asked, moment);
+    let due_by = is_early.then(|| {
+        next.adaptive = next.adaptive.min(secs(job.adaptive_secs));
+        let retry_after = retry_after(ended, asked, moment);
+        schedule::due_by(job.due_at, job.claimed_at, retry_after, moment.settings.fetch_timeout)
+    });
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
     let moved_to = match ended {
         Ended::Changed | Ended::Unchanged => asked.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
@@ -60,6 +69,7 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
         claimed_at: job.claimed_at,
         next_check_in: next.delay,
         next_audit_in: audit_in(moment.settings),
+        due_by,
         adaptive_secs: u32::try_from(next.adaptive.as_secs()).unwrap_or(u32::MAX),
         moved_to,
         outcome,
@@ -79,11 +89,11 @@ pub(crate) fn first_check(asked: &Asked, moment: Moment<'_>) -> Duration {
 }
 
 fn next_check(job: &PollJob, ended: Ended, asked: &Asked, moment: Moment<'_>) -> schedule::Next {
-    let own_interval = job.poll_interval.map(|secs| Duration::from_secs(u64::from(secs)));
+    let own_interval = job.poll_interval.map(secs);
     // What a first fetch brings is no news and says nothing about how often there is some.
     let adaptive = match ended {
         Ended::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
-        _ => Duration::from_secs(u64::from(job.adaptive_secs)),
+        _ => secs(job.adaptive_secs),
     };
     schedule::next(&poll(ended, adaptive, own_interval, job.asks, asked, moment))
 }
@@ -98,7 +108,6 @@ fn poll(
 ) -> Poll {
     let Asks { ttl_mins, skips } = asked.by_feed.unwrap_or(known);
     let header = |name| asked.headers.get(name);
-    let refused = matches!(ended, Ended::Failed(_));
     Poll {
         now: moment.now,
         bounds: moment.settings.bounds,
@@ -107,14 +116,22 @@ fn poll(
         own_interval,
         fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), moment.now),
         ttl: ttl_mins.map(|minutes| Duration::from_mins(u64::from(minutes))),
-        retry_after: if refused {
-            schedule::retry_after(header("retry-after"), header("date"), moment.now)
-        } else {
-            None
-        },
+        retry_after: retry_after(ended, asked, moment),
         skips,
         chance: moment.chance,
     }
+}
+
+/// When a server that refuses wants to be asked again.
+fn retry_after(ended: Ended, asked: &Asked, moment: Moment<'_>) -> Option<Duration> {
+    let header = |name| asked.headers.get(name);
+    matches!(ended, Ended::Failed(_))
+        .then(|| schedule::retry_after(header("retry-after"), header("date"), moment.now))
+        .flatten()
+}
+
+fn secs(secs: u32) -> Duration {
+    Duration::from_secs(u64::from(secs))
 }
 
 /// A feed's new address. The password goes along only where it may be sent.
@@ -150,6 +167,7 @@ mod tests {
             validators: Validators::default(),
             lease: Lease { owner: "o".into(), fence: 7 },
             claimed_at: Timestamp::UNIX_EPOCH,
+            due_at: Timestamp::UNIX_EPOCH,
             failure_count: 1,
             adaptive_secs: 7200,
             poll_interval: None,
@@ -164,8 +182,13 @@ mod tests {
     }
 
     fn ended(job: &PollJob, outcome: PollOutcome, asked: &Asked) -> PollResult {
+        ended_by(job, outcome, asked, false)
+    }
+
+    fn ended_by(job: &PollJob, outcome: PollOutcome, asked: &Asked, is_by_hand: bool) -> PollResult {
         let settings = EngineSettings::default();
-        result(job, outcome, asked, Moment { now: Timestamp::UNIX_EPOCH, chance: 0.0, settings: &settings })
+        let moment = Moment { now: Timestamp::UNIX_EPOCH, chance: 0.0, is_by_hand, settings: &settings };
+        result(job, outcome, asked, moment)
     }
 
     fn news() -> PollOutcome {
@@ -192,6 +215,22 @@ mod tests {
         assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
         assert_eq!(ended(&first, news(), &asked(&[])).next_check_in, HOUR);
+    }
+
+    #[test]
+    fn f5_asking_by_hand_before_a_feed_is_due_lengthens_nothing() {
+        let due_at = Timestamp::UNIX_EPOCH + HOUR;
+        let not_due = PollJob { due_at, ..job() };
+        for outcome in [PollOutcome::Unchanged(Validators::default()), PollOutcome::Failed(String::new())] {
+            let by_hand = ended_by(&not_due, outcome.clone(), &asked(&[]), true);
+            assert_eq!((by_hand.due_by, by_hand.adaptive_secs), (Some(due_at), 7200), "{outcome:?}");
+            assert_eq!(ended_by(&job(), outcome.clone(), &asked(&[]), true).due_by, None, "it was due: {outcome:?}");
+            assert_eq!(ended_by(&not_due, outcome.clone(), &asked(&[]), false).due_by, None, "put off: {outcome:?}");
+        }
+        let news_by_hand = ended_by(&not_due, news(), &asked(&[]), true);
+        assert_eq!(news_by_hand.adaptive_secs, 3600, "news may shorten it");
+        let refused = ended_by(&not_due, PollOutcome::Failed(String::new()), &asked(&[("retry-after", "18000")]), true);
+        assert!(refused.due_by >= Some(Timestamp::UNIX_EPOCH + 5 * HOUR), "the server asked for it: {refused:?}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use futures_util::FutureExt;
 use tokio::sync::oneshot;
 
 use super::Poller;
+use crate::measure;
 
 /// Results in one batch.
 const BATCH_RESULTS_MAX: usize = 64;
@@ -100,7 +101,7 @@ async fn store(poller: &Poller, mut batch: Vec<Waiting>) {
     let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis() + 1;
     for _ in 0..tries {
         let results = batch.iter().map(|waiting| waiting.result.clone()).collect();
-        match poller.parts.store.finish_polls(results).await {
+        match measure::store("finish_polls", poller.parts.store.finish_polls(results)).await {
             Ok(outcomes) => batch = settle(batch, outcomes),
             Err(StoreError::Failed(error)) => return give_up(&batch, &error),
             Err(StoreError::Unavailable(error)) => {

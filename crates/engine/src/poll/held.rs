@@ -122,7 +122,8 @@ pub(crate) struct Holding {
 impl Drop for Holding {
     fn drop(&mut self) {
         self.poller.held.forget(self.feed, self.fence);
-        measure::holds(self.poller.held.count(), self.poller.hosts.waiting());
+        let poller = &self.poller;
+        measure::holds(poller.held.count(), poller.hosts.waiting(), poller.slow_count());
         self.poller.ended.notify_one();
     }
 }
@@ -164,7 +165,8 @@ async fn renew(poller: &Poller) -> StoreResult<()> {
     if leases.is_empty() {
         return Ok(());
     }
-    let not_ours = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease.length()).await?;
+    let renewed = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease.length());
+    let not_ours = measure::store("renew_polls", renewed).await?;
     leases.retain(|(feed, _)| not_ours.contains(feed));
     for feed in poller.held.lose(&leases) {
         tracing::warn!(feed_id = feed.0, "the lease of this feed is lost: another worker polls it");

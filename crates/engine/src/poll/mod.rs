@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A poll never holds up another: those of a busy host wait in its own queue without a slot, those that find no place
-//! in it are put off, a slow one is cut off by its time-out, and nothing but the result of a whole poll reaches the
+//! in it are put off, one that waits for its server for long gives up its slot and is cut off by its time-out, and nothing but the result of a whole poll reaches the
 //! store. A node that dies leaves leases that run out; a node that stops gives back what it has not begun.
 
 mod attempt;
@@ -14,18 +14,22 @@ mod decide;
 mod finish;
 mod held;
 mod hosts;
+mod outage;
 mod put_off;
 mod refresh;
 mod runner;
+mod slot;
 
 use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use domain::{
     FeedId, Lease,
     ingest::{PollJob, PollOutcome, PollResult},
+    outage::Sight,
     ports::{StoreError, StoreResult},
     push::{self, Offer},
 };
@@ -33,18 +37,22 @@ use futures_util::FutureExt;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use self::outage::Outage;
+use self::{
+    attempt::Attempt,
+    finish::Finisher,
+    held::{Ending, Held},
+    hosts::Admission,
+    outage::{Meaning, NetworkWatch, PROBES_MAX, Request, Turn},
+    put_off::{PUT_OFF_FOR, PutOff},
+    slot::Slot,
+};
 pub(crate) use self::{
     attempt::{fetch_new, found, moment, parse, prepare},
     decide::{Asked, first_check, moved, same_host},
     hosts::Hosts,
     refresh::{refresh_due, refresh_feed},
     runner::{run, step},
-};
-use self::{
-    finish::Finisher,
-    held::{Ending, Held},
-    hosts::Admission,
-    put_off::{PUT_OFF_FOR, PutOff},
 };
 use crate::{cpu::Cpu, measure, settings::Parts};
 
@@ -66,6 +74,8 @@ pub(crate) enum PollEnd {
     Unchanged,
     /// With an error, which the feed tells.
     Failed,
+    /// With nothing that says anything about the feed: there is an outage of ours.
+    Outage,
     /// Not at all: it was given back, or another worker has it.
     GivenBack,
 }
@@ -78,6 +88,9 @@ pub(crate) struct Poller {
     hosts: Arc<Hosts>,
     put_off: PutOff,
     slots: Semaphore,
+    /// For polls that wait long for their servers, and have given up their slots.
+    slow_places: Semaphore,
+    network: NetworkWatch,
     urgent_slots: Semaphore,
     /// For adds, and apart from those of polls: an add takes its slot before its place at a host, a poll after it, and
     /// with the same slots each could wait for the other.
@@ -109,6 +122,8 @@ impl Poller {
             hosts: Hosts::new(parts.settings.host_concurrency),
             put_off: PutOff::default(),
             slots: Semaphore::new(parts.settings.poll_concurrency.max(1)),
+            slow_places: Semaphore::new(parts.settings.slow_polls_max),
+            network: NetworkWatch::default(),
             urgent_slots: Semaphore::new(URGENT_MAX),
             add_slots: Semaphore::new(ADDS_MAX),
             cpu: Cpu::new(),
@@ -132,10 +147,45 @@ impl Poller {
         Some(Offer { token: push::new_token(&*self.parts.ids), base_url })
     }
 
-    /// How many more feeds may be claimed: those that wait for their hosts take up no slot.
+    /// How many more feeds may be claimed: those that wait for their hosts take up no slot. During an outage few are, to
+    /// see whether it is over.
     fn room(&self) -> usize {
-        let busy = self.held.count().saturating_sub(self.hosts.waiting());
-        self.parts.settings.poll_concurrency.max(1).saturating_sub(busy)
+        let busy = self.held.count().saturating_sub(self.hosts.waiting()).saturating_sub(self.slow_count());
+        let most = self.parts.settings.poll_concurrency.max(1);
+        let most = if self.has_outage() { most.min(PROBES_MAX) } else { most };
+        most.saturating_sub(busy)
+    }
+
+    /// Polls that wait for their servers without a slot.
+    fn slow_count(&self) -> usize {
+        self.parts.settings.slow_polls_max.saturating_sub(self.slow_places.available_permits())
+    }
+
+    /// The outage of ours that there is.
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        self.network.outage()
+    }
+
+    fn has_outage(&self) -> bool {
+        self.network.outage().is_some()
+    }
+
+    /// Takes note of how a request ended.
+    fn saw(&self, request: Request, feed: FeedId, sight: Sight, is_by_hand: bool) -> Meaning {
+        let (meaning, turn) = self.network.ends(request, feed, sight, is_by_hand, self.parts.clock.now());
+        match turn {
+            Some(Turn::Began(outage)) => {
+                measure::outage(true);
+                tracing::error!(reason = outage.reason, "outage: no failure is counted until a host is reached");
+            }
+            Some(Turn::Ended(outage)) => {
+                measure::outage(false);
+                tracing::info!(reason = outage.reason, since = %outage.since, "outage over: polling goes on");
+                self.wake.notify_one();
+            }
+            None => {}
+        }
+        meaning
     }
 
     /// Claims what is due, up to the room there is, and begins what is `wanted`; the rest is given back. What finds no
@@ -147,8 +197,8 @@ impl Poller {
             return Ok(Begun { polls: Vec::new(), put_off: 0, is_all: self.stopping.is_cancelled() });
         }
         let count = u32::try_from(limit).unwrap_or(u32::MAX);
-        let jobs =
-            self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease.length()).await?;
+        let claimed = self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease.length());
+        let jobs = measure::store("claim_polls", claimed).await?;
         let is_all = jobs.len() < limit;
         let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
         let (polls, without_place) = self.begin_in_queues(wanted);
@@ -167,7 +217,7 @@ impl Poller {
             return Ok(Vec::new());
         }
         let _claiming = self.claiming.lock().await;
-        if self.room() == 0 || self.stopping.is_cancelled() {
+        if self.room() == 0 || self.has_outage() || self.stopping.is_cancelled() {
             return Ok(Vec::new());
         }
         let picked = self.put_off.pick(&self.hosts, self.parts.clock.now(), wanted);
@@ -193,7 +243,7 @@ impl Poller {
                 None => without_place.push(job),
             }
         }
-        measure::holds(self.held.count(), self.hosts.waiting());
+        measure::holds(self.held.count(), self.hosts.waiting(), self.slow_count());
         (polls, without_place)
     }
 
@@ -241,12 +291,12 @@ impl Poller {
         let slots = if urgent { &self.urgent_slots } else { &self.slots };
         let begin = async {
             let host = admission.wait().await;
-            (host, slots.acquire().await.expect("the slots are never closed"))
+            (host, Slot::take(self, slots).await)
         };
-        let permits = tokio::select! {
+        let (host, mut slot) = tokio::select! {
             biased;
             () = self.stopping.cancelled() => return self.give_back(&job),
-            permits = begin => permits,
+            begun = begin => begun,
         };
         let began_at = self.parts.clock.now();
         measure::waited(began_at.duration_since(job.claimed_at));
@@ -254,12 +304,13 @@ impl Poller {
             biased;
             () = self.cutting.cancelled() => return self.give_back(&job),
             // In a box of its own: those that only wait stay small.
-            result = Box::pin(self.attempt(&job)) => result,
+            result = Box::pin(self.attempt(&job, urgent, &mut slot)) => result,
         };
-        drop(permits);
+        drop((host, slot));
         measure::took(self.parts.clock.now().duration_since(began_at));
         match result {
-            Ok(result) => self.conclude(result).await,
+            Ok(Attempt::Ended(result)) => self.conclude(result).await,
+            Ok(Attempt::AskAgainIn(wait)) => self.ask_again(&job, wait, urgent).await,
             Err(error) => {
                 tracing::warn!(feed_id = job.feed_id.0, %error, "the store was away for longer than the lease: a poll is given up");
                 self.give_back(&job)
@@ -268,18 +319,35 @@ impl Poller {
     }
 
     /// Polls. A mistake of ours is a failure of this feed, and of nothing else.
-    async fn attempt(self: &Arc<Self>, job: &PollJob) -> StoreResult<PollResult> {
-        match AssertUnwindSafe(attempt::poll(self, job)).catch_unwind().await {
+    async fn attempt(self: &Arc<Self>, job: &PollJob, is_by_hand: bool, slot: &mut Slot<'_>) -> StoreResult<Attempt> {
+        let failed = |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason));
+        match AssertUnwindSafe(attempt::poll(self, job, is_by_hand, slot)).catch_unwind().await {
             Ok(Err(StoreError::Failed(error))) => {
                 tracing::error!(feed_id = job.feed_id.0, %error, "what is known of this feed cannot be read");
-                Ok(attempt::failed(self, job, "it could not be compared with what is stored; the log says why"))
+                Ok(failed("it could not be compared with what is stored; the log says why"))
             }
             Ok(result) => result,
             Err(_) => {
                 tracing::error!(feed_id = job.feed_id.0, "a poll panicked");
-                Ok(attempt::failed(self, job, "it could not be read: a mistake in piRSSonite; the log says where"))
+                Ok(failed("it could not be read: a mistake in piRSSonite; the log says where"))
             }
         }
+    }
+
+    /// Gives a claim back of a feed that says nothing, because of us: it is as it was, and asked again shortly.
+    async fn ask_again(&self, job: &PollJob, wait: Duration, is_by_hand: bool) -> PollEnd {
+        let leases = [(job.feed_id, job.lease.clone())];
+        self.held.ends(job.feed_id, job.lease.fence);
+        let given_back = if is_by_hand {
+            self.parts.store.release_polls(&leases).await
+        } else {
+            self.parts.store.postpone_polls(&leases, wait).await
+        };
+        if let Err(error) = given_back {
+            tracing::warn!(feed_id = job.feed_id.0, %error, "claim not released: its lease runs out by itself");
+        }
+        measure::ended(PollEnd::Outage);
+        PollEnd::Outage
     }
 
     /// Compares the subscription of a feed that has moved with what it wants now.

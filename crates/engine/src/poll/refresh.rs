@@ -11,6 +11,9 @@ use crate::api::RefreshSummary;
 /// How often it is looked whether another node has finished with a feed.
 const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
+/// How often it is looked whether there is room for more, though no poll has ended.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+
 /// Polls in one refresh of what is due. Feeds with intervals of seconds are due again before it ends.
 const REFRESH_POLLS_MAX: usize = 1_000_000;
 
@@ -64,7 +67,7 @@ fn add(summary: &mut RefreshSummary, end: PollEnd) {
             summary.changed_entries += changed;
         }
         PollEnd::Unchanged => summary.unchanged += 1,
-        PollEnd::Failed => summary.failed += 1,
+        PollEnd::Failed | PollEnd::Outage => summary.failed += 1,
         PollEnd::GivenBack => {}
     }
 }
@@ -83,7 +86,9 @@ pub(crate) async fn refresh_due(
         for ending in gather(poller, &mut seen).await? {
             under_way.push(end_of(ending));
         }
-        let Some(end) = under_way.next().await else {
+        // Polls that wait long for their servers give up their slots: there may be room though none has ended.
+        let Ok(next) = tokio::time::timeout(LOOK_AROUND, under_way.next()).await else { continue };
+        let Some(end) = next else {
             if looks_left == 0 || !is_any_left(poller, &seen).await? {
                 return Ok(summary);
             }
@@ -107,6 +112,13 @@ async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult
         polls.into_iter().filter(|(feed, _)| seen.insert(*feed)).map(|(_, ending)| ending).collect()
     };
     let mut endings = take(poller.held.endings(), seen);
+    if poller.has_outage() {
+        // A few, to see whether it is over; the rest would fail as well, each after its time-out.
+        if seen.is_empty() {
+            endings.extend(take(poller.begin_due(|_| true).await?.polls, seen));
+        }
+        return Ok(endings);
+    }
     for _ in 0..CLAIMS_IN_A_ROW_MAX {
         // A claim costs the store something: with little room, rather wait for more of it.
         if poller.room() < claim_min(poller) || seen.len() >= REFRESH_POLLS_MAX {
@@ -133,7 +145,7 @@ async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult
 
 /// Whether a feed is left that was due and that this refresh has not polled.
 async fn is_any_left(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
-    if poller.stopping.is_cancelled() {
+    if poller.stopping.is_cancelled() || poller.has_outage() {
         return Ok(false);
     }
     let now = poller.parts.clock.now();

@@ -6,6 +6,7 @@ use domain::ports::StoreResult;
 use tokio_util::sync::CancellationToken;
 
 use super::{CLAIMS_IN_A_ROW_MAX, Poller, refresh::claim_min};
+use crate::measure;
 
 /// The longest sleep: another node may have taken in feeds that are due at once.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
@@ -25,6 +26,7 @@ const STOP_RELEASE_MAX: Duration = Duration::from_secs(2);
 
 /// Polls what is due, whenever it is, until it is told to stop.
 pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
+    measure::outage(poller.has_outage());
     let mut was_away = false;
     while !stop.is_cancelled() {
         let pause = match step(poller).await {
@@ -53,6 +55,10 @@ pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
 /// to do as soon as there is room.
 pub(crate) async fn step(poller: &Arc<Poller>) -> StoreResult<Option<Duration>> {
     poller.put_off.forget_past(poller.parts.clock.now());
+    if poller.has_outage() {
+        poller.begin_due(|_| true).await?;
+        return Ok(Some(SLEEP_BUSY));
+    }
     for _ in 0..CLAIMS_IN_A_ROW_MAX {
         let has_filled_up = !poller.begin_put_off(&|_| true).await?.is_empty();
         if poller.room() < claim_min(poller) {

@@ -67,6 +67,7 @@ fn code(error: &HttpError) -> String {
     match error {
         HttpError::Connect { code, .. } => code.clone(),
         HttpError::NotFound(_) => "ENOTFOUND".to_owned(),
+        HttpError::NoNameService => "EAI_AGAIN".to_owned(),
         HttpError::TimedOut(_) => "ETIMEDOUT".to_owned(),
         HttpError::BrokenOff(_) => "ECONNRESET".to_owned(),
         other => other.to_string(),
@@ -75,7 +76,7 @@ fn code(error: &HttpError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use domain::{FeedId, SubscriptionId, push::Offer};
+    use domain::{FeedId, SubscriptionId, ports::Room, push::Offer};
 
     use super::*;
 
@@ -91,8 +92,14 @@ mod tests {
 
     fn answered(status: u16, headers: &[(&str, &str)]) -> Event {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let response =
-            HttpResponse { status, headers: Headers(headers), body: Vec::new(), url: String::new(), moved_to: None };
+        let response = HttpResponse {
+            status,
+            headers: Headers(headers),
+            body: Vec::new(),
+            url: String::new(),
+            moved_to: None,
+            room: Room::default(),
+        };
         event(Ok(response), Timestamp::UNIX_EPOCH)
     }
 

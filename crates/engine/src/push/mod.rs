@@ -91,7 +91,8 @@ impl Pusher {
     /// Stores what happens to a subscription, and does what follows from it.
     async fn change(&self, id: SubscriptionId, claim: Claim, event: Event) -> StoreResult<Changed> {
         let kind = format!("{event:?}");
-        let changed = self.poller.parts.store.change_subscription(id, claim, event, self.settings().rules).await?;
+        let changed = self.poller.parts.store.change_subscription(id, claim, event, self.settings().rules);
+        let changed = measure::store("change_subscription", changed).await?;
         if let Changed::Done(transition) = &changed {
             self.follow_up(&kind, transition).await;
         }

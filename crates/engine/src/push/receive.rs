@@ -201,7 +201,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<Delivery
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
-    match pusher.poller.parts.store.push(push).await? {
+    match measure::store("push", pusher.poller.parts.store.push(push)).await? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {

@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::{Pusher, step};
+use crate::measure;
 
 /// Steps at once.
 const STEPS_MAX: usize = 64;
@@ -154,7 +155,8 @@ async fn claim(pusher: &Arc<Pusher>) -> StoreResult<Vec<SubscriptionJob>> {
     }
     let limit = u32::try_from(room).unwrap_or(u32::MAX);
     let lease = pusher.settings().step_lease;
-    let jobs = pusher.poller.parts.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy).await?;
+    let claimed = pusher.poller.parts.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy);
+    let jobs = measure::store("claim_subscriptions", claimed).await?;
     let mut held = pusher.held.lock().unwrap_or_else(PoisonError::into_inner);
     for job in &jobs {
         *held.entry(job.subscription.hub_url.clone()).or_default() += 1;

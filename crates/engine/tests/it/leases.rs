@@ -89,6 +89,7 @@ async fn f4_a_dead_nodes_feeds_are_polled_by_another_when_the_lease_has_run_out(
         claimed_at: dead[0].claimed_at,
         next_check_in: Duration::ZERO,
         next_audit_in: std::time::Duration::from_hours(24),
+        due_by: None,
         adaptive_secs: 1,
         moved_to: None,
         outcome: domain::ingest::PollOutcome::Gone("late".to_owned()),

@@ -7,6 +7,7 @@ mod dispatch;
 mod guard;
 mod leases;
 mod opml;
+mod outage;
 mod poll;
 mod trouble;
 mod watched;

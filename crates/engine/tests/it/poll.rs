@@ -1,6 +1,6 @@
 //! F2 to F5 and F7: polling.
 
-use std::net::Ipv4Addr;
+use std::{net::Ipv4Addr, time::Duration};
 
 use domain::{EntryPatch, ports::MarkRead};
 use engine::{EngineSettings, RefreshSummary};
@@ -107,10 +107,41 @@ async fn f4_servers_and_feeds_say_when_to_come_back() {
             let due = world.due_in(&world.feed(*id).await);
             assert!((secs - 20..=secs * 11 / 10).contains(&due), "{due} instead of {secs}");
         }
-        world.refresh(ids[2]).await;
+        world.advance(Duration::from_hours(1)).await;
+        assert_eq!(world.engine.refresh_due().await.unwrap().polled, 1);
         let feed = world.feed(ids[2]).await;
         assert_eq!(feed.failure_count, 2);
         assert!((1780..1980).contains(&world.due_in(&feed)), "it backs off: {}", world.due_in(&feed));
+    }
+}
+
+#[tokio::test]
+async fn f5_asking_by_hand_never_slows_a_feed_down() {
+    for world in world::each().await {
+        world.stop_clocks().await;
+        world.publisher.set("/down", Page::status(503));
+        world.publisher.set("/same", Page::body(rss(&[("1", "One")])));
+        let ids = world.import(&["/down", "/same"]).await;
+        assert_eq!(world.engine.refresh_due().await.unwrap().polled, 2);
+        for id in ids.iter().copied() {
+            let before = world.feed(id).await;
+            for _ in 0..14 {
+                assert_eq!(world.refresh(id).await.polled, 1);
+            }
+            let after = world.feed(id).await;
+            assert!(after.next_check_at <= before.next_check_at, "{before:?} {after:?}");
+            assert_eq!((after.failure_count, after.last_error), (before.failure_count, before.last_error));
+        }
+        // Unless the server wants it.
+        world.publisher.set("/down", Page::status(503).header("Retry-After", "36000"));
+        world.refresh(ids[0]).await;
+        let due = world.due_in(&world.feed(ids[0]).await);
+        assert!((36_000..36_100).contains(&due), "{due}");
+        // What it adapted to is as it was: half an hour and a half after the first poll without news.
+        world.advance(Duration::from_hours(24)).await;
+        assert_eq!(world.engine.refresh_due().await.unwrap().unchanged, 1);
+        let due = world.due_in(&world.feed(ids[1]).await);
+        assert!((5300..6000).contains(&due), "{due}");
     }
 }
 
@@ -173,6 +204,47 @@ async fn f4_a_host_is_asked_twice_at_once_and_holds_up_no_other() {
         assert_eq!((summary.polled, summary.new_entries), (2 * 40, 2 * 40));
         assert_eq!((world.publisher.concurrency_max(), other.concurrency_max()), (2, 2));
         assert_eq!(world.publisher.request_count(), SLOW);
+    }
+}
+
+#[tokio::test]
+async fn f4_hosts_that_hang_hold_up_no_other() {
+    const SLOTS: usize = 4;
+    const OTHERS: usize = 20;
+    let settings = EngineSettings {
+        poll_concurrency: SLOTS,
+        slow_after: Duration::from_millis(20),
+        slow_polls_max: 3 * SLOTS,
+        ..world::settings()
+    };
+    for world in world::each_with(settings).await {
+        let gate = Gate::default();
+        // More than there are slots, each at a host of its own, and due before the others.
+        let mut hanging = Vec::new();
+        for _ in 0..2 * SLOTS {
+            let publisher = Publisher::start().await;
+            publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
+            import(&world.store, &[publisher.url("/feed")]).await;
+            hanging.push(publisher);
+        }
+        let paths: Vec<String> = (0..OTHERS).map(|n| format!("/{n}")).collect();
+        for path in &paths {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])));
+        }
+        world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        let engine = std::sync::Arc::clone(&world.engine);
+        let refresh = tokio::spawn(async move { engine.refresh_due().await });
+        for path in &paths {
+            world.publisher.asked(path, 1).await;
+        }
+        // All that hang were asked, and still hang: nothing but their answers ends the refresh.
+        for publisher in &hanging {
+            publisher.asked("/feed", 1).await;
+        }
+        assert!(!refresh.is_finished());
+        gate.open();
+        let summary = refresh.await.unwrap().unwrap();
+        assert_eq!((summary.polled, summary.fetched), (28, 28));
     }
 }
 

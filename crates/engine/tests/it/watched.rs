@@ -97,6 +97,7 @@ hand_on!(PollStore {
     fn known_entries(feed: FeedId, identities: &[Hash]) -> HashMap<Hash, Option<Hash>>;
     fn finish_polls(results: Vec<PollResult>) -> Vec<StoreResult<Stored>>;
     fn next_poll_in() -> Option<Duration>;
+    fn feed_overview() -> domain::overview::FeedOverview;
     fn prune_entries(limits: PruneLimits) -> u64;
 } {
     async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>> {

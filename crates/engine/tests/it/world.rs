@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     Entry, EntryFilter, Feed, FeedId, FeedSeed,
     feed_state::FeedAddress,
-    ports::{Clock, ImportOutcome, Store},
+    ports::{Clock, Http, ImportOutcome, Store},
 };
 use engine::{
     AddFeed, Engine, EngineSettings, Parts, RefreshSummary, SystemClock, SystemIds,
@@ -57,6 +57,11 @@ pub(crate) fn engine_on(store: Arc<dyn Store>, settings: EngineSettings) -> Arc<
 }
 
 fn engine_with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: EngineSettings) -> Arc<Engine> {
+    let http = Arc::new(client(&settings));
+    Engine::new(Parts { store, http, clock, ids: Arc::new(SystemIds), settings })
+}
+
+fn client(settings: &EngineSettings) -> GuardedClient {
     let client = ClientSettings {
         allow_networks: vec!["127.0.0.0/8".parse().unwrap()],
         // Only the limits of the settings count.
@@ -64,13 +69,7 @@ fn engine_with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Eng
         read_timeout: settings.fetch_timeout.max(settings.delivery.timeout),
         ..ClientSettings::default()
     };
-    Engine::new(Parts {
-        store,
-        http: Arc::new(GuardedClient::new(client).unwrap()),
-        clock,
-        ids: Arc::new(SystemIds),
-        settings,
-    })
+    GuardedClient::new(client).unwrap()
 }
 
 /// Settings under which nothing takes long, and no publisher is given up however long it takes: answers wait behind
@@ -83,6 +82,14 @@ impl World {
     /// What the clocks of the store and the engine show, to the millisecond, as the store keeps it.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_millisecond(self.clock.now().as_millisecond()).unwrap()
+    }
+
+    /// Another engine on the same store and clock, whose requests go through something.
+    pub(crate) fn engine_through<H: Http + 'static>(&self, through: impl FnOnce(GuardedClient) -> H) -> Arc<Engine> {
+        let settings = settings();
+        let http = Arc::new(through(client(&settings)));
+        let (store, clock) = (Arc::clone(&self.store), Arc::new(self.clock.clone()));
+        Engine::new(Parts { store, http, clock, ids: Arc::new(SystemIds), settings })
     }
 
     /// Both clocks stand still from now on.

@@ -23,7 +23,10 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use reqwest::Method;
 use serde_json::Value;
+
+use crate::backend::Backend;
 
 /// How often a progress bar is drawn by itself.
 const BAR_TICK: Duration = Duration::from_millis(100);
@@ -91,6 +94,12 @@ fn is_gone(feed: &Value) -> bool {
 /// Whether a feed could not be fetched the last time. One that is gone is not tried any more.
 fn is_failing(feed: &Value) -> bool {
     !is_gone(feed) && number(&feed["failureCount"]) > 0
+}
+
+/// The outage on its side that keeps a server from polling: since when, and what happens.
+async fn outage_of(backend: &dyn Backend) -> Option<Value> {
+    let ready = backend.call(Method::GET, "/readyz", None).await.ok()?;
+    ready.get("outage").cloned()
 }
 
 /// What to call a feed.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     deliveries::{Outbox, Webhooks},
-    is_failing, is_gone, say, say_json,
+    is_failing, is_gone, outage_of, say, say_json,
     subscriptions::{OFF, Summary},
 };
 use crate::{
@@ -32,6 +32,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let subscriptions = Summary::of(&backend.subscriptions().await?);
     let webhooks = Webhooks::ask(&*backend).await?;
     let outbox = backend.call(Method::GET, "/api/outbox/overview", None).await?;
+    let outage = outage_of(&*backend).await;
     let now = wiring::now();
     let count = |wanted: &dyn Fn(&serde_json::Value) -> bool| feeds.iter().filter(|feed| wanted(feed)).count();
     let status = json!({
@@ -46,6 +47,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         "push": push_json(&*backend, &subscriptions),
         "webhooks": webhooks.to_json(),
         "outbox": outbox,
+        "outage": outage,
     });
     if arguments.json {
         say_json(&status)?;
@@ -56,6 +58,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         "feeds       {} ({} due, {} failing, {} gone)",
         status["feeds"], status["due"], status["failing"], status["gone"]
     ))?;
+    if let Some(reason) = outage.as_ref().and_then(|outage| outage["reason"].as_str()) {
+        say(&format!("outage      {reason}: feeds are not polled, and none of them is blamed"))?;
+    }
     say(&format!("folders     {}", status["folders"]))?;
     say(&format!("entries     {} unread, {} starred", status["unread"], status["starred"]))?;
     say_push(&*backend, &subscriptions)?;

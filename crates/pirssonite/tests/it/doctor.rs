@@ -3,6 +3,7 @@
 use std::{
     fs,
     process::{Command, Output},
+    time::Duration,
 };
 
 use serde_json::json;
@@ -10,8 +11,11 @@ use testkit::{Page, Publisher};
 
 use crate::{
     program::{answer, json_of, ok, on, stderr, stdout},
-    server::{Data, Server},
+    server::{Data, Place, Server},
 };
+
+/// How long a server may take to notice that nothing answers.
+const NOTICED_MAX: Duration = Duration::from_mins(1);
 
 const FEED: &str = "<rss><channel><title>News</title></channel></rss>";
 
@@ -90,4 +94,33 @@ async fn u5_doctor_and_status_count_alike_what_fails_and_what_is_gone() {
     assert_eq!((&status["failing"], &status["gone"]), (&json!(1), &json!(1)));
     let expect = ["3, of which 1 fails and 1 is gone:", "everything works here; 1 feed fails: see `pirssonite list`"];
     check(&doctor(data), true, &expect);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f4_u6_readyz_status_and_doctor_name_an_outage_and_no_feed_is_blamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Data::Folder(folder.path());
+    let server = Server::start(data, &[]);
+    check(&doctor(data), true, &["all is well"]);
+    // Nobody listens at any of them: most hosts fail in the same way.
+    let places: Vec<Place> = (0..5).map(|_| Place::reserve()).collect();
+    let outlines: String = places.iter().map(|place| format!("<outline xmlUrl='{}/feed'/>", place.url())).collect();
+    let opml = folder.path().join("feeds.opml");
+    fs::write(&opml, format!("<opml><body>{outlines}</body></opml>")).unwrap();
+    ok(data, &["import", "--no-wait", &opml.display().to_string()]);
+    let noticed = async {
+        loop {
+            let ready = server.get("/readyz").await;
+            if ready.get("outage").is_some() {
+                return ready;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let ready = tokio::time::timeout(NOTICED_MAX, noticed).await.expect("the outage is noticed");
+    assert_eq!((&ready["status"], &ready["outage"]["reason"]), (&json!("ready"), &json!("no host takes a connection")));
+    let status = json_of(data, &["status", "--json"]);
+    assert_eq!((&status["failing"], &status["outage"]["reason"]), (&json!(0), &ready["outage"]["reason"]));
+    assert!(ok(data, &["status"]).contains("outage      no host takes a connection"));
+    check(&doctor(data), false, &["WRONG  network", "no host takes a connection", "5, and none fails"]);
 }

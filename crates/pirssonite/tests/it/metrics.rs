@@ -39,6 +39,14 @@ async fn u6_a_fresh_server_shows_every_metric() {
         let text = shown().await;
         panic!("missing: {:?}", names.iter().filter(|name| is_missing(&text, name)).collect::<Vec<_>>());
     };
+    assert_eq!(without_help(&text), Vec::<&str>::new());
+    let on_dashboard = names_on_dashboard();
+    assert!(on_dashboard.len() > 30, "{on_dashboard:?}");
+    let is_family = |name: &String| !is_missing(&text, name);
+    assert_eq!(on_dashboard.iter().filter(|name| !is_family(name)).collect::<Vec<_>>(), Vec::<&String>::new());
+    // And all that is shown is on it, so that nothing new is forgotten.
+    let forgotten: Vec<_> = families(&text).filter(|name| !on_dashboard.contains(*name)).collect();
+    assert_eq!(forgotten, Vec::<&str>::new());
     // With all values of their labels.
     for line in [
         r#"pirssonite_polls_total{outcome="failed"} 0"#,
@@ -47,12 +55,38 @@ async fn u6_a_fresh_server_shows_every_metric() {
         r#"pirssonite_subscription_changes_total{to="gone"} 0"#,
         r#"pirssonite_delivery_attempts_total{outcome="gone"} 0"#,
         "pirssonite_delivery_leases_lost_total 0",
+        "pirssonite_feeds 0",
+        r#"pirssonite_subscriptions{state="active"} 0"#,
+        r#"pirssonite_store_duration_seconds_count{operation="push"} 0"#,
         "pirssonite_delivery_latency_seconds_count 0",
         r#"http_requests_total{method="POST",path="/api/feeds",status="502"} 0"#,
         r#"http_request_duration_seconds_count{method="DELETE",path="/api/feeds/{id}"} 0"#,
     ] {
         assert!(text.lines().any(|shown| shown == line), "{line}\n{text}");
     }
+}
+
+/// The names of all families that are shown.
+fn families(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+}
+
+fn without_help(text: &str) -> Vec<&str> {
+    families(text).filter(|name| !text.contains(&format!("# HELP {name} "))).collect()
+}
+
+/// The names of all metrics in the dashboard for Grafana, histograms by their family.
+fn names_on_dashboard() -> BTreeSet<String> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contrib/grafana/pirssonite.json");
+    let dashboard: serde_json::Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    let expressions = targets.map(|target| target["expr"].as_str().unwrap().to_owned());
+    let words = |expression: String| -> Vec<String> {
+        let words = expression.split(|letter: char| !(letter.is_ascii_lowercase() || letter == '_'));
+        words.filter_map(metric_name).map(|name| name.trim_end_matches("_bucket").to_owned()).collect()
+    };
+    expressions.flat_map(words).collect()
 }
 
 /// The names of all metrics, as they are written in the sources.

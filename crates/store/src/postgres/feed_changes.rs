@@ -111,7 +111,7 @@ pub(super) async fn add(
     let target = Target { feed_id: id, folder_id, claimed_at: now, is_backlog: true, now };
     let check_in = millis(feed.next_check_in);
     // Nothing is known of it, and nobody pushes it.
-    let schedule = Schedule { check_in, audit_in: check_in, adaptive_secs: adaptive_first() };
+    let schedule = Schedule { check_in, audit_in: check_in, due_by: None, adaptive_secs: adaptive_first() };
     let push = PushState::new(&feed.address.url);
     let nothing = HashMap::new();
     let stored =

@@ -34,7 +34,7 @@ SET title = coalesce($2, title),
     unread_count = unread_count + $8,
     entry_count = entry_count + $8,
     next_check_at = least($7 + CASE WHEN is_pushed THEN $10::bigint ELSE $9 END,
-                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END, $18::bigint),
     adaptive_secs = $11,
     ttl_mins = $12,
     skip_hours = $13,
@@ -87,6 +87,8 @@ WHERE feeds.id = now.id";
 pub(super) struct Schedule {
     pub(super) check_in: i64,
     pub(super) audit_in: i64,
+    /// No later than this.
+    pub(super) due_by: Option<i64>,
     pub(super) adaptive_secs: i64,
 }
 
@@ -136,6 +138,7 @@ pub(super) async fn write_state(
             &hubs,
             &news.is_some(),
             &topic.flatten(),
+            &schedule.due_by,
         ],
     )
     .await

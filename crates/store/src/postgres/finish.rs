@@ -14,6 +14,7 @@ use domain::{
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
+use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
 use super::{
@@ -132,7 +133,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         is_backlog: standing.is_new,
         now: held.get(0),
     };
-    let mut news: Vec<News> = standing.news(&result.outcome).map(|kind| News::Feed(kind, feed)).into_iter().collect();
+    let mut news: Vec<News> = standing.news(result).map(|kind| News::Feed(kind, feed)).into_iter().collect();
     let (stored, title) = match &result.outcome {
         PollOutcome::Fetched(document) => {
             let schedule = schedule_of(result);
@@ -154,6 +155,7 @@ fn schedule_of(result: &PollResult) -> Schedule {
     Schedule {
         check_in: millis(result.next_check_in),
         audit_in: millis(result.next_audit_in),
+        due_by: result.due_by.map(Timestamp::as_millisecond),
         adaptive_secs: i64::from(result.adaptive_secs),
     }
 }

@@ -4,7 +4,8 @@
 //! it is gone, that it is well again. The conditions are those of `domain::feed_state::Standing`.
 //!
 //! A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim
-//! takes the wish for a poll away: one that is there came later, and is not put off.
+//! takes the wish for a poll away: one that is there came later, and is not put off. A poll that somebody asked for
+//! before the feed was due (`due_by`) puts nothing off, and adds no failure to those that there are.
 
 use std::collections::HashSet;
 
@@ -15,6 +16,7 @@ use domain::{
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
 };
+use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
 use super::{
@@ -30,10 +32,10 @@ held AS MATERIALIZED (
     SELECT given.*
     FROM feeds
     JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-                $9::bytea[])
-        AS given (id, owner, fence, check_in, audit_in, adaptive_secs, etag, last_modified, body_hash)
+                $9::bytea[], $10::bigint[])
+        AS given (id, owner, fence, check_in, audit_in, adaptive_secs, etag, last_modified, body_hash, due_by)
         ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-    WHERE $10 OR NOT feeds.is_failing
+    WHERE $11 OR NOT feeds.is_failing
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
 )
@@ -43,7 +45,7 @@ SET etag = held.etag,
     body_hash = held.body_hash,
     last_fetched_at = now.ms,
     next_check_at = least(now.ms + CASE WHEN is_pushed THEN held.audit_in ELSE held.check_in END,
-                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END, held.due_by),
     adaptive_secs = held.adaptive_secs,
     failure_count = 0,
     last_error = NULL,
@@ -60,22 +62,26 @@ WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 held AS MATERIALIZED (
     SELECT given.*
     FROM feeds
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[])
-        AS given (id, owner, fence, check_in, adaptive_secs, error, is_gone)
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::boolean[],
+                $8::bigint[])
+        AS given (id, owner, fence, check_in, adaptive_secs, error, is_gone, due_by)
         ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-    WHERE $8
-       OR CASE WHEN given.is_gone THEN feeds.is_gone ELSE feeds.is_failing OR feeds.failure_count + 1 <> $9 END
+    WHERE $9
+       OR CASE
+              WHEN given.is_gone THEN feeds.is_gone
+              ELSE given.due_by IS NOT NULL OR feeds.is_failing OR feeds.failure_count + 1 <> $10
+          END
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
 )
 UPDATE feeds
 SET next_check_at = least(now.ms + held.check_in,
-                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END),
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END, held.due_by),
     adaptive_secs = held.adaptive_secs,
-    failure_count = failure_count + 1,
+    failure_count = greatest(failure_count + CASE WHEN held.due_by IS NULL THEN 1 ELSE 0 END, 1),
     last_error = held.error,
     is_gone = feeds.is_gone OR held.is_gone,
-    is_failing = is_failing OR NOT held.is_gone AND failure_count + 1 = $9,
+    is_failing = is_failing OR NOT held.is_gone AND held.due_by IS NULL AND failure_count + 1 = $10,
     lease_owner = NULL,
     lease_until = 0
 FROM now, held
@@ -131,12 +137,13 @@ async fn write_unchanged(client: &impl GenericClient, given: &[&PollResult], tel
     let (ids, owners, fences) = polls::columns_of(leases_of(given));
     let (check_in, adaptive) = schedule_of(given);
     let audit_in: Vec<i64> = given.iter().map(|result| millis(result.next_audit_in)).collect();
+    let due_by = due_by_of(given);
     let etags: Vec<_> = validators.iter().map(|validators| optional(validators.etag.as_ref())).collect();
     let modified: Vec<_> = validators.iter().map(|validators| optional(validators.last_modified.as_ref())).collect();
     let hashes: Vec<Option<&[u8]>> =
         validators.iter().map(|validators| validators.body_hash.as_ref().map(|hash| hash.0.as_slice())).collect();
     let values: Params<'_> =
-        &[&ids, &owners, &fences, &check_in, &audit_in, &adaptive, &etags, &modified, &hashes, &tells];
+        &[&ids, &owners, &fences, &check_in, &audit_in, &adaptive, &etags, &modified, &hashes, &due_by, &tells];
     query(client, UNCHANGED, values).await
 }
 
@@ -151,8 +158,9 @@ async fn write_failures(client: &impl GenericClient, given: &[&PollResult], tell
         })
         .collect();
     let gone: Vec<bool> = given.iter().map(|result| matches!(result.outcome, PollOutcome::Gone(_))).collect();
+    let due_by = due_by_of(given);
     let third = i64::from(FAILING_AFTER);
-    let values: Params<'_> = &[&ids, &owners, &fences, &check_in, &adaptive, &reasons, &gone, &tells, &third];
+    let values: Params<'_> = &[&ids, &owners, &fences, &check_in, &adaptive, &reasons, &gone, &due_by, &tells, &third];
     query(client, FAILED, values).await
 }
 
@@ -162,4 +170,8 @@ fn leases_of<'r>(given: &[&'r PollResult]) -> impl Iterator<Item = (i64, &'r Lea
 
 fn schedule_of(given: &[&PollResult]) -> (Vec<i64>, Vec<i64>) {
     given.iter().map(|result| (millis(result.next_check_in), i64::from(result.adaptive_secs))).unzip()
+}
+
+fn due_by_of(given: &[&PollResult]) -> Vec<Option<i64>> {
+    given.iter().map(|result| result.due_by.map(Timestamp::as_millisecond)).collect()
 }

@@ -28,6 +28,7 @@ mod search;
 
 mod claim_bounds;
 mod clock;
+mod overview;
 mod polls;
 
 mod entry_rows;

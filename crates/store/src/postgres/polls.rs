@@ -15,6 +15,7 @@ use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Asks, Hash, Known, PollJob, PollResult, Skips, Stored, Validators},
+    overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use tokio_postgres::{Error, Row};
@@ -25,7 +26,7 @@ use super::{
     errors::store_error,
     execute, finish,
     ingest::{self, KNOWN},
-    now_ms, prune, query, timing,
+    now_ms, overview, prune, query, timing,
     values::{hash, millis, small, time},
 };
 
@@ -84,7 +85,7 @@ SET lease_owner = $1,
 FROM now, wanted
 WHERE feeds.id = wanted.id
 RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days";
+          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
 
 /// Whoever has the row locked is about to end its lease, or to take it: the next beat will see.
 const RENEW: &str = "
@@ -218,6 +219,11 @@ impl PollStore for PostgresStore {
         next_in(&client, &self.bounds.polls, BY_DUE).await.map_err(store_error)
     }
 
+    async fn feed_overview(&self) -> StoreResult<FeedOverview> {
+        let client = self.client().await?;
+        overview::overview(&client).await.map_err(store_error)
+    }
+
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
         let mut client = self.client().await?;
         prune::prune(&mut client, limits).await.map_err(store_error)
@@ -311,6 +317,7 @@ fn job_of(row: &Row) -> PollJob {
         },
         lease: Lease { owner: row.get(6), fence: row.get(7) },
         claimed_at: time(row.get(8)),
+        due_at: time(row.get(16)),
         failure_count: small(row.get(9)),
         adaptive_secs: small(row.get(10)),
         poll_interval: row.get::<_, Option<i64>>(11).map(small),

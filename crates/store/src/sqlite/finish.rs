@@ -10,6 +10,7 @@ use domain::{
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
 };
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::{
@@ -54,7 +55,7 @@ const FAILED: &str = "
 UPDATE feeds
 SET next_check_at = min(?2, iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
     adaptive_secs = ?3,
-    failure_count = failure_count + 1,
+    failure_count = max(failure_count + ?7, 1),
     last_error = ?4,
     is_gone = is_gone OR ?5,
     is_failing = is_failing OR ?6,
@@ -97,12 +98,14 @@ fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Store
     }
     let claimed_at = result.claimed_at.as_millisecond();
     let target = Target { feed_id, folder_id, claimed_at, is_backlog: standing.is_new, now };
+    let due_by = result.due_by.map_or(i64::MAX, Timestamp::as_millisecond);
     let schedule = Schedule {
-        next_check_at: now + millis(result.next_check_in),
-        next_audit_at: now + millis(result.next_audit_in),
+        next_check_at: due_by.min(now + millis(result.next_check_in)),
+        next_audit_at: due_by.min(now + millis(result.next_audit_in)),
         adaptive_secs: i64::from(result.adaptive_secs),
     };
-    let news = standing.news(&result.outcome);
+    let counts = result.due_by.is_none();
+    let news = standing.news(&result);
     if let Some(kind) = news {
         events::tell(changes, &[News::Feed(kind, result.feed_id)])?;
     }
@@ -113,9 +116,9 @@ fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Store
         PollOutcome::Unchanged(validators) => write_unchanged(connection, target, schedule, validators)?,
         PollOutcome::Failed(reason) => {
             let is_failing = news == Some(EventType::FeedFailing);
-            write_failure(connection, target, schedule, reason, (false, is_failing))?;
+            write_failure(connection, target, schedule, reason, (false, is_failing, counts))?;
         }
-        PollOutcome::Gone(reason) => write_failure(connection, target, schedule, reason, (true, false))?,
+        PollOutcome::Gone(reason) => write_failure(connection, target, schedule, reason, (true, false, counts))?,
     }
     Ok(Stored { applied: true, ..Stored::default() })
 }
@@ -168,8 +171,9 @@ fn write_failure(
     target: Target,
     schedule: Schedule,
     reason: &str,
-    (is_gone, is_failing): (bool, bool),
+    (is_gone, is_failing, counts): (bool, bool, bool),
 ) -> Result<()> {
-    let row = (target.feed_id, schedule.next_check_at, schedule.adaptive_secs, text(reason), is_gone, is_failing);
+    let Schedule { next_check_at, adaptive_secs, .. } = schedule;
+    let row = (target.feed_id, next_check_at, adaptive_secs, text(reason), is_gone, is_failing, counts);
     connection.prepare_cached(FAILED)?.execute(row).map(drop)
 }

@@ -24,6 +24,7 @@ mod read_marks;
 mod search;
 mod search_index;
 
+mod overview;
 mod polls;
 
 mod discovery;

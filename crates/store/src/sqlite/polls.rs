@@ -7,11 +7,12 @@ use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
+    overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use super::{SqliteStore, finish, ingest, prune, queue::Lane, writer::Changes};
+use super::{SqliteStore, finish, ingest, overview, prune, queue::Lane, writer::Changes};
 use crate::values::{millis, small, time};
 
 /// Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
@@ -126,6 +127,11 @@ impl PollStore for SqliteStore {
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
 
+    async fn feed_overview(&self) -> StoreResult<FeedOverview> {
+        let now = self.now();
+        self.readers.read(move |connection| overview::overview(connection, now)).await
+    }
+
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
         prune::prune(self, limits).await
     }
@@ -210,6 +216,7 @@ fn job_of(row: &Row<'_>) -> Result<PollJob> {
         },
         lease: Lease { owner: row.get(6)?, fence: row.get(7)? },
         claimed_at: time(row.get(8)?),
+        due_at: time(row.get(16)?),
         failure_count: small(row.get(9)?),
         adaptive_secs: small(row.get(10)?),
         poll_interval: row.get::<_, Option<i64>>(11)?.map(small),

@@ -260,6 +260,7 @@ fn unchanged(job: &PollJob) -> PollResult {
         claimed_at: job.claimed_at,
         next_check_in: Duration::ZERO,
         next_audit_in: std::time::Duration::from_hours(24),
+        due_by: None,
         adaptive_secs: 3600,
         moved_to: None,
         outcome: PollOutcome::Unchanged(Validators::default()),

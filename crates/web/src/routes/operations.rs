@@ -38,6 +38,28 @@ pub(crate) struct Readiness {
     status: &'static str,
     /// The kind of store.
     store: &'static str,
+    /// An outage that keeps this node from polling, if there is one. Requests are answered all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    outage: Option<OutageDetails>,
+}
+
+/// An outage on this side: no network, no name service, no files or memory left. No failure is counted on feeds while it
+/// lasts.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct OutageDetails {
+    /// Since when.
+    #[schema(value_type = String, format = DateTime)]
+    since: jiff::Timestamp,
+    /// What happens.
+    reason: &'static str,
+}
+
+impl From<engine::Outage> for OutageDetails {
+    fn from(outage: engine::Outage) -> Self {
+        Self { since: outage.since, reason: outage.reason }
+    }
 }
 
 /// Whether the process lives.
@@ -60,7 +82,10 @@ pub(crate) async fn healthz(State(state): State<AppState>) -> Json<Health> {
 pub(crate) async fn readyz(State(state): State<AppState>) -> ApiResult<Json<Readiness>> {
     let store = state.store();
     match tokio::time::timeout(READY_TIMEOUT, store.ping()).await {
-        Ok(Ok(())) => Ok(Json(Readiness { status: "ready", store: store.kind() })),
+        Ok(Ok(())) => {
+            let outage = state.engine.outage().map(OutageDetails::from);
+            Ok(Json(Readiness { status: "ready", store: store.kind(), outage }))
+        }
         Ok(Err(error)) => Err(ApiError::StoreUnavailable(error.to_string())),
         Err(_) => Err(ApiError::StoreUnavailable("no answer in time".to_owned())),
     }

@@ -178,6 +178,10 @@ impl PollStore for Down {
         self.fail().await
     }
 
+    async fn feed_overview(&self) -> StoreResult<domain::overview::FeedOverview> {
+        self.fail().await
+    }
+
     async fn prune_entries(&self, _: PruneLimits) -> StoreResult<u64> {
         self.fail().await
     }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
+use domain::ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, Method, Room};
 use engine::{Engine, Verification, VerifyAnswer};
 use jiff::SignedDuration;
 use url::form_urlencoded;
@@ -99,5 +99,12 @@ impl Net {
 }
 
 fn answer(status: u16, headers: Headers, body: &str, url: &str) -> HttpResponse {
-    HttpResponse { status, headers, body: body.as_bytes().to_vec(), url: url.to_owned(), moved_to: None }
+    HttpResponse {
+        status,
+        headers,
+        body: body.as_bytes().to_vec(),
+        url: url.to_owned(),
+        moved_to: None,
+        room: Room::default(),
+    }
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{is_failing, is_gone, say, say_json};
+use super::{is_failing, is_gone, outage_of, say, say_json};
 use crate::{
     backend,
     settings::{Flags, Settings},
@@ -117,6 +117,7 @@ async fn examine(flags: &Flags) -> Examined {
     if let Some(backend) = backend {
         findings.extend(push::subscriptions(&*backend).await);
         findings.extend(webhooks::judge(&*backend, &settings).await);
+        findings.extend(outage_of(&*backend).await.as_ref().map(network));
     }
     Examined { findings, failing }
 }
@@ -133,6 +134,18 @@ async fn address(settings: &Settings, server: Option<String>) -> Result<String, 
             Err(format!("none is running, and none can start on {listen} ({error}): choose another with --listen"))
         }
     }
+}
+
+/// An outage on the server's side.
+fn network(outage: &Value) -> Finding {
+    let [reason, since] = ["reason", "since"].map(|name| outage[name].as_str().unwrap_or_default());
+    Finding::wrong(
+        "network",
+        format!(
+            "since {since} {reason}: no feed is polled, and none is blamed; see to the network, the name service and the \
+             limit of open files of this machine, and polling goes on by itself"
+        ),
+    )
 }
 
 /// How the feeds are. That one fails is its publisher's matter.
@@ -182,6 +195,13 @@ mod tests {
             let feeds: Vec<Value> = feeds.into_iter().cloned().collect();
             assert!(summary(&feeds).starts_with(expect), "{expect}: {}", summary(&feeds));
         }
+    }
+
+    #[test]
+    fn u6_an_outage_of_ours_is_told_with_what_to_do() {
+        let finding = network(&json!({ "since": "2026-03-01T12:00:00Z", "reason": "no host answers" }));
+        assert!(finding.verdict == Verdict::Wrong);
+        assert!(finding.says.starts_with("since 2026-03-01T12:00:00Z no host answers: "), "{}", finding.says);
     }
 
     #[test]

@@ -108,6 +108,7 @@ async fn write(store: &dyn Store, verified: &Verified<'_>) {
         claimed_at: job.claimed_at,
         next_check_in: NEVER,
         next_audit_in: NEVER,
+        due_by: None,
         adaptive_secs: 3600,
         moved_to: None,
         outcome: PollOutcome::Unchanged(Validators::default()),

@@ -124,6 +124,7 @@ async fn poll(store: &SqliteStore, id: FeedId, document: Document) {
         claimed_at: job.claimed_at,
         next_check_in: Duration::ZERO,
         next_audit_in: Duration::from_hours(24),
+        due_by: None,
         adaptive_secs: 1,
         moved_to: None,
         outcome: PollOutcome::Fetched(document),

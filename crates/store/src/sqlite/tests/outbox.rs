@@ -74,6 +74,7 @@ async fn poll(store: &SqliteStore, feed: FeedId, number: u8, bytes: usize) -> Po
         claimed_at: job.claimed_at,
         next_check_in: Duration::ZERO,
         next_audit_in: Duration::ZERO,
+        due_by: None,
         adaptive_secs: 1,
         moved_to: None,
         outcome: PollOutcome::Fetched(Document { entries: vec![entry], ..Document::default() }),

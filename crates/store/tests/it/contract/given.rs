@@ -65,6 +65,7 @@ pub(super) fn result(job: &PollJob, outcome: PollOutcome) -> PollResult {
         claimed_at: job.claimed_at,
         next_check_in: HOUR,
         next_audit_in: std::time::Duration::from_hours(24),
+        due_by: None,
         adaptive_secs: job.adaptive_secs,
         moved_to: None,
         outcome,

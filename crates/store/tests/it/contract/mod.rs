@@ -44,6 +44,7 @@ mod search;
 mod walks;
 
 mod leases;
+mod overview;
 mod schedule;
 
 mod finish;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::ingest::{PollOutcome, PollResult};
+use domain::ingest::{PollOutcome, PollResult, Validators};
 
 use super::{
     Harness,
-    given::{HOUR, LEASE, result, unchanged},
+    given::{HOUR, LEASE, document, entry, result, unchanged},
 };
 
 contract! {
@@ -14,6 +14,7 @@ contract! {
     f4_a_feed_that_is_gone_is_not_due,
     f5_the_next_poll_is_known,
     f5_a_feed_that_is_polled_is_due_when_its_lease_ends,
+    f5_a_poll_before_its_time_puts_nothing_off_and_adds_no_failure,
 }
 
 async fn f5_due_feeds_are_claimed_longest_due_first(harness: &Harness) {
@@ -65,4 +66,37 @@ async fn f5_a_feed_that_is_polled_is_due_when_its_lease_ends(harness: &Harness) 
     assert_eq!(harness.store.next_poll_in().await.unwrap(), Some(LEASE * 2));
     harness.advance(LEASE * 2).await;
     assert_eq!(harness.store.next_poll_in().await.unwrap(), Some(Duration::ZERO));
+}
+
+/// As many failures as make a feed a failing one, and as many polls of each kind, leave the schedule as it was.
+async fn f5_a_poll_before_its_time_puts_nothing_off_and_adds_no_failure(harness: &Harness) {
+    let id = harness.import(&["http://e.org/1"]).await[0];
+    let job = harness.claim(id).await;
+    assert_eq!(job.due_at, job.claimed_at, "it is due since it was taken in");
+    harness.finish(unchanged(&job)).await;
+    let due_at = harness.feed(id).await.next_check_at;
+    for round in 0..4_usize {
+        harness.advance(HOUR / 8).await;
+        for outcome in [
+            PollOutcome::Failed("refused".to_owned()),
+            PollOutcome::Failed("refused".to_owned()),
+            PollOutcome::Failed("refused".to_owned()),
+            PollOutcome::Unchanged(Validators::default()),
+            PollOutcome::Fetched(document(vec![entry(&round.to_string())])),
+            PollOutcome::Failed("refused".to_owned()),
+        ] {
+            let failures = u32::from(matches!(outcome, PollOutcome::Failed(_)));
+            let job = harness.claim(id).await;
+            assert_eq!(job.due_at, due_at);
+            let early = PollResult { next_check_in: HOUR * 24, due_by: Some(job.due_at), ..result(&job, outcome) };
+            assert!(harness.finish(early).await.applied);
+            let feed = harness.feed(id).await;
+            assert_eq!((feed.next_check_at, feed.failure_count), (due_at, failures));
+        }
+        assert_eq!(harness.feed(id).await.last_error.as_deref(), Some("refused"), "it says why all the same");
+    }
+    let job = harness.claim(id).await;
+    let sooner = PollResult { next_check_in: HOUR / 4, due_by: Some(job.due_at), ..unchanged(&job) };
+    harness.finish(sooner).await;
+    assert_eq!(harness.store.next_poll_in().await.unwrap(), Some(HOUR / 4), "but it may be sooner");
 }

@@ -1,0 +1,182 @@
+//! Whether it is a feed that fails, or we: without a network, with a name service that does not answer, or out of files
+//! and memory, every feed fails, and none of them is to blame.
+//!
+//! Hosts are counted, never feeds: ten feeds of one dead host are one failure.
+
+use crate::ports::HttpError;
+
+/// Hosts that must fail in the same way before it can be our fault; and with fewer hosts known, nothing can be compared.
+pub const HOSTS_MIN: usize = 3;
+
+/// Times that a feed is asked again because it cannot be told yet whose fault it is.
+pub const TRIES_MAX: u32 = 3;
+
+/// One host in so many that is reached shows that there is a network: most others may be dead all the same.
+const REACHED_PART: usize = 10;
+
+/// In which way no answer came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// This machine has no more files or memory.
+    Machine,
+    /// This machine has no way out: no route, no address, no name service that answers.
+    Network,
+    /// The name was not found.
+    Name,
+    /// The connection was not taken.
+    Connect,
+    /// Nothing came in time.
+    Silence,
+}
+
+impl Way {
+    /// What it is called in logs and answers.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Machine => "this machine is out of files or memory",
+            Self::Network => "this machine has no network, or its name service does not answer",
+            Self::Name => "names of hosts are not found",
+            Self::Connect => "no host takes a connection",
+            Self::Silence => "no host answers",
+        }
+    }
+}
+
+/// What a request shows of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// The host was reached.
+    Reached,
+    /// It was not.
+    Failed(Way),
+    /// Neither: it was not asked.
+    Nothing,
+}
+
+impl Sight {
+    /// Of a request that failed so.
+    pub fn of(error: &HttpError) -> Self {
+        match error {
+            HttpError::Exhausted(code) if code == "EADDRNOTAVAIL" => Self::Failed(Way::Network),
+            HttpError::Exhausted(_) => Self::Failed(Way::Machine),
+            HttpError::NoNameService => Self::Failed(Way::Network),
+            HttpError::Connect { code, .. } if matches!(code.as_str(), "ENETUNREACH" | "ENETDOWN") => {
+                Self::Failed(Way::Network)
+            }
+            HttpError::NotFound(_) => Self::Failed(Way::Name),
+            HttpError::Connect { .. } => Self::Failed(Way::Connect),
+            HttpError::TimedOut(_) => Self::Failed(Way::Silence),
+            HttpError::BadUrl(_) | HttpError::Forbidden(_) | HttpError::OwnServer(_) => Self::Nothing,
+            HttpError::Tls { .. }
+            | HttpError::Redirects(_)
+            | HttpError::RedirectScheme(_)
+            | HttpError::TooLarge(_)
+            | HttpError::Compression(_)
+            | HttpError::BrokenOff(_) => Self::Reached,
+        }
+    }
+}
+
+/// What has been seen of hosts since the feed that failed was first asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    /// Hosts that are known.
+    pub known: usize,
+    /// Of them, those that failed in the same way, this one included.
+    pub failed: usize,
+    /// Those that were reached.
+    pub reached: usize,
+    /// How often the feed was asked again already.
+    pub tries: u32,
+}
+
+/// Whose fault it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The feed's: it is counted.
+    Feed,
+    /// Ours: nothing is counted, and all wait for the end of it.
+    Ours,
+    /// That cannot be told yet: the feed is asked again shortly.
+    Unclear,
+}
+
+/// Decides whose fault it is that no answer came.
+pub fn judge(way: Way, seen: Evidence) -> Fault {
+    let others_are_reached = seen.reached > 0 && seen.reached >= seen.failed;
+    match way {
+        Way::Machine => Fault::Ours,
+        _ if others_are_reached => Fault::Feed,
+        Way::Network => Fault::Ours,
+        _ if seen.failed >= HOSTS_MIN => {
+            let is_nearly_all = seen.reached * REACHED_PART < seen.failed;
+            if is_nearly_all || seen.tries < TRIES_MAX { Fault::Ours } else { Fault::Feed }
+        }
+        _ if seen.known >= HOSTS_MIN && seen.tries < TRIES_MAX => Fault::Unclear,
+        _ => Fault::Feed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f4_whose_fault_it_is_that_no_answer_came() {
+        use Fault::{Feed, Ours, Unclear};
+        for (way, known, failed, reached, tries, expect) in [
+            // A machine without files or memory says nothing about any feed.
+            (Way::Machine, 1, 1, 0, 0, Ours),
+            (Way::Machine, 100, 1, 99, 9, Ours),
+            // No way out, or no name service: ours, unless others are reached at the same time.
+            (Way::Network, 1, 1, 0, 0, Ours),
+            (Way::Network, 100, 1, 0, 9, Ours),
+            (Way::Network, 100, 1, 1, 0, Feed),
+            (Way::Network, 100, 50, 3, 0, Ours),
+            // One or two hosts are all there is: nothing can be compared.
+            (Way::Connect, 1, 1, 0, 0, Feed),
+            (Way::Silence, 2, 2, 0, 0, Feed),
+            (Way::Name, 2, 1, 0, 0, Feed),
+            // A dead host among others.
+            (Way::Connect, 100, 1, 1, 0, Feed),
+            (Way::Silence, 10_000, 500, 9_500, 0, Feed),
+            // Nobody else was heard of yet: asked again, but not for ever.
+            (Way::Connect, 3, 1, 0, 0, Unclear),
+            (Way::Connect, 100, 2, 1, TRIES_MAX - 1, Unclear),
+            (Way::Connect, 100, 2, 1, TRIES_MAX, Feed),
+            // Most fail in the same way at the same time.
+            (Way::Name, 3, 3, 0, 0, Ours),
+            (Way::Name, 3, 3, 0, 100, Ours),
+            (Way::Connect, 64, 40, 1, 100, Ours),
+            (Way::Silence, 10, 6, 4, 0, Ours),
+            // Most are dead, and there is a network all the same.
+            (Way::Silence, 10, 6, 4, TRIES_MAX, Feed),
+        ] {
+            let seen = Evidence { known, failed, reached, tries };
+            assert_eq!(judge(way, seen), expect, "{way:?} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn f4_what_a_failure_shows_of_the_network() {
+        let host = || "e.org".to_owned();
+        let connect = |code: &str| HttpError::Connect { host: host(), code: code.to_owned() };
+        let exhausted = |code: &str| HttpError::Exhausted(code.to_owned());
+        for (error, expect) in [
+            (exhausted("system error 24"), Sight::Failed(Way::Machine)),
+            (exhausted("ENOMEM"), Sight::Failed(Way::Machine)),
+            (exhausted("EADDRNOTAVAIL"), Sight::Failed(Way::Network)),
+            (connect("ENETUNREACH"), Sight::Failed(Way::Network)),
+            (connect("ENETDOWN"), Sight::Failed(Way::Network)),
+            (HttpError::NoNameService, Sight::Failed(Way::Network)),
+            (connect("ECONNREFUSED"), Sight::Failed(Way::Connect)),
+            (HttpError::NotFound(host()), Sight::Failed(Way::Name)),
+            (HttpError::TimedOut(host()), Sight::Failed(Way::Silence)),
+            (HttpError::BrokenOff(host()), Sight::Reached),
+            (HttpError::Tls { host: host(), reason: String::new() }, Sight::Reached),
+            (HttpError::Forbidden(host()), Sight::Nothing),
+        ] {
+            assert_eq!(Sight::of(&error), expect, "{error}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The memory for documents that have been asked for: all that are being read, or wait to be worked on, share it. Many
+//! polls may wait for slow servers at once; without this each could hold a document of the largest size.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::HttpError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Bytes of all documents together, in pieces of so many.
+const BYTES_MAX: usize = 256 * 1024 * 1024;
+const PIECE_BYTES: usize = 16 * 1024;
+
+/// How long a document waits for room. After that it is given up, which is not its fault.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// The memory.
+#[derive(Debug)]
+pub(super) struct BodyRoom {
+    pieces: Arc<Semaphore>,
+}
+
+impl Default for BodyRoom {
+    fn default() -> Self {
+        Self { pieces: Arc::new(Semaphore::new(BYTES_MAX / PIECE_BYTES)) }
+    }
+}
+
+/// What one document has of it, until this is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Share(Option<OwnedSemaphorePermit>);
+
+impl Share {
+    /// Makes sure that there is room for so many bytes in all.
+    pub(super) async fn grow(&mut self, room: &BodyRoom, bytes: usize) -> Result<(), HttpError> {
+        let has = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = bytes.div_ceil(PIECE_BYTES).saturating_sub(has);
+        if more == 0 {
+            return Ok(());
+        }
+        let no_room = || HttpError::Exhausted("the memory for documents is full".to_owned());
+        let more = u32::try_from(more).map_err(|_| no_room())?;
+        let wait = tokio::time::timeout(WAIT_MAX, Arc::clone(&room.pieces).acquire_many_owned(more));
+        let Ok(Ok(more)) = wait.await else { return Err(no_room()) };
+        match &mut self.0 {
+            Some(has) => has.merge(more),
+            none => *none = Some(more),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn u8_documents_share_their_memory_and_give_it_back() {
+        let room = BodyRoom { pieces: Arc::new(Semaphore::new(4)) };
+        let mut one = Share::default();
+        for bytes in [1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES] {
+            one.grow(&room, bytes).await.unwrap();
+            assert_eq!(room.pieces.available_permits(), 4 - bytes.div_ceil(PIECE_BYTES));
+        }
+        let mut other = Share::default();
+        let too_much = 2 * PIECE_BYTES;
+        assert!(futures_util::FutureExt::now_or_never(other.grow(&room, too_much)).is_none(), "it waits");
+        drop(one);
+        other.grow(&room, 4 * PIECE_BYTES).await.unwrap();
+    }
+}

@@ -1,0 +1,251 @@
+//! What requests have shown of the network, and whether there is an outage of ours: see [`domain::outage`], which decides.
+//!
+//! "At the same time" means since the feed in question was first asked. That is counted in ends of requests, not in
+//! seconds: a request that ended after another began tells something about it, however long either took.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use domain::{
+    FeedId,
+    outage::{self, Evidence, Fault, Sight, Way},
+};
+use jiff::Timestamp;
+
+use super::hosts;
+
+/// Hosts that are remembered. When there are more, the older half is forgotten: what matters is what was seen just now.
+const HOSTS_MAX: usize = 4096;
+
+/// Feeds that are remembered because it is not clear whose fault it is that they fail.
+const SUSPECTS_MAX: usize = 65_536;
+
+/// Polls at once while there is an outage, to see whether it is over.
+pub(crate) const PROBES_MAX: usize = 4;
+
+/// What a feed waits that could not be asked because of us; doubled each time, up to the longest.
+const RETRY_FIRST: Duration = Duration::from_secs(15);
+const RETRY_MAX: Duration = Duration::from_mins(1);
+
+/// An outage of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// Since when.
+    pub since: Timestamp,
+    /// What happens, in words.
+    pub reason: &'static str,
+}
+
+/// What has been seen.
+#[derive(Debug, Default)]
+pub(crate) struct NetworkWatch {
+    state: Mutex<State>,
+    hasher: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Requests that have begun or ended so far.
+    count: u64,
+    hosts: HashMap<u64, Seen>,
+    suspects: HashMap<FeedId, Suspect>,
+    /// With the count at which it was noticed.
+    outage: Option<(Outage, u64)>,
+}
+
+/// What was last seen of a host, and when by the count.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    at: u64,
+    sight: Sight,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Suspect {
+    since: u64,
+    tries: u32,
+}
+
+/// A request that is under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    host: u64,
+    began: u64,
+}
+
+/// What a request's end means for its feed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// What it says.
+    Counts,
+    /// Nothing: the feed is to be asked again after this.
+    AskAgainIn(Duration),
+}
+
+/// What else there is to do after a request has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Began(Outage),
+    Ended(Outage),
+}
+
+impl NetworkWatch {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The outage that there is.
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        self.lock().outage.map(|(outage, _)| outage)
+    }
+
+    /// A host is about to be asked.
+    pub(crate) fn begins(&self, url: &str) -> Request {
+        let host = self.hasher.hash_one(hosts::key(url));
+        let mut state = self.lock();
+        state.count += 1;
+        let began = state.count;
+        state.hosts.entry(host).or_insert(Seen { at: began, sight: Sight::Nothing });
+        if state.hosts.len() > HOSTS_MAX {
+            let mut ages: Vec<u64> = state.hosts.values().map(|seen| seen.at).collect();
+            let (_, middle, _) = ages.select_nth_unstable(HOSTS_MAX / 2);
+            let middle = *middle;
+            state.hosts.retain(|known, seen| seen.at > middle || *known == host);
+        }
+        Request { host, began }
+    }
+
+    /// A request has ended. One that a person waits for is not left unclear.
+    pub(crate) fn ends(
+        &self,
+        request: Request,
+        feed: FeedId,
+        sight: Sight,
+        is_by_hand: bool,
+        now: Timestamp,
+    ) -> (Meaning, Option<Turn>) {
+        let mut state = self.lock();
+        state.count += 1;
+        let at = state.count;
+        if sight != Sight::Nothing {
+            state.hosts.insert(request.host, Seen { at, sight });
+        }
+        let Sight::Failed(way) = sight else {
+            state.suspects.remove(&feed);
+            let is_over = sight == Sight::Reached && state.outage.is_some_and(|(_, noticed)| request.began > noticed);
+            let ended = if is_over { state.outage.take() } else { None };
+            return (Meaning::Counts, ended.map(|(outage, _)| Turn::Ended(outage)));
+        };
+        let suspect = state.suspects.get(&feed).copied().unwrap_or(Suspect { since: request.began, tries: 0 });
+        let fault = outage::judge(way, state.evidence(way, suspect, request.host));
+        match fault {
+            Fault::Unclear if !is_by_hand => (state.suspects(feed, suspect), None),
+            Fault::Feed | Fault::Unclear => {
+                state.suspects.remove(&feed);
+                (Meaning::Counts, None)
+            }
+            Fault::Ours => {
+                let began = state.outage.is_none().then_some(Outage { since: now, reason: way.in_words() });
+                if let Some(outage) = began {
+                    state.outage = Some((outage, at));
+                }
+                (state.suspects(feed, suspect), began.map(Turn::Began))
+            }
+        }
+    }
+}
+
+impl State {
+    fn evidence(&self, way: Way, suspect: Suspect, host: u64) -> Evidence {
+        let since = |wanted: Sight| {
+            let others = self.hosts.iter().filter(|(known, _)| **known != host);
+            others.filter(|(_, seen)| seen.sight == wanted && seen.at > suspect.since).count()
+        };
+        Evidence {
+            known: self.hosts.len(),
+            failed: 1 + since(Sight::Failed(way)),
+            reached: since(Sight::Reached),
+            tries: suspect.tries,
+        }
+    }
+
+    /// Remembers that a feed failed and that it may be our fault.
+    fn suspects(&mut self, feed: FeedId, suspect: Suspect) -> Meaning {
+        if self.suspects.len() >= SUSPECTS_MAX {
+            self.suspects.clear();
+        }
+        let wait = RETRY_FIRST.saturating_mul(1 << suspect.tries.min(8)).min(RETRY_MAX);
+        self.suspects.insert(feed, Suspect { tries: suspect.tries.saturating_add(1), ..suspect });
+        Meaning::AskAgainIn(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEAD: Sight = Sight::Failed(Way::Connect);
+
+    fn url(host: usize) -> String {
+        format!("http://{host}.e.org/feed")
+    }
+
+    /// Asks these hosts at once, a feed each, and tells which failures count.
+    fn ask(watch: &NetworkWatch, asked: &[(usize, Sight)]) -> Vec<bool> {
+        let requests: Vec<Request> = asked.iter().map(|(host, _)| watch.begins(&url(*host))).collect();
+        let ends = requests.into_iter().zip(asked).enumerate().map(|(place, (request, (host, sight)))| {
+            let feed = FeedId(i64::try_from(host * 100 + place).unwrap());
+            watch.ends(request, feed, *sight, false, Timestamp::UNIX_EPOCH).0 == Meaning::Counts
+        });
+        ends.collect()
+    }
+
+    #[test]
+    fn f4_feeds_of_one_dead_host_are_no_outage() {
+        let watch = NetworkWatch::default();
+        ask(&watch, &[(1, Sight::Reached), (2, Sight::Reached), (3, Sight::Reached)]);
+        let mut asked = vec![(4, Sight::Reached)];
+        asked.extend([(9, DEAD); 10]);
+        assert_eq!(ask(&watch, &asked), [true; 11]);
+        assert_eq!(watch.outage(), None);
+    }
+
+    #[test]
+    fn f4_an_outage_counts_for_no_feed_and_ends_with_the_first_host_that_is_reached() {
+        let watch = NetworkWatch::default();
+        let all = |sight| (0..20).map(|host| (host, sight)).collect::<Vec<_>>();
+        assert!(ask(&watch, &all(Sight::Reached)).into_iter().all(|counts| counts));
+        for _ in 0..10 {
+            assert!(ask(&watch, &all(DEAD)).into_iter().all(|counts| !counts), "not one");
+            assert_eq!(watch.outage().map(|outage| outage.reason), Some("no host takes a connection"));
+        }
+        assert_eq!(ask(&watch, &[(7, Sight::Reached)]), [true]);
+        assert_eq!(watch.outage(), None);
+    }
+
+    #[test]
+    fn f4_a_host_that_dies_alone_is_asked_again_a_few_times_and_then_counted() {
+        let watch = NetworkWatch::default();
+        ask(&watch, &[(1, Sight::Reached), (2, Sight::Reached), (3, Sight::Reached)]);
+        let counted: Vec<bool> = (0..5).map(|_| ask(&watch, &[(3, DEAD)])[0]).collect();
+        assert_eq!(counted, [false, false, false, true, false]);
+        assert_eq!(watch.outage(), None);
+        // By hand it is told at once.
+        let request = watch.begins(&url(3));
+        let (meaning, turn) = watch.ends(request, FeedId(77), DEAD, true, Timestamp::UNIX_EPOCH);
+        assert_eq!((meaning, turn), (Meaning::Counts, None));
+    }
+
+    #[test]
+    fn u8_what_is_remembered_is_bounded() {
+        let watch = NetworkWatch::default();
+        for host in 0..HOSTS_MAX * 3 {
+            ask(&watch, &[(host, DEAD)]);
+        }
+        assert!(watch.lock().hosts.len() <= HOSTS_MAX);
+    }
+}

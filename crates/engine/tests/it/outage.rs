@@ -1,0 +1,152 @@
+//! F4: an outage of ours is blamed on no feed.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use domain::{
+    FeedId,
+    ports::{Http, HttpError, HttpRequest, HttpResponse},
+};
+use engine::{Engine, http::GuardedClient};
+use testkit::{Page, Publisher};
+
+use crate::world::{self, World, import, rss};
+
+/// A network that can be cut, as a whole or for some hosts.
+#[derive(Debug, Clone)]
+struct Network {
+    client: GuardedClient,
+    cut: Arc<Mutex<Cut>>,
+}
+
+#[derive(Debug, Default)]
+struct Cut {
+    all: Option<HttpError>,
+    hosts: HashSet<String>,
+}
+
+#[async_trait]
+impl Http for Network {
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let host = url::Url::parse(&request.url).unwrap().authority().to_owned();
+        let error = {
+            let cut = self.cut.lock().unwrap();
+            let dead = || HttpError::Connect { host: host.clone(), code: "ECONNREFUSED".to_owned() };
+            cut.all.clone().or_else(|| cut.hosts.contains(&host).then(dead))
+        };
+        match error {
+            Some(error) => Err(error),
+            None => self.client.send(request).await,
+        }
+    }
+}
+
+struct Scene {
+    engine: Arc<Engine>,
+    cut: Arc<Mutex<Cut>>,
+    publishers: Vec<Publisher>,
+    ids: Vec<FeedId>,
+}
+
+/// Feeds at as many hosts, all of them fetched once.
+async fn scene(world: &World, hosts: usize) -> Scene {
+    world.stop_clocks().await;
+    let cut = Arc::new(Mutex::new(Cut::default()));
+    let engine = world.engine_through(|client| Network { client, cut: Arc::clone(&cut) });
+    let mut publishers = Vec::new();
+    for _ in 0..hosts {
+        let publisher = Publisher::start().await;
+        publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        publishers.push(publisher);
+    }
+    let urls: Vec<String> = publishers.iter().map(|publisher| publisher.url("/feed")).collect();
+    let ids = import(&world.store, &urls).await;
+    assert_eq!(engine.refresh_due().await.unwrap().fetched, u32::try_from(hosts).unwrap());
+    Scene { engine, cut, publishers, ids }
+}
+
+#[tokio::test]
+async fn f4_an_outage_of_ours_is_blamed_on_no_feed_and_polling_goes_on_after_it() {
+    let host = || "e.org".to_owned();
+    let ways = [
+        HttpError::Connect { host: host(), code: "ECONNREFUSED".to_owned() },
+        HttpError::Connect { host: host(), code: "ENETUNREACH".to_owned() },
+        HttpError::NotFound(host()),
+        HttpError::TimedOut(host()),
+        HttpError::NoNameService,
+        HttpError::Exhausted("system error 24".to_owned()),
+    ];
+    for world in world::each().await {
+        let Scene { engine, cut, ids, publishers: _publishers } = scene(&world, 6).await;
+        for way in &ways {
+            cut.lock().unwrap().all = Some(way.clone());
+            world.advance(Duration::from_hours(48)).await;
+            for _ in 0..10 {
+                engine.refresh_due().await.unwrap();
+                world.advance(Duration::from_mins(2)).await;
+            }
+            let outage = engine.outage().unwrap_or_else(|| panic!("no outage: {way}"));
+            assert!(!outage.reason.is_empty());
+            for id in &ids {
+                let feed = world.feed(*id).await;
+                assert_eq!((feed.failure_count, feed.last_error.as_deref()), (0, None), "{way}");
+                assert!(world.due_in(&feed) <= 60, "{way}: {}", world.due_in(&feed));
+            }
+            // It is over with the first host that is reached, and all others follow.
+            cut.lock().unwrap().all = None;
+            let summary = engine.refresh_due().await.unwrap();
+            assert_eq!((summary.polled, summary.failed), (6, 0), "{way}");
+            assert_eq!(engine.outage(), None, "{way}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn f4_a_single_dead_host_is_no_outage_however_many_feeds_it_has() {
+    for world in world::each().await {
+        let Scene { engine, cut, publishers, ids } = scene(&world, 4).await;
+        let dead = &publishers[0];
+        let more: Vec<String> = (0..10).map(|n| dead.url(&format!("/{n}"))).collect();
+        let mut of_dead = import(&world.store, &more).await;
+        of_dead.push(ids[0]);
+        cut.lock().unwrap().hosts.insert(dead.address().to_string());
+        for _ in 0..5 {
+            world.advance(Duration::from_mins(15)).await;
+            engine.refresh_due().await.unwrap();
+            assert_eq!(engine.outage(), None);
+        }
+        world.advance(Duration::from_hours(3)).await;
+        engine.refresh_due().await.unwrap();
+        for id in of_dead {
+            assert!(world.feed(id).await.failure_count > 0, "{id}");
+        }
+        for id in &ids[1..] {
+            assert_eq!(world.feed(*id).await.failure_count, 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn f4_with_one_host_alone_a_failure_is_the_feeds_unless_it_is_plainly_ours() {
+    for world in world::each().await {
+        let Scene { engine, cut, ids, publishers: _publishers } = scene(&world, 1).await;
+        let fail = |error| cut.lock().unwrap().all = Some(error);
+        fail(HttpError::NoNameService);
+        world.advance(Duration::from_hours(24)).await;
+        engine.refresh_due().await.unwrap();
+        assert_eq!(world.feed(ids[0]).await.failure_count, 0);
+        assert!(engine.outage().is_some());
+        cut.lock().unwrap().all = None;
+        world.advance(Duration::from_mins(1)).await;
+        engine.refresh_due().await.unwrap();
+        assert_eq!(engine.outage(), None);
+        fail(HttpError::TimedOut("e.org".to_owned()));
+        world.advance(Duration::from_hours(24)).await;
+        engine.refresh_due().await.unwrap();
+        assert_eq!((world.feed(ids[0]).await.failure_count, engine.outage()), (1, None));
+    }
+}
