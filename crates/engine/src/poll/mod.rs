@@ -296,7 +296,7 @@ impl Poller {
         let (host, mut slot) = tokio::select! {
             biased;
             () = self.stopping.cancelled() => return self.give_back(&job),
-            begun = begin => begun,
+            admitted = begin => admitted,
         };
         let began_at = self.parts.clock.now();
         measure::waited(began_at.duration_since(job.claimed_at));

@@ -11,7 +11,7 @@ static MET_AT: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// A statement was refused because the database is read-only.
 pub(super) fn met() {
-    *MET_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    *MET_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::time::Instant::now().into_std());
 }
 
 /// Whether that has happened since a connection was made.
