@@ -12,6 +12,13 @@ const WINDOW_FIRST: u32 = 2;
 /// some events for ever is sent a new one within a second all the same.
 pub const PROBE_NEW_AFTER: Duration = Duration::from_millis(500);
 
+/// A probe that took so long hung.
+const PROBE_HANGS_AFTER: Duration = Duration::from_secs(1);
+
+/// After a probe that hung, a row that was tried before is probed so long after a row that was never tried may be: the
+/// next probe may hang as well, and what is new is not to wait for it.
+const PROBE_TRIED_BEHIND_NEW: Duration = Duration::from_millis(100);
+
 /// Of three probes of rows that were tried before, two go to the row that was tried most, which a receiver that refuses
 /// the first attempts of everything takes soonest, and the third to the one that was tried least: what was tried most may
 /// be just what the receiver refuses.
@@ -95,15 +102,18 @@ impl Breaker {
         Self { probes: 0, probe_at: now, probe_new_at: now }
     }
 
-    /// A probe failed, of a row that was tried before or never.
+    /// A probe failed that took so long, of a row that was tried before or never.
     #[must_use]
-    pub fn probed(self, is_new: bool, rules: &BreakerRules, now: Timestamp) -> Self {
+    pub fn probed(self, is_new: bool, took: Duration, rules: &BreakerRules, now: Timestamp) -> Self {
         let probe_new_at = after(now, PROBE_NEW_AFTER);
-        if is_new {
-            return Self { probe_new_at, ..self };
-        }
-        let probes = self.probes.saturating_add(1);
-        Self { probes, probe_at: after(now, rules.probe_in(probes)), probe_new_at }
+        let (probes, probe_at) = if is_new {
+            (self.probes, self.probe_at)
+        } else {
+            let probes = self.probes.saturating_add(1);
+            (probes, after(now, rules.probe_in(probes)))
+        };
+        let earliest = if took >= PROBE_HANGS_AFTER { after(probe_new_at, PROBE_TRIED_BEHIND_NEW) } else { probe_at };
+        Self { probes, probe_at: probe_at.max(earliest), probe_new_at }
     }
 }
 
@@ -210,11 +220,26 @@ mod tests {
         let open = Breaker::open(now);
         assert_eq!((open.probes, open.probe_at, open.probe_new_at), (0, now, now));
         let later = after(now, Duration::from_secs(1));
-        let new = open.probed(true, &rules, later);
+        let quick = Duration::from_millis(999);
+        let new = open.probed(true, quick, &rules, later);
         assert_eq!((new.probes, new.probe_at, new.probe_new_at), (0, now, after(later, PROBE_NEW_AFTER)));
-        let tried = open.probed(false, &rules, later);
+        let tried = open.probed(false, quick, &rules, later);
         assert_eq!((tried.probes, tried.probe_at), (1, after(later, Duration::from_secs(5))));
         assert_eq!(tried.probe_new_at, after(later, PROBE_NEW_AFTER));
+    }
+
+    #[test]
+    fn d9_after_a_probe_that_hung_a_new_row_goes_before_a_tried_one() {
+        let now = "2026-03-01T00:00:00Z".parse().unwrap();
+        let impatient = BreakerRules { probe_first: Duration::from_millis(10), ..BreakerRules::default() };
+        for is_new in [true, false] {
+            let hung = Breaker::open(now).probed(is_new, Duration::from_secs(1), &impatient, now);
+            assert_eq!(hung.probe_new_at, after(now, PROBE_NEW_AFTER));
+            assert_eq!(hung.probe_at, after(now, PROBE_NEW_AFTER + PROBE_TRIED_BEHIND_NEW), "{is_new}");
+        }
+        let rules = BreakerRules::default();
+        let waits = Breaker::open(now).probed(false, Duration::from_secs(15), &rules, now);
+        assert_eq!(waits.probe_at, after(now, Duration::from_secs(5)), "it waits no less for it");
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Health {
             Some(open) if !finished.is_probe => (self.failures, Some(open)),
             Some(open) => {
                 let failures = if is_refused { self.failures } else { self.failures.saturating_add(1) };
-                (failures, Some(open.probed(finished.is_first(), rules, now)))
+                (failures, Some(open.probed(finished.is_first(), finished.attempt.duration, rules, now)))
             }
             None if is_refused => (self.failures, None),
             None => {

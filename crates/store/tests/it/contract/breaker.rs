@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use domain::{
     FeedId, WebhookId,
-    delivery::{DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, Finished, Marks, Verdict, WebhookPatch},
+    delivery::{
+        AttemptLog, DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, Finished, Marks, Verdict, WebhookPatch,
+    },
 };
 
 use super::{
@@ -19,6 +21,7 @@ contract! {
     d9_ten_failures_open_the_breaker_and_a_success_closes_it,
     d9_a_failed_probe_costs_no_attempt,
     d9_a_new_row_is_probed_within_a_second,
+    d9_after_a_probe_that_hung_a_new_row_goes_next,
     d9_probes_of_tried_rows_wait_longer_each_time,
     d9_the_most_tried_is_probed_twice_and_then_the_least_tried,
     d9_failures_of_one_batch_are_counted_in_order,
@@ -34,6 +37,13 @@ contract! {
 fn answered(job: &DeliveryJob, status: u16, retry_after: Option<u64>) -> Finished {
     let retry_after = retry_after.map(Duration::from_secs);
     Finished { ended: Ended::Answered { status, retry_after }, ..finished(job, RETRY) }
+}
+
+/// How an attempt ended that was given up after 15 s.
+fn hung(job: &DeliveryJob) -> Finished {
+    let end = finished(job, RETRY);
+    let attempt = AttemptLog { duration: SECOND * 15, status_code: None, ..end.attempt };
+    Finished { ended: Ended::Unanswered, attempt, ..end }
 }
 
 impl Harness {
@@ -128,6 +138,28 @@ async fn d9_a_new_row_is_probed_within_a_second(harness: &Harness) {
     assert_eq!((third.tries, third.is_probe), (0, true));
     harness.end(&third, Verdict::Delivered).await;
     assert!(!harness.the_webhook(webhook).await.is_breaker_open);
+}
+
+async fn d9_after_a_probe_that_hung_a_new_row_goes_next(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    harness.opened(10).await;
+    for guid in ["1", "2"] {
+        harness.publish(feed, guid).await;
+    }
+    let tries_of_next = || async {
+        let probe = harness.take_one("worker").await;
+        harness.advance(SECOND * 15).await;
+        harness.mark(vec![hung(&probe)]).await;
+        assert_eq!(harness.take("worker", 9).await.len(), 0, "the next would hang as well");
+        harness.advance(HALF_A_SECOND).await;
+        probe.tries
+    };
+    assert_eq!(tries_of_next().await, 0);
+    assert_eq!(tries_of_next().await, 0, "the other new one did not wait for one that was tried");
+    let until_then = harness.store.next_delivery_in(&[]).await.unwrap();
+    assert_eq!(until_then, Some(Duration::from_millis(100)), "nothing new waits");
+    harness.advance(Duration::from_millis(100)).await;
+    assert!(tries_of_next().await > 0);
 }
 
 async fn d9_probes_of_tried_rows_wait_longer_each_time(harness: &Harness) {
