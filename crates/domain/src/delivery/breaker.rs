@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::retry::RetryRules;
+
 /// What a receiver that nothing is known of is sent at once.
 const WINDOW_FIRST: u32 = 2;
 
@@ -24,8 +26,9 @@ const PROBE_TRIED_BEHIND_NEW: Duration = Duration::from_millis(100);
 /// be just what the receiver refuses.
 pub const PROBES_A_ROUND: u32 = 3;
 
-/// A receiver that nothing was sent to for so long was idle, not failing.
-const IDLE_AFTER: Duration = Duration::from_hours(24);
+/// A receiver that nothing was sent to for so long, and for this part of the time that disables it, was idle, not failing.
+const IDLE_AFTER_MAX: Duration = Duration::from_hours(24);
+const IDLE_PART: u32 = 5;
 
 /// When a breaker opens, how often is probed, and when a webhook is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +41,8 @@ pub struct BreakerRules {
     pub probe_max: Duration,
     /// A receiver that fails for so long is disabled.
     pub disable_after: Duration,
-    /// Attempts of one delivery may be so far apart: a longer silence is no failure.
-    pub idle_after: Duration,
+    /// Attempts of one delivery may be so far apart without being idle.
+    pub retry_max: Duration,
 }
 
 impl Default for BreakerRules {
@@ -49,16 +52,18 @@ impl Default for BreakerRules {
             probe_first: Duration::from_secs(5),
             probe_max: Duration::from_mins(1),
             disable_after: Duration::from_hours(5 * 24),
-            idle_after: IDLE_AFTER,
+            retry_max: RetryRules::default().max,
         }
     }
 }
 
 impl BreakerRules {
-    /// Two attempts of one delivery are never so far apart that the time between them would count as idle.
-    #[must_use]
-    pub fn with_retries_up_to(self, retry_max: Duration) -> Self {
-        Self { idle_after: IDLE_AFTER.max(retry_max.saturating_mul(2)), ..self }
+    /// After so long without an attempt a receiver was idle. Attempts of one delivery may be further apart than that; but
+    /// whatever they are, one pause is never so long that the failure after it disables the webhook.
+    pub fn idle_after(&self) -> Duration {
+        let part = self.disable_after / IDLE_PART;
+        let pause = self.retry_max.saturating_mul(2).min(part.saturating_mul(IDLE_PART - 1));
+        IDLE_AFTER_MAX.min(part).max(pause)
     }
 
     /// Whether so many failures in a row open the breaker.
@@ -80,7 +85,7 @@ impl BreakerRules {
 
     /// Whether a receiver whose last failure was then has been idle since. A clock that went back is no idleness.
     pub fn was_idle(&self, failed_at: Timestamp, now: Timestamp) -> bool {
-        now.duration_since(failed_at) > SignedDuration::try_from(self.idle_after).unwrap_or(SignedDuration::MAX)
+        now.duration_since(failed_at) > SignedDuration::try_from(self.idle_after()).unwrap_or(SignedDuration::MAX)
     }
 }
 
@@ -253,7 +258,23 @@ mod tests {
         assert!(!rules.was_idle(since, day(1)));
         assert!(rules.was_idle(since, day(2)));
         assert!(!rules.was_idle(day(3), since));
-        let slow = rules.with_retries_up_to(Duration::from_hours(48));
+        let slow = BreakerRules { retry_max: Duration::from_hours(48), ..rules };
         assert!(!slow.was_idle(since, day(4)), "attempts may be two days apart");
+    }
+
+    #[test]
+    fn d9_one_pause_is_never_long_enough_to_disable() {
+        let hours = Duration::from_hours;
+        for (disable_after, retry_max, expect) in [
+            (hours(5 * 24), hours(6), hours(24)),
+            (hours(30 * 24), hours(6), hours(24)),
+            (hours(5), Duration::from_secs(1), hours(1)),
+            (hours(5), hours(6), hours(4)),
+            (Duration::from_secs(10), hours(6), Duration::from_secs(8)),
+        ] {
+            let rules = BreakerRules { disable_after, retry_max, ..BreakerRules::default() };
+            assert_eq!(rules.idle_after(), expect, "{disable_after:?} {retry_max:?}");
+            assert!(rules.idle_after() < disable_after);
+        }
     }
 }
