@@ -73,6 +73,21 @@ async fn d1_all_that_is_said_of_a_webhook_is_kept() {
 }
 
 #[tokio::test]
+async fn d1_a_url_that_is_shown_can_be_sent_back() {
+    for world in each().await {
+        // Each becomes six characters.
+        let url = |letters: usize| format!("https://receiver.example/{}", "ä".repeat(letters));
+        let made = world.webhook(json!({ "url": url(329) })).await;
+        assert_eq!(made["url"].as_str().unwrap().len(), 1999);
+        let path = format!("/api/webhooks/{}", made["id"]);
+        let same = world.send("PATCH", &path, &json!({ "url": made["url"] })).await.ok(200);
+        assert_eq!(same["url"], made["url"]);
+        let longer = world.send("POST", "/api/webhooks", &json!({ "url": url(330) })).await;
+        assert!(longer.error(400).contains("longer than 2000 characters"));
+    }
+}
+
+#[tokio::test]
 async fn u8_a_private_url_is_refused_when_a_webhook_is_made_or_changed() {
     for world in each().await {
         let path = format!("/api/webhooks/{}", world.webhook(json!({})).await["id"]);
