@@ -217,7 +217,7 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
         rate_per_second: row.get::<_, Option<i64>>(at + 16).and_then(Rate::from_thousandths),
         consecutive_failures: small(row.get(at + 10)),
         is_breaker_open: row.get(at + 17),
-        is_held: row.get::<_, Option<i64>>(at + 18) > Some(row.get(at + 15)),
+        held_until: row.get::<_, Option<i64>>(at + 18).filter(|until| *until > row.get(at + 15)).map(time),
         disabled_reason: row.get(at + 11),
         created_at: time(row.get(at + 12)),
         secrets: iter::once(secret).chain(old_secrets.at(time(row.get(at + 15))).cloned()).collect(),

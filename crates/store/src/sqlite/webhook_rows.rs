@@ -174,7 +174,7 @@ pub(super) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
         rate_per_second: row.get::<_, Option<i64>>(15)?.and_then(Rate::from_thousandths),
         consecutive_failures: small(row.get(10)?),
         is_breaker_open: row.get(16)?,
-        is_held: row.get::<_, Option<i64>>(17)?.is_some_and(|until| until > now),
+        held_until: row.get::<_, Option<i64>>(17)?.filter(|until| *until > now).map(time),
         disabled_reason: row.get(11)?,
         created_at: time(row.get(12)?),
         secrets: iter::once(secret).chain(old_secrets.at(time(now)).cloned()).collect(),

@@ -83,7 +83,7 @@ async fn d9_a_receiver_that_says_when_is_sent_nothing_before() {
         // Not what is new either.
         office.publish(5).await;
         let test = office.world.store.webhooks().await.unwrap().remove(0);
-        assert!(test.is_held);
+        assert!(test.held_until.is_some());
         assert_eq!(office.receiver.receipts("/a").all().len(), 1);
         // Whoever tries it wants to know at once, and lets the others through.
         office.world.store.test_webhook(test.id).await.unwrap();

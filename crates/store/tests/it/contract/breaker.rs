@@ -237,7 +237,8 @@ async fn d9_429_and_503_with_retry_after_hold_back_the_webhook(harness: &Harness
         harness.queue(webhook, 3).await;
         let job = harness.take_one("worker").await;
         harness.mark(vec![answered(&job, status, asked)]).await;
-        assert_eq!(harness.the_webhook(webhook).await.is_held, held > 0, "{status} {asked:?}");
+        let until = (held > 0).then(|| harness.now() + SECOND * held);
+        assert_eq!(harness.the_webhook(webhook).await.held_until, until, "{status} {asked:?}");
         if held > 0 {
             assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(SECOND * held));
             harness.advance((SECOND * held).checked_sub(Duration::from_millis(1)).unwrap()).await;

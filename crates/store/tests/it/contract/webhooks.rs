@@ -62,7 +62,7 @@ async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
         rate_per_second: new.rate_per_second,
         consecutive_failures: 0,
         is_breaker_open: false,
-        is_held: false,
+        held_until: None,
         disabled_reason: None,
         created_at: harness.now(),
         secrets: vec![new.secret],

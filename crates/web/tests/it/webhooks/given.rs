@@ -30,7 +30,7 @@ async fn d1_a_webhook_is_made_and_its_secret_shown_once() {
         let expected = json!({
             "id": made["id"], "url": "https://r.example/hook?a=b", "description": null, "enabled": true,
             "eventTypes": null, "feedIds": null, "folderIds": null, "headers": {}, "includeContent": true,
-            "backlog": false, "ratePerSecond": null, "breakerOpen": false, "consecutiveFailures": 0, "disabledReason": null, "createdAt": made["createdAt"],
+            "backlog": false, "ratePerSecond": null, "breakerOpen": false, "heldUntil": null, "consecutiveFailures": 0, "disabledReason": null, "createdAt": made["createdAt"],
         });
         let one = world.server.get(answer.header("location")).await;
         assert_eq!(one.ok(200), expected);
