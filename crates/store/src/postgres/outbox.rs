@@ -48,15 +48,7 @@ impl DeliveryStore for PostgresStore {
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
         let mut client = self.client().await?;
-        let webhook = webhooks::update(&mut client, id, &patch).await.map_err(store_error)?;
-        if webhook.is_some() && patch.enabled == Some(true) {
-            delivery_moves::hurry(self, &client, id).await.map_err(store_error)?;
-        }
-        // What it has kept, or what waited for its old receiver, may be claimed now.
-        if webhook.is_some() && (patch.enabled == Some(true) || patch.url.is_some()) {
-            self.queued();
-        }
-        Ok(webhook)
+        webhooks::update(self, &mut client, id, &patch).await.map_err(store_error)
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {

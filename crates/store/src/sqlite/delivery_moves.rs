@@ -48,9 +48,9 @@ SET status = 'cancelled',
 WHERE id = ?1";
 
 /// What waits for a later time, of whichever line.
-pub(super) const LATER: &str = "
-SELECT id
-FROM deliveries INDEXED BY deliveries_due
+pub(super) const HURRY: &str = "
+UPDATE deliveries INDEXED BY deliveries_due
+SET next_attempt_at = ?2
 WHERE webhook_id = ?1
   AND is_tried IN (0, 1)
   AND status = 'pending'
@@ -122,22 +122,9 @@ pub(super) async fn requeue_failed(store: &SqliteStore, webhook: WebhookId) -> S
     }
 }
 
-/// Makes all that waits for a webhook due now, a chunk at a time.
-pub(super) async fn hurry(store: &SqliteStore, webhook: WebhookId) -> StoreResult<()> {
-    while store.writer.write(Lane::Usual, move |changes| hurry_some(changes, webhook)).await? {}
-    Ok(())
-}
-
-/// True if there may be more.
-fn hurry_some(changes: &mut Changes<'_>, webhook: WebhookId) -> Result<bool> {
-    let (connection, now) = (changes.connection, changes.now());
-    let mut statement = connection.prepare_cached(LATER)?;
-    let later: Vec<i64> = statement.query_map((webhook.0, now, CHUNK), |row| row.get(0))?.collect::<Result<_>>()?;
-    for id in &later {
-        connection.prepare_cached(NOW)?.execute((id, now))?;
-    }
-    changes.outbox.set_queued();
-    Ok(later.len() >= CHUNK as usize)
+/// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
+pub(super) fn hurry(connection: &Connection, webhook: WebhookId, now: i64) -> Result<()> {
+    connection.prepare_cached(HURRY)?.execute((webhook.0, now)).map(drop)
 }
 
 /// Queues a row again, whatever became of it.

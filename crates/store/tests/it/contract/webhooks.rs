@@ -3,8 +3,8 @@
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
-        DeliveryFilter, DeliveryJob, EventType, HeaderValue, Moved, NewWebhook, Overview, Rate, Verdict, Webhook,
-        WebhookHeaders, WebhookPatch,
+        ClaimRoom, DeliveryFilter, DeliveryJob, Ended, EventType, Finished, HeaderValue, Moved, NewWebhook, Overview,
+        Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
     },
     ports::TestOutcome,
 };
@@ -24,6 +24,7 @@ contract! {
     d1_a_masked_header_keeps_its_stored_value,
     d9_once_enabled_it_is_well,
     d9_once_enabled_it_is_sent_what_waits_at_once,
+    d9_one_that_is_enabled_is_not_changed_by_enabling_it,
     d9_another_url_is_another_receiver,
     d9_what_a_user_disables_has_no_reason,
     d1_old_secrets_sign_along_each_for_its_time,
@@ -31,6 +32,11 @@ contract! {
     d1_a_removed_webhook_is_gone_for_everybody_at_once,
     d1_a_test_goes_to_one_webhook_whatever_it_wants,
     d1_nothing_is_queued_for_a_test_of_a_disabled_webhook,
+}
+
+/// How an attempt ended that was answered so.
+fn answered(job: &DeliveryJob, status: u16) -> Finished {
+    Finished { ended: Ended::Answered { status, retry_after: None }, ..finished(job, RETRY) }
 }
 
 async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
@@ -207,6 +213,32 @@ async fn d9_once_enabled_it_is_sent_what_waits_at_once(harness: &Harness) {
     let sent = harness.take("worker", 2000).await;
     assert_eq!(sent.len(), 600, "not at their old times");
     assert!(sent.iter().all(|job| job.webhook_id == id && job.attempts == 1), "what they have used up they have");
+}
+
+async fn d9_one_that_is_enabled_is_not_changed_by_enabling_it(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    let queued = harness.queue(id, 3).await;
+    let jobs = harness.take("worker", 2).await;
+    harness.mark(vec![finished(&jobs[0], Verdict::Retry(HOUR * 6))]).await;
+    harness.mark(vec![answered(&jobs[1], 429)]).await;
+    harness.advance(SECOND).await;
+    harness.fail_times_more(id, 8).await;
+    let job = harness.take_one("worker").await;
+    harness.mark(vec![finished(&job, RETRY)]).await;
+    let before = harness.the_webhook(id).await;
+    let delivery = harness.shown(&queued[0].id).await;
+    assert!(before.is_breaker_open && delivery.next_attempt_at.is_some_and(|at| at > harness.now() + HOUR));
+    let enable = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
+    assert_eq!(harness.store.update_webhook(id, enable.clone()).await.unwrap().as_ref(), Some(&before));
+    assert_eq!(harness.shown(&queued[0].id).await, delivery);
+    assert_eq!(harness.take("worker", 9).await.len(), 0, "no sooner than before");
+    harness.advance(SECOND * 5).await;
+    let probe = harness.take_one("worker").await;
+    let held = Ended::Answered { status: 503, retry_after: Some(HOUR) };
+    harness.mark(vec![Finished { ended: held, ..finished(&probe, RETRY) }]).await;
+    let before = harness.the_webhook(id).await;
+    assert_eq!(before.held_until, Some(harness.now() + HOUR));
+    assert_eq!(harness.store.update_webhook(id, enable).await.unwrap(), Some(before));
 }
 
 async fn d9_another_url_is_another_receiver(harness: &Harness) {
