@@ -27,8 +27,9 @@ contract! {
     d9_failures_of_one_batch_are_counted_in_order,
     d9_answers_of_4xx_open_no_breaker,
     d9_429_and_503_with_retry_after_hold_back_the_webhook,
-    d9_a_node_that_went_idle_is_not_failing,
+    d9_a_webhook_that_was_idle_is_not_failing,
     d1_a_test_is_sent_at_once_though_the_breaker_is_open,
+    d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing,
     d9_what_an_old_receiver_says_is_nothing_to_the_new_one,
     d9_what_an_old_receiver_took_does_not_mend_the_new_one,
 }
@@ -250,7 +251,7 @@ async fn d9_429_and_503_with_retry_after_hold_back_the_webhook(harness: &Harness
     }
 }
 
-async fn d9_a_node_that_went_idle_is_not_failing(harness: &Harness) {
+async fn d9_a_webhook_that_was_idle_is_not_failing(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     for _ in 0..3 {
         harness.queue(webhook, 1).await;
@@ -265,13 +266,38 @@ async fn d9_a_node_that_went_idle_is_not_failing(harness: &Harness) {
 async fn d1_a_test_is_sent_at_once_though_the_breaker_is_open(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.opened(10).await;
-    let probe = harness.take_one("worker").await;
-    harness.mark(vec![answered(&probe, 503, Some(3600))]).await;
-    harness.publish(feed, "1").await;
+    harness.fail_probe().await;
     assert_eq!(harness.take("worker", 9).await.len(), 0);
-    let test = harness.queue(webhook, 1).await.remove(0);
-    let sent = harness.take("worker", 9).await;
-    assert_eq!(sent.iter().map(|job| (&job.event_id, job.is_probe)).collect::<Vec<_>>(), [(&test.event_id, true)]);
+    let tests = harness.queue_tests(webhook, 2).await;
+    harness.publish(feed, "1").await;
+    for test in &tests {
+        let sent = harness.fail_probe().await;
+        assert_eq!(sent.event_id, test.event_id, "before what is newer");
+        harness.advance(HALF_A_SECOND).await;
+    }
+    assert_eq!(harness.fail_probe().await.tries, 0);
+}
+
+async fn d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    for (path, failures) in [("1", 0), ("2", 9)] {
+        let webhook = harness.webhook(&format!("https://r.org/{path}")).await;
+        harness.queue(webhook, 1).await;
+        harness.fail_times(webhook, failures).await;
+        harness.publish(feed, path).await;
+        let job = harness.take_one("worker").await;
+        harness.mark(vec![answered(&job, 503, Some(60))]).await;
+        let held = harness.the_webhook(webhook).await;
+        assert_eq!((held.held_until, held.is_breaker_open), (Some(harness.now() + SECOND * 60), failures == 9));
+        let test = harness.queue_tests(webhook, 1).await.remove(0);
+        assert_eq!(harness.take("worker", 9).await.len(), 0, "as the receiver wishes");
+        assert_eq!(harness.the_webhook(webhook).await.held_until, held.held_until);
+        assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(SECOND * 60));
+        harness.advance(SECOND * 60).await;
+        assert_eq!(harness.the_webhook(webhook).await.held_until, None, "that is over");
+        assert_eq!(harness.take_one("worker").await.event_id, test.event_id);
+        assert!(harness.store.delete_webhook(webhook).await.unwrap());
+    }
 }
 
 async fn d9_what_an_old_receiver_says_is_nothing_to_the_new_one(harness: &Harness) {

@@ -1,5 +1,7 @@
 //! D1: webhooks, made, changed, given other secrets, and removed.
 
+use std::time::Duration;
+
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
@@ -31,6 +33,8 @@ contract! {
     d1_of_too_many_old_secrets_the_oldest_goes,
     d1_a_removed_webhook_is_gone_for_everybody_at_once,
     d1_a_test_goes_to_one_webhook_whatever_it_wants,
+    d1_a_test_goes_before_all_that_waits,
+    d1_a_rate_delays_a_test_by_one_spacing,
     d1_nothing_is_queued_for_a_test_of_a_disabled_webhook,
 }
 
@@ -354,6 +358,51 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
     assert_eq!((job.webhook_id, &job.event_id), (deaf.id, &queued.event_id));
     let about = serde_json::json!({ "id": deaf.id, "url": "https://r.org", "disabledReason": null });
     assert_eq!(data, serde_json::json!({ "webhook": about }));
+}
+
+/// A claim of one, of a webhook whose next is one that was tried before.
+fn one_retry_of(webhook: WebhookId) -> ClaimRoom {
+    ClaimRoom { retries_first: vec![webhook], ..room(1) }
+}
+
+async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    let entries = |from: u32, count: u32| (from..from + count).map(|number| entry(&number.to_string())).collect();
+    harness.poll(feed, entries(0, 40)).await;
+    let tried = harness.take("worker", 20).await;
+    harness.mark(tried.iter().map(|job| answered(job, 422)).collect()).await;
+    harness.advance(SECOND * 5).await;
+    harness.poll(feed, entries(40, 10)).await;
+    let tests = harness.queue_tests(webhook, 2).await;
+    assert_eq!(harness.shown(&tests[0].id).await.next_attempt_at, Some(harness.now()), "not in 1970");
+    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(Duration::ZERO));
+    for test in &tests {
+        let claimed = harness.claim_room("worker", &one_retry_of(webhook)).await;
+        let claimed: Vec<&str> = claimed.jobs.iter().map(|job| job.event_id.as_str()).collect();
+        assert_eq!(claimed, [&test.event_id]);
+    }
+    let test = harness.queue_tests(webhook, 1).await.remove(0);
+    let claimed = harness.claim_room("worker", &ClaimRoom { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
+    assert_eq!((claimed.jobs.len(), &claimed.jobs[0].event_id), (51, &test.event_id), "and the others after it");
+    let tries: Vec<u32> = claimed.jobs.iter().take(6).map(|job| job.tries).collect();
+    assert_eq!(tries, [0, 1, 1, 0, 1, 0], "by turns, of which it took one");
+}
+
+async fn d1_a_rate_delays_a_test_by_one_spacing(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let slow = NewWebhook { rate_per_second: Rate::per_second(1.0), ..new_webhook("https://r.org/1") };
+    let webhook = harness.webhook_like(slow).await.id;
+    harness.poll(feed, (0..9).map(|number| entry(&number.to_string())).collect()).await;
+    let job = harness.take("worker", 9).await.remove(0);
+    harness.mark(vec![answered(&job, 422)]).await;
+    harness.advance(SECOND * 5).await;
+    assert_eq!(harness.take("worker", 9).await.len(), 1);
+    let test = harness.queue_tests(webhook, 1).await.remove(0);
+    assert_eq!(harness.take("worker", 9).await.len(), 0);
+    harness.advance(SECOND).await;
+    let claimed = harness.claim_room("worker", &one_retry_of(webhook)).await;
+    assert_eq!(claimed.jobs.iter().map(|job| &job.event_id).collect::<Vec<_>>(), [&test.event_id]);
 }
 
 async fn d1_nothing_is_queued_for_a_test_of_a_disabled_webhook(harness: &Harness) {
