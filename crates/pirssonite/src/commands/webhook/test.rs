@@ -18,10 +18,10 @@ const LOOK_PAUSE_MAX: Duration = Duration::from_millis(500);
 const SENT_WITHIN: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, json: bool) -> anyhow::Result<ExitCode> {
-    let queued = backend.call(Method::POST, &format!("/api/webhooks/{id}/test"), None).await?;
-    let path = format!("/api/outbox/events/{}", text(&queued["id"]));
     let webhook = backend.call(Method::GET, &format!("/api/webhooks/{id}"), None).await?;
     let held_until = webhook["heldUntil"].as_str();
+    let queued = backend.call(Method::POST, &format!("/api/webhooks/{id}/test"), None).await?;
+    let path = format!("/api/outbox/events/{}", text(&queued["id"]));
     let stop = CancellationToken::new();
     let wait_max = if is_held_for_long(held_until, wiring::now()) {
         Duration::ZERO
@@ -70,7 +70,7 @@ fn is_held_for_long(held_until: Option<&str>, now: Timestamp) -> bool {
     until.is_some_and(|until| Duration::try_from(until.duration_since(now)).is_ok_and(|held| held > SENT_WITHIN))
 }
 
-/// What came of it, in a line. Until when the receiver is held was asked when the test was queued.
+/// What came of it, in a line; and until when the receiver was held when it was queued.
 fn outcome(delivery: &Value, held_until: Option<&str>) -> String {
     let id = text(&delivery["id"]);
     let Some(attempt) = last_attempt(delivery) else {

@@ -385,8 +385,8 @@ async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
     let test = harness.queue_tests(webhook, 1).await.remove(0);
     let claimed = harness.claim_room("worker", &ClaimRoom { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
     assert_eq!((claimed.jobs.len(), &claimed.jobs[0].event_id), (51, &test.event_id), "and the others after it");
-    let tries: Vec<u32> = claimed.jobs.iter().take(6).map(|job| job.tries).collect();
-    assert_eq!(tries, [0, 1, 1, 0, 1, 0], "by turns, of which it took one");
+    let counts: Vec<u32> = claimed.jobs.iter().take(6).map(|job| job.tries).collect();
+    assert_eq!(counts, [0, 1, 1, 0, 1, 0], "by turns, of which it took one");
 }
 
 async fn d1_a_rate_delays_a_test_by_one_spacing(harness: &Harness) {
