@@ -114,7 +114,7 @@ pub struct WebhookPatch {
     pub url: Option<String>,
     /// See [`NewWebhook`].
     pub description: Option<Option<String>>,
-    /// Once enabled it is well: its failures, and why it was disabled, are forgotten.
+    /// One that was disabled and is enabled is well: its failures, and why it was disabled, are forgotten.
     pub enabled: Option<bool>,
     /// See [`NewWebhook`].
     pub event_types: Option<Option<Vec<EventType>>>,
