@@ -15,6 +15,9 @@ use serde::{Serialize, de::DeserializeOwned};
 /// The longest delay that is kept: beyond it an instant might not fit.
 const DELAY_MAX: Duration = Duration::from_hours(24 * 365 * 100);
 
+/// When tests of webhooks are due: before all else that waits for theirs.
+pub(crate) const DUE_FIRST_MS: i64 = 0;
+
 /// A text as both stores keep it: PostgreSQL refuses NUL, and no reader ever sees one.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { Cow::Borrowed(text) }

@@ -129,8 +129,7 @@ pub(crate) fn perform(job: &Job) -> anyhow::Result<[Stretch; 2]> {
 impl Job {
     async fn measure(&self) -> anyhow::Result<[Stretch; 2]> {
         let world = World::open(&Place::Postgres { url: self.url.clone() }).await?;
-        let (client, connection) = tokio_postgres::connect(&self.url, tokio_postgres::NoTls).await?;
-        tokio::spawn(connection);
+        let client = postgres::connect(&self.url).await?;
         self.make(&*world.store, &client).await?;
         world.settle().await?;
         let snapshot = postgres::old_snapshot(&self.url).await?;

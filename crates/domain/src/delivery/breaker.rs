@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::retry::RetryRules;
+
 /// What a receiver that nothing is known of is sent at once.
 const WINDOW_FIRST: u32 = 2;
 
@@ -12,13 +14,21 @@ const WINDOW_FIRST: u32 = 2;
 /// some events for ever is sent a new one within a second all the same.
 pub const PROBE_NEW_AFTER: Duration = Duration::from_millis(500);
 
+/// A probe that took so long hung.
+const PROBE_HANGS_AFTER: Duration = Duration::from_secs(1);
+
+/// After a probe that hung, a row that was tried before is probed so long after a row that was never tried may be: the
+/// next probe may hang as well, and what is new is not to wait for it.
+const PROBE_TRIED_BEHIND_NEW: Duration = Duration::from_millis(100);
+
 /// Of three probes of rows that were tried before, two go to the row that was tried most, which a receiver that refuses
 /// the first attempts of everything takes soonest, and the third to the one that was tried least: what was tried most may
 /// be just what the receiver refuses.
 pub const PROBES_A_ROUND: u32 = 3;
 
-/// A receiver that nothing was sent to for so long was idle, not failing.
-const IDLE_AFTER: Duration = Duration::from_hours(24);
+/// A receiver that nothing was sent to for so long, and for this part of the time that disables it, was idle, not failing.
+const IDLE_AFTER_MAX: Duration = Duration::from_hours(24);
+const IDLE_PART: u32 = 5;
 
 /// When a breaker opens, how often is probed, and when a webhook is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +41,8 @@ pub struct BreakerRules {
     pub probe_max: Duration,
     /// A receiver that fails for so long is disabled.
     pub disable_after: Duration,
-    /// Attempts of one delivery may be so far apart: a longer silence is no failure.
-    pub idle_after: Duration,
+    /// Attempts of one delivery may be so far apart without being idle.
+    pub retry_max: Duration,
 }
 
 impl Default for BreakerRules {
@@ -42,16 +52,18 @@ impl Default for BreakerRules {
             probe_first: Duration::from_secs(5),
             probe_max: Duration::from_mins(1),
             disable_after: Duration::from_hours(5 * 24),
-            idle_after: IDLE_AFTER,
+            retry_max: RetryRules::default().max,
         }
     }
 }
 
 impl BreakerRules {
-    /// Two attempts of one delivery are never so far apart that the time between them would count as idle.
-    #[must_use]
-    pub fn with_retries_up_to(self, retry_max: Duration) -> Self {
-        Self { idle_after: IDLE_AFTER.max(retry_max.saturating_mul(2)), ..self }
+    /// After so long without an attempt a receiver was idle. Attempts of one delivery may be further apart than that; but
+    /// whatever they are, one pause is never so long that the failure after it disables the webhook.
+    pub fn idle_after(&self) -> Duration {
+        let part = self.disable_after / IDLE_PART;
+        let pause = self.retry_max.saturating_mul(2).min(part.saturating_mul(IDLE_PART - 1));
+        IDLE_AFTER_MAX.min(part).max(pause)
     }
 
     /// Whether so many failures in a row open the breaker.
@@ -73,7 +85,7 @@ impl BreakerRules {
 
     /// Whether a receiver whose last failure was then has been idle since. A clock that went back is no idleness.
     pub fn was_idle(&self, failed_at: Timestamp, now: Timestamp) -> bool {
-        now.duration_since(failed_at) > SignedDuration::try_from(self.idle_after).unwrap_or(SignedDuration::MAX)
+        now.duration_since(failed_at) > SignedDuration::try_from(self.idle_after()).unwrap_or(SignedDuration::MAX)
     }
 }
 
@@ -95,15 +107,18 @@ impl Breaker {
         Self { probes: 0, probe_at: now, probe_new_at: now }
     }
 
-    /// A probe failed, of a row that was tried before or never.
+    /// A probe failed that took so long, of a row that was tried before or never.
     #[must_use]
-    pub fn probed(self, is_new: bool, rules: &BreakerRules, now: Timestamp) -> Self {
+    pub fn probed(self, is_new: bool, took: Duration, rules: &BreakerRules, now: Timestamp) -> Self {
         let probe_new_at = after(now, PROBE_NEW_AFTER);
-        if is_new {
-            return Self { probe_new_at, ..self };
-        }
-        let probes = self.probes.saturating_add(1);
-        Self { probes, probe_at: after(now, rules.probe_in(probes)), probe_new_at }
+        let (probes, probe_at) = if is_new {
+            (self.probes, self.probe_at)
+        } else {
+            let probes = self.probes.saturating_add(1);
+            (probes, after(now, rules.probe_in(probes)))
+        };
+        let earliest = if took >= PROBE_HANGS_AFTER { after(probe_new_at, PROBE_TRIED_BEHIND_NEW) } else { probe_at };
+        Self { probes, probe_at: probe_at.max(earliest), probe_new_at }
     }
 }
 
@@ -210,11 +225,26 @@ mod tests {
         let open = Breaker::open(now);
         assert_eq!((open.probes, open.probe_at, open.probe_new_at), (0, now, now));
         let later = after(now, Duration::from_secs(1));
-        let new = open.probed(true, &rules, later);
+        let quick = Duration::from_millis(999);
+        let new = open.probed(true, quick, &rules, later);
         assert_eq!((new.probes, new.probe_at, new.probe_new_at), (0, now, after(later, PROBE_NEW_AFTER)));
-        let tried = open.probed(false, &rules, later);
+        let tried = open.probed(false, quick, &rules, later);
         assert_eq!((tried.probes, tried.probe_at), (1, after(later, Duration::from_secs(5))));
         assert_eq!(tried.probe_new_at, after(later, PROBE_NEW_AFTER));
+    }
+
+    #[test]
+    fn d9_after_a_probe_that_hung_a_new_row_goes_before_a_tried_one() {
+        let now = "2026-03-01T00:00:00Z".parse().unwrap();
+        let impatient = BreakerRules { probe_first: Duration::from_millis(10), ..BreakerRules::default() };
+        for is_new in [true, false] {
+            let hung = Breaker::open(now).probed(is_new, Duration::from_secs(1), &impatient, now);
+            assert_eq!(hung.probe_new_at, after(now, PROBE_NEW_AFTER));
+            assert_eq!(hung.probe_at, after(now, PROBE_NEW_AFTER + PROBE_TRIED_BEHIND_NEW), "{is_new}");
+        }
+        let rules = BreakerRules::default();
+        let waits = Breaker::open(now).probed(false, Duration::from_secs(15), &rules, now);
+        assert_eq!(waits.probe_at, after(now, Duration::from_secs(5)), "it waits no less for it");
     }
 
     #[test]
@@ -228,7 +258,23 @@ mod tests {
         assert!(!rules.was_idle(since, day(1)));
         assert!(rules.was_idle(since, day(2)));
         assert!(!rules.was_idle(day(3), since));
-        let slow = rules.with_retries_up_to(Duration::from_hours(48));
+        let slow = BreakerRules { retry_max: Duration::from_hours(48), ..rules };
         assert!(!slow.was_idle(since, day(4)), "attempts may be two days apart");
+    }
+
+    #[test]
+    fn d9_one_pause_is_never_long_enough_to_disable() {
+        let hours = Duration::from_hours;
+        for (disable_after, retry_max, expect) in [
+            (hours(5 * 24), hours(6), hours(24)),
+            (hours(30 * 24), hours(6), hours(24)),
+            (hours(5), Duration::from_secs(1), hours(1)),
+            (hours(5), hours(6), hours(4)),
+            (Duration::from_secs(10), hours(6), Duration::from_secs(8)),
+        ] {
+            let rules = BreakerRules { disable_after, retry_max, ..BreakerRules::default() };
+            assert_eq!(rules.idle_after(), expect, "{disable_after:?} {retry_max:?}");
+            assert!(rules.idle_after() < disable_after);
+        }
     }
 }

@@ -20,7 +20,7 @@ pub struct DueRows {
 /// How much of that a worker could claim. While the breaker is open that is one probe: once its time has come, and if
 /// nothing is being sent.
 pub fn claimable(webhook: &Webhook, due: DueRows, breaker: Option<Breaker>, now: Timestamp) -> u64 {
-    if !webhook.enabled || webhook.is_held {
+    if !webhook.enabled || webhook.held_until.is_some() {
         return 0;
     }
     let Some(open) = breaker else { return due.free };

@@ -78,7 +78,7 @@ impl Health {
             Some(open) if !finished.is_probe => (self.failures, Some(open)),
             Some(open) => {
                 let failures = if is_refused { self.failures } else { self.failures.saturating_add(1) };
-                (failures, Some(open.probed(finished.is_first(), rules, now)))
+                (failures, Some(open.probed(finished.is_first(), finished.attempt.duration, rules, now)))
             }
             None if is_refused => (self.failures, None),
             None => {
@@ -303,8 +303,12 @@ mod tests {
         let once = after(&Health::default(), &attempt(Verdict::Failed, 500), 0).health;
         let again = after(&once, &attempt(Verdict::Failed, 500), 7 * DAY);
         assert_eq!((again.disable, again.health.failing_since), (None, Some(at(7 * DAY))));
+        // The same where much less than a day disables it.
         let hours = BreakerRules { disable_after: Duration::from_hours(6), ..BreakerRules::default() };
-        let disabled = once.after(&attempt(RETRY, 500), &hours, at(6 * 3600));
+        let again = once.after(&attempt(Verdict::Failed, 500), &hours, at(6 * 3600));
+        assert_eq!((again.disable, again.health.failing_since), (None, Some(at(6 * 3600))));
+        let halfway = once.after(&attempt(RETRY, 500), &hours, at(3 * 3600)).health;
+        let disabled = halfway.after(&attempt(RETRY, 500), &hours, at(6 * 3600));
         assert_eq!(disabled.disable.as_deref(), Some("it has failed for 6 hours"));
     }
 }

@@ -180,7 +180,7 @@ mod tests {
             rate_per_second: None,
             consecutive_failures: 0,
             is_breaker_open: false,
-            is_held: false,
+            held_until: None,
             disabled_reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             secrets: vec![],

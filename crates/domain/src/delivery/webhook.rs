@@ -42,15 +42,14 @@ pub struct Webhook {
     /// Requests a second that it is sent at most; null for no such limit.
     #[schema(value_type = Option<f64>)]
     pub rate_per_second: Option<Rate>,
-    /// Failures since the last success.
+    /// Failures in a row. Answers of 4xx, but for 408, 410, 425 and 429, speak of an event and are none.
     pub consecutive_failures: u32,
     /// It has failed too often in a row: one request at a time is sent, until one succeeds.
     #[serde(rename = "breakerOpen")]
     pub is_breaker_open: bool,
-    /// It has asked to be sent nothing for a while.
-    #[serde(skip)]
-    #[schema(ignore)]
-    pub is_held: bool,
+    /// It has asked to be sent nothing until then; null if that is over.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub held_until: Option<Timestamp>,
     /// Why it was disabled by itself.
     pub disabled_reason: Option<String>,
     /// When it was made.
@@ -115,7 +114,7 @@ pub struct WebhookPatch {
     pub url: Option<String>,
     /// See [`NewWebhook`].
     pub description: Option<Option<String>>,
-    /// Once enabled it is well: its failures, and why it was disabled, are forgotten.
+    /// One that was disabled and is enabled is well: its failures, and why it was disabled, are forgotten.
     pub enabled: Option<bool>,
     /// See [`NewWebhook`].
     pub event_types: Option<Option<Vec<EventType>>>,
@@ -217,7 +216,7 @@ mod tests {
             rate_per_second: None,
             consecutive_failures: 0,
             is_breaker_open: false,
-            is_held: false,
+            held_until: None,
             disabled_reason: None,
             created_at: Timestamp::UNIX_EPOCH,
             secrets: vec![WebhookSecret::parse("whsec_b2xk").unwrap()],

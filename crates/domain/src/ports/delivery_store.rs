@@ -41,7 +41,8 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
     /// Makes a webhook.
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook>;
-    /// Changes a webhook; `None` if there is none. Once enabled it is well, and what waits for it is due at once.
+    /// Changes a webhook; `None` if there is none. One that was disabled and is enabled is well, and what waits for it is
+    /// due at once, in the same transaction.
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>>;
     /// Removes a webhook. It is gone at once for everybody; its deliveries are removed by
     /// [`prune_deliveries`](Self::prune_deliveries). False if there is none.
@@ -50,8 +51,9 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// over. `None` if there is no such webhook.
     async fn rotate_secret(&self, id: WebhookId, secret: WebhookSecret, keep: Duration)
     -> StoreResult<Option<Webhook>>;
-    /// Queues a `webhook.test` for a webhook, and for it alone. It is sent at once: an open breaker lets it through as its
-    /// next probe, and what the receiver asked for is forgotten.
+    /// Queues a `webhook.test` for a webhook, and for it alone. It is due before all else that waits for it, and an open
+    /// breaker lets it through as its next probe. Where the receiver has asked to be left alone, it waits for the end of
+    /// that.
     async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome>;
     /// Queues what happened between these times, both included, and is still known, once more for a webhook, as far as it wants it:
     /// what was delivered, failed or cancelled is queued again, what it was not told of is queued, what is pending
@@ -62,14 +64,14 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
     /// enabled and have not asked to be left alone, as there is [room](ClaimRoom) and as their [rate](crate::delivery::Rate)
     /// allows: the first of each webhook before the second of any. Of one webhook those that were never tried and those that
-    /// were take turns, of each the longest due first. Two workers never hold the same one. A lease counts no further from
+    /// were take turns, of each the longest due first; tests go before both. Two workers never hold the same one. A lease counts no further from
     /// now than its own length: a clock that went back locks nothing. Events of a type that this version does not know are
     /// left to those that do.
     ///
     /// Of a webhook whose [breaker](crate::delivery::Breaker) is open, one alone is claimed, as a probe, once its time has
-    /// come and while no delivery to it is held by anyone: a row that was tried before, of a hundred due first and a
-    /// hundred due last, by turns that which was [tried most or least](crate::delivery::PROBES_A_ROUND); else the newest
-    /// that was never tried.
+    /// come and while no delivery to it is held by anyone: the newest that was never tried, but a test before it; else a row
+    /// that was tried before, of a hundred due first and a hundred due last, by turns that which was
+    /// [tried most or least](crate::delivery::PROBES_A_ROUND).
     ///
     /// The fence rises by one, and by more if since the last claim of the row something was marked or called off: so
     /// whoever still works on that knows whether it may go on.

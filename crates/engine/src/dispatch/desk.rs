@@ -275,7 +275,8 @@ impl Desk {
                 Some(webhook) => lane.looked_at(Arc::clone(webhook), asked_at),
                 None => lane.removed(),
             }
-            let may_send = webhook.is_some_and(|webhook| webhook.enabled && !webhook.is_held) && !lane.is_open();
+            let may_send =
+                webhook.is_some_and(|webhook| webhook.enabled && webhook.held_until.is_none()) && !lane.is_open();
             if may_send { Vec::new() } else { lane.take_waiting() }
         });
         given_back.unwrap_or_default()

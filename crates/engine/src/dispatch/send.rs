@@ -62,7 +62,9 @@ impl Dispatcher {
                 Err(_) => Some(webhook),
             }
         };
-        found.filter(|webhook| webhook.enabled && !webhook.is_held && (!webhook.is_breaker_open || job.is_probe))
+        found.filter(|webhook| {
+            webhook.enabled && webhook.held_until.is_none() && (!webhook.is_breaker_open || job.is_probe)
+        })
     }
 
     /// Sends a delivery whose turn it is.

@@ -51,14 +51,17 @@ impl Webhooks {
     }
 }
 
-/// What is wrong with a webhook: disabled by itself, or failing so long that only probes are sent. One that the user
-/// has disabled is as it should be.
+/// What is wrong with a webhook: disabled by itself, sent nothing because it asked for that, or failing so long that only
+/// probes are sent. One that the user has disabled is as it should be.
 fn trouble(webhook: &Value) -> Option<String> {
     let (id, url) = (&webhook["id"], webhook["url"].as_str().unwrap_or_default());
     let failures = u32::try_from(number(&webhook["consecutiveFailures"])).unwrap_or(u32::MAX);
-    let why = match (webhook["enabled"] == true, webhook["disabledReason"].as_str()) {
-        (false, Some(why)) => format!("disabled, because {why}: `pirssonite webhook enable {id}` once it works again"),
-        (true, _) if webhook["breakerOpen"] == true => {
+    let why = match (webhook["enabled"] == true, webhook["disabledReason"].as_str(), webhook["heldUntil"].as_str()) {
+        (false, Some(why), _) => {
+            format!("disabled, because {why}: `pirssonite webhook enable {id}` once it works again")
+        }
+        (true, _, Some(until)) => format!("held until {until}, as its receiver asked"),
+        (true, _, None) if webhook["breakerOpen"] == true => {
             format!("failed {failures} times in a row, so what waits for it is held back")
         }
         _ => return None,
@@ -112,12 +115,14 @@ mod tests {
             webhook(3, true, 10, None),
             webhook(4, false, 0, None),
             webhook(5, false, 40, Some("it has failed for 5 days")),
+            json!({ "id": 6, "url": "https://r.org/", "enabled": true, "heldUntil": "2026-03-01T12:00:00Z" }),
         ];
         let webhooks = Webhooks::of(&all);
-        assert_eq!(webhooks.in_words(), "5 (2 failing, 2 disabled)");
-        assert_eq!(webhooks.troubled.len(), 2, "{:?}", webhooks.troubled);
+        assert_eq!(webhooks.in_words(), "6 (2 failing, 2 disabled)");
+        assert_eq!(webhooks.troubled.len(), 3, "{:?}", webhooks.troubled);
         assert!(webhooks.troubled[0].starts_with("3 (https://r.org/): failed 10 times in a row"));
         assert!(webhooks.troubled[1].contains("it has failed for 5 days: `pirssonite webhook enable 5`"));
+        assert!(webhooks.troubled[2].contains("held until 2026-03-01T12:00:00Z"));
         assert!(Webhooks::of(&[]).is_empty() && Webhooks::of(&all[..1]).in_words() == "1");
     }
 

@@ -23,7 +23,7 @@ pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings
         probe_first: get(raw, "probe_first", some_time)?,
         probe_max: get(raw, "probe_max", some_time)?,
         disable_after: get(raw, "disable_after", some_time)?,
-        ..BreakerRules::default()
+        retry_max,
     };
     Ok(DeliverySettings {
         lease: get(raw, "delivery_lease", lease)?,
@@ -38,7 +38,7 @@ pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings
             jitter: get(raw, "retry_jitter", part)?,
             budget: get(raw, "retry_budget", |text| number(text, 0, ATTEMPTS_KEPT_MAX))?,
         },
-        breaker: breaker.with_retries_up_to(retry_max),
+        breaker,
         limits: OutboxLimits {
             delivered_older_than: get(raw, "keep_delivered", some_time)?,
             failed_older_than: get(raw, "keep_failed", some_time)?,

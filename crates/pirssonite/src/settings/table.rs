@@ -167,7 +167,7 @@ pub(crate) const TABLE: [Setting; 38] = [
         "breaker_failures",
         "NUMBER",
         "10",
-        "Failures in a row after which a webhook is sent one request at a time, until one succeeds. What waits meanwhile uses up no attempts. Answers of 4xx (but 408, 425 and 429) speak of the event and do not count.",
+        "Failures in a row after which a webhook is sent one request at a time, until one succeeds. What waits meanwhile uses up no attempts. Answers of 4xx (but 408, 425 and 429) speak of the event: they cost it an attempt and do not count.",
     ),
     setting(
         "probe_first",

@@ -191,6 +191,29 @@ fn u4_deliveries_are_set_by_flags_variables_and_the_file() {
 }
 
 #[test]
+fn u4_d9_d11_breaker_and_keeping_are_set_by_flags_variables_and_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    std::fs::write(&file, "breaker_failures = 3\nprobe_first = \"2s\"\nkeep_delivered = \"1d\"\n").unwrap();
+    let config = format!("--config={}", file.display());
+    let flags = [&config, "--disable-after", "12h", "--keep-failed", "2d", "--retry-max", "1h"];
+    let variables = [("PIRSSONITE_PROBE_MAX", "30s"), ("PIRSSONITE_BREAKER_FAILURES", "4")];
+    let delivery = read(&flags, &variables).unwrap().delivery;
+    let breaker = domain::delivery::BreakerRules {
+        open_after: 4,
+        probe_first: Duration::from_secs(2),
+        probe_max: Duration::from_secs(30),
+        disable_after: Duration::from_hours(12),
+        retry_max: Duration::from_hours(1),
+    };
+    assert_eq!(delivery.breaker, breaker);
+    let limits = delivery.limits;
+    assert_eq!(limits.delivered_older_than, Duration::from_hours(24));
+    assert_eq!(limits.failed_older_than, Duration::from_hours(48));
+    assert_eq!(limits.chunk, engine::DeliverySettings::default().limits.chunk, "no setting");
+}
+
+#[test]
 fn fr_003_ac3_a_lease_that_beats_cannot_keep_stops_the_start_with_a_clear_error_d5_u4() {
     for lease in ["0s", "1ms", "100ms"] {
         let wrong = read(&[], &[("PIRSSONITE_DELIVERY_LEASE", lease)]).unwrap_err().to_string();
@@ -215,6 +238,12 @@ fn u4_a_wrong_setting_of_deliveries_is_named_with_its_reason() {
         ("--retry-jitter", "1.5", "from 0 to 1"),
         ("--retry-jitter", "20", "0% to 100%"),
         ("--retry-budget", "-1", "from 0"),
+        ("--breaker-failures", "0", "from 1 to 10000"),
+        ("--probe-first", "0s", "a millisecond or more"),
+        ("--probe-max", "soon", "10s"),
+        ("--disable-after", "0d", "a millisecond or more"),
+        ("--keep-delivered", "0s", "a millisecond or more"),
+        ("--keep-failed", "0s", "a millisecond or more"),
     ] {
         let given = format!("{flag}={value}");
         let wrong = read(&[&given], &[]).unwrap_err().to_string();
@@ -222,6 +251,8 @@ fn u4_a_wrong_setting_of_deliveries_is_named_with_its_reason() {
     }
     let wrong = read(&["--retry-first", "7h"], &[]).unwrap_err().to_string();
     assert_eq!(wrong, "retry_first is longer than retry_max");
+    let wrong = read(&["--probe-first", "61s"], &[]).unwrap_err().to_string();
+    assert_eq!(wrong, "probe_first is longer than probe_max");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::{
 
 const GOOD: &[u8] = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
 const BAD: &[u8] = b"HTTP/1.1 500 Oh\r\nConnection: close\r\nContent-Length: 10\r\n\r\nno \x1b[31mno";
+const HELD: &[u8] = b"HTTP/1.1 503 Later\r\nRetry-After: 3600\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /// That it ended with this code, and said this.
 #[track_caller]
@@ -124,6 +125,21 @@ fn u5_d1_a_test_where_no_server_runs_sends_nothing_to_others() {
     add_and_test();
     let other = json_of(data, &["outbox", "show", &other, "--json"]);
     assert_eq!((&other["deliveryStatus"], &other["attempts"]), (&json!("pending"), &json!(0)), "{other}");
+}
+
+#[test]
+fn u5_d1_a_test_of_a_held_webhook_says_until_when() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Data::Folder(folder.path());
+    let (url, receiver) = answer(vec![HELD.to_vec()]);
+    let id = id_of(&json_of(data, &["webhook", "add", &url, "--json"]));
+    check(&on(data, &["webhook", "test", &id]), 1, "not delivered: it answered 503");
+    receiver.join().unwrap();
+    let until = json_of(data, &["webhook", "list", "--json"])[0]["heldUntil"].as_str().unwrap().to_owned();
+    check(&on(data, &["webhook", "test", &id]), 1, &format!("asked to be sent nothing until {until}"));
+    assert!(ok(data, &["webhook", "list"]).contains(&format!("held until {until}")));
+    let doctor = on(data, &["doctor"]);
+    assert!(stdout(&doctor).contains(&format!("held until {until}")), "{}", stdout(&doctor));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::{
     claim_bounds::{self, Position, Scan, Timing},
     errors::reason,
     execute, query, query_opt, timing,
-    values::{Parsed, millis, small, time, total},
+    values::{DUE_FIRST_MS, Parsed, millis, small, time, total},
     webhook_rows::{columns, readable_at},
 };
 
@@ -162,16 +162,32 @@ probing AS MATERIALIZED (
       AND NOT pirssonite_is_held(id, (SELECT ms FROM now))
 ),
 probe_new AS MATERIALIZED (
-    SELECT lines.webhook_id, newest.id, newest.next_attempt_at
+    SELECT lines.webhook_id, chosen.id, chosen.next_attempt_at
     FROM probing
     JOIN lines ON lines.webhook_id = probing.id AND NOT lines.is_tried
     CROSS JOIN LATERAL (
-        SELECT id, next_attempt_at",
+        SELECT id, next_attempt_at
+        FROM (
+            (
+                SELECT id, next_attempt_at, true AS is_test",
     due!(),
     "
-        ORDER BY next_attempt_at DESC, id DESC
+                  AND next_attempt_at = $19
+                ORDER BY next_attempt_at, id
+                LIMIT 1
+            )
+            UNION ALL
+            (
+                SELECT id, next_attempt_at, false",
+    due!(),
+    "
+                ORDER BY next_attempt_at DESC, id DESC
+                LIMIT 1
+            )
+        ) AS choice
+        ORDER BY is_test DESC
         LIMIT 1
-    ) AS newest
+    ) AS chosen
     WHERE may_probe_new
 ),
 probe_tried AS MATERIALIZED (
@@ -207,7 +223,8 @@ due AS MATERIALIZED (
     SELECT lines.webhook_id, lines.is_tried, closed.room, first.id, first.next_attempt_at,
            row_number() OVER (
                PARTITION BY lines.webhook_id
-               ORDER BY first.place, lines.is_tried <> (lines.webhook_id = ANY($9))
+               -- Tests go before all else.
+               ORDER BY first.next_attempt_at <> $19, first.place, lines.is_tried <> (lines.webhook_id = ANY($9))
            ) AS turn
     FROM closed
     JOIN lines ON lines.webhook_id = closed.id
@@ -281,7 +298,7 @@ ordered AS MATERIALIZED (
     SELECT claimed.*, share.is_probe,
            row_number() OVER (
                PARTITION BY claimed.webhook_id
-               ORDER BY line_place, claimed.is_tried <> (claimed.webhook_id = ANY($9))
+               ORDER BY claimed.next_attempt_at <> $19, line_place, claimed.is_tried <> (claimed.webhook_id = ANY($9))
            ) AS turn
     FROM (
         SELECT *, row_number() OVER (PARTITION BY webhook_id, is_tried ORDER BY next_attempt_at, id) AS line_place
@@ -366,6 +383,7 @@ pub(super) async fn claim(
         &bounds.1,
         &bounds.2,
         &bounds.3,
+        &DUE_FIRST_MS,
     ];
     let rows = query(client, CLAIM, values).await?;
     let Some(first) = rows.first() else { return Ok(Claimed::default()) };

@@ -8,7 +8,7 @@ use domain::{
 use tokio_postgres::Error;
 
 use super::{
-    PostgresStore, delivery_rows, execute, now_ms, query, query_opt,
+    LONG_WORK, PostgresStore, delivery_rows, execute, now_ms, query, query_opt,
     values::{Parsed, total},
     webhooks,
 };
@@ -72,7 +72,8 @@ WHERE id = ANY(ARRAY(SELECT id FROM failed))
 RETURNING id"
 );
 
-/// What waits for a later time and is not being sent, of whichever line.
+/// What waits for a later time, of whichever line. Rows that somebody has locked are being marked: they are left at the
+/// time that this gives them.
 const HURRY: &str = "
 WITH later AS MATERIALIZED (
     SELECT id
@@ -81,7 +82,6 @@ WITH later AS MATERIALIZED (
       AND status = 'pending'
       AND next_attempt_at > $2
     ORDER BY id
-    LIMIT $3
     FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE deliveries
@@ -132,14 +132,11 @@ pub(super) async fn requeue_failed(
     }
 }
 
-/// Makes all that waits for a webhook due now, in chunks. Rows that somebody has locked are being marked: they are left
-/// at the time that this gives them.
-pub(super) async fn hurry(store: &PostgresStore, client: &Client, webhook: WebhookId) -> Result<(), Error> {
-    let now = now_ms(client).await?;
-    while execute(client, HURRY, &[&webhook.0, &now, &total(CHUNK)]).await? > 0 {
-        store.queued();
-    }
-    Ok(())
+/// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
+pub(super) async fn hurry(transaction: &Transaction<'_>, webhook: WebhookId) -> Result<(), Error> {
+    let now = now_ms(transaction).await?;
+    transaction.batch_execute(LONG_WORK).await?;
+    execute(transaction, HURRY, &[&webhook.0, &now]).await.map(drop)
 }
 
 /// How it stands, until the transaction ends.

@@ -70,7 +70,8 @@ pub(super) fn delivery_of(row: &Row, installation: &str) -> Result<Delivery, Err
         webhook_id: WebhookId(row.get(3)),
         delivery_status: status,
         attempts: small(row.get(5)),
-        next_attempt_at: (status == DeliveryStatus::Pending).then(|| time(row.get(6))),
+        // A test is due before everything else, but not before it was made.
+        next_attempt_at: (status == DeliveryStatus::Pending).then(|| time(row.get::<_, i64>(6).max(row.get(12)))),
         lease_until: lease_owner.is_some().then(|| time(row.get(8))),
         lease_owner,
         last_status_code: row.get::<_, Option<i64>>(9).and_then(status_code),

@@ -16,18 +16,19 @@ use jiff::Timestamp;
 use tokio_postgres::Error;
 
 use super::{
-    PostgresStore, delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows,
-    errors::store_error, events, execute, now_ms, outbox_prune, replay, webhooks,
+    PostgresStore, claim_bounds, delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages,
+    delivery_rows, errors::store_error, events, execute, now_ms, outbox_prune, replay, values::DUE_FIRST_MS, webhooks,
 };
 
-/// A test goes to its receiver whatever that has asked for, and as the next probe if its breaker is open. Nothing is
-/// written, and nobody waited for, where there is nothing to let it through.
-const LET_THROUGH: &str = "
+/// A test is the next probe if the breaker is open. Where it is not, nothing is written and nobody waited for.
+const PROBE_NOW: &str = "
 UPDATE webhooks
-SET held_until = NULL,
-    probe_new_at = CASE WHEN probe_at IS NOT NULL THEN $2::bigint END
+SET probe_new_at = $2
 WHERE id = $1
-  AND (held_until IS NOT NULL OR probe_at IS NOT NULL)";
+  AND probe_at IS NOT NULL";
+
+/// Before all else that waits for its webhook.
+const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $1";
 
 #[async_trait]
 impl DeliveryStore for PostgresStore {
@@ -48,15 +49,7 @@ impl DeliveryStore for PostgresStore {
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
         let mut client = self.client().await?;
-        let webhook = webhooks::update(&mut client, id, &patch).await.map_err(store_error)?;
-        if webhook.is_some() && patch.enabled == Some(true) {
-            delivery_moves::hurry(self, &client, id).await.map_err(store_error)?;
-        }
-        // What it has kept, or what waited for its old receiver, may be claimed now.
-        if webhook.is_some() && (patch.enabled == Some(true) || patch.url.is_some()) {
-            self.queued();
-        }
-        Ok(webhook)
+        webhooks::update(self, &mut client, id, &patch).await.map_err(store_error)
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
@@ -172,13 +165,17 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
         return Ok(TestOutcome::Disabled);
     }
     let now = now_ms(&transaction).await?;
-    execute(&transaction, LET_THROUGH, &[&id.0, &now]).await?;
+    execute(&transaction, PROBE_NOW, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
     let news = News::Webhook(EventType::WebhookTest, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {
         return Ok(TestOutcome::Disabled);
     };
+    execute(&transaction, PUT_FIRST, &[&row, &DUE_FIRST_MS]).await?;
     let delivery = delivery_rows::one(&transaction, row, &store.installation).await?;
-    store.commit(transaction, true).await?;
+    transaction.commit().await?;
+    // It is due before what was claimed last. Other nodes find it when they next scan their whole index.
+    claim_bounds::lock(&store.bounds.deliveries).released(&(id.0, false), (DUE_FIRST_MS, row));
+    store.queued();
     Ok(delivery.map_or(TestOutcome::NotFound, |delivery| TestOutcome::Queued(Box::new(delivery))))
 }

@@ -12,8 +12,8 @@ use domain::{
 use tokio_postgres::types::{FromSql, ToSql, Type};
 
 pub(super) use crate::values::{
-    ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, headers, hubs, list, millis, number,
-    old_secrets, optional, secrets, small, text, time, total,
+    DUE_FIRST_MS, ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, headers, hubs, list, millis,
+    number, old_secrets, optional, secrets, small, text, time, total,
 };
 
 /// A column of several rows.

@@ -40,18 +40,18 @@ RETURNING ",
     columns!()
 );
 
-/// Once enabled it is well; at another URL is another receiver.
+/// One that was disabled and is enabled is well; at another URL is another receiver.
 const UPDATE: &str = concat!(
     "
 UPDATE webhooks
-SET failures = CASE WHEN $4 OR $2 <> url THEN 0 ELSE failures END,
-    failing_since = CASE WHEN $4 OR $2 <> url THEN NULL ELSE failing_since END,
-    failed_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE failed_at END,
-    probes = CASE WHEN $4 OR $2 <> url THEN 0 ELSE probes END,
-    probe_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE probe_at END,
-    probe_new_at = CASE WHEN $4 OR $2 <> url THEN NULL ELSE probe_new_at END,
-    held_until = CASE WHEN $4 OR $2 <> url THEN NULL ELSE held_until END,
-    disabled_reason = CASE WHEN $4 THEN NULL ELSE disabled_reason END,
+SET failures = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN 0 ELSE failures END,
+    failing_since = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN NULL ELSE failing_since END,
+    failed_at = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN NULL ELSE failed_at END,
+    probes = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN 0 ELSE probes END,
+    probe_at = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN NULL ELSE probe_at END,
+    probe_new_at = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN NULL ELSE probe_new_at END,
+    held_until = CASE WHEN $4 AND NOT enabled OR $2 <> url THEN NULL ELSE held_until END,
+    disabled_reason = CASE WHEN $4 AND NOT enabled THEN NULL ELSE disabled_reason END,
     url = coalesce($2, url),
     description = CASE WHEN $3 THEN $5 ELSE description END,
     enabled = coalesce($4, enabled),
@@ -217,7 +217,7 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
         rate_per_second: row.get::<_, Option<i64>>(at + 16).and_then(Rate::from_thousandths),
         consecutive_failures: small(row.get(at + 10)),
         is_breaker_open: row.get(at + 17),
-        is_held: row.get::<_, Option<i64>>(at + 18) > Some(row.get(at + 15)),
+        held_until: row.get::<_, Option<i64>>(at + 18).filter(|until| *until > row.get(at + 15)).map(time),
         disabled_reason: row.get(at + 11),
         created_at: time(row.get(at + 12)),
         secrets: iter::once(secret).chain(old_secrets.at(time(row.get(at + 15))).cloned()).collect(),

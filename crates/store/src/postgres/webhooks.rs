@@ -10,7 +10,7 @@ use domain::{
 use tokio_postgres::Error;
 
 use super::{
-    execute, now_ms, query, query_opt,
+    PostgresStore, delivery_moves, execute, now_ms, query, query_opt,
     values::{Parsed, millis, old_secrets, time},
     webhook_rows::{self, columns, readable_at, webhook_of},
 };
@@ -41,8 +41,8 @@ WHERE id = $1
   AND deleted_at IS NULL
 FOR NO KEY UPDATE";
 
-const HEADERS: &str = "
-SELECT headers
+const STORED: &str = "
+SELECT enabled, headers
 FROM webhooks
 WHERE id = $1
   AND deleted_at IS NULL
@@ -85,15 +85,26 @@ pub(super) async fn create(client: &impl GenericClient, new: &NewWebhook) -> Res
     webhook_rows::insert(client, new).await
 }
 
-pub(super) async fn update(client: &mut Client, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>, Error> {
-    if !patch.has_masked_headers() {
-        return webhook_rows::update(client, id, patch).await;
-    }
+pub(super) async fn update(
+    store: &PostgresStore,
+    client: &mut Client,
+    id: WebhookId,
+    patch: &WebhookPatch,
+) -> Result<Option<Webhook>, Error> {
     let transaction = client.transaction().await?;
-    let Some(row) = query_opt(&transaction, HEADERS, &[&id.0]).await? else { return Ok(None) };
-    let Parsed(stored) = row.try_get::<_, Parsed<WebhookHeaders>>(0)?;
-    let updated = webhook_rows::update(&transaction, id, &patch.clone().unmasked(&stored)).await?;
-    transaction.commit().await?;
+    let Some(stored) = query_opt(&transaction, STORED, &[&id.0]).await? else { return Ok(None) };
+    let updated = if patch.has_masked_headers() {
+        let Parsed(headers) = stored.try_get::<_, Parsed<WebhookHeaders>>(1)?;
+        webhook_rows::update(&transaction, id, &patch.clone().unmasked(&headers)).await?
+    } else {
+        webhook_rows::update(&transaction, id, patch).await?
+    };
+    let is_enabling = patch.enabled == Some(true) && !stored.get::<_, bool>(0);
+    if is_enabling {
+        delivery_moves::hurry(&transaction, id).await?;
+    }
+    // What it has kept, or what waited for its old receiver, may be claimed now.
+    store.commit(transaction, is_enabling || patch.url.is_some()).await?;
     Ok(updated)
 }
 

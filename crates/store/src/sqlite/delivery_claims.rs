@@ -19,7 +19,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::{delivery_leases::held_until, webhooks, writer::Changes};
-use crate::values::{millis, small, time, total};
+use crate::values::{DUE_FIRST_MS, millis, small, time, total};
 
 /// Who may be sent something, and when the first of each line is due.
 pub(super) const WAITING: &str = "
@@ -317,7 +317,10 @@ impl Look<'_> {
         }
         let wanted = share.min(line.room);
         let (new, tried) = (self.due(line, false, wanted)?, self.due(line, true, wanted)?);
-        let found = in_turns(new, tried, line.retries_first, wanted);
+        let mut found = in_turns(new, tried, line.retries_first);
+        // Tests go before all else.
+        found.sort_by_key(|((due_at, _), _)| *due_at != DUE_FIRST_MS);
+        found.truncate(wanted);
         for (turn, (place, due)) in (turns + 1..).zip(&found) {
             line.after[usize::from(due.tries > 0)] = *place;
             picked.insert((turn, place.0, place.1), *due);
@@ -343,9 +346,10 @@ impl Look<'_> {
             return Ok(None);
         }
         if open.probe_new_at(self.now) <= self.now {
-            let newest = self.last(webhook, false, 1)?.pop();
-            if newest.is_some() {
-                return Ok(newest);
+            let test = self.first(webhook, false, START, 1)?.pop().filter(|((due_at, _), _)| *due_at == DUE_FIRST_MS);
+            let new = if test.is_some() { test } else { self.last(webhook, false, 1)?.pop() };
+            if new.is_some() {
+                return Ok(new);
             }
         }
         if open.probe_at > self.now {
@@ -377,8 +381,8 @@ impl Look<'_> {
     }
 }
 
-/// One of each by turns, and what is left of the longer; at most so many.
-fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool, most: usize) -> Vec<T> {
+/// One of each by turns, and what is left of the longer.
+fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool) -> Vec<T> {
     let (mut first, mut second) = if retries_first { (tried, new) } else { (new, tried) };
     let mut turns = Vec::with_capacity(first.len() + second.len());
     let (mut first, mut second) = (first.drain(..), second.drain(..));
@@ -389,7 +393,6 @@ fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool, most: usize) -> 
         }
         turns.extend(one.into_iter().chain(other));
     }
-    turns.truncate(most);
     turns
 }
 

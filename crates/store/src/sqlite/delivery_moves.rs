@@ -17,7 +17,7 @@ use super::{
     webhooks,
     writer::Changes,
 };
-use crate::values::text;
+use crate::values::{DUE_FIRST_MS, text};
 
 /// Deliveries in one transaction, when all that failed are queued again.
 const CHUNK: u32 = 500;
@@ -48,23 +48,23 @@ SET status = 'cancelled',
 WHERE id = ?1";
 
 /// What waits for a later time, of whichever line.
-pub(super) const LATER: &str = "
-SELECT id
-FROM deliveries INDEXED BY deliveries_due
+pub(super) const HURRY: &str = "
+UPDATE deliveries INDEXED BY deliveries_due
+SET next_attempt_at = ?2
 WHERE webhook_id = ?1
   AND is_tried IN (0, 1)
   AND status = 'pending'
-  AND next_attempt_at > ?2
-LIMIT ?3";
+  AND next_attempt_at > ?2";
 
-const NOW: &str = "UPDATE deliveries SET next_attempt_at = ?2 WHERE id = ?1";
-
-/// A test goes to its receiver whatever that has asked for, and as the next probe if its breaker is open.
-const LET_THROUGH: &str = "
+/// A test is the next probe if the breaker is open.
+const PROBE_NOW: &str = "
 UPDATE webhooks
-SET held_until = NULL,
-    probe_new_at = iif(probe_at IS NULL, NULL, ?2)
-WHERE id = ?1";
+SET probe_new_at = ?2
+WHERE id = ?1
+  AND probe_at IS NOT NULL";
+
+/// Before all else that waits for its webhook.
+const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = ?2 WHERE id = ?1";
 
 pub(super) const FAILED: &str = "
 SELECT id
@@ -83,10 +83,12 @@ pub(super) fn test(changes: &mut Changes<'_>, key: &str, id: WebhookId) -> Resul
     }
     let about = PayloadWebhook::new(id, &webhook.url, webhook.disabled_reason.clone());
     let news = [News::Webhook(EventType::WebhookTest, about)];
-    connection.prepare_cached(LET_THROUGH)?.execute((id.0, now))?;
+    connection.prepare_cached(PROBE_NOW)?.execute((id.0, now))?;
     // It is the last row that this inserts.
     events::queue(changes, &address(&[webhook], &HashMap::new(), &news))?;
-    let queued = delivery_rows::one(connection, connection.last_insert_rowid(), Shown { key, now })?;
+    let row = connection.last_insert_rowid();
+    connection.prepare_cached(PUT_FIRST)?.execute((row, DUE_FIRST_MS))?;
+    let queued = delivery_rows::one(connection, row, Shown { key, now })?;
     queued.map(|delivery| TestOutcome::Queued(Box::new(delivery))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
@@ -122,22 +124,9 @@ pub(super) async fn requeue_failed(store: &SqliteStore, webhook: WebhookId) -> S
     }
 }
 
-/// Makes all that waits for a webhook due now, a chunk at a time.
-pub(super) async fn hurry(store: &SqliteStore, webhook: WebhookId) -> StoreResult<()> {
-    while store.writer.write(Lane::Usual, move |changes| hurry_some(changes, webhook)).await? {}
-    Ok(())
-}
-
-/// True if there may be more.
-fn hurry_some(changes: &mut Changes<'_>, webhook: WebhookId) -> Result<bool> {
-    let (connection, now) = (changes.connection, changes.now());
-    let mut statement = connection.prepare_cached(LATER)?;
-    let later: Vec<i64> = statement.query_map((webhook.0, now, CHUNK), |row| row.get(0))?.collect::<Result<_>>()?;
-    for id in &later {
-        connection.prepare_cached(NOW)?.execute((id, now))?;
-    }
-    changes.outbox.set_queued();
-    Ok(later.len() >= CHUNK as usize)
+/// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
+pub(super) fn hurry(connection: &Connection, webhook: WebhookId, now: i64) -> Result<()> {
+    connection.prepare_cached(HURRY)?.execute((webhook.0, now)).map(drop)
 }
 
 /// Queues a row again, whatever became of it.

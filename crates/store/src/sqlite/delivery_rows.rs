@@ -54,7 +54,8 @@ fn delivery_of(row: &Row<'_>, Shown { key, now }: Shown<'_>) -> Result<Delivery>
         webhook_id: WebhookId(row.get(3)?),
         delivery_status: status,
         attempts: small(row.get(5)?),
-        next_attempt_at: Some(row.get(6)?).filter(|_| is_pending).map(time),
+        // A test is due before everything else, but not before it was made.
+        next_attempt_at: Some(row.get::<_, i64>(6)?.max(row.get(12)?)).filter(|_| is_pending).map(time),
         lease_owner: row.get::<_, Option<String>>(7)?.filter(|_| is_held),
         lease_until: Some(lease_until).filter(|_| is_held).map(time),
         last_status_code: row.get(9)?,

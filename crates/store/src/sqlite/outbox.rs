@@ -42,12 +42,7 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
-        let is_enabled = patch.enabled == Some(true);
-        let webhook = self.writer.write(Lane::Usual, move |changes| webhooks::update(changes, id, &patch)).await?;
-        if is_enabled && webhook.is_some() {
-            delivery_moves::hurry(self, id).await?;
-        }
-        Ok(webhook)
+        self.writer.write(Lane::Usual, move |changes| webhooks::update(changes, id, &patch)).await
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {

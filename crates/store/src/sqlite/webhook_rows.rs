@@ -39,17 +39,17 @@ INSERT INTO webhooks (
 )
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// Once enabled it is well; at another URL is another receiver.
+/// One that was disabled and is enabled is well; at another URL is another receiver.
 const UPDATE: &str = "
 UPDATE webhooks
-SET failures = iif(?4 IS 1 OR ?2 <> url, 0, failures),
-    failing_since = iif(?4 IS 1 OR ?2 <> url, NULL, failing_since),
-    failed_at = iif(?4 IS 1 OR ?2 <> url, NULL, failed_at),
-    probes = iif(?4 IS 1 OR ?2 <> url, 0, probes),
-    probe_at = iif(?4 IS 1 OR ?2 <> url, NULL, probe_at),
-    probe_new_at = iif(?4 IS 1 OR ?2 <> url, NULL, probe_new_at),
-    held_until = iif(?4 IS 1 OR ?2 <> url, NULL, held_until),
-    disabled_reason = iif(?4 IS 1, NULL, disabled_reason),
+SET failures = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, 0, failures),
+    failing_since = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, NULL, failing_since),
+    failed_at = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, NULL, failed_at),
+    probes = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, 0, probes),
+    probe_at = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, NULL, probe_at),
+    probe_new_at = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, NULL, probe_new_at),
+    held_until = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, NULL, held_until),
+    disabled_reason = iif(?4 IS 1 AND NOT enabled, NULL, disabled_reason),
     url = coalesce(?2, url),
     description = iif(?3, ?5, description),
     enabled = coalesce(?4, enabled),
@@ -174,7 +174,7 @@ pub(super) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
         rate_per_second: row.get::<_, Option<i64>>(15)?.and_then(Rate::from_thousandths),
         consecutive_failures: small(row.get(10)?),
         is_breaker_open: row.get(16)?,
-        is_held: row.get::<_, Option<i64>>(17)?.is_some_and(|until| until > now),
+        held_until: row.get::<_, Option<i64>>(17)?.filter(|until| *until > now).map(time),
         disabled_reason: row.get(11)?,
         created_at: time(row.get(12)?),
         secrets: iter::once(secret).chain(old_secrets.at(time(now)).cloned()).collect(),

@@ -9,6 +9,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{
+    delivery_moves,
     errors::{unfit, unreadable},
     webhook_rows::{self, columns, readable, webhook_of},
     writer::Changes,
@@ -32,7 +33,7 @@ WHERE id = ?1
 
 const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND deleted_at IS NULL";
 
-const HEADERS: &str = "SELECT headers FROM webhooks WHERE id = ?";
+const STORED: &str = "SELECT enabled, headers FROM webhooks WHERE id = ? AND deleted_at IS NULL";
 
 const ROTATE: &str = "
 UPDATE webhooks
@@ -73,20 +74,24 @@ pub(super) fn create(changes: &mut Changes<'_>, new: &NewWebhook) -> Result<Webh
 
 pub(super) fn update(changes: &mut Changes<'_>, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>> {
     let (connection, now) = (changes.connection, changes.now());
-    if !exists(connection, id)? {
-        return Ok(None);
-    }
+    let stored = connection
+        .prepare_cached(STORED)?
+        .query_row([id.0], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    let Some((was_enabled, stored)) = stored else { return Ok(None) };
     if patch.has_masked_headers() {
-        let stored = connection
-            .prepare_cached(HEADERS)?
-            .query_row([id.0], |row| headers_of(row.get_ref(0)?.as_str()?).map_err(|error| unreadable(0, error)))?;
+        let stored = headers_of(&stored).map_err(|error| unreadable(1, error))?;
         webhook_rows::update(connection, id, &patch.clone().unmasked(&stored))?;
     } else {
         webhook_rows::update(connection, id, patch)?;
     }
     changes.outbox.forget_listeners();
+    let is_enabling = patch.enabled == Some(true) && !was_enabled;
+    if is_enabling {
+        delivery_moves::hurry(connection, id, now)?;
+    }
     // What it has kept, or what waited for its old receiver, may be claimed now.
-    if patch.enabled == Some(true) || patch.url.is_some() {
+    if is_enabling || patch.url.is_some() {
         changes.outbox.set_queued();
     }
     one(connection, id, now)

@@ -135,7 +135,7 @@ fn u6_the_shapes_are_those_of_the_specification() {
         (
             "Webhook",
             "id url description enabled eventTypes feedIds folderIds headers includeContent backlog \
-             consecutiveFailures disabledReason createdAt ratePerSecond breakerOpen",
+             consecutiveFailures disabledReason createdAt ratePerSecond breakerOpen heldUntil",
         ),
         (
             "NewWebhook",

@@ -30,7 +30,7 @@ fn webhook(id: i64, failures: u32) -> Webhook {
         rate_per_second: None,
         consecutive_failures: failures,
         is_breaker_open: failures >= 10,
-        is_held: false,
+        held_until: None,
         disabled_reason: None,
         created_at: Timestamp::UNIX_EPOCH,
         secrets: vec![],

@@ -33,12 +33,14 @@ fn line(webhook: &Value) -> String {
         (false, Some(why)) => ("off", format!("  disabled: {why}")),
         (false, None) => ("off", String::new()),
     };
+    let held = webhook["heldUntil"].as_str().filter(|_| enabled).map(|until| format!("  held until {until}"));
+    let held = held.unwrap_or_default();
     let named = |field: &str, what: &str| webhook[field].as_array().map(|list| format!("  {what}{}", listed(list)));
     let wanted = [named("eventTypes", ""), named("feedIds", "of feeds "), named("folderIds", "of folders ")];
     let wanted: String = wanted.into_iter().flatten().collect();
     let note = webhook["description"].as_str().map(|note| format!("  ({})", one_line(note)));
     let note = note.unwrap_or_default();
-    format!("{:>5}  {state:<7}  {}{note}{wanted}{why}", webhook["id"].to_string(), text(&webhook["url"]))
+    format!("{:>5}  {state:<7}  {}{note}{wanted}{why}{held}", webhook["id"].to_string(), text(&webhook["url"]))
 }
 
 fn listed(list: &[Value]) -> String {
@@ -57,6 +59,7 @@ mod tests {
         let webhook = json!({
             "id": 1, "url": "https://r.org/", "enabled": true, "consecutiveFailures": 0, "description": null,
             "eventTypes": null, "feedIds": null, "folderIds": null, "disabledReason": null,
+            "heldUntil": null,
         });
         let with = |change: Value| {
             let mut webhook = webhook.clone();
@@ -70,6 +73,10 @@ mod tests {
         assert_eq!(
             with(json!({ "consecutiveFailures": 3 })),
             "    1  failing  https://r.org/  failing: 3 times in a row"
+        );
+        assert_eq!(
+            with(json!({ "consecutiveFailures": 1, "heldUntil": "2026-03-01T12:00:00Z" })),
+            "    1  failing  https://r.org/  failing: once  held until 2026-03-01T12:00:00Z"
         );
         assert_eq!(
             with(json!({ "enabled": false, "disabledReason": "it answered 410 Gone" })),

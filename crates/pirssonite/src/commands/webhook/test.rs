@@ -2,12 +2,13 @@
 
 use std::{process::ExitCode, time::Duration};
 
+use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{number, say, say_json, text};
-use crate::{backend::Backend, settings::Settings};
+use crate::{backend::Backend, settings::Settings, wiring};
 
 /// How often it is looked: at first, and later.
 const LOOK_PAUSE_FIRST: Duration = Duration::from_millis(20);
@@ -17,17 +18,22 @@ const LOOK_PAUSE_MAX: Duration = Duration::from_millis(500);
 const SENT_WITHIN: Duration = Duration::from_secs(15);
 
 pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, json: bool) -> anyhow::Result<ExitCode> {
+    let webhook = backend.call(Method::GET, &format!("/api/webhooks/{id}"), None).await?;
+    let held_until = webhook["heldUntil"].as_str();
     let queued = backend.call(Method::POST, &format!("/api/webhooks/{id}/test"), None).await?;
     let path = format!("/api/outbox/events/{}", text(&queued["id"]));
     let stop = CancellationToken::new();
+    let wait_max = if is_held_for_long(held_until, wiring::now()) {
+        Duration::ZERO
+    } else {
+        SENT_WITHIN + settings.delivery.timeout
+    };
     let watched = async {
-        let wait_max = SENT_WITHIN + settings.delivery.timeout;
         let watched = tokio::time::timeout(wait_max, watch(backend, &path)).await;
         stop.cancel();
         watched
     };
     let (watched, ()) = tokio::join!(watched, backend.deliver_to(id, stop.clone()));
-    let is_in_time = watched.is_ok();
     let delivery = match watched {
         Ok(delivery) => delivery?,
         Err(_) => backend.call(Method::GET, &path, None).await?,
@@ -35,7 +41,7 @@ pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, jso
     if json {
         say_json(&delivery)?;
     } else {
-        say(&outcome(&delivery, is_in_time))?;
+        say(&outcome(&delivery, held_until))?;
     }
     let is_good = delivery["deliveryStatus"] == "delivered";
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -58,12 +64,23 @@ fn last_attempt(delivery: &Value) -> Option<&Value> {
     delivery["attemptLog"].as_array()?.last()
 }
 
-/// What came of it, in a line.
-fn outcome(delivery: &Value, is_in_time: bool) -> String {
+/// Whether it is not sent before it is given up to wait for it.
+fn is_held_for_long(held_until: Option<&str>, now: Timestamp) -> bool {
+    let until = held_until.and_then(|until| until.parse::<Timestamp>().ok());
+    until.is_some_and(|until| Duration::try_from(until.duration_since(now)).is_ok_and(|held| held > SENT_WITHIN))
+}
+
+/// What came of it, in a line; and until when the receiver was held when it was queued.
+fn outcome(delivery: &Value, held_until: Option<&str>) -> String {
     let id = text(&delivery["id"]);
     let Some(attempt) = last_attempt(delivery) else {
-        return match (delivery["deliveryStatus"].as_str(), is_in_time) {
-            (Some("pending"), _) => {
+        return match (delivery["deliveryStatus"].as_str(), held_until) {
+            (Some("pending"), Some(until)) => {
+                format!(
+                    "not sent yet: the receiver asked to be sent nothing until {until}; it is sent then, before all else"
+                )
+            }
+            (Some("pending"), None) => {
                 format!("not sent yet, because nobody delivers or the webhook fails: see `pirssonite outbox show {id}`")
             }
             (status, _) => format!("{}: see `pirssonite outbox show {id}`", status.unwrap_or_default()),
@@ -113,8 +130,24 @@ mod tests {
             (json!({ "deliveryStatus": "pending", "id": "dlv_1", "attemptLog": [] }), "not sent yet, because"),
             (json!({ "deliveryStatus": "cancelled", "id": "dlv_1", "attemptLog": [] }), "cancelled: see"),
         ] {
-            let said = outcome(&delivery, true);
+            let said = outcome(&delivery, None);
             assert!(said.starts_with(expect), "{said}");
+        }
+    }
+
+    #[test]
+    fn d1_a_test_of_a_held_webhook_says_until_when_and_does_not_wait_for_that() {
+        let waiting = json!({ "deliveryStatus": "pending", "id": "dlv_1", "attemptLog": [] });
+        let said = outcome(&waiting, Some("2026-03-01T12:00:00Z"));
+        assert!(said.contains("nothing until 2026-03-01T12:00:00Z"), "{said}");
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        for (held_until, now, expect) in [
+            (None, "2026-03-01T12:00:00Z", false),
+            (Some("2026-03-01T12:00:01Z"), "2026-03-01T12:00:00Z", false),
+            (Some("2026-03-01T13:00:00Z"), "2026-03-01T12:00:00Z", true),
+            (Some("2026-03-01T12:00:00Z"), "2026-03-01T13:00:00Z", false),
+        ] {
+            assert_eq!(is_held_for_long(held_until, at(now)), expect, "{held_until:?} {now}");
         }
     }
 }

@@ -179,7 +179,7 @@ async fn d4_finding_due_deliveries_does_not_scan() {
         check(&due, "SEARCH events USING INTEGER PRIMARY KEY (rowid=?)");
         check(&plan(connection, delivery_claims::DUE_LAST), &format!("{line} next_attempt_at<?)"));
         check(&plan(connection, delivery_leases::BY_DUE), "INDEX deliveries_due (webhook_id=? AND is_tried=?)");
-        check(&plan(connection, delivery_moves::LATER), &format!("{line} next_attempt_at>?)"));
+        check(&plan(connection, delivery_moves::HURRY), &format!("{line} next_attempt_at>?)"));
         check(&plan(connection, delivery_leases::HELD_UNTIL), "INDEX deliveries_held (webhook_id=?)");
         let by_ids = [
             delivery_claims::CLAIM,

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use domain::{
     FeedId, WebhookId,
-    delivery::{DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, Finished, Marks, Verdict, WebhookPatch},
+    delivery::{
+        AttemptLog, DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, Finished, Marks, Verdict, WebhookPatch,
+    },
 };
 
 use super::{
@@ -19,13 +21,15 @@ contract! {
     d9_ten_failures_open_the_breaker_and_a_success_closes_it,
     d9_a_failed_probe_costs_no_attempt,
     d9_a_new_row_is_probed_within_a_second,
+    d9_after_a_probe_that_hung_a_new_row_goes_next,
     d9_probes_of_tried_rows_wait_longer_each_time,
     d9_the_most_tried_is_probed_twice_and_then_the_least_tried,
     d9_failures_of_one_batch_are_counted_in_order,
     d9_answers_of_4xx_open_no_breaker,
     d9_429_and_503_with_retry_after_hold_back_the_webhook,
-    d9_a_node_that_went_idle_is_not_failing,
+    d9_a_webhook_that_was_idle_is_not_failing,
     d1_a_test_is_sent_at_once_though_the_breaker_is_open,
+    d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing,
     d9_what_an_old_receiver_says_is_nothing_to_the_new_one,
     d9_what_an_old_receiver_took_does_not_mend_the_new_one,
 }
@@ -34,6 +38,13 @@ contract! {
 fn answered(job: &DeliveryJob, status: u16, retry_after: Option<u64>) -> Finished {
     let retry_after = retry_after.map(Duration::from_secs);
     Finished { ended: Ended::Answered { status, retry_after }, ..finished(job, RETRY) }
+}
+
+/// How an attempt ended that was given up after 15 s.
+fn hung(job: &DeliveryJob) -> Finished {
+    let end = finished(job, RETRY);
+    let attempt = AttemptLog { duration: SECOND * 15, status_code: None, ..end.attempt };
+    Finished { ended: Ended::Unanswered, attempt, ..end }
 }
 
 impl Harness {
@@ -130,6 +141,28 @@ async fn d9_a_new_row_is_probed_within_a_second(harness: &Harness) {
     assert!(!harness.the_webhook(webhook).await.is_breaker_open);
 }
 
+async fn d9_after_a_probe_that_hung_a_new_row_goes_next(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    harness.opened(10).await;
+    for guid in ["1", "2"] {
+        harness.publish(feed, guid).await;
+    }
+    let tries_of_next = || async {
+        let probe = harness.take_one("worker").await;
+        harness.advance(SECOND * 15).await;
+        harness.mark(vec![hung(&probe)]).await;
+        assert_eq!(harness.take("worker", 9).await.len(), 0, "the next would hang as well");
+        harness.advance(HALF_A_SECOND).await;
+        probe.tries
+    };
+    assert_eq!(tries_of_next().await, 0);
+    assert_eq!(tries_of_next().await, 0, "the other new one did not wait for one that was tried");
+    let until_then = harness.store.next_delivery_in(&[]).await.unwrap();
+    assert_eq!(until_then, Some(Duration::from_millis(100)), "nothing new waits");
+    harness.advance(Duration::from_millis(100)).await;
+    assert!(tries_of_next().await > 0);
+}
+
 async fn d9_probes_of_tried_rows_wait_longer_each_time(harness: &Harness) {
     harness.opened(10).await;
     harness.fail_probe().await;
@@ -205,7 +238,8 @@ async fn d9_429_and_503_with_retry_after_hold_back_the_webhook(harness: &Harness
         harness.queue(webhook, 3).await;
         let job = harness.take_one("worker").await;
         harness.mark(vec![answered(&job, status, asked)]).await;
-        assert_eq!(harness.the_webhook(webhook).await.is_held, held > 0, "{status} {asked:?}");
+        let until = (held > 0).then(|| harness.now() + SECOND * held);
+        assert_eq!(harness.the_webhook(webhook).await.held_until, until, "{status} {asked:?}");
         if held > 0 {
             assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(SECOND * held));
             harness.advance((SECOND * held).checked_sub(Duration::from_millis(1)).unwrap()).await;
@@ -217,7 +251,7 @@ async fn d9_429_and_503_with_retry_after_hold_back_the_webhook(harness: &Harness
     }
 }
 
-async fn d9_a_node_that_went_idle_is_not_failing(harness: &Harness) {
+async fn d9_a_webhook_that_was_idle_is_not_failing(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     for _ in 0..3 {
         harness.queue(webhook, 1).await;
@@ -232,13 +266,38 @@ async fn d9_a_node_that_went_idle_is_not_failing(harness: &Harness) {
 async fn d1_a_test_is_sent_at_once_though_the_breaker_is_open(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.opened(10).await;
-    let probe = harness.take_one("worker").await;
-    harness.mark(vec![answered(&probe, 503, Some(3600))]).await;
-    harness.publish(feed, "1").await;
+    harness.fail_probe().await;
     assert_eq!(harness.take("worker", 9).await.len(), 0);
-    let test = harness.queue(webhook, 1).await.remove(0);
-    let sent = harness.take("worker", 9).await;
-    assert_eq!(sent.iter().map(|job| (&job.event_id, job.is_probe)).collect::<Vec<_>>(), [(&test.event_id, true)]);
+    let tests = harness.queue_tests(webhook, 2).await;
+    harness.publish(feed, "1").await;
+    for test in &tests {
+        let sent = harness.fail_probe().await;
+        assert_eq!(sent.event_id, test.event_id, "before what is newer");
+        harness.advance(HALF_A_SECOND).await;
+    }
+    assert_eq!(harness.fail_probe().await.tries, 0);
+}
+
+async fn d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    for (path, failures) in [("1", 0), ("2", 9)] {
+        let webhook = harness.webhook(&format!("https://r.org/{path}")).await;
+        harness.queue(webhook, 1).await;
+        harness.fail_times(webhook, failures).await;
+        harness.publish(feed, path).await;
+        let job = harness.take_one("worker").await;
+        harness.mark(vec![answered(&job, 503, Some(60))]).await;
+        let held = harness.the_webhook(webhook).await;
+        assert_eq!((held.held_until, held.is_breaker_open), (Some(harness.now() + SECOND * 60), failures == 9));
+        let test = harness.queue_tests(webhook, 1).await.remove(0);
+        assert_eq!(harness.take("worker", 9).await.len(), 0, "as the receiver wishes");
+        assert_eq!(harness.the_webhook(webhook).await.held_until, held.held_until);
+        assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(SECOND * 60));
+        harness.advance(SECOND * 60).await;
+        assert_eq!(harness.the_webhook(webhook).await.held_until, None, "that is over");
+        assert_eq!(harness.take_one("worker").await.event_id, test.event_id);
+        assert!(harness.store.delete_webhook(webhook).await.unwrap());
+    }
 }
 
 async fn d9_what_an_old_receiver_says_is_nothing_to_the_new_one(harness: &Harness) {

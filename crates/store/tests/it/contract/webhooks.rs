@@ -1,10 +1,12 @@
 //! D1: webhooks, made, changed, given other secrets, and removed.
 
+use std::time::Duration;
+
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
-        DeliveryFilter, DeliveryJob, EventType, HeaderValue, Moved, NewWebhook, Overview, Rate, Verdict, Webhook,
-        WebhookHeaders, WebhookPatch,
+        ClaimRoom, DeliveryFilter, DeliveryJob, Ended, EventType, Finished, HeaderValue, Moved, NewWebhook, Overview,
+        Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
     },
     ports::TestOutcome,
 };
@@ -24,13 +26,21 @@ contract! {
     d1_a_masked_header_keeps_its_stored_value,
     d9_once_enabled_it_is_well,
     d9_once_enabled_it_is_sent_what_waits_at_once,
+    d9_one_that_is_enabled_is_not_changed_by_enabling_it,
     d9_another_url_is_another_receiver,
     d9_what_a_user_disables_has_no_reason,
     d1_old_secrets_sign_along_each_for_its_time,
     d1_of_too_many_old_secrets_the_oldest_goes,
     d1_a_removed_webhook_is_gone_for_everybody_at_once,
     d1_a_test_goes_to_one_webhook_whatever_it_wants,
+    d1_a_test_goes_before_all_that_waits,
+    d1_a_rate_delays_a_test_by_one_spacing,
     d1_nothing_is_queued_for_a_test_of_a_disabled_webhook,
+}
+
+/// How an attempt ended that was answered so.
+fn answered(job: &DeliveryJob, status: u16) -> Finished {
+    Finished { ended: Ended::Answered { status, retry_after: None }, ..finished(job, RETRY) }
 }
 
 async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
@@ -62,7 +72,7 @@ async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
         rate_per_second: new.rate_per_second,
         consecutive_failures: 0,
         is_breaker_open: false,
-        is_held: false,
+        held_until: None,
         disabled_reason: None,
         created_at: harness.now(),
         secrets: vec![new.secret],
@@ -209,6 +219,32 @@ async fn d9_once_enabled_it_is_sent_what_waits_at_once(harness: &Harness) {
     assert!(sent.iter().all(|job| job.webhook_id == id && job.attempts == 1), "what they have used up they have");
 }
 
+async fn d9_one_that_is_enabled_is_not_changed_by_enabling_it(harness: &Harness) {
+    let id = harness.webhook("https://r.org/1").await;
+    let queued = harness.queue(id, 3).await;
+    let jobs = harness.take("worker", 2).await;
+    harness.mark(vec![finished(&jobs[0], Verdict::Retry(HOUR * 6))]).await;
+    harness.mark(vec![answered(&jobs[1], 429)]).await;
+    harness.advance(SECOND).await;
+    harness.fail_times_more(id, 8).await;
+    let job = harness.take_one("worker").await;
+    harness.mark(vec![finished(&job, RETRY)]).await;
+    let before = harness.the_webhook(id).await;
+    let delivery = harness.shown(&queued[0].id).await;
+    assert!(before.is_breaker_open && delivery.next_attempt_at.is_some_and(|at| at > harness.now() + HOUR));
+    let enable = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
+    assert_eq!(harness.store.update_webhook(id, enable.clone()).await.unwrap().as_ref(), Some(&before));
+    assert_eq!(harness.shown(&queued[0].id).await, delivery);
+    assert_eq!(harness.take("worker", 9).await.len(), 0, "no sooner than before");
+    harness.advance(SECOND * 5).await;
+    let probe = harness.take_one("worker").await;
+    let held = Ended::Answered { status: 503, retry_after: Some(HOUR) };
+    harness.mark(vec![Finished { ended: held, ..finished(&probe, RETRY) }]).await;
+    let before = harness.the_webhook(id).await;
+    assert_eq!(before.held_until, Some(harness.now() + HOUR));
+    assert_eq!(harness.store.update_webhook(id, enable).await.unwrap(), Some(before));
+}
+
 async fn d9_another_url_is_another_receiver(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     harness.queue(id, 2).await;
@@ -322,6 +358,51 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
     assert_eq!((job.webhook_id, &job.event_id), (deaf.id, &queued.event_id));
     let about = serde_json::json!({ "id": deaf.id, "url": "https://r.org", "disabledReason": null });
     assert_eq!(data, serde_json::json!({ "webhook": about }));
+}
+
+/// A claim of one, of a webhook whose next is one that was tried before.
+fn one_retry_of(webhook: WebhookId) -> ClaimRoom {
+    ClaimRoom { retries_first: vec![webhook], ..room(1) }
+}
+
+async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let webhook = harness.webhook("https://r.org/1").await;
+    let entries = |from: u32, count: u32| (from..from + count).map(|number| entry(&number.to_string())).collect();
+    harness.poll(feed, entries(0, 40)).await;
+    let tried = harness.take("worker", 20).await;
+    harness.mark(tried.iter().map(|job| answered(job, 422)).collect()).await;
+    harness.advance(SECOND * 5).await;
+    harness.poll(feed, entries(40, 10)).await;
+    let tests = harness.queue_tests(webhook, 2).await;
+    assert_eq!(harness.shown(&tests[0].id).await.next_attempt_at, Some(harness.now()), "not in 1970");
+    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(Duration::ZERO));
+    for test in &tests {
+        let claimed = harness.claim_room("worker", &one_retry_of(webhook)).await;
+        let claimed: Vec<&str> = claimed.jobs.iter().map(|job| job.event_id.as_str()).collect();
+        assert_eq!(claimed, [&test.event_id]);
+    }
+    let test = harness.queue_tests(webhook, 1).await.remove(0);
+    let claimed = harness.claim_room("worker", &ClaimRoom { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
+    assert_eq!((claimed.jobs.len(), &claimed.jobs[0].event_id), (51, &test.event_id), "and the others after it");
+    let counts: Vec<u32> = claimed.jobs.iter().take(6).map(|job| job.tries).collect();
+    assert_eq!(counts, [0, 1, 1, 0, 1, 0], "by turns, of which it took one");
+}
+
+async fn d1_a_rate_delays_a_test_by_one_spacing(harness: &Harness) {
+    let feed = harness.add("http://e.org/1", vec![]).await;
+    let slow = NewWebhook { rate_per_second: Rate::per_second(1.0), ..new_webhook("https://r.org/1") };
+    let webhook = harness.webhook_like(slow).await.id;
+    harness.poll(feed, (0..9).map(|number| entry(&number.to_string())).collect()).await;
+    let job = harness.take("worker", 9).await.remove(0);
+    harness.mark(vec![answered(&job, 422)]).await;
+    harness.advance(SECOND * 5).await;
+    assert_eq!(harness.take("worker", 9).await.len(), 1);
+    let test = harness.queue_tests(webhook, 1).await.remove(0);
+    assert_eq!(harness.take("worker", 9).await.len(), 0);
+    harness.advance(SECOND).await;
+    let claimed = harness.claim_room("worker", &one_retry_of(webhook)).await;
+    assert_eq!(claimed.jobs.iter().map(|job| &job.event_id).collect::<Vec<_>>(), [&test.event_id]);
 }
 
 async fn d1_nothing_is_queued_for_a_test_of_a_disabled_webhook(harness: &Harness) {

@@ -2,7 +2,7 @@
 
 use domain::{
     FeedId,
-    delivery::{DeliveryFilter, Marks, Verdict},
+    delivery::{DeliveryFilter, Marks, Verdict, WebhookPatch},
     ports::{DeliveryStore, PollStore, StoreError},
 };
 use store::PostgresStore;
@@ -175,4 +175,22 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
     assert_eq!(database.store.deliveries(filter, 100, None).await.unwrap().events.len(), 6);
+}
+
+#[tokio::test]
+async fn d9_enabling_and_what_waits_are_one_transaction() {
+    let database = fresh_postgres().await;
+    let (store, client) = (&database.store, database.client().await);
+    let id = webhook(store, 1).await;
+    let enabled = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+    store.update_webhook(id, enabled(false)).await.unwrap();
+    let refuse = "
+        UPDATE deliveries SET next_attempt_at = 9000000000000000;
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION refuse()";
+    client.batch_execute(refuse).await.unwrap();
+    assert!(store.update_webhook(id, enabled(true)).await.is_err());
+    assert!(!store.webhook(id).await.unwrap().unwrap().enabled, "both or neither");
+    client.batch_execute("DROP TRIGGER refuse ON deliveries").await.unwrap();
+    assert!(store.update_webhook(id, enabled(true)).await.unwrap().unwrap().enabled);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{
-    delivery::{ClaimRoom, DeliveryFilter, EventType, NewWebhook},
+    delivery::{ClaimRoom, DeliveryFilter, EventType, NewWebhook, WebhookPatch},
     ports::{DeliveryStore, StoreError},
 };
 use rusqlite::types::Value;
@@ -90,4 +90,23 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
     assert_eq!(store.deliveries(filter, 100, None).await.unwrap().events.len(), 1 + columns.len());
+}
+
+#[tokio::test]
+async fn d9_enabling_and_what_waits_are_one_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    let store = open(&file).unwrap();
+    let id = store.create_webhook(webhook()).await.unwrap().id;
+    store.test_webhook(id).await.unwrap();
+    let enabled = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
+    store.update_webhook(id, enabled(false)).await.unwrap();
+    let person = rusqlite::Connection::open(&file).unwrap();
+    let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'no'); END";
+    person.execute("UPDATE deliveries SET next_attempt_at = 9000000000000000", []).unwrap();
+    person.execute_batch(refuse).unwrap();
+    assert!(store.update_webhook(id, enabled(true)).await.is_err());
+    assert!(!store.webhook(id).await.unwrap().unwrap().enabled, "both or neither");
+    person.execute_batch("DROP TRIGGER refuse").unwrap();
+    assert!(store.update_webhook(id, enabled(true)).await.unwrap().unwrap().enabled);
 }

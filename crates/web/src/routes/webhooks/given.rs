@@ -35,7 +35,8 @@ const IDS_MAX: usize = 10_000;
 #[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateBody {
-    /// Where events are sent: http or https, without a user, a password or a fragment.
+    /// Where events are sent: http or https, without a user, a password or a fragment; at most 2000 characters,
+    /// also as it is kept and shown, where what is not ASCII is percent-encoded.
     #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: String,
     /// A note about it.
@@ -69,7 +70,8 @@ pub(crate) struct CreateBody {
 #[schema(as = WebhookPatch)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PatchBody {
-    /// Where events are sent: http or https, without a user, a password or a fragment.
+    /// Where events are sent: http or https, without a user, a password or a fragment; at most 2000 characters,
+    /// also as it is kept and shown, where what is not ASCII is percent-encoded.
     #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: Option<String>,
     /// A note about it; null for none.
@@ -232,6 +234,8 @@ fn url(text: &str) -> ApiResult<String> {
     if url.fragment().is_some() {
         return refused("write it without #: what follows is never sent");
     }
+    // As it is kept and shown, which may be longer than what was written: so what is shown can be sent back.
+    check_length("url", url.as_str(), URL_CHARS_MAX)?;
     Ok(url.into())
 }
 

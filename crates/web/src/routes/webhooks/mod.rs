@@ -107,7 +107,8 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) ->
     Ok(Json(state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?))
 }
 
-/// Changes a webhook. Enabled, it is well again: its failures, and why it was disabled, are forgotten.
+/// Changes a webhook. One that was disabled and is enabled is well again: its failures, and why it was disabled, are
+/// forgotten, and what waits for it is sent. Enabling one that is enabled changes nothing.
 #[utoipa::path(
     patch, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "patchWebhook",
     params(("id" = WebhookId, Path)), request_body = PatchBody,
@@ -146,12 +147,13 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<WebhookId>)
     if is_deleted { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("webhook")) }
 }
 
-/// Sends a webhook a `webhook.test`, whatever it wants else. What came of it shows in the delivery.
+/// Sends a webhook a `webhook.test`, whatever it wants else, and before all that waits for it. What came of it shows in the
+/// delivery. While the webhook is held (`heldUntil`), it waits too.
 #[utoipa::path(
     post, path = "/api/webhooks/{id}/test", tag = "webhooks", operation_id = "testWebhook",
     params(("id" = WebhookId, Path)),
     responses(
-        (status = 202, description = "The delivery, which is sent at once.", body = DeliveryView),
+        (status = 202, description = "The delivery, which is sent next.", body = DeliveryView),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
         (status = 409, description = "It is disabled.", body = ErrorBody),
     )

@@ -47,7 +47,7 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
             ("PATCH", "/api/folders/reorder".to_owned(), json!({ "folderIds": [i64::MAX] }), 404),
             ("PATCH", "/api/feeds/1".to_owned(), json!({ "folderId": i64::MIN }), 404),
             ("POST", "/api/webhooks".to_owned(), json!({ "url": "https://r.example", "feedIds": [-1] }), 404),
-            // Limits are those of the text as it is sent.
+            // Limits are those of the text as it is sent, and of a URL also as it is kept.
             ("POST", "/api/webhooks".to_owned(), json!({ "url": long_url }), 201),
             ("POST", "/api/folders".to_owned(), json!({ "name": "n".repeat(200) }), 201),
             (

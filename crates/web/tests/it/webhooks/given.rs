@@ -30,7 +30,7 @@ async fn d1_a_webhook_is_made_and_its_secret_shown_once() {
         let expected = json!({
             "id": made["id"], "url": "https://r.example/hook?a=b", "description": null, "enabled": true,
             "eventTypes": null, "feedIds": null, "folderIds": null, "headers": {}, "includeContent": true,
-            "backlog": false, "ratePerSecond": null, "breakerOpen": false, "consecutiveFailures": 0, "disabledReason": null, "createdAt": made["createdAt"],
+            "backlog": false, "ratePerSecond": null, "breakerOpen": false, "heldUntil": null, "consecutiveFailures": 0, "disabledReason": null, "createdAt": made["createdAt"],
         });
         let one = world.server.get(answer.header("location")).await;
         assert_eq!(one.ok(200), expected);
@@ -69,6 +69,21 @@ async fn d1_all_that_is_said_of_a_webhook_is_kept() {
             assert_eq!(made[field], expect, "{field}");
         }
         assert_eq!(world.get(&format!("/api/webhooks/{}", made["id"])).await["headers"], made["headers"]);
+    }
+}
+
+#[tokio::test]
+async fn d1_a_url_that_is_shown_can_be_sent_back() {
+    for world in each().await {
+        // Each becomes six characters.
+        let url = |letters: usize| format!("https://receiver.example/{}", "ä".repeat(letters));
+        let made = world.webhook(json!({ "url": url(329) })).await;
+        assert_eq!(made["url"].as_str().unwrap().len(), 1999);
+        let path = format!("/api/webhooks/{}", made["id"]);
+        let same = world.send("PATCH", &path, &json!({ "url": made["url"] })).await.ok(200);
+        assert_eq!(same["url"], made["url"]);
+        let longer = world.send("POST", "/api/webhooks", &json!({ "url": url(330) })).await;
+        assert!(longer.error(400).contains("longer than 2000 characters"));
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is asked of a webhook: a test, another secret, what happened once more.
 
+use std::time::Duration;
+
 use domain::delivery::Verdict;
 use serde_json::json;
 
@@ -30,6 +32,26 @@ async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
         world.send("PATCH", &format!("/api/webhooks/{}", webhook["id"]), &json!({ "enabled": false })).await.ok(200);
         assert!(world.server.call("POST", &path).await.error(409).contains("disabled"));
         assert_eq!(world.server.call("POST", "/api/webhooks/999/test").await.error(404), "there is no such webhook");
+    }
+}
+
+#[tokio::test]
+async fn d9_a_held_webhook_says_until_when_also_to_whoever_tries_it() {
+    for world in each().await {
+        let webhook = world.webhook(json!({})).await;
+        assert_eq!(webhook["heldUntil"], json!(null));
+        world.test(&webhook).await;
+        world.end(Verdict::Retry(Duration::from_hours(1)), Some(503)).await;
+        let path = format!("/api/webhooks/{}", webhook["id"]);
+        let held = world.get(&path).await;
+        let until: jiff::Timestamp = held["heldUntil"].as_str().unwrap().parse().unwrap();
+        let created: jiff::Timestamp = held["createdAt"].as_str().unwrap().parse().unwrap();
+        assert!(until.duration_since(created) >= jiff::SignedDuration::from_hours(1), "{held}");
+        world.test(&webhook).await;
+        assert_eq!(world.end(Verdict::Delivered, Some(200)).await, 0, "it waits");
+        assert_eq!(world.get(&path).await["heldUntil"], held["heldUntil"]);
+        let enabled = world.send("PATCH", &path, &json!({ "enabled": true })).await.ok(200);
+        assert_eq!(enabled["heldUntil"], held["heldUntil"], "enabling one that is enabled changes nothing");
     }
 }
 

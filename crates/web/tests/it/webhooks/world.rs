@@ -18,7 +18,7 @@ use crate::{
 
 /// The fields of a webhook, in the specification's order.
 pub const WEBHOOK: &str = "id url description enabled eventTypes feedIds folderIds headers includeContent backlog \
-                           consecutiveFailures disabledReason createdAt ratePerSecond breakerOpen";
+                           consecutiveFailures disabledReason createdAt ratePerSecond breakerOpen heldUntil";
 
 /// The fields of a delivery, in the specification's order, and why it was cancelled.
 pub const DELIVERY: &str = "id eventId eventType webhookId deliveryStatus attempts maxAttempts nextAttemptAt leaseOwner \
@@ -88,12 +88,16 @@ impl World {
         self.send("POST", "/api/folders", &json!({ "name": name })).await.ok(201)
     }
 
-    /// Lets an attempt of all that is due end so; returns of how many.
+    /// Lets an attempt of all that is due end so, answered with the wait as `Retry-After`; returns of how many.
     pub async fn end(&self, verdict: Verdict, status_code: Option<u16>) -> usize {
         let room = ClaimRoom { limit: 100, of: vec![], of_others: 100, ..ClaimRoom::default() };
         let claimed = self.store.claim_deliveries("a worker", Duration::from_secs(10), &room).await.unwrap();
         let webhooks = claimed.webhooks;
         let url = |id| webhooks.iter().find(|webhook| webhook.id == id).unwrap().url.clone();
+        let retry_after = match verdict {
+            Verdict::Retry(wait) => Some(wait).filter(|wait| !wait.is_zero()),
+            _ => None,
+        };
         let ended = |job: domain::delivery::DeliveryJob| Finished {
             id: job.id,
             lease: job.lease,
@@ -102,7 +106,7 @@ impl World {
             event: job.event,
             kind: job.kind,
             verdict,
-            ended: status_code.map_or(Ended::Unanswered, |status| Ended::Answered { status, retry_after: None }),
+            ended: status_code.map_or(Ended::Unanswered, |status| Ended::Answered { status, retry_after }),
             is_probe: job.is_probe,
             tries: job.tries,
             attempt: AttemptLog {
