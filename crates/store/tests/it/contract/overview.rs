@@ -27,10 +27,10 @@ async fn u6_feeds_and_subscriptions_are_counted(harness: &Harness) {
     assert_eq!(overview().await, stands);
     harness.pushed("http://e.org/5", "token").await;
     let left = overview().await.lease_left_min.unwrap();
-    assert!((HUB_LEASE - HOUR..=HUB_LEASE).contains(&left), "{left:?}");
+    assert!(left <= HUB_LEASE && left + HOUR > HUB_LEASE, "{left:?}");
     harness.advance(HOUR).await;
     let now = overview().await;
     assert_eq!((now.all, now.due, now.pushed), (5, 3, 1));
     assert_eq!(now.subscriptions, [(SubscriptionState::Active, 1)]);
-    assert_eq!(now.lease_left_min, Some(left - HOUR));
+    assert_eq!(now.lease_left_min, left.checked_sub(HOUR));
 }
