@@ -1,6 +1,7 @@
 //! Polling two hundred feeds of fifty entries: all new (cold), then nothing new (warm), on each store, beside the floor
 //! of fetching, parsing and sanitising the same bytes.
 
+pub(crate) mod memory;
 pub(crate) mod snapshot;
 
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub(crate) enum Job {
     Floor { publisher: String },
     /// Polls cold and warm.
     Poll { publisher: String, place: Place },
+    /// Polls many small feeds, each at a host of its own, cold and warm.
+    Many { publisher: String, place: Place },
 }
 
 /// What a phase took.
@@ -45,6 +48,7 @@ pub(crate) struct Phase {
     database_cpu_secs: f64,
     wall_secs: f64,
     peak_bytes: usize,
+    resident_bytes: usize,
     new_entries: u32,
     unchanged: u32,
 }
@@ -83,6 +87,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         }
     }
     table.print(tally);
+    memory::run(tally, &publisher.url)?;
     snapshot::run(tally)
 }
 
@@ -97,6 +102,7 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<Vec<Phase>> {
         match job {
             Job::Floor { publisher } => Ok(vec![floor(&publisher).await?]),
             Job::Poll { publisher, place } => poll(&publisher, &place).await,
+            Job::Many { publisher, place } => memory::poll_many(&publisher, &place).await,
         }
     })
 }
@@ -166,6 +172,7 @@ impl Start {
             wall_secs: process::wall_secs() - self.wall_secs,
             database_cpu_secs: database_cpu_secs - self.database_cpu_secs,
             peak_bytes: process::peak_bytes()?,
+            resident_bytes: process::resident_bytes()?,
             ..Phase::default()
         })
     }

@@ -16,6 +16,9 @@ use crate::{feeds, process::Server};
 /// Entries of each feed.
 pub(crate) const ENTRIES: usize = 50;
 
+/// Entries of each small feed.
+pub(crate) const SMALL_ENTRIES: usize = 3;
+
 /// How many different documents there are; feeds beyond that repeat them.
 const DOCUMENTS: usize = 200;
 
@@ -40,12 +43,25 @@ pub(crate) fn publish() -> anyhow::Result<()> {
     let documents: Vec<Bytes> = (0..DOCUMENTS).map(|number| feeds::weblog(ENTRIES, number as u64).into()).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-        println!("http://{}", listener.local_addr()?);
-        let router = Router::new().route("/{number}", get(answer)).with_state(Arc::new(documents));
+        // At every address of loopback: each is a host of its own to those who ask.
+        let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await?;
+        println!("http://127.0.0.1:{}", listener.local_addr()?.port());
+        let router = Router::new()
+            .route("/{number}", get(answer))
+            .route("/small/{number}", get(small))
+            .with_state(Arc::new(documents));
         axum::serve(listener, router).await?;
         Ok(())
     })
+}
+
+/// A feed of a few entries.
+async fn small(Path(number): Path<u64>, headers: HeaderMap) -> Response {
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|etag| etag == ETAG) {
+        return (StatusCode::NOT_MODIFIED, [(header::ETAG, ETAG)]).into_response();
+    }
+    let document = feeds::weblog(SMALL_ENTRIES, number);
+    ([(header::ETAG, ETAG), (header::CONTENT_TYPE, "application/rss+xml")], document).into_response()
 }
 
 async fn answer(State(documents): State<Arc<Vec<Bytes>>>, Path(number): Path<usize>, headers: HeaderMap) -> Response {

@@ -14,6 +14,7 @@ use super::{
     decide::{self, Asked, Moment},
     outage::Meaning,
     slot::Slot,
+    work::WorkRoom,
 };
 use crate::{
     fetch::{self, Answer},
@@ -28,8 +29,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
 pub(crate) enum Attempt {
-    /// With a result.
-    Ended(PollResult),
+    /// With a result, and the room that it takes until it is stored.
+    Ended(PollResult, WorkRoom),
     /// With nothing that says anything about the feed, which is to be asked again after this.
     AskAgainIn(Duration),
 }
@@ -42,22 +43,28 @@ pub(crate) async fn poll(
     slot: &mut Slot<'_>,
 ) -> StoreResult<Attempt> {
     let settings = &poller.parts.settings;
-    let request = fetch::request(&job.address, &job.validators, settings);
+    let mut request = fetch::request(&job.address, &job.validators, settings);
+    if !poller.hosts.has_queue(&job.address.url) {
+        // Nobody else asks this host now, and the next poll is many minutes away: an idle connection would only take
+        // memory, here and there.
+        request.headers.0.push(("connection".to_owned(), "close".to_owned()));
+    }
     let under_way = poller.network.begins(&job.address.url);
     let answer = slot.wait_for(poller.parts.http.send(request)).await;
     let sight = answer.as_ref().map_or_else(Sight::of, |_| Sight::Reached);
     if let Meaning::AskAgainIn(wait) = poller.saw(under_way, job.feed_id, sight, is_by_hand) {
         return Ok(Attempt::AskAgainIn(wait));
     }
+    let mut room = WorkRoom::default();
     let (outcome, asked) = match answer {
         Err(error) => (PollOutcome::Failed(error.to_string()), Asked::default()),
         Ok(response) => {
             let asked =
                 Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
-            read(poller, job, fetch::read(response, &job.validators), asked).await?
+            read(poller, job, fetch::read(response, &job.validators), asked, &mut room).await?
         }
     };
-    Ok(Attempt::Ended(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) })))
+    Ok(Attempt::Ended(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) }), room))
 }
 
 /// Now, and a bit of chance.
@@ -76,7 +83,13 @@ pub(crate) fn failed(poller: &Poller, job: &PollJob, is_by_hand: bool, reason: &
     )
 }
 
-async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked) -> StoreResult<(PollOutcome, Asked)> {
+async fn read(
+    poller: &Arc<Poller>,
+    job: &PollJob,
+    answer: Answer,
+    asked: Asked,
+    room: &mut WorkRoom,
+) -> StoreResult<(PollOutcome, Asked)> {
     let document = match answer {
         Answer::NotModified(validators) => return Ok((PollOutcome::Unchanged(validators), asked)),
         Answer::Gone => return Ok((PollOutcome::Gone(format!("{}: it is gone for good", fetch::refusal(410))), asked)),
@@ -86,6 +99,7 @@ async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked)
     if document.validators.body_hash == job.validators.body_hash {
         return Ok((PollOutcome::Unchanged(document.validators), asked));
     }
+    *room = poller.work.take(document.body.len()).await;
     let document = Arc::new(document);
     match parse(poller, Arc::clone(&document)).await {
         Err(error) => Ok((PollOutcome::Failed(in_words(&error)), asked)),
@@ -93,7 +107,10 @@ async fn read(poller: &Arc<Poller>, job: &PollJob, answer: Answer, asked: Asked)
             let asked = asked.by_feed(&parsed.feed.head);
             let known = known(poller, job, &parsed).await?;
             let found = found(poller, &document, &parsed);
-            let prepared = prepare(poller, parsed, bytes, known, document.validators.clone()).await;
+            let validators = document.validators.clone();
+            // What is parsed holds all that is needed.
+            drop(document);
+            let prepared = prepare(poller, parsed, bytes, known, validators).await;
             Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), asked))
         }
     }

@@ -126,6 +126,13 @@ impl Hosts {
         self.lock().waiting
     }
 
+    /// Whether anybody waits for the host of a URL.
+    pub(crate) fn has_queue(&self, url: &str) -> bool {
+        let state = self.lock();
+        state.waiting > 0
+            && state.hosts.get(&key(url)).is_some_and(|host| !host.urgent.is_empty() || !host.patient.is_empty())
+    }
+
     /// How many more a host's queue can take, by the host's [key].
     pub(crate) fn room(&self, key: &str) -> usize {
         let state = self.lock();

@@ -19,6 +19,7 @@ mod put_off;
 mod refresh;
 mod runner;
 mod slot;
+mod work;
 
 use std::{
     panic::AssertUnwindSafe,
@@ -46,6 +47,7 @@ use self::{
     outage::{Meaning, NetworkWatch, PROBES_MAX, Request, Turn},
     put_off::{PUT_OFF_FOR, PutOff},
     slot::Slot,
+    work::{Work, WorkRoom},
 };
 pub(crate) use self::{
     attempt::{fetch_new, found, moment, parse, prepare},
@@ -91,6 +93,7 @@ pub(crate) struct Poller {
     /// For polls that wait long for their servers, and have given up their slots.
     slow_places: Semaphore,
     network: NetworkWatch,
+    work: Work,
     urgent_slots: Semaphore,
     /// For adds, and apart from those of polls: an add takes its slot before its place at a host, a poll after it, and
     /// with the same slots each could wait for the other.
@@ -124,6 +127,7 @@ impl Poller {
             slots: Semaphore::new(parts.settings.poll_concurrency.max(1)),
             slow_places: Semaphore::new(parts.settings.slow_polls_max),
             network: NetworkWatch::default(),
+            work: Work::default(),
             urgent_slots: Semaphore::new(URGENT_MAX),
             add_slots: Semaphore::new(ADDS_MAX),
             cpu: Cpu::new(),
@@ -309,7 +313,7 @@ impl Poller {
         drop((host, slot));
         measure::took(self.parts.clock.now().duration_since(began_at));
         match result {
-            Ok(Attempt::Ended(result)) => self.conclude(result).await,
+            Ok(Attempt::Ended(result, _room)) => self.conclude(result).await,
             Ok(Attempt::AskAgainIn(wait)) => self.ask_again(&job, wait, urgent).await,
             Err(error) => {
                 tracing::warn!(feed_id = job.feed_id.0, %error, "the store was away for longer than the lease: a poll is given up");
@@ -320,7 +324,7 @@ impl Poller {
 
     /// Polls. A mistake of ours is a failure of this feed, and of nothing else.
     async fn attempt(self: &Arc<Self>, job: &PollJob, is_by_hand: bool, slot: &mut Slot<'_>) -> StoreResult<Attempt> {
-        let failed = |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason));
+        let failed = |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason), WorkRoom::default());
         match AssertUnwindSafe(attempt::poll(self, job, is_by_hand, slot)).catch_unwind().await {
             Ok(Err(StoreError::Failed(error))) => {
                 tracing::error!(feed_id = job.feed_id.0, %error, "what is known of this feed cannot be read");

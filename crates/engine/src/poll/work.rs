@@ -1,0 +1,56 @@
+//! The memory for documents on their way from the body to the store. Parsed, sanitised and made ready for the store, one
+//! takes many times its size; two cores work on few at once, and the others wait here as the bytes they came in.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Bytes of documents that are worked on at once, counted as they came, in pieces of so many. A larger one is worked on
+/// alone.
+const BYTES_MAX: usize = 2 * 1024 * 1024;
+const PIECE_BYTES: usize = 1024;
+
+/// The memory.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pieces: Arc<Semaphore>,
+}
+
+/// What one document has of it, until this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct WorkRoom(#[expect(dead_code, reason = "it is held, not read")] Option<OwnedSemaphorePermit>);
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { pieces: Arc::new(Semaphore::new(BYTES_MAX / PIECE_BYTES)) }
+    }
+}
+
+impl Work {
+    /// Waits for room for a document of so many bytes. Those that have room wait for nobody here, so it comes.
+    pub(crate) async fn take(&self, bytes: usize) -> WorkRoom {
+        let pieces = u32::try_from(bytes.min(BYTES_MAX).div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.pieces).acquire_many_owned(pieces).await;
+        WorkRoom(Some(room.expect("the semaphore is never closed")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn u8_documents_that_are_worked_on_are_bounded_and_the_largest_is_alone() {
+        let work = Work::default();
+        let largest = work.take(usize::MAX).await;
+        assert!(work.take(1).now_or_never().is_none());
+        drop(largest);
+        let half = work.take(BYTES_MAX / 2).await;
+        assert!(work.take(BYTES_MAX / 2 + 1).now_or_never().is_none());
+        let _other = work.take(BYTES_MAX / 2).await;
+        drop(half);
+        work.take(BYTES_MAX / 2).await;
+    }
+}
