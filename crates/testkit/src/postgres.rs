@@ -154,7 +154,7 @@ fn admin_url() -> String {
 
 async fn open(url: &str) -> PostgresStore {
     // On a busy machine a connection takes its time.
-    let options = PostgresOptions { pool_size: POOL_SIZE, connection_wait: Duration::from_mins(1) };
+    let options = PostgresOptions { pool_size: POOL_SIZE, connect_timeout: Duration::from_mins(1) };
     PostgresStore::connect(url, options).await.expect("the test database can be opened")
 }
 

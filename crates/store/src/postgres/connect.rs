@@ -20,6 +20,8 @@ use super::{
 };
 use crate::OpenError;
 
+/// How long a caller waits for a free connection: where all are at work it is not the database that is away.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long one address of the database may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long what was sent may stay unacknowledged before the connection counts as dead.
@@ -58,16 +60,16 @@ impl Address {
         Ok(Self { config, tls })
     }
 
-    pub(super) fn pool(&self, size: usize, wait: Duration) -> Result<Pool, OpenError> {
-        self.pool_with(size, wait, "")
+    pub(super) fn pool(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
+        self.pool_with(size, connect_timeout, "")
     }
 
     /// For beats alone.
-    pub(super) fn beats(&self, size: usize, wait: Duration) -> Result<Pool, OpenError> {
-        self.pool_with(size, wait, BEATS)
+    pub(super) fn beats(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
+        self.pool_with(size, connect_timeout, BEATS)
     }
 
-    fn pool_with(&self, size: usize, wait: Duration, more: &'static str) -> Result<Pool, OpenError> {
+    fn pool_with(&self, size: usize, connect_timeout: Duration, more: &'static str) -> Result<Pool, OpenError> {
         let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match self.tls.clone() {
             Some(tls) => Manager::from_config(self.config.clone(), tls, manager_config),
@@ -75,9 +77,9 @@ impl Address {
         };
         Pool::builder(manager)
             .max_size(size)
-            .wait_timeout(Some(wait))
-            .create_timeout(Some(wait))
-            .recycle_timeout(Some(wait))
+            .wait_timeout(Some(WAIT_TIMEOUT))
+            .create_timeout(Some(connect_timeout))
+            .recycle_timeout(Some(connect_timeout))
             .runtime(Runtime::Tokio1)
             // One that may have ended up at a standby is not used again.
             .pre_recycle(Hook::sync_fn(|_, metrics| {

@@ -99,14 +99,14 @@ const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
 pub struct PostgresOptions {
     /// Connections at most, besides the two for beats and the one that listens to other nodes.
     pub pool_size: usize,
-    /// How long a use case waits for a connection, be it a free one or a new one, before it says that the database is away.
-    pub connection_wait: Duration,
+    /// How long a connection may take to be made before the database counts as away.
+    pub connect_timeout: Duration,
 }
 
 impl Default for PostgresOptions {
     fn default() -> Self {
         // Whoever asks a server whose database is away is told so within five seconds.
-        Self { pool_size: 10, connection_wait: Duration::from_secs(4) }
+        Self { pool_size: 10, connect_timeout: Duration::from_secs(4) }
     }
 }
 
@@ -119,7 +119,6 @@ pub struct PostgresStore {
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
-    connection_wait: Duration,
 }
 
 /// Where claims begin to look for what is due.
@@ -138,22 +137,18 @@ impl PostgresStore {
     /// certificates or by those in the file that `sslrootcert` names.
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
         let address = Address::of(url)?;
-        let pool = address.pool(options.pool_size.max(1), options.connection_wait)?;
-        let beats = address.beats(BEAT_CONNECTIONS, options.connection_wait)?;
+        let pool = address.pool(options.pool_size.max(1), options.connect_timeout)?;
+        let beats = address.beats(BEAT_CONNECTIONS, options.connect_timeout)?;
         let mut client = pool.get().await.map_err(|error| OpenError::Unavailable(errors::pool_reason(&error)))?;
         migrate::migrate(&mut client).await?;
         let installation = migrate::installation(&client).await?;
         drop(client);
         let wake = Arc::new(Wake::start(address).await);
-        let (installation, connection_wait) = (installation.into(), options.connection_wait);
-        Ok(Self { pool, beats, wake, bounds: Arc::default(), installation, connection_wait })
+        Ok(Self { pool, beats, wake, bounds: Arc::default(), installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {
-        match tokio::time::timeout(self.connection_wait, self.pool.get()).await {
-            Ok(client) => client.map_err(|error| errors::pool_error(&error)),
-            Err(_) => Err(StoreError::Unavailable("the database did not answer in time".to_owned())),
-        }
+        self.pool.get().await.map_err(|error| errors::pool_error(&error))
     }
 
     /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
