@@ -28,24 +28,33 @@ fn stored(new: u32, changed: u32) -> PushStored {
     PushStored::Stored(Stored { applied: true, new, changed, completed: 0 })
 }
 
+/// What is given back is done by itself, as whoever gives a batch does.
 impl Harness {
     async fn push_all(&self, pushes: Vec<Push>) -> Vec<StoreResult<PushStored>> {
-        let outcome = |outcome: StoreResult<Batched<Push, PushStored>>| match outcome {
-            Ok(Batched::Done(stored)) => Ok(stored),
-            Ok(Batched::Locked(_)) => panic!("nobody else has its feed"),
-            Err(error) => Err(error),
-        };
-        self.store.push_all(pushes).await.unwrap().into_iter().map(outcome).collect()
+        let mut outcomes = Vec::new();
+        for outcome in self.store.push_all(pushes).await.unwrap() {
+            outcomes.push(match outcome {
+                Ok(Batched::Done(stored)) => Ok(stored),
+                Ok(Batched::Locked(push)) => self.store.push(push).await,
+                Err(error) => Err(error),
+            });
+        }
+        outcomes
     }
 
     async fn change_all(&self, changes: Vec<(SubscriptionId, Claim, Event)>) -> Vec<Changed> {
         let rules = Rules::default();
         let changes = changes.into_iter().map(|(id, claim, event)| SubscriptionChange { id, claim, event, rules });
-        let outcome = |outcome: StoreResult<Batched<SubscriptionChange, Changed>>| match outcome.unwrap() {
-            Batched::Done(changed) => changed,
-            Batched::Locked(_) => panic!("nobody else has its feed"),
-        };
-        self.store.change_subscriptions(changes.collect()).await.unwrap().into_iter().map(outcome).collect()
+        let mut outcomes = Vec::new();
+        for outcome in self.store.change_subscriptions(changes.collect()).await.unwrap() {
+            outcomes.push(match outcome.unwrap() {
+                Batched::Done(changed) => changed,
+                Batched::Locked(SubscriptionChange { id, claim, event, .. }) => {
+                    self.change_under(id, claim, event).await
+                }
+            });
+        }
+        outcomes
     }
 }
 
