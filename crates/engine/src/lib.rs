@@ -16,6 +16,7 @@ mod cpu;
 mod dispatch;
 mod engine;
 mod fetch;
+mod gather;
 pub mod http;
 mod ingest;
 mod measure;

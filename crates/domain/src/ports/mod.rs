@@ -9,6 +9,7 @@ pub use clock::{Clock, Ids};
 pub use delivery_store::{DeliveryStore, TestOutcome};
 pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method, Room};
 pub use store::{
-    Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, NewFeedOutcome, PollStore,
-    PruneLimits, PushStore, Store, StoreError, StoreResult, UpdateOutcome,
+    BatchResult, Batched, Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
+    NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,
+    UpdateOutcome,
 };

@@ -107,6 +107,32 @@ pub enum Claim {
     Ends(Lease),
 }
 
+/// Something that happens to a subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscriptionChange {
+    /// To which.
+    pub id: SubscriptionId,
+    /// Under which claim.
+    pub claim: Claim,
+    /// What happens.
+    pub event: Event,
+    /// By which rules.
+    pub rules: Rules,
+}
+
+/// What became of one job of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Batched<J, A> {
+    /// It is done, and committed.
+    Done(A),
+    /// Nothing was done: another transaction holds what it needs, and the rest of the batch did not wait for that. A batch
+    /// of one waits.
+    Locked(J),
+}
+
+/// What became of each job of a batch, in the order given.
+pub type BatchResult<J, A> = StoreResult<Vec<StoreResult<Batched<J, A>>>>;
+
 /// What became of a change of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
@@ -215,15 +241,19 @@ pub trait PollStore {
 /// feed's `is_pushed` is kept equal to its current subscription's [`is_trusted`](Subscription::is_trusted), and where
 /// the decision says so the feed is made due at once, even if it is being polled just now.
 #[async_trait]
-pub trait PushStore {
+pub trait PushStore: Sync {
     /// All subscriptions, by feed and then by id; those without a feed last.
     async fn subscriptions(&self) -> StoreResult<Vec<Subscription>>;
     /// One subscription.
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>>;
     /// The current subscription of a feed.
     async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>>;
+    /// The subscriptions with these tokens, in the order given. One that cannot be read does not lose the others.
+    async fn targets_by_token(&self, tokens: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>>;
     /// The subscription with this token.
-    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>>;
+    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
+        self.targets_by_token(vec![token.to_owned()]).await?.pop().unwrap_or_else(|| Err(unanswered()))
+    }
     /// The subscriptions with this topic, at most so many: the newest first.
     async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>>;
     /// Feeds after this one, by id, that have a hub and want push, but have no current subscription for this base URL.
@@ -233,6 +263,9 @@ pub trait PushStore {
     async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32>;
     /// Push is off: no subscription is wanted any more. Returns how many there were.
     async fn stop_push(&self) -> StoreResult<u32>;
+    /// Something happens to subscriptions: as many as can be in one transaction, in the order given. One change that cannot
+    /// be stored does not lose the others.
+    async fn change_subscriptions(&self, changes: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed>;
     /// Something happens to a subscription.
     async fn change_subscription(
         &self,
@@ -240,7 +273,10 @@ pub trait PushStore {
         claim: Claim,
         event: Event,
         rules: Rules,
-    ) -> StoreResult<Changed>;
+    ) -> StoreResult<Changed> {
+        let change = SubscriptionChange { id, claim, event, rules };
+        only(self.change_subscriptions(vec![change]).await?)
+    }
     /// Claims subscriptions whose next step is due, longest due first, but for those at these hubs. Two workers never
     /// hold the same one.
     async fn claim_due_subscriptions(
@@ -263,11 +299,29 @@ pub trait PushStore {
     async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()>;
     /// When the next step of a subscription will be due, as a delay from now; `None` if there is none to come.
     async fn next_step_in(&self) -> StoreResult<Option<Duration>>;
-    /// Stores what a hub brings: the entries, the counts of the feed, and the state of the subscription, in one
-    /// transaction. When the feed is to be polled next changes only if the push says so.
-    async fn push(&self, push: Push) -> StoreResult<PushStored>;
+    /// Stores what hubs bring, as many pushes as can be in one transaction, in the order given: for each the entries, the
+    /// counts of the feed, and the state of the subscription, all or nothing. One push that cannot be stored does not lose
+    /// the others. When a feed is to be polled next changes only if its push says so.
+    async fn push_all(&self, pushes: Vec<Push>) -> BatchResult<Push, PushStored>;
+    /// Stores what a hub brings.
+    async fn push(&self, push: Push) -> StoreResult<PushStored> {
+        only(self.push_all(vec![push]).await?)
+    }
     /// Makes a feed due after this delay, unless it is due sooner; if it is being polled just now, once more after that.
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()>;
+}
+
+/// What became of the one job of a batch.
+fn only<J, A>(mut outcomes: Vec<StoreResult<Batched<J, A>>>) -> StoreResult<A> {
+    match outcomes.pop() {
+        Some(Ok(Batched::Done(answer))) => Ok(answer),
+        Some(Err(error)) => Err(error),
+        Some(Ok(Batched::Locked(_))) | None => Err(unanswered()),
+    }
+}
+
+fn unanswered() -> StoreError {
+    StoreError::Unavailable("the store gave no answer".to_owned())
 }
 
 /// All of it.

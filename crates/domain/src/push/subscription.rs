@@ -257,6 +257,8 @@ pub struct SubscriptionJob {
     pub lease: Lease,
     /// When it was claimed.
     pub claimed_at: Timestamp,
+    /// When its feed was last fetched by then.
+    pub feed_fetched_at: Option<Timestamp>,
 }
 
 /// What the store changed.

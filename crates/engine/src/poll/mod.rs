@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A poll never holds up another: those of a busy host wait in its own queue without a slot, those that find no place
-//! in it are put off, one that waits for its server for long gives up its slot and is cut off by its time-out, and nothing but the result of a whole poll reaches the
-//! store. A node that dies leaves leases that run out; a node that stops gives back what it has not begun.
+//! in it are put off, one that waits for its server for long gives up its slot and is cut off by its time-out, and
+//! nothing but the result of a whole poll reaches the store. A node that dies leaves leases that run out; a node that stops gives back what it has not begun.
 
 mod attempt;
 mod decide;
@@ -18,12 +18,13 @@ mod outage;
 mod put_off;
 mod refresh;
 mod runner;
+mod singles;
 mod slot;
 mod work;
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -46,6 +47,7 @@ use self::{
     hosts::Admission,
     outage::{Meaning, NetworkWatch, PROBES_MAX, Request, Turn},
     put_off::{PUT_OFF_FOR, PutOff},
+    singles::SingleClaims,
     slot::Slot,
     work::{Work, WorkRoom},
 };
@@ -56,7 +58,7 @@ pub(crate) use self::{
     refresh::{refresh_due, refresh_feed},
     runner::{run, step},
 };
-use crate::{cpu::Cpu, measure, settings::Parts};
+use crate::{cpu::Cpu, gather::Gatherer, measure, settings::Parts};
 
 /// Claims in a row before whoever claims looks around: whether to stop, or what has ended.
 const CLAIMS_IN_A_ROW_MAX: usize = 64;
@@ -102,6 +104,8 @@ pub(crate) struct Poller {
     held: Held,
     /// Whoever claims is alone until what was claimed is held: nobody takes our own claims for another node's.
     claiming: tokio::sync::Mutex<()>,
+    /// Claims of single feeds: those that are asked for together are one.
+    singles: Arc<Gatherer<SingleClaims>>,
     finisher: Finisher,
     /// Claims that were never begun, to be given back together.
     unbegun: Mutex<Vec<(FeedId, Lease)>>,
@@ -120,8 +124,9 @@ pub(crate) struct Poller {
 
 impl Poller {
     pub(crate) fn new(parts: Parts) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|poller| Self {
             owner: parts.ids.owner(),
+            singles: Gatherer::new(SingleClaims(Weak::clone(poller))),
             hosts: Hosts::new(parts.settings.host_concurrency),
             put_off: PutOff::default(),
             slots: Semaphore::new(parts.settings.poll_concurrency.max(1)),
@@ -267,13 +272,7 @@ impl Poller {
     /// Claims a feed, due or not, and begins to poll it, or finds the poll that is under way; `None` if another node
     /// holds the feed, or there is none.
     async fn begin_one(self: &Arc<Self>, feed: FeedId) -> StoreResult<Option<Ending>> {
-        let _claiming = self.claiming.lock().await;
-        if let Some(ending) = self.held.ending(feed) {
-            return Ok(Some(ending));
-        }
-        let jobs = self.parts.store.claim_polls(&self.owner, &[feed], self.parts.settings.poll_lease.length()).await?;
-        let admitted = |job: PollJob| (self.hosts.apply_urgently(&job.address.url), job);
-        Ok(jobs.into_iter().next().map(admitted).map(|(admission, job)| self.begin(job, admission, true)))
+        self.singles.call(feed, 0).await
     }
 
     /// Begins a poll. It goes on whether or not anybody waits for its end.

@@ -12,7 +12,9 @@
 //! leaves claims that run out; nothing that a hub was told is forgotten, because it is stored before the hub is told.
 
 mod ask;
+mod batches;
 mod doubted;
+mod passed_over;
 mod receive;
 mod renew;
 mod runner;
@@ -23,13 +25,17 @@ use std::{collections::HashMap, sync::Arc};
 
 use domain::{
     FeedId, FeedPatch, SubscriptionId,
-    ports::{Changed, Claim, StoreResult, UpdateOutcome},
-    push::{self, Event, Offer, Subscription, SubscriptionState, Transition},
+    ports::{Changed, Claim, StoreResult, SubscriptionChange, UpdateOutcome},
+    push::{self, Event, Offer, PushTarget, Subscription, SubscriptionState, Transition},
 };
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::doubted::Doubted;
+use self::{
+    batches::{Changes, Pushes, Targets},
+    doubted::Doubted,
+    passed_over::PassedOver,
+};
 pub use self::{
     receive::{Delivery, PushAnswer, Recipient},
     renew::{RenewResult, RenewStatus, RenewSummary},
@@ -43,6 +49,7 @@ pub(crate) use self::{
 };
 use crate::{
     api::SubscribeError,
+    gather::Gatherer,
     measure,
     poll::{self, Hosts, Poller},
     settings::PushSettings,
@@ -60,6 +67,11 @@ pub(crate) struct Pusher {
     /// Pushes without a token, which may be anybody's, are worked on one at a time.
     tokenless: Semaphore,
     doubted: Doubted,
+    passed_over: PassedOver,
+    /// Looks at tokens, pushes and changes of subscriptions: those that come together go to the store together.
+    targets: Arc<Gatherer<Targets>>,
+    pushes: Arc<Gatherer<Pushes>>,
+    changes: Arc<Gatherer<Changes>>,
     /// Counts what has changed, for those who wait for it.
     changed: watch::Sender<u64>,
     /// A step has ended.
@@ -76,6 +88,10 @@ impl Pusher {
             held: std::sync::Mutex::default(),
             tokenless: Semaphore::new(1),
             doubted: Doubted::default(),
+            passed_over: PassedOver::default(),
+            targets: Gatherer::new(Targets(Arc::clone(&poller.parts.store))),
+            pushes: Gatherer::new(Pushes(Arc::clone(&poller.parts.store))),
+            changes: Gatherer::new(Changes(Arc::clone(&poller.parts.store))),
             changed: watch::Sender::new(0),
             ended: Notify::new(),
             tasks: TaskTracker::new(),
@@ -91,12 +107,17 @@ impl Pusher {
     /// Stores what happens to a subscription, and does what follows from it.
     async fn change(&self, id: SubscriptionId, claim: Claim, event: Event) -> StoreResult<Changed> {
         let kind = format!("{event:?}");
-        let changed = self.poller.parts.store.change_subscription(id, claim, event, self.settings().rules);
-        let changed = measure::store("change_subscription", changed).await?;
+        let change = SubscriptionChange { id, claim, event, rules: self.settings().rules };
+        let changed = measure::store("change_subscription", self.changes.call(change, 0)).await?;
         if let Changed::Done(transition) = &changed {
             self.follow_up(&kind, transition).await;
         }
         Ok(changed)
+    }
+
+    /// The subscription with this token.
+    async fn target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
+        self.targets.call(token.to_owned(), token.len()).await
     }
 
     async fn follow_up(&self, kind: &str, transition: &Transition) {

@@ -76,7 +76,7 @@ pub enum PushAnswer {
 
 /// Who is meant by a token, before anything of a push is read; an answer if nobody is.
 pub(crate) async fn recipient(pusher: &Pusher, token: &str) -> StoreResult<Result<Recipient, PushAnswer>> {
-    let target = pusher.poller.parts.store.push_target(token).await?;
+    let target = pusher.target(token).await?;
     Ok(match target {
         None => Err(PushAnswer::NotActive),
         Some(target) if target.subscription.feed_id.is_none() => Err(PushAnswer::NoFeed),
@@ -201,7 +201,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<Delivery
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
-    match measure::store("push", pusher.poller.parts.store.push(push)).await? {
+    match measure::store("push", pusher.pushes.call(push, delivery.body.len())).await? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {

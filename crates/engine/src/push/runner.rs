@@ -103,7 +103,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
-            () = pusher.poller.wake_push.notified() => {}
+            () = pusher.poller.wake_push.notified() => pusher.passed_over.forget(),
             () = pusher.ended.notified() => {}
         }
     }
@@ -150,13 +150,17 @@ async fn claim(pusher: &Arc<Pusher>) -> StoreResult<Vec<SubscriptionJob>> {
             held.iter().filter(|(_, count)| **count >= HELD_OF_HUB_MAX).map(|(hub, _)| hub.clone()).collect();
         (STEPS_MAX.saturating_sub(at_work), busy)
     };
-    if room == 0 {
+    let now = pusher.poller.parts.clock.now();
+    if room == 0 || !busy.is_empty() && pusher.passed_over.is_all(&busy, now) {
         return Ok(Vec::new());
     }
     let limit = u32::try_from(room).unwrap_or(u32::MAX);
     let lease = pusher.settings().step_lease;
     let claimed = pusher.poller.parts.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy);
     let jobs = measure::store("claim_subscriptions", claimed).await?;
+    if !busy.is_empty() && jobs.len() < room {
+        pusher.passed_over.found_no_more(busy, now);
+    }
     let mut held = pusher.held.lock().unwrap_or_else(PoisonError::into_inner);
     for job in &jobs {
         *held.entry(job.subscription.hub_url.clone()).or_default() += 1;

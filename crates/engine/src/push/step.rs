@@ -3,12 +3,12 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use domain::{
-    FeedId, SubscriptionId,
+    SubscriptionId,
     ports::{Changed, Claim, StoreResult},
     push::{self, Event, Mode, Step, Subscription, SubscriptionJob, SubscriptionState},
 };
 use futures_util::FutureExt;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::{Pusher, ask};
 use crate::{measure, poll};
@@ -121,19 +121,20 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
     let subscription = &job.subscription;
     let is_renewal = mode == Mode::Subscribe && subscription.state == SubscriptionState::Active;
     let Some(feed) = subscription.feed_id.filter(|_| is_renewal) else { return Ok(true) };
-    if was_looked_at(pusher, feed, job.claimed_at).await? {
+    if was_looked_at(job) {
         return Ok(true);
     }
     if tokio::time::timeout(REDISCOVER_MAX, poll::refresh_feed(&pusher.poller, feed)).await.is_err() {
         tracing::info!(feed_id = feed.0, "a feed did not answer before its renewal, which goes on without");
     }
-    Ok(reread(pusher, subscription.id).await?.is_some_and(|now| now.is_current && now.is_active()))
+    // Its token is looked up together with those of others.
+    let now = pusher.target(&subscription.token).await?.map(|target| target.subscription);
+    Ok(now.is_some_and(|now| now.id == subscription.id && now.is_current && now.is_active()))
 }
 
 /// Whether a feed was fetched so lately that its publisher is spared. Both times are the store's.
-async fn was_looked_at(pusher: &Pusher, feed: FeedId, claimed_at: Timestamp) -> StoreResult<bool> {
-    let fetched_at = pusher.poller.parts.store.feed(feed).await?.and_then(|feed| feed.last_fetched_at);
-    Ok(fetched_at.is_some_and(|fetched_at| claimed_at.duration_since(fetched_at) < LOOKED_AT_WITHIN))
+fn was_looked_at(job: &SubscriptionJob) -> bool {
+    job.feed_fetched_at.is_some_and(|fetched_at| job.claimed_at.duration_since(fetched_at) < LOOKED_AT_WITHIN)
 }
 
 /// Stored before it is sent, because a hub may verify before it answers.

@@ -59,7 +59,7 @@ pub(crate) async fn verify(
     };
     let store = &pusher.poller.parts.store;
     let known = match token {
-        Some(token) => store.push_target(token).await?,
+        Some(token) => pusher.target(token).await?,
         None => None,
     };
     if !admits(known.as_ref().map(|target| target.subscription.id)) {

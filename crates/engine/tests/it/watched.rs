@@ -20,10 +20,11 @@ use domain::{
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
     ports::{
-        Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
-        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, TestOutcome, UpdateOutcome,
+        Batched, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
+        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome,
+        UpdateOutcome,
     },
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -113,17 +114,19 @@ hand_on!(PushStore {
     fn subscriptions() -> Vec<Subscription>;
     fn subscription(id: SubscriptionId) -> Option<Subscription>;
     fn subscription_of(feed: FeedId) -> Option<Subscription>;
-    fn push_target(token: &str) -> Option<PushTarget>;
+    fn targets_by_token(tokens: Vec<String>) -> Vec<StoreResult<Option<PushTarget>>>;
     fn push_targets(topic: &str, limit: u32) -> Vec<PushTarget>;
     fn feeds_to_subscribe(base_url: &str, after: FeedId, limit: u32) -> Vec<FeedId>;
     fn subscribe(wishes: Vec<(FeedId, Offer)>) -> u32;
     fn stop_push() -> u32;
-    fn change_subscription(id: SubscriptionId, claim: Claim, event: Event, rules: Rules) -> Changed;
+    fn change_subscriptions(
+        changes: Vec<SubscriptionChange>
+    ) -> Vec<StoreResult<Batched<SubscriptionChange, Changed>>>;
     fn claim_due_subscriptions(owner: &str, limit: u32, lease: Duration, but_not_at: &[String]) -> Vec<SubscriptionJob>;
     fn claim_expiring_subscriptions(owner: &str, limit: u32, lease: Duration, within: Duration) -> Vec<SubscriptionJob>;
     fn release_subscriptions(leases: &[(SubscriptionId, Lease)]) -> ();
     fn next_step_in() -> Option<Duration>;
-    fn push(push: Push) -> PushStored;
+    fn push_all(pushes: Vec<Push>) -> Vec<StoreResult<Batched<Push, PushStored>>>;
     fn poll_soon(feed: FeedId, delay: Duration) -> ();
 });
 

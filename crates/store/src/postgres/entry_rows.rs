@@ -21,17 +21,18 @@ const ENTRIES_A_STATEMENT: usize = 500;
 /// conflict: the feed's row is locked, and what is known was read under that lock.
 const INSERT: &str = "
 WITH incoming AS MATERIALIZED (
-    SELECT nextval('entries_id_seq') AS id, given.*, least(coalesce(given.published_at, given.updated_at, $3), $3) AS sort_at
-    FROM unnest($4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[],
-                $12::text[], $13::text[], $14::boolean[], $15::text[], $16::text[], $17::text[])
-        AS given (identity, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
-                  is_thin, summary, content, words)
+    SELECT nextval('entries_id_seq') AS id, given.*, least(coalesce(given.published_at, given.updated_at, $1), $1) AS sort_at
+    FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[],
+                $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::text[],
+                $17::text[])
+        AS given (feed_id, folder_id, identity, guid, fingerprint, url, title, author, published_at, updated_at,
+                  categories, enclosures, is_thin, summary, content, words)
 ), new_entries AS (
     INSERT INTO entries (id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
                          sort_at, received_at, changed_at, modified_at, categories, enclosures, is_thin)
     OVERRIDING SYSTEM VALUE
-    SELECT id, $1, $2, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-           sort_at, $3, $3, $3, categories, enclosures, is_thin
+    SELECT id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
+           sort_at, $1, $1, $1, categories, enclosures, is_thin
     FROM incoming
 ), new_bodies AS (
     INSERT INTO entry_bodies (entry_id, summary, content)
@@ -81,14 +82,17 @@ WHERE entry_words.entry_id = incoming.id";
 /// Inserts entries that are not there, in the order of their new ids, which it returns.
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
-    target: Target,
-    entries: &[&IncomingEntry],
+    now: i64,
+    entries: &[(Target, &IncomingEntry)],
 ) -> Result<Vec<i64>, Error> {
     let mut ids = Vec::with_capacity(entries.len());
-    for entries in entries.chunks(ENTRIES_A_STATEMENT) {
+    for chunk in entries.chunks(ENTRIES_A_STATEMENT) {
+        let (targets, entries): (Vec<Target>, Vec<&IncomingEntry>) = chunk.iter().copied().unzip();
+        let feeds: Vec<i64> = targets.iter().map(|target| target.feed_id).collect();
+        let folders: Vec<Option<i64>> = targets.iter().map(|target| target.folder_id).collect();
         let identities: Vec<&[u8]> = entries.iter().map(|entry| entry.identity.0.as_slice()).collect();
-        let columns = columns_of(entries);
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&target.feed_id, &target.folder_id, &target.now, &identities];
+        let columns = columns_of(&entries);
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&now, &feeds, &folders, &identities];
         params.extend(columns.iter().map(as_param));
         ids.extend(query(transaction, INSERT, &params).await?.iter().map(|row| row.get::<_, i64>(0)));
     }

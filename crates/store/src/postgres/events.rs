@@ -82,7 +82,8 @@ pub(super) async fn queue_one(
     Ok(insert(transaction, &events, now).await?.first().map(|row| row.get(0)))
 }
 
-async fn write(
+/// Writes down what happened to these feeds, for those of these webhooks who want it. True if somebody is told.
+pub(super) async fn write(
     transaction: &Transaction<'_>,
     webhooks: &[Webhook],
     feeds: &HashMap<FeedId, PayloadFeed>,

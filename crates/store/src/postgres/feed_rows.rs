@@ -1,7 +1,7 @@
-//! The row of one feed, written: what a document says of it, and what its subscriptions mean for it. Whoever is here
-//! holds its lock.
+//! The rows of feeds, written: what a document says of it, and what its subscriptions mean for it. Whoever is here
+//! holds their locks.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
@@ -49,16 +49,17 @@ WHERE id = $1";
 /// gone is not woken.
 const EFFECTS: &str = "
 UPDATE feeds
-SET is_pushed = coalesce($3, is_pushed),
-    unread_count = unread_count + $4,
-    entry_count = entry_count + $4,
-    poll_wanted_at = CASE WHEN $5::bigint IS NULL OR is_gone THEN poll_wanted_at ELSE $2 END,
+SET is_pushed = coalesce(given.is_pushed, feeds.is_pushed),
+    unread_count = unread_count + given.new_entries,
+    entry_count = entry_count + given.new_entries,
+    poll_wanted_at = CASE WHEN given.poll_in IS NULL OR is_gone THEN poll_wanted_at ELSE $1 END,
     next_check_at = CASE
-        WHEN $5::bigint IS NULL OR is_gone THEN next_check_at
-        WHEN lease_until > $2 THEN $2 + $5
-        ELSE least(next_check_at, $2 + $5)
+        WHEN given.poll_in IS NULL OR is_gone THEN next_check_at
+        WHEN lease_until > $1 THEN $1 + given.poll_in
+        ELSE least(next_check_at, $1 + given.poll_in)
     END
-WHERE id = $1";
+FROM unnest($2::bigint[], $3::boolean[], $4::bigint[], $5::bigint[]) AS given (id, is_pushed, new_entries, poll_in)
+WHERE feeds.id = given.id";
 
 /// The same, for whoever does not hold the lock yet. The time is that after the wait for it.
 const POLL_SOON: &str = "
@@ -145,14 +146,20 @@ pub(super) async fn write_state(
     .map(drop)
 }
 
+/// Writes what is to be done about feeds.
 pub(super) async fn write_effects(
     transaction: &Transaction<'_>,
-    feed_id: i64,
-    effects: Effects,
+    effects: &BTreeMap<i64, Effects>,
     now: i64,
 ) -> Result<(), Error> {
-    let Effects { is_pushed, poll_in, new_entries } = effects;
-    execute(transaction, EFFECTS, &[&feed_id, &now, &is_pushed, &new_entries, &poll_in]).await.map(drop)
+    if effects.is_empty() {
+        return Ok(());
+    }
+    let feeds: Vec<i64> = effects.keys().copied().collect();
+    let is_pushed: Vec<Option<bool>> = effects.values().map(|effects| effects.is_pushed).collect();
+    let new_entries: Vec<i64> = effects.values().map(|effects| effects.new_entries).collect();
+    let poll_in: Vec<Option<i64>> = effects.values().map(|effects| effects.poll_in).collect();
+    execute(transaction, EFFECTS, &[&now, &feeds, &is_pushed, &new_entries, &poll_in]).await.map(drop)
 }
 
 pub(super) async fn poll_soon(client: &Client, feed: FeedId, delay: Duration) -> Result<(), Error> {

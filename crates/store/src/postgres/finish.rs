@@ -116,7 +116,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     };
     let guard: Params<'_> = &[&feed.0, &lease.owner, &lease.fence];
     prepare(&transaction, &[HOLD, KNOWN, ENABLED]).await?;
-    let known = ingest::known(&transaction, KNOWN, feed.0, &identities);
+    let known = ingest::known(&transaction, feed.0, &identities);
     let looks = both(known, webhooks::enabled(&transaction));
     let (held, (known, webhooks)) = both(query_opt(&transaction, HOLD, guard), looks).await?;
     let Some(held) = held else { return Ok(Stored::default()) };

@@ -41,8 +41,17 @@ WHERE feed_id = ",
 
 pub(super) const KNOWN: &str = known!("$1");
 
-/// The same in the feed of a subscription.
-pub(super) const KNOWN_BY_SUBSCRIPTION: &str = known!("(SELECT feed_id FROM subscriptions WHERE id = $1)");
+/// The same of several, each in the feed of a subscription.
+pub(super) const KNOWN_BY_SUBSCRIPTION: &str = "
+SELECT entries.identity, fingerprint, entries.id, updated_at, changed_at, is_thin, subscriptions.id
+FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
+JOIN subscriptions ON subscriptions.id = given.subscription_id
+JOIN entries ON entries.feed_id = subscriptions.feed_id AND entries.identity = given.identity
+UNION ALL
+SELECT pruned_entries.identity, NULL, NULL, NULL, NULL, NULL, subscriptions.id
+FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
+JOIN subscriptions ON subscriptions.id = given.subscription_id
+JOIN pruned_entries ON pruned_entries.feed_id = subscriptions.feed_id AND pruned_entries.identity = given.identity";
 
 const FORGET: &str = "
 DELETE FROM pruned_entries
@@ -101,26 +110,29 @@ pub(super) async fn store_document(
         Ok(news)
     };
     // In one round trip, if there is nothing new about push.
-    let (ids, mut news) = both(store_entries(transaction, target, &sorted), of_feed).await?;
-    news.extend(news::of_entries(transaction, webhooks, target, &sorted, &ids).await?);
+    let parts = [(target, &sorted)];
+    let (ids, mut news) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
+    news.extend(news::of_entries(transaction, webhooks, target.now, &parts, &ids).await?);
     Ok((sorted.stored(), news))
 }
 
-/// Stores entries that were told apart; returns the ids of those that are new.
+/// Stores entries of several feeds that were told apart; returns the ids of those that are new, in the order given.
 pub(super) async fn store_entries(
     transaction: &Transaction<'_>,
-    target: Target,
-    sorted: &Sorted<'_>,
+    now: i64,
+    parts: &[(Target, &Sorted<'_>)],
 ) -> Result<Vec<i64>, Error> {
-    let new = entry_rows::insert(transaction, target, &sorted.new);
-    let (ids, ()) = both(new, entry_rows::update(transaction, target.now, &sorted.renewed)).await?;
+    let new = parts.iter().flat_map(|(target, sorted)| sorted.new.iter().map(move |entry| (*target, *entry)));
+    let new: Vec<(Target, &IncomingEntry)> = new.collect();
+    let renewed: Vec<_> = parts.iter().flat_map(|(_, sorted)| sorted.renewed.iter().copied()).collect();
+    let inserted = entry_rows::insert(transaction, now, &new);
+    let (ids, ()) = both(inserted, entry_rows::update(transaction, now, &renewed)).await?;
     Ok(ids)
 }
 
-/// How these identities are known in a feed; `sql` is one of the above.
+/// How these identities are known in a feed.
 pub(super) async fn known(
     client: &impl GenericClient,
-    sql: &str,
     id: i64,
     identities: &[Hash],
 ) -> Result<HashMap<Hash, Known>, Error> {
@@ -128,8 +140,27 @@ pub(super) async fn known(
         return Ok(HashMap::new());
     }
     let identities: Vec<&[u8]> = identities.iter().map(|identity| identity.0.as_slice()).collect();
-    let rows = query(client, sql, &[&id, &identities]).await?;
+    let rows = query(client, KNOWN, &[&id, &identities]).await?;
     Ok(rows.iter().filter_map(|row| Some((hash(row.get(0))?, known_of(row)?))).collect())
+}
+
+/// How these entries are known in the feeds of these subscriptions, by the latter's ids.
+pub(super) async fn known_by_subscription(
+    client: &impl GenericClient,
+    entries: &[(i64, &[IncomingEntry])],
+) -> Result<HashMap<i64, HashMap<Hash, Known>>, Error> {
+    let given = entries.iter().flat_map(|(id, entries)| entries.iter().map(|entry| (*id, entry.identity.0.as_slice())));
+    let (ids, identities): (Vec<i64>, Vec<&[u8]>) = given.unzip();
+    let mut known: HashMap<i64, HashMap<Hash, Known>> = HashMap::new();
+    if ids.is_empty() {
+        return Ok(known);
+    }
+    for row in query(client, KNOWN_BY_SUBSCRIPTION, &[&ids, &identities]).await? {
+        if let (Some(identity), Some(how)) = (hash(row.get(0)), known_of(&row)) {
+            known.entry(row.get(6)).or_default().insert(identity, how);
+        }
+    }
+    Ok(known)
 }
 
 fn known_of(row: &Row) -> Option<Known> {

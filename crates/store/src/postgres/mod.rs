@@ -36,8 +36,10 @@ mod finish;
 mod finish_plain;
 mod ingest;
 
+mod batches;
 mod discovery;
 mod push;
+mod pushes;
 mod subscription_changes;
 mod subscription_claims;
 mod subscription_rows;

@@ -25,43 +25,56 @@ WHERE id = ANY($1)
   AND (update_told_at = 0 OR update_told_at <= $3)
 RETURNING id, sort_at, is_read, is_starred";
 
-/// News of entries that are new, with the ids that they were given, and of those that have changed.
+/// News of entries of several feeds: of those that are new, with the ids that they were given, in the same order, and of
+/// those that have changed.
 pub(super) async fn of_entries(
     transaction: &Transaction<'_>,
     webhooks: &[Webhook],
-    target: Target,
-    sorted: &Sorted<'_>,
+    now: i64,
+    parts: &[(Target, &Sorted<'_>)],
     ids: &[i64],
 ) -> Result<Vec<News>, Error> {
-    let (mut news, is_backlog) = (Vec::new(), target.is_backlog);
-    let scope = |kind, is_backlog| EventScope {
+    let (mut news, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
+    for (target, sorted) in parts {
+        let (target, is_backlog) = (*target, target.is_backlog);
+        let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().copied());
+        let created = |(id, entry)| News::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
+        if is_wanted(webhooks, &scope(EventType::EntryCreated, target, is_backlog)) {
+            news.extend(new.map(created));
+        } else {
+            new.for_each(drop);
+        }
+        if !sorted.changed.is_empty() && is_wanted(webhooks, &scope(EventType::EntryUpdated, target, false)) {
+            changed.extend(sorted.changed.iter().map(|(id, entry)| (target, *id, *entry)));
+        }
+    }
+    if !changed.is_empty() {
+        news.extend(of_changed(transaction, now, &changed).await?);
+    }
+    Ok(news)
+}
+
+fn scope(kind: EventType, target: Target, is_backlog: bool) -> EventScope {
+    EventScope {
         kind,
         feed_id: Some(FeedId(target.feed_id)),
         folder_id: target.folder_id.map(FolderId),
         is_backlog,
         webhook_id: None,
-    };
-    if is_wanted(webhooks, &scope(EventType::EntryCreated, is_backlog)) {
-        let created = |(id, entry)| News::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
-        news.extend(ids.iter().copied().zip(sorted.new.iter().copied()).map(created));
     }
-    if !sorted.changed.is_empty() && is_wanted(webhooks, &scope(EventType::EntryUpdated, false)) {
-        news.extend(of_changed(transaction, target, &sorted.changed).await?);
-    }
-    Ok(news)
 }
 
 async fn of_changed(
     transaction: &Transaction<'_>,
-    target: Target,
-    changed: &[(i64, &IncomingEntry)],
+    now: i64,
+    changed: &[(Target, i64, &IncomingEntry)],
 ) -> Result<Vec<News>, Error> {
-    let ids: Vec<i64> = changed.iter().map(|(id, _)| *id).collect();
-    let rows = query(transaction, TELL_UPDATES, &[&ids, &target.now, &(target.now - millis(UPDATES_EVERY))]).await?;
+    let ids: Vec<i64> = changed.iter().map(|(_, id, _)| *id).collect();
+    let rows = query(transaction, TELL_UPDATES, &[&ids, &now, &(now - millis(UPDATES_EVERY))]).await?;
     let told: HashMap<i64, _> = rows.iter().map(|row| (row.get(0), row)).collect();
-    let updated = |(id, incoming): &(i64, &IncomingEntry)| {
+    let updated = |(target, id, incoming): &(Target, i64, &IncomingEntry)| {
         let row = told.get(id)?;
-        let entry = Entry { is_read: row.get(2), is_starred: row.get(3), ..entry(target, *id, incoming, row.get(1)) };
+        let entry = Entry { is_read: row.get(2), is_starred: row.get(3), ..entry(*target, *id, incoming, row.get(1)) };
         Some(News::EntryUpdated(Box::new(entry)))
     };
     Ok(changed.iter().filter_map(updated).collect())

@@ -24,9 +24,7 @@ use super::{
     Params, PostgresStore,
     claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
     errors::store_error,
-    execute, finish,
-    ingest::{self, KNOWN},
-    now_ms, overview, prune, query, timing,
+    execute, finish, ingest, now_ms, overview, prune, query, timing,
     values::{hash, millis, small, time},
 };
 
@@ -202,7 +200,7 @@ impl PollStore for PostgresStore {
 
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
         let client = self.client().await?;
-        let known = ingest::known(&client, KNOWN, feed.0, identities).await.map_err(store_error)?;
+        let known = ingest::known(&client, feed.0, identities).await.map_err(store_error)?;
         let fingerprint = |known| match known {
             Known::Entry(known) => Some(known.fingerprint),
             Known::Pruned => None,

@@ -6,23 +6,18 @@ use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{Changed, Claim, PushStore, StoreResult},
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    ports::{BatchResult, Changed, PushStore, StoreResult, SubscriptionChange},
+    push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
 use tokio_postgres::Error;
 
 use super::{
-    Params, PostgresStore, both, discovery,
+    Params, PostgresStore, batches, both, discovery,
     errors::store_error,
-    events::{self, Audience, payload_feed},
-    feed_rows,
-    ingest::{self, KNOWN_BY_SUBSCRIPTION, Target},
-    news, polls, prepare, query, query_opt,
-    subscription_changes::{self, Decisions, LOCK, LOCK_FEED},
+    events, feed_rows, polls, prepare, query, query_opt,
+    subscription_changes::Decisions,
     subscription_claims::{self, BY_DUE},
-    subscriptions::{self, COLUMNS, LOCK_OF_FEEDS, subscription_of},
-    values::{millis, total},
-    webhooks::{self, ENABLED},
+    subscriptions::{self, LOCK_OF_FEEDS},
 };
 
 /// Feeds in one transaction, when all subscriptions are ended: their rows are locked meanwhile.
@@ -65,9 +60,9 @@ impl PushStore for PostgresStore {
         subscriptions::current_of(&client, feed).await.map_err(store_error)
     }
 
-    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
+    async fn targets_by_token(&self, tokens: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>> {
         let client = self.client().await?;
-        subscriptions::by_token(&client, token).await.map_err(store_error)
+        subscriptions::by_tokens(&client, &tokens).await.map_err(store_error)
     }
 
     async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>> {
@@ -93,14 +88,8 @@ impl PushStore for PostgresStore {
         Ok(ended)
     }
 
-    async fn change_subscription(
-        &self,
-        id: SubscriptionId,
-        claim: Claim,
-        event: Event,
-        rules: Rules,
-    ) -> StoreResult<Changed> {
-        subscription_changes::change_one(self, id, &claim, &event, rules).await
+    async fn change_subscriptions(&self, changes: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed> {
+        batches::run(self, changes).await
     }
 
     async fn claim_due_subscriptions(
@@ -139,9 +128,8 @@ impl PushStore for PostgresStore {
         polls::next_in(&client, &self.bounds.steps, BY_DUE).await.map_err(store_error)
     }
 
-    async fn push(&self, push: Push) -> StoreResult<PushStored> {
-        let mut client = self.client().await?;
-        store_push(self, &mut client, push).await.map_err(store_error)
+    async fn push_all(&self, pushes: Vec<Push>) -> BatchResult<Push, PushStored> {
+        batches::run(self, pushes).await
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
@@ -168,41 +156,4 @@ async fn end_some(store: &PostgresStore, client: &mut Client, after: i64) -> Res
     let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
     store.commit(transaction, has_queued).await?;
     Ok(Some((last, ended)))
-}
-
-/// Two round trips between the beginning and the end, three if somebody is told: this is to be done thousands of times in
-/// a second.
-async fn store_push(store: &PostgresStore, client: &mut Client, push: Push) -> Result<PushStored, Error> {
-    let Push { subscription_id: id, secret, document, poll_in } = push;
-    let identities = ingest::identities_of(&document.entries);
-    let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_FEED, LOCK, KNOWN_BY_SUBSCRIPTION, ENABLED]).await?;
-    let which: Params<'_> = &[&id.0];
-    let locks = both(query_opt(&transaction, LOCK_FEED, which), query_opt(&transaction, LOCK, which));
-    let known = ingest::known(&transaction, KNOWN_BY_SUBSCRIPTION, id.0, &identities);
-    let ((feed, held), (known, webhooks)) = both(locks, both(known, webhooks::enabled(&transaction))).await?;
-    let Some(held) = held else { return Ok(PushStored::NotActive) };
-    let (Some(feed), subscription) = (feed, subscription_of(&held)?) else { return Ok(PushStored::NoFeed) };
-    let now = held.get(COLUMNS + 2);
-    // A poll that was claimed before now cannot undo it.
-    let target = Target { feed_id: feed.get(0), folder_id: feed.get(1), claimed_at: now, is_backlog: false, now };
-    let mut decisions = Decisions::new(vec![subscription], now);
-    if decisions.decide(id, &Event::Pushed { secret }, Rules::default()).is_none() {
-        return Ok(PushStored::NotActive);
-    }
-    let sorted = ingest::sort_out(&document.entries, &known, target.claimed_at);
-    if !sorted.new.is_empty() {
-        decisions.effects(FeedId(target.feed_id)).new_entries = total(sorted.new.len());
-    }
-    if let Some(delay) = poll_in {
-        decisions.effects(FeedId(target.feed_id)).poll_in = Some(millis(delay));
-    }
-    let entries = ingest::store_entries(&transaction, target, &sorted);
-    let (ids, ()) = both(entries, decisions.write(&transaction)).await?;
-    let mut news = decisions.into_news();
-    news.extend(news::of_entries(&transaction, &webhooks, target, &sorted, &ids).await?);
-    let feed = payload_feed(target, feed.get(2), feed.get(3));
-    let has_queued = Audience { webhooks: &webhooks, feed }.tell(&transaction, &news, now).await?;
-    store.commit(transaction, has_queued).await?;
-    Ok(PushStored::Stored(sorted.stored()))
 }

@@ -4,13 +4,13 @@
 //! Whoever is here holds the lock of the feed's row, if there is a feed. Nobody else changes its subscriptions then but
 //! for their leases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId, Lease, SubscriptionId,
     delivery::News,
-    ports::{Changed, Claim, StoreResult},
+    ports::{Changed, Claim, SubscriptionChange},
     push::{
         self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, SubscriptionView, Transition,
         Wanted,
@@ -19,37 +19,13 @@ use domain::{
 use tokio_postgres::Error;
 
 use super::{
-    Params, PostgresStore, both,
-    errors::store_error,
-    events,
+    PostgresStore,
+    batches::{Found, Held, Job, Locks, Outcome},
+    both, events,
     feed_rows::{self, Effects},
-    prepare, query_opt, subscription_rows,
-    subscriptions::{COLUMNS, columns, subscription_of},
+    prepare, subscription_rows,
     values::time,
 };
-
-/// A subscription's feed never changes, it can only go: whoever waits here while that happens finds none, and the
-/// subscription without one.
-pub(super) const LOCK_FEED: &str = "
-SELECT id, folder_id, url, coalesce(custom_title, title)
-FROM feeds
-WHERE id = (SELECT feed_id FROM subscriptions WHERE id = $1)
-FOR NO KEY UPDATE";
-
-/// The time is that after the wait for the lock.
-pub(super) const LOCK: &str = concat!(
-    "
-WITH held AS MATERIALIZED (
-    SELECT ",
-    columns!(),
-    ", lease_owner, lease_fence
-    FROM subscriptions
-    WHERE id = $1
-    FOR NO KEY UPDATE
-)
-SELECT held.*, pirssonite_now_ms()
-FROM held"
-);
 
 /// What becomes of subscriptions: decided one after the other, then written.
 #[derive(Debug)]
@@ -59,7 +35,8 @@ pub(super) struct Decisions {
     writes: Vec<Write>,
     feeds: BTreeMap<i64, Effects>,
     news: Vec<News>,
-    ends_leases: bool,
+    /// Those whose leases end.
+    ends_leases: HashSet<SubscriptionId>,
 }
 
 #[derive(Debug)]
@@ -67,13 +44,12 @@ enum Write {
     Insert(Subscription),
     Update(Subscription),
     Delete(SubscriptionId),
-    EndLease(SubscriptionId),
 }
 
 impl Decisions {
     /// Nothing decided yet about these.
     pub(super) fn new(known: Vec<Subscription>, now: i64) -> Self {
-        Self { now, known, writes: Vec::new(), feeds: BTreeMap::new(), news: Vec::new(), ends_leases: false }
+        Self { now, known, writes: Vec::new(), feeds: BTreeMap::new(), news: Vec::new(), ends_leases: HashSet::new() }
     }
 
     pub(super) fn known(&self) -> &[Subscription] {
@@ -81,7 +57,7 @@ impl Decisions {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.writes.is_empty() && self.feeds.is_empty()
+        self.writes.is_empty() && self.feeds.is_empty() && self.ends_leases.is_empty()
     }
 
     /// Something happens to one of them; `None` if it does not take such an event.
@@ -163,12 +139,35 @@ impl Decisions {
         u32::try_from(living.len()).unwrap_or(u32::MAX)
     }
 
+    /// One more that may be decided about.
+    pub(super) fn know(&mut self, subscription: Subscription) {
+        self.known.push(subscription);
+    }
+
+    /// Something happens to one that was found so, under a claim or not.
+    fn change(&mut self, change: &SubscriptionChange, found: Found) -> Outcome<Changed> {
+        let held = match found {
+            Found::Held(held) => held,
+            Found::None => return Ok(Some(Changed::NotFound)),
+            Found::Locked => return Ok(None),
+        };
+        if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = &change.claim
+            && (held.lease_owner.as_ref(), held.lease_fence) != (Some(owner), *fence)
+        {
+            return Ok(Some(Changed::NotFound));
+        }
+        self.know(held.subscription);
+        let transition = self.decide(change.id, &change.event, change.rules);
+        if matches!(change.claim, Claim::Ends(_)) {
+            self.end_lease(change.id);
+        }
+        let done = |transition| Changed::Done(Box::new(transition));
+        Ok(Some(transition.map_or(Changed::Refused, done)))
+    }
+
     /// The lease of whoever has claimed it ends, whatever was decided.
     fn end_lease(&mut self, id: SubscriptionId) {
-        if self.writes.is_empty() {
-            self.writes.push(Write::EndLease(id));
-        }
-        self.ends_leases = true;
+        self.ends_leases.insert(id);
     }
 
     /// Writes everything. Subscriptions and feeds in one round trip, if there is one of each.
@@ -181,68 +180,81 @@ impl Decisions {
         self.news
     }
 
-    /// In the order of the decisions: a feed has one current subscription at every moment.
+    /// In the order of the decisions: a feed has one current subscription at every moment. Of several feeds, all that
+    /// change are one statement.
     pub(super) async fn write_subscriptions(&self, transaction: &Transaction<'_>) -> Result<(), Error> {
+        let mut left = self.ends_leases.clone();
+        let mut changed: Vec<&Subscription> = Vec::new();
         for write in &self.writes {
+            if let Write::Update(update) = write
+                && changed.iter().all(|other| other.id != update.id && !is_of_same_feed(other, update))
+            {
+                left.remove(&update.id);
+                changed.push(update);
+                continue;
+            }
+            self.write_changed(transaction, &mut changed).await?;
             match write {
                 Write::Insert(new) => subscription_rows::insert(transaction, new, self.now).await?,
-                Write::Update(changed) => subscription_rows::update(transaction, changed, self.ends_leases).await?,
-                Write::Delete(id) => subscription_rows::delete(transaction, *id).await?,
-                Write::EndLease(id) => subscription_rows::end_lease(transaction, *id).await?,
+                Write::Update(update) => {
+                    left.remove(&update.id);
+                    changed.push(update);
+                }
+                Write::Delete(id) => {
+                    left.remove(id);
+                    subscription_rows::delete(transaction, *id).await?;
+                }
             }
         }
-        Ok(())
+        self.write_changed(transaction, &mut changed).await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let left: Vec<i64> = left.into_iter().map(|id| id.0).collect();
+        subscription_rows::end_leases(transaction, &left).await
+    }
+
+    async fn write_changed(
+        &self,
+        transaction: &Transaction<'_>,
+        changed: &mut Vec<&Subscription>,
+    ) -> Result<(), Error> {
+        let changed = std::mem::take(changed);
+        if changed.is_empty() {
+            return Ok(());
+        }
+        subscription_rows::update(transaction, &changed, &self.ends_leases).await
     }
 
     async fn write_feeds(&self, transaction: &Transaction<'_>) -> Result<(), Error> {
-        for (feed, effects) in &self.feeds {
-            feed_rows::write_effects(transaction, *feed, *effects, self.now).await?;
+        feed_rows::write_effects(transaction, &self.feeds, self.now).await
+    }
+}
+
+fn is_of_same_feed(one: &Subscription, other: &Subscription) -> bool {
+    one.feed_id.is_some() && one.feed_id == other.feed_id
+}
+
+impl Job for SubscriptionChange {
+    type Answer = Changed;
+
+    fn subscription_id(&self) -> i64 {
+        self.id.0
+    }
+
+    async fn store(store: &PostgresStore, client: &mut Client, jobs: &[&Self]) -> Result<Vec<Outcome<Changed>>, Error> {
+        let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
+        let locks = Locks::of(jobs.len());
+        let transaction = client.transaction().await?;
+        prepare(&transaction, &[locks.feeds, locks.subscriptions]).await?;
+        let held = Held::take(&transaction, locks, &ids).await?;
+        let mut decisions = Decisions::new(Vec::new(), held.now);
+        let outcomes = jobs.iter().map(|job| decisions.change(job, held.find(job.id.0)?)).collect();
+        if !decisions.is_empty() {
+            decisions.write(&transaction).await?;
+            let has_queued = events::tell(&transaction, &decisions.into_news(), held.now).await?;
+            store.commit(transaction, has_queued).await?;
         }
-        Ok(())
+        Ok(outcomes)
     }
-}
-
-/// Something happens to one subscription, under a claim or not.
-pub(super) async fn change_one(
-    store: &PostgresStore,
-    id: SubscriptionId,
-    claim: &Claim,
-    event: &Event,
-    rules: Rules,
-) -> StoreResult<Changed> {
-    let mut client = store.client().await?;
-    try_change(store, &mut client, id, claim, event, rules).await.map_err(store_error)
-}
-
-async fn try_change(
-    store: &PostgresStore,
-    client: &mut Client,
-    id: SubscriptionId,
-    claim: &Claim,
-    event: &Event,
-    rules: Rules,
-) -> Result<Changed, Error> {
-    let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_FEED, LOCK]).await?;
-    let which: Params<'_> = &[&id.0];
-    let locks = both(query_opt(&transaction, LOCK_FEED, which), query_opt(&transaction, LOCK, which));
-    let (_, held) = locks.await?;
-    let Some(held) = held else { return Ok(Changed::NotFound) };
-    if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = claim
-        && (held.get::<_, Option<&str>>(COLUMNS), held.get::<_, i64>(COLUMNS + 1)) != (Some(owner), *fence)
-    {
-        return Ok(Changed::NotFound);
-    }
-    let now = held.get(COLUMNS + 2);
-    let mut decisions = Decisions::new(vec![subscription_of(&held)?], now);
-    let transition = decisions.decide(id, event, rules);
-    if matches!(claim, Claim::Ends(_)) {
-        decisions.end_lease(id);
-    }
-    if !decisions.is_empty() {
-        decisions.write(&transaction).await?;
-        let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
-        store.commit(transaction, has_queued).await?;
-    }
-    Ok(transition.map_or(Changed::Refused, |transition| Changed::Done(Box::new(transition))))
 }

@@ -49,7 +49,7 @@ claimed AS (
 )
 SELECT ",
     columns!(),
-    ", lease_owner, lease_fence, now.ms
+    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)
 FROM now
 LEFT JOIN claimed AS subscriptions ON true
 ORDER BY next_step_at, id"
@@ -78,7 +78,7 @@ FROM now, expiring
 WHERE subscriptions.id = expiring.id
 RETURNING ",
     columns!(),
-    ", lease_owner, lease_fence, now.ms"
+    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
 );
 
 const RELEASE: &str = "
@@ -177,5 +177,6 @@ fn job_of(row: &Row) -> Result<SubscriptionJob, Error> {
         subscription: subscription_of(row)?,
         lease: Lease { owner: row.get(COLUMNS), fence: row.get(COLUMNS + 1) },
         claimed_at: time(row.get(COLUMNS + 2)),
+        feed_fetched_at: row.get::<_, Option<i64>>(COLUMNS + 3).map(time),
     })
 }

@@ -1,4 +1,6 @@
-//! The row of one subscription, written. What is in it was decided elsewhere.
+//! The rows of subscriptions, written. What is in it was decided elsewhere.
+
+use std::collections::HashSet;
 
 use deadpool_postgres::Transaction;
 use domain::{
@@ -6,11 +8,11 @@ use domain::{
     push::{Mode, Secrets, Subscription},
 };
 use jiff::Timestamp;
-use tokio_postgres::Error;
+use tokio_postgres::{Error, types::ToSql};
 
 use super::{
     execute,
-    values::{number, optional, secrets, text, topic_hash},
+    values::{Column, as_param, column, number, optional, secrets, text, topic_hash},
 };
 
 const INSERT: &str = "
@@ -21,33 +23,39 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 /// All that may change, but for the lease, which may only end with it.
 const UPDATE: &str = "
 UPDATE subscriptions
-SET base_url = $2,
-    state = $3,
-    is_current = $4,
-    lease_secs = $5,
-    expires_at = $6,
-    activated_at = $7,
-    verified_at = $8,
-    asked = $9,
-    verify_by = $10,
-    error_count = $11,
-    last_error = $12,
-    last_push_at = $13,
-    push_count = $14,
-    miss_count = $15,
-    misses_in_row = $16,
-    secrets = $17,
-    next_step_at = $18,
-    retry_at = $19,
-    lease_owner = CASE WHEN $20 THEN NULL ELSE lease_owner END,
-    lease_until = CASE WHEN $20 THEN 0 ELSE lease_until END
-WHERE id = $1";
+SET base_url = given.base_url,
+    state = given.state,
+    is_current = given.is_current,
+    lease_secs = given.lease_secs,
+    expires_at = given.expires_at,
+    activated_at = given.activated_at,
+    verified_at = given.verified_at,
+    asked = given.asked,
+    verify_by = given.verify_by,
+    error_count = given.error_count,
+    last_error = given.last_error,
+    last_push_at = given.last_push_at,
+    push_count = given.push_count,
+    miss_count = given.miss_count,
+    misses_in_row = given.misses_in_row,
+    secrets = given.secrets,
+    next_step_at = given.next_step_at,
+    retry_at = given.retry_at,
+    lease_owner = CASE WHEN given.ends_lease THEN NULL ELSE lease_owner END,
+    lease_until = CASE WHEN given.ends_lease THEN 0 ELSE lease_until END
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::boolean[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+            $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
+            $16::bigint[], $17::text[], $18::bigint[], $19::bigint[], $20::boolean[])
+    AS given (id, base_url, state, is_current, lease_secs, expires_at, activated_at, verified_at, asked, verify_by,
+              error_count, last_error, last_push_at, push_count, miss_count, misses_in_row, secrets, next_step_at,
+              retry_at, ends_lease)
+WHERE subscriptions.id = given.id";
 
-const END_LEASE: &str = "
+const END_LEASES: &str = "
 UPDATE subscriptions
 SET lease_owner = NULL,
     lease_until = 0
-WHERE id = $1";
+WHERE id = ANY($1)";
 
 /// Keeps a new one. Its id is the database's.
 pub(super) async fn insert(transaction: &Transaction<'_>, new: &Subscription, now: i64) -> Result<(), Error> {
@@ -73,44 +81,40 @@ pub(super) async fn insert(transaction: &Transaction<'_>, new: &Subscription, no
     .map(drop)
 }
 
-/// Writes a changed one; the lease of whoever has claimed it ends with that, or goes on.
+/// Writes changed ones; the lease of whoever has claimed one of these ends with that, the others go on.
 pub(super) async fn update(
     transaction: &Transaction<'_>,
-    changed: &Subscription,
-    ends_lease: bool,
+    changed: &[&Subscription],
+    ends_lease: &HashSet<SubscriptionId>,
 ) -> Result<(), Error> {
-    execute(
-        transaction,
-        UPDATE,
-        &[
-            &changed.id.0,
-            &text(&changed.base_url),
-            &changed.state.name(),
-            &changed.is_current,
-            &changed.lease_secs.map(i64::from),
-            &millis_of(changed.expires_at),
-            &millis_of(changed.activated_at),
-            &millis_of(changed.verified_at),
-            &changed.asked.map(Mode::name),
-            &millis_of(changed.verify_by),
-            &i64::from(changed.error_count),
-            &optional(changed.last_error.as_ref()),
-            &millis_of(changed.last_push_at),
-            &number(changed.push_count),
-            &number(changed.miss_count),
-            &i64::from(changed.misses_in_row),
-            &written(&changed.secrets),
-            &millis_of(changed.next_step_at),
-            &millis_of(changed.retry_at),
-            &ends_lease,
-        ],
-    )
-    .await
-    .map(drop)
+    let columns: [Column<'_>; 20] = [
+        column(changed, |changed| changed.id.0),
+        column(changed, |changed| text(&changed.base_url)),
+        column(changed, |changed| changed.state.name()),
+        column(changed, |changed| changed.is_current),
+        column(changed, |changed| changed.lease_secs.map(i64::from)),
+        column(changed, |changed| millis_of(changed.expires_at)),
+        column(changed, |changed| millis_of(changed.activated_at)),
+        column(changed, |changed| millis_of(changed.verified_at)),
+        column(changed, |changed| changed.asked.map(Mode::name)),
+        column(changed, |changed| millis_of(changed.verify_by)),
+        column(changed, |changed| i64::from(changed.error_count)),
+        column(changed, |changed| optional(changed.last_error.as_ref())),
+        column(changed, |changed| millis_of(changed.last_push_at)),
+        column(changed, |changed| number(changed.push_count)),
+        column(changed, |changed| number(changed.miss_count)),
+        column(changed, |changed| i64::from(changed.misses_in_row)),
+        column(changed, |changed| written(&changed.secrets)),
+        column(changed, |changed| millis_of(changed.next_step_at)),
+        column(changed, |changed| millis_of(changed.retry_at)),
+        column(changed, |changed| ends_lease.contains(&changed.id)),
+    ];
+    let params: Vec<&(dyn ToSql + Sync)> = columns.iter().map(as_param).collect();
+    execute(transaction, UPDATE, &params).await.map(drop)
 }
 
-pub(super) async fn end_lease(transaction: &Transaction<'_>, id: SubscriptionId) -> Result<(), Error> {
-    execute(transaction, END_LEASE, &[&id.0]).await.map(drop)
+pub(super) async fn end_leases(transaction: &Transaction<'_>, ids: &[i64]) -> Result<(), Error> {
+    execute(transaction, END_LEASES, &[&ids]).await.map(drop)
 }
 
 pub(super) async fn delete(transaction: &Transaction<'_>, id: SubscriptionId) -> Result<(), Error> {

@@ -1,13 +1,17 @@
 //! Subscriptions as they are read.
 
+use std::collections::HashMap;
+
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId, SubscriptionId,
+    ports::StoreResult,
     push::{Mode, PushTarget, Secrets, Subscription, SubscriptionState, SubscriptionView},
 };
 use tokio_postgres::{Error, Row};
 
 use super::{
+    errors::store_error,
     query, query_opt,
     values::{Parsed, count, small, text, time, topic_hash},
 };
@@ -28,7 +32,8 @@ pub(super) use columns;
 /// How many those are: what else a row has follows them.
 pub(super) const COLUMNS: usize = 23;
 
-/// The place of this one.
+/// The places of these.
+const TOKEN: usize = 4;
 pub(super) const NEXT_STEP_AT: usize = 21;
 
 /// What the API shows, in the order of [`view_of`]; in a join all of them are null for a feed that has none.
@@ -57,14 +62,14 @@ ORDER BY id
 FOR NO KEY UPDATE"
 );
 
-const BY_TOKEN: &str = concat!(
+const BY_TOKENS: &str = concat!(
     "
 SELECT ",
     columns!(),
     ", feeds.url
 FROM subscriptions
 LEFT JOIN feeds ON feeds.id = subscriptions.feed_id
-WHERE subscriptions.token = $1"
+WHERE subscriptions.token = ANY($1)"
 );
 
 const BY_TOPIC: &str = concat!(
@@ -102,8 +107,16 @@ pub(super) async fn lock_of_feeds(transaction: &Transaction<'_>, feeds: &[i64]) 
     query(transaction, LOCK_OF_FEEDS, &[&feeds]).await?.iter().map(subscription_of).collect()
 }
 
-pub(super) async fn by_token(client: &Client, token: &str) -> Result<Option<PushTarget>, Error> {
-    query_opt(client, BY_TOKEN, &[&text(token)]).await?.as_ref().map(target_of).transpose()
+/// Those with these tokens, in the order given.
+pub(super) async fn by_tokens(
+    client: &Client,
+    tokens: &[String],
+) -> Result<Vec<StoreResult<Option<PushTarget>>>, Error> {
+    let tokens: Vec<_> = tokens.iter().map(|token| text(token)).collect();
+    let rows = query(client, BY_TOKENS, &[&tokens]).await?;
+    let rows: HashMap<&str, &Row> = rows.iter().map(|row| (row.get(TOKEN), row)).collect();
+    let target = |row: &&Row| target_of(row).map_err(store_error);
+    Ok(tokens.iter().map(|token| rows.get(token.as_ref()).map(target).transpose()).collect())
 }
 
 pub(super) async fn by_topic(client: &Client, topic: &str, limit: u32) -> Result<Vec<PushTarget>, Error> {

@@ -16,7 +16,6 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 use super::{
     SqliteStore,
     discovery::PushState,
-    errors::closed,
     events,
     feeds::id_of,
     ingest::{self, Schedule, Target},
@@ -71,18 +70,13 @@ SET url = ?2,
 WHERE id = ?1";
 
 pub(super) async fn finish(store: &SqliteStore, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
-    let mut answers = Vec::with_capacity(results.len());
-    for mut result in results {
+    let prepared = results.into_iter().map(|mut result| {
         if let PollOutcome::Fetched(document) = &mut result.outcome {
             ingest::prepare(document);
         }
-        answers.push(store.writer.submit(Lane::Usual, move |changes| finish_one(changes, result)).await?);
-    }
-    let mut stored = Vec::with_capacity(answers.len());
-    for answer in answers {
-        stored.push(answer.await.unwrap_or_else(|_| Err(closed())));
-    }
-    Ok(stored)
+        move |changes: &mut Changes<'_>| finish_one(changes, result)
+    });
+    store.writer.write_all(Lane::Usual, prepared).await
 }
 
 fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Stored> {

@@ -5,13 +5,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{Changed, Claim, PushStore, StoreError, StoreResult},
+    ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange},
     push::{self, Decision, Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use super::{
     SqliteStore, discovery,
+    errors::store_error,
     ingest::{self, Target},
     polls,
     queue::Lane,
@@ -47,9 +48,12 @@ impl PushStore for SqliteStore {
         self.readers.read(move |connection| subscriptions::current_of(connection, feed.0)).await
     }
 
-    async fn push_target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
-        let token = token.to_owned();
-        self.readers.read(move |connection| subscriptions::by_token(connection, &token)).await
+    async fn targets_by_token(&self, tokens: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>> {
+        let look = move |connection: &Connection| {
+            Ok(tokens.iter().map(|token| subscriptions::by_token(connection, token)).collect::<Vec<_>>())
+        };
+        let found = self.readers.read(look).await?;
+        Ok(found.into_iter().map(|target| target.map_err(|error| store_error(&error))).collect())
     }
 
     async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>> {
@@ -76,16 +80,11 @@ impl PushStore for SqliteStore {
         }
     }
 
-    async fn change_subscription(
-        &self,
-        id: SubscriptionId,
-        claim: Claim,
-        event: Event,
-        rules: Rules,
-    ) -> StoreResult<Changed> {
-        let work =
-            move |changes: &mut Changes<'_>| subscription_changes::change_one(changes, id, &claim, &event, rules);
-        self.writer.write(Lane::Usual, work).await
+    async fn change_subscriptions(&self, changes: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed> {
+        each(self, changes, |changes, SubscriptionChange { id, claim, event, rules }| {
+            subscription_changes::change_one(changes, id, &claim, &event, rules)
+        })
+        .await
     }
 
     async fn claim_due_subscriptions(
@@ -130,15 +129,28 @@ impl PushStore for SqliteStore {
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
 
-    async fn push(&self, mut push: Push) -> StoreResult<PushStored> {
-        ingest::prepare(&mut push.document);
-        self.writer.write(Lane::Usual, move |changes| store_push(changes, push)).await
+    async fn push_all(&self, mut pushes: Vec<Push>) -> BatchResult<Push, PushStored> {
+        for push in &mut pushes {
+            ingest::prepare(&mut push.document);
+        }
+        each(self, pushes, store_push).await
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
         let work = move |changes: &mut Changes<'_>| make_due(changes.connection, feed, delay, changes.now());
         self.writer.write(Lane::Usual, work).await
     }
+}
+
+/// Does jobs in the next transaction of the writer, a savepoint each.
+async fn each<J: Send + 'static, A: Send + 'static>(
+    store: &SqliteStore,
+    jobs: Vec<J>,
+    work: fn(&mut Changes<'_>, J) -> Result<A>,
+) -> BatchResult<J, A> {
+    let jobs = jobs.into_iter().map(|job| move |changes: &mut Changes<'_>| work(changes, job));
+    let done = store.writer.write_all(Lane::Usual, jobs).await?;
+    Ok(done.into_iter().map(|answer| answer.map(Batched::Done)).collect())
 }
 
 /// Ends a chunk of subscriptions after this one; returns the last, and how many. `None` if there are no more.

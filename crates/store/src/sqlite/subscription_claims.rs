@@ -30,7 +30,7 @@ WHERE id IN (
 )
 RETURNING ",
     columns!(),
-    ", lease_owner, lease_fence"
+    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
 );
 
 /// A hub that has accepted a renewal is given the time to verify it.
@@ -52,7 +52,7 @@ WHERE id IN (
 )
 RETURNING ",
     columns!(),
-    ", lease_owner, lease_fence"
+    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
 );
 
 pub(super) const RELEASE: &str = "
@@ -102,7 +102,8 @@ fn claim(changes: &mut Changes<'_>, sql: &str, now: i64, values: impl Params) ->
     let mut statement = changes.connection.prepare_cached(sql)?;
     let job_of = |row: &Row<'_>| -> Result<SubscriptionJob> {
         let lease = Lease { owner: row.get(COLUMNS)?, fence: row.get(COLUMNS + 1)? };
-        Ok(SubscriptionJob { subscription: subscription_of(row)?, lease, claimed_at })
+        let feed_fetched_at = row.get::<_, Option<i64>>(COLUMNS + 2)?.map(time);
+        Ok(SubscriptionJob { subscription: subscription_of(row)?, lease, claimed_at, feed_fetched_at })
     };
     let (mut rows, mut jobs) = (statement.query(values)?, Vec::new());
     while let Some(row) = rows.next()? {

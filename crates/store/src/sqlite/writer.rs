@@ -102,6 +102,23 @@ impl Writer {
         Ok(answer)
     }
 
+    /// The same for several, each all or nothing, in the order given.
+    pub(super) async fn write_all<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        works: impl Iterator<Item = impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static> + Send,
+    ) -> StoreResult<Vec<StoreResult<T>>> {
+        let mut answers = Vec::new();
+        for work in works {
+            answers.push(self.submit(lane, work).await?);
+        }
+        let mut done = Vec::with_capacity(answers.len());
+        for answer in answers {
+            done.push(answer.await.unwrap_or_else(|_| Err(closed())));
+        }
+        Ok(done)
+    }
+
     /// Waits until more groups have queued deliveries than these; returns how many have.
     pub(super) async fn queued(&self, seen: u64) -> u64 {
         let mut queued = self.queued.clone();

@@ -13,11 +13,11 @@ use domain::{
     entry::Counts,
     ingest::{Hash, PollJob, PollResult, Stored},
     ports::{
-        Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http, HttpError, HttpRequest,
-        HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError,
-        StoreResult, TestOutcome, UpdateOutcome,
+        BatchResult, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http, HttpError,
+        HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store,
+        StoreError, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome,
     },
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -198,7 +198,7 @@ impl PushStore for Down {
     async fn subscription_of(&self, _: FeedId) -> StoreResult<Option<Subscription>> {
         self.fail().await
     }
-    async fn push_target(&self, _: &str) -> StoreResult<Option<PushTarget>> {
+    async fn targets_by_token(&self, _: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>> {
         self.fail().await
     }
     async fn push_targets(&self, _: &str, _: u32) -> StoreResult<Vec<PushTarget>> {
@@ -213,7 +213,7 @@ impl PushStore for Down {
     async fn stop_push(&self) -> StoreResult<u32> {
         self.fail().await
     }
-    async fn change_subscription(&self, _: SubscriptionId, _: Claim, _: Event, _: Rules) -> StoreResult<Changed> {
+    async fn change_subscriptions(&self, _: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed> {
         self.fail().await
     }
     async fn claim_due_subscriptions(
@@ -240,7 +240,7 @@ impl PushStore for Down {
     async fn next_step_in(&self) -> StoreResult<Option<Duration>> {
         self.fail().await
     }
-    async fn push(&self, _: Push) -> StoreResult<PushStored> {
+    async fn push_all(&self, _: Vec<Push>) -> BatchResult<Push, PushStored> {
         self.fail().await
     }
     async fn poll_soon(&self, _: FeedId, _: Duration) -> StoreResult<()> {

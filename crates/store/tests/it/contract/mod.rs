@@ -61,6 +61,7 @@ mod subscriptions;
 mod misses;
 mod poll_soon;
 mod push;
+mod push_batches;
 mod thin;
 
 mod entry_events;

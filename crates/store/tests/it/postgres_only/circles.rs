@@ -45,11 +45,16 @@ async fn pushes_polls_beats_and_changes_never_wait_in_a_circle() {
     trust_agrees(&database).await;
 }
 
-/// Pushes to every subscription, the last first.
+/// Pushes to every subscription, the last first, one by one and all together.
 async fn push_all(store: &PostgresStore, rounds: usize) {
     for round in 0..rounds {
-        for subscription in store.subscriptions().await.unwrap().iter().rev() {
-            store.push(push(subscription.id, round)).await.unwrap();
+        let subscriptions = store.subscriptions().await.unwrap();
+        for subscription in subscriptions.iter().rev() {
+            store.push(push(subscription.id, 2 * round)).await.unwrap();
+        }
+        let batch = subscriptions.iter().rev().map(|subscription| push(subscription.id, 2 * round + 1));
+        for stored in store.push_all(batch.collect()).await.unwrap() {
+            stored.unwrap();
         }
     }
 }

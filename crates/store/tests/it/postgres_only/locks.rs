@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use domain::{
-    FeedId,
-    ports::{Changed, FeedStore, PollStore, PushStore},
-    push::{Event, Mode, PushStored},
+    FeedId, SubscriptionId,
+    ports::{Batched, Changed, Claim, FeedStore, PollStore, PushStore, SubscriptionChange},
+    push::{Event, Mode, PushStored, Rules},
 };
 use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
@@ -117,6 +117,36 @@ VALUES ({feed}, 'https://second.org/', 'topic 0', '', 'second', '{BASE}', 'inact
     let finished = while_waiting(&database, &other, &lock(ids[1]), work).await.unwrap().remove(0);
     assert_eq!(finished.unwrap().new, 5);
     assert_eq!(database.store.subscription_of(feed).await.unwrap().unwrap().id.0, ids[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does() {
+    let database = fresh_postgres().await;
+    let feeds = subscribed(&database.store, 3).await;
+    let mut ids = Vec::new();
+    for feed in &feeds {
+        ids.push(activated(&database.store, *feed).await);
+    }
+    let other = database.client().await;
+    let lock = |table: &str, id: i64| format!("BEGIN; SELECT FROM {table} WHERE id = {id} FOR NO KEY UPDATE");
+    for (round, lock) in [lock("feeds", feeds[1].0), lock("subscriptions", ids[1].0)].iter().enumerate() {
+        other.batch_execute(lock).await.unwrap();
+        let batch = ids.iter().map(|id| push(*id, round)).collect();
+        let mut outcomes = database.store.push_all(batch).await.unwrap();
+        for place in [0, 2] {
+            let stored = &outcomes[place];
+            assert!(matches!(stored, Ok(Batched::Done(PushStored::Stored(stored))) if stored.new == 1), "{stored:?}");
+        }
+        let Ok(Batched::Locked(left)) = outcomes.remove(1) else { panic!("it is locked") };
+        let rules = Rules::default();
+        let change = |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: Event::Missed, rules };
+        let changed = database.store.change_subscriptions(ids.iter().map(|id| change(*id)).collect()).await.unwrap();
+        let is_done: Vec<bool> = changed.iter().map(|changed| matches!(changed, Ok(Batched::Done(_)))).collect();
+        assert_eq!(is_done, [true, false, true]);
+        let store = database.store.clone();
+        let stored = while_waiting(&database, &other, "", async move { store.push(left).await }).await.unwrap();
+        assert!(matches!(stored, PushStored::Stored(stored) if stored.new == 1), "{stored:?}");
+    }
 }
 
 /// Runs work that has to wait for the rows of all feeds, and this statement while it waits.

@@ -7,8 +7,8 @@ use domain::{
     EntryFilter, EntryId, EntryPatch, FeedId, FolderId, SubscriptionId,
     entry::{Order, Since},
     ingest::Hash,
-    ports::{Changed, EntryStore, FeedStore, PollStore, PruneLimits, PushStore},
-    push::{Event, PushStored},
+    ports::{Changed, Claim, EntryStore, FeedStore, PollStore, PruneLimits, PushStore, SubscriptionChange},
+    push::{Event, PushStored, Rules},
 };
 use jiff::Timestamp;
 use store::PostgresStore;
@@ -95,6 +95,12 @@ async fn subscriptions_are_found_by_indexes() {
         assert_eq!(store.push_targets(&format!("topic {number}"), 10).await.unwrap().len(), 1);
         let stored = store.push(push(id, 3)).await.unwrap();
         assert!(matches!(stored, PushStored::Stored(stored) if stored.new == 1), "{stored:?}");
+        let others = [1_000 + number, 2_000 + number].map(SubscriptionId);
+        let tokens = others.map(|id| format!("token {}", id.0)).to_vec();
+        assert_eq!(store.targets_by_token(tokens).await.unwrap().len(), 2);
+        assert_eq!(store.push_all(others.map(|id| push(id, 3)).to_vec()).await.unwrap().len(), 2);
+        let missed = |id| SubscriptionChange { id, claim: Claim::None, event: Event::Missed, rules: Rules::default() };
+        assert_eq!(store.change_subscriptions(others.map(missed).to_vec()).await.unwrap().len(), 2);
         store.poll_soon(feed, LEASE).await.unwrap();
         assert!(matches!(change(&store, id, Event::Missed).await, Ok(Changed::Done(_))));
         let job = store.claim_polls("here", &[feed], LEASE).await.unwrap().remove(0);

@@ -1,0 +1,60 @@
+//! Busy hubs that a claim has passed over, and that nothing of others was due.
+//!
+//! Such a claim walks all that is due at those hubs. After every step of a hub with thousands of them it would be made
+//! again, and find nothing: so it is remembered for a second, unless there may be something new.
+
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+};
+
+use jiff::{SignedDuration, Timestamp};
+
+const REMEMBERED_FOR: SignedDuration = SignedDuration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub(super) struct PassedOver {
+    last: Mutex<Option<(HashSet<String>, Timestamp)>>,
+}
+
+impl PassedOver {
+    /// Whether a claim that passes these hubs over would find nothing.
+    pub(super) fn is_all(&self, busy: &[String], now: Timestamp) -> bool {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().is_some_and(|(hubs, at)| {
+            let age = now.duration_since(*at);
+            !age.is_negative() && age < REMEMBERED_FOR && hubs.iter().all(|hub| busy.contains(hub))
+        })
+    }
+
+    /// A claim that passed these hubs over has taken all that was due elsewhere.
+    pub(super) fn found_no_more(&self, busy: Vec<String>, now: Timestamp) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((busy.into_iter().collect(), now));
+    }
+
+    /// Something may be due that was not.
+    pub(super) fn forget(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w8_a_claim_past_busy_hubs_is_not_repeated_for_a_second_unless_one_of_them_is_free_again() {
+        let hubs = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let (passed, start) = (PassedOver::default(), Timestamp::UNIX_EPOCH);
+        let after = |millis| start + SignedDuration::from_millis(millis);
+        assert!(!passed.is_all(&hubs(&["a"]), start));
+        passed.found_no_more(hubs(&["a", "b"]), start);
+        assert!(passed.is_all(&hubs(&["b", "a"]), after(999)));
+        assert!(passed.is_all(&hubs(&["a", "b", "c"]), start));
+        assert!(!passed.is_all(&hubs(&["a"]), start), "b is free again");
+        assert!(!passed.is_all(&hubs(&["a", "b"]), after(1000)));
+        assert!(!passed.is_all(&hubs(&["a", "b"]), after(-1)), "the clock was set back");
+        passed.forget();
+        assert!(!passed.is_all(&hubs(&["a", "b"]), start));
+    }
+}
