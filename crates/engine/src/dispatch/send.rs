@@ -76,6 +76,12 @@ impl Dispatcher {
             return Attempted::Lost;
         }
         let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
+        // The look may have taken longer than the lease lasts: the store may be away, or this node may have stood still.
+        match self.held.is_ours(job.id, job.lease.fence, self.clock.now()) {
+            Some(true) => {}
+            Some(false) => return Attempted::Lost,
+            None => return Attempted::Unsent,
+        }
         let (data, room) = match data {
             Ok(Some(data)) => data,
             Ok(None) => {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How long a server may take to notice that nothing answers.
-const NOTICED_MAX: Duration = Duration::from_mins(1);
+const NOTICED_MAX: Duration = Duration::from_mins(3);
 
 const FEED: &str = "<rss><channel><title>News</title></channel></rss>";
 

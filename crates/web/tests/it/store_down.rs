@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Notify;
-use web::WebSettings;
+use web::{ServeLimits, WebSettings};
 
 use crate::{
     server::{Server, answer},
@@ -97,8 +97,11 @@ async fn u8_requests_at_once_are_bounded_and_probes_pass() {
 #[tokio::test]
 async fn u6_the_server_stops_when_told_and_finishes_what_is_under_way() {
     let asked = Arc::new(Notify::new());
-    let settings = WebSettings { quick_timeout: Duration::from_millis(300), ..WebSettings::default() };
-    let mut server = server(Down::Hangs(asked.clone()), settings).await;
+    // Long enough to get as far as the store.
+    let settings = WebSettings { quick_timeout: Duration::from_secs(10), ..WebSettings::default() };
+    let limits = ServeLimits { shutdown_max: Duration::from_mins(3), ..ServeLimits::default() };
+    let mut server =
+        Server::start_within(Arc::new(Down::Hangs(asked.clone())), Arc::new(NoNetwork), settings, limits).await;
     let under_way = tokio::spawn(answer(server.request("GET", "/api/feeds")));
     asked.notified().await;
     server.stop.cancel();

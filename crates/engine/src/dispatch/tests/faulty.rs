@@ -61,7 +61,7 @@ pub(super) struct Faulty {
     pub(super) trouble: Arc<Mutex<f64>>,
     /// What becomes of the next calls that store marks.
     pub(super) marks: Arc<Mutex<VecDeque<MarkTrouble>>>,
-    /// Whoever locks it keeps the answers to renewals on their way.
+    /// Whoever locks it keeps the answers to renewals, and those that show a webhook, on their way.
     pub(super) answers: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -123,7 +123,6 @@ macro_rules! hand_on {
 
 hand_on!({
     fn webhooks() -> Vec<Webhook>;
-    fn webhook(id: WebhookId) -> Option<Webhook>;
     fn create_webhook(new: NewWebhook) -> Webhook;
     fn update_webhook(id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
     fn delete_webhook(id: WebhookId) -> bool;
@@ -140,6 +139,12 @@ hand_on!({
     fn requeue_failed(webhook: WebhookId) -> Option<u64>;
     fn prune_deliveries(limits: OutboxLimits) -> u64;
 } {
+    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let webhook = self.inner.webhook(id).await;
+        drop(self.answers.lock().await);
+        webhook
+    }
+
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
         self.fails()?;
         let asked_at = self.clock.now();

@@ -75,3 +75,25 @@ async fn d6_a_large_payload_that_waited_for_memory_is_not_sent_under_a_lease_tha
     assert!(matches!(attempted.await, Attempted::Lost));
     assert_eq!(scene.network.sent_in_all(), 0);
 }
+
+#[tokio::test]
+async fn d6_what_was_lost_while_its_webhook_was_looked_at_is_not_sent() {
+    let scene = Scene::new().await;
+    let (worker, _) = scene.worker(1);
+    worker.dispatcher.claim().await.unwrap();
+    let (other, _) = scene.worker(2);
+    // The webhook is to be looked at again, and the lease is good.
+    scene.pass(&[&worker, &other], Duration::from_millis(100));
+    let Turn { webhook, job } = worker.dispatcher.desk().next().unwrap();
+    let answers = scene.answers.lock().await;
+    let attempt = worker.dispatcher.attempt(webhook, job);
+    let meanwhile = async {
+        scene.pass(&[&worker, &other], LEASE);
+        assert_eq!(other.dispatcher.claim().await.unwrap().count, 1);
+        drop(answers);
+    };
+    let both = async { tokio::join!(biased; attempt, meanwhile).0 };
+    let attempted = tokio::time::timeout(Duration::from_mins(3), both).await.expect("it was sent");
+    assert!(matches!(attempted, Attempted::Unsent), "{attempted:?}");
+    assert_eq!(scene.network.sent_in_all(), 0);
+}

@@ -32,8 +32,8 @@ pub(super) struct Scene {
     pub(super) store: Arc<dyn DeliveryStore>,
     pub(super) network: Arc<Network>,
     pub(super) model: Arc<Mutex<Model>>,
-    /// Keeps the answers to renewals on their way while it is locked.
-    answers: Arc<tokio::sync::Mutex<()>>,
+    /// Keeps the answers to renewals, and those that show a webhook, on their way while it is locked.
+    pub(super) answers: Arc<tokio::sync::Mutex<()>>,
     /// What becomes of the next calls that store marks.
     pub(super) marks: Arc<Mutex<VecDeque<MarkTrouble>>>,
     secret: String,

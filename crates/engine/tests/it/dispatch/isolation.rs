@@ -5,11 +5,11 @@ use std::time::Duration;
 use domain::delivery::{BreakerRules, DeliveryStatus, EventType, NewWebhook, WebhookPatch};
 use testkit::{Gate, Page};
 
-use super::office::{each, patient, quick};
+use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_one_that_hangs_has_two_in_flight_and_delays_nobody() {
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         office.webhook("/slow").await;
         office.webhook("/fast").await;
@@ -30,7 +30,7 @@ async fn d9_one_that_hangs_has_two_in_flight_and_delays_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_a_hundred_that_hang_delay_nobody() {
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         for number in 0..100 {
             let path = format!("/dead/{number}");
@@ -54,7 +54,7 @@ async fn d9_a_hundred_that_hang_delay_nobody() {
 /// Together more than there is room for in memory at once: what has been read is not kept until it is answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_those_that_read_large_payloads_and_hang_delay_nobody() {
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         for number in 0..24 {
             let url = office.receiver.url(&format!("/dead/{number}"));
@@ -77,7 +77,7 @@ async fn d9_those_that_read_large_payloads_and_hang_delay_nobody() {
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
     const KNOWN: usize = 5;
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         for number in 0..60 {
             let path = format!("/slow/{number}");
@@ -106,7 +106,7 @@ async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         let webhook = office.webhook("/a").await;
         office.receiver.answer("/a", Page::ok().behind(&gate));
@@ -128,7 +128,7 @@ async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d1_what_waits_for_a_webhook_that_has_moved_goes_where_it_is() {
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         let webhook = office.webhook("/old").await;
         office.receiver.answer("/old", Page::status(410).behind(&gate));

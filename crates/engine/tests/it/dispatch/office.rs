@@ -43,21 +43,18 @@ impl Working {
     }
 }
 
-/// Settings under which nothing takes long.
+/// Settings under which nothing takes long, and no receiver is given up however long it takes: answers wait behind gates,
+/// and machines are slow.
 pub(super) fn quick() -> DeliverySettings {
     DeliverySettings {
+        timeout: Duration::from_mins(10),
         retry: RetryRules { first: Duration::from_millis(20), jitter: 0.0, ..RetryRules::default() },
         ..DeliverySettings::default()
     }
 }
 
-/// The same, but no receiver is given up however long it takes: for tests in which answers wait behind a gate.
-pub(super) fn patient() -> DeliverySettings {
-    DeliverySettings { timeout: Duration::from_mins(10), ..quick() }
-}
-
 pub(super) fn with_lease(lease: Duration) -> DeliverySettings {
-    DeliverySettings { lease: LeaseTime::new(lease).unwrap(), ..patient() }
+    DeliverySettings { lease: LeaseTime::new(lease).unwrap(), ..quick() }
 }
 
 /// One office for each kind of store. Nobody works there yet.

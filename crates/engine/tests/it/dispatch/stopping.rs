@@ -6,11 +6,11 @@ use domain::delivery::DeliveryStatus;
 use engine::DeliverySettings;
 use testkit::{Gate, Page};
 
-use super::office::{each, patient, quick};
+use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
-    for office in each(patient()).await {
+    for office in each(quick()).await {
         let gate = Gate::default();
         office.webhook("/a").await;
         office.receiver.answer("/a", Page::ok().behind(&gate));

@@ -35,7 +35,9 @@ const AT_ONCE: usize = 5;
 /// The others are polled, so many of each feed.
 const EACH: usize = 20;
 
-const FLAGS: [&str; 6] = ["--retry-first", "50ms", "--delivery-lease", "6s", "--host-concurrency", "8"];
+/// No receiver is given up because the machine is slow: it would be sent the same once more.
+const FLAGS: [&str; 8] =
+    ["--retry-first", "50ms", "--delivery-lease", "6s", "--delivery-timeout", "5m", "--host-concurrency", "8"];
 
 /// How long all may take: a feed that a killed process was polling waits for its lease to run out.
 const ALL_MAX: Duration = Duration::from_mins(5);

@@ -21,8 +21,12 @@ use crate::{
     state::AppState,
 };
 
-/// Characters of a webhook's URL.
+/// Characters of a webhook's URL as it is written.
 const URL_CHARS_MAX: usize = 2000;
+
+/// The same as it is kept and shown. What is a URL after RFC 3986 is never longer: `'` becomes `%27`, a path that is not
+/// there `/`, and an address such as `127.1` has four numbers.
+const URL_KEPT_CHARS_MAX: usize = 3 * URL_CHARS_MAX + 16;
 
 /// Characters of its description.
 const DESCRIPTION_CHARS_MAX: usize = 500;
@@ -35,8 +39,8 @@ const IDS_MAX: usize = 10_000;
 #[schema(as = NewWebhook)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateBody {
-    /// Where events are sent: http or https, without a user, a password or a fragment; at most 2000 characters,
-    /// also as it is kept and shown, where what is not ASCII is percent-encoded.
+    /// Where events are sent: http or https, without a user, a password or a fragment. It is kept and shown as it is sent
+    /// to: what is not ASCII is percent-encoded.
     #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: String,
     /// A note about it.
@@ -70,8 +74,8 @@ pub(crate) struct CreateBody {
 #[schema(as = WebhookPatch)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PatchBody {
-    /// Where events are sent: http or https, without a user, a password or a fragment; at most 2000 characters,
-    /// also as it is kept and shown, where what is not ASCII is percent-encoded.
+    /// Where events are sent: http or https, without a user, a password or a fragment. The stored one can be sent back as
+    /// it is shown, also if percent-encoding has made it longer than may be written.
     #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: Option<String>,
     /// A note about it; null for none.
@@ -124,6 +128,17 @@ impl From<CreateBody> for PatchBody {
 }
 
 impl PatchBody {
+    /// Whether its URL is longer than may be written, and may be a stored one.
+    pub(super) fn may_have_stored_url(&self) -> bool {
+        self.url.as_deref().is_some_and(|text| (URL_CHARS_MAX + 1..=URL_KEPT_CHARS_MAX).contains(&text.len()))
+    }
+
+    /// The same without a URL that is the stored one, as it is shown: that changes nothing.
+    pub(super) fn without_url_of(self, before: &Webhook) -> Self {
+        let url = self.url.filter(|url| *url != before.url);
+        Self { url, ..self }
+    }
+
     /// All that can be known to be right by itself.
     pub(super) fn checked(self) -> ApiResult<WebhookPatch> {
         Ok(WebhookPatch {
@@ -234,8 +249,9 @@ fn url(text: &str) -> ApiResult<String> {
     if url.fragment().is_some() {
         return refused("write it without #: what follows is never sent");
     }
-    // As it is kept and shown, which may be longer than what was written: so what is shown can be sent back.
-    check_length("url", url.as_str(), URL_CHARS_MAX)?;
+    if url.as_str().len() > URL_KEPT_CHARS_MAX {
+        return refused(&format!("longer than {URL_KEPT_CHARS_MAX} characters when it is percent-encoded"));
+    }
     Ok(url.into())
 }
 

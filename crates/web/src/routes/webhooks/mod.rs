@@ -121,11 +121,15 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) ->
 pub(crate) async fn patch(
     State(state): State<AppState>,
     Id(id): Id<WebhookId>,
-    extract::Json(body): extract::Json<PatchBody>,
+    extract::Json(mut body): extract::Json<PatchBody>,
 ) -> ApiResult<Json<Webhook>> {
+    let stored = async || state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"));
+    if body.may_have_stored_url() {
+        body = body.without_url_of(&stored().await?);
+    }
     let patch = body.checked()?;
     if given::needs_stored(&patch) {
-        let before = state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?;
+        let before = stored().await?;
         headers::check_masked(&patch, &before.headers)?;
         given::check_named(&state, &patch, Some(&before)).await?;
         given::check_url(&state, &patch, Some(&before)).await?;

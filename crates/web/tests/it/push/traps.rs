@@ -292,7 +292,7 @@ async fn w2_any_2xx_accepts_also_one_whose_body_breaks_off_or_never_ends() {
 #[tokio::test]
 async fn w7_twenty_at_a_hub_that_hangs_are_all_asked_four_at_a_time() {
     // The hub that hangs is waited for, and one that answers must not run into it on a slow machine.
-    let settings = PushSettings { hub_timeout: Duration::from_secs(4), ..PushSettings::default() };
+    let settings = PushSettings { hub_timeout: Duration::from_secs(10), ..PushSettings::default() };
     for world in super::world::each_with(settings).await {
         world.hub.script(Behaviour { lease: Lease::Secs(86_400), ..Behaviour::verifying(Verify::BeforeAnswer) });
         for place in 0..12 {

@@ -77,13 +77,21 @@ async fn d1_a_url_that_is_shown_can_be_sent_back() {
     for world in each().await {
         // Each becomes six characters.
         let url = |letters: usize| format!("https://receiver.example/{}", "ä".repeat(letters));
-        let made = world.webhook(json!({ "url": url(329) })).await;
-        assert_eq!(made["url"].as_str().unwrap().len(), 1999);
+        let made = world.webhook(json!({ "url": url(998) })).await;
+        let shown = made["url"].as_str().unwrap();
+        assert_eq!(shown.len(), 6013);
         let path = format!("/api/webhooks/{}", made["id"]);
-        let same = world.send("PATCH", &path, &json!({ "url": made["url"] })).await.ok(200);
-        assert_eq!(same["url"], made["url"]);
-        let longer = world.send("POST", "/api/webhooks", &json!({ "url": url(330) })).await;
-        assert!(longer.error(400).contains("longer than 2000 characters"));
+        let same = world.send("PATCH", &path, &json!({ "url": shown, "description": "same" })).await.ok(200);
+        assert_eq!((&same["url"], &same["description"]), (&made["url"], &json!("same")));
+        let longer = world.send("POST", "/api/webhooks", &json!({ "url": url(999) })).await;
+        assert!(longer.error(400).contains("longer than 6016 characters when it is percent-encoded"));
+        // What is not stored has no more than may be written.
+        for url in [format!("{shown}x"), format!(" {shown}")] {
+            let other = world.send("PATCH", &path, &json!({ "url": url })).await;
+            assert!(other.error(400).contains("longer than 2000 characters"));
+        }
+        assert!(world.send("POST", "/api/webhooks", &json!({ "url": shown })).await.error(400).contains("2000"));
+        world.send("PATCH", "/api/webhooks/99", &json!({ "url": shown })).await.error(404);
     }
 }
 
