@@ -190,7 +190,7 @@ async fn store_push(store: &PostgresStore, client: &mut Client, push: Push) -> R
     if decisions.decide(id, &Event::Pushed { secret }, Rules::default()).is_none() {
         return Ok(PushStored::NotActive);
     }
-    let sorted = ingest::sort_out(&document.entries, &known, target.claimed_at);
+    let sorted = ingest::sort_out(&document, &known, target.claimed_at);
     if !sorted.new.is_empty() {
         decisions.effects(FeedId(target.feed_id)).new_entries = total(sorted.new.len());
     }
