@@ -174,7 +174,7 @@ async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Mea
 
 fn document(first: usize, count: usize) -> Document {
     let entries: Vec<IncomingEntry> = (first..first + count).map(entry).collect();
-    let present = entries.iter().map(|entry| entry.identity).collect();
+    let present = entries.iter().map(IncomingEntry::mark).collect();
     let validators = Validators { etag: Some(ETAG.to_owned()), last_modified: None, body_hash: None };
     Document {
         title: Some(format!("Feed {first}")),

@@ -78,6 +78,9 @@ pub struct File {
     pub mime: Option<String>,
     /// Its bytes, as the publisher says.
     pub length: Option<u64>,
+    /// How long it plays, in seconds.
+    #[serde(rename = "durationSecs", default)]
+    pub duration_secs: Option<u32>,
 }
 
 /// Which entries are wanted, and how. Conditions add up.

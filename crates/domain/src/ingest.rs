@@ -3,12 +3,15 @@
 //! A document is compared with what the store knows of its feed before anything is sanitised: of a thousand entries
 //! seen a hundred times, only those that are new or changed cost anything.
 
+mod recognise;
+
 use std::time::Duration;
 
 pub use ::feed::Skips;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+pub use self::recognise::{KnownEntries, Mark, Traits, is_present, recognise, shared};
 use crate::{
     entry::File,
     feed_state::FeedAddress,
@@ -71,8 +74,8 @@ pub struct Document {
     pub asks: Asks,
     /// The entries that are new or changed, in the document's order.
     pub entries: Vec<IncomingEntry>,
-    /// The identities of all entries in the document, also of those that are known and the same.
-    pub present: Vec<Hash>,
+    /// What all entries in the document are recognised by, also those that are known and the same. No two are equal.
+    pub present: Vec<Mark>,
     /// Whether the document was read whole: only then does an absence mean anything.
     pub is_complete: bool,
     /// What it says about push; `None` of a push itself, which says nothing new.
@@ -91,12 +94,18 @@ pub struct Found {
 /// An entry on its way into the store.
 #[derive(Debug, Clone, Default)]
 pub struct IncomingEntry {
-    /// By what it is known again.
+    /// By what it is known again, as it is shown. No other entry of its feed has it.
     pub guid: String,
-    /// The hash of that.
+    /// The hash of what it is known by, which others may have: see [`recognise`].
     pub identity: Hash,
+    /// What tells it from others of its identity.
+    pub traits: Traits,
     /// The hash of all that a reader sees of it, before sanitising.
     pub fingerprint: Hash,
+    /// See [`Mark`].
+    pub is_shared: bool,
+    /// See [`Mark`]. It is stored where nothing is known of its identity, and replaces nothing.
+    pub is_cut: bool,
     /// See [`Entry`](crate::Entry).
     pub url: Option<String>,
     /// Plain text.
@@ -120,6 +129,19 @@ pub struct IncomingEntry {
     /// It was pushed with neither summary nor content: it never replaces what is known, and what replaces it completes
     /// it and is no change.
     pub is_thin: bool,
+}
+
+impl IncomingEntry {
+    /// What it is recognised by.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            identity: self.identity,
+            traits: self.traits,
+            fingerprint: self.fingerprint,
+            is_shared: self.is_shared,
+            is_cut: self.is_cut,
+        }
+    }
 }
 
 /// A feed that a worker has claimed to poll.
@@ -208,8 +230,18 @@ pub struct Stored {
 pub enum Known {
     /// An entry is there.
     Entry(KnownEntry),
-    /// There was one, which was pruned.
-    Pruned,
+    /// There was one, which was pruned: its traits and its fingerprint.
+    Pruned(Traits, Hash),
+}
+
+impl Known {
+    /// The traits and the fingerprint of the version that is known.
+    pub fn version(&self) -> (Traits, Hash) {
+        match self {
+            Self::Entry(entry) => (entry.traits, entry.fingerprint),
+            Self::Pruned(traits, fingerprint) => (*traits, *fingerprint),
+        }
+    }
 }
 
 /// What is known of an entry, as far as it decides about another version of it.
@@ -217,6 +249,8 @@ pub enum Known {
 pub struct KnownEntry {
     /// Its number.
     pub id: EntryId,
+    /// Of the version that is stored.
+    pub traits: Traits,
     /// Of the version that is stored.
     pub fingerprint: Hash,
     /// When that was changed, as it says itself.
@@ -232,7 +266,7 @@ pub struct KnownEntry {
 pub enum Arrival {
     /// Nobody has seen it.
     New,
-    /// It changes nothing: it is the same, has less, was pruned, or says itself that it is older.
+    /// It changes nothing: it is the same, has less, was cut off, was pruned, or says itself that it is older.
     Known,
     /// What is there was stored after this was asked for.
     PassedOver,
@@ -246,10 +280,10 @@ pub enum Arrival {
 pub fn arrival(entry: &IncomingEntry, known: Option<&Known>, asked_at: Timestamp) -> Arrival {
     let known = match known {
         None => return Arrival::New,
-        Some(Known::Pruned) => return Arrival::Known,
+        Some(Known::Pruned(..)) => return Arrival::Known,
         Some(Known::Entry(known)) => known,
     };
-    let has_less = entry.is_thin && !known.is_thin;
+    let has_less = entry.is_cut || entry.is_thin && !known.is_thin;
     if known.fingerprint == entry.fingerprint || has_less || is_older(entry.updated_at, known.updated_at) {
         return Arrival::Known;
     }
@@ -284,11 +318,18 @@ mod tests {
         let id = EntryId(7);
         let known = |updated_at: Option<i64>, is_thin| {
             let (fingerprint, updated_at) = (Hash([1; 16]), updated_at.map(at));
-            Known::Entry(KnownEntry { id, fingerprint, updated_at, changed_at: at(100), is_thin })
+            let traits = Traits::default();
+            Known::Entry(KnownEntry { id, traits, fingerprint, updated_at, changed_at: at(100), is_thin })
         };
         for (name, version, known, asked_at, expect) in [
             ("nothing is known", incoming(1, None, false), None, 200, Arrival::New),
-            ("it was pruned", incoming(1, None, false), Some(Known::Pruned), 200, Arrival::Known),
+            (
+                "it was pruned",
+                incoming(1, None, false),
+                Some(Known::Pruned(Traits::default(), Hash([1; 16]))),
+                200,
+                Arrival::Known,
+            ),
             ("the same", incoming(1, None, false), Some(known(None, false)), 200, Arrival::Known),
             ("the same, asked for before", incoming(1, None, false), Some(known(None, false)), 50, Arrival::Known),
             ("another", incoming(2, None, false), Some(known(None, false)), 200, Arrival::Changed(id)),
@@ -310,6 +351,13 @@ mod tests {
             ("with more", incoming(2, None, false), Some(known(None, true)), 200, Arrival::Completed(id)),
             ("with more, but older", incoming(2, Some(7), false), Some(known(Some(8), true)), 200, Arrival::Known),
             ("with as little", incoming(2, None, true), Some(known(None, true)), 200, Arrival::Changed(id)),
+            (
+                "cut off",
+                IncomingEntry { is_cut: true, ..incoming(2, Some(9), false) },
+                Some(known(Some(8), false)),
+                200,
+                Arrival::Known,
+            ),
         ] {
             assert_eq!(arrival(&version, known.as_ref(), at(asked_at)), expect, "{name}");
         }

@@ -12,7 +12,7 @@ use domain::{
 use crate::{
     api::{AddFeed, AddFeedError},
     fetch::{self, Answer},
-    ingest::{Known, Parsed},
+    ingest::Parsed,
     poll::{self, Poller},
 };
 
@@ -157,7 +157,7 @@ async fn offered(poller: &Poller, document: &Arc<fetch::Document>, page: &FeedAd
 async fn keep(poller: &Arc<Poller>, found: Read, new: AddFeed) -> Result<Feed, AddFeedError> {
     let Read { address, parsed, push, bytes, validators, asked } = found;
     let next_check_in = poll::first_check(&asked, poll::moment(poller));
-    let prepared = poll::prepare(poller, parsed, bytes, Known::new(), validators).await;
+    let prepared = poll::prepare(poller, parsed, bytes, domain::ingest::KnownEntries::new(), validators).await;
     let document = domain::ingest::Document { found: Some(push), ..prepared };
     let custom_title = new.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let new = NewFeed { address, folder_id: new.folder_id, custom_title, document, next_check_in };

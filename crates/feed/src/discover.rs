@@ -27,7 +27,7 @@ pub struct Discovered {
 /// ```
 pub fn discover(html: &[u8], hints: &Hints<'_>) -> Vec<Discovered> {
     let html = &html[..html.len().min(hints.document_bytes_max)];
-    let decoded = encoding::decode(html, hints.content_type.and_then(encoding::charset_of));
+    let decoded = encoding::decode(html, hints.content_type.and_then(encoding::charset_of), hints.url);
     let page = page::read(&decoded.text, hints.base_url());
     let mut found: Vec<Discovered> = Vec::new();
     for link in page.links.into_iter().filter(offers_feed) {

@@ -1,15 +1,24 @@
 //! Bytes to text. What a feed says of its encoding is often wrong, so each claim is tried in the order of its worth and
-//! believed only if the bytes agree: BOM, HTTP charset, XML declaration, `<meta>`, then UTF-8, then windows-1252.
+//! believed only if the bytes agree: BOM, HTTP charset, XML declaration, `<meta>`, then UTF-8, then what browsers guess.
+//!
+//! A document is read in one encoding. Only where it is UTF-8 but for a few bytes are those read in another.
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, IBM866, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use memchr::memmem;
 
-use crate::limits::ENCODING_PRESCAN_BYTES;
+use crate::{
+    entity::windows_1252,
+    limits::{ENCODING_GUESS_BYTES, ENCODING_PRESCAN_BYTES},
+};
 
 /// An encoding that fails more often than at one in so many of its letters beyond ASCII is the wrong one.
 const LETTERS_PER_FAULT_MIN: usize = 4;
+
+/// Bytes beyond ASCII from which on a document may be in the Cyrillic of MS-DOS.
+const IBM866_BYTES_MIN: usize = 32;
 
 /// A document as text, with how it was read.
 #[derive(Debug)]
@@ -20,23 +29,31 @@ pub(crate) struct Decoded<'a> {
     pub(crate) lied: Option<String>,
 }
 
-/// Reads a document's bytes, given the `charset` of its HTTP content type.
-pub(crate) fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>) -> Decoded<'a> {
-    if let Some(decoded) = decode_by_shape(bytes) {
+/// Reads a document's bytes, given the `charset` of its HTTP content type and where it is from.
+pub(crate) fn decode<'a>(bytes: &'a [u8], http_charset: Option<&str>, url: Option<&str>) -> Decoded<'a> {
+    let mut decoded = decode_bytes(bytes, http_charset, url);
+    if has_c1(decoded.text.as_bytes()) {
+        decoded.text = Cow::Owned(without_c1(&decoded.text));
+    }
+    decoded
+}
+
+fn decode_bytes<'a>(bytes: &'a [u8], http_charset: Option<&str>, url: Option<&str>) -> Decoded<'a> {
+    if let Some(decoded) = decode_by_shape(bytes, url) {
         return decoded;
     }
     let claims = [http_charset.map(str::to_owned), declared_in_xml(bytes), declared_in_meta(bytes)];
     let claims: Vec<String> = claims.into_iter().flatten().collect();
     let (text, encoding) =
-        claims.iter().find_map(|label| decode_as(bytes, label)).unwrap_or_else(|| decode_faulty(bytes, &claims));
+        claims.iter().find_map(|label| decode_as(bytes, label)).unwrap_or_else(|| decode_faulty(bytes, &claims, url));
     let is_believed = |label: &String| Encoding::for_label(label.as_bytes()).is_some_and(|it| name_of(it) == encoding);
     Decoded { text, encoding, lied: claims.into_iter().next().filter(|first| !is_believed(first)) }
 }
 
 /// Reads bytes that no claim explains as a whole: by the encoding that explains them but for a few.
-fn decode_faulty<'a>(bytes: &'a [u8], claims: &[String]) -> (Cow<'a, str>, &'static str) {
+fn decode_faulty<'a>(bytes: &'a [u8], claims: &[String], url: Option<&str>) -> (Cow<'a, str>, &'static str) {
     let fault = match std::str::from_utf8(bytes) {
-        Ok(text) => return (Cow::Borrowed(text), "utf-8"),
+        Ok(text) => return decode_escaped(bytes).unwrap_or((Cow::Borrowed(text), "utf-8")),
         Err(fault) => fault,
     };
     let valid = &bytes[..fault.valid_up_to()];
@@ -44,15 +61,57 @@ fn decode_faulty<'a>(bytes: &'a [u8], claims: &[String]) -> (Cow<'a, str>, &'sta
         // Cut off inside its last character, which is lost.
         return (String::from_utf8_lossy(valid), "utf-8");
     }
-    let faults = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    let letters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).filter(|c| !c.is_ascii()).count();
-    if faults <= letters / LETTERS_PER_FAULT_MIN {
+    if is_nearly_utf8(bytes) {
         return (Cow::Owned(decode_mixed(bytes)), "utf-8");
     }
-    claims
-        .iter()
-        .find_map(|label| decode_nearly_as(bytes, label))
-        .unwrap_or_else(|| (Cow::Owned(decode_mixed(bytes)), "windows-1252"))
+    claims.iter().find_map(|label| decode_nearly_as(bytes, label)).unwrap_or_else(|| decode_guessed(bytes, url))
+}
+
+/// Whether bytes are UTF-8 but for a few.
+fn is_nearly_utf8(bytes: &[u8]) -> bool {
+    let faults = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    let letters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).filter(|c| !c.is_ascii()).count();
+    faults <= letters / LETTERS_PER_FAULT_MIN
+}
+
+/// Reads bytes in the encoding that a browser would guess. The country in an address tells much about it.
+fn decode_guessed<'a>(bytes: &'a [u8], url: Option<&str>) -> (Cow<'a, str>, &'static str) {
+    let from = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or_default().saturating_sub(16);
+    let told = &bytes[from..];
+    let is_whole = told.len() <= ENCODING_GUESS_BYTES;
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(&told[..told.len().min(ENCODING_GUESS_BYTES)], is_whole);
+    let host = url.and_then(|url| url::Url::parse(url).ok()).and_then(|url| url.domain().map(str::to_owned));
+    let country = host.as_deref().and_then(|host| host.rsplit('.').next());
+    // The detector panics at what is no such label.
+    let is_label = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let country = country.map(str::as_bytes).filter(|label| label.iter().copied().all(is_label));
+    let encoding = detector.guess(country, Utf8Detection::Deny);
+    // A few odd bytes look like the line drawing of MS-DOS, in which hardly any feed was ever written.
+    let is_odd = encoding == IBM866 && told.iter().filter(|byte| !byte.is_ascii()).count() < IBM866_BYTES_MIN;
+    let encoding = if is_odd { WINDOWS_1252 } else { encoding };
+    (encoding.decode_without_bom_handling(bytes).0, name_of(encoding))
+}
+
+/// ISO-2022-JP is ASCII with escape sequences, which stand in no other document.
+fn decode_escaped(bytes: &[u8]) -> Option<(Cow<'_, str>, &'static str)> {
+    memchr::memmem::find(bytes, b"\x1b$")?;
+    let text = ISO_2022_JP.decode_without_bom_handling_and_without_replacement(bytes)?;
+    Some((text, name_of(ISO_2022_JP)))
+}
+
+/// Whether UTF-8 has a control character from U+0080 to U+009F.
+fn has_c1(text: &[u8]) -> bool {
+    memchr::memchr_iter(0xc2, text).any(|at| text.get(at + 1).is_some_and(|next| (0x80..=0x9f).contains(next)))
+}
+
+/// Nobody means these control characters: they are the quotes and dashes of windows-1252, taken for Latin-1 on their way.
+pub(crate) fn without_c1(text: &str) -> String {
+    let meant = |c: char| match c {
+        '\u{80}'..='\u{9f}' => Some(windows_1252(u32::from(c))).filter(|c| !c.is_control()),
+        c => Some(c),
+    };
+    text.chars().filter_map(meant).collect()
 }
 
 /// Tries one claim on bytes of which a few are wrong: a slip of the generator must not make all the others unreadable.
@@ -65,7 +124,7 @@ fn decode_nearly_as<'a>(bytes: &'a [u8], label: &str) -> Option<(Cow<'a, str>, &
 }
 
 /// Encodings that show in the bytes themselves: a BOM, or the zeros of UTF-16 and UTF-32 around a first `<` or `{`.
-fn decode_by_shape(bytes: &[u8]) -> Option<Decoded<'_>> {
+fn decode_by_shape<'a>(bytes: &'a [u8], url: Option<&str>) -> Option<Decoded<'a>> {
     let decoded = |text, encoding| Some(Decoded { text, encoding, lied: None });
     let utf16 = |encoding: &'static Encoding, bytes| {
         decoded(
@@ -74,7 +133,10 @@ fn decode_by_shape(bytes: &[u8]) -> Option<Decoded<'_>> {
         )
     };
     match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => decoded(utf8_or_mixed(rest), "utf-8"),
+        [0xef, 0xbb, 0xbf, rest @ ..] => {
+            let (text, encoding) = decode_faulty(rest, &[], url);
+            decoded(text, encoding)
+        }
         [0xff, 0xfe, 0, 0, rest @ ..] => decoded(Cow::Owned(decode_utf32(rest, u32::from_le_bytes)), "utf-32le"),
         [0, 0, 0xfe, 0xff, rest @ ..] => decoded(Cow::Owned(decode_utf32(rest, u32::from_be_bytes)), "utf-32be"),
         [0xff, 0xfe, rest @ ..] => utf16(UTF_16LE, rest),
@@ -113,10 +175,6 @@ fn ascii_compatible(label: &str) -> Option<&'static Encoding> {
 
 fn name_of(encoding: &'static Encoding) -> &'static str {
     if encoding == UTF_8 { "utf-8" } else { encoding.name() }
-}
-
-fn utf8_or_mixed(bytes: &[u8]) -> Cow<'_, str> {
-    std::str::from_utf8(bytes).map_or_else(|_| Cow::Owned(decode_mixed(bytes)), Cow::Borrowed)
 }
 
 /// UTF-8 where it is UTF-8 and windows-1252 where it is not: pages put together from several sources, and documents cut
@@ -172,7 +230,7 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], charset: Option<&str>, encoding: &str, text: &str) {
-        let decoded = decode(bytes, charset);
+        let decoded = decode(bytes, charset, None);
         assert_eq!((decoded.encoding, &*decoded.text), (encoding, text));
     }
 
@@ -206,7 +264,55 @@ mod tests {
             (b"\xe9", "latin1", None),
             (b"e", "koi8-r", None),
         ] {
-            assert_eq!(decode(bytes, Some(charset)).lied.as_deref(), lied, "{bytes:?} as {charset}");
+            assert_eq!(decode(bytes, Some(charset), None).lied.as_deref(), lied, "{bytes:?} as {charset}");
+        }
+    }
+
+    /// Bytes that nothing declares, as they are in feeds: a title and some words in an ASCII frame.
+    #[test]
+    fn f2_undeclared_encodings_are_guessed_as_browsers_do() {
+        for (label, url, words) in [
+            ("shift_jis", None, "日本語のニュースをお届けします。今日の天気は晴れです。"),
+            ("euc-jp", None, "日本語のニュースをお届けします。今日の天気は晴れです。"),
+            ("iso-2022-jp", None, "日本語のニュースをお届けします。"),
+            ("gbk", None, "中国的新闻和天气预报，今天晴转多云。"),
+            ("big5", None, "台灣的新聞與天氣預報，今天晴時多雲。"),
+            ("euc-kr", None, "한국어로 쓴 오늘의 뉴스와 날씨입니다."),
+            ("windows-1251", None, "Новости и погода на сегодня"),
+            ("koi8-u", None, "Новости и погода на сегодня, ясно"),
+            ("windows-874", None, "ข่าวและพยากรณ์อากาศวันนี้"),
+            ("windows-1255", None, "חדשות ותחזית מזג האוויר להיום"),
+            ("windows-1253", None, "Ειδήσεις και καιρός σήμερα"),
+            ("windows-1252", None, "Actualités et météo : l’été est doué »"),
+            ("windows-1250", Some("https://zpravy.cz/rss"), "Zprávy a počasí: dnes žluťoučký kůň"),
+            ("windows-1254", Some("https://haber.com.tr/rss"), "Haberler ve hava durumu: bugün güneşli, şehir içi"),
+        ] {
+            let encoding = Encoding::for_label(label.as_bytes()).expect("a known label");
+            let text = format!("<rss><channel><title>{words}</title></channel></rss>");
+            let bytes = encoding.encode(&text).0;
+            let decoded = decode(&bytes, None, url);
+            assert_eq!((decoded.encoding, &*decoded.text), (name_of(encoding), text.as_str()), "{label}");
+        }
+    }
+
+    #[test]
+    fn f2_no_document_is_read_half_as_utf_8() {
+        // These three bytes are a character of UTF-8 as well.
+        check(b"dou\xe9\xa0\xbb, \xe9t\xe9", None, "windows-1252", "doué\u{a0}», été");
+        check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("utf-8"), "windows-1252", "doué\u{a0}», été");
+        check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("iso-8859-1"), "windows-1252", "doué\u{a0}», été");
+    }
+
+    #[test]
+    fn f2_c1_control_characters_are_windows_1252() {
+        check("\u{93}a\u{94} \u{85}\u{81}é".as_bytes(), None, "utf-8", "“a” …é");
+        check("a\u{a0}é".as_bytes(), None, "utf-8", "a\u{a0}é");
+    }
+
+    #[test]
+    fn no_address_harms_the_guess() {
+        for url in ["", "http://", "http://127.0.0.1/", "http://[::1]/", "http://E.ORG./", "http://e.рф/", "x:y"] {
+            assert_eq!(decode(b"\xe9t\xe9", None, Some(url)).encoding, "windows-1252", "{url}");
         }
     }
 
@@ -224,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_few_wrong_bytes_spoil_only_themselves() {
-        check(b"\xef\xbb\xbf\xc3\xa9 \xe9", None, "utf-8", "é é");
+        check(b"\xef\xbb\xbf\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xe9.", None, "utf-8", "éééé é.");
         check(b"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xe9.", Some("utf-8"), "utf-8", "éééé é.");
         check(b"\xc3\xa9 \xc3", Some("utf-8"), "utf-8", "é ");
         let korean = encoding_rs::EUC_KR.encode("한국어로 쓴 글").0;

@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
             Item::Entry(entry) if self.truncated && entry.link.is_none() && entry.guid.is_none() => {}
             Item::Entry(entry) if !in_entry => {
                 let in_feed = self.items.iter().any(|item| matches!(item, Item::Feed(_)));
-                self.entries.push((in_feed, settle(*entry, text)));
+                self.entries.push((in_feed, Entry { is_cut: self.truncated, ..settle(*entry, text) }));
             }
             Item::Card(mut person) => {
                 let value = open.properties.iter().find_map(|property| property.value.clone());

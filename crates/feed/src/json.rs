@@ -11,9 +11,12 @@ use url::Url;
 
 use crate::{
     date,
+    encoding::without_c1,
+    entity::{self, Declared},
     limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, JSON_VALUES_MAX, LIST_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     parse::Error,
+    relative,
     resolve::{self, Room},
 };
 
@@ -57,9 +60,7 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
         return Err(Error::Json("it has no list of items".to_owned()));
     };
     let room = Room::of(text.len());
-    let home_page = || string(&document, "home_page_url").and_then(|link| resolve::base(None, link, &room));
-    let base = base.or_else(|| home_page().map(Arc::new));
-    let mut reader = Reader { base, room, warnings };
+    let mut reader = Reader { room, warnings };
     if items.len() > ENTRIES_MAX {
         reader.warn(Warning::TooManyEntries);
     }
@@ -73,12 +74,16 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
         Some(version) if version.ends_with("1.1") => "json11",
         _ => "json10",
     };
-    Ok(Feed { version, head: reader.head(&document), entries, warnings: reader.warnings, ..Feed::default() })
+    let head = reader.head(&document);
+    let mut feed = Feed { version, head, entries, warnings: reader.warnings, ..Feed::default() };
+    relative::resolve(&mut feed, base.as_ref(), &reader.room);
+    Ok(feed)
 }
 
 /// Drops an entry that was cut off before its identity, because it would come back under another one.
 fn drop_uncertain(entries: &mut Vec<Entry>) {
-    let Some(last) = entries.pop() else { return };
+    let Some(mut last) = entries.pop() else { return };
+    last.is_cut = true;
     let others_have_guids = entries.iter().any(|entry| entry.guid.is_some());
     if last.guid.is_some() || last.link.is_some() && !others_have_guids {
         entries.push(last);
@@ -87,7 +92,6 @@ fn drop_uncertain(entries: &mut Vec<Entry>) {
 
 /// What is known besides the object that is being read.
 struct Reader {
-    base: Option<Arc<Url>>,
     /// What making links absolute may still add.
     room: Room,
     warnings: Vec<Warning>,
@@ -103,7 +107,7 @@ impl Reader {
             .collect();
         let icon = self.link(document, "icon");
         Head {
-            title: self.text(document, "title", TextKind::Plain),
+            title: self.title(document),
             subtitle: self.text(document, "description", TextKind::Plain),
             link: self.link(document, "home_page_url"),
             links,
@@ -141,10 +145,11 @@ impl Reader {
             .filter_map(|(rel, href)| Some(Link { rel: rel.to_owned(), href: href?, ..Link::default() }))
             .collect();
         let image = self.link(item, "image").or_else(|| self.link(item, "banner_image"));
+        let guid = guid(item);
+        let guid_link = || guid.as_deref().filter(|guid| resolve::is_page(guid, false)).map(str::to_owned);
         Entry {
-            guid: guid(item),
-            title: self.text(item, "title", TextKind::Plain),
-            link: own_link.or(external),
+            link: own_link.or(external).or_else(guid_link),
+            title: self.title(item),
             links,
             summary: self.text(item, "summary", TextKind::Plain),
             content: content.into_iter().filter_map(|(name, kind)| self.text(item, name, kind)).collect(),
@@ -152,9 +157,10 @@ impl Reader {
             updated: self.time(item, "date_modified"),
             language: string(item, "language").map(str::to_owned),
             authors: self.authors(item),
-            tags: tags.take(LIST_MAX).map(|term| Tag { term: Some(term.to_owned()), ..Tag::default() }).collect(),
+            tags: tags.take(LIST_MAX).map(|term| Tag { term: Some(plain(term.trim())), ..Tag::default() }).collect(),
             enclosures: objects(item, "attachments").filter_map(|file| self.enclosure(file)).take(LIST_MAX).collect(),
             image: image.map(|href| Image { href: Some(href), ..Image::default() }),
+            guid,
             ..Entry::default()
         }
     }
@@ -164,7 +170,7 @@ impl Reader {
         objects(object, "authors")
             .chain(one)
             .map(|author| Person {
-                name: string(author, "name").map(str::to_owned),
+                name: string(author, "name").map(plain),
                 email: None,
                 url: self.link(author, "url"),
             })
@@ -178,6 +184,7 @@ impl Reader {
             href: self.link(file, "url")?,
             mime: string(file, "mime_type").map(str::to_owned),
             length: file.get("size_in_bytes").and_then(Value::as_number).map(ToString::to_string),
+            duration_secs: file.get("duration_in_seconds").and_then(seconds),
         })
     }
 
@@ -191,7 +198,7 @@ impl Reader {
     }
 
     fn link(&self, object: &Map<String, Value>, name: &str) -> Option<String> {
-        resolve::link(self.base.as_deref(), string(object, name)?, &self.room)
+        resolve::link(None, string(object, name)?, &self.room)
     }
 
     fn text(&mut self, object: &Map<String, Value>, name: &str, kind: TextKind) -> Option<Text> {
@@ -200,7 +207,15 @@ impl Reader {
             self.warn(Warning::TextCut);
         }
         let value = &value[..value.floor_char_boundary(TEXT_BYTES_MAX)];
-        Some(Text { value: value.replace('\0', ""), kind, base: self.base.clone() })
+        // JSON escapes what the document itself does not hold.
+        let value = if value.contains(is_control) { without_c1(&value.replace('\0', "")) } else { value.to_owned() };
+        Some(Text { value, kind, base: None })
+    }
+
+    /// Plain text by the standard; but many write it as HTML, and no title means `&amp;`.
+    fn title(&mut self, object: &Map<String, Value>) -> Option<Text> {
+        let title = self.text(object, "title", TextKind::Plain)?;
+        Some(Text { value: plain(&title.value), ..title })
     }
 
     fn warn(&mut self, warning: Warning) {
@@ -208,6 +223,13 @@ impl Reader {
             self.warnings.push(warning);
         }
     }
+}
+
+/// 1.1 says seconds; some write them as a text or with a fraction.
+fn seconds(value: &Value) -> Option<u32> {
+    let secs = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+    (0.0..1e9).contains(&secs).then_some(secs as u32)
 }
 
 fn guid(item: &Map<String, Value>) -> Option<String> {
@@ -218,6 +240,16 @@ fn guid(item: &Map<String, Value>) -> Option<String> {
         _ => return None,
     };
     (!guid.is_empty()).then_some(guid)
+}
+
+/// What no text means: NUL, and the control characters that are windows-1252.
+fn is_control(c: char) -> bool {
+    c == '\0' || ('\u{80}'..='\u{9f}').contains(&c)
+}
+
+/// A word or a line with its references resolved.
+fn plain(text: &str) -> String {
+    entity::decode(text, &mut Declared::none())
 }
 
 fn string<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {

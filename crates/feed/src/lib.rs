@@ -22,9 +22,11 @@ mod model;
 mod namespace;
 mod page;
 mod parse;
+mod relative;
 mod resolve;
 mod sanitise;
 mod scan;
+mod tracking;
 mod xml;
 
 pub use discover::{Discovered, discover};

@@ -37,6 +37,9 @@ pub const ENTITY_EXPANSION_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes at the head of a document that are searched for an encoding declaration, as browsers do.
 pub const ENCODING_PRESCAN_BYTES: usize = 1024;
 
+/// Bytes that the encoding of a document is guessed from, where nothing declares it: from the first that is not ASCII.
+pub const ENCODING_GUESS_BYTES: usize = 1024 * 1024;
+
 /// Bytes of one URL; a longer one is dropped.
 pub const URL_BYTES_MAX: usize = 8 * 1024;
 

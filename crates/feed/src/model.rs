@@ -19,7 +19,7 @@ pub struct Feed {
     /// The feed itself.
     #[serde(rename = "feed")]
     pub head: Head,
-    /// Its entries, each identity once.
+    /// Its entries, each once.
     pub entries: Vec<Entry>,
     /// What had to be overlooked to read it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +49,7 @@ pub enum Warning {
     TooManyEntries,
     /// A text was longer than the limit and has been cut.
     TextCut,
-    /// Two entries have the same identity; the first is kept.
+    /// An entry stands in it more than once; one version is kept.
     DuplicateIdentity,
     /// A date cannot be understood.
     BadDate(String),
@@ -142,6 +142,15 @@ pub struct Entry {
     /// By what it is known again: see [`identity`](crate::identity).
     #[serde(rename = "identity")]
     pub identity: String,
+    /// What names it among others of its identity, where it shares that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// Its identity is the address of a front page, which other entries have or will have as well.
+    #[serde(skip)]
+    pub is_shared: bool,
+    /// The document ended inside it.
+    #[serde(skip)]
+    pub is_cut: bool,
     /// Its heading.
     pub title: Option<Text>,
     /// The page it stands on.
@@ -292,6 +301,9 @@ pub struct Enclosure {
     pub mime: Option<String>,
     /// Its bytes, as the publisher says.
     pub length: Option<String>,
+    /// How long it plays, in seconds.
+    #[serde(rename = "durationSecs", skip_serializing_if = "Option::is_none")]
+    pub duration_secs: Option<u32>,
 }
 
 /// A picture, sound or film of Media RSS.
@@ -311,6 +323,9 @@ pub struct Media {
     /// Pixels down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub height: Option<String>,
+    /// How long it plays, in seconds.
+    #[serde(rename = "durationSecs", skip_serializing_if = "Option::is_none")]
+    pub duration_secs: Option<u32>,
 }
 
 /// A feed's or an entry's picture.

@@ -1,6 +1,6 @@
 //! The way in: from bytes and what HTTP said of them to a feed.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use url::Url;
 
@@ -74,7 +74,7 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
     if bytes.len() > hints.document_bytes_max {
         return Err(Error::TooLarge { bytes: bytes.len(), limit: hints.document_bytes_max });
     }
-    let decoded = encoding::decode(bytes, hints.content_type.and_then(encoding::charset_of));
+    let decoded = encoding::decode(bytes, hints.content_type.and_then(encoding::charset_of), hints.url);
     let text = decoded.text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}' || c == '\0');
     if text.is_empty() {
         return Err(Error::Empty);
@@ -89,7 +89,7 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
     };
     feed.encoding = decoded.encoding;
     feed.warnings.extend(decoded.lied.map(Warning::EncodingLied));
-    settle_identities(&mut feed);
+    identity::settle(&mut feed);
     feed.warnings.truncate(WARNINGS_MAX);
     Ok(feed)
 }
@@ -111,17 +111,4 @@ fn no_feed(text: &str) -> Error {
         |doctype: &str| doctype.split_ascii_whitespace().nth(1).is_some_and(|it| it.eq_ignore_ascii_case("html"));
     let says_html = before_elements.any(|token| matches!(token, Token::Doctype(doctype) if is_html(doctype)));
     if says_html { Error::WebPage } else { Error::NotAFeed }
-}
-
-/// Gives every entry its identity and keeps the first of each.
-fn settle_identities(feed: &mut Feed) {
-    let mut seen = HashSet::with_capacity(feed.entries.len());
-    let before = feed.entries.len();
-    feed.entries.retain_mut(|entry| {
-        entry.identity = identity::of(entry);
-        seen.insert(entry.identity.clone())
-    });
-    if feed.entries.len() < before {
-        feed.warnings.push(Warning::DuplicateIdentity);
-    }
 }

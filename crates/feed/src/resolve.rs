@@ -54,6 +54,20 @@ pub(crate) fn link(base: Option<&Url>, href: &str, room: &Room) -> Option<String
     }
 }
 
+/// Whether an identity is the address of a page, too. A relative one is if it looks so, or if its publisher says so.
+pub(crate) fn is_page(guid: &str, says_so: bool) -> bool {
+    let is_word = !guid.contains(|c: char| c.is_whitespace() || c == '<');
+    let looks_relative = || ["/", "./", "../", "?"].iter().any(|start| guid.starts_with(start));
+    is_word
+        && match scheme(guid) {
+            Some(scheme) => {
+                let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+                is_web && guid[scheme.len()..].starts_with("://")
+            }
+            None => says_so || looks_relative(),
+        }
+}
+
 /// Removes what browsers remove from a URL: white space and control characters around it, tabs and line ends inside.
 pub(crate) fn strip(href: &str) -> Cow<'_, str> {
     let href = href.trim_matches(|c: char| c <= ' ');

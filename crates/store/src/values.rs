@@ -69,6 +69,7 @@ pub(crate) fn enclosures(files: &[File]) -> serde_json::Result<Cow<'static, str>
         url: text(&file.url).into_owned(),
         mime: optional(file.mime.as_ref()).map(Cow::into_owned),
         length: file.length,
+        duration_secs: file.duration_secs,
     })
 }
 

@@ -85,7 +85,7 @@ impl Plan<'_> {
         Ok(Document {
             title: Some(format!("Feed {number}")),
             validators: validators(),
-            present: entries.iter().map(|entry| entry.identity).collect(),
+            present: entries.iter().map(IncomingEntry::mark).collect(),
             entries,
             is_complete: true,
             found: Some(Found { discovery, offer: Some(offer) }),

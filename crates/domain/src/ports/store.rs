@@ -3,7 +3,7 @@
 //! All times are the store's: the injected clock's on SQLite, the database's on PostgreSQL, so that nodes whose clocks
 //! differ agree. Callers pass delays, never instants. Adapters decide nothing that is not said here.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use crate::{
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
     ids::{EntryId, FeedId, FolderId, SubscriptionId},
-    ingest::{Hash, PollJob, PollResult, Stored},
+    ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     lease::Lease,
     overview::FeedOverview,
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob, Transition},
@@ -215,9 +215,9 @@ pub trait PollStore {
     /// Gives claims back (row, owner, fence) of feeds that must wait: each is due after this delay, or when it would have
     /// been, whichever is later. Nothing else about them changes.
     async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()>;
-    /// How these identities are known in a feed: the fingerprint of the entry, or `None` for one that was pruned and is
-    /// remembered. Identities that are not known are not in the answer.
-    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>>;
+    /// All entries of a feed that have these identities, also those that were pruned and are remembered. Identities that
+    /// are not known are not in the answer.
+    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<KnownEntries>;
     /// Stores how polls ended, each guarded by its lease, and gives the leases back. In the order given: for each the
     /// entries, the validators, the feed's state and what it says about push, all or nothing. One result that cannot be
     /// stored does not lose the others.

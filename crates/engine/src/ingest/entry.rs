@@ -2,7 +2,7 @@
 
 use domain::{
     File,
-    ingest::{Hash, IncomingEntry, SEARCH_TEXT_BYTES_MAX},
+    ingest::{IncomingEntry, Mark, SEARCH_TEXT_BYTES_MAX},
 };
 use feed::{Entry, Person, Tag, Text, TextKind};
 use jiff::Timestamp;
@@ -23,17 +23,21 @@ const ENCLOSURES_MAX: usize = 64;
 /// Characters of a media type.
 const MIME_CHARS_MAX: usize = 200;
 
-/// Makes what the store takes of an entry; `authors` are those of its feed, where they speak for it.
-pub(super) fn incoming(entry: &Entry, identity: Hash, fingerprint: Hash, authors: &[Person]) -> IncomingEntry {
+/// Makes what the store takes of an entry; `authors` are those of its feed, where they speak for it. `has_others`: there
+/// are entries of its identity already.
+pub(super) fn incoming(entry: &Entry, mark: Mark, has_others: bool, authors: &[Person]) -> IncomingEntry {
     let title = entry.title.as_ref().and_then(|title| clean(&title.to_plain(), TITLE_CHARS_MAX));
     let author = author(if entry.authors.is_empty() { authors } else { &entry.authors });
     let summary = entry.summary.as_ref().and_then(html);
     let content = best(&entry.content).and_then(html);
     let search_text = search_text(title.as_deref(), author.as_deref(), content.as_deref().or(summary.as_deref()));
     IncomingEntry {
-        guid: clean(&entry.identity, GUID_CHARS_MAX).unwrap_or_default(),
-        identity,
-        fingerprint,
+        guid: guid(entry, has_others),
+        identity: mark.identity,
+        traits: mark.traits,
+        fingerprint: mark.fingerprint,
+        is_shared: mark.is_shared,
+        is_cut: mark.is_cut,
         url: entry.link.as_deref().and_then(link_url),
         title,
         author,
@@ -45,6 +49,15 @@ pub(super) fn incoming(entry: &Entry, identity: Hash, fingerprint: Hash, authors
         updated_at: entry.updated.and_then(storable),
         search_text,
         is_thin: false,
+    }
+}
+
+/// What it is known by, with a name of its own behind it if others are known by that.
+fn guid(entry: &Entry, has_others: bool) -> String {
+    let identity = clean(&entry.identity, GUID_CHARS_MAX).unwrap_or_default();
+    match entry.variant.clone().or_else(|| has_others.then(|| feed::identity::variant(entry))) {
+        Some(variant) => format!("{identity}#{variant}"),
+        None => identity,
     }
 }
 
@@ -70,18 +83,35 @@ fn categories(tags: &[Tag]) -> Vec<String> {
 }
 
 fn enclosures(entry: &Entry) -> Vec<File> {
-    let stated = entry.enclosures.iter().map(|file| (file.href.as_str(), file.mime.as_deref(), file.length.as_deref()));
-    let media = entry.media_content.iter().map(|media| (media.url.as_str(), media.mime.as_deref(), None));
+    let stated = entry
+        .enclosures
+        .iter()
+        .map(|file| (file.href.as_str(), file.mime.as_deref(), file.length.as_deref(), file.duration_secs));
+    let media =
+        entry.media_content.iter().map(|media| (media.url.as_str(), media.mime.as_deref(), None, media.duration_secs));
     let mut files: Vec<File> = Vec::new();
-    for (url, mime, length) in stated.chain(media).take(ENCLOSURES_MAX) {
-        let Some(url) = file_url(url).filter(|url| !files.iter().any(|file| file.url == *url)) else { continue };
+    for (url, mime, length, duration_secs) in stated.chain(media).take(ENCLOSURES_MAX) {
+        let Some(url) = file_url(url) else { continue };
+        if let Some(known) = files.iter_mut().find(|file| file.url == url) {
+            known.duration_secs = known.duration_secs.or(duration_secs);
+            continue;
+        }
         let mime = mime.and_then(|mime| clean(mime, MIME_CHARS_MAX));
         // What is larger than any file is no size, and no database's number either.
         let length =
             length.and_then(|length| length.trim().parse::<i64>().ok()).and_then(|length| u64::try_from(length).ok());
-        files.push(File { url, mime, length });
+        files.push(File { url, mime, length, duration_secs });
+    }
+    // A podcast states the length of the episode: that is of the file which plays it.
+    if let Some(file) = files.iter_mut().find(|file| plays(file)) {
+        file.duration_secs = file.duration_secs.or(entry.duration_secs);
     }
     files
+}
+
+/// Whether a file is sound or film, by its type; one without a type may be.
+fn plays(file: &File) -> bool {
+    file.mime.as_deref().is_none_or(|mime| mime.starts_with("audio/") || mime.starts_with("video/"))
 }
 
 /// A time that every store keeps: those before our era or beyond its four digits are mistakes.
@@ -113,7 +143,7 @@ mod tests {
     }
 
     fn made(entry: &Entry) -> IncomingEntry {
-        incoming(entry, Hash::default(), Hash::default(), &[Person { name: Some("Feed".into()), ..Person::default() }])
+        incoming(entry, Mark::default(), false, &[Person { name: Some("Feed".into()), ..Person::default() }])
     }
 
     #[test]
@@ -158,6 +188,28 @@ mod tests {
         assert_eq!(entry.categories, ["x", "y"]);
         let files: Vec<_> = entry.enclosures.iter().map(|file| (file.url.as_str(), file.length)).collect();
         assert_eq!(files, [("http://e.org/a.mp3", Some(12)), ("http://e.org/b", None), ("http://e.org/c.jpg", None)]);
+    }
+
+    #[test]
+    fn f2_the_length_of_an_episode_is_that_of_the_file_that_plays_it() {
+        let file = |href: &str, mime: &str, duration_secs| feed::Enclosure {
+            href: href.into(),
+            mime: Some(mime.into()),
+            duration_secs,
+            ..Default::default()
+        };
+        for (own, expect) in [(None, [None, Some(62), None]), (Some(7), [None, Some(7), None])] {
+            let entry = made(&Entry {
+                duration_secs: Some(62),
+                enclosures: vec![
+                    file("http://e.org/a.jpg", "image/jpeg", None),
+                    file("http://e.org/a.mp3", "audio/mpeg", own),
+                    file("http://e.org/a.mp4", "video/mp4", None),
+                ],
+                ..Entry::default()
+            });
+            assert_eq!(entry.enclosures.iter().map(|file| file.duration_secs).collect::<Vec<_>>(), expect);
+        }
     }
 
     #[test]

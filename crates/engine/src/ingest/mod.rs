@@ -6,9 +6,9 @@
 mod entry;
 mod text;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-use domain::ingest::{Asks, Document, Hash, Validators};
+use domain::ingest::{Asks, Document, Hash, Known, KnownEntries, Mark, Traits, Validators, recognise};
 use feed::{Feed, Head, Warning};
 
 use self::text::{clean, web_url};
@@ -16,36 +16,35 @@ use self::text::{clean, web_url};
 /// Characters of a feed's title.
 const FEED_TITLE_CHARS_MAX: usize = 500;
 
-/// What the store knows of a feed's entries: see [`domain::ports::PollStore::known_entries`].
-pub(crate) type Known = HashMap<Hash, Option<Hash>>;
-
-/// A parsed document with the identity and the fingerprint of each entry.
+/// A parsed document with what each entry is recognised by.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) feed: Feed,
     marks: Vec<Mark>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Mark {
-    identity: Hash,
-    fingerprint: Hash,
-}
-
 impl Parsed {
     /// Marks the entries of a parsed feed.
     pub(crate) fn new(feed: Feed) -> Self {
-        let mark = |entry: &feed::Entry| Mark {
-            identity: Hash::of(entry.identity.as_bytes()),
-            fingerprint: Hash::shorten(feed::identity::fingerprint(entry)),
-        };
         let marks = feed.entries.iter().map(mark).collect();
         Self { feed, marks }
     }
 
-    /// The identities of all entries.
+    /// The identities of all entries, each once.
     pub(crate) fn identities(&self) -> Vec<Hash> {
-        self.marks.iter().map(|mark| mark.identity).collect()
+        let mut seen = HashSet::with_capacity(self.marks.len());
+        self.marks.iter().map(|mark| mark.identity).filter(|identity| seen.insert(*identity)).collect()
+    }
+}
+
+fn mark(entry: &feed::Entry) -> Mark {
+    let feed::identity::Traits { link, title } = feed::identity::traits(entry);
+    Mark {
+        identity: Hash::of(entry.identity.as_bytes()),
+        traits: Traits { link, title },
+        fingerprint: Hash::shorten(feed::identity::fingerprint(entry)),
+        is_shared: entry.is_shared,
+        is_cut: entry.is_cut,
     }
 }
 
@@ -55,8 +54,7 @@ pub(crate) fn asks_of(head: &Head) -> Asks {
 }
 
 /// Makes what the store takes, with the validators that belong to it.
-pub(crate) fn document(parsed: Parsed, known: &Known, mut validators: Validators) -> Document {
-    let present = parsed.identities();
+pub(crate) fn document(parsed: Parsed, known: &KnownEntries, mut validators: Validators) -> Document {
     let Parsed { feed, marks } = parsed;
     if feed.warnings.contains(&Warning::Truncated) {
         // The server may have broken off: the next time the whole is asked for, not whether it has changed.
@@ -71,33 +69,40 @@ pub(crate) fn document(parsed: Parsed, known: &Known, mut validators: Validators
         is_complete: feed.is_complete(),
         found: None,
         entries: entries(feed, &marks, known),
-        present,
+        present: marks,
     }
 }
 
-fn entries(feed: Feed, marks: &[Mark], known: &Known) -> Vec<domain::ingest::IncomingEntry> {
+fn entries(feed: Feed, marks: &[Mark], known: &KnownEntries) -> Vec<domain::ingest::IncomingEntry> {
     let Feed { version, head, entries, .. } = feed;
     // Atom and JSON Feed say so: who writes the feed writes its entries. RSS names an editor there.
     let authors = if version.starts_with("rss") { Vec::new() } else { head.authors };
     entries
         .iter()
         .zip(marks)
-        .filter(|(_, mark)| is_news(**mark, known))
-        .map(|(entry, mark)| entry::incoming(entry, mark.identity, mark.fingerprint, &authors))
+        .zip(recognise(marks, known))
+        .filter(|((_, mark), known_as)| is_news(mark, *known_as))
+        .map(|((entry, mark), known_as)| {
+            let has_others = known_as.is_none() && known.contains_key(&mark.identity);
+            entry::incoming(entry, *mark, has_others, &authors)
+        })
         .collect()
 }
 
 /// Whether an entry is new or has changed. One that was pruned is remembered, and does not come back.
-fn is_news(mark: Mark, known: &Known) -> bool {
-    match known.get(&mark.identity) {
+fn is_news(mark: &Mark, known: Option<&Known>) -> bool {
+    match known {
         None => true,
-        Some(None) => false,
-        Some(Some(fingerprint)) => *fingerprint != mark.fingerprint,
+        Some(Known::Pruned(..)) => false,
+        Some(Known::Entry(known)) => known.fingerprint != mark.fingerprint && !mark.is_cut,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::{EntryId, ingest::KnownEntry};
+    use jiff::Timestamp;
+
     use super::*;
 
     const RSS: &str = r#"<rss version="2.0"><channel><title>A &amp;amp; <![CDATA[<b>B</b>]]></title><link>http://e.org/</link>
@@ -116,10 +121,18 @@ mod tests {
     #[test]
     fn f3_only_what_is_new_or_changed_is_carried_on() {
         let marks = parsed(RSS).marks;
-        let known = HashMap::from([
-            (marks[0].identity, Some(marks[0].fingerprint)),
-            (marks[1].identity, Some(Hash::of(b"other"))),
-        ]);
+        let known = |index: usize, fingerprint| {
+            let known = KnownEntry {
+                id: EntryId(1),
+                traits: marks[index].traits,
+                fingerprint,
+                updated_at: None,
+                changed_at: Timestamp::UNIX_EPOCH,
+                is_thin: false,
+            };
+            (marks[index].identity, vec![Known::Entry(known)])
+        };
+        let known = KnownEntries::from([known(0, marks[0].fingerprint), known(1, Hash::of(b"other"))]);
         let document = document(parsed(RSS), &known, validators());
         let guids: Vec<_> = document.entries.iter().map(|entry| entry.guid.as_str()).collect();
         assert_eq!(guids, ["2", "3"]);
@@ -130,7 +143,8 @@ mod tests {
 
     #[test]
     fn f7_a_pruned_entry_does_not_come_back() {
-        let known = parsed(RSS).identities().into_iter().map(|identity| (identity, None)).collect();
+        let pruned = |mark: &Mark| (mark.identity, vec![Known::Pruned(mark.traits, mark.fingerprint)]);
+        let known = parsed(RSS).marks.iter().map(pruned).collect();
         let document = document(parsed(RSS), &known, validators());
         assert!(document.entries.is_empty());
         assert_eq!(document.present.len(), 3);
@@ -138,7 +152,7 @@ mod tests {
 
     #[test]
     fn f3_what_is_carried_on_is_fit_to_be_shown() {
-        let document = document(parsed(RSS), &Known::new(), validators());
+        let document = document(parsed(RSS), &KnownEntries::new(), validators());
         assert_eq!(document.title.as_deref(), Some("A & B"));
         assert_eq!(document.site_url.as_deref(), Some("http://e.org/"));
         assert_eq!(document.entries[0].summary.as_deref(), Some("<p>Hi</p>"));
@@ -146,7 +160,7 @@ mod tests {
 
     #[test]
     fn f2_a_document_cut_off_is_asked_for_whole_the_next_time() {
-        let document = document(parsed(&RSS[..RSS.len() - 30]), &Known::new(), validators());
+        let document = document(parsed(&RSS[..RSS.len() - 30]), &KnownEntries::new(), validators());
         assert!(!document.is_complete);
         assert_eq!(document.validators, Validators { body_hash: Some(Hash::of(b"b")), ..Validators::default() });
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Document, Found, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, Found, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
     outage::Sight,
     ports::{HttpError, StoreError, StoreResult},
 };
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     fetch::{self, Answer},
-    ingest::{self, Known, Parsed},
+    ingest::{self, Parsed},
     measure,
 };
 
@@ -135,16 +135,16 @@ pub(crate) async fn prepare(
     poller: &Poller,
     parsed: Parsed,
     bytes: usize,
-    known: Known,
+    known: KnownEntries,
     validators: Validators,
 ) -> Document {
     poller.cpu.run(bytes, move || ingest::document(parsed, &known, validators)).await
 }
 
 /// What the store knows of a document's entries. While it is away the answer is waited for, as long as the lease lasts.
-async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<Known> {
+async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<KnownEntries> {
     if job.is_first_fetch || parsed.feed.entries.is_empty() {
-        return Ok(Known::new());
+        return Ok(KnownEntries::new());
     }
     let identities = parsed.identities();
     let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();

@@ -6,16 +6,13 @@ use std::sync::Arc;
 
 use domain::{
     FeedId,
-    ingest::{Document, Validators},
+    ingest::{Document, KnownEntries, Validators},
     ports::StoreResult,
     push::{Push, PushStored, PushTarget, Signature, Unsigned, link},
 };
 
 use super::{Pusher, verify::SAME_TOPIC_MAX};
-use crate::{
-    ingest::{Known, Parsed},
-    measure, poll,
-};
+use crate::{ingest::Parsed, measure, poll};
 
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
 const ENTRIES_UNASKED_MAX: usize = 8;
@@ -275,7 +272,7 @@ async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) ->
     let known = if identities.len() > ENTRIES_UNASKED_MAX {
         pusher.poller.parts.store.known_entries(feed, &identities).await?
     } else {
-        Known::new()
+        KnownEntries::new()
     };
     let mut document = poll::prepare(&pusher.poller, parsed, bytes, known, Validators::default()).await;
     for entry in &mut document.entries {

@@ -6,6 +6,7 @@ mod add;
 mod dispatch;
 mod guard;
 mod leases;
+mod moving;
 mod opml;
 mod outage;
 mod poll;

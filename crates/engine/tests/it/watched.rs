@@ -1,7 +1,6 @@
 //! A store whose beats are counted, and the first of which panics.
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -18,7 +17,7 @@ use domain::{
         NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
-    ingest::{Hash, PollJob, PollResult, Stored},
+    ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         Batched, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
         NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome,
@@ -95,7 +94,7 @@ hand_on!(PollStore {
     fn claim_polls(owner: &str, feeds: &[FeedId], lease: Duration) -> Vec<PollJob>;
     fn release_polls(leases: &[(FeedId, Lease)]) -> ();
     fn postpone_polls(leases: &[(FeedId, Lease)], delay: Duration) -> ();
-    fn known_entries(feed: FeedId, identities: &[Hash]) -> HashMap<Hash, Option<Hash>>;
+    fn known_entries(feed: FeedId, identities: &[Hash]) -> KnownEntries;
     fn finish_polls(results: Vec<PollResult>) -> Vec<StoreResult<Stored>>;
     fn next_poll_in() -> Option<Duration>;
     fn feed_overview() -> domain::overview::FeedOverview;

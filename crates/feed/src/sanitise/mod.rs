@@ -22,6 +22,7 @@ use crate::{
     model::{Entry, Head, Text, TextKind},
     resolve::{self, Room},
     scan::{Attributes, Dialect, Scanner, Token},
+    tracking::without_tracking,
 };
 
 /// HTML that is safe to show on a page of its own or as part of another. Relative links become absolute by `base`.
@@ -193,7 +194,7 @@ impl Sanitiser<'_> {
                     && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
                 .then(|| value.to_owned())
             }
-            Value::Link => self.url(value, may_follow),
+            Value::Link => self.url(value, may_follow).map(|url| without_tracking(&url).into_owned()),
             Value::Resource if may_embed(&resolve::strip(value)) => Some(resolve::strip(value).into_owned()),
             Value::Resource => {
                 self.url(value, |scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))

@@ -9,15 +9,15 @@ use url::Url;
 use super::{
     Element,
     capture::Capture,
-    relative,
     roles::{Field, Scope},
-    values::{language_tag, person_from_text, picture, version},
+    values::{duration_secs, language_tag, person_from_text, picture, version},
 };
 use crate::{
     date,
     entity::{Declared, decode, decode_into},
     limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
     model::{Entry, Feed, Image, Media, Person, Source, Tag, Text, Warning},
+    relative,
     resolve::{self, Room},
 };
 
@@ -36,6 +36,8 @@ pub(super) struct Build<'a> {
     entry_weak: Weak,
     /// What RSS 1.0 calls the open entry: its identity for want of a link.
     entry_about: Option<String>,
+    /// The guid of the open entry, if that is a link: its link for want of another.
+    entry_guid_link: Option<String>,
     person: Person,
     image: Image,
     source: Source,
@@ -67,6 +69,7 @@ impl<'a> Build<'a> {
             head_weak: Weak::default(),
             entry_weak: Weak::default(),
             entry_about: None,
+            entry_guid_link: None,
             person: Person::default(),
             image: Image::default(),
             source: Source::default(),
@@ -101,16 +104,15 @@ impl<'a> Build<'a> {
         if head.image.is_none() {
             head.image = head.logo.clone().map(|href| Image { href: Some(href), ..Image::default() });
         }
-        if self.document_base.is_none() {
-            relative::resolve_by_feed_link(&mut self.feed, &self.room);
-        }
+        relative::resolve(&mut self.feed, self.document_base.as_ref(), &self.room);
         Some(self.feed)
     }
 
     /// A base URL that an element states, relative to the one around it.
     pub(super) fn rebase(&mut self, outer: Option<&Arc<Url>>, raw: &str) -> Option<Arc<Url>> {
         let stated = decode(raw, &mut self.declared);
-        let url = resolve::base(outer.map(AsRef::as_ref), &stated, &self.room);
+        let around = outer.or(self.document_base.as_ref());
+        let url = resolve::base(around.map(AsRef::as_ref), &stated, &self.room);
         url.map(Arc::new).or_else(|| outer.cloned())
     }
 
@@ -169,6 +171,7 @@ impl<'a> Build<'a> {
         }
         self.entry_weak = Weak::default();
         self.entry_about = element.attribute(&mut self.declared, "rdf:about");
+        self.entry_guid_link = None;
         let language = element.attribute(&mut self.declared, "xml:lang").as_deref().map(language_tag);
         self.entry = Some(Entry { language, ..Entry::default() });
         if element.attributes.get("href").is_some() {
@@ -201,8 +204,8 @@ impl<'a> Build<'a> {
 
     fn close_entry(&mut self) {
         let Some(mut entry) = self.entry.take() else { return };
-        if entry.link.is_none() && entry.guid_is_link == Some(true) {
-            entry.link.clone_from(&entry.guid);
+        if entry.link.is_none() {
+            entry.link = self.entry_guid_link.take();
         }
         if entry.guid.is_none() && entry.link.is_none() {
             entry.guid = self.entry_about.take();
@@ -258,6 +261,9 @@ impl<'a> Build<'a> {
         self.capture = self.capture.take().filter(|capture| capture.field.holds_markup());
         let have_guids = in_guid || self.feed.entries.iter().any(|entry| entry.guid.is_some());
         self.entry = self.entry.take().filter(|entry| entry.guid.is_some() || entry.link.is_some() && !have_guids);
+        if let Some(entry) = &mut self.entry {
+            entry.is_cut = true;
+        }
     }
 
     /// A feed begins inside an entry: that was no entry, but a word in a message before the feed.
@@ -341,7 +347,9 @@ impl<'a> Build<'a> {
     fn media(&mut self, element: &Element<'_>) -> Option<Media> {
         let url = self.link_attribute(element, "url")?;
         let mut of = |name| element.attribute(&mut self.declared, name);
-        Some(Media { url, mime: of("type"), medium: of("medium"), width: of("width"), height: of("height") })
+        let (mime, medium, width, height) = (of("type"), of("medium"), of("width"), of("height"));
+        let duration_secs = of("duration").as_deref().and_then(duration_secs);
+        Some(Media { url, mime, medium, width, height, duration_secs })
     }
 }
 

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use base64::Engine;
 use url::Url;
 
-use super::{Element, roles::Field};
+use super::{Element, roles::Field, title};
 use crate::{
     entity::{Declared, decode, decode_into},
     limits::TEXT_BYTES_MAX,
@@ -220,7 +220,11 @@ impl<'a> Capture<'a> {
         if kind == TextKind::Html && !self.has_markup {
             unescape_twice_escaped(&mut self.value);
         }
-        let value = tidy(self.value);
+        let is_title = matches!(self.field, Field::Title | Field::OtherTitle);
+        let (value, kind) = match tidy(self.value) {
+            title if is_title && kind == TextKind::Html && !self.has_markup => title::settle(title),
+            value => (value, kind),
+        };
         (!value.is_empty()).then_some(Text { value, kind, base: self.base })
     }
 

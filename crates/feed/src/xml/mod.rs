@@ -6,8 +6,8 @@
 
 mod build;
 mod capture;
-mod relative;
 mod roles;
+mod title;
 mod values;
 
 use std::sync::Arc;
@@ -33,8 +33,7 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Option<Feed> {
         open: Vec::with_capacity(16),
         overflow: 0,
         bindings: Bindings::default(),
-        build: Build::new(base.clone(), text.len()),
-        base,
+        build: Build::new(base, text.len()),
     };
     walk.run();
     walk.build.finish()
@@ -47,8 +46,6 @@ struct Walk<'a> {
     overflow: usize,
     bindings: Bindings<'a>,
     build: Build<'a>,
-    /// What links are relative to outside any element.
-    base: Option<Arc<Url>>,
 }
 
 /// An element that has been opened and not closed yet.
@@ -56,6 +53,7 @@ struct Open<'a> {
     name: &'a str,
     local: &'a str,
     role: Role,
+    /// The `xml:base` in force. Without one, links stay as they are until all is read.
     base: Option<Arc<Url>>,
     /// How many namespaces were bound outside it.
     bindings: usize,
@@ -142,7 +140,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes note of the namespaces that a tag declares, and returns what links in it are relative to.
+    /// Takes note of the namespaces that a tag declares, and returns the `xml:base` that is in force in it.
     fn declare(&mut self, attributes: Attributes<'a>) -> Option<Arc<Url>> {
         let mut base = self.base().cloned();
         if attributes.mention("xml") {
@@ -258,7 +256,7 @@ impl<'a> Walk<'a> {
     }
 
     fn base(&self) -> Option<&Arc<Url>> {
-        self.open.last().map_or(self.base.as_ref(), |open| open.base.as_ref())
+        self.open.last().and_then(|open| open.base.as_ref())
     }
 
     /// The innermost scope that counts.

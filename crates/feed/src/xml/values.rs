@@ -2,6 +2,7 @@
 
 use super::{Element, capture::Capture, roles::Field};
 use crate::{
+    entity::{Declared, decode},
     model::{Enclosure, Entry, Image, Media, Person, Tag},
     resolve::Room,
 };
@@ -12,25 +13,31 @@ const MEDIA_SCHEME: &str = "http://search.yahoo.com/mrss/category_schema";
 pub(super) fn category(capture: &Capture<'_>) -> Tag {
     let of = |name| capture.attribute(name).map(str::to_owned);
     Tag {
-        term: of("term").or_else(|| capture.word().map(str::to_owned)),
+        term: of("term").as_deref().or(capture.word()).map(plain),
         scheme: of("scheme")
             .or_else(|| of("domain"))
             .or_else(|| (capture.field == Field::MediaCategory).then(|| MEDIA_SCHEME.to_owned())),
-        label: of("label"),
+        label: of("label").as_deref().map(plain),
     }
+}
+
+/// A word or a name without references: they are escaped once more than XML asks for by many who write HTML.
+pub(super) fn plain(word: &str) -> String {
+    decode(word, &mut Declared::none())
 }
 
 pub(super) fn enclosure(capture: &Capture<'_>, room: &Room) -> Option<Enclosure> {
     let href = capture.attribute("url").or_else(|| capture.attribute("href"))?;
     let of = |name| capture.attribute(name).map(str::to_owned);
-    Some(Enclosure { href: capture.link(href, room)?, mime: of("type"), length: of("length") })
+    Some(Enclosure { href: capture.link(href, room)?, mime: of("type"), length: of("length"), duration_secs: None })
 }
 
 pub(super) fn media_of(capture: &Capture<'_>, room: &Room) -> Option<Media> {
     let url = capture.attribute("url").or(capture.word())?;
     let of = |name| capture.attribute(name).map(str::to_owned);
     let url = capture.link(url, room)?;
-    Some(Media { url, mime: of("type"), medium: of("medium"), width: of("width"), height: of("height") })
+    let (mime, medium, width, height) = (of("type"), of("medium"), of("width"), of("height"));
+    Some(Media { url, mime, medium, width, height, duration_secs: None })
 }
 
 /// The first picture among an entry's files.
@@ -50,6 +57,7 @@ pub(super) fn image_attribute(capture: &Capture<'_>, room: &Room) -> Option<Imag
 
 /// A person in one text: `mail@example.org (Name)`, `Name <mail@example.org>`, `Name (mail@example.org)`, or one of them.
 pub(super) fn person_from_text(text: &str) -> Person {
+    let text = plain(text);
     let text = text.trim();
     let Some(email) = text.split(|c: char| c.is_whitespace() || "<>()[],;\"".contains(c)).find(|word| is_email(word))
     else {

@@ -2,7 +2,11 @@
 
 use std::collections::HashSet;
 
-use feed::{Feed, Hints, Warning, identity::fingerprint, parse};
+use feed::{
+    Feed, Hints, Warning,
+    identity::{fingerprint, traits},
+    parse,
+};
 use jiff::Timestamp;
 
 use crate::fixtures;
@@ -18,6 +22,11 @@ fn rss(items: &str) -> Feed {
 
 fn identities(feed: &Feed) -> Vec<&str> {
     feed.entries.iter().map(|entry| entry.identity.as_str()).collect()
+}
+
+/// By what entries are told apart that have one identity.
+fn variants(feed: &Feed) -> HashSet<(&str, Option<&str>)> {
+    feed.entries.iter().map(|entry| (entry.identity.as_str(), entry.variant.as_deref())).collect()
 }
 
 /// The identity of a single item with these elements.
@@ -37,9 +46,8 @@ fn f3_the_same_bytes_give_the_same_ids() {
 fn f3_every_identity_of_a_feed_is_its_own() {
     for fixture in fixtures::all() {
         let Ok(feed) = parse(&fixture.bytes, &fixture.hints()) else { continue };
-        let distinct: HashSet<&str> = identities(&feed).into_iter().collect();
-        assert_eq!(distinct.len(), feed.entries.len(), "{}", fixture.name);
-        assert!(!distinct.contains(""), "{}", fixture.name);
+        assert_eq!(variants(&feed).len(), feed.entries.len(), "{}", fixture.name);
+        assert!(!identities(&feed).contains(&""), "{}", fixture.name);
     }
 }
 
@@ -92,13 +100,89 @@ fn f3_identity_and_change_are_judged_before_sanitising() {
 }
 
 #[test]
-fn f3_a_guid_twice_in_one_document_counts_once() {
-    let item = |guid: &str, title: &str| format!("<item><guid>{guid}</guid><title>{title}</title></item>");
-    let feed = rss(&[item("1", "first"), item("2", "other"), item("1", "second")].concat());
-    assert_eq!(identities(&feed), ["1", "2"]);
-    assert_eq!(feed.entries[0].title.as_ref().map(|title| title.value.as_str()), Some("first"));
-    assert!(feed.warnings.contains(&Warning::DuplicateIdentity));
-    assert!(feed.is_complete());
+fn f3_a_guid_that_is_shared_with_the_link_or_the_title_counts_once() {
+    let item = |guid: &str, title: &str, link: &str, text: &str| {
+        format!(
+            "<item><guid isPermaLink='false'>{guid}</guid><title>{title}</title><link>http://e.org/{link}</link>\
+             <description>{text}</description></item>"
+        )
+    };
+    for (second, expect) in [
+        (item("1", "first", "b", "y"), 2),
+        (item("1", "second", "a", "y"), 2),
+        (item("1", "first", "a", "x"), 2),
+        (item("1", "second", "b", "x"), 3),
+    ] {
+        let feed = rss(&[item("1", "first", "a", "x"), item("2", "first", "a", "x"), second.clone()].concat());
+        assert_eq!(feed.entries.len(), expect, "{second}");
+        assert_eq!(feed.warnings.contains(&Warning::DuplicateIdentity), expect == 2, "{second}");
+        assert_eq!(feed.entries[0].title.as_ref().map(|title| title.value.as_str()), Some("first"));
+        assert!(feed.is_complete());
+    }
+}
+
+#[test]
+fn f3_of_two_versions_in_one_document_the_later_counts() {
+    let entry = |updated: &str, text: &str| {
+        format!("<entry><id>urn:1</id><title>T</title><updated>{updated}</updated><summary>{text}</summary></entry>")
+    };
+    for (versions, expect) in [
+        ([("2026-03-01T00:00:00Z", "old"), ("2026-03-02T00:00:00Z", "new")], "new"),
+        ([("2026-03-02T00:00:00Z", "new"), ("2026-03-01T00:00:00Z", "old")], "new"),
+        ([("", "first"), ("2026-03-01T00:00:00Z", "second")], "first"),
+    ] {
+        let entries: String = versions.iter().map(|(updated, text)| entry(updated, text)).collect();
+        let feed = read(&format!("<feed xmlns='http://www.w3.org/2005/Atom'>{entries}</feed>"));
+        let texts: Vec<&str> =
+            feed.entries.iter().filter_map(|entry| Some(entry.summary.as_ref()?.value.as_str())).collect();
+        assert_eq!(texts, [expect]);
+    }
+}
+
+#[test]
+fn f3_no_entry_of_a_document_is_lost_to_another() {
+    type Item = fn(usize) -> String;
+    let kinds: [(&str, Item); 7] = [
+        ("the front page", |n| format!("<title>Post {n}</title><link>http://e.org/</link>")),
+        ("the front page, by its text", |n| format!("<link>http://e.org/</link><description>{n}</description>")),
+        ("the front page, with one title", |n| {
+            format!("<title>T</title><link>http://e.org/</link><description>{n}</description>")
+        }),
+        ("the front page as guid and link", |n| {
+            format!("<title>Post {n}</title><link>http://e.org/</link><guid>http://e.org/</guid>")
+        }),
+        ("a link", |n| format!("<title>Post {n}</title><link>http://e.org/news</link>")),
+        ("a guid", |n| format!("<title>Post {n}</title><link>http://e.org/{n}</link><guid>0</guid>")),
+        ("a text", |n| format!("<title>T</title><pubDate>2026-03-{:02}</pubDate>", n % 28 + 1)),
+    ];
+    for (kind, item) in kinds {
+        let count = if kind == "a text" { 28 } else { 99 };
+        let items = |numbers: &mut dyn Iterator<Item = usize>| -> String {
+            numbers.map(|n| format!("<item>{}</item>", item(n))).collect()
+        };
+        let feed = rss(&items(&mut (0..count)));
+        assert_eq!((feed.entries.len(), variants(&feed).len()), (count, count), "{kind}");
+        let again = rss(&items(&mut (0..count).rev()));
+        assert_eq!(variants(&again), variants(&feed), "{kind}: whatever the order");
+        let twice = rss(&items(&mut (0..count).chain(0..count)));
+        assert_eq!(twice.entries.len(), count, "{kind}: what is twice the same counts once");
+    }
+}
+
+/// What else stands in a document makes no difference to what an entry is known by.
+#[test]
+fn f3_what_an_entry_is_known_by_depends_on_nothing_but_itself() {
+    let item = |n: usize| format!("<item><title>Post {n}</title><link>http://e.org/news</link></item>");
+    let marks = |feed: &Feed| -> Vec<_> {
+        feed.entries.iter().map(|entry| (entry.identity.clone(), traits(entry), fingerprint(entry))).collect()
+    };
+    let alone: Vec<_> = (0..5).flat_map(|n| marks(&rss(&item(n)))).collect();
+    for first in 0..5 {
+        for last in first..5 {
+            let window = rss(&(first..=last).map(item).collect::<String>());
+            assert_eq!(marks(&window), alone[first..=last], "{first} to {last}");
+        }
+    }
 }
 
 #[test]

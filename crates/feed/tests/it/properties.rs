@@ -95,9 +95,10 @@ fn exercise(bytes: &[u8]) -> Result<Option<Feed>, TestCaseError> {
     let found = parse(bytes, &hints());
     prop_assert_eq!(&found, &parse(bytes, &hints()), "parsing is deterministic");
     let Ok(mut feed) = found else { return Ok(None) };
-    let mut identities: Vec<String> = feed.entries.iter().map(|entry| entry.identity.clone()).collect();
+    let mut identities: Vec<_> =
+        feed.entries.iter().map(|entry| (entry.identity.clone(), entry.variant.clone())).collect();
     identities.sort_unstable();
-    prop_assert!(identities.windows(2).all(|pair| pair[0] != pair[1]), "an identity counts once");
+    prop_assert!(identities.windows(2).all(|pair| pair[0] != pair[1]), "no two entries are the same");
     feed.head.sanitise();
     feed.entries.iter_mut().for_each(feed::Entry::sanitise);
     Ok(Some(feed))

@@ -70,8 +70,10 @@ CREATE TABLE entries (
     feed_id      bigint  NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
     -- The feed's folder, kept here too so that a page of a folder is one walk of an index.
     folder_id    bigint,
-    -- Hashes of what it is known by, and of what a reader sees of it.
+    -- Hashes of what it is known by, of what tells it from others of that identity, and of what a reader sees of it.
     identity     bytea   NOT NULL,
+    link_trait   bigint  NOT NULL DEFAULT 0,
+    title_trait  bigint  NOT NULL DEFAULT 0,
     fingerprint  bytea   NOT NULL,
     guid         text    NOT NULL,
     url          text,
@@ -86,13 +88,14 @@ CREATE TABLE entries (
     is_read      boolean NOT NULL DEFAULT false,
     is_starred   boolean NOT NULL DEFAULT false,
     categories   text    NOT NULL DEFAULT '[]',
-    enclosures   text    NOT NULL DEFAULT '[]',
-    UNIQUE (feed_id, identity)
+    enclosures   text    NOT NULL DEFAULT '[]'
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.05,
     autovacuum_analyze_scale_factor = 0.05
 );
 
+-- Several entries may have one identity: which is which, is decided by domain::ingest::recognise.
+CREATE INDEX entries_by_identity ON entries (feed_id, identity);
 -- One walk for each kind of page, newest first.
 CREATE INDEX entries_newest ON entries (sort_at DESC, id DESC);
 CREATE INDEX entries_of_feed ON entries (feed_id, sort_at DESC, id DESC);
@@ -111,11 +114,14 @@ CREATE TABLE entry_bodies (
     content  text
 );
 
--- Identities of entries that were pruned, until a complete poll no longer holds them.
+-- What pruned entries are recognised by, until a complete poll no longer holds them.
 CREATE TABLE pruned_entries (
-    feed_id  bigint NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
-    identity bytea  NOT NULL,
-    PRIMARY KEY (feed_id, identity)
+    feed_id     bigint NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    identity    bytea  NOT NULL,
+    link_trait  bigint NOT NULL DEFAULT 0,
+    title_trait bigint NOT NULL DEFAULT 0,
+    fingerprint bytea  NOT NULL,
+    PRIMARY KEY (feed_id, identity, link_trait, title_trait, fingerprint)
 );
 
 -- The words of entries, without their places. `sort_at` never changes, and spares the search a join.

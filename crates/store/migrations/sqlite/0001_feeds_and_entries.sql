@@ -52,8 +52,10 @@ CREATE TABLE entries (
     feed_id      INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
     -- The feed's folder, kept here too so that a page of a folder is one walk of an index.
     folder_id    INTEGER,
-    -- Hashes of what it is known by, and of what a reader sees of it.
+    -- Hashes of what it is known by, of what tells it from others of that identity, and of what a reader sees of it.
     identity     BLOB    NOT NULL,
+    link_trait   INTEGER NOT NULL DEFAULT 0,
+    title_trait  INTEGER NOT NULL DEFAULT 0,
     fingerprint  BLOB    NOT NULL,
     guid         TEXT    NOT NULL,
     url          TEXT,
@@ -68,10 +70,11 @@ CREATE TABLE entries (
     is_read      INTEGER NOT NULL DEFAULT 0,
     is_starred   INTEGER NOT NULL DEFAULT 0,
     categories   TEXT    NOT NULL DEFAULT '[]',
-    enclosures   TEXT    NOT NULL DEFAULT '[]',
-    UNIQUE (feed_id, identity)
+    enclosures   TEXT    NOT NULL DEFAULT '[]'
 );
 
+-- Several entries may have one identity: which is which, is decided by domain::ingest::recognise.
+CREATE INDEX entries_by_identity ON entries (feed_id, identity);
 -- One walk for each kind of page, newest first.
 CREATE INDEX entries_newest ON entries (sort_at DESC, id DESC);
 CREATE INDEX entries_of_feed ON entries (feed_id, sort_at DESC, id DESC);
@@ -92,11 +95,14 @@ CREATE TABLE entry_bodies (
     content  TEXT
 );
 
--- Identities of entries that were pruned, until a complete poll no longer holds them.
+-- What pruned entries are recognised by, until a complete poll no longer holds them.
 CREATE TABLE pruned_entries (
-    feed_id  INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
-    identity BLOB    NOT NULL,
-    PRIMARY KEY (feed_id, identity)
+    feed_id     INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    identity    BLOB    NOT NULL,
+    link_trait  INTEGER NOT NULL DEFAULT 0,
+    title_trait INTEGER NOT NULL DEFAULT 0,
+    fingerprint BLOB    NOT NULL,
+    PRIMARY KEY (feed_id, identity, link_trait, title_trait, fingerprint)
 ) WITHOUT ROWID;
 
 -- The words of entries, by entry id, without their places. It holds no text of its own. What a word is, is decided

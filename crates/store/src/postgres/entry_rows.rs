@@ -24,15 +24,16 @@ WITH incoming AS MATERIALIZED (
     SELECT nextval('entries_id_seq') AS id, given.*, least(coalesce(given.published_at, given.updated_at, $1), $1) AS sort_at
     FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[],
                 $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::text[],
-                $17::text[])
+                $17::text[], $18::bigint[], $19::bigint[])
         AS given (feed_id, folder_id, identity, guid, fingerprint, url, title, author, published_at, updated_at,
-                  categories, enclosures, is_thin, summary, content, words)
+                  categories, enclosures, is_thin, summary, content, words, link_trait, title_trait)
 ), new_entries AS (
     INSERT INTO entries (id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-                         sort_at, received_at, changed_at, modified_at, categories, enclosures, is_thin)
+                         sort_at, received_at, changed_at, modified_at, categories, enclosures, is_thin, link_trait,
+                         title_trait)
     OVERRIDING SYSTEM VALUE
     SELECT id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
-           sort_at, $1, $1, $1, categories, enclosures, is_thin
+           sort_at, $1, $1, $1, categories, enclosures, is_thin, link_trait, title_trait
     FROM incoming
 ), new_bodies AS (
     INSERT INTO entry_bodies (entry_id, summary, content)
@@ -44,17 +45,19 @@ SELECT id, sort_at, array_to_tsvector(string_to_array(words, ' '))
 FROM incoming
 RETURNING entry_id";
 
+/// An entry's guid is the first that it had.
 const UPDATE: &str = "
 WITH incoming AS MATERIALIZED (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-                $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::text[])
+                $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::text[], $16::bigint[], $17::bigint[])
         AS given (id, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
-                  is_thin, summary, content, words)
+                  is_thin, summary, content, words, link_trait, title_trait)
 ), changed_entries AS (
     UPDATE entries
-    SET guid = incoming.guid,
-        fingerprint = incoming.fingerprint,
+    SET fingerprint = incoming.fingerprint,
+        link_trait = incoming.link_trait,
+        title_trait = incoming.title_trait,
         url = incoming.url,
         title = incoming.title,
         author = incoming.author,
@@ -117,7 +120,7 @@ pub(super) async fn update(
 }
 
 /// What both statements write, in their order.
-fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 13] {
+fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 15] {
     [
         column(entries, |entry| text(&entry.guid)),
         column(entries, |entry| entry.fingerprint.0.as_slice()),
@@ -132,6 +135,8 @@ fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 13] {
         column(entries, |entry| optional(entry.summary.as_ref())),
         column(entries, |entry| optional(entry.content.as_ref())),
         column(entries, |entry| lexemes_of(&entry.search_text)),
+        column(entries, |entry| entry.traits.link),
+        column(entries, |entry| entry.traits.title),
     ]
 }
 

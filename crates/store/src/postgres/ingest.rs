@@ -7,9 +7,12 @@ use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     EntryId,
     delivery::{News, Webhook},
-    ingest::{Arrival, Document, Hash, IncomingEntry, Known, KnownEntry, Stored, arrival},
+    ingest::{
+        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Stored, Traits, arrival, is_present,
+        shared,
+    },
 };
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{Error, Row, types::ToSql};
 
 use super::{
     both,
@@ -24,17 +27,18 @@ macro_rules! known {
     ($feed_id:literal) => {
         concat!(
             "
-SELECT identity, fingerprint, id, updated_at, changed_at, is_thin
+SELECT identity, link_trait, title_trait, fingerprint, id, updated_at, changed_at, is_thin
 FROM entries
 WHERE feed_id = ",
             $feed_id,
             " AND identity = ANY($2)
 UNION ALL
-SELECT identity, NULL, NULL, NULL, NULL, NULL
+SELECT identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL
 FROM pruned_entries
 WHERE feed_id = ",
             $feed_id,
-            " AND identity = ANY($2)"
+            " AND identity = ANY($2)
+ORDER BY 5 NULLS LAST"
         )
     };
 }
@@ -43,19 +47,34 @@ pub(super) const KNOWN: &str = known!("$1");
 
 /// The same of several, each in the feed of a subscription.
 pub(super) const KNOWN_BY_SUBSCRIPTION: &str = "
-SELECT entries.identity, fingerprint, entries.id, updated_at, changed_at, is_thin, subscriptions.id
+SELECT entries.identity, link_trait, title_trait, fingerprint, entries.id, updated_at, changed_at, is_thin, subscriptions.id
 FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
 JOIN subscriptions ON subscriptions.id = given.subscription_id
 JOIN entries ON entries.feed_id = subscriptions.feed_id AND entries.identity = given.identity
 UNION ALL
-SELECT pruned_entries.identity, NULL, NULL, NULL, NULL, NULL, subscriptions.id
+SELECT pruned_entries.identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL, subscriptions.id
 FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
 JOIN subscriptions ON subscriptions.id = given.subscription_id
-JOIN pruned_entries ON pruned_entries.feed_id = subscriptions.feed_id AND pruned_entries.identity = given.identity";
+JOIN pruned_entries ON pruned_entries.feed_id = subscriptions.feed_id AND pruned_entries.identity = given.identity
+ORDER BY 5 NULLS LAST";
 
 const FORGET: &str = "
 DELETE FROM pruned_entries
 WHERE feed_id = $1 AND NOT identity = ANY($2)";
+
+const PRUNED: &str = "
+SELECT identity, link_trait, title_trait, fingerprint, NULL::bigint
+FROM pruned_entries
+WHERE feed_id = $1 AND identity = ANY($2)";
+
+const FORGET_THESE: &str = "
+DELETE FROM pruned_entries
+USING unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS gone (identity, link_trait, title_trait, fingerprint)
+WHERE feed_id = $1
+  AND pruned_entries.identity = gone.identity
+  AND pruned_entries.link_trait = gone.link_trait
+  AND pruned_entries.title_trait = gone.title_trait
+  AND pruned_entries.fingerprint = gone.fingerprint";
 
 /// Where entries go, and when.
 #[derive(Debug, Clone, Copy)]
@@ -98,10 +117,10 @@ pub(super) async fn store_document(
     schedule: Schedule,
     push: &PushState,
     document: &Document,
-    known: &HashMap<Hash, Known>,
+    known: &KnownEntries,
     webhooks: &[Webhook],
 ) -> Result<(Stored, Vec<News>), Error> {
-    let sorted = sort_out(&document.entries, known, target.claimed_at);
+    let sorted = sort_out(document, known, target.claimed_at);
     let of_feed = async {
         let news = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
         // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
@@ -135,57 +154,70 @@ pub(super) async fn known(
     client: &impl GenericClient,
     id: i64,
     identities: &[Hash],
-) -> Result<HashMap<Hash, Known>, Error> {
+) -> Result<KnownEntries, Error> {
     if identities.is_empty() {
-        return Ok(HashMap::new());
+        return Ok(KnownEntries::new());
     }
     let identities: Vec<&[u8]> = identities.iter().map(|identity| identity.0.as_slice()).collect();
     let rows = query(client, KNOWN, &[&id, &identities]).await?;
-    Ok(rows.iter().filter_map(|row| Some((hash(row.get(0))?, known_of(row)?))).collect())
+    Ok(by_identity(&rows))
+}
+
+fn by_identity(rows: &[Row]) -> KnownEntries {
+    let mut known = KnownEntries::new();
+    for row in rows {
+        if let (Some(identity), Some(entry)) = (hash(row.get(0)), known_of(row)) {
+            known.entry(identity).or_default().push(entry);
+        }
+    }
+    known
 }
 
 /// How these entries are known in the feeds of these subscriptions, by the latter's ids.
 pub(super) async fn known_by_subscription(
     client: &impl GenericClient,
     entries: &[(i64, &[IncomingEntry])],
-) -> Result<HashMap<i64, HashMap<Hash, Known>>, Error> {
+) -> Result<HashMap<i64, KnownEntries>, Error> {
     let given = entries.iter().flat_map(|(id, entries)| entries.iter().map(|entry| (*id, entry.identity.0.as_slice())));
-    let (ids, identities): (Vec<i64>, Vec<&[u8]>) = given.unzip();
-    let mut known: HashMap<i64, HashMap<Hash, Known>> = HashMap::new();
+    let given: HashSet<(i64, &[u8])> = given.collect();
+    let (ids, identities): (Vec<i64>, Vec<&[u8]>) = given.into_iter().unzip();
+    let mut known: HashMap<i64, KnownEntries> = HashMap::new();
     if ids.is_empty() {
         return Ok(known);
     }
     for row in query(client, KNOWN_BY_SUBSCRIPTION, &[&ids, &identities]).await? {
         if let (Some(identity), Some(how)) = (hash(row.get(0)), known_of(&row)) {
-            known.entry(row.get(6)).or_default().insert(identity, how);
+            known.entry(row.get(8)).or_default().entry(identity).or_default().push(how);
         }
     }
     Ok(known)
 }
 
 fn known_of(row: &Row) -> Option<Known> {
-    match row.get::<_, Option<&[u8]>>(1) {
-        Some(fingerprint) => Some(Known::Entry(KnownEntry {
-            id: EntryId(row.get(2)),
-            fingerprint: hash(fingerprint)?,
-            updated_at: row.get::<_, Option<i64>>(3).map(time),
-            changed_at: time(row.get(4)),
-            is_thin: row.get(5),
-        })),
-        None => Some(Known::Pruned),
-    }
+    let (traits, fingerprint) = (Traits { link: row.get(1), title: row.get(2) }, hash(row.get(3))?);
+    Some(match row.get::<_, Option<i64>>(4) {
+        Some(id) => Known::Entry(KnownEntry {
+            id: EntryId(id),
+            traits,
+            fingerprint,
+            updated_at: row.get::<_, Option<i64>>(5).map(time),
+            changed_at: time(row.get(6)),
+            is_thin: row.get(7),
+        }),
+        None => Known::Pruned(traits, fingerprint),
+    })
 }
 
-/// The identities of entries.
+/// The identities of entries, each once.
 pub(super) fn identities_of(entries: &[IncomingEntry]) -> Vec<Hash> {
-    entries.iter().map(|entry| entry.identity).collect()
+    entries.iter().map(|entry| entry.identity).collect::<HashSet<_>>().into_iter().collect()
 }
 
-/// Tells entries apart. Of an identity that is there twice the first counts.
-pub(super) fn sort_out<'d>(entries: &'d [IncomingEntry], known: &HashMap<Hash, Known>, claimed_at: i64) -> Sorted<'d> {
-    let (mut sorted, mut seen) = (Sorted::default(), HashSet::new());
-    for entry in entries.iter().filter(|entry| seen.insert(entry.identity)) {
-        match arrival(entry, known.get(&entry.identity), time(claimed_at)) {
+/// Tells a document's entries apart. Of what is there twice the first counts.
+pub(super) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed_at: i64) -> Sorted<'d> {
+    let mut sorted = Sorted::default();
+    for (entry, known) in document.recognise(known) {
+        match arrival(entry, known, time(claimed_at)) {
             Arrival::New => sorted.new.push(entry),
             Arrival::Known => {}
             Arrival::PassedOver => sorted.has_passed_over = true,
@@ -206,6 +238,28 @@ async fn forget(transaction: &Transaction<'_>, target: Target, document: &Docume
     if !document.is_complete {
         return Ok(());
     }
-    let present: Vec<&[u8]> = document.present.iter().map(|identity| identity.0.as_slice()).collect();
-    execute(transaction, FORGET, &[&target.feed_id, &present]).await.map(drop)
+    let present: Vec<&[u8]> = document.present.iter().map(|mark| mark.identity.0.as_slice()).collect();
+    execute(transaction, FORGET, &[&target.feed_id, &present]).await?;
+    let shared = shared(&document.present);
+    if shared.is_empty() {
+        return Ok(());
+    }
+    let identities: Vec<&[u8]> = shared.keys().map(|identity| identity.0.as_slice()).collect();
+    let pruned = by_identity(&query(transaction, PRUNED, &[&target.feed_id, &identities]).await?);
+    let gone = pruned.iter().flat_map(|(identity, pruned)| {
+        let gone = pruned.iter().filter(|pruned| !is_present(pruned, &shared[identity]));
+        gone.map(|gone| (identity.0.to_vec(), gone.version()))
+    });
+    let (mut identities, mut links, mut titles, mut fingerprints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (identity, (traits, fingerprint)) in gone {
+        identities.push(identity);
+        links.push(traits.link);
+        titles.push(traits.title);
+        fingerprints.push(fingerprint.0.to_vec());
+    }
+    if identities.is_empty() {
+        return Ok(());
+    }
+    let params: &[&(dyn ToSql + Sync)] = &[&target.feed_id, &identities, &links, &titles, &fingerprints];
+    execute(transaction, FORGET_THESE, params).await.map(drop)
 }

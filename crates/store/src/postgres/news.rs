@@ -23,7 +23,7 @@ UPDATE entries
 SET update_told_at = $2
 WHERE id = ANY($1)
   AND (update_told_at = 0 OR update_told_at <= $3)
-RETURNING id, sort_at, is_read, is_starred";
+RETURNING id, sort_at, is_read, is_starred, guid";
 
 /// News of entries of several feeds: of those that are new, with the ids that they were given, in the same order, and of
 /// those that have changed.
@@ -74,7 +74,8 @@ async fn of_changed(
     let told: HashMap<i64, _> = rows.iter().map(|row| (row.get(0), row)).collect();
     let updated = |(target, id, incoming): &(Target, i64, &IncomingEntry)| {
         let row = told.get(id)?;
-        let entry = Entry { is_read: row.get(2), is_starred: row.get(3), ..entry(*target, *id, incoming, row.get(1)) };
+        let entry = entry(*target, *id, incoming, row.get(1));
+        let entry = Entry { guid: row.get(4), is_read: row.get(2), is_starred: row.get(3), ..entry };
         Some(News::EntryUpdated(Box::new(entry)))
     };
     Ok(changed.iter().filter_map(updated).collect())
@@ -89,7 +90,7 @@ fn new_entry(target: Target, id: i64, incoming: &IncomingEntry) -> Entry {
 fn entry(target: Target, id: i64, incoming: &IncomingEntry, sort_at: i64) -> Entry {
     let kept = |at: Option<Timestamp>| at.map(|at| time(at.as_millisecond()));
     let clean = |value: &Option<String>| optional(value.as_ref()).map(Cow::into_owned);
-    let file = |file: &File| File { url: text(&file.url).into_owned(), mime: clean(&file.mime), length: file.length };
+    let file = |file: &File| File { url: text(&file.url).into_owned(), mime: clean(&file.mime), ..file.clone() };
     Entry {
         id: EntryId(id),
         feed_id: FeedId(target.feed_id),

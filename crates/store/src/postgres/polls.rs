@@ -14,7 +14,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Asks, Hash, Known, PollJob, PollResult, Skips, Stored, Validators},
+    ingest::{Asks, Hash, KnownEntries, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
@@ -198,14 +198,9 @@ impl PollStore for PostgresStore {
         execute(&client, POSTPONE, &[&ids, &owners, &fences, &millis(delay)]).await.map(drop).map_err(store_error)
     }
 
-    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
+    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<KnownEntries> {
         let client = self.client().await?;
-        let known = ingest::known(&client, feed.0, identities).await.map_err(store_error)?;
-        let fingerprint = |known| match known {
-            Known::Entry(known) => Some(known.fingerprint),
-            Known::Pruned => None,
-        };
-        Ok(known.into_iter().map(|(identity, known)| (identity, fingerprint(known))).collect())
+        ingest::known(&client, feed.0, identities).await.map_err(store_error)
     }
 
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {

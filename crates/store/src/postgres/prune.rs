@@ -59,10 +59,10 @@ WITH removed AS (
     WHERE id = ANY($1)
       AND (is_read OR received_at < $2)
       AND NOT is_starred
-    RETURNING feed_id, identity, is_read
+    RETURNING feed_id, identity, link_trait, title_trait, fingerprint, is_read
 ), remembered AS (
-    INSERT INTO pruned_entries (feed_id, identity)
-    SELECT feed_id, identity
+    INSERT INTO pruned_entries (feed_id, identity, link_trait, title_trait, fingerprint)
+    SELECT feed_id, identity, link_trait, title_trait, fingerprint
     FROM removed
     ON CONFLICT DO NOTHING
 ), counted AS (

@@ -6,7 +6,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId,
     delivery::PayloadFeed,
-    ingest::{Hash, IncomingEntry, Known},
+    ingest::{IncomingEntry, KnownEntries},
     push::{Event, Push, PushStored, Rules},
 };
 use tokio_postgres::Error;
@@ -24,7 +24,7 @@ use super::{
 };
 
 /// How these entries are known, by the subscription that they come by.
-type KnownBy = HashMap<i64, HashMap<Hash, Known>>;
+type KnownBy = HashMap<i64, KnownEntries>;
 
 /// What is decided about a batch, before it is written.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl<'p> Batch<'p> {
             return Ok(Some(PushStored::NotActive));
         }
         let known = self.known.remove(&id.0).unwrap_or_default();
-        let sorted = ingest::sort_out(&push.document.entries, &known, target.claimed_at);
+        let sorted = ingest::sort_out(&push.document, &known, target.claimed_at);
         if !sorted.new.is_empty() {
             self.decisions.effects(feed).new_entries = total(sorted.new.len());
         }

@@ -10,24 +10,26 @@ use crate::values::{categories, enclosures, optional, text};
 const INSERT: &str = "
 INSERT INTO entries (
     feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at, sort_at, received_at,
-    changed_at, modified_at, categories, enclosures, is_thin
+    changed_at, modified_at, categories, enclosures, is_thin, link_trait, title_trait
 )
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?12, ?13, ?14, ?15)";
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?12, ?13, ?14, ?15, ?16, ?17)";
 
+/// Its guid is the first that it had.
 const UPDATE: &str = "
 UPDATE entries
 SET fingerprint = ?2,
-    guid = ?3,
-    url = ?4,
-    title = ?5,
-    author = ?6,
-    published_at = ?7,
-    updated_at = ?8,
-    changed_at = ?9,
-    modified_at = max(modified_at, ?9),
-    categories = ?10,
-    enclosures = ?11,
-    is_thin = ?12
+    url = ?3,
+    title = ?4,
+    author = ?5,
+    published_at = ?6,
+    updated_at = ?7,
+    changed_at = ?8,
+    modified_at = max(modified_at, ?8),
+    categories = ?9,
+    enclosures = ?10,
+    is_thin = ?11,
+    link_trait = ?12,
+    title_trait = ?13
 WHERE id = ?1";
 
 const BODY: &str = "
@@ -54,6 +56,8 @@ pub(super) fn insert(connection: &Connection, target: Target, entry: &IncomingEn
         categories(&entry.categories).map_err(unfit)?,
         enclosures(&entry.enclosures).map_err(unfit)?,
         entry.is_thin,
+        entry.traits.link,
+        entry.traits.title,
     ])?;
     let id = connection.last_insert_rowid();
     write_body(connection, id, entry)?;
@@ -65,7 +69,6 @@ pub(super) fn update(connection: &Connection, id: i64, now: i64, entry: &Incomin
     connection.prepare_cached(UPDATE)?.execute(params![
         id,
         entry.fingerprint.0,
-        text(&entry.guid),
         optional(entry.url.as_ref()),
         optional(entry.title.as_ref()),
         optional(entry.author.as_ref()),
@@ -75,6 +78,8 @@ pub(super) fn update(connection: &Connection, id: i64, now: i64, entry: &Incomin
         categories(&entry.categories).map_err(unfit)?,
         enclosures(&entry.enclosures).map_err(unfit)?,
         entry.is_thin,
+        entry.traits.link,
+        entry.traits.title,
     ])?;
     write_body(connection, id, entry)
 }

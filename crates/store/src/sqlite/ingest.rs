@@ -1,13 +1,16 @@
 //! What a document brings: new, changed and known entries told apart, and only what is new or changed written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use domain::{
     EntryId, FeedId,
-    ingest::{Arrival, Document, Hash, IncomingEntry, Known, KnownEntry, Stored, Validators, arrival},
+    ingest::{
+        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits, Validators,
+        arrival, is_present, shared,
+    },
 };
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, Result};
 
 use super::{
     discovery::{self, PushState},
@@ -21,10 +24,25 @@ use crate::{
 };
 
 pub(super) const KNOWN: &str = "
-SELECT id, fingerprint, updated_at, changed_at, is_thin
+SELECT id, link_trait, title_trait, fingerprint, updated_at, changed_at, is_thin
 FROM entries
 WHERE feed_id = ?
+  AND identity = ?
+ORDER BY id";
+
+const PRUNED: &str = "
+SELECT link_trait, title_trait, fingerprint
+FROM pruned_entries
+WHERE feed_id = ?
   AND identity = ?";
+
+const FORGET: &str = "
+DELETE FROM pruned_entries
+WHERE feed_id = ?
+  AND identity = ?
+  AND link_trait = ?
+  AND title_trait = ?
+  AND fingerprint = ?";
 
 /// A claim takes the wish for a poll away: one that is there came later, and is not put off.
 const STATE: &str = "
@@ -94,9 +112,9 @@ pub(super) fn prepare(document: &mut Document) {
     for entry in &mut document.entries {
         entry.search_text = words_of(&entry.search_text);
     }
-    // Of an identity that is there twice the first counts.
+    // Of what is there twice the first counts.
     let mut seen = HashSet::new();
-    document.entries.retain(|entry| seen.insert(entry.identity));
+    document.entries.retain(|entry| seen.insert(entry.mark()));
     // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.
     document.entries.reverse();
 }
@@ -111,8 +129,7 @@ pub(super) fn store_document(
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let Ingested { stored, published, news, passed_over } =
-        store_entries(changes, target, &mut document.entries, has_pruned)?;
+    let Ingested { stored, published, news, passed_over } = store_entries(changes, target, document, has_pruned)?;
     if passed_over {
         // Something newer is there, or older: the next poll asks for the whole again, and will see.
         document.validators = Validators::default();
@@ -134,12 +151,12 @@ pub(super) fn store_document(
 }
 
 /// Stores what a push brings, and nothing of its feed but the counts.
-pub(super) fn store_pushed(changes: &mut Changes<'_>, target: Target, entries: &mut [IncomingEntry]) -> Result<Stored> {
-    if entries.is_empty() {
+pub(super) fn store_pushed(changes: &mut Changes<'_>, target: Target, document: &mut Document) -> Result<Stored> {
+    if document.entries.is_empty() {
         return Ok(Stored { applied: true, ..Stored::default() });
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
-    let Ingested { stored, news, .. } = store_entries(changes, target, entries, has_pruned)?;
+    let Ingested { stored, news, .. } = store_entries(changes, target, document, has_pruned)?;
     if stored.new > 0 {
         changes.connection.prepare_cached(COUNT)?.execute((target.feed_id, stored.new))?;
     }
@@ -150,14 +167,18 @@ pub(super) fn store_pushed(changes: &mut Changes<'_>, target: Target, entries: &
 fn store_entries(
     changes: &mut Changes<'_>,
     target: Target,
-    entries: &mut [IncomingEntry],
+    document: &mut Document,
     has_pruned: bool,
 ) -> Result<Ingested> {
     let connection = changes.connection;
+    let identities: HashSet<Hash> = document.entries.iter().map(|entry| entry.identity).collect();
+    let known = known(connection, target.feed_id, &identities, has_pruned)?;
+    // Copied, because the words of an entry are taken out of it.
+    let recognised: Vec<Option<Known>> =
+        document.recognise(&known).into_iter().map(|(_, known)| known.copied()).collect();
     let interest = events::interest(changes, target)?;
     let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
-    for entry in entries {
-        let known = known(connection, target.feed_id, entry.identity, has_pruned)?;
+    for (entry, known) in document.entries.iter_mut().zip(recognised) {
         match arrival(entry, known.as_ref(), time(target.claimed_at)) {
             Arrival::New => {
                 let id = entry_rows::insert(connection, target, entry)?;
@@ -192,40 +213,42 @@ fn replace(changes: &mut Changes<'_>, id: i64, now: i64, entry: &mut IncomingEnt
     Ok(())
 }
 
-/// How these identities are known: the fingerprint of the entry, or none of one that was pruned.
-pub(super) fn known_entries(
-    connection: &Connection,
-    feed_id: i64,
-    identities: &[Hash],
-) -> Result<HashMap<Hash, Option<Hash>>> {
-    let has_pruned = has_pruned(connection, feed_id)?;
-    let mut entries = HashMap::with_capacity(identities.len());
-    for identity in identities {
-        match known(connection, feed_id, *identity, has_pruned)? {
-            Some(Known::Entry(known)) => drop(entries.insert(*identity, Some(known.fingerprint))),
-            Some(Known::Pruned) => drop(entries.insert(*identity, None)),
-            None => {}
-        }
-    }
-    Ok(entries)
+/// What is known of these identities, also of entries that were pruned.
+pub(super) fn known_entries(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>) -> Result<KnownEntries> {
+    known(connection, feed_id, identities, has_pruned(connection, feed_id)?)
 }
 
-fn known(connection: &Connection, feed_id: i64, identity: Hash, has_pruned: bool) -> Result<Option<Known>> {
-    let entry = connection.prepare_cached(KNOWN)?.query_row((feed_id, identity.0), |row| {
-        Ok(Known::Entry(KnownEntry {
-            id: EntryId(row.get(0)?),
-            fingerprint: Hash(row.get(1)?),
-            updated_at: row.get::<_, Option<i64>>(2)?.map(time),
-            changed_at: time(row.get(3)?),
-            is_thin: row.get(4)?,
-        }))
-    });
-    let entry = entry.optional()?;
-    if entry.is_some() || !has_pruned {
-        return Ok(entry);
+fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_pruned: bool) -> Result<KnownEntries> {
+    let mut entries = connection.prepare_cached(KNOWN)?;
+    let mut known = KnownEntries::with_capacity(identities.len());
+    for identity in identities {
+        let rows = entries.query_map((feed_id, identity.0), |row| {
+            Ok(Known::Entry(KnownEntry {
+                id: EntryId(row.get(0)?),
+                traits: Traits { link: row.get(1)?, title: row.get(2)? },
+                fingerprint: Hash(row.get(3)?),
+                updated_at: row.get::<_, Option<i64>>(4)?.map(time),
+                changed_at: time(row.get(5)?),
+                is_thin: row.get(6)?,
+            }))
+        })?;
+        let mut of_identity = rows.collect::<Result<Vec<_>>>()?;
+        if has_pruned {
+            of_identity.extend(pruned(connection, feed_id, *identity)?);
+        }
+        if !of_identity.is_empty() {
+            known.insert(*identity, of_identity);
+        }
     }
-    let mut pruned = connection.prepare_cached("SELECT 1 FROM pruned_entries WHERE feed_id = ? AND identity = ?")?;
-    Ok(pruned.exists((feed_id, identity.0))?.then_some(Known::Pruned))
+    Ok(known)
+}
+
+fn pruned(connection: &Connection, feed_id: i64, identity: Hash) -> Result<Vec<Known>> {
+    let mut pruned = connection.prepare_cached(PRUNED)?;
+    let rows = pruned.query_map((feed_id, identity.0), |row| {
+        Ok(Known::Pruned(Traits { link: row.get(0)?, title: row.get(1)? }, Hash(row.get(2)?)))
+    })?;
+    rows.collect()
 }
 
 fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
@@ -259,13 +282,20 @@ fn write_state(
 }
 
 /// A document that was read whole tells which pruned entries will not come again.
-fn forget(connection: &Connection, feed_id: i64, present: &[Hash]) -> Result<()> {
-    let present: HashSet<[u8; 16]> = present.iter().map(|identity| identity.0).collect();
-    let mut pruned = connection.prepare_cached("SELECT identity FROM pruned_entries WHERE feed_id = ?")?;
-    let pruned: Vec<[u8; 16]> = pruned.query_map([feed_id], |row| row.get(0))?.collect::<Result<_>>()?;
-    let mut forget = connection.prepare_cached("DELETE FROM pruned_entries WHERE feed_id = ? AND identity = ?")?;
-    for identity in pruned.iter().filter(|identity| !present.contains(*identity)) {
-        forget.execute((feed_id, identity))?;
+fn forget(connection: &Connection, feed_id: i64, present: &[Mark]) -> Result<()> {
+    let identities: HashSet<[u8; 16]> = present.iter().map(|mark| mark.identity.0).collect();
+    let mut pruned_ids = connection.prepare_cached("SELECT DISTINCT identity FROM pruned_entries WHERE feed_id = ?")?;
+    let pruned_ids: Vec<[u8; 16]> = pruned_ids.query_map([feed_id], |row| row.get(0))?.collect::<Result<_>>()?;
+    let mut forget_all = connection.prepare_cached("DELETE FROM pruned_entries WHERE feed_id = ? AND identity = ?")?;
+    for identity in pruned_ids.iter().filter(|identity| !identities.contains(*identity)) {
+        forget_all.execute((feed_id, identity))?;
+    }
+    let mut forget = connection.prepare_cached(FORGET)?;
+    for (identity, marks) in shared(present) {
+        for gone in pruned(connection, feed_id, identity)?.iter().filter(|pruned| !is_present(pruned, &marks)) {
+            let (traits, fingerprint) = gone.version();
+            forget.execute((feed_id, identity.0, traits.link, traits.title, fingerprint.0))?;
+        }
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Polling: claims, beats, and the way back.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Asks, Hash, PollJob, PollResult, Skips, Stored, Validators},
+    ingest::{Asks, Hash, KnownEntries, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
@@ -112,8 +112,8 @@ impl PollStore for SqliteStore {
         self.writer.write(Lane::Usual, move |changes| postpone(changes, &leases, delay)).await
     }
 
-    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
-        let identities = identities.to_vec();
+    async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<KnownEntries> {
+        let identities = identities.iter().copied().collect();
         self.readers.read(move |connection| ingest::known_entries(connection, feed.0, &identities)).await
     }
 

@@ -45,11 +45,11 @@ DELETE FROM entries
 WHERE id = ?1
   AND (is_read = 1 OR received_at < ?2)
   AND is_starred = 0
-RETURNING feed_id, identity, is_read";
+RETURNING feed_id, is_read, identity, link_trait, title_trait, fingerprint";
 
 const REMEMBER: &str = "
-INSERT INTO pruned_entries (feed_id, identity)
-VALUES (?, ?)
+INSERT INTO pruned_entries (feed_id, identity, link_trait, title_trait, fingerprint)
+VALUES (?, ?, ?, ?, ?)
 ON CONFLICT DO NOTHING";
 
 const COUNT: &str = "
@@ -106,10 +106,13 @@ fn remove(changes: &mut Changes<'_>, ids: &BTreeSet<i64>, unread_before: i64) ->
     let mut remember = connection.prepare_cached(REMEMBER)?;
     let mut removed = 0;
     for id in ids {
-        let row =
-            remove.query_row((id, unread_before), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-        let Some((feed, identity, is_read)): Option<(i64, [u8; 16], bool)> = row else { continue };
-        remember.execute((feed, identity))?;
+        let row = remove.query_row((id, unread_before), |row| {
+            let (feed, is_read): (i64, bool) = (row.get(0)?, row.get(1)?);
+            let recognised_by: ([u8; 16], i64, i64, [u8; 16]) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+            Ok((feed, is_read, recognised_by))
+        });
+        let Some((feed, is_read, (identity, link, title, fingerprint))) = row.optional()? else { continue };
+        remember.execute((feed, identity, link, title, fingerprint))?;
         changes.words.remove(*id);
         let (entries, unread) = by_feed.entry(feed).or_default();
         *entries += 1;

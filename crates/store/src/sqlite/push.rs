@@ -175,7 +175,7 @@ fn store_push(changes: &mut Changes<'_>, push: Push) -> Result<PushStored> {
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
     let target = Target { feed_id: feed.0, folder_id, claimed_at: now, is_backlog: false, now };
-    let stored = ingest::store_pushed(changes, target, &mut document.entries)?;
+    let stored = ingest::store_pushed(changes, target, &mut document)?;
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
     if let Some(delay) = poll_in {

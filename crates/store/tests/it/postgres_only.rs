@@ -282,7 +282,7 @@ fn entries_of(round: usize) -> Document {
             ..IncomingEntry::default()
         })
         .collect();
-    let present = entries.iter().map(|entry| entry.identity).collect();
+    let present = entries.iter().map(IncomingEntry::mark).collect();
     Document { entries, present, is_complete: true, ..Document::default() }
 }
 

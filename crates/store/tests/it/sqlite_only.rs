@@ -10,7 +10,7 @@ use domain::{
     Feed, NewFeed, SubscriptionId,
     delivery::{ClaimRoom, NewWebhook, WebhookSecret},
     feed_state::FeedAddress,
-    ingest::{Document, Found, Hash, IncomingEntry},
+    ingest::{Document, Found, IncomingEntry},
     ports::{
         DeliveryStore, FeedStore, FolderStore, NewFeedOutcome, PollStore, PushStore, Store, StoreError, TestOutcome,
     },
@@ -29,7 +29,7 @@ async fn add(store: &SqliteStore, url: &str) -> Feed {
         address: FeedAddress { url: url.to_owned(), credentials: Some("me:secret".to_owned()) },
         folder_id: None,
         custom_title: None,
-        document: Document { present: vec![Hash::default()], entries: vec![entry], ..Document::default() },
+        document: Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
     match store.add_feed(new).await.unwrap() {

@@ -35,7 +35,7 @@ async fn f6_an_entry_has_its_shape() {
     assert_eq!(entry["sortAt"], entry["publishedAt"]);
     assert_eq!((&entry["isRead"], &entry["isStarred"]), (&json!(false), &json!(false)));
     assert_eq!(entry["categories"], json!(["word1"]));
-    let file = json!({"url": "https://news.example/1.mp3", "type": "audio/mpeg", "length": 100});
+    let file = json!({"url": "https://news.example/1.mp3", "type": "audio/mpeg", "length": 100, "durationSecs": null});
     assert_eq!(entry["enclosures"], json!([file]));
     assert_eq!(&world.get(&format!("/api/entries/{}", entry["id"])).await, entry);
     world.server.get("/api/entries/999").await.error(404);

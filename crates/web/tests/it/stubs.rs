@@ -1,6 +1,6 @@
 //! A store that fails in every way, and a network that is not there.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
@@ -11,7 +11,7 @@ use domain::{
         NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
-    ingest::{Hash, PollJob, PollResult, Stored},
+    ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         BatchResult, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http, HttpError,
         HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store,
@@ -166,7 +166,7 @@ impl PollStore for Down {
         self.fail().await
     }
 
-    async fn known_entries(&self, _: FeedId, _: &[Hash]) -> StoreResult<HashMap<Hash, Option<Hash>>> {
+    async fn known_entries(&self, _: FeedId, _: &[Hash]) -> StoreResult<KnownEntries> {
         self.fail().await
     }
 

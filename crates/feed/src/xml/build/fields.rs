@@ -6,15 +6,17 @@ use super::{
         roles::{Field, Scope},
         values::{
             category, day, duration_secs, enclosure, image_attribute, language_tag, media_of, period_secs,
-            person_from_text,
+            person_from_text, plain,
         },
     },
     Build, ITUNES_SCHEME, push,
 };
 use crate::{
+    identity,
     limits::LIST_MAX,
     model::{Enclosure, Link, Person, Tag, Warning},
     namespace::Namespace,
+    resolve,
 };
 
 impl Build<'_> {
@@ -35,7 +37,7 @@ impl Build<'_> {
     fn close_person_field(&mut self, capture: &Capture<'_>) {
         let value = capture.word().map(str::to_owned);
         match capture.field {
-            Field::PersonName => self.person.name = value,
+            Field::PersonName => self.person.name = value.as_deref().map(plain),
             Field::PersonEmail => self.person.email = value,
             Field::PersonUrl => {
                 self.person.url = value.and_then(|href| capture.link(&href, &self.room));
@@ -77,7 +79,9 @@ impl Build<'_> {
             }
             Field::Keywords => {
                 let scheme = (capture.namespace == Namespace::Itunes).then(|| ITUNES_SCHEME.to_owned());
-                for word in capture.value.split(',').map(str::trim).filter(|word| !word.is_empty()).take(LIST_MAX) {
+                for word in
+                    plain(&capture.value).split(',').map(str::trim).filter(|word| !word.is_empty()).take(LIST_MAX)
+                {
                     self.add_tag(Tag { term: Some(word.to_owned()), scheme: scheme.clone(), label: None });
                 }
             }
@@ -135,6 +139,11 @@ impl Build<'_> {
                     .as_deref()
                     .is_some_and(|guid| guid.starts_with("http://") || guid.starts_with("https://"));
                 entry.guid_is_link = Some(is_link && looks_like_link && capture.namespace == Namespace::Plain);
+                let says_so = capture.attribute("ispermalink").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+                let guid = entry.guid.as_deref().filter(|guid| resolve::is_page(guid, says_so));
+                // Who says that it is no link may be right, where it leads to the front page.
+                let guid = guid.filter(|guid| is_link || !identity::is_root(guid));
+                self.entry_guid_link = guid.and_then(|guid| capture.link(guid, &self.room));
             }
             Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.into_text()),
             Field::Language => entry.language = capture.word().map(language_tag),
@@ -144,16 +153,16 @@ impl Build<'_> {
             }
             Field::Duration => entry.duration_secs = capture.word().and_then(duration_secs),
             Field::Enclosure => {
-                if let Some(Enclosure { href, mime, length }) = enclosure(&capture, &self.room) {
+                if let Some(enclosure) = enclosure(&capture, &self.room) {
                     let link = Link {
                         rel: "enclosure".to_owned(),
-                        href: href.clone(),
-                        mime: mime.clone(),
-                        length: length.clone(),
+                        href: enclosure.href.clone(),
+                        mime: enclosure.mime.clone(),
+                        length: enclosure.length.clone(),
                         ..Link::default()
                     };
                     push(&mut entry.links, link);
-                    push(&mut entry.enclosures, Enclosure { href, mime, length });
+                    push(&mut entry.enclosures, enclosure);
                 }
             }
             Field::ItunesImage => entry.image = image_attribute(&capture, &self.room).or(entry.image.take()),
@@ -223,7 +232,9 @@ impl Build<'_> {
         if is("enclosure")
             && let Some(entry) = &mut self.entry
         {
-            push(&mut entry.enclosures, Enclosure { href: href.clone(), mime: mime.clone(), length: of("length") });
+            let enclosure =
+                Enclosure { href: href.clone(), mime: mime.clone(), length: of("length"), duration_secs: None };
+            push(&mut entry.enclosures, enclosure);
         } else if self.entry.is_none() {
             let head = &mut self.feed.head;
             if is("hub") && head.hubs.len() < LIST_MAX && !head.hubs.contains(&href) {

@@ -95,7 +95,7 @@ fn document(numbers: std::ops::Range<u8>, version: &str) -> Document {
     };
     let entries: Vec<_> = numbers.map(entry).collect();
     Document {
-        present: entries.iter().map(|entry| entry.identity).collect(),
+        present: entries.iter().map(IncomingEntry::mark).collect(),
         entries,
         is_complete: true,
         ..Document::default()

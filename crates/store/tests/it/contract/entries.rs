@@ -27,6 +27,7 @@ async fn f6_an_entry_comes_back_as_it_went_in(harness: &Harness) {
             url: "http://e.org/a.mp3".to_owned(),
             mime: Some("audio/mpeg".to_owned()),
             length: Some(7),
+            duration_secs: Some(3723),
         }],
         ..entry("1")
     };

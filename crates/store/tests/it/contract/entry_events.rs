@@ -45,7 +45,12 @@ async fn d2_a_new_entry_is_told_as_it_is_kept(harness: &Harness) {
         published_at: Some(harness.after(-60)),
         updated_at: Some(harness.after(-30)),
         categories: vec!["a \"b\"".to_owned()],
-        enclosures: vec![domain::File { url: "http://e.org/1.mp3".to_owned(), mime: None, length: Some(7) }],
+        enclosures: vec![domain::File {
+            url: "http://e.org/1.mp3".to_owned(),
+            mime: None,
+            length: Some(7),
+            duration_secs: Some(62),
+        }],
         ..version("odd", "ein \u{1F600} \0 \u{2028} \\ Text")
     };
     harness.advance(HOUR).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     Entry, EntryFilter, Feed, FeedId, FeedSeed, NewFeed,
     feed_state::FeedAddress,
-    ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Stored, Validators},
+    ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Stored, Traits, Validators},
     ports::{ImportOutcome, NewFeedOutcome},
 };
 use jiff::Timestamp;
@@ -37,6 +37,18 @@ pub(super) fn version(guid: &str, text: &str) -> IncomingEntry {
     }
 }
 
+/// An entry that is told from others of its identity by its title.
+pub(super) fn sharing(identity: &str, title: &str) -> IncomingEntry {
+    let hash = Hash::of(title.as_bytes());
+    let traits = Traits { link: 0, title: i64::from(hash.0[0]) * 256 + i64::from(hash.0[1]) + 1 };
+    IncomingEntry {
+        guid: format!("{identity}#{title}"),
+        identity: Hash::of(identity.as_bytes()),
+        traits,
+        ..version(identity, title)
+    }
+}
+
 /// An entry of this time.
 pub(super) fn entry_at(guid: &str, published_at: Timestamp) -> IncomingEntry {
     IncomingEntry { published_at: Some(published_at), ..entry(guid) }
@@ -44,7 +56,7 @@ pub(super) fn entry_at(guid: &str, published_at: Timestamp) -> IncomingEntry {
 
 /// A complete document of these entries.
 pub(super) fn document(entries: Vec<IncomingEntry>) -> Document {
-    let present = entries.iter().map(|entry| entry.identity).collect();
+    let present = entries.iter().map(IncomingEntry::mark).collect();
     Document { title: Some("Title".to_owned()), entries, present, is_complete: true, ..Document::default() }
 }
 

@@ -1,6 +1,6 @@
 //! F3: known, new and changed entries told apart.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use domain::{
     Entry, EntryPatch,
@@ -9,7 +9,7 @@ use domain::{
 
 use super::{
     Harness,
-    given::{HOUR, LEASE, document, entry, fetched, result, version},
+    given::{HOUR, LEASE, document, entry, fetched, result, sharing, version},
 };
 
 contract! {
@@ -17,7 +17,11 @@ contract! {
     f3_a_changed_entry_keeps_its_marks_and_its_place,
     f4_a_slow_poll_does_not_undo_what_is_newer,
     f3_a_version_that_says_that_it_is_older_never_replaces_a_newer_one,
-    f3_an_identity_twice_in_one_document_counts_once,
+    f3_what_is_twice_in_one_document_counts_once,
+    f3_entries_of_one_identity_are_all_kept,
+    f3_entries_of_one_identity_stay_the_same_as_the_document_moves_on,
+    f3_an_entry_with_an_identity_of_its_own_may_change_in_all_else,
+    f3_an_entry_that_was_cut_off_replaces_nothing,
     f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen,
     f3_the_same_guid_in_two_feeds_is_two_entries,
     f3_a_feed_keeps_its_name_until_it_has_another,
@@ -129,13 +133,80 @@ async fn f3_a_version_that_says_that_it_is_older_never_replaces_a_newer_one(harn
     assert_eq!(harness.poll(id, vec![version("1", "without a time")]).await, Stored { changed: 1, ..nothing });
 }
 
-async fn f3_an_identity_twice_in_one_document_counts_once(harness: &Harness) {
-    let id = harness.add("http://e.org/1", vec![version("1", "first"), version("1", "second"), entry("2")]).await;
-    assert_eq!(harness.entry("1").await.title.as_deref(), Some("first"));
+async fn f3_what_is_twice_in_one_document_counts_once(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![entry("1"), entry("1"), entry("2")]).await;
     assert_eq!(harness.unread_of(id).await, 2);
-    let stored = harness.poll(id, vec![version("1", "third"), version("1", "fourth")]).await;
+    let stored = harness.poll(id, vec![version("1", "changed"), version("1", "changed")]).await;
     assert_eq!((stored.new, stored.changed), (0, 1));
-    assert_eq!(harness.entry("1").await.title.as_deref(), Some("third"));
+    assert_eq!(harness.all().await.len(), 2);
+}
+
+async fn f3_entries_of_one_identity_are_all_kept(harness: &Harness) {
+    let shared = |title: &str| sharing("http://e.org/news", title);
+    let id = harness.add("http://e.org/1", vec![shared("a")]).await;
+    let first = harness.all().await.remove(0).id;
+    for (step, (titles, new)) in
+        [(vec!["b", "a"], 1), (vec!["b"], 0), (vec!["a"], 0), (vec!["c", "b"], 1), (vec!["d"], 1), (vec!["d", "a"], 0)]
+            .into_iter()
+            .enumerate()
+    {
+        let stored = harness.poll(id, titles.iter().map(|title| shared(title)).collect()).await;
+        assert_eq!((stored.new, stored.changed), (new, 0), "{step}");
+    }
+    let mut titles: Vec<_> = harness.all().await.into_iter().map(|entry| (entry.title.unwrap(), entry.id)).collect();
+    titles.sort();
+    assert_eq!(titles.iter().map(|(title, _)| title.as_str()).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
+    assert_eq!(titles[0].1, first);
+    // Where the document goes over only the one that has changed is sent, and is told by what stands beside it.
+    let edited = IncomingEntry { fingerprint: Hash::of(b"b, edited"), ..shared("b") };
+    let job = harness.claim(id).await;
+    let edit = Document { entries: vec![edited.clone()], ..document(vec![shared("a"), edited]) };
+    let stored = harness.finish(result(&job, PollOutcome::Fetched(edit))).await;
+    assert_eq!((stored.new, stored.changed), (0, 1));
+    assert_eq!(harness.unread_of(id).await, 4);
+}
+
+/// Random windows over a line of entries that share their identity, in any order: each is new once, and never again.
+async fn f3_entries_of_one_identity_stay_the_same_as_the_document_moves_on(harness: &Harness) {
+    let shared =
+        |number: usize| IncomingEntry { is_shared: true, ..sharing("http://e.org/", &format!("entry {number}")) };
+    let id = harness.add("http://e.org/1", vec![shared(0)]).await;
+    let mut seen = BTreeSet::from([0]);
+    let mut chance: usize = 17;
+    for step in 0..40 {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (first, length) = ((step / 2 + (chance >> 33) % 7).saturating_sub(3), (chance >> 40) % 5 + 1);
+        let mut window: Vec<usize> = (first..first + length).collect();
+        if chance >> 60 & 1 == 1 {
+            window.reverse();
+        }
+        let expect = window.iter().filter(|number| seen.insert(**number)).count();
+        let stored = harness.poll(id, window.iter().map(|number| shared(*number)).collect()).await;
+        assert_eq!((stored.new as usize, stored.changed), (expect, 0), "{step}: {window:?}");
+    }
+    let titles: BTreeSet<_> = harness.all().await.into_iter().filter_map(|entry| entry.title).collect();
+    assert_eq!(titles, seen.iter().map(|number| format!("entry {number}")).collect());
+    assert_eq!(harness.unread_of(id).await, seen.len() as u64);
+}
+
+async fn f3_an_entry_with_an_identity_of_its_own_may_change_in_all_else(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![sharing("http://e.org/a", "Old"), entry("2")]).await;
+    let stored = harness.poll(id, vec![entry("2"), sharing("http://e.org/a", "New")]).await;
+    assert_eq!((stored.new, stored.changed), (0, 1));
+    // What was stored tells it from one that comes later.
+    let stored = harness.poll(id, vec![sharing("http://e.org/a", "Other"), sharing("http://e.org/a", "New")]).await;
+    assert_eq!((stored.new, stored.changed), (1, 0));
+    let titles: BTreeSet<_> = harness.all().await.into_iter().filter_map(|entry| entry.title).collect();
+    assert_eq!(titles, ["2", "New", "Other"].map(str::to_owned).into());
+}
+
+async fn f3_an_entry_that_was_cut_off_replaces_nothing(harness: &Harness) {
+    let id = harness.add("http://e.org/1", vec![entry("1"), sharing("2", "a"), sharing("2", "b")]).await;
+    let cut = |guid: &str| IncomingEntry { is_cut: true, ..version(guid, "half") };
+    for (entries, new) in [(vec![cut("1")], 0), (vec![entry("1"), cut("2")], 0), (vec![cut("3")], 1)] {
+        let stored = harness.poll(id, entries).await;
+        assert_eq!((stored.new, stored.changed), (new, 0));
+    }
 }
 
 async fn f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen(harness: &Harness) {
@@ -192,8 +263,9 @@ async fn f3_it_is_known_what_is_known(harness: &Harness) {
     let identities: Vec<Hash> = ["1", "2", "3"].into_iter().map(|guid| Hash::of(guid.as_bytes())).collect();
     let known = harness.store.known_entries(id, &identities).await.unwrap();
     assert_eq!(known.len(), 2);
-    assert_eq!(known[&identities[0]], Some(Hash::of(b"1")));
-    assert_eq!(known[&identities[1]], Some(Hash::of(b"text")));
+    let fingerprints = |identity| known[identity].iter().map(|known| known.version().1).collect::<Vec<_>>();
+    assert_eq!(fingerprints(&identities[0]), [Hash::of(b"1")]);
+    assert_eq!(fingerprints(&identities[1]), [Hash::of(b"text")]);
     let known = harness.store.known_entries(other, &identities).await.unwrap();
     assert_eq!(known.into_keys().collect::<Vec<_>>(), [identities[2]]);
     assert!(harness.store.known_entries(id, &[]).await.unwrap().is_empty());

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use domain::{
     EntryFilter, EntryPatch, FeedId,
-    ingest::{Document, Hash, PollOutcome},
+    ingest::{Document, Hash, Known, PollOutcome},
     ports::{MarkRead, PruneLimits},
 };
 
 use super::{
     Harness,
-    given::{HOUR, document, entry, entry_at, result, titles, version},
+    given::{HOUR, document, entry, entry_at, result, sharing, titles, version},
 };
 
 const DAY: Duration = Duration::from_hours(24);
@@ -24,6 +24,7 @@ contract! {
     f7_unread_entries_go_in_the_same_chunks,
     f7_pruning_is_done_in_chunks,
     f7_a_pruned_entry_does_not_come_back_as_new,
+    f7_pruned_entries_of_one_identity_are_remembered_each_for_itself,
     f7_an_incomplete_document_forgets_nothing,
     f7_a_pruned_entry_is_not_found_any_more,
 }
@@ -140,7 +141,7 @@ async fn f7_a_pruned_entry_does_not_come_back_as_new(harness: &Harness) {
     prune_all(harness).await;
     let identities = [Hash::of(b"1"), Hash::of(b"2")];
     let known = harness.store.known_entries(id, &identities).await.unwrap();
-    assert_eq!((known[&identities[0]], known[&identities[1]]), (None, None));
+    assert!(identities.iter().all(|identity| matches!(known[identity][..], [Known::Pruned(..)])), "{known:?}");
     let stored = harness.poll(id, vec![entry("1"), version("2", "changed"), entry("3")]).await;
     assert_eq!((stored.new, stored.changed), (1, 0));
     assert_eq!(titles(&harness.all().await), ["3"]);
@@ -154,6 +155,22 @@ async fn f7_a_pruned_entry_does_not_come_back_as_new(harness: &Harness) {
     );
     assert_eq!(harness.poll(id, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
     assert_eq!(harness.unread_of(id).await, 2);
+}
+
+/// Those that share an identity are forgotten one by one: otherwise a feed with one link for all would never forget.
+async fn f7_pruned_entries_of_one_identity_are_remembered_each_for_itself(harness: &Harness) {
+    let shared = |title: &str| sharing("http://e.org/", title);
+    let id = harness.add("http://e.org/1", vec![shared("a"), shared("b")]).await;
+    prune_all(harness).await;
+    let remembered = async || harness.store.known_entries(id, &[Hash::of(b"http://e.org/")]).await.unwrap();
+    assert_eq!(remembered().await.values().map(Vec::len).sum::<usize>(), 2);
+    assert_eq!(harness.poll(id, vec![shared("a"), shared("b"), shared("c")]).await.new, 1);
+    assert_eq!(titles(&harness.all().await), ["c"]);
+
+    assert_eq!(harness.poll(id, vec![shared("b"), shared("c")]).await.new, 0);
+    assert_eq!(remembered().await.values().map(Vec::len).sum::<usize>(), 2, "the entry, and one that was pruned");
+    assert_eq!(harness.poll(id, vec![shared("a"), shared("b"), shared("c")]).await.new, 1);
+    assert_eq!(titles(&harness.all().await), ["a", "c"]);
 }
 
 async fn f7_an_incomplete_document_forgets_nothing(harness: &Harness) {

@@ -25,7 +25,7 @@ async fn f3_no_text_holds_nul(harness: &Harness) {
         summary: Some(nul("s")),
         content: Some(nul("c")),
         categories: vec![nul("k")],
-        enclosures: vec![File { url: nul("e"), mime: Some(nul("m")), length: None }],
+        enclosures: vec![File { url: nul("e"), mime: Some(nul("m")), length: None, duration_secs: None }],
         search_text: nul("word"),
         ..entry("1")
     };

@@ -1,0 +1,99 @@
+//! Links that are relative, once the whole document has been read: an entry's are relative to the entry's own page, else
+//! to the site, else to the feed. Those under an `xml:base` are absolute by then, and a text that has one keeps it.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use crate::{
+    model::{Entry, Feed, Head, Text, TextKind},
+    resolve::{self, Room},
+};
+
+/// Makes the links of a feed absolute. `document` is where the feed is from.
+pub(crate) fn resolve(feed: &mut Feed, document: Option<&Arc<Url>>, room: &Room) {
+    let Feed { head, entries, .. } = feed;
+    absolute(head.link.iter_mut(), document, room);
+    let site = head.link.as_deref().and_then(|link| page(link, room)).or_else(|| document.cloned());
+    // Where the feed is and who pushes it is said of the document.
+    absolute(links_of_document(head), document.or(site.as_ref()), room);
+    absolute(links_of_site(head), site.as_ref(), room);
+    for text in head_texts(head) {
+        text.base = text.base.take().or_else(|| site.clone());
+    }
+    for entry in entries {
+        resolve_entry(entry, site.as_ref(), room);
+    }
+}
+
+fn resolve_entry(entry: &mut Entry, site: Option<&Arc<Url>>, room: &Room) {
+    absolute(entry.link.iter_mut(), site, room);
+    let needs_base = entry_texts(entry).any(|text| text.base.is_none() && text.kind != TextKind::Plain)
+        || entry_links(entry).any(|href| is_relative(href));
+    if !needs_base {
+        return;
+    }
+    let base = entry.link.as_deref().and_then(|link| page(link, room)).or_else(|| site.cloned());
+    absolute(entry_links(entry), base.as_ref(), room);
+    for text in entry_texts(entry) {
+        text.base = text.base.take().or_else(|| base.clone());
+    }
+}
+
+/// A page that links can be relative to.
+fn page(link: &str, room: &Room) -> Option<Arc<Url>> {
+    resolve::base(None, link, room).map(Arc::new)
+}
+
+fn is_relative(href: &str) -> bool {
+    resolve::scheme(href).is_none()
+}
+
+fn absolute<'a>(links: impl Iterator<Item = &'a mut String>, base: Option<&Arc<Url>>, room: &Room) {
+    let Some(base) = base else { return };
+    for href in links.filter(|href| is_relative(href)) {
+        if let Some(absolute) = resolve::link(Some(base), href, room) {
+            *href = absolute;
+        }
+    }
+}
+
+fn links_of_document(head: &mut Head) -> impl Iterator<Item = &mut String> {
+    let Head { links, hubs, self_url, .. } = head;
+    links.iter_mut().map(|link| &mut link.href).chain(self_url).chain(hubs)
+}
+
+fn links_of_site(head: &mut Head) -> impl Iterator<Item = &mut String> {
+    let Head { icon, logo, image, authors, contributors, .. } = head;
+    let image = image.iter_mut().flat_map(|image| image.href.iter_mut().chain(&mut image.link));
+    let people = authors.iter_mut().chain(contributors).filter_map(|person| person.url.as_mut());
+    icon.iter_mut().chain(logo).chain(image).chain(people)
+}
+
+/// All but the link to its own page.
+fn entry_links(entry: &mut Entry) -> impl Iterator<Item = &mut String> {
+    let Entry { links, enclosures, media_content, media_thumbnail, media_player, image, .. } = entry;
+    let media = media_content.iter_mut().chain(media_thumbnail).chain(media_player).map(|media| &mut media.url);
+    let image = image.iter_mut().flat_map(|image| image.href.iter_mut().chain(&mut image.link));
+    let people = entry.authors.iter_mut().chain(&mut entry.contributors).filter_map(|person| person.url.as_mut());
+    let source = entry.source.iter_mut().filter_map(|source| source.link.as_mut());
+    links
+        .iter_mut()
+        .map(|link| &mut link.href)
+        .chain(&mut entry.comments)
+        .chain(enclosures.iter_mut().map(|enclosure| &mut enclosure.href))
+        .chain(media)
+        .chain(image)
+        .chain(people)
+        .chain(source)
+}
+
+fn head_texts(head: &mut Head) -> impl Iterator<Item = &mut Text> {
+    let Head { title, subtitle, rights, .. } = head;
+    title.iter_mut().chain(subtitle).chain(rights)
+}
+
+fn entry_texts(entry: &mut Entry) -> impl Iterator<Item = &mut Text> {
+    let Entry { title, subtitle, summary, content, rights, .. } = entry;
+    title.iter_mut().chain(subtitle).chain(summary).chain(content).chain(rights)
+}
