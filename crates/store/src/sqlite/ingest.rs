@@ -15,10 +15,7 @@ use super::{
     events::{self, EntryNews},
     writer::Changes,
 };
-use crate::{
-    values::{optional, time},
-    words::words_of,
-};
+use crate::values::{optional, time};
 
 pub(super) const KNOWN: &str = "
 SELECT id, fingerprint, updated_at, changed_at, is_thin
@@ -92,7 +89,7 @@ pub(super) struct Ingested {
 /// Does what needs no database, so that the one writer need not.
 pub(super) fn prepare(document: &mut Document) {
     for entry in &mut document.entries {
-        entry.search_text = words_of(&entry.search_text);
+        entry.search_text = domain::words::words_of(&entry.search_text);
     }
     // Of an identity that is there twice the first counts.
     let mut seen = HashSet::new();
