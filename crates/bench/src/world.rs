@@ -22,6 +22,9 @@ use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
 /// Polls at once: all of them go to one host here, which the limit for a host would slow down.
 const CONCURRENCY: usize = 64;
 
+/// The database in a folder.
+pub(crate) const DATABASE: &str = "pirssonite.db";
+
 /// Which store, and where.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Place {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cursor::Cursor,
     ids::{EntryId, FeedId, FolderId},
-    words::split_words,
+    search::Search,
 };
 
 /// Entries on one page: at least, at most, and unless asked otherwise.
@@ -19,15 +19,12 @@ pub const PAGE_ENTRIES_DEFAULT: u32 = 50;
 /// Bytes of text on one page: it ends before the entry that would make it more. One entry there is always.
 pub const PAGE_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Entries that a page of [`Since`] looks at to find those of its kind. If there are too few among them the page is not
-/// full, or empty, and its cursor goes on after them.
+/// Entries that a page of [`Since`], or of a search that only excludes, looks at to find those of its kind. If there are
+/// too few among them the page is not full, or empty, and its cursor goes on after them.
 pub const PAGE_WALK_MAX: u32 = 5_000;
 
 /// Entries that are named by their ids at once.
 pub const ENTRY_IDS_MAX: usize = 1_000;
-
-/// Words of a search; those after them are ignored.
-pub const SEARCH_WORDS_MAX: usize = 16;
 
 /// A post.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -94,11 +91,11 @@ pub struct EntryFilter {
     pub unread: Option<bool>,
     /// Starred (`Some(true)`), or not (`Some(false)`).
     pub starred: Option<bool>,
-    /// Holding all these words: see [`search_words`].
-    pub words: Vec<String>,
+    /// Found by this search.
+    pub search: Option<Search>,
     /// Only these.
     pub ids: Option<Vec<EntryId>>,
-    /// Received or changed since a time, and in the order of that time. Words and ids do not count then.
+    /// Received or changed since a time, and in the order of that time. Searches and ids do not count then.
     pub since: Option<Since>,
     /// Which comes first.
     pub order: Order,
@@ -165,24 +162,4 @@ pub struct Counts {
     /// Unread in each feed.
     #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub by_feed: std::collections::BTreeMap<FeedId, u64>,
-}
-
-/// The words of a search (see [`split_words`]), in lower case.
-///
-/// Both stores search for entries that hold all of them, so neither's own query language ever sees what a user typed.
-pub fn search_words(query: &str) -> Vec<String> {
-    split_words(query).take(SEARCH_WORDS_MAX).map(str::to_lowercase).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_search_is_words_and_nothing_else() {
-        assert_eq!(search_words("Rust's \"AND\" (foo*) -bär"), ["rust", "s", "and", "foo", "bär"]);
-        assert_eq!(search_words("Cafe\u{301} 🦀🎉"), ["cafe\u{301}", "🦀", "🎉"]);
-        assert!(search_words(" *\" ").is_empty());
-        assert_eq!(search_words(&"x ".repeat(100)).len(), SEARCH_WORDS_MAX);
-    }
 }

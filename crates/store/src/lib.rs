@@ -5,7 +5,6 @@ mod open_error;
 mod postgres;
 mod sqlite;
 mod values;
-mod words;
 
 pub use open_error::OpenError;
 pub use postgres::{PostgresOptions, PostgresStore};

@@ -11,13 +11,10 @@ use engine::{Engine, SystemClock};
 use serde::{Deserialize, Serialize};
 
 use super::sink::{Manner, url};
-use crate::world::{Place, World};
+use crate::world::{DATABASE, Place, World};
 
 /// Bytes of the body that is sent.
 pub(crate) const BODY_BYTES: usize = 1024;
-
-/// The database in a folder.
-const DATABASE: &str = "pirssonite.db";
 
 const SQLITE_EVENTS: &str = "
 WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ?1)

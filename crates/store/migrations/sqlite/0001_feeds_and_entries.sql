@@ -105,14 +105,21 @@ CREATE TABLE pruned_entries (
     PRIMARY KEY (feed_id, identity, link_trait, title_trait, fingerprint)
 ) WITHOUT ROWID;
 
--- The words of entries, by entry id, without their places. It holds no text of its own. What a word is, is decided
--- before they get here: words come in lower case with spaces between them, and only at those are they split.
-CREATE VIRTUAL TABLE entry_words USING fts5 (
-    text,
+-- The words of entries, as `domain::words` cuts them, with spaces around each. A search that the index of grams cannot
+-- answer looks here.
+CREATE TABLE entry_words (
+    entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    words    TEXT    NOT NULL
+);
+
+-- The grams of those words, by entry id, without their places. It holds no text of its own. What a gram is, is decided
+-- before they get here: they come in lower case with spaces between them, and only at those are they split.
+CREATE VIRTUAL TABLE entry_grams USING fts5 (
+    grams,
     content = '',
     contentless_delete = 1,
     detail = 'none',
     tokenize = 'ascii'
 );
--- Bytes of words that are gathered before they are written: the words of a whole transaction, as a rule.
-INSERT INTO entry_words (entry_words, rank) VALUES ('hashsize', 4194304);
+-- Bytes of grams that are gathered before they are written: the grams of a whole transaction, as a rule.
+INSERT INTO entry_grams (entry_grams, rank) VALUES ('hashsize', 4194304);

@@ -76,11 +76,16 @@ async fn page(client: &mut Client, wanted: &Wanted<'_>, limit: usize) -> Result<
         let page = page_of(&rows, limit);
         return Ok(EntryPage { next_cursor: page.next_cursor.or(stopped_at), ..page });
     }
-    let rows = match &filter.ids {
+    let rows = match (&filter.ids, &filter.search) {
         _ if filter.since.is_some() => pages::walk(&*client, wanted).await?,
-        Some(ids) => pages::walk_among(&*client, wanted, ids).await?,
-        None if filter.words.is_empty() => pages::walk(&*client, wanted).await?,
-        None => search::page(&*client, wanted).await?,
+        (Some(ids), _) => pages::walk_among(&*client, wanted, ids).await?,
+        (None, None) => pages::walk(&*client, wanted).await?,
+        (None, Some(search)) if search.is_exclusion() => {
+            let (rows, stopped_at) = search::page_excluding(client, wanted, search).await?;
+            let page = page_of(&rows, limit);
+            return Ok(EntryPage { next_cursor: page.next_cursor.or(stopped_at), ..page });
+        }
+        (None, Some(search)) => search::page(&*client, wanted, search).await?,
     };
     Ok(page_of(&rows, limit))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use deadpool_postgres::Transaction;
-use domain::ingest::IncomingEntry;
+use domain::{ingest::IncomingEntry, words::words_of};
 use tokio_postgres::{Error, types::ToSql};
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     ingest::Target,
     query,
     values::{Column, as_param, categories, column, enclosures, optional, text},
-    words::lexemes_of,
+    words::different_grams,
 };
 
 /// Entries in one statement: more would only cost memory.
@@ -24,9 +24,9 @@ WITH incoming AS MATERIALIZED (
     SELECT nextval('entries_id_seq') AS id, given.*, least(coalesce(given.published_at, given.updated_at, $1), $1) AS sort_at
     FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::text[], $8::text[], $9::text[],
                 $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::boolean[], $15::text[], $16::text[],
-                $17::text[], $18::bigint[], $19::bigint[])
+                $17::text[], $18::text[], $19::bigint[], $20::bigint[])
         AS given (feed_id, folder_id, identity, guid, fingerprint, url, title, author, published_at, updated_at,
-                  categories, enclosures, is_thin, summary, content, words, link_trait, title_trait)
+                  categories, enclosures, is_thin, summary, content, grams, words, link_trait, title_trait)
 ), new_entries AS (
     INSERT INTO entries (id, feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at,
                          sort_at, received_at, changed_at, modified_at, categories, enclosures, is_thin, link_trait,
@@ -40,8 +40,8 @@ WITH incoming AS MATERIALIZED (
     SELECT id, summary, content
     FROM incoming
 )
-INSERT INTO entry_words (entry_id, sort_at, words)
-SELECT id, sort_at, array_to_tsvector(string_to_array(words, ' '))
+INSERT INTO entry_words (entry_id, sort_at, grams, words)
+SELECT id, sort_at, array_to_tsvector(string_to_array(grams, ' ')), words
 FROM incoming
 RETURNING entry_id";
 
@@ -50,9 +50,10 @@ const UPDATE: &str = "
 WITH incoming AS MATERIALIZED (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
-                $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::text[], $16::bigint[], $17::bigint[])
+                $10::text[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::text[], $16::text[],
+                $17::bigint[], $18::bigint[])
         AS given (id, guid, fingerprint, url, title, author, published_at, updated_at, categories, enclosures,
-                  is_thin, summary, content, words, link_trait, title_trait)
+                  is_thin, summary, content, grams, words, link_trait, title_trait)
 ), changed_entries AS (
     UPDATE entries
     SET fingerprint = incoming.fingerprint,
@@ -78,7 +79,8 @@ WITH incoming AS MATERIALIZED (
     WHERE entry_bodies.entry_id = incoming.id
 )
 UPDATE entry_words
-SET words = array_to_tsvector(string_to_array(incoming.words, ' '))
+SET grams = array_to_tsvector(string_to_array(incoming.grams, ' ')),
+    words = incoming.words
 FROM incoming
 WHERE entry_words.entry_id = incoming.id";
 
@@ -120,7 +122,8 @@ pub(super) async fn update(
 }
 
 /// What both statements write, in their order.
-fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 15] {
+fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 16] {
+    let words: Vec<String> = entries.iter().map(|entry| words_of(&entry.search_text)).collect();
     [
         column(entries, |entry| text(&entry.guid)),
         column(entries, |entry| entry.fingerprint.0.as_slice()),
@@ -134,7 +137,8 @@ fn columns_of<'a>(entries: &[&'a IncomingEntry]) -> [Column<'a>; 15] {
         column(entries, |entry| entry.is_thin),
         column(entries, |entry| optional(entry.summary.as_ref())),
         column(entries, |entry| optional(entry.content.as_ref())),
-        column(entries, |entry| lexemes_of(&entry.search_text)),
+        Box::new(words.iter().map(|words| different_grams(words)).collect::<Vec<_>>()),
+        Box::new(words),
         column(entries, |entry| entry.traits.link),
         column(entries, |entry| entry.traits.title),
     ]

@@ -1,18 +1,21 @@
-//! Pages of a search. They are ordered by time, and the index of words knows nothing of time: so there are two ways.
+//! Pages of a search. They are ordered by time, and the index of grams knows nothing of time: so there are two ways.
 //!
-//! *Walking*: the newest entries one by one, each asked for the words. Quick for words that many entries hold, endless
-//! for a rare one. *Collecting*: all entries with the words, sorted. Quick for rare words, slow for common ones. Which
-//! is better is not left to the planner, whose guess is off by any factor for words it has no statistics of: a short
-//! walk comes first, which fills the page if the words are common, and otherwise has measured how common they are.
+//! *Walking*: the newest entries one by one, each asked for the grams. Quick for grams that many entries hold, endless
+//! for a rare one. *Collecting*: all entries with the grams, sorted. Quick for rare grams, slow for common ones. Which
+//! is better is not left to the planner, whose guess is off by any factor for grams it has no statistics of: a short
+//! walk comes first, which fills the page if they are common, and otherwise has measured how common they are.
+//!
+//! Where grams alone do not tell (phrases), the words of what they propose are looked at.
 
-use deadpool_postgres::GenericClient;
-use tokio_postgres::{Error, Row};
+use deadpool_postgres::{Client, GenericClient};
+use domain::{Cursor, EntryId, Search, entry::PAGE_WALK_MAX};
+use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
 
 use super::{
     pages::{HAS_NEXT_AT, Wanted, rows_of, run},
     query_opt,
-    values::total,
-    words::query_of,
+    values::{time, total},
+    words::{patterns_of, query_of},
 };
 
 /// Entries of the first walk, at least, and for each row of the page.
@@ -29,22 +32,87 @@ const SECOND_WALK_SLACK: f64 = 3.0;
 /// Entries of the second walk, at most.
 const SECOND_WALK_MAX: usize = 100_000;
 
-pub(super) async fn page(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Vec<Row>, Error> {
-    let Some(words) = query_of(&wanted.filter.words) else { return Ok(Vec::new()) };
+/// Entries that are collected to look at their words. Where there are more, a second walk comes first.
+const CANDIDATES_MAX: i64 = 5_000;
+
+/// What a search asks of a row of `entry_words`.
+#[derive(Debug)]
+struct Question {
+    grams: Option<String>,
+    patterns: Vec<String>,
+    unwanted_patterns: Vec<String>,
+}
+
+impl Question {
+    fn of(search: &Search) -> Self {
+        Self {
+            grams: query_of(search),
+            patterns: patterns_of(&search.needles()),
+            unwanted_patterns: patterns_of(&search.unwanted_needles()),
+        }
+    }
+
+    /// The condition, with the values of [`Question::values`] from this number on.
+    fn condition(&self, first: usize) -> String {
+        let asks_grams = match self.grams {
+            Some(_) => format!("entry_words.grams @@ ${first}::text::tsquery"),
+            None => format!("${first}::text IS NULL"),
+        };
+        format!(
+            "{asks_grams}
+              AND entry_words.words LIKE ALL (${}::text[])
+              AND NOT entry_words.words LIKE ANY (${}::text[])",
+            first + 1,
+            first + 2
+        )
+    }
+
+    fn values(&self) -> [&(dyn ToSql + Sync); 3] {
+        [&self.grams, &self.patterns, &self.unwanted_patterns]
+    }
+}
+
+pub(super) async fn page(client: &impl GenericClient, wanted: &Wanted<'_>, search: &Search) -> Result<Vec<Row>, Error> {
+    if search.is_empty() {
+        return Ok(Vec::new());
+    }
+    let question = Question::of(search);
     let first = FIRST_WALK_MIN.max(wanted.rows.saturating_mul(FIRST_WALK_A_ROW));
-    let rows = walk(client, wanted, &words, first).await?;
-    if is_full(wanted, &rows) || !has_more(client, wanted, first).await? {
+    let rows = walk(client, wanted, &question, first).await?;
+    if is_full(wanted, &rows) || nth(client, wanted, first).await?.is_none() {
         return Ok(rows);
     }
     let found = rows.len();
     drop(rows);
-    if let Some(second) = second_walk(wanted.rows, found, first, entries_about(client).await?) {
-        let rows = walk(client, wanted, &words, second).await?;
+    let second = if !question.patterns.is_empty() && has_many_candidates(client, &question).await? {
+        Some(SECOND_WALK_MAX)
+    } else {
+        second_walk(wanted.rows, found, first, entries_about(client).await?)
+    };
+    if let Some(second) = second {
+        let rows = walk(client, wanted, &question, second).await?;
         if is_full(wanted, &rows) {
             return Ok(rows);
         }
     }
-    collect(client, wanted, &words).await
+    collect(client, wanted, &question).await
+}
+
+/// A page of a search that only excludes, and where it stopped. No index lists what it finds: so many entries are asked,
+/// and the next page goes on after them. Both are of one moment, or an entry that comes in between would be passed over.
+pub(super) async fn page_excluding(
+    client: &mut Client,
+    wanted: &Wanted<'_>,
+    search: &Search,
+) -> Result<(Vec<Row>, Option<Cursor>), Error> {
+    let entries = usize::try_from(PAGE_WALK_MAX).unwrap_or(usize::MAX);
+    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction = moment.start().await?;
+    let rows = walk(&transaction, wanted, &Question::of(search), entries).await?;
+    let last = nth(&transaction, wanted, entries - 1).await?;
+    transaction.commit().await?;
+    let stopped_at = last.map(|row| Cursor { at: time(row.get(1)), id: EntryId(row.get(0)) });
+    Ok((rows, stopped_at))
 }
 
 /// Full by number, or cut because its texts are too long.
@@ -72,14 +140,14 @@ fn as_float(count: usize) -> f64 {
     u32::try_from(count).map_or(f64::MAX, f64::from)
 }
 
-/// The rows with the words among the newest `entries`. Row by row: it ends as soon as the page is full.
+/// The rows that are found among the newest `entries`. Row by row: it ends as soon as the page is full.
 async fn walk(
     client: &impl GenericClient,
     wanted: &Wanted<'_>,
-    words: &str,
+    question: &Question,
     entries: usize,
 ) -> Result<Vec<Row>, Error> {
-    let (words_at, entries_at) = places_after(wanted);
+    let entries_at = next_place(wanted);
     let sql = format!(
         "
         SELECT walked.id, walked.sort_at AS at
@@ -94,23 +162,25 @@ async fn walk(
             SELECT
             FROM entry_words
             WHERE entry_words.entry_id = walked.id
-              AND entry_words.words @@ ${words_at}::text::tsquery
+              AND {}
             LIMIT 1
         ) AS hit
         {}
         LIMIT $3",
         wanted.conditions(),
         wanted.order_by("entries.sort_at", "entries.id"),
+        question.condition(entries_at + 1),
         wanted.order_by("walked.sort_at", "walked.id"),
     );
-    run(client, wanted, &rows_of(wanted, &sql), &[&words, &total(entries)]).await
+    let [grams, patterns, unwanted] = question.values();
+    run(client, wanted, &rows_of(wanted, &sql), &[&total(entries), grams, patterns, unwanted]).await
 }
 
-/// Whether a walk of so many entries left any.
-async fn has_more(client: &impl GenericClient, wanted: &Wanted<'_>, entries: usize) -> Result<bool, Error> {
+/// The entry that a walk comes to after so many.
+async fn nth(client: &impl GenericClient, wanted: &Wanted<'_>, entries: usize) -> Result<Option<Row>, Error> {
     let sql = format!(
         "
-SELECT id
+SELECT id, sort_at
 FROM entries
 WHERE {}
 {}
@@ -120,7 +190,21 @@ LIMIT 1",
         wanted.order_by("entries.sort_at", "entries.id"),
     );
     let wanted = Wanted { rows: entries, ..*wanted };
-    Ok(!run(client, &wanted, &sql, &[]).await?.is_empty())
+    Ok(run(client, &wanted, &sql, &[]).await?.into_iter().next())
+}
+
+/// Whether the grams propose more entries than are soon looked at: rare phrases of common words.
+async fn has_many_candidates(client: &impl GenericClient, question: &Question) -> Result<bool, Error> {
+    let sql = "
+SELECT count(*) > $2::bigint
+FROM (
+    SELECT
+    FROM entry_words
+    WHERE grams @@ $1::text::tsquery
+    LIMIT $2::bigint + 1
+) AS candidates";
+    let row = query_opt(client, sql, &[&question.grams, &CANDIDATES_MAX]).await?;
+    Ok(row.is_some_and(|row| row.get(0)))
 }
 
 /// About how many entries there are in all, as of the last analysis.
@@ -129,15 +213,14 @@ async fn entries_about(client: &impl GenericClient) -> Result<f64, Error> {
     Ok(row.map_or(0.0, |row| f64::from(row.get::<_, f32>(0))))
 }
 
-/// All entries with the words, in order, each looked at until the page is full.
-async fn collect(client: &impl GenericClient, wanted: &Wanted<'_>, words: &str) -> Result<Vec<Row>, Error> {
-    let (words_at, _) = places_after(wanted);
+/// All entries that are found, in order, each looked at until the page is full.
+async fn collect(client: &impl GenericClient, wanted: &Wanted<'_>, question: &Question) -> Result<Vec<Row>, Error> {
     let sql = format!(
         "
         WITH hits AS MATERIALIZED (
             SELECT entry_id, sort_at
             FROM entry_words
-            WHERE words @@ ${words_at}::text::tsquery
+            WHERE {}
               AND (sort_at, entry_id) {} ($1, $2)
             {}
         )
@@ -151,15 +234,15 @@ async fn collect(client: &impl GenericClient, wanted: &Wanted<'_>, words: &str) 
             LIMIT 1
         ) AS entry
         LIMIT $3",
+        question.condition(next_place(wanted)),
         wanted.comes_after(),
         wanted.order_by("sort_at", "entry_id"),
         wanted.conditions(),
     );
-    run(client, wanted, &rows_of(wanted, &sql), &[&words]).await
+    run(client, wanted, &rows_of(wanted, &sql), &question.values()).await
 }
 
-/// The numbers of the two parameters that follow those of the conditions.
-fn places_after(wanted: &Wanted<'_>) -> (usize, usize) {
-    let next = 4 + wanted.ids().len();
-    (next, next + 1)
+/// The number of the parameter that follows those of the conditions.
+fn next_place(wanted: &Wanted<'_>) -> usize {
+    4 + wanted.ids().len()
 }

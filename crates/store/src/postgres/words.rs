@@ -1,41 +1,64 @@
-//! The words of a text and of a search as PostgreSQL takes them. Its own parser is not used: it keeps hosts, addresses
+//! The grams of a text and of a search as PostgreSQL takes them. Its own parser is not used: it keeps hosts, addresses
 //! and hyphenated words whole, and what it takes for a letter depends on the database's locale.
 
 use std::collections::HashSet;
 
-use crate::words::words_of;
+use domain::{
+    Search,
+    search::Gram,
+    words::{WORDS_BYTES_MAX, grams},
+};
 
-/// The different words of a text, joined by spaces. A text within `SEARCH_TEXT_BYTES_MAX` gives far less than the
-/// 1 MiB that PostgreSQL takes.
-pub(super) fn lexemes_of(text: &str) -> String {
-    let words = words_of(text);
+// Each character is in two grams at most, and a text has no more than this many bytes of them.
+const _: () = assert!(2 * WORDS_BYTES_MAX < 1024 * 1024, "PostgreSQL takes less than 1 MiB of grams");
+
+/// The different grams of words, joined by spaces.
+pub(super) fn different_grams(words: &str) -> String {
     let mut seen = HashSet::new();
-    let different: Vec<&str> = words.split_whitespace().filter(|word| seen.insert(*word)).collect();
+    let different: Vec<&str> = grams(words).filter(|gram| seen.insert(*gram)).collect();
     different.join(" ")
 }
 
-/// A search as a `tsquery`: all words, each quoted. `None` if there is no word in it, which nothing matches.
-pub(super) fn query_of(words: &[String]) -> Option<String> {
-    let lexemes = lexemes_of(&words.join(" "));
-    let quoted: Vec<String> = lexemes.split_whitespace().map(|word| format!("'{word}'")).collect();
-    if quoted.is_empty() { None } else { Some(quoted.join(" & ")) }
+/// What a search asks of the grams, as a `tsquery`. Grams hold none of its signs. A search for a phrase that is not
+/// wanted, and nothing else, asks nothing of them: that is `None`.
+pub(super) fn query_of(search: &Search) -> Option<String> {
+    let wanted = search.grams().into_iter().map(|gram| match gram {
+        Gram::Whole(gram) => format!("'{gram}'"),
+        Gram::Start(start) => format!("'{start}':*"),
+    });
+    let unwanted = search.unwanted_grams().into_iter().map(|gram| format!("!'{gram}'"));
+    let parts: Vec<String> = wanted.chain(unwanted).collect();
+    if parts.is_empty() { None } else { Some(parts.join(" & ")) }
+}
+
+/// Strings as patterns for `LIKE`, of whose signs they hold none.
+pub(super) fn patterns_of(needles: &[&str]) -> Vec<String> {
+    needles.iter().map(|needle| format!("%{needle}%")).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::words::words_of;
+
     use super::*;
 
     #[test]
-    fn a_text_gives_each_word_once() {
-        assert_eq!(lexemes_of("One, two; ONE-three\n"), "one two three");
-        assert_eq!(lexemes_of("it's 'quoted' \\ & | ! <-> :*"), "it s quoted");
-        assert_eq!(lexemes_of(" - "), "");
+    fn a_text_gives_each_gram_once() {
+        assert_eq!(different_grams(&words_of("One, two; ONE-three\n")), "one two three");
+        assert_eq!(different_grams(&words_of("it's 'quoted' \\ & | ! <-> :*")), "it s quoted");
+        assert_eq!(different_grams(&words_of("東東東")), "東東 東");
+        assert_eq!(different_grams(&words_of(" - ")), "");
     }
 
     #[test]
-    fn a_search_is_quoted_words() {
-        let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        assert_eq!(query_of(&words(&["bär", "o'x"])).as_deref(), Some("'bar' & 'o' & 'x'"));
-        assert_eq!(query_of(&words(&["&", "'"])), None);
+    fn a_search_is_quoted_grams() {
+        let check = |query: &str, expect: Option<&str>| {
+            assert_eq!(query_of(&Search::parse(query).unwrap().unwrap()).as_deref(), expect, "{query}");
+        };
+        check("bär o'x", Some("'bar' & 'o' & 'x'"));
+        check("conf* -東京 -x*y -ab*", Some("'conf':* & !'東京'"));
+        check("-\"a b\"", None);
+        check("& '", None);
+        assert_eq!(patterns_of(&[" a b "]), ["% a b %"]);
     }
 }

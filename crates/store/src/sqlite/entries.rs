@@ -132,8 +132,10 @@ fn page(connection: &Connection, wanted: &Wanted, limit: usize) -> Result<EntryP
             let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
             Walked { places: pages::walk_among(connection, wanted, &ids)?, stopped_at: None }
         }
-        None if filter.words.is_empty() => pages::walk(connection, wanted)?,
-        None => Walked { places: search::places(connection, wanted)?, stopped_at: None },
+        None => match &filter.search {
+            None => pages::walk(connection, wanted)?,
+            Some(search) => search::places(connection, wanted, search)?,
+        },
     };
     fill(connection, walked, limit, !filter.without_texts)
 }

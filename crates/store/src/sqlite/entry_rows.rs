@@ -1,4 +1,4 @@
-//! The rows of one entry: its own, and that of its long texts.
+//! The rows of one entry: its own, that of its long texts, and that of its words.
 
 use domain::ingest::IncomingEntry;
 use jiff::Timestamp;
@@ -37,7 +37,12 @@ INSERT INTO entry_bodies (entry_id, summary, content)
 VALUES (?1, ?2, ?3)
 ON CONFLICT (entry_id) DO UPDATE SET summary = excluded.summary, content = excluded.content";
 
-/// Keeps a new entry; returns its id.
+const WORDS: &str = "
+INSERT INTO entry_words (entry_id, words)
+VALUES (?1, ?2)
+ON CONFLICT (entry_id) DO UPDATE SET words = excluded.words";
+
+/// Keeps a new entry, whose text to search is its words already; returns its id.
 pub(super) fn insert(connection: &Connection, target: Target, entry: &IncomingEntry) -> Result<i64> {
     let published = entry.published_at.or(entry.updated_at).map_or(target.now, Timestamp::as_millisecond);
     connection.prepare_cached(INSERT)?.execute(params![
@@ -60,7 +65,7 @@ pub(super) fn insert(connection: &Connection, target: Target, entry: &IncomingEn
         entry.traits.title,
     ])?;
     let id = connection.last_insert_rowid();
-    write_body(connection, id, entry)?;
+    write_texts(connection, id, entry)?;
     Ok(id)
 }
 
@@ -81,10 +86,11 @@ pub(super) fn update(connection: &Connection, id: i64, now: i64, entry: &Incomin
         entry.traits.link,
         entry.traits.title,
     ])?;
-    write_body(connection, id, entry)
+    write_texts(connection, id, entry)
 }
 
-fn write_body(connection: &Connection, id: i64, entry: &IncomingEntry) -> Result<()> {
+fn write_texts(connection: &Connection, id: i64, entry: &IncomingEntry) -> Result<()> {
     let row = (id, optional(entry.summary.as_ref()), optional(entry.content.as_ref()));
-    connection.prepare_cached(BODY)?.execute(row).map(drop)
+    connection.prepare_cached(BODY)?.execute(row)?;
+    connection.prepare_cached(WORDS)?.execute((id, &entry.search_text)).map(drop)
 }

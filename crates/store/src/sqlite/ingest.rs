@@ -18,10 +18,7 @@ use super::{
     events::{self, EntryNews},
     writer::Changes,
 };
-use crate::{
-    values::{optional, time},
-    words::words_of,
-};
+use crate::values::{optional, time};
 
 pub(super) const KNOWN: &str = "
 SELECT id, link_trait, title_trait, fingerprint, updated_at, changed_at, is_thin
@@ -110,7 +107,7 @@ pub(super) struct Ingested {
 /// Does what needs no database, so that the one writer need not.
 pub(super) fn prepare(document: &mut Document) {
     for entry in &mut document.entries {
-        entry.search_text = words_of(&entry.search_text);
+        entry.search_text = domain::words::words_of(&entry.search_text);
     }
     // Of what is there twice the first counts.
     let mut seen = HashSet::new();

@@ -1,10 +1,11 @@
-//! What a transaction changes in the index of words, written together at its end.
+//! What a transaction changes in the index of grams, written together at its end.
 //!
 //! At every savepoint the index writes out what it has gathered, as a piece of its own that has to be merged later. So
-//! the words of all entries of a group go in after the last savepoint, in the order of their ids: one piece.
+//! the grams of all entries of a group go in after the last savepoint, in the order of their ids: one piece.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
+use domain::words::{grams, is_unspaced};
 use rusqlite::Connection;
 
 /// Changes to come, in their order.
@@ -64,15 +65,28 @@ impl WordChanges {
         }
         let mut removed: Vec<i64> = removed.into_iter().collect();
         removed.sort_unstable();
-        let mut remove = connection.prepare_cached("DELETE FROM entry_words WHERE rowid = ?")?;
+        let mut remove = connection.prepare_cached("DELETE FROM entry_grams WHERE rowid = ?")?;
         for entry in removed {
             remove.execute([entry])?;
         }
         added.sort_unstable_by_key(|(entry, _)| *entry);
-        let mut add = connection.prepare_cached("INSERT INTO entry_words (rowid, text) VALUES (?, ?)")?;
+        let mut add = connection.prepare_cached("INSERT INTO entry_grams (rowid, grams) VALUES (?, ?)")?;
         for (entry, words) in &added {
-            add.execute((entry, words))?;
+            add.execute((entry, grams_of(words)))?;
         }
         Ok(())
     }
+}
+
+/// The grams of words, with spaces between them: mostly the words themselves.
+fn grams_of(words: &str) -> Cow<'_, str> {
+    if words.is_ascii() || !words.contains(is_unspaced) {
+        return Cow::Borrowed(words);
+    }
+    let mut joined = String::with_capacity(words.len() * 2);
+    for gram in grams(words) {
+        joined.push_str(gram);
+        joined.push(' ');
+    }
+    Cow::Owned(joined)
 }

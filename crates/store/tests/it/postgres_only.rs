@@ -228,7 +228,7 @@ async fn texts_that_only_postgresql_refuses_are_stored() {
     let result = PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(&jobs[0]) };
     let stored = database.store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap();
     assert_eq!(stored.new, 1);
-    let filter = EntryFilter { words: vec!["9c3f".to_owned()], ..EntryFilter::default() };
+    let filter = EntryFilter { search: domain::Search::parse("9c3f").unwrap(), ..EntryFilter::default() };
     let page = database.store.entries(&filter, 1, None).await.unwrap();
     assert_eq!(page.entries[0].title.as_deref(), Some("withnul"));
 }

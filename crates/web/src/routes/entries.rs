@@ -7,8 +7,8 @@ use axum::{
     response::Response,
 };
 use domain::{
-    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::{Counts, ENTRY_IDS_MAX, Order, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, Since, search_words},
+    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId, Search,
+    entry::{Counts, ENTRY_IDS_MAX, Order, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, Since},
     ports::MarkRead,
 };
 use jiff::Timestamp;
@@ -36,8 +36,10 @@ pub(crate) struct EntriesQuery {
     unread: Option<bool>,
     /// Starred (true), or not (false).
     starred: Option<bool>,
-    /// Holding all these words.
-    q: Option<String>,
+    /// Found by this search: holding all its words. `"fresh bread"` is a phrase, `conf*` any word that starts so, `-jumps`
+    /// and `-"a phrase"` what must not be there. At most 1000 characters and 32 terms.
+    #[param(rename = "q", value_type = Option<String>, max_length = 1000)]
+    search: Option<Search>,
     /// Only these, at most 1000, separated by commas. Not together with the conditions above or `receivedSince` and
     /// `changedSince`.
     #[param(style = Form, explode = false, value_type = Option<Vec<i64>>, min_items = 1, max_items = 1000)]
@@ -131,9 +133,7 @@ pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> 
 }
 
 async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
-    let q = query.q.as_deref().unwrap_or_default();
-    let words = search_words(q);
-    if words.is_empty() && !q.trim().is_empty() {
+    if query.search.as_ref().is_some_and(Search::is_empty) {
         // Signs alone are in no index: nothing holds them, rather than everything.
         return Ok(PageView { entries: Vec::new(), next_cursor: None });
     }
@@ -143,7 +143,7 @@ async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
         folder_id: query.folder_id,
         unread: query.unread,
         starred: query.starred,
-        words,
+        search: query.search,
         ids: query.ids,
         since: query.received_since.map(Since::Received).or(query.changed_since.map(Since::Changed)),
         order: query.order,
@@ -244,7 +244,7 @@ impl FromRequestParts<AppState> for EntriesQuery {
             folder_id: given.id("folderId")?.map(FolderId),
             unread: given.parsed("unread", TRUE_OR_FALSE)?,
             starred: given.parsed("starred", TRUE_OR_FALSE)?,
-            q: given.text("q")?,
+            search: given.text("q")?.map_or(Ok(None), |q| read_search(&q))?,
             ids: given.text("ids")?.map(|ids| read_ids(&ids)).transpose()?,
             received_since: given.time("receivedSince")?,
             changed_since: given.time("changedSince")?,
@@ -285,6 +285,10 @@ fn read_order(text: &str) -> Option<Order> {
         "oldest" => Some(Order::Oldest),
         _ => None,
     }
+}
+
+fn read_search(text: &str) -> ApiResult<Option<Search>> {
+    Search::parse(text).map_err(|error| ApiError::field("q", error))
 }
 
 /// Each once, so that none is on the page twice.

@@ -188,6 +188,11 @@ async fn f6_bad_parameters_are_400_and_name_the_parameter() {
             "changedSince=2024-01-31T00:00:00Z&receivedSince=2024-01-31T00:00:00Z",
             "`receivedSince`: cannot be together with `changedSince`",
         ),
+        ("q=a*", "`q`: `a*` is too short: write at least 2 characters before the `*`"),
+        ("q=-%22%22+-a*", "`q`: `a*` is too short"),
+        (&format!("q={}", "x".repeat(10_000)), "`q`: longer than 1000 characters"),
+        (&format!("q={}", "%22".repeat(1001)), "`q`: longer than 1000 characters"),
+        (&format!("q={}", (0..33).map(|word| format!("w{word}+")).collect::<String>()), "`q`: more than 32 words"),
         ("q=a&receivedSince=2024-01-31T00:00:00Z", "`receivedSince`: cannot be together with `q`"),
         ("q=a&changedSince=2024-01-31T00:00:00Z", "`changedSince`: cannot be together with `q`"),
     ] {
@@ -199,8 +204,11 @@ async fn f6_bad_parameters_are_400_and_name_the_parameter() {
 
 #[tokio::test]
 async fn f6_a_search_for_signs_alone_finds_nothing() {
-    let page = server().await.get("/api/entries?q=%2B%2B").await.ok(200);
-    assert_eq!(page, serde_json::json!({"entries": [], "nextCursor": null}));
+    let server = server().await;
+    for query in ["%2B%2B", "%22", "%22%22", "-", "*", "-*", "%00", "-%22", "%2C", "%E2%80%9C"] {
+        let page = server.get(&format!("/api/entries?q={query}")).await.ok(200);
+        assert_eq!(page, serde_json::json!({"entries": [], "nextCursor": null}), "{query}");
+    }
 }
 
 #[tokio::test]

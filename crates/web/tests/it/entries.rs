@@ -106,6 +106,31 @@ async fn f6_pictographs_are_searched_for_like_words() {
 }
 
 #[tokio::test]
+async fn f6_the_search_language_is_understood() {
+    let world = World::start().await;
+    for (number, title) in ["Fresh bread", "Bread, fresh", "Confitüre", "東京タワー", "Ελλάδα"].into_iter().enumerate()
+    {
+        world.added(&format!("/{number}.xml"), &rss(title, 1)).await;
+    }
+    for (query, expected) in [
+        ("%22fresh+bread%22", &["Fresh bread 1"][..]),
+        ("%22fresh+bread", &["Fresh bread 1"]),
+        ("fresh+-%22fresh+bread%22", &["Bread, fresh 1"]),
+        ("conf*", &["Confitüre 1"]),
+        ("京タワ", &["東京タワー 1"]),
+        ("塔", &[]),
+        ("東", &["東京タワー 1"]),
+        ("ελλαδα", &["Ελλάδα 1"]),
+        ("-bread+-東京+-conf*", &["Ελλάδα 1"]),
+        ("bread%00", &["Bread, fresh 1", "Fresh bread 1"]),
+    ] {
+        let mut titles = world.titles(&format!("q={query}")).await;
+        titles.sort();
+        assert_eq!(titles, expected, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn f6_entries_are_marked_read_and_counted() {
     let world = World::start().await;
     let folder = world.send("POST", "/api/folders", &json!({"name": "Daily"})).await.ok(201)["id"].clone();

@@ -94,7 +94,7 @@ async fn one_bad_write_does_not_lose_the_others() {
     assert!(matches!(worse.await.unwrap(), Err(StoreError::Failed(_))));
     let names: Vec<_> = store.folders().await.unwrap().into_iter().map(|folder| folder.name).collect();
     assert_eq!(names, ["first", "last"]);
-    let words = "SELECT rowid FROM entry_words WHERE entry_words MATCH 'first OR bad OR last' ORDER BY rowid";
+    let words = "SELECT rowid FROM entry_grams WHERE entry_grams MATCH 'first OR bad OR last' ORDER BY rowid";
     let indexed = store.readers.read(|connection| {
         connection.prepare(words)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
     });

@@ -53,8 +53,10 @@ WHERE entry_id IS NULL
         "
 SELECT count(*)
 FROM entries
-FULL JOIN entry_words_docsize AS words ON words.id = entries.id
-WHERE words.id IS NULL
+FULL JOIN entry_words ON entry_id = entries.id
+FULL JOIN entry_grams_docsize AS grams ON grams.id = entries.id
+WHERE entry_id IS NULL
+   OR grams.id IS NULL
    OR entries.id IS NULL",
     ),
     ("pruned", "SELECT count(*) FROM pruned_entries JOIN entries USING (feed_id, identity)"),
@@ -79,7 +81,7 @@ async fn agree(store: &SqliteStore, after: &str) {
         let count = store.readers.read(move |connection| connection.query_row(sql, [], |row| row.get::<_, i64>(0)));
         assert_eq!(count.await.unwrap(), 0, "{what} after {after}");
     }
-    let check = "INSERT INTO entry_words (entry_words) VALUES ('integrity-check')";
+    let check = "INSERT INTO entry_grams (entry_grams) VALUES ('integrity-check')";
     let checked =
         store.writer.write(crate::sqlite::queue::Lane::Usual, move |changes| changes.connection.execute(check, []));
     checked.await.unwrap();

@@ -62,7 +62,7 @@ async fn a_full_disk_writes_nothing_and_recovers() {
     free_disk(&store).await;
     store.add_feed(large_feed(1)).await.unwrap();
     assert_eq!(store.feeds().await.unwrap().len(), 2);
-    let words = EntryFilter { words: vec!["many".to_owned()], ..EntryFilter::default() };
+    let words = EntryFilter { search: domain::Search::parse("many").unwrap(), ..EntryFilter::default() };
     assert_eq!(store.entries(&words, 10, None).await.unwrap().entries.len(), 2);
     let check = store
         .readers

@@ -223,7 +223,7 @@ async fn f6_a_deleted_feed_takes_its_entries_with_it(harness: &Harness) {
     assert!(!harness.store.delete_feed(id).await.unwrap());
     assert_eq!(harness.store.feed(id).await.unwrap(), None);
     assert_eq!(harness.all().await.iter().map(|entry| entry.feed_id).collect::<Vec<_>>(), [other]);
-    let search = EntryFilter { words: vec!["one".to_owned()], ..EntryFilter::default() };
+    let search = EntryFilter { search: domain::Search::parse("one").unwrap(), ..EntryFilter::default() };
     assert_eq!(harness.entries(search).await.len(), 1);
     assert_eq!(harness.store.counts().await.unwrap().total, 1);
     // A poll that was under way.

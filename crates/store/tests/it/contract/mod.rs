@@ -41,6 +41,7 @@ mod entries;
 mod paging;
 mod read_marks;
 mod search;
+mod search_language;
 mod walks;
 
 mod leases;

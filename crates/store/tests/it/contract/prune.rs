@@ -193,7 +193,7 @@ async fn f7_a_pruned_entry_is_not_found_any_more(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![entry("apple")]).await;
     prune_all(harness).await;
     harness.poll(id, vec![version("2", "apple")]).await;
-    let filter = EntryFilter { words: vec!["apple".to_owned()], ..EntryFilter::default() };
+    let filter = EntryFilter { search: domain::Search::parse("apple").unwrap(), ..EntryFilter::default() };
     let found = harness.entries(filter).await;
     assert_eq!(found.iter().map(|entry| entry.guid.as_str()).collect::<Vec<_>>(), ["2"]);
     // Removing a feed removes what is remembered of it.

@@ -41,7 +41,8 @@ async fn w5_a_push_is_stored(harness: &Harness) {
     assert_eq!(harness.push(push(id, "secret", vec![entry("1"), entry("2")])).await, stored(2, 0));
     assert_eq!(harness.unread_of(feed).await, 2);
     assert_eq!(titles(&harness.all().await), ["1", "2"], "the first in the document is the newest");
-    let in_folder = EntryFilter { folder_id: Some(folder), words: vec!["2".to_owned()], ..EntryFilter::default() };
+    let in_folder =
+        EntryFilter { folder_id: Some(folder), search: domain::Search::parse("2").unwrap(), ..EntryFilter::default() };
     assert_eq!(titles(&harness.entries(in_folder).await), ["2"]);
     let subscription = harness.current(feed).await;
     assert_eq!((subscription.push_count, subscription.last_push_at), (1, Some(harness.now())));

@@ -40,7 +40,7 @@ async fn w5_a_poll_completes_what_was_pushed_with_nothing_in_it(harness: &Harnes
     let after = harness.entry("1").await;
     assert_eq!(after.content.as_deref(), Some("<p>whole</p>"));
     assert_eq!((after.id, after.sort_at, after.is_read, after.is_starred), (before.id, before.sort_at, true, true));
-    let words = EntryFilter { words: vec!["whole".to_owned()], ..EntryFilter::default() };
+    let words = EntryFilter { search: domain::Search::parse("whole").unwrap(), ..EntryFilter::default() };
     assert_eq!(harness.entries(words).await.len(), 1);
     assert_eq!(harness.unread_of(feed).await, 1);
 }

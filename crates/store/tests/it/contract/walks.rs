@@ -81,7 +81,7 @@ async fn u8_a_page_of_a_search_ends_at_so_many_bytes(harness: &Harness) {
     let entries = (0..9).map(|number| large(&number.to_string(), PAGE_TEXT_BYTES_MAX / 2 - 1000)).collect();
     harness.add("http://e.org/1", entries).await;
     for order in [Order::Newest, Order::Oldest] {
-        let filter = EntryFilter { words: vec!["word".to_owned()], order, ..EntryFilter::default() };
+        let filter = EntryFilter { search: domain::Search::parse("word").unwrap(), order, ..EntryFilter::default() };
         let found = pages(harness, &filter).await;
         assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [2, 2, 2, 2, 1]);
         let mut found: Vec<_> = found.iter().flat_map(|page| titles(page)).collect();
@@ -107,8 +107,8 @@ async fn u8_one_entry_is_always_on_the_page(harness: &Harness) {
 async fn u8_a_page_without_texts_reads_none(harness: &Harness) {
     let entries = (0..8).map(|number| large(&number.to_string(), PAGE_TEXT_BYTES_MAX / 2)).collect();
     harness.add("http://e.org/1", entries).await;
-    let words = vec!["word".to_owned()];
-    for filter in [EntryFilter::default(), EntryFilter { words, ..EntryFilter::default() }] {
+    let search = domain::Search::parse("word").unwrap();
+    for filter in [EntryFilter::default(), EntryFilter { search, ..EntryFilter::default() }] {
         let filter = EntryFilter { without_texts: true, ..filter };
         let page = harness.store.entries(&filter, 50, None).await.unwrap();
         assert_eq!((page.entries.len(), page.next_cursor), (8, None));

@@ -45,8 +45,23 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
             }
         }
     }
-    for (word, expect) in [("some", 30_000), ("common", 15_000), ("rare", 300), ("old", 60), ("n77", 1), ("none", 0)] {
-        let filter = EntryFilter { words: vec![word.to_owned()], ..EntryFilter::default() };
+    for (word, expect) in [
+        ("some", 30_000),
+        ("common", 15_000),
+        ("rare", 300),
+        ("old", 60),
+        ("n77", 1),
+        ("none", 0),
+        ("com*", 15_000),
+        ("n77*", 111),
+        ("\"common rare\"", 300),
+        ("\"some rare\"", 0),
+        ("rare -common", 0),
+        ("some -common", 15_000),
+        ("-rare", 29_700),
+        ("-some", 0),
+    ] {
+        let filter = EntryFilter { search: domain::Search::parse(word).unwrap(), ..EntryFilter::default() };
         assert_eq!(all_of(&store, &filter).await, expect, "{word}");
     }
     let ids: Vec<EntryId> = (1..=20).map(EntryId).collect();
@@ -144,11 +159,14 @@ INSERT INTO entries (feed_id, folder_id, identity, fingerprint, guid, sort_at, r
 SELECT n % {feeds} + 1, (n % {feeds} + 1) % 10 + 1, decode(md5(n::text), 'hex'), '', n::text, n, n, n, n % 10 <> 0, n % 1000 = 0
 FROM generate_series(1, {entries}) AS n;
 INSERT INTO entry_bodies (entry_id, content) SELECT id, repeat('text ', 100) FROM entries;
-INSERT INTO entry_words (entry_id, sort_at, words)
-SELECT id, sort_at, array_to_tsvector(array_remove(ARRAY[
-    'some', 'n' || id, CASE WHEN id % 2 = 0 THEN 'common' END, CASE WHEN id % 100 = 0 THEN 'rare' END,
-    CASE WHEN id <= 60 THEN 'old' END], NULL))
-FROM entries;
+INSERT INTO entry_words (entry_id, sort_at, grams, words)
+SELECT id, sort_at, array_to_tsvector(words), ' ' || array_to_string(words, ' ') || ' '
+FROM entries
+CROSS JOIN LATERAL (
+    SELECT array_remove(ARRAY[
+        'some', 'n' || id, CASE WHEN id % 2 = 0 THEN 'common' END, CASE WHEN id % 100 = 0 THEN 'rare' END,
+        CASE WHEN id <= 60 THEN 'old' END], NULL) AS words
+) AS made;
 UPDATE feeds SET entry_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id),
     unread_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND NOT is_read);
 ANALYZE;
@@ -175,11 +193,11 @@ fn filters() -> Vec<EntryFilter> {
         for folder_id in [None, Some(FolderId(8))] {
             for unread in [None, Some(true), Some(false)] {
                 for starred in [None, Some(true), Some(false)] {
-                    for words in [vec![], vec!["common".to_owned()], vec!["some".to_owned(), "rare".to_owned()]] {
+                    for query in ["", "common", "some rare", "\"common rare\"", "rar*", "some -rare", "-common"] {
                         for order in [Order::Newest, Order::Oldest] {
-                            let words = words.clone();
+                            let search = domain::Search::parse(query).unwrap();
                             let rest = EntryFilter::default();
-                            filters.push(EntryFilter { feed_id, folder_id, unread, starred, words, order, ..rest });
+                            filters.push(EntryFilter { feed_id, folder_id, unread, starred, search, order, ..rest });
                         }
                     }
                 }
