@@ -175,7 +175,8 @@ fn page(address: &str) -> Option<String> {
     let host = url.host_str()?;
     let mut page = host.strip_prefix("www.").unwrap_or(host).to_owned();
     if let Some(port) = url.port() {
-        page.push_str(&format!(":{port}"));
+        page.push(':');
+        page.push_str(&port.to_string());
     }
     page.push_str(url.path().trim_end_matches('/'));
     for (mark, part) in [("/?", url.query()), ("/#", url.fragment())] {
@@ -190,7 +191,9 @@ fn page(address: &str) -> Option<String> {
 /// A quarter of a hash, odd and so never 0.
 fn hash_of(parts: &[&str]) -> i64 {
     let mut hash = Fingerprint::default();
-    parts.iter().for_each(|part| hash.part(part));
+    for part in parts {
+        hash.part(part);
+    }
     let mut short = [0; 8];
     short.copy_from_slice(&hash.0.finalize()[..8]);
     i64::from_le_bytes(short) | 1

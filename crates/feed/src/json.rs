@@ -38,7 +38,7 @@ fn values(text: &str) -> usize {
 }
 
 /// Reads a JSON Feed.
-pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
+pub(crate) fn read(text: &str, base: Option<&Arc<Url>>) -> Result<Feed, Error> {
     if values(text) > JSON_VALUES_MAX {
         return Err(Error::Json(format!("it has more than {JSON_VALUES_MAX} values")));
     }
@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Result<Feed, Error> {
     };
     let head = reader.head(&document);
     let mut feed = Feed { version, head, entries, warnings: reader.warnings, ..Feed::default() };
-    relative::resolve(&mut feed, base.as_ref(), &reader.room);
+    relative::resolve(&mut feed, base, &reader.room);
     Ok(feed)
 }
 

@@ -81,7 +81,7 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
     }
     let base = hints.base_url();
     let mut feed = if text.starts_with('{') {
-        json::read(text, base)?
+        json::read(text, base.as_ref())?
     } else if is_web_page(text) {
         hfeed::read(text, base.as_ref()).ok_or(Error::WebPage)?
     } else {

@@ -125,8 +125,8 @@ pub struct SubscriptionChange {
 pub enum Batched<J, A> {
     /// It is done, and committed.
     Done(A),
-    /// Nothing was done: another transaction holds what it needs, and the rest of the batch did not wait for that. A batch
-    /// of one waits.
+    /// Nothing was done: another transaction may hold what it needs, and the rest of the batch did not wait for that. A
+    /// batch of one waits, and knows.
     Locked(J),
 }
 
