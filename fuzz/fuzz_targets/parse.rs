@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use feed::{Entry, Feed, Hints, Text, TextKind, discover, parse, plain_text, sanitise};
+use feed::{Entry, Feed, Hints, Scope, Text, TextKind, discover, parse, plain_text, sanitise, sanitise_in};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(mut feed) = found {
         feed.head.sanitise();
         feed.entries.iter_mut().for_each(Entry::sanitise);
-        texts(&feed).for_each(check);
+        texts(&feed).for_each(|(text, scope)| check(text, scope));
     }
     // Most inputs are no feed, but all of them are HTML to someone.
     if let Ok(html) = std::str::from_utf8(bytes) {
@@ -23,18 +23,18 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn texts(feed: &Feed) -> impl Iterator<Item = &Text> {
+fn texts(feed: &Feed) -> impl Iterator<Item = (&Text, Scope)> {
     let head = [&feed.head.title, &feed.head.subtitle, &feed.head.rights].into_iter().flatten();
     let entries = feed.entries.iter().flat_map(|entry| {
         let single = [&entry.title, &entry.summary, &entry.subtitle, &entry.rights].into_iter().flatten();
-        single.chain(&entry.content)
+        single.chain(&entry.content).map(|text| (text, entry.scope))
     });
-    head.chain(entries)
+    head.map(|text| (text, Scope::default())).chain(entries)
 }
 
-fn check(text: &Text) {
+fn check(text: &Text, scope: Scope) {
     if text.kind != TextKind::Plain {
-        assert_eq!(sanitise(&text.value, None), text.value, "sanitised again it is unchanged");
+        assert_eq!(sanitise_in(&text.value, None, scope), text.value, "sanitised again it is unchanged");
     }
     text.to_plain();
 }

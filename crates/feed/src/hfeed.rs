@@ -13,7 +13,7 @@ use crate::{
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     page::{self, Page},
     resolve::{self, Room},
-    sanitise::{implied_ends, is_void, plain_text},
+    sanitise::{Kinds, is_void, plain_text},
     scan::{Attributes, Dialect, Scanner, Token},
 };
 
@@ -68,6 +68,9 @@ struct Open<'a> {
     properties: Vec<Property<'a>>,
     /// It begins an item.
     is_item: bool,
+    /// Which element it is, and which are open with it.
+    kind: Kinds,
+    kinds_around: Kinds,
 }
 
 /// A class such as `p-name`, with the value that the element's attributes give it.
@@ -120,12 +123,8 @@ impl<'a> Reader<'a> {
     }
 
     fn start(&mut self, name: &'a str, attributes: Attributes<'a>, closed: bool, inside_from: usize, token_at: usize) {
-        let (ended, bounds) = implied_ends(&name.to_ascii_lowercase());
-        let among = |names: &[&str], open: &Open<'_>| names.iter().any(|known| known.eq_ignore_ascii_case(open.name));
-        let found = self.open.iter().rposition(|open| among(ended, open) || among(bounds, open));
-        if let Some(found) = found.filter(|found| among(ended, &self.open[*found])) {
-            self.close_to(found, token_at);
-        }
+        let kind = Kinds::of(name);
+        self.imply_ends(kind, token_at);
         let stays_open = !closed && !is_void(name);
         if self.overflow > 0 || self.open.len() >= HTML_DEPTH_MAX {
             self.overflow += usize::from(stays_open);
@@ -133,7 +132,15 @@ impl<'a> Reader<'a> {
         }
         let properties = self.properties(name, attributes);
         let item = self.item_of(name, attributes);
-        let open = Open { name, inside_from, text_from: self.text.len(), properties, is_item: item.is_some() };
+        let open = Open {
+            name,
+            inside_from,
+            text_from: self.text.len(),
+            properties,
+            is_item: item.is_some(),
+            kind,
+            kinds_around: self.open_kinds().and(kind),
+        };
         if !self.items.is_empty() && name.eq_ignore_ascii_case("br") {
             self.text.push('\n');
         }
@@ -142,6 +149,22 @@ impl<'a> Reader<'a> {
         if !stays_open {
             self.close_to(self.open.len() - 1, inside_from);
         }
+    }
+
+    /// Closes what this element closes by beginning. That nothing is open that it could close is seen at once.
+    fn imply_ends(&mut self, kind: Kinds, token_at: usize) {
+        let (ended, bounds) = kind.implied_ends();
+        if !self.open_kinds().meets(ended) {
+            return;
+        }
+        let found = self.open.iter().rposition(|open| open.kind.meets(ended) || open.kind.meets(bounds));
+        if let Some(found) = found.filter(|found| self.open[*found].kind.meets(ended)) {
+            self.close_to(found, token_at);
+        }
+    }
+
+    fn open_kinds(&self) -> Kinds {
+        self.open.last().map_or(Kinds::default(), |open| open.kinds_around)
     }
 
     /// The properties that an element is of the item around it.

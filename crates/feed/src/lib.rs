@@ -32,4 +32,4 @@ mod xml;
 pub use discover::{Discovered, discover};
 pub use model::*;
 pub use parse::{Error, Hints, parse};
-pub use sanitise::{plain_text, sanitise};
+pub use sanitise::{Scope, plain_text, sanitise, sanitise_in};

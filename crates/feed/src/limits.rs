@@ -67,3 +67,12 @@ pub const JSON_VALUES_MAX: usize = 500_000;
 
 /// Bytes of a category that is marked up in a page, where it may be as long as the page.
 pub const TAG_BYTES_MAX: usize = 512;
+
+/// Ids kept of one text; those after them are left out, and links to them lead to the entry's page.
+pub const IDS_MAX: usize = 4096;
+
+/// Links within one text that are kept as such; those after them lead to the entry's page.
+pub const ANCHOR_LINKS_MAX: usize = 4096;
+
+/// Bytes of one id.
+pub const ID_BYTES_MAX: usize = 256;

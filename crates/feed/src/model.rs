@@ -9,6 +9,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use url::Url;
 
+use crate::sanitise::Scope;
+
 /// A feed: what it says of itself, its entries in the order of the document, and what was odd about it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Feed {
@@ -151,6 +153,9 @@ pub struct Entry {
     /// The document ended inside it.
     #[serde(skip)]
     pub is_cut: bool,
+    /// What tells the ids in its texts from those of other entries.
+    #[serde(skip)]
+    pub scope: Scope,
     /// Its heading.
     pub title: Option<Text>,
     /// The page it stands on.

@@ -8,6 +8,7 @@ use crate::{
     encoding, hfeed, identity, json,
     limits::{DOCUMENT_BYTES_MAX, WARNINGS_MAX},
     model::{Feed, Warning},
+    sanitise::Scope,
     scan::{Dialect, Scanner, Token},
     xml,
 };
@@ -90,6 +91,9 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
     feed.encoding = decoded.encoding;
     feed.warnings.extend(decoded.lied.map(Warning::EncodingLied));
     identity::settle(&mut feed);
+    for entry in &mut feed.entries {
+        entry.scope = Scope::of(hints.url, &entry.identity, entry.variant.as_deref());
+    }
     feed.warnings.truncate(WARNINGS_MAX);
     Ok(feed)
 }

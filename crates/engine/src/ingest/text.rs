@@ -1,6 +1,6 @@
 //! Texts from strangers: bounded, without what no store takes, and plain ones as HTML.
 
-use feed::{Text, TextKind};
+use feed::{Scope, Text, TextKind};
 use url::Url;
 
 /// A plain text without control characters, trimmed and bounded; `None` if nothing is left.
@@ -19,10 +19,10 @@ pub(super) fn cut(text: &str, bytes_max: usize) -> usize {
 }
 
 /// A text as sanitised HTML; `None` if there is nothing to show.
-pub(super) fn html(text: &Text) -> Option<String> {
+pub(super) fn html(text: &Text, scope: Scope) -> Option<String> {
     let html = match text.kind {
         TextKind::Plain => plain_to_html(&text.value),
-        TextKind::Html | TextKind::Xhtml => feed::sanitise(&text.value, text.base.as_deref()),
+        TextKind::Html | TextKind::Xhtml => feed::sanitise_in(&text.value, text.base.as_deref(), scope),
     };
     (!html.trim().is_empty()).then_some(html)
 }

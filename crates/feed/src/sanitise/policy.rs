@@ -1,7 +1,9 @@
 //! What sanitised HTML may contain. Whatever is not named here does not come through.
 
+use super::ends::implied_end_sets;
+
 /// A name of up to 16 bytes in lower case as a number that sorts as the name does.
-const fn word(name: &str) -> Option<u128> {
+pub(super) const fn word(name: &str) -> Option<u128> {
     let bytes = name.as_bytes();
     if bytes.len() > 16 {
         return None;
@@ -18,7 +20,7 @@ const fn word(name: &str) -> Option<u128> {
     Some(packed)
 }
 
-const fn words<const N: usize>(names: [&str; N]) -> [u128; N] {
+pub(super) const fn words<const N: usize>(names: [&str; N]) -> [u128; N] {
     let mut words = [0; N];
     let mut at = 0;
     while at < N {
@@ -33,6 +35,7 @@ const fn words<const N: usize>(names: [&str; N]) -> [u128; N] {
 
 const KEPT_WORDS: [u128; KEPT.len()] = words(KEPT);
 const DROPPED_WORDS: [u128; DROPPED.len()] = words(DROPPED);
+const FRAME_WORDS: [u128; FRAMES.len()] = words(FRAMES);
 
 /// An element that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,36 @@ impl Kept {
         usize::from(self.0)
     }
 
+    pub(super) const fn of(name: &str) -> Self {
+        let mut index = 0;
+        while KEPT_WORDS[index as usize] != words([name])[0] {
+            index += 1;
+        }
+        Self(index)
+    }
+
+    pub(super) const A: Self = Self::of("a");
+    pub(super) const COL: Self = Self::of("col");
+    pub(super) const COLGROUP: Self = Self::of("colgroup");
+    pub(super) const MATH: Self = Self::of("math");
+    pub(super) const MROW: Self = Self::of("mrow");
+    pub(super) const MTEXT: Self = Self::of("mtext");
+    pub(super) const P: Self = Self::of("p");
+    pub(super) const RUBY: Self = Self::of("ruby");
+    pub(super) const TABLE: Self = Self::of("table");
+    pub(super) const TD: Self = Self::of("td");
+    pub(super) const TH: Self = Self::of("th");
+    pub(super) const TR: Self = Self::of("tr");
+
+    /// Whether a name is MathML's, and of its presentation elements.
+    pub(super) fn is_mathml(name: &str) -> bool {
+        fate_of_math(name).is_some()
+    }
+
+    pub(super) fn is_in(self, set: u128) -> bool {
+        self.set() & set != 0
+    }
+
     /// A set of which it is the one member.
     pub(super) fn set(self) -> u128 {
         1 << self.0
@@ -54,7 +87,7 @@ impl Kept {
 }
 
 /// The set of some kept elements.
-const fn set(names: &[&str]) -> u128 {
+pub(super) const fn set(names: &[&str]) -> u128 {
     let mut set = 0;
     let mut at = 0;
     while at < names.len() {
@@ -68,6 +101,38 @@ const fn set(names: &[&str]) -> u128 {
     set
 }
 
+/// A set of kept elements.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Kinds(u128);
+
+impl Kinds {
+    /// The one of this name; none if it is not kept.
+    pub(crate) fn of(name: &str) -> Self {
+        match fate(name) {
+            Fate::Keep(kept) => Self(kept.set()),
+            _ => Self::default(),
+        }
+    }
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// What the one in it closes by beginning, and what those are looked for up to.
+    pub(crate) fn implied_ends(self) -> (Self, Self) {
+        let index = u8::try_from(self.0.trailing_zeros()).unwrap_or_default();
+        if self.0 == 0 {
+            return Default::default();
+        }
+        let (ended, bounds) = implied_end_sets(Kept(index));
+        (Self(ended), Self(bounds))
+    }
+}
+
 /// What becomes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -77,14 +142,14 @@ pub(super) enum Fate {
     Unwrap,
     /// It goes with all that is in it.
     Drop,
-    /// A frame: a link to what it would have shown stands in for it.
+    /// A frame or a player: a link to what it would have shown stands in for it.
     Frame,
 }
 
-/// Elements that are kept. None of them changes how a browser reads the text after it (as `<style>`, `<textarea>`,
-/// `<svg>` or `<select>` do): so what comes out is read by every browser as the same tags, and nothing in a text or an
-/// attribute can ever become one.
-const KEPT: [&str; 81] = [
+/// Elements that are kept. None of them changes how a browser cuts the text after it into tags (as `<style>`,
+/// `<textarea>` or `<svg>` do): nothing in a text or an attribute can ever become a tag. `<math>` changes where a tag may
+/// stand, and so do tables; [`nesting`](super::nesting) keeps to what browsers leave as it is.
+pub(super) const KEPT: [&str; 110] = [
     "a",
     "abbr",
     "acronym",
@@ -129,9 +194,37 @@ const KEPT: [&str; 81] = [
     "ins",
     "kbd",
     "li",
+    "maction",
     "main",
     "mark",
+    "math",
+    "merror",
+    "mfrac",
+    "mi",
+    "mmultiscripts",
+    "mn",
+    "mo",
+    "mover",
+    "mpadded",
+    "mphantom",
+    "mprescripts",
+    "mroot",
+    "mrow",
+    "ms",
+    "mspace",
+    "msqrt",
+    "mstyle",
+    "msub",
+    "msubsup",
+    "msup",
+    "mtable",
+    "mtd",
+    "mtext",
+    "mtr",
+    "munder",
+    "munderover",
     "nav",
+    "none",
     "ol",
     "p",
     "picture",
@@ -143,6 +236,7 @@ const KEPT: [&str; 81] = [
     "s",
     "samp",
     "section",
+    "semantics",
     "small",
     "source",
     "span",
@@ -169,22 +263,20 @@ const KEPT: [&str; 81] = [
 ];
 
 /// Elements that go with all that is in them.
-const DROPPED: [&str; 21] = [
+const DROPPED: [&str; 19] = [
     "annotation",
     "annotation-xml",
     "applet",
     "base",
     "button",
     "datalist",
-    "embed",
     "frame",
     "frameset",
-    "head",
     "link",
     "meta",
+    "mjx-math",
     "noembed",
     "noframes",
-    "param",
     "script",
     "select",
     "style",
@@ -193,8 +285,24 @@ const DROPPED: [&str; 21] = [
     "textarea",
 ];
 
+/// Elements that show another page or play something from it.
+const FRAMES: [&str; 13] = [
+    "amp-dailymotion",
+    "amp-iframe",
+    "amp-soundcloud",
+    "amp-vimeo",
+    "amp-youtube",
+    "embed",
+    "iframe",
+    "lite-vimeo",
+    "lite-youtube",
+    "object",
+    "param",
+    "youtube-embed",
+    "youtube-video",
+];
+
 pub(super) fn fate(name: &str) -> Fate {
-    const IFRAME: Option<u128> = word("iframe");
     const TITLE: Option<u128> = word("title");
     let lower = word(name);
     let Some(packed) = lower else { return Fate::Unwrap };
@@ -202,199 +310,82 @@ pub(super) fn fate(name: &str) -> Fate {
         return Fate::Keep(Kept(u8::try_from(index).unwrap_or_default()));
     }
     match lower {
-        IFRAME => Fate::Frame,
         TITLE => Fate::Drop,
+        _ if FRAME_WORDS.binary_search(&packed).is_ok() => Fate::Frame,
         _ if DROPPED_WORDS.binary_search(&packed).is_ok() => Fate::Drop,
+        _ => aliased(name),
+    }
+}
+
+/// MathML under a prefix, as XHTML writes it, and the elements of MathML 3 that are groups today.
+fn aliased(name: &str) -> Fate {
+    let local = name.strip_prefix("mml:").or_else(|| name.strip_prefix("m:"));
+    match fate_of_math(local.unwrap_or(name)) {
+        Some(kept) if local.is_some() || kept == Kept::MROW => Fate::Keep(kept),
         _ => Fate::Unwrap,
     }
 }
 
-/// What a kept element closes by beginning, and what those are looked for up to, as sets.
-pub(super) fn implied_end_sets(kept: Kept) -> (u128, u128) {
-    const SETS: [(u128, u128); KEPT.len()] = {
-        let mut sets = [(0, 0); KEPT.len()];
-        let mut at = 0;
-        while at < KEPT.len() {
-            let (ended, bounds) = implied_ends(KEPT[at]);
-            sets[at] = (set(ended), set(bounds));
-            at += 1;
-        }
-        sets
-    };
-    SETS[kept.index()]
+fn fate_of_math(local: &str) -> Option<Kept> {
+    if local.eq_ignore_ascii_case("mfenced") || local.eq_ignore_ascii_case("menclose") {
+        return Some(Kept::MROW);
+    }
+    let index = KEPT_WORDS.binary_search(&word(local)?).ok()?;
+    Some(Kept(u8::try_from(index).unwrap_or_default())).filter(|kept| kept.is_in(MATHML))
 }
 
-pub(super) fn is_void_kept(kept: Kept) -> bool {
-    const VOID: u128 = set(&["br", "col", "hr", "img", "source", "track", "wbr"]);
-    VOID & kept.set() != 0
-}
+/// MathML Core's presentation elements.
+pub(super) const MATHML: u128 = set(&[
+    "maction",
+    "math",
+    "merror",
+    "mfrac",
+    "mi",
+    "mmultiscripts",
+    "mn",
+    "mo",
+    "mover",
+    "mpadded",
+    "mphantom",
+    "mprescripts",
+    "mroot",
+    "mrow",
+    "ms",
+    "mspace",
+    "msqrt",
+    "mstyle",
+    "msub",
+    "msubsup",
+    "msup",
+    "mtable",
+    "mtd",
+    "mtext",
+    "mtr",
+    "munder",
+    "munderover",
+    "none",
+    "semantics",
+]);
 
-/// How an attribute's value is checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value {
-    /// Any text.
-    Text,
-    /// A link that a person follows.
-    Link,
-    /// A file that the page loads.
-    Resource,
-    /// A list of files with their sizes.
-    ResourceSet,
-    /// Present or absent.
-    Flag,
-    /// A number, perhaps in per cent.
-    Number,
-}
+/// Of these, those that hold text and nothing else.
+pub(super) const MATH_TOKENS: u128 = set(&["mi", "mn", "mo", "ms", "mtext"]);
 
-/// How the value of an element's attribute is checked; `None` if it does not come through.
-pub(super) fn attribute(element: &str, name: &str) -> Option<(&'static str, Value)> {
-    const GLOBAL: [(&str, Value); 4] =
-        [("title", Value::Text), ("lang", Value::Text), ("dir", Value::Text), ("class", Value::Text)];
-    let own: &[(&'static str, Value)] = match element {
-        "a" => &[("href", Value::Link), ("hreflang", Value::Text)],
-        "audio" => {
-            &[("src", Value::Resource), ("controls", Value::Flag), ("loop", Value::Flag), ("preload", Value::Text)]
-        }
-        "blockquote" | "q" => &[("cite", Value::Link)],
-        "col" | "colgroup" => &[("span", Value::Number), ("width", Value::Number)],
-        "del" | "ins" => &[("cite", Value::Link), ("datetime", Value::Text)],
-        "details" => &[("open", Value::Flag)],
-        "font" => &[("color", Value::Text), ("size", Value::Text), ("face", Value::Text)],
-        "img" => &[
-            ("src", Value::Resource),
-            ("srcset", Value::ResourceSet),
-            ("sizes", Value::Text),
-            ("alt", Value::Text),
-            ("width", Value::Number),
-            ("height", Value::Number),
-        ],
-        "li" => &[("value", Value::Number)],
-        "ol" => &[("start", Value::Number), ("reversed", Value::Flag), ("type", Value::Text)],
-        "source" => &[
-            ("src", Value::Resource),
-            ("srcset", Value::ResourceSet),
-            ("sizes", Value::Text),
-            ("media", Value::Text),
-            ("type", Value::Text),
-        ],
-        "table" => &[("border", Value::Number), ("summary", Value::Text)],
-        "td" | "th" => &[
-            ("colspan", Value::Number),
-            ("rowspan", Value::Number),
-            ("align", Value::Text),
-            ("valign", Value::Text),
-            ("abbr", Value::Text),
-            ("scope", Value::Text),
-        ],
-        "time" => &[("datetime", Value::Text)],
-        "track" => &[("src", Value::Resource), ("kind", Value::Text), ("srclang", Value::Text), ("label", Value::Text)],
-        "video" => &[
-            ("src", Value::Resource),
-            ("poster", Value::Resource),
-            ("controls", Value::Flag),
-            ("loop", Value::Flag),
-            ("muted", Value::Flag),
-            ("preload", Value::Text),
-            ("width", Value::Number),
-            ("height", Value::Number),
-        ],
-        _ => &[],
-    };
-    own.iter().chain(&GLOBAL).find(|(known, _)| known.eq_ignore_ascii_case(name)).copied()
-}
+/// Of these, those that hold nothing.
+pub(super) const MATH_EMPTY: u128 = set(&["mprescripts", "mspace", "none"]);
 
-/// Schemes of links that a person may follow.
-pub(super) fn may_follow(scheme: &str) -> bool {
-    const FOLLOWED: [&str; 14] = [
-        "http", "https", "mailto", "tel", "sms", "ftp", "ftps", "gemini", "geo", "irc", "ircs", "magnet", "xmpp",
-        "matrix",
-    ];
-    FOLLOWED.iter().any(|known| known.eq_ignore_ascii_case(scheme))
-}
+/// Elements that stand in a table and nowhere else.
+pub(super) const TABLE_PARTS: u128 = set(&["caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"]);
 
-/// Pictures inside the text itself. SVG is left out: it can run scripts when it is opened on its own.
-pub(super) fn may_embed(data_url: &str) -> bool {
-    const KINDS: [&str; 6] = ["png", "jpeg", "jpg", "gif", "webp", "avif"];
-    let Some(rest) =
-        data_url.get(..11).filter(|head| head.eq_ignore_ascii_case("data:image/")).map(|_| &data_url[11..])
-    else {
-        return false;
-    };
-    let kind = rest.split([';', ',']).next().unwrap_or_default();
-    KINDS.iter().any(|known| known.eq_ignore_ascii_case(kind))
-}
+/// Elements in which browsers let nothing stand but parts of a table.
+pub(super) const TABLE_FRAMES: u128 = set(&["colgroup", "table", "tbody", "tfoot", "thead", "tr"]);
 
-/// Elements without an end tag.
-pub(crate) fn is_void(name: &str) -> bool {
-    const VOID: [&str; 15] = [
-        "area", "base", "basefont", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
-        "track", "wbr",
-    ];
-    VOID.iter().any(|void| void.eq_ignore_ascii_case(name))
-}
+pub(super) const TABLE_SECTIONS: u128 = set(&["tbody", "tfoot", "thead"]);
+pub(super) const HEADINGS: u128 = set(&["h1", "h2", "h3", "h4", "h5", "h6"]);
 
-/// What an element closes by beginning: open elements of these names, looked for up to one of those.
-pub(crate) const fn implied_ends(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
-    const CELLS: &[&str] = &["table", "td", "th", "caption"];
-    const BLOCKS: [&str; 27] = [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "center",
-        "details",
-        "div",
-        "dl",
-        "figcaption",
-        "figure",
-        "footer",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "main",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "table",
-        "ul",
-    ];
-    const BLOCK_WORDS: [u128; 27] = words(BLOCKS);
-    const W: [u128; 10] = words(["li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot", "a"]);
-    let Some(word) = word(name) else { return (&[], &[]) };
-    let mut at = 0;
-    while at < BLOCK_WORDS.len() {
-        if BLOCK_WORDS[at] == word {
-            return (&["p"], CELLS);
-        }
-        at += 1;
-    }
-    if word == W[0] {
-        return (&["li"], &["ul", "ol", "table", "td", "th"]);
-    }
-    if word == W[1] || word == W[2] {
-        return (&["dt", "dd"], &["dl", "table", "td", "th"]);
-    }
-    if word == W[3] || word == W[4] {
-        return (&["td", "th"], &["tr", "table"]);
-    }
-    if word == W[5] {
-        return (&["tr"], &["table"]);
-    }
-    if word == W[6] || word == W[7] || word == W[8] {
-        return (&["tbody", "thead", "tfoot", "colgroup", "caption"], &["table"]);
-    }
-    if word == W[9] {
-        return (&["a"], CELLS);
-    }
-    (&[], &[])
-}
+/// Elements of lists and of `<ruby>` that the next one ends.
+pub(super) const LIST_ITEMS: u128 = set(&["dd", "dt", "li"]);
+pub(super) const RUBY_PARTS: u128 = set(&["rp", "rt"]);
+pub(super) const PARAGRAPH: u128 = set(&["p"]);
 
 #[cfg(test)]
 mod tests {
@@ -404,5 +395,6 @@ mod tests {
     fn the_tables_are_in_order() {
         assert!(KEPT.is_sorted());
         assert!(DROPPED.is_sorted());
+        assert!(FRAMES.is_sorted());
     }
 }

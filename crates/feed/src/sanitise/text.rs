@@ -4,7 +4,10 @@ use std::cell::LazyCell;
 
 use memchr::{memchr2, memmem};
 
-use super::policy::{Fate, fate, implied_ends, is_void};
+use super::{
+    ends::{implied_ends, is_void},
+    policy::{Fate, Kept, MATHML, fate},
+};
 use crate::scan::{Dialect, Scanner, Token};
 
 /// HTML as plain text: no tags, references resolved, white space folded. For titles and for programs.
@@ -60,10 +63,12 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
     let (name, after) = name.split_at(end);
     let followed = after.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace());
     let is_known = match fate(name) {
-        Fate::Keep(_) => true,
+        // A `<none>` or an `<mi>` is rather a word in brackets than a formula.
+        Fate::Keep(kept) => !kept.is_in(MATHML) || kept == Kept::MATH,
+        Fate::Frame if name == "object" => true,
         // "How to write <script>" is about one. Where it has attributes or an end, it is one.
         Fate::Drop | Fate::Frame => !after.starts_with('>') || is_void(name) || may_end(),
-        Fate::Unwrap => is_void(name) || matches!(name, "object" | "form" | "body" | "html"),
+        Fate::Unwrap => is_void(name) || matches!(name, "form" | "body" | "head" | "html"),
     };
     followed && is_known
 }

@@ -353,8 +353,12 @@ impl<'a> Build<'a> {
     }
 }
 
+/// Adds to a list, which grows from one on: most hold one item, and ten thousand entries have eight of them each.
 fn push<T>(list: &mut Vec<T>, item: T) {
     if list.len() < LIST_MAX {
+        if list.len() == list.capacity() {
+            list.reserve_exact(list.len().max(1));
+        }
         list.push(item);
     }
 }

@@ -1,8 +1,9 @@
 //! What a browser makes of sanitised HTML, judged by html5ever's tokenizer and lists of its own: nothing here knows the
 //! sanitiser's.
 //!
-//! The tokenizer alone sees what a browser sees as long as no element switches its state, as `<script>`, `<textarea>` or
-//! `<svg>` do. None of those is in [`ELEMENTS`].
+//! The tokenizer alone sees what a browser sees as long as no element switches its state, as `<script>` and `<textarea>`
+//! do, and no `<![CDATA[` stands in a formula. None of those is in [`ELEMENTS`], and every `<!` is a fault. What tree a
+//! browser builds of the tags is judged in [`nesting`](crate::nesting).
 
 use std::cell::RefCell;
 
@@ -16,7 +17,9 @@ use html5ever::{
 const ELEMENTS: &str = "a abbr acronym address article aside audio b bdi bdo big blockquote br caption center cite \
     code col colgroup dd del details dfn div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img \
     ins kbd li main mark nav ol p picture pre q rp rt ruby s samp section small source span strike strong sub summary \
-    sup table tbody td tfoot th thead time tr track tt u ul var video wbr";
+    sup table tbody td tfoot th thead time tr track tt u ul var video wbr \
+    maction math merror mfrac mi mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt \
+    mstyle msub msubsup msup mtable mtd mtext mtr munder munderover none semantics";
 
 /// Of these, those without an end.
 const VOID: &str = "br col hr img source track wbr";
@@ -24,10 +27,13 @@ const VOID: &str = "br col hr img source track wbr";
 /// Attributes that do nothing but describe.
 const ATTRIBUTES: &str = "abbr align alt border cite class color colspan controls datetime dir face height href \
     hreflang kind label lang loop media muted open poster preload reversed rowspan scope size sizes span src srclang \
-    srcset start summary title type valign value width";
+    srcset start summary title type valign value width hidden id data-player \
+    accent accentunder alttext columnalign columnlines columnspan depth display displaystyle fence form frame largeop \
+    linethickness lspace mathcolor mathvariant maxsize minsize movablelimits rowlines rspace scriptlevel separator \
+    stretchy symmetric";
 
 /// Attributes with a URL in them.
-const URL_ATTRIBUTES: &str = "cite href poster src";
+const URL_ATTRIBUTES: &str = "cite data-player href poster src";
 
 /// Schemes that lead somewhere and run nothing.
 const SCHEMES: &str = "http https mailto tel sms ftp ftps gemini geo irc ircs magnet xmpp matrix";
@@ -100,6 +106,18 @@ impl Judge {
     fn attribute(&self, element: &str, name: &str, value: &str) {
         if name.starts_with("on") || name == "style" || !among(ATTRIBUTES, name) {
             self.fault(format!("the attribute {name} of <{element}>"));
+        }
+        if name == "class" && !value.split_ascii_whitespace().all(|class| class.starts_with("language-")) {
+            self.fault(format!("the class {value:?} of <{element}>"));
+        }
+        let is_own = |id: &str| id.starts_with('e') && id.as_bytes().get(17) == Some(&b'-');
+        if name == "id" && !is_own(value)
+            || name == "href" && value.strip_prefix('#').is_some_and(|id| !id.is_empty() && !is_own(id))
+        {
+            self.fault(format!("{name}={value:?} of <{element}> may be another's"));
+        }
+        if name == "data-player" && element != "a" {
+            self.fault(format!("a mark on <{element}>"));
         }
         let urls = match name {
             "srcset" => source_set(value),
@@ -178,10 +196,13 @@ fn f3_the_judge_sees_what_is_active() {
         "<p x",
         "<svg></svg>",
         "<iframe></iframe>",
+        "<p class=\"language-rust page\">x</p>",
+        "<p id=\"x\">x</p>",
+        "<a href=\"#x\">x</a>",
+        "<p data-player=\"https://e.org/\">x</p>",
     ] {
         assert!(!faults(html).is_empty(), "{html}");
     }
-    let fine =
-        "<p class=\"x\">a &lt; b <a href=\"https://e.org/?a=1&amp;b=2\">c</a><img src=\"data:image/png;base64,x\"></p>";
+    let fine = "<p class=\"language-c\">a &lt; b <a href=\"https://e.org/?a=1&amp;b=2\">c</a><img src=\"data:image/png;base64,x\"></p>";
     assert_eq!(faults(fine), Vec::<String>::new());
 }

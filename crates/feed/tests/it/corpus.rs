@@ -9,7 +9,7 @@ mod html;
 mod judge;
 mod path;
 mod score;
-mod tree;
+pub(crate) mod tree;
 
 use std::{collections::HashMap, path::PathBuf};
 

@@ -7,5 +7,6 @@ mod fixtures;
 mod identity;
 mod limits;
 mod malformed;
+mod nesting;
 mod properties;
 mod websub;

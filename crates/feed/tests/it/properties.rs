@@ -1,11 +1,11 @@
 //! What holds for every document (SPEC rows F2, F3, W1), not only for those that somebody thought of: nothing panics,
 //! the same bytes give the same feed, sanitised HTML is safe and stays as it is.
 
-use feed::{Feed, Hints, discover, parse, plain_text, sanitise};
+use feed::{Feed, Hints, Scope, discover, parse, plain_text, sanitise_in};
 use proptest::{collection::vec, prelude::*, sample::select};
 use url::Url;
 
-use crate::{browser, fixtures};
+use crate::{browser, fixtures, nesting};
 
 /// Documents of nothing but pieces like these, between the bars, get further into the parser than arbitrary ones.
 const FEED_PIECES: &str = "<rss version='2.0'>¦</rss>¦<channel>¦</channel>¦<item>¦</item>¦<item/>¦<ITEM href='x'>¦<rdf:RDF>¦\
@@ -32,6 +32,18 @@ const HTML_PIECES: &str = "<p>¦</p>¦<p/>¦<b>¦</b>¦<i>¦</i>¦<div>¦</div>�
     <font color=red>¦<script>¦</script>¦</script¦<script src=x>¦<style>¦</style>¦<textarea>¦</textarea>¦<title>¦\
     </title>¦<iframe src='http://e.org/\"<>&'>¦<iframe srcdoc='<script>'>¦</iframe>¦<xmp>¦</xmp>¦<plaintext>¦\
     <noscript>¦</noscript>¦<noembed>¦</noembed>¦<noframes>¦<template>¦</template>¦<select>¦<option>¦</select>¦\
+    <thead>¦<tfoot>¦</tr>¦</tbody>¦</caption>¦<article>¦</article>¦<section>¦</section>¦<summary>¦<details>¦<h2>¦</h1>¦</li>¦\
+    <rp>¦</ruby>¦<center>¦</center>¦<span class='language-x page'>¦</span>¦<p id=a>¦<li id='fn:1'>¦<a href='#a'>¦\
+    <a href='#fn%3A1'>¦<a href='http://e.org/a/b?c#a'>¦<a name=a>¦<i id='e0000000000000000-a'>¦<b hidden>¦<form hidden>¦\
+    <math display=block>¦<mi>¦</mi>¦<mo stretchy=false>¦<mrow>¦</mrow>¦<msup>¦<mfrac/>¦<mspace width='1em'/>¦\
+    <mspace width=9999em>¦<mtd>¦<mtr>¦<mtable>¦<semantics>¦<annotation>¦<mml:math>¦<mml:mi>¦<mfenced>¦<malignmark>¦<none>¦\
+    <span class=katex-html aria-hidden=true>¦<span data-mathml='<math><mi>x'>¦<nobr aria-hidden=true>¦\
+    <iframe data-src='https://www.youtube.com/embed/abcdefghijk?start=3' title=' a \u{1} b '></iframe>¦\
+    <lite-youtube videoid=abcdefghijk>¦</lite-youtube>¦<object data='https://player.vimeo.com/video/1'>¦</object>¦\
+    <param name=movie value='//www.youtube.com/v/abcdefghijk&x'>¦<embed src='https://e.org/videos/embed/x'>¦\
+    <a href=x data-player='https://www.youtube.com/embed/abcdefghijk'>¦<a data-player=javascript:x>¦<p data-player=x>¦\
+    <img data-src=b.png src='data:image/gif;base64,x'>¦<img src='data:image/gif,x'>¦<picture>¦</picture>¦\
+    <source data-srcset='a 1x,b 2x'>¦\
     <svg>¦</svg>¦<svg/onload=x>¦<math>¦</math>¦<mtext>¦<mglyph>¦<annotation-xml encoding='text/html'>¦\
     <foreignObject>¦<desc>¦<object data=x>¦<embed src=x>¦<form action=x>¦<input value=x>¦<button>¦\
     <base href=//evil.example>¦<meta http-equiv=refresh content='0;url=x'>¦<link rel=stylesheet href=x>¦\
@@ -104,21 +116,23 @@ fn exercise(bytes: &[u8]) -> Result<Option<Feed>, TestCaseError> {
     Ok(Some(feed))
 }
 
-/// Every text of a sanitised feed that is HTML.
-fn html_texts(feed: &Feed) -> impl Iterator<Item = &str> {
+/// Every text of a sanitised feed that is HTML, with the scope of its ids.
+fn html_texts(feed: &Feed) -> impl Iterator<Item = (&str, Scope)> {
     let head = [&feed.head.title, &feed.head.subtitle, &feed.head.rights].into_iter().flatten();
     let entries = feed.entries.iter().flat_map(|entry| {
         let single = [&entry.title, &entry.summary, &entry.subtitle, &entry.rights].into_iter().flatten();
-        single.chain(&entry.content)
+        single.chain(&entry.content).map(|text| (text, entry.scope))
     });
-    head.chain(entries).filter(|text| text.kind != feed::TextKind::Plain).map(|text| text.value.as_str())
+    let texts = head.map(|text| (text, Scope::default())).chain(entries);
+    texts.filter(|(text, _)| text.kind != feed::TextKind::Plain).map(|(text, scope)| (text.value.as_str(), scope))
 }
 
 fn check_feed(bytes: &[u8]) -> Result<(), TestCaseError> {
     let Some(feed) = exercise(bytes)? else { return Ok(()) };
-    for html in html_texts(&feed) {
+    for (html, scope) in html_texts(&feed) {
         prop_assert_eq!(browser::faults(html), Vec::<String>::new(), "{}", html);
-        prop_assert_eq!(sanitise(html, None), html, "sanitised again it is unchanged");
+        prop_assert_eq!(nesting::faults(html), Vec::<String>::new(), "{}", html);
+        prop_assert_eq!(sanitise_in(html, None, scope), html, "sanitised again it is unchanged");
     }
     Ok(())
 }
@@ -128,10 +142,11 @@ const GROWTH_MAX: usize = 16;
 
 fn check_html(html: &str) -> Result<(), TestCaseError> {
     let base = Url::parse("http://e.org/a/b?c").expect("it is a URL");
-    for base in [None, Some(&base)] {
-        let once = sanitise(html, base);
+    for (base, scope) in [(None, Scope::default()), (Some(&base), Scope::of(None, "1", None))] {
+        let once = sanitise_in(html, base, scope);
         prop_assert_eq!(browser::faults(&once), Vec::<String>::new(), "{}", once);
-        prop_assert_eq!(&sanitise(&once, base), &once, "sanitised again it is unchanged");
+        prop_assert_eq!(nesting::faults(&once), Vec::<String>::new(), "{}", once);
+        prop_assert_eq!(&sanitise_in(&once, base, scope), &once, "sanitised again it is unchanged");
         let allowed = html.len() * GROWTH_MAX + feed::limits::RESOLVED_BYTES_MIN;
         prop_assert!(once.len() <= allowed, "{} bytes of {}", once.len(), html.len());
     }

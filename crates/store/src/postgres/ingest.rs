@@ -150,11 +150,7 @@ pub(super) async fn store_entries(
 }
 
 /// How these identities are known in a feed.
-pub(super) async fn known(
-    client: &impl GenericClient,
-    id: i64,
-    identities: &[Hash],
-) -> Result<KnownEntries, Error> {
+pub(super) async fn known(client: &impl GenericClient, id: i64, identities: &[Hash]) -> Result<KnownEntries, Error> {
     if identities.is_empty() {
         return Ok(KnownEntries::new());
     }

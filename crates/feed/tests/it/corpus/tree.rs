@@ -14,18 +14,18 @@ use html5ever::{
     tree_builder::TreeBuilderOpts,
 };
 
-pub(super) type Handle = Rc<Node>;
+pub(crate) type Handle = Rc<Node>;
 
 /// A node, its children and its way up.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
-    pub(super) children: RefCell<Vec<Handle>>,
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) children: RefCell<Vec<Handle>>,
     parent: RefCell<Weak<Node>>,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Root,
     Element { name: QualName, attributes: Vec<Attribute> },
     Text(RefCell<String>),
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 /// Reads HTML as the content of a `<div>`, with scripting off so that `<noscript>` is read as well.
 ///
 /// The node given has the content as its children.
-pub(super) fn fragment(html: &str) -> Handle {
+pub(crate) fn fragment(html: &str) -> Handle {
     let options = ParseOpts {
         tree_builder: TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() },
         ..ParseOpts::default()
