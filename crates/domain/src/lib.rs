@@ -18,6 +18,7 @@ pub mod overview;
 pub mod ports;
 pub mod push;
 pub mod schedule;
+mod typed_address;
 pub mod words;
 
 pub use cursor::Cursor;
@@ -26,3 +27,4 @@ pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
 pub use ids::{DeliveryId, EntryId, EventId, FeedId, FolderId, SubscriptionId, WebhookId};
 pub use lease::{Lease, LeaseTime};
+pub use typed_address::typed_address;

@@ -27,7 +27,7 @@ mod sanitise;
 mod scan;
 mod xml;
 
-pub use discover::{Discovered, discover};
+pub use discover::{Discovered, discover, is_feed_type};
 pub use model::*;
 pub use parse::{Error, Hints, parse};
 pub use sanitise::{plain_text, sanitise};
