@@ -19,6 +19,7 @@ pub mod ports;
 pub mod push;
 pub mod schedule;
 pub mod search;
+mod typed_address;
 pub mod words;
 
 pub use cursor::Cursor;
@@ -28,3 +29,4 @@ pub use folder::Folder;
 pub use ids::{DeliveryId, EntryId, EventId, FeedId, FolderId, SubscriptionId, WebhookId};
 pub use lease::{Lease, LeaseTime};
 pub use search::Search;
+pub use typed_address::typed_address;

@@ -1,16 +1,34 @@
 //! What callers of the engine ask for and get.
 
-use domain::{FeedId, FolderId, feed_state::BadAddress, ports::StoreError};
+use domain::{Feed, FeedId, FolderId, feed_state::BadAddress, ports::StoreError};
 use serde::Serialize;
 
 /// A feed to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddFeed {
-    /// Its URL, or that of a page that offers it.
+    /// Its URL, or that of a page that offers it; without a scheme, https is tried before http.
     pub url: String,
     /// The folder to put it in.
     pub folder_id: Option<FolderId>,
     /// What the user calls it.
+    pub title: Option<String>,
+}
+
+/// A feed that was added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedFeed {
+    /// The feed.
+    pub feed: Feed,
+    /// All feeds that the page behind the address offers, best first; none if the address is a feed's own.
+    pub offered: Vec<OfferedFeed>,
+}
+
+/// A feed that a page offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedFeed {
+    /// Where it is.
+    pub url: String,
+    /// What the page calls it.
     pub title: Option<String>,
 }
 

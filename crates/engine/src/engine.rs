@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     add,
-    api::{AddFeed, AddFeedError, ImportReport, RefreshSummary, SubscribeError},
+    api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
     clock_watch,
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
@@ -56,9 +56,14 @@ impl Engine {
         &self.poller.parts.store
     }
 
-    /// Adds a feed, or the first that the page behind the address offers.
+    /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
+    pub async fn add(&self, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
+        add::add(&self.poller, new).await
+    }
+
+    /// The same, for callers to whom only the feed matters.
     pub async fn add_feed(&self, new: AddFeed) -> Result<Feed, AddFeedError> {
-        add::add_feed(&self.poller, new).await
+        self.add(new).await.map(|added| added.feed)
     }
 
     /// Polls a feed now, or joins the poll that is under way; `None` if there is no such feed.

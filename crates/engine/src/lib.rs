@@ -28,7 +28,9 @@ mod push;
 mod settings;
 pub mod system;
 
-pub use api::{AddFeed, AddFeedError, ImportError, ImportReport, RefreshSummary, SubscribeError};
+pub use api::{
+    AddFeed, AddFeedError, AddedFeed, ImportError, ImportReport, OfferedFeed, RefreshSummary, SubscribeError,
+};
 pub use engine::Engine;
 pub use measure::register_metrics;
 pub use opml::OpmlError;

@@ -39,6 +39,12 @@ pub fn discover(html: &[u8], hints: &Hints<'_>) -> Vec<Discovered> {
 }
 
 fn offers_feed(link: &PageLink) -> bool {
+    let is_stylesheet = link.is("stylesheet");
+    !is_stylesheet && (link.is("alternate") && is_feed_type(&link.mime) || link.is("feed"))
+}
+
+/// Whether a feed may be behind a link of this media type; parameters of the type do not matter.
+pub fn is_feed_type(mime: &str) -> bool {
     const FEED_TYPES: [&str; 9] = [
         "application/rss+xml",
         "application/atom+xml",
@@ -50,10 +56,8 @@ fn offers_feed(link: &PageLink) -> bool {
         "text/xml",
         "text/mf2+html",
     ];
-    let mime = link.mime.split(';').next().unwrap_or_default().trim();
-    let is_feed_type = FEED_TYPES.iter().any(|known| known.eq_ignore_ascii_case(mime));
-    let is_stylesheet = link.is("stylesheet");
-    !is_stylesheet && (link.is("alternate") && is_feed_type || link.is("feed"))
+    let mime = mime.split(';').next().unwrap_or_default().trim();
+    FEED_TYPES.iter().any(|known| known.eq_ignore_ascii_case(mime))
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ mod commands;
 mod fetch;
 mod open_files;
 mod reach;
+mod readable;
+mod screen;
 mod settings;
+mod sorting;
 mod wiring;
 
 use std::{process::ExitCode, time::Duration};
@@ -24,7 +27,7 @@ const STOP_MAX: Duration = Duration::from_secs(1);
 ///
 /// Without a command it serves.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, after_help = "`pirssonite COMMAND -h` shows a command's options, `--help` the settings as well.")]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -36,10 +39,22 @@ struct CommandLine {
 enum Command {
     /// Poll feeds, deliver events and serve the API until told to stop.
     Serve,
-    /// Add a feed.
+    /// Add a feed, or the best that a page offers.
     Add(commands::add::Arguments),
     /// List the feeds.
     List(commands::list::Arguments),
+    /// List, search, show and mark entries.
+    #[command(alias = "entry")]
+    Entries(Box<commands::entries::Arguments>),
+    /// Give a feed another name.
+    Rename(commands::feeds::Rename),
+    /// Move feeds to a folder.
+    Move(commands::feeds::Move),
+    /// Remove feeds, with their entries.
+    Remove(commands::feeds::Remove),
+    /// List, add, rename and remove folders.
+    #[command(alias = "folders")]
+    Folder(commands::folder::Arguments),
     /// Read a feed and print it as JSON.
     Parse(commands::parse::Arguments),
     /// Import feeds and folders from OPML, and fetch them.
@@ -91,6 +106,11 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Serve => commands::serve::run(&settings).await,
             Command::Add(arguments) => commands::add::run(&arguments, &settings).await,
             Command::List(arguments) => commands::list::run(&arguments, &settings).await,
+            Command::Entries(arguments) => commands::entries::run(&arguments, &settings).await,
+            Command::Rename(arguments) => commands::feeds::rename(&arguments, &settings).await,
+            Command::Move(arguments) => commands::feeds::move_to_folder(&arguments, &settings).await,
+            Command::Remove(arguments) => commands::feeds::remove(&arguments, &settings).await,
+            Command::Folder(arguments) => commands::folder::run(&arguments, &settings).await,
             Command::Import(arguments) => commands::import::run(&arguments, &settings).await,
             Command::Export(arguments) => commands::export::run(&arguments, &settings).await,
             Command::Refresh(arguments) => commands::refresh::run(&arguments, &settings).await,

@@ -127,8 +127,8 @@ pub(crate) async fn serve(
         return Ok(web::serve(listener, web::operations_router(state), stop).await?);
     }
     backend::announce(settings, listen, state.instance()).context("cannot write into the data folder")?;
-    // Not before the commands find it.
-    tracing::info!(%listen, store, role = ?settings.role, "serving");
+    // Not before the commands find it. Terminals make the address one to click on.
+    tracing::info!(%listen, store, role = ?settings.role, "serving: open {}/", backend::url_of(listen));
     let served = web::serve(listener, web::router(state), stop).await;
     backend::withdraw(settings);
     Ok(served?)

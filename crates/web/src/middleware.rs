@@ -93,12 +93,9 @@ impl Drop for Observation {
         metrics::count(self.method, &self.path, self.status, duration);
         let _inside = self.span.enter();
         let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        if self.path.starts_with(API_PREFIX) || self.path == NO_ROUTE {
-            tracing::info!(status = self.status, milliseconds, "answered");
-        } else {
-            // Probes ask every few seconds.
-            tracing::debug!(status = self.status, milliseconds, "answered");
-        }
+        // A page asks ten times for what a person does once, and probes ask every few seconds: what is worth a line by
+        // itself is logged where it happens.
+        tracing::debug!(status = self.status, milliseconds, "answered");
     }
 }
 

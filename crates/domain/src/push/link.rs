@@ -11,6 +11,10 @@ pub struct Link {
     pub target: String,
     /// The relations, in lower case.
     pub rels: Vec<String>,
+    /// The media type that it says its target has; empty without one.
+    pub mime: String,
+    /// What it calls its target.
+    pub title: Option<String>,
 }
 
 impl Link {
@@ -41,6 +45,7 @@ fn next(text: &str) -> Option<(Option<Link>, &str)> {
     let text = &text[text.find('<')? + 1..];
     let (target, mut rest) = text.split_once('>')?;
     let (mut rels, mut has_anchor) = (None, false);
+    let (mut mime, mut title) = (String::new(), None);
     loop {
         rest = rest.trim_start();
         let Some(after) = rest.strip_prefix(';') else { break };
@@ -49,13 +54,15 @@ fn next(text: &str) -> Option<(Option<Link>, &str)> {
             // A second `rel` does not count (RFC 8288, 3.3).
             "rel" if rels.is_none() => rels = Some(relations(&value)),
             "anchor" => has_anchor = true,
+            "type" if mime.is_empty() => mime = value,
+            "title" if title.is_none() => title = Some(value).filter(|title| !title.is_empty()),
             _ => {}
         }
         rest = after;
     }
     // Whatever else stands before the comma is broken.
     let after = rest.find(',').map_or("", |comma| &rest[comma + 1..]);
-    let link = Link { target: target.trim().to_owned(), rels: rels.unwrap_or_default() };
+    let link = Link { target: target.trim().to_owned(), rels: rels.unwrap_or_default(), mime, title };
     Some(((!has_anchor).then_some(link), after))
 }
 
@@ -120,6 +127,15 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(|(target, rels)| (*target, (*rels).to_owned())).collect();
             assert_eq!(links, expected, "{headers:?}");
         }
+    }
+
+    #[test]
+    fn f1_a_link_says_what_its_target_is() {
+        let header =
+            "<a>; rel=alternate; type=\"application/rss+xml\"; title=\"News, all\", <b>; rel=alternate; title=";
+        let links = parse([header].into_iter());
+        assert_eq!((links[0].mime.as_str(), links[0].title.as_deref()), ("application/rss+xml", Some("News, all")));
+        assert_eq!((links[1].mime.as_str(), links[1].title.as_deref()), ("", None));
     }
 
     #[test]

@@ -48,6 +48,107 @@ async fn f1_a_page_is_searched_for_the_first_feed_that_parses() {
     }
 }
 
+/// Its path, without a scheme: the publisher speaks no TLS.
+fn typed(world: &World, path: &str) -> AddFeed {
+    AddFeed { url: world.publisher.url(path).replace("http://", ""), ..world.new_feed(path) }
+}
+
+#[tokio::test]
+async fn f1_an_address_without_a_scheme_is_asked_by_https_and_then_by_http() {
+    for world in world::each().await {
+        world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
+        let feed = world.engine.add_feed(typed(&world, "/feed")).await.unwrap();
+        assert_eq!(feed.url, world.publisher.url("/feed"));
+        let asked = world.publisher.request_count();
+        assert_eq!(world.engine.add_feed(typed(&world, "/feed")).await, Err(AddFeedError::AlreadyThere(feed.id)));
+        assert_eq!(world.publisher.request_count(), asked, "what is known is not asked for");
+        // With a scheme nothing else is asked.
+        let https = AddFeed { url: world.publisher.url("/other").replace("http:", "https:"), ..world.new_feed("/") };
+        let error = world.engine.add_feed(https).await.unwrap_err();
+        assert!(matches!(error, AddFeedError::Unreachable(_)) && error.to_string().contains("TLS"), "{error}");
+        assert!(world.publisher.requests("/other").is_empty());
+        // What a server refuses over http is told as that.
+        let missing = world.engine.add_feed(typed(&world, "/missing")).await.unwrap_err();
+        assert_eq!(missing.to_string(), "the server answered 404 Not Found");
+    }
+}
+
+#[tokio::test]
+async fn f1_the_best_feed_of_a_page_is_taken_and_all_are_named() {
+    let html = "<html><head><link rel=alternate type=application/rss+xml href=/comments title='Comments on News'>\
+                <link rel=alternate type=application/json href=/wp-json><link rel=alternate \
+                type=application/atom+xml href=/main title=News></head></html>";
+    for world in world::each().await {
+        world
+            .publisher
+            .set("/", Page::body(html).header("Link", "</head>; rel=alternate; type=\"application/rss+xml\""));
+        for path in ["/comments", "/main"] {
+            world.publisher.set(path, Page::body(rss(&[("1", path)])));
+        }
+        world.publisher.set("/wp-json", Page::body("{}"));
+        // What the header names cannot be read, so the page's own is next; comments are not even asked for.
+        let added = world.engine.add(world.new_feed("/")).await.unwrap();
+        assert_eq!(added.feed.url, world.publisher.url("/main"));
+        assert_eq!((world.publisher.requests("/head").len(), world.publisher.requests("/comments").len()), (1, 0));
+        let offered: Vec<_> = added.offered.iter().map(|offer| (offer.url.clone(), offer.title.as_deref())).collect();
+        assert_eq!(
+            offered,
+            [("/head", None), ("/main", Some("News")), ("/wp-json", None), ("/comments", Some("Comments on News"))]
+                .map(|(path, title)| (world.publisher.url(path), title))
+        );
+        // A feed's own address offers nothing.
+        world.publisher.set("/feed2", Page::body(rss(&[])));
+        assert_eq!(world.engine.add(world.new_feed("/feed2")).await.unwrap().offered, []);
+    }
+}
+
+#[tokio::test]
+async fn f1_comments_are_taken_where_there_is_nothing_else() {
+    let html = "<html><head><link rel=alternate type=application/rss+xml href=/comments title=Comments></head></html>";
+    for world in world::each().await {
+        world.publisher.set("/", Page::body(html));
+        world.publisher.set("/comments", Page::body(rss(&[("1", "One")])));
+        let feed = world.engine.add_feed(world.new_feed("/")).await.unwrap();
+        assert_eq!(feed.url, world.publisher.url("/comments"));
+        // It is looked for elsewhere first.
+        assert_eq!(world.publisher.requests("/feed").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn f1_where_a_page_offers_nothing_the_usual_places_are_tried() {
+    for world in world::each().await {
+        world.publisher.set("/blog/", page(&[]));
+        world.publisher.set("/elsewhere", Page::redirect(302, "/blog/"));
+        world.publisher.set("/blog/feed", page(&[]));
+        world.publisher.set("/atom.xml", Page::body(rss(&[("1", "One")])));
+        let feed = world.engine.add_feed(world.new_feed("/elsewhere")).await.unwrap();
+        assert_eq!(feed.url, world.publisher.url("/atom.xml"));
+        assert_eq!(world.publisher.requests("/blog/rss.xml").len(), 1, "first where the page is, after redirects");
+        let asked = world.publisher.request_count();
+        assert_eq!(world.engine.add_feed(world.new_feed("/blog/")).await, Err(AddFeedError::AlreadyThere(feed.id)));
+        assert!(world.publisher.request_count() < asked + 20);
+    }
+}
+
+#[tokio::test]
+async fn f1_u8_a_page_without_a_feed_costs_a_bounded_number_of_requests() {
+    for world in world::each().await {
+        let links: Vec<String> = (0..100).map(|number| format!("/none/{number}")).collect();
+        world.publisher.set("/blog/", page(&links.iter().map(String::as_str).collect::<Vec<_>>()));
+        let error = world.engine.add_feed(world.new_feed("/blog/")).await.unwrap_err();
+        assert!(error.to_string().contains("none of the 64 feeds that it offers can be read"), "{error}");
+        assert_eq!(world.publisher.request_count(), 1 + 5 + 20);
+        // One that has had enough is asked no more.
+        world.publisher.set("/busy/", page(&[]));
+        world.publisher.set("/busy/feed", Page::status(429));
+        let asked = world.publisher.request_count();
+        assert!(matches!(world.engine.add_feed(world.new_feed("/busy/")).await, Err(AddFeedError::NotAFeed(_))));
+        assert_eq!(world.publisher.request_count(), asked + 2);
+        assert_eq!(world.feed_count().await, 0);
+    }
+}
+
 #[tokio::test]
 async fn f1_a_page_that_is_a_feed_gives_way_to_one_that_it_offers_and_that_parses() {
     let hfeed = |href: &str| {
@@ -139,7 +240,7 @@ fn set_bad_pages(publisher: &Publisher) {
 #[tokio::test]
 async fn f1_what_is_no_address_or_not_public_is_not_asked() {
     for world in world::each().await {
-        for bad in ["", "e.org", "ftp://e.org/", "javascript:alert(1)", "http://"] {
+        for bad in ["", "news", "me@e.org", "ftp://e.org/", "javascript:alert(1)", "http://"] {
             let error =
                 world.engine.add_feed(AddFeed { url: bad.to_owned(), ..world.new_feed("/") }).await.unwrap_err();
             assert!(matches!(error, AddFeedError::BadAddress(_)), "{bad}: {error}");

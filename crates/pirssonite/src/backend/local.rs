@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail, ensure};
+use anyhow::bail;
 use async_trait::async_trait;
-use domain::{
-    FeedId, FolderId, WebhookId, feed_state::FEED_TITLE_CHARS_MAX, folder::FOLDER_NAME_CHARS_MAX,
-    push::SubscriptionView,
-};
-use engine::{AddFeed, AddFeedError, Engine, SystemIds};
+use domain::{FeedId, WebhookId, push::SubscriptionView};
+use engine::{Engine, SystemIds};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use web::Inside;
 
-use super::{Backend, Refused, already_there};
+use super::{Backend, Refused};
 
 pub(super) struct Local {
     engine: Arc<Engine>,
@@ -48,32 +45,6 @@ impl Backend for Local {
 
     async fn counts(&self) -> anyhow::Result<Value> {
         Ok(serde_json::to_value(self.engine.store().counts().await?)?)
-    }
-
-    async fn create_folder(&self, name: &str) -> anyhow::Result<Value> {
-        ensure!(!name.is_empty(), "a folder needs a name");
-        ensure!(
-            name.chars().count() <= FOLDER_NAME_CHARS_MAX,
-            "the folder's name is longer than {FOLDER_NAME_CHARS_MAX} characters"
-        );
-        let folder = self.engine.store().create_folder(name).await?;
-        Ok(serde_json::to_value(folder.map_err(|_| anyhow!("there is a folder {name} already"))?)?)
-    }
-
-    async fn delete_folder(&self, id: i64) -> anyhow::Result<()> {
-        self.engine.store().delete_folder(FolderId(id)).await?;
-        Ok(())
-    }
-
-    async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value> {
-        let is_long = title.is_some_and(|title| title.chars().count() > FEED_TITLE_CHARS_MAX);
-        ensure!(!is_long, "the title is longer than {FEED_TITLE_CHARS_MAX} characters");
-        let new = AddFeed { url: url.to_owned(), folder_id: folder_id.map(FolderId), title: title.map(str::to_owned) };
-        let added = self.engine.add_feed(new).await.map_err(|error| match error {
-            AddFeedError::AlreadyThere(id) => already_there(&error.to_string(), id.0),
-            error => error.into(),
-        });
-        Ok(serde_json::to_value(added?)?)
     }
 
     async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {

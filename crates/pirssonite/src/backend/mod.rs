@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::OpenError;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::remote::{Remote, announce, withdraw};
+pub(crate) use self::remote::{Remote, announce, url_of, withdraw};
 use crate::{commands, settings::Settings, wiring};
 
 /// What the commands need.
@@ -26,12 +26,6 @@ pub(crate) trait Backend: Send + Sync {
     async fn folders(&self) -> anyhow::Result<Vec<Value>>;
     /// `GET /api/counts`.
     async fn counts(&self) -> anyhow::Result<Value>;
-    /// `POST /api/folders`.
-    async fn create_folder(&self, name: &str) -> anyhow::Result<Value>;
-    /// `DELETE /api/folders/{id}`.
-    async fn delete_folder(&self, id: i64) -> anyhow::Result<()>;
-    /// `POST /api/feeds`.
-    async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value>;
     /// `POST /api/feeds/{id}/refresh`; the summary, or `None` if there is no such feed.
     async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>>;
     /// `POST /api/opml/import`.
@@ -66,8 +60,10 @@ pub(crate) struct Refused {
 
 impl Refused {
     fn new(status: StatusCode, body: &Value) -> Self {
-        let said = body["error"].as_str().map(str::to_owned);
-        Self { status, said: said.unwrap_or_else(|| format!("the server answered {}", status.as_u16())) }
+        let said = body["error"].as_str().map_or_else(|| format!("the server answered {}", status.as_u16()), plain);
+        // A feed that is known is named.
+        let feed = body["feedId"].as_i64().map(|id| format!(": feed {id}"));
+        Self { status, said: format!("{said}{}", feed.unwrap_or_default()) }
     }
 }
 
@@ -75,10 +71,46 @@ impl Refused {
 const WAIT_MAX: Duration = Duration::from_mins(30);
 const WAIT: Duration = Duration::from_millis(200);
 
-/// Finds what to work on: the server that uses the database, or the database itself. Another command that has the data
-/// folder is waited for, and a person told so.
+/// There is no embedded database where one is looked for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no {what}: looked for {place}. `pirssonite`, `pirssonite add` and `pirssonite import` make one; \
+     where there is one already, run this in the folder that the server was started in, or name the data folder with \
+     --data-dir or PIRSSONITE_DATA_DIR"
+)]
+pub(crate) struct NoData {
+    what: &'static str,
+    pub(crate) place: String,
+}
+
+/// That there is an embedded database, if the settings name one. Only those who are to fill it make a new one: whoever is
+/// in the wrong folder is told so, and does not see an empty list.
+pub(crate) fn check_there(settings: &Settings) -> Result<(), NoData> {
+    let file = wiring::database_file(settings);
+    if settings.database_url.is_some() || file.exists() {
+        return Ok(());
+    }
+    let (what, place) = if settings.data_dir.exists() {
+        ("database here", file)
+    } else {
+        ("data folder here", settings.data_dir.clone())
+    };
+    Err(NoData { what, place: std::path::absolute(&place).unwrap_or(place).display().to_string() })
+}
+
+/// Finds what to work on: the server that uses the database, or the database itself, which must be there. Another command
+/// that has the data folder is waited for, and a person told so.
 pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
-    match tokio::time::timeout(WAIT_MAX, wait_for(settings)).await {
+    find(settings, false).await
+}
+
+/// The same for commands that fill a database: where there is none, they make it, and say so.
+pub(crate) async fn connect_or_create(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
+    find(settings, true).await
+}
+
+async fn find(settings: &Settings, may_create: bool) -> anyhow::Result<Box<dyn Backend>> {
+    match tokio::time::timeout(WAIT_MAX, wait_for(settings, may_create)).await {
         Ok(backend) => backend,
         Err(_) => {
             anyhow::bail!("another process still uses {}: try again when it has ended", settings.data_dir.display())
@@ -86,11 +118,15 @@ pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backe
     }
 }
 
-async fn wait_for(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
+async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<dyn Backend>> {
     let mut is_told = false;
     loop {
         if let Some(remote) = Remote::find(settings).await? {
             return Ok(Box::new(remote));
+        }
+        match check_there(settings) {
+            Err(NoData { place, .. }) if may_create => commands::tell(&format!("making a new data folder: {place}")),
+            there => there?,
         }
         match wiring::open_store(settings).await {
             Ok(store) => return Ok(Box::new(local::Local::new(wiring::build_engine(settings, store, None)?))),
@@ -104,9 +140,9 @@ async fn wait_for(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
     }
 }
 
-/// That a feed is known, and which it is.
-fn already_there(said: &str, id: i64) -> anyhow::Error {
-    anyhow::anyhow!("{said}: feed {id}")
+/// A sentence of the API's about a URL, without the field: whoever typed the URL knows which.
+fn plain(said: &str) -> String {
+    said.strip_prefix("`url`: ").unwrap_or(said).to_owned()
 }
 
 fn is_not_found(error: &anyhow::Error) -> bool {

@@ -6,10 +6,10 @@ use anyhow::{Context, bail};
 use async_trait::async_trait;
 use domain::ingest::Hash;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backend, Refused, already_there, is_not_found};
+use super::{Backend, Refused, is_not_found};
 use crate::settings::Settings;
 
 /// How long one call may take: adding a feed waits for its publisher.
@@ -30,16 +30,20 @@ fn address_file(settings: &Settings) -> PathBuf {
     settings.data_dir.join(name)
 }
 
+/// Where this machine reaches a server that listens there.
+pub(crate) fn url_of(listen: SocketAddr) -> String {
+    match listen {
+        SocketAddr::V4(address) if address.ip().is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
+        SocketAddr::V6(address) if address.ip().is_unspecified() => format!("http://[::1]:{}", address.port()),
+        address => format!("http://{address}"),
+    }
+}
+
 /// Leaves the server's address for the commands, by what they know that it is still the same, and where hubs reach it.
 pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str) -> std::io::Result<()> {
-    let host = match listen {
-        SocketAddr::V4(address) if address.ip().is_unspecified() => format!("127.0.0.1:{}", address.port()),
-        SocketAddr::V6(address) if address.ip().is_unspecified() => format!("[::1]:{}", address.port()),
-        address => address.to_string(),
-    };
     std::fs::create_dir_all(&settings.data_dir)?;
     let base_url = settings.hubs_reach_us_at().unwrap_or_default();
-    std::fs::write(address_file(settings), format!("http://{host}\n{instance}\n{base_url}\n"))
+    std::fs::write(address_file(settings), format!("{}\n{instance}\n{base_url}\n", url_of(listen)))
 }
 
 /// Takes it away again.
@@ -81,11 +85,7 @@ impl Remote {
             return Ok(text);
         }
         let body: Value = serde_json::from_str(&text).unwrap_or_default();
-        let refused = Refused::new(status, &body);
-        match body["feedId"].as_i64() {
-            Some(id) => Err(already_there(&refused.said, id)),
-            None => Err(refused.into()),
-        }
+        Err(Refused::new(status, &body).into())
     }
 
     async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
@@ -118,18 +118,6 @@ impl Backend for Remote {
 
     async fn counts(&self) -> anyhow::Result<Value> {
         self.call(Method::GET, "/api/counts", None).await
-    }
-
-    async fn create_folder(&self, name: &str) -> anyhow::Result<Value> {
-        self.call(Method::POST, "/api/folders", Some(json!({ "name": name }))).await
-    }
-
-    async fn delete_folder(&self, id: i64) -> anyhow::Result<()> {
-        self.call(Method::DELETE, &format!("/api/folders/{id}"), None).await.map(drop)
-    }
-
-    async fn add(&self, url: &str, folder_id: Option<i64>, title: Option<&str>) -> anyhow::Result<Value> {
-        self.call(Method::POST, "/api/feeds", Some(json!({ "url": url, "folderId": folder_id, "title": title }))).await
     }
 
     async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {

@@ -2,10 +2,16 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::bail;
 use domain::folder::one_line;
+use reqwest::Method;
+use serde_json::{Value, json};
 
-use super::{counted, number, say, say_json, title_of};
+use super::{
+    counted,
+    named::{self, id_of},
+    number, say, say_json, title_of,
+};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -14,49 +20,100 @@ use crate::{
 /// The feed to add.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The URL of a feed, or of a page that offers one.
+    /// The URL of a feed, or of a page that offers one; example.org will do.
     url: String,
-    /// The folder to put it in, made if there is none of that name.
-    #[arg(long, value_name = "NAME")]
+    /// The folder to put it in: its name, or its id. One of a new name is made.
+    #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
     /// What to call it, instead of what it calls itself.
     #[arg(long)]
     title: Option<String>,
-    /// Print the feed as JSON.
+    /// Print the feed as JSON, with what a page offers besides.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let backend = backend::connect(settings).await?;
+    let backend = &*backend::connect_or_create(settings).await?;
     let folder = match &arguments.folder {
-        Some(name) => Some(folder(&*backend, &one_line(name)).await?),
+        Some(given) => Some(folder(backend, given).await?),
         None => None,
     };
-    let folder_id = folder.map(|(id, _)| id);
     let title = arguments.title.as_deref().map(one_line);
-    let added = backend.add(&arguments.url, folder_id, title.as_deref()).await;
+    let body = json!({ "url": arguments.url, "folderId": folder.map(|(id, _)| id), "title": title });
+    let added = backend.call(Method::POST, "/api/feeds", Some(body)).await;
     if let (Err(_), Some((id, true))) = (&added, folder) {
         // Nothing is kept of what failed, nor the folder that was made for it.
-        backend.delete_folder(id).await?;
+        backend.call(Method::DELETE, &format!("/api/folders/{id}"), None).await?;
     }
     let feed = added?;
     if arguments.json {
         say_json(&feed)?;
     } else {
-        let entries = counted(number(&feed["unreadCount"]), "entry", "entries");
-        say(&format!("added feed {}: {} ({entries})", feed["id"], title_of(&feed)))?;
+        for line in lines(&feed, &arguments.url) {
+            say(&line)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder of this name, and whether it was made for this.
-async fn folder(backend: &dyn Backend, name: &str) -> anyhow::Result<(i64, bool)> {
-    let known = backend.folders().await?.into_iter().find(|folder| folder["name"] == name);
-    let is_new = known.is_none();
-    let folder = match known {
-        Some(folder) => folder,
-        None => backend.create_folder(name).await?,
-    };
-    Ok((folder["id"].as_i64().context("a folder without an id")?, is_new))
+/// The folder that is meant, and whether it was made for this.
+async fn folder(backend: &dyn Backend, given: &str) -> anyhow::Result<(i64, bool)> {
+    let name = one_line(given);
+    if let Some(known) = named::find_folder(&backend.folders().await?, &name)? {
+        return Ok((id_of(known), false));
+    }
+    // A number is more likely an id that is not there than the name of a new folder.
+    if named::is_id(&name) {
+        bail!("there is no folder {name}; to make one of that name, `pirssonite folder add {name}`");
+    }
+    let folder = backend.call(Method::POST, "/api/folders", Some(json!({ "name": name }))).await?;
+    Ok((id_of(&folder), true))
+}
+
+/// What was added, and what else the page offers.
+fn lines(feed: &Value, typed: &str) -> Vec<String> {
+    let url = feed["url"].as_str().unwrap_or_default();
+    let entries = counted(number(&feed["unreadCount"]), "entry", "entries");
+    let place = if url == typed { String::new() } else { format!(" from {url}") };
+    let mut lines = vec![format!("added feed {}: {} ({entries}){place}", feed["id"], title_of(feed))];
+    let offered = feed["offered"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let others: Vec<&Value> = offered.iter().filter(|offer| offer["url"] != url).collect();
+    if !others.is_empty() {
+        lines.push(format!("the page also offers {}:", counted(others.len() as u64, "feed", "feeds")));
+        let title = |offer: &Value| offer["title"].as_str().map(|title| format!("  {}", one_line(title)));
+        let line = |offer: &&Value| {
+            let url = offer["url"].as_str().unwrap_or_default();
+            format!("  {url}{}", title(offer).unwrap_or_default())
+        };
+        lines.extend(others.iter().map(line));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u5_f1_what_a_page_offers_besides_is_named() {
+        let feed = json!({
+            "id": 1, "url": "https://e.org/feed", "title": "News", "unreadCount": 1,
+            "offered": [
+                { "url": "https://e.org/feed", "title": "News" },
+                { "url": "https://e.org/comments", "title": "Comments\n on News" },
+                { "url": "https://e.org/x", "title": null },
+            ],
+        });
+        assert_eq!(
+            lines(&feed, "e.org"),
+            [
+                "added feed 1: News (1 entry) from https://e.org/feed",
+                "the page also offers 2 feeds:",
+                "  https://e.org/comments  Comments on News",
+                "  https://e.org/x",
+            ]
+        );
+        assert_eq!(lines(&json!({ "id": 1, "url": "u", "unreadCount": 2 }), "u"), ["added feed 1: u (2 entries)"]);
+    }
 }

@@ -1,21 +1,28 @@
 //! `pirssonite backup`: a copy of the embedded database, also while a server uses it.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use domain::ports::StoreError;
 use serde_json::json;
 use store::SqliteStore;
 
-use super::{say, say_json};
-use crate::{settings::Settings, wiring};
+use super::{say, say_json, sized};
+use crate::{backend, settings::Settings, wiring};
 
 /// Where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The file to write; it must not be there yet.
+    /// The file to write.
     file: PathBuf,
-    /// Print the file's name as JSON.
+    /// Replace the file if it is there already. It stays as it was until the copy is whole.
+    #[arg(long)]
+    force: bool,
+    /// Print the file's name and its size as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -24,20 +31,47 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<
     if settings.database_url.is_some() {
         bail!("a PostgreSQL database is backed up with pg_dump");
     }
-    let database = wiring::database_file(settings);
-    if !database.is_file() {
-        bail!("there is no database in {}: nothing to back up", settings.data_dir.display());
+    backend::check_there(settings)?;
+    let (database, to) = (wiring::database_file(settings), arguments.file.as_path());
+    if arguments.force && to.exists() {
+        replace(&database, to)?;
+    } else {
+        let hint = if to.is_file() { ": --force replaces it" } else { "" };
+        copy(&database, to).map_err(|error| anyhow!("{error:#}{hint}"))?;
     }
-    let file = arguments.file.display().to_string();
-    SqliteStore::copy(&database, &arguments.file).map_err(|error| match error {
+    let file = to.display().to_string();
+    let bytes = fs::metadata(to).with_context(|| file.clone())?.len();
+    if arguments.json {
+        say_json(&json!({ "file": file, "bytes": bytes }))?;
+    } else {
+        say(&format!("{file} written: {}", sized(bytes)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn copy(database: &Path, to: &Path) -> anyhow::Result<()> {
+    let file = to.display().to_string();
+    SqliteStore::copy(database, to).map_err(|error| match error {
         // It is the new file that cannot be, and not the store.
         StoreError::Failed(why) if why.starts_with(&file) => anyhow!(why),
         error => error.into(),
-    })?;
-    if arguments.json {
-        say_json(&json!({ "file": file }))?;
-    } else {
-        say(&format!("{file} written"))?;
+    })
+}
+
+/// Puts a whole copy in the place of a file, in one step.
+fn replace(database: &Path, to: &Path) -> anyhow::Result<()> {
+    let name = to.display();
+    if !to.is_file() {
+        bail!("{name} is not a file");
     }
-    Ok(ExitCode::SUCCESS)
+    if let (Ok(to), Ok(database)) = (to.canonicalize(), database.canonicalize())
+        && to == database
+    {
+        bail!("{name} is the database itself: choose another file");
+    }
+    let mut beside = to.as_os_str().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    let beside = PathBuf::from(beside);
+    copy(database, &beside)?;
+    fs::rename(&beside, to).inspect_err(|_| drop(fs::remove_file(&beside))).with_context(|| name.to_string())
 }

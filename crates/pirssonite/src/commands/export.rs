@@ -4,6 +4,7 @@ use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 
+use super::{counted, say};
 use crate::{backend, settings::Settings};
 
 /// The file to write.
@@ -15,10 +16,16 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    let opml = backend::connect(settings).await?.export().await?;
-    match arguments.file.to_str() {
-        Some("-") => writeln!(std::io::stdout(), "{}", opml.trim_end())?,
-        _ => fs::write(&arguments.file, opml).with_context(|| arguments.file.display().to_string())?,
+    let backend = backend::connect(settings).await?;
+    let opml = backend.export().await?;
+    if arguments.file.to_str() == Some("-") {
+        writeln!(std::io::stdout(), "{}", opml.trim_end())?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let name = arguments.file.display().to_string();
+    fs::write(&arguments.file, opml).with_context(|| name.clone())?;
+    let feeds = counted(backend.feeds().await?.len() as u64, "feed", "feeds");
+    let folders = counted(backend.folders().await?.len() as u64, "folder", "folders");
+    say(&format!("{name} written: {feeds}, {folders}"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
 /// Imports a file. Outlines that are no feeds are reported, and it fails if there are no others.
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let opml = read(&arguments.file)?;
-    let backend = backend::connect(settings).await?;
+    let backend = backend::connect_or_create(settings).await?;
     let known = ids(&backend.feeds().await?);
     let mut report = backend.import(opml).await.with_context(|| arguments.file.display().to_string())?;
     if !arguments.json {

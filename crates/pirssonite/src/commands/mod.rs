@@ -4,10 +4,15 @@ pub(crate) mod add;
 pub(crate) mod backup;
 mod deliveries;
 pub(crate) mod doctor;
+pub(crate) mod entries;
 pub(crate) mod export;
+pub(crate) mod feeds;
+pub(crate) mod folder;
 pub(crate) mod import;
 pub(crate) mod list;
+mod named;
 pub(crate) mod outbox;
+mod pages;
 pub(crate) mod parse;
 pub(crate) mod refresh;
 pub(crate) mod renew;
@@ -17,16 +22,22 @@ mod subscriptions;
 pub(crate) mod webhook;
 
 use std::{
-    borrow::Cow,
     io::{IsTerminal, Write},
     time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use reqwest::Method;
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{
+    Value,
+    ser::{Formatter, PrettyFormatter},
+};
 
-use crate::backend::Backend;
+use crate::{
+    backend::Backend,
+    screen::{Screen, harmless},
+};
 
 /// How often a progress bar is drawn by itself.
 const BAR_TICK: Duration = Duration::from_millis(100);
@@ -38,7 +49,8 @@ pub(crate) fn complain(error: &anyhow::Error) {
 
 /// Tells a person, on standard error, what is going on. If nobody listens there, there is nobody to tell.
 pub(crate) fn tell(what: &str) {
-    let _ = writeln!(std::io::stderr(), "pirssonite: {}", harmless(what));
+    let said = Screen::of_stderr().labelled("pirssonite: ", &harmless(what));
+    let _ = writeln!(std::io::stderr(), "{said}");
 }
 
 /// Prints a line.
@@ -46,22 +58,69 @@ fn say(line: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout(), "{}", harmless(line))?)
 }
 
-/// A text without what a terminal takes for a command. Much of what is printed comes from outside: what webhooks answer,
-/// what feeds are called. All that is for people passes here, on its way out.
-fn harmless(text: &str) -> Cow<'_, str> {
-    let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.contains(is_harmful) {
-        return text.into();
-    }
-    let shown = |c: char| if is_harmful(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(shown).collect()
+/// Prints a text under a label.
+fn say_under(label: &str, text: &str) -> anyhow::Result<()> {
+    say(&Screen::of_stdout().labelled(label, text))
 }
 
 /// Prints JSON for programs.
-fn say_json(value: &Value) -> anyhow::Result<()> {
+fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Harmless(PrettyFormatter::new())))?;
     Ok(writeln!(out)?)
+}
+
+/// JSON in which no character is one that a terminal takes for a command. Below a blank they are written by their number
+/// in all JSON, but not those beyond ASCII: a program reads the same, and a person may look on.
+struct Harmless(PrettyFormatter<'static>);
+
+impl Formatter for Harmless {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> std::io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find(char::is_control) {
+            let (before, after) = rest.split_at(at);
+            let c = after.chars().next().unwrap_or_default();
+            write!(writer, "{before}\\u{:04x}", u32::from(c))?;
+            rest = &after[c.len_utf8()..];
+        }
+        writer.write_all(rest.as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+        self.0.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+        self.0.end_object_value(writer)
+    }
 }
 
 /// A progress bar for a person at a terminal; nothing anywhere else.
@@ -107,19 +166,22 @@ fn title_of(feed: &Value) -> &str {
     ["customTitle", "title", "url"].iter().find_map(|name| feed[*name].as_str()).unwrap_or("(no title)")
 }
 
+/// A size, roughly, as one says it.
+fn sized(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => counted(bytes, "byte", "bytes"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn u5_what_a_terminal_takes_for_a_command_is_shown_instead() {
-        for (text, expect) in [
-            ("two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧", "two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧"),
-            ("\u{1b}[2J\u{1b}]0;mine\u{7}", "\\u{1b}[2J\\u{1b}]0;mine\\u{7}"),
-            ("\u{9b}2J \u{7f} \0", "\\u{9b}2J \\u{7f} \\u{0}"),
-            ("what it hides\r\u{8}", "what it hides\\r\\u{8}"),
-        ] {
-            assert_eq!(harmless(text), expect);
-        }
+    fn u5_sizes_are_told_in_units_that_people_know() {
+        let sizes: Vec<String> = [0, 1, 999, 1_000, 1_250_000, 3_999_999_999].map(sized).into();
+        assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "1.2 MB", "3.9 GB"]);
     }
 }

@@ -2,19 +2,16 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use domain::folder::one_line;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, deliveries::Outbox, number, say, say_json};
+use super::{counted, deliveries::Outbox, number, pages::paged, say, say_json};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
 };
-
-/// Deliveries that one request lists.
-const PAGE_MAX: usize = 500;
 
 /// What to do with it.
 #[derive(Debug, clap::Args)]
@@ -115,20 +112,10 @@ impl Which {
 
 /// So many of the newest, page by page.
 async fn list(backend: &dyn Backend, filter: &Filter) -> anyhow::Result<(Value, String)> {
-    let (mut events, mut cursor) = (Vec::new(), None);
-    while events.len() < filter.limit {
-        let mut path = format!("/api/outbox/events?limit={}", (filter.limit - events.len()).min(PAGE_MAX));
-        let webhook = filter.webhook.map(|id| id.to_string());
-        for (name, value) in [("status", &filter.status), ("webhookId", &webhook), ("cursor", &cursor)] {
-            path.extend(value.iter().map(|value| format!("&{name}={value}")));
-        }
-        let mut page = backend.call(Method::GET, &path, None).await?;
-        events.append(page["events"].as_array_mut().context("a page without deliveries")?);
-        cursor = page["nextCursor"].as_str().map(str::to_owned);
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let conditions = [("status", filter.status.clone()), ("webhookId", filter.webhook.map(|id| id.to_string()))];
+    let conditions: Vec<(&str, String)> =
+        conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let (events, cursor) = paged(backend, "/api/outbox/events", &conditions, "events", filter.limit).await?;
     let lines: Vec<String> = events.iter().map(line).collect();
     let said = if lines.is_empty() { "no such deliveries".to_owned() } else { lines.join("\n") };
     Ok((json!({ "events": events, "nextCursor": cursor }), said))

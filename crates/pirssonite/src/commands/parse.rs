@@ -12,6 +12,7 @@ use anyhow::{Context, bail};
 use feed::{Feed, Hints};
 use serde::{Deserialize, Serialize};
 
+use super::say_json;
 use crate::fetch;
 
 /// What to parse, and how.
@@ -80,9 +81,7 @@ fn parse_one(source: &str, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut document = read(source, arguments.max_bytes)?;
     document.url = arguments.url.clone().or(document.url);
     let feed = parse(&document, arguments).with_context(|| source.to_owned())?;
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &feed)?;
-    writeln!(out)?;
+    say_json(&feed)?;
     Ok(ExitCode::SUCCESS)
 }
 

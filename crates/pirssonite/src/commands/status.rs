@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     deliveries::{Outbox, Webhooks},
-    is_failing, is_gone, outage_of, say, say_json,
+    is_failing, is_gone, outage_of, say_json, say_under,
     subscriptions::{OFF, Summary},
 };
 use crate::{
@@ -53,23 +53,23 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         say_json(&status)?;
         return Ok(ExitCode::SUCCESS);
     }
-    say(&format!("working on  {}", backend.name()))?;
-    say(&format!(
-        "feeds       {} ({} due, {} failing, {} gone)",
-        status["feeds"], status["due"], status["failing"], status["gone"]
-    ))?;
+    say_under("working on  ", &backend.name())?;
+    say_under(
+        "feeds       ",
+        &format!("{} ({} due, {} failing, {} gone)", status["feeds"], status["due"], status["failing"], status["gone"]),
+    )?;
     if let Some(reason) = outage.as_ref().and_then(|outage| outage["reason"].as_str()) {
-        say(&format!("outage      {reason}: feeds are not polled, and none of them is blamed"))?;
+        say_under("outage      ", &format!("{reason}: feeds are not polled, and none of them is blamed"))?;
     }
-    say(&format!("folders     {}", status["folders"]))?;
-    say(&format!("entries     {} unread, {} starred", status["unread"], status["starred"]))?;
+    say_under("folders     ", &status["folders"].to_string())?;
+    say_under("entries     ", &format!("{} unread, {} starred", status["unread"], status["starred"]))?;
     say_push(&*backend, &subscriptions)?;
     if !webhooks.is_empty() {
-        say(&format!("webhooks    {}", webhooks.in_words()))?;
-        say(&format!("outbox      {}", Outbox(&status["outbox"]).in_words()))?;
+        say_under("webhooks    ", &webhooks.in_words())?;
+        say_under("outbox      ", &Outbox(&status["outbox"]).in_words())?;
     }
     for webhook in &webhooks.troubled {
-        say(&format!("webhook     {webhook}"))?;
+        say_under("webhook     ", webhook)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -83,16 +83,16 @@ fn push_json(backend: &dyn Backend, subscriptions: &Summary) -> serde_json::Valu
 
 fn say_push(backend: &dyn Backend, subscriptions: &Summary) -> anyhow::Result<()> {
     match backend.base_url() {
-        None => say(&format!("push        off: {OFF}"))?,
-        Some(url) if backend.is_server() => say(&format!("push        on: hubs are told to push to {url}"))?,
-        Some(url) => say(&format!("push        waits for a server, which hubs are told to reach at {url}"))?,
+        None => say_under("push        ", &format!("off: {OFF}"))?,
+        Some(url) if backend.is_server() => say_under("push        ", &format!("on: hubs are told to push to {url}"))?,
+        Some(url) => say_under("push        ", &format!("waits for a server, which hubs are told to reach at {url}"))?,
     }
     if backend.base_url().is_some() || !subscriptions.is_empty() {
-        say(&format!("hubs        {}", subscriptions.states()))?;
-        say(&format!("pushes      {}", subscriptions.pushes()))?;
+        say_under("hubs        ", &subscriptions.states())?;
+        say_under("pushes      ", &subscriptions.pushes())?;
     }
     for hub in &subscriptions.failing {
-        say(&format!("failing     {}", hub.in_words()))?;
+        say_under("failing     ", &hub.in_words())?;
     }
     Ok(())
 }

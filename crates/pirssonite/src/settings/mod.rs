@@ -140,6 +140,7 @@ impl clap::Args for Flags {
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
             .global(true)
+            .hide_short_help(true)
             .help("The file with the settings [default: pirssonite.toml, if it is there]");
         TABLE
             .iter()
@@ -156,6 +157,7 @@ fn flag_of(setting: &'static Setting) -> Arg {
     let flag = Arg::new(setting.name)
         .long(setting.flag())
         .global(true)
+        .hide_short_help(true)
         .action(ArgAction::Set)
         .help(format!("{}{shown}", setting.help));
     if setting.value_name.is_empty() {

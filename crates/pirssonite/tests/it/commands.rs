@@ -1,13 +1,13 @@
 //! The command line, against a running server and without one (SPEC U4, U5, U6, U7).
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::{Page, Publisher, fresh_postgres};
 
 use crate::{
-    program::{json_of, ok, on, stderr, stdout},
+    program::{json_of, made, ok, on, stderr, stdout},
     server::{Data, Server, client},
 };
 
@@ -23,6 +23,7 @@ async fn first_five_minutes(data: Data<'_>) {
     let (feed, page) = (publisher.url("/feed"), publisher.url("/page"));
 
     assert!(ok(data, &["list"]).contains("no feeds yet"));
+    assert!(ok(data, &["entries"]).contains("no such entries"));
     let added = json_of(data, &["add", &feed, "--folder", "Daily", "--title", "My News", "--json"]);
     assert_eq!((&added["customTitle"], &added["unreadCount"]), (&json!("My News"), &json!(2)));
     assert!(ok(data, &["add", &page]).contains("Other (2 entries)"));
@@ -55,7 +56,8 @@ async fn first_five_minutes(data: Data<'_>) {
     let exported = ok(data, &["export"]);
     let elsewhere = tempfile::tempdir().unwrap();
     let file = elsewhere.path().join("feeds.opml");
-    ok(data, &["export", file.to_str().unwrap()]);
+    let written = ok(data, &["export", file.to_str().unwrap()]);
+    assert_eq!(written, format!("{} written: 2 feeds, 1 folder\n", file.display()));
     let other = elsewhere.path().join("data");
     let other = Data::Folder(&other);
     assert_eq!(
@@ -70,7 +72,7 @@ async fn first_five_minutes(data: Data<'_>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn u5_commands_open_the_embedded_store_where_no_server_runs() {
     let folder = tempfile::tempdir().unwrap();
-    first_five_minutes(Data::Folder(folder.path())).await;
+    first_five_minutes(made(folder.path())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,11 +86,22 @@ async fn u5_commands_speak_to_the_server_that_runs() {
     assert_eq!(server.get("/api/counts").await["total"], 4);
     let copy = folder.path().join("copy.db");
     let name = copy.to_str().unwrap();
-    assert_eq!(ok(data, &["backup", name]), format!("{name} written\n"));
-    assert_eq!(stderr(&on(data, &["backup", name])), format!("pirssonite: {name} already exists\n"));
+    let written = ok(data, &["backup", name]);
+    assert!(written.starts_with(&format!("{name} written: ")) && written.ends_with(" kB\n"), "{written}");
+    let kept = fs::metadata(name).unwrap();
+    let refused = format!("pirssonite: {name} already exists: --force replaces it\n");
+    assert_eq!(stderr(&on(data, &["backup", name])), refused);
+    assert_eq!(fs::metadata(name).unwrap().ino(), kept.ino(), "it is left alone");
+    ok(data, &["backup", name, "--force"]);
+    assert_ne!(fs::metadata(name).unwrap().ino(), kept.ino(), "it is another file now");
+    let itself = folder.path().join("pirssonite.db");
+    let refused = on(data, &["backup", itself.to_str().unwrap(), "--force"]);
+    assert!(stderr(&refused).contains("is the database itself"), "{}", stderr(&refused));
+    assert!(stderr(&on(data, &["backup", folder.path().to_str().unwrap(), "--force"])).contains("is not a file"));
     let another = folder.path().join("another.db");
     let another = another.to_str().unwrap();
-    assert_eq!(json_of(data, &["backup", another, "--json"]), json!({ "file": another }));
+    let bytes = json_of(data, &["backup", another, "--json"]);
+    assert_eq!(bytes, json!({ "file": another, "bytes": fs::metadata(another).unwrap().len() }));
     let nowhere = folder.path().join("no/copy.db");
     let refused = stderr(&on(data, &["backup", nowhere.to_str().unwrap()]));
     assert!(refused.starts_with(&format!("pirssonite: {}: ", nowhere.display())), "{refused}");
@@ -228,16 +241,63 @@ fn u4_a_data_folder_that_is_a_file_is_refused_and_left_alone() {
     }
     // Whatever it is called, a data folder is a folder.
     let odd = folder.path().join("odd.db");
-    ok(Data::Folder(&odd), &["list"]);
+    ok(made(&odd), &["list"]);
     assert!(odd.join("pirssonite.db").is_file());
-    let nothing = on(Data::Folder(&folder.path().join("nothing")), &["backup", "/tmp/never"]);
-    assert!(stderr(&nothing).contains("no database"), "{}", stderr(&nothing));
+}
+
+#[test]
+fn u5_only_commands_that_fill_a_data_folder_make_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (none, empty) = (folder.path().join("none"), folder.path().join("empty"));
+    fs::create_dir(&empty).unwrap();
+    let opml = folder.path().join("feeds.opml");
+    let opml = opml.to_str().unwrap();
+    for arguments in [
+        &["list"][..],
+        &["entries"],
+        &["entries", "search", "bread"],
+        &["entries", "show", "1"],
+        &["entries", "mark", "read", "--all"],
+        &["rename", "1", "x"],
+        &["move", "1", "--no-folder"],
+        &["remove", "1"],
+        &["folder"],
+        &["folder", "add", "x"],
+        &["export", opml],
+        &["refresh"],
+        &["renew"],
+        &["webhook", "add", "https://e.org/"],
+        &["webhook", "list"],
+        &["outbox"],
+        &["status"],
+        &["backup", opml],
+    ] {
+        for (place, what, looked_for) in [
+            (&none, "there is no data folder here", none.clone()),
+            (&empty, "there is no database here", empty.join("pirssonite.db")),
+        ] {
+            let output = on(Data::Folder(place), arguments);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stderr(&output));
+            let expect = format!("pirssonite: {what}: looked for {}. `pirssonite`", looked_for.display());
+            assert!(stderr(&output).starts_with(&expect), "{arguments:?}: {}", stderr(&output));
+        }
+        assert!(!none.exists() && fs::read_dir(&empty).unwrap().next().is_none(), "{arguments:?}");
+    }
+    let doctor = on(Data::Folder(&none), &["doctor", "--listen", "127.0.0.1:0"]);
+    assert!(doctor.status.success() && stdout(&doctor).contains("note   database  there is no data folder here"));
+    assert!(!none.exists() && !Path::new(opml).exists());
+    // Whoever adds is told where.
+    let added = on(Data::Folder(&none), &["add", "http://127.0.0.1:1/"]);
+    let told = format!("pirssonite: making a new data folder: {}\n", none.display());
+    assert!(stderr(&added).starts_with(&told), "{}", stderr(&added));
+    assert!(none.join("pirssonite.db").is_file());
+    assert!(!stderr(&on(Data::Folder(&none), &["add", "http://127.0.0.1:1/"])).contains("new data folder"));
 }
 
 #[test]
 fn u5_doctor_finds_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
-    let healthy = on(Data::Folder(folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
+    let healthy = on(made(folder.path()), &["doctor", "--listen", "127.0.0.1:0"]);
     assert!(healthy.status.success(), "{}", stdout(&healthy));
     for expect in ["all is well", "pirssonite.db can be used", "`pirssonite` starts one", "`pirssonite add URL`"] {
         assert!(stdout(&healthy).contains(expect), "{expect}: {}", stdout(&healthy));

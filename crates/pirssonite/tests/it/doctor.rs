@@ -10,7 +10,7 @@ use serde_json::json;
 use testkit::{Page, Publisher};
 
 use crate::{
-    program::{answer, json_of, ok, on, stderr, stdout},
+    program::{answer, json_of, made, ok, on, stderr, stdout},
     server::{Data, Place, Server},
 };
 
@@ -40,7 +40,7 @@ fn check(output: &Output, is_well: bool, words: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn u5_u6_doctor_notices_a_full_disk_with_a_server_and_without() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Data::Folder(folder.path());
+    let data = made(folder.path());
     let expect = ["WRONG  database", "nothing more can be written to", "make room"];
     check(&doctor(data), true, &["can be used"]);
     check(&doctor_without_room(data), false, &expect);

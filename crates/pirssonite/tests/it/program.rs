@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
+    path::Path,
     process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio},
     thread::JoinHandle,
 };
@@ -41,6 +42,14 @@ pub(crate) fn ok(data: Data<'_>, arguments: &[&str]) -> String {
 /// The same of one that prints JSON.
 pub(crate) fn json_of(data: Data<'_>, arguments: &[&str]) -> Value {
     serde_json::from_str(&ok(data, arguments)).expect("it prints JSON")
+}
+
+/// A data folder with a database in it, made as users make it: commands that only look make none.
+pub(crate) fn made(folder: &Path) -> Data<'_> {
+    let folder_name = folder.to_str().expect("its name is UTF-8");
+    let output = run(&["--data-dir", folder_name, "import", "-"], b"<opml version='2.0'><body/></opml>");
+    assert!(output.status.success(), "{}", stderr(&output));
+    Data::Folder(folder)
 }
 
 fn all_arguments(data: Data<'_>, arguments: &[&str]) -> Vec<String> {

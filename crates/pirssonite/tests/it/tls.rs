@@ -15,7 +15,7 @@ use rustls::{
 };
 
 use crate::{
-    program::{stderr, stdout},
+    program::{made, stderr, stdout},
     server::Data,
 };
 
@@ -56,7 +56,7 @@ fn f4_d8_a_failed_handshake_says_so_and_why() {
 fn f4_d8_a_certificate_that_this_system_trusts_is_taken() {
     let port = serve(Behaviour::Certificate("good"));
     let folder = tempfile::tempdir().unwrap();
-    let data = Data::Folder(folder.path());
+    let data = made(folder.path());
     said(&on(data, &["webhook", "add", &format!("https://localhost:{port}/")]), 0);
     let tested = said(&on(data, &["webhook", "test", "1"]), 0);
     assert!(tested.contains("delivered: it answered 204"), "{tested}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::fresh_postgres;
 
 use crate::{
-    program::{answer, json_of, ok, on, stderr, stdout},
+    program::{answer, json_of, made, ok, on, stderr, stdout},
     server::{Data, Server},
 };
 
@@ -91,7 +91,7 @@ fn life_of_a_webhook(data: Data<'_>) {
 #[test]
 fn u5_d1_d10_webhooks_and_the_outbox_where_no_server_runs() {
     let folder = tempfile::tempdir().unwrap();
-    life_of_a_webhook(Data::Folder(folder.path()));
+    life_of_a_webhook(made(folder.path()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -111,7 +111,7 @@ async fn u5_d1_d10_webhooks_and_the_outbox_on_postgres() {
 #[test]
 fn u5_d1_a_test_where_no_server_runs_sends_nothing_to_others() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Data::Folder(folder.path());
+    let data = made(folder.path());
     let add_and_test = || {
         let (url, receiver) = answer(vec![GOOD.to_vec()]);
         let id = id_of(&json_of(data, &["webhook", "add", &url, "--json"]));
@@ -130,7 +130,7 @@ fn u5_d1_a_test_where_no_server_runs_sends_nothing_to_others() {
 #[test]
 fn u5_d1_a_test_of_a_held_webhook_says_until_when() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Data::Folder(folder.path());
+    let data = made(folder.path());
     let (url, receiver) = answer(vec![HELD.to_vec()]);
     let id = id_of(&json_of(data, &["webhook", "add", &url, "--json"]));
     check(&on(data, &["webhook", "test", &id]), 1, "not delivered: it answered 503");
@@ -145,9 +145,9 @@ fn u5_d1_a_test_of_a_held_webhook_says_until_when() {
 #[test]
 fn u5_d1_what_cannot_be_a_webhook_is_refused_with_a_reason() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Data::Folder(folder.path());
+    let data = made(folder.path());
     for (arguments, code, says) in [
-        (&["webhook", "add", "r.example"][..], 1, "`url`: not a URL"),
+        (&["webhook", "add", "r.example"][..], 1, "pirssonite: not a URL"),
         (&["webhook", "add", "https://r.example/", "--event", "entry.read"], 1, "entry.created"),
         (&["webhook", "add", "https://r.example/", "--feed", "9"], 1, "there is no feed 9"),
         (&["webhook", "add", "https://r.example/", "--header", "X-A"], 2, "a colon and its value"),

@@ -11,8 +11,8 @@ use domain::{
     feed_state::{FEED_TITLE_CHARS_MAX, FeedAddress, POLL_INTERVAL_SECS},
     folder::one_line,
 };
-use engine::AddFeed;
-use serde::Deserialize;
+use engine::{AddFeed, AddedFeed, OfferedFeed};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
@@ -26,8 +26,9 @@ use crate::{
 #[schema(as = NewFeed)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AddBody {
-    /// Its URL, or that of a page that offers it: http or https.
-    #[schema(format = "uri", max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:)")]
+    /// Its URL, or that of a page that offers it: http or https. Without a scheme, as in `example.org/blog`, https is
+    /// tried, then http.
+    #[schema(max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:|(//)?[^\s/?#@:\\]+(\.|:[0-9]|/|$))")]
     url: String,
     /// The folder to put it in.
     folder_id: Option<FolderId>,
@@ -61,11 +62,36 @@ pub(crate) struct PatchBody {
     push_enabled: Option<bool>,
 }
 
-/// Adds a feed, or the first feed that a page offers. Nothing is stored on an error.
+/// A feed that was added.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AddedFeed)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AddedView {
+    #[serde(flatten)]
+    feed: Feed,
+    /// All feeds that the page behind the URL offers, best first; not there if the URL is a feed's own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    offered: Vec<OfferedView>,
+}
+
+/// A feed that a page offers.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OfferedFeed)]
+pub(crate) struct OfferedView {
+    /// Where it is.
+    url: String,
+    /// What the page calls it.
+    title: Option<String>,
+}
+
+/// Adds a feed, or the best feed that a page offers. Nothing is stored on an error.
+///
+/// A page offers feeds by `Link` headers and by `<link rel="alternate">`. One for comments is taken only if there is no
+/// other. Where none of them can be read, the places where feeds usually are (`/feed`, `/rss.xml` and the like) are tried.
 #[utoipa::path(
     post, path = "/api/feeds", tag = "feeds", operation_id = "addFeed", request_body = AddBody,
     responses(
-        (status = 201, description = "The feed.", body = Feed),
+        (status = 201, description = "The feed, and what the page offers.", body = AddedView),
         (status = 400, description = "A field is wrong, such as a URL that is neither http nor https.", body = ErrorBody),
         (status = 404, description = "There is no such folder.", body = ErrorBody),
         (status = 409, description = "It is already there, with this `feedId`.", body = ErrorBody),
@@ -78,9 +104,12 @@ pub(crate) async fn add(
     extract::Json(body): extract::Json<AddBody>,
 ) -> ApiResult<Response> {
     let title = body.title.as_deref().map(title).transpose()?.flatten();
-    let feed = state.engine.add_feed(AddFeed { url: body.url, folder_id: body.folder_id, title }).await?;
+    let AddedFeed { feed, offered } =
+        state.engine.add(AddFeed { url: body.url, folder_id: body.folder_id, title }).await?;
     let location = format!("/api/feeds/{}", feed.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(feed)).into_response())
+    let offered = offered.into_iter().map(|OfferedFeed { url, title }| OfferedView { url, title }).collect();
+    let added = AddedView { feed, offered };
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(added)).into_response())
 }
 
 /// All feeds, by title.

@@ -96,6 +96,7 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(outbox::requeue))
         .routes(routes!(outbox::cancel))
         .routes(routes!(operations::openapi))
+        .routes(routes!(operations::start))
         .merge(operations())
 }
 

@@ -278,7 +278,7 @@ async fn f6_forms_without_a_file_are_400() {
 #[tokio::test]
 async fn unknown_paths_are_404_and_wrong_methods_405_with_allow() {
     let server = server().await;
-    for path in ["/", "/api", "/api/", "/api/nothing", "/api/feeds/", "/api/feeds/1/2", "/favicon.ico"] {
+    for path in ["/api", "/api/", "/api/nothing", "/api/feeds/", "/api/feeds/1/2", "/favicon.ico"] {
         assert_eq!(server.get(path).await.error(404), "there is no such path", "{path}");
     }
     for (method, path, allow) in [

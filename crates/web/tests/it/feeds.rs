@@ -53,7 +53,8 @@ async fn f1_a_page_is_searched_for_its_feed() {
     let url = world.publish("/feed.xml", &rss("News", 1));
     let page = r#"<html><head><link rel="alternate" type="application/rss+xml" href="/feed.xml"></head></html>"#;
     let page = world.serve("/", 200, "text/html", page);
-    assert_eq!(world.add(&json!({ "url": page })).await.ok(201)["url"], url);
+    let added = world.add(&json!({ "url": page })).await.ok(201);
+    assert_eq!((&added["url"], &added["offered"]), (&json!(url), &json!([{ "url": url, "title": null }])));
 }
 
 #[tokio::test]
@@ -64,7 +65,9 @@ async fn f1_what_cannot_be_added_has_its_status_and_nothing_is_stored() {
     let broken = world.serve("/broken", 500, "text/plain", "oops");
     let missing = world.publisher.url("/missing");
     for (body, status, names) in [
-        (json!({"url": "news.example/feed"}), 400, "`url`"),
+        (json!({"url": "news"}), 400, "`url`"),
+        (json!({"url": "me@news.example"}), 400, "`url`"),
+        (json!({"url": "127.0.0.1:1/feed"}), 502, "ECONNREFUSED"),
         (json!({"url": ""}), 400, "`url`"),
         (json!({"url": "ftp://news.example/feed"}), 400, "`url`"),
         (json!({"url": "javascript:alert(1)"}), 400, "`url`"),

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::{is_failing, is_gone, outage_of, say, say_json};
 use crate::{
-    backend,
+    backend::{self, NoData},
+    screen::Screen,
     settings::{Flags, Settings},
 };
 
@@ -71,13 +72,14 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<
         let list: Vec<Value> = findings.iter().map(in_json).collect();
         say_json(&json!({ "ok": is_well, "checks": list }))?;
     } else {
+        let screen = Screen::of_stdout();
         for finding in &findings {
             let mark = match finding.verdict {
                 Verdict::Fine => "ok   ",
                 Verdict::Noted => "note ",
                 Verdict::Wrong => "WRONG",
             };
-            say(&format!("{mark}  {:<9} {}", finding.what, finding.says))?;
+            say(&screen.labelled(&format!("{mark}  {:<9} ", finding.what), &finding.says))?;
         }
         say(&conclusion(is_well, failing))?;
     }
@@ -101,12 +103,16 @@ async fn examine(flags: &Flags) -> Examined {
     let sound = "no mistake in the flags, the PIRSSONITE_ variables or the settings file";
     let mut findings = vec![Finding::fine("settings", sound)];
     let connected = backend::connect(&settings).await;
+    let none_yet = connected.as_ref().err().and_then(anyhow::Error::downcast_ref::<NoData>).map(ToString::to_string);
     let feeds = match &connected {
         Ok(backend) => backend.feeds().await,
         Err(error) => Err(anyhow::anyhow!("{error:#}")),
     };
     let backend = connected.ok();
-    findings.push(database::judge(&settings, backend.as_deref(), &feeds).await);
+    findings.push(match none_yet {
+        Some(says) => Finding::noted("database", says),
+        None => database::judge(&settings, backend.as_deref(), &feeds).await,
+    });
     let server = backend.as_ref().filter(|backend| backend.is_server()).map(|backend| backend.name());
     findings.push(Finding::of("server", address(&settings, server).await));
     findings.extend(files::judge(&settings));

@@ -17,14 +17,15 @@ pub(super) async fn run(backend: &dyn Backend, json: bool) -> anyhow::Result<Exi
     } else if list.is_empty() {
         say("no webhooks yet: add one with `pirssonite webhook add URL`")?;
     } else {
+        let folders = backend.folders().await?;
         for webhook in list {
-            say(&line(webhook))?;
+            say(&line(webhook, &folders))?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(webhook: &Value) -> String {
+fn line(webhook: &Value, folders: &[Value]) -> String {
     let (enabled, failures) = (webhook["enabled"] == true, number(&webhook["consecutiveFailures"]));
     let (state, why) = match (enabled, webhook["disabledReason"].as_str()) {
         (true, _) if failures == 1 => ("failing", "  failing: once".to_owned()),
@@ -36,7 +37,11 @@ fn line(webhook: &Value) -> String {
     let held = webhook["heldUntil"].as_str().filter(|_| enabled).map(|until| format!("  held until {until}"));
     let held = held.unwrap_or_default();
     let named = |field: &str, what: &str| webhook[field].as_array().map(|list| format!("  {what}{}", listed(list)));
-    let wanted = [named("eventTypes", ""), named("feedIds", "of feeds "), named("folderIds", "of folders ")];
+    let name_of =
+        |id: &Value| folders.iter().find(|folder| &folder["id"] == id).map_or(id, |folder| &folder["name"]).clone();
+    let in_folders = webhook["folderIds"].as_array().map(|ids| ids.iter().map(name_of).collect::<Vec<_>>());
+    let in_folders = in_folders.map(|names| format!("  of folders {}", listed(&names)));
+    let wanted = [named("eventTypes", ""), named("feedIds", "of feeds "), in_folders];
     let wanted: String = wanted.into_iter().flatten().collect();
     let note = webhook["description"].as_str().map(|note| format!("  ({})", one_line(note)));
     let note = note.unwrap_or_default();
@@ -66,9 +71,9 @@ mod tests {
             for (name, value) in change.as_object().unwrap() {
                 webhook[name] = value.clone();
             }
-            line(&webhook)
+            line(&webhook, &[json!({ "id": 7, "name": "Daily" })])
         };
-        assert_eq!(line(&webhook), "    1  on       https://r.org/");
+        assert_eq!(line(&webhook, &[]), "    1  on       https://r.org/");
         assert_eq!(with(json!({ "consecutiveFailures": 1 })), "    1  failing  https://r.org/  failing: once");
         assert_eq!(
             with(json!({ "consecutiveFailures": 3 })),
@@ -88,5 +93,6 @@ mod tests {
             ),
             "    1  off      https://r.org/  (a b)  feed.gone  of feeds 1, 2  of folders none"
         );
+        assert_eq!(with(json!({ "folderIds": [7, 8] })), "    1  on       https://r.org/  of folders Daily, 8");
     }
 }

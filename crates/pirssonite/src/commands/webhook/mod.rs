@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, number, say, say_json};
+use super::{counted, named, number, say, say_json};
 use crate::{
     backend::{self, Backend},
     settings::{Settings, Wrong, ago},
@@ -73,12 +73,13 @@ struct New {
     /// Only events of this type, such as entry.created; may be given several times.
     #[arg(long = "event", value_name = "TYPE")]
     events: Vec<String>,
-    /// Only events of this feed; may be given several times, also beside --folder: then of either.
-    #[arg(long = "feed", value_name = "ID")]
-    feeds: Vec<i64>,
-    /// Only events of the feeds in this folder; may be given several times.
-    #[arg(long = "folder", value_name = "ID")]
-    folders: Vec<i64>,
+    /// Only events of this feed: its id, its title or its URL; may be given several times, also beside --folder: then of
+    /// either.
+    #[arg(long = "feed", value_name = "FEED")]
+    feeds: Vec<String>,
+    /// Only events of the feeds in this folder: its name or its id; may be given several times.
+    #[arg(long = "folder", value_name = "FOLDER")]
+    folders: Vec<String>,
     /// A header to send along, as 'Authorization: Bearer abc'; may be given several times.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(String, HeaderValue)>,
@@ -107,8 +108,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         _ => {}
     }
     let (answer, said) = match &arguments.action {
-        Action::Add(_) => {
-            let webhook = backend.call(Method::POST, "/api/webhooks", body).await?;
+        Action::Add(new) => {
+            let body = new.with_ids(backend, body.unwrap_or_default()).await?;
+            let webhook = backend.call(Method::POST, "/api/webhooks", Some(body)).await?;
             let said = format!("added webhook {}: {}", webhook["id"], text(&webhook["url"]));
             (webhook, said)
         }
@@ -154,7 +156,22 @@ impl Which {
 }
 
 impl New {
-    /// As the API takes it. Nothing said of feeds and folders means all.
+    /// The same with the ids of the feeds and folders that are meant. Nothing said of them means all.
+    async fn with_ids(&self, backend: &dyn Backend, mut body: Value) -> anyhow::Result<Value> {
+        let some = |ids: Vec<i64>| if ids.is_empty() { Value::Null } else { json!(ids) };
+        let feeds = backend.feeds().await?;
+        let ids: anyhow::Result<Vec<i64>> =
+            self.feeds.iter().map(|given| named::feed(&feeds, given).map(named::id_of)).collect();
+        body["feedIds"] = some(ids?);
+        let mut ids = Vec::new();
+        for given in &self.folders {
+            ids.push(named::folder_id(backend, given).await?);
+        }
+        body["folderIds"] = some(ids);
+        Ok(body)
+    }
+
+    /// As the API takes it, but for what must be looked up.
     fn to_json(&self) -> Result<Value, Wrong> {
         let some = |list: Value| if list.as_array().is_some_and(Vec::is_empty) { Value::Null } else { list };
         let mut headers = serde_json::Map::new();
@@ -167,8 +184,6 @@ impl New {
             "url": self.url,
             "description": self.description,
             "eventTypes": some(json!(self.events)),
-            "feedIds": some(json!(self.feeds)),
-            "folderIds": some(json!(self.folders)),
             "headers": headers,
             "includeContent": !self.no_content,
             "backlog": self.backlog,
@@ -209,14 +224,11 @@ mod tests {
     #[test]
     fn u5_d1_what_is_not_said_means_all_and_headers_are_a_name_and_a_value() {
         let body = new(&["Authorization: Bearer a:b", "X-A:"]).to_json().unwrap();
-        assert_eq!(
-            (&body["eventTypes"], &body["feedIds"], &body["folderIds"]),
-            (&json!(null), &json!(null), &json!(null))
-        );
+        assert_eq!(body["eventTypes"], json!(null));
         assert_eq!(body["headers"], json!({ "Authorization": "Bearer a:b", "X-A": "" }));
         assert_eq!((&body["includeContent"], &body["backlog"]), (&json!(false), &json!(false)));
-        let some = New { feeds: vec![3], events: vec!["entry.created".into()], ..new(&[]) }.to_json().unwrap();
-        assert_eq!((&some["feedIds"], &some["eventTypes"]), (&json!([3]), &json!(["entry.created"])));
+        let some = New { events: vec!["entry.created".into()], ..new(&[]) }.to_json().unwrap();
+        assert_eq!(some["eventTypes"], json!(["entry.created"]));
         assert!(header("nonsense").unwrap_err().contains("write its name, a colon"));
         assert!(new(&["a: 1", "a: 2"]).to_json().unwrap_err().to_string().contains("more than once"));
     }

@@ -6,7 +6,7 @@ use testkit::fresh_postgres;
 
 use super::{DAY, Scene, leasing, subscription_becomes, until};
 use crate::{
-    program::{json_of, ok, on, stderr, stdout},
+    program::{json_of, made, ok, on, stderr, stdout},
     server::{Data, Place, Server},
 };
 
@@ -92,7 +92,7 @@ async fn u5_w7_w13_postgres_renew_and_status_tell_how_push_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn u5_w3_commands_say_that_push_is_off_and_why() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Data::Folder(folder.path());
+    let data = made(folder.path());
     let check = |what: &str| {
         // What the server was started with counts, not what is set now.
         for more in [&[][..], &["--base-url", "http://127.0.0.1:1"]] {

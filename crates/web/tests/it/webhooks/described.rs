@@ -124,7 +124,7 @@ async fn u6_limits_of_the_server_are_in_the_description() {
             ("/components/schemas/WebhookPatch/properties/url/pattern", json!(url)),
             ("/components/schemas/NewWebhook/properties/headers/maxProperties", json!(20)),
             ("/components/schemas/NewWebhook/properties/eventTypes/items/enum/0", json!("entry.created")),
-            ("/components/schemas/NewFeed/properties/url/format", json!("uri")),
+            ("/components/schemas/NewFeed/properties/url/maxLength", json!(4096)),
             ("/components/schemas/NewFeed/properties/title/maxLength", json!(500)),
             ("/components/schemas/FolderName/properties/name/maxLength", json!(200)),
             ("/components/schemas/FolderOrder/properties/folderIds/uniqueItems", json!(true)),

@@ -1,0 +1,75 @@
+//! What a person at a terminal sees: columns that fit, lines that end between words, nothing that feeds smuggle in
+//! (SPEC U5).
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Read,
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    process::{Command, Stdio},
+};
+
+use rustix::{
+    fs::OFlags,
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
+};
+use testkit::{Page, Publisher};
+
+use crate::{
+    program::{made, ok},
+    server::Data,
+};
+
+/// What a command prints on a terminal of so many columns.
+fn on_terminal(columns: u16, data: Data<'_>, arguments: &[&str]) -> String {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("it is ours");
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).expect("it takes a size");
+    let name = ptsname(&terminal, Vec::new()).expect("it has a name");
+    let no_control = i32::try_from(OFlags::NOCTTY.bits()).expect("a flag is a small number");
+    let path = std::ffi::OsStr::from_bytes(name.to_bytes());
+    let screen = OpenOptions::new().read(true).write(true).custom_flags(no_control).open(path).expect("it opens");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
+    command.args(data.flags()).args(arguments).stdin(Stdio::null()).stdout(screen).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the program starts");
+    // The last who has the screen is the program then.
+    drop(command);
+    let mut seen = Vec::new();
+    // Reading ends with an error when the program has ended.
+    let _ = File::from(terminal).read_to_end(&mut seen);
+    child.wait().expect("it ends");
+    String::from_utf8(seen).expect("it speaks UTF-8").replace("\r\n", "\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u5_lists_and_texts_fit_the_terminal_and_are_whole_in_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = made(folder.path());
+    let publisher = Publisher::start().await;
+    let text = "日本語の記事をここに書きます。とても長い文章なので、端末の幅で折り返されるはずです。";
+    let item =
+        format!("<item><guid>1</guid><title>{text}</title><description>&lt;p&gt;{text}&lt;/p&gt;</description></item>");
+    publisher.set("/feed", Page::body(format!("<rss><channel><title>A feed of {text}</title>{item}</channel></rss>")));
+    ok(data, &["add", &publisher.url("/feed"), "--folder", "Daily news"]);
+
+    // A character of two cells for each of these.
+    let cells = |line: &str| line.chars().map(|c| if c.is_ascii() || c == '…' { 1 } else { 2 }).sum::<usize>();
+    for arguments in [&["list"][..], &["entries"], &["entries", "show", "1"], &["doctor", "--listen", "127.0.0.1:0"]] {
+        for columns in [40, 60, 100] {
+            let seen = on_terminal(columns, data, arguments);
+            assert!(seen.lines().count() >= 2, "{arguments:?}: {seen}");
+            let is_address = |line: &str| line.contains('/') && !line.contains(' ');
+            let wide: Vec<&str> =
+                seen.lines().filter(|line| cells(line) > usize::from(columns) && !is_address(line.trim())).collect();
+            assert_eq!(wide, [""; 0], "{arguments:?} {columns}");
+        }
+    }
+    let seen = on_terminal(60, data, &["list"]);
+    assert!(seen.starts_with("ID  UNREAD  TITLE"), "{seen}");
+    assert!(seen.contains('…') && seen.contains("Daily news"), "{seen}");
+    assert!(ok(data, &["list"]).contains(text) && ok(data, &["entries"]).contains(text));
+    assert!(ok(data, &["entries", "show", "1"]).lines().any(|line| line == text));
+    let doctor = on_terminal(60, data, &["doctor", "--listen", "127.0.0.1:0"]);
+    assert!(doctor.contains("\n                 "), "further lines stand below the first: {doctor}");
+}
