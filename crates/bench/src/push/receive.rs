@@ -107,12 +107,11 @@ fn measure(place: Place, folder: &Path, table: &mut Table) -> anyhow::Result<()>
             better(&mut durable, measured.round(STORED, pushes, at_once)?);
         }
         let (Some(bare), Some(durable)) = (bare, durable) else { anyhow::bail!("there are rounds") };
-        let (mark, limit) = match at_once {
-            1 => (Mark::of(durable.load.percentile_ms(50) < ALONE_MS_MAX), format!("< {ALONE_MS_MAX:.0} ms")),
-            _ => {
-                let per_sec_min = if is_sqlite { SQLITE_PER_SEC_MIN } else { POSTGRES_PER_SEC_MIN };
-                (Mark::of(durable.load.per_sec() >= per_sec_min), format!(">= {per_sec_min:.0}"))
-            }
+        let (mark, limit) = if at_once == 1 {
+            (Mark::of(durable.load.percentile_ms(50) < ALONE_MS_MAX), format!("< {ALONE_MS_MAX:.0} ms"))
+        } else {
+            let per_sec_min = if is_sqlite { SQLITE_PER_SEC_MIN } else { POSTGRES_PER_SEC_MIN };
+            (Mark::of(durable.load.per_sec() >= per_sec_min), format!(">= {per_sec_min:.0}"))
         };
         table.row(&cells(format!("{name}, {what}, bare"), &bare, &bare, String::new()), Mark::None, "");
         table.row(&cells(format!("{name}, {what}, durable"), &durable, &bare, limit), mark, remark);

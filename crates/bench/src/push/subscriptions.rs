@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use domain::{
     FeedId,
-    ingest::{Document, Found, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, Found, IncomingEntry, PollJob, PollOutcome, PollResult, Validators},
     ports::{Changed, Claim, Store},
     push::{Discovery, Event, Mode, Offer, Rules, Subscription},
 };

@@ -49,10 +49,10 @@ impl Poller {
             let admission = self.hosts.apply_urgently(&job.address.url);
             (job.feed_id, self.begin(job, admission, true))
         };
-        let begun: HashMap<FeedId, Ending> = claimed.await?.into_iter().map(begin).collect();
+        let started: HashMap<FeedId, Ending> = claimed.await?.into_iter().map(begin).collect();
         for (feed, ending) in feeds.iter().zip(&mut endings) {
             if ending.is_none() {
-                *ending = begun.get(feed).cloned();
+                *ending = started.get(feed).cloned();
             }
         }
         Ok(endings)

@@ -144,17 +144,17 @@ impl Decisions {
         self.known.push(subscription);
     }
 
-    /// Something happens to one that was found so, under a claim or not.
-    fn change(&mut self, change: &SubscriptionChange, found: Found) -> Outcome<Changed> {
+    /// Something happens to one that was found so, under a claim or not; `None` if it is locked.
+    fn change(&mut self, change: &SubscriptionChange, found: Found) -> Option<Changed> {
         let held = match found {
             Found::Held(held) => held,
-            Found::None => return Ok(Some(Changed::NotFound)),
-            Found::Locked => return Ok(None),
+            Found::None => return Some(Changed::NotFound),
+            Found::Locked => return None,
         };
         if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = &change.claim
             && (held.lease_owner.as_ref(), held.lease_fence) != (Some(owner), *fence)
         {
-            return Ok(Some(Changed::NotFound));
+            return Some(Changed::NotFound);
         }
         self.know(held.subscription);
         let transition = self.decide(change.id, &change.event, change.rules);
@@ -162,7 +162,7 @@ impl Decisions {
             self.end_lease(change.id);
         }
         let done = |transition| Changed::Done(Box::new(transition));
-        Ok(Some(transition.map_or(Changed::Refused, done)))
+        Some(transition.map_or(Changed::Refused, done))
     }
 
     /// The lease of whoever has claimed it ends, whatever was decided.
@@ -249,7 +249,7 @@ impl Job for SubscriptionChange {
         prepare(&transaction, &[locks.feeds, locks.subscriptions]).await?;
         let held = Held::take(&transaction, locks, &ids).await?;
         let mut decisions = Decisions::new(Vec::new(), held.now);
-        let outcomes = jobs.iter().map(|job| decisions.change(job, held.find(job.id.0)?)).collect();
+        let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {
             decisions.write(&transaction).await?;
             let has_queued = events::tell(&transaction, &decisions.into_news(), held.now).await?;

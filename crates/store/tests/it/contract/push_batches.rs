@@ -48,7 +48,7 @@ impl Harness {
         let mut outcomes = Vec::new();
         for outcome in self.store.change_subscriptions(changes.collect()).await.unwrap() {
             outcomes.push(match outcome.unwrap() {
-                Batched::Done(changed) => changed,
+                Batched::Done(answer) => answer,
                 Batched::Locked(SubscriptionChange { id, claim, event, .. }) => {
                     self.change_under(id, claim, event).await
                 }
@@ -221,7 +221,7 @@ async fn w3_tokens_are_looked_up_together_in_their_order(harness: &Harness) {
         .collect();
     assert!(matches!(ids[2], Err(StoreError::Failed(_))));
     assert_eq!(
-        [ids[0], ids[1], ids[3], ids[4], ids[5]].map(|id| id.ok()),
+        [ids[0], ids[1], ids[3], ids[4], ids[5]].map(Result::ok),
         [Some(Some(second)), Some(None), Some(Some(first)), Some(Some(second)), Some(None)]
     );
     assert_eq!(harness.store.targets_by_token(vec![]).await, Ok(vec![]));
