@@ -13,7 +13,7 @@ use std::{
 use async_trait::async_trait;
 use domain::ports::{BatchResult, Batched, StoreError, StoreResult};
 use futures_util::FutureExt;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Jobs in one batch.
 const BATCH_JOBS_MAX: usize = 64;
@@ -24,13 +24,20 @@ const BATCH_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// Batches at once: while one is being committed, the next is on its way.
 const BATCHES_AT_ONCE: usize = 2;
 
+/// Jobs at once that wait for what somebody has locked: each takes a connection of the store for as long.
+const ALONE_AT_ONCE: usize = 2;
+
 /// What is done with a batch.
 #[async_trait]
 pub(crate) trait Work: Send + Sync + 'static {
     type Job: Send + 'static;
     type Answer: Send + 'static;
 
+    /// Waits for nobody who has locked what a job needs.
     async fn run(&self, jobs: Vec<Self::Job>) -> BatchResult<Self::Job, Self::Answer>;
+
+    /// Does a job that a batch gave back, and waits for who has locked what it needs.
+    async fn run_alone(&self, job: Self::Job) -> StoreResult<Self::Answer>;
 }
 
 /// Jobs on their way into the store.
@@ -38,6 +45,7 @@ pub(crate) trait Work: Send + Sync + 'static {
 pub(crate) struct Gatherer<W: Work> {
     work: W,
     state: Mutex<State<W>>,
+    alone: Semaphore,
 }
 
 #[derive(Debug)]
@@ -61,7 +69,8 @@ impl<W: Work> std::fmt::Debug for Waiting<W> {
 
 impl<W: Work> Gatherer<W> {
     pub(crate) fn new(work: W) -> Arc<Self> {
-        Arc::new(Self { work, state: Mutex::new(State { waiting: VecDeque::new(), running: 0 }) })
+        let state = Mutex::new(State { waiting: VecDeque::new(), running: 0 });
+        Arc::new(Self { work, state, alone: Semaphore::new(ALONE_AT_ONCE) })
     }
 
     /// Has a job of so many bytes done, with others or alone.
@@ -134,11 +143,8 @@ impl<W: Work> Gatherer<W> {
     }
 
     async fn alone(&self, job: W::Job) -> StoreResult<W::Answer> {
-        match self.work.run(vec![job]).await?.pop() {
-            Some(Ok(Batched::Done(done))) => Ok(done),
-            Some(Err(error)) => Err(error),
-            Some(Ok(Batched::Locked(_))) | None => Err(broken_off()),
-        }
+        let _turn = self.alone.acquire().await.map_err(|_| broken_off())?;
+        self.work.run_alone(job).await
     }
 
     fn lock(&self) -> MutexGuard<'_, State<W>> {
@@ -200,13 +206,17 @@ mod tests {
             if jobs.contains(&ALL_FAIL) {
                 return Err(StoreError::Unavailable("away".to_owned()));
             }
-            let is_alone = jobs.len() == 1;
             let outcome = |job| match job {
                 BAD => Err(StoreError::Failed("bad".to_owned())),
-                LOCKED if !is_alone => Ok(Batched::Locked(job)),
+                LOCKED => Ok(Batched::Locked(job)),
                 job => Ok(Batched::Done(job * 2)),
             };
             Ok(jobs.into_iter().map(outcome).collect())
+        }
+
+        async fn run_alone(&self, job: u32) -> StoreResult<u32> {
+            self.0.batches.lock().unwrap_or_else(PoisonError::into_inner).push(vec![job]);
+            Ok(job * 2)
         }
     }
 

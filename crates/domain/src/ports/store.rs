@@ -125,8 +125,7 @@ pub struct SubscriptionChange {
 pub enum Batched<J, A> {
     /// It is done, and committed.
     Done(A),
-    /// Nothing was done: another transaction may hold what it needs, and the rest of the batch did not wait for that. A
-    /// batch of one waits, and knows.
+    /// Nothing was done: another transaction holds what it needs, and a batch does not wait for that.
     Locked(J),
 }
 
@@ -264,9 +263,9 @@ pub trait PushStore: Sync {
     /// Push is off: no subscription is wanted any more. Returns how many there were.
     async fn stop_push(&self) -> StoreResult<u32>;
     /// Something happens to subscriptions: as many as can be in one transaction, in the order given. One change that cannot
-    /// be stored does not lose the others.
+    /// be stored does not lose the others, and none waits for what another transaction holds.
     async fn change_subscriptions(&self, changes: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed>;
-    /// Something happens to a subscription.
+    /// Something happens to a subscription. Waits for what another transaction holds.
     async fn change_subscription(
         &self,
         id: SubscriptionId,
@@ -301,9 +300,10 @@ pub trait PushStore: Sync {
     async fn next_step_in(&self) -> StoreResult<Option<Duration>>;
     /// Stores what hubs bring, as many pushes as can be in one transaction, in the order given: for each the entries, the
     /// counts of the feed, and the state of the subscription, all or nothing. One push that cannot be stored does not lose
-    /// the others. When a feed is to be polled next changes only if its push says so.
+    /// the others, and none waits for what another transaction holds. When a feed is to be polled next changes only if its
+    /// push says so.
     async fn push_all(&self, pushes: Vec<Push>) -> BatchResult<Push, PushStored>;
-    /// Stores what a hub brings.
+    /// Stores what a hub brings. Waits for what another transaction holds.
     async fn push(&self, push: Push) -> StoreResult<PushStored> {
         only(self.push_all(vec![push]).await?)
     }

@@ -31,6 +31,11 @@ impl Work for SingleClaims {
         let endings = poller.begin_each(&jobs).await?;
         Ok(endings.into_iter().map(|ending| Ok(Batched::Done(ending))).collect())
     }
+
+    /// Never: a claim passes over what is locked, as over what another node holds.
+    async fn run_alone(&self, _: FeedId) -> StoreResult<Option<Ending>> {
+        Ok(None)
+    }
 }
 
 impl Poller {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    ports::{BatchResult, Batched, Changed, Store, SubscriptionChange},
+    ports::{BatchResult, Batched, Changed, Store, StoreResult, SubscriptionChange},
     push::{Push, PushStored, PushTarget},
 };
 
@@ -31,6 +31,11 @@ impl Work for Targets {
         let targets = self.0.targets_by_token(jobs).await?;
         Ok(targets.into_iter().map(|target| target.map(Batched::Done)).collect())
     }
+
+    /// Never: a look locks nothing.
+    async fn run_alone(&self, token: String) -> StoreResult<Option<PushTarget>> {
+        self.0.push_target(&token).await
+    }
 }
 
 #[async_trait]
@@ -41,6 +46,10 @@ impl Work for Pushes {
     async fn run(&self, jobs: Vec<Push>) -> BatchResult<Push, PushStored> {
         self.0.push_all(jobs).await
     }
+
+    async fn run_alone(&self, push: Push) -> StoreResult<PushStored> {
+        self.0.push(push).await
+    }
 }
 
 #[async_trait]
@@ -50,5 +59,10 @@ impl Work for Changes {
 
     async fn run(&self, jobs: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed> {
         self.0.change_subscriptions(jobs).await
+    }
+
+    async fn run_alone(&self, change: SubscriptionChange) -> StoreResult<Changed> {
+        let SubscriptionChange { id, claim, event, rules } = change;
+        self.0.change_subscription(id, claim, event, rules).await
     }
 }

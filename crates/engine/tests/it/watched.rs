@@ -19,11 +19,11 @@ use domain::{
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        Batched, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
+        Batched, Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
         NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome,
         UpdateOutcome,
     },
-    push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
+    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -121,11 +121,13 @@ hand_on!(PushStore {
     fn change_subscriptions(
         changes: Vec<SubscriptionChange>
     ) -> Vec<StoreResult<Batched<SubscriptionChange, Changed>>>;
+    fn change_subscription(id: SubscriptionId, claim: Claim, event: Event, rules: Rules) -> Changed;
     fn claim_due_subscriptions(owner: &str, limit: u32, lease: Duration, but_not_at: &[String]) -> Vec<SubscriptionJob>;
     fn claim_expiring_subscriptions(owner: &str, limit: u32, lease: Duration, within: Duration) -> Vec<SubscriptionJob>;
     fn release_subscriptions(leases: &[(SubscriptionId, Lease)]) -> ();
     fn next_step_in() -> Option<Duration>;
     fn push_all(pushes: Vec<Push>) -> Vec<StoreResult<Batched<Push, PushStored>>>;
+    fn push(push: Push) -> PushStored;
     fn poll_soon(feed: FeedId, delay: Duration) -> ();
 });
 

@@ -1,8 +1,8 @@
 //! Jobs about subscriptions, many in one transaction: pushes, and what else happens to subscriptions.
 //!
-//! The feeds' rows are locked first, then those of the subscriptions, each in the order of their ids. A batch of one waits
-//! for them. One of several does not, so that a feed that somebody holds for long holds up no other: whoever gave the
-//! batch has that job back, to be stored by itself. Nor can it be part of a deadlock.
+//! The feeds' rows are locked first, then those of the subscriptions, each in the order of their ids. A batch never waits
+//! for them, so that a feed that somebody holds for long holds up no other: whoever gave the batch has that job back, to
+//! be stored by itself (`alone`), which waits. Nor can a batch be part of a deadlock.
 
 use std::collections::HashMap;
 
@@ -70,6 +70,7 @@ pub(super) trait Job: Sized + Send + Sync {
         store: &PostgresStore,
         client: &mut Client,
         jobs: &[&Self],
+        locks: Locks,
     ) -> impl Future<Output = Result<Vec<Outcome<Self::Answer>>, Error>> + Send;
 }
 
@@ -85,14 +86,9 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    /// For so many jobs.
-    pub(super) fn of(jobs: usize) -> Self {
-        if jobs > 1 {
-            let (feeds, subscriptions) = (lock_feeds!(" SKIP LOCKED"), lock_subscriptions!(" SKIP LOCKED"));
-            return Self { waits: false, feeds, subscriptions };
-        }
-        Self { waits: true, feeds: lock_feeds!(""), subscriptions: lock_subscriptions!("") }
-    }
+    const SKIP: Self =
+        Self { waits: false, feeds: lock_feeds!(" SKIP LOCKED"), subscriptions: lock_subscriptions!(" SKIP LOCKED") };
+    const WAIT: Self = Self { waits: true, feeds: lock_feeds!(""), subscriptions: lock_subscriptions!("") };
 }
 
 /// A feed whose row is locked.
@@ -178,6 +174,13 @@ pub(super) async fn run<J: Job>(store: &PostgresStore, jobs: Vec<J>) -> BatchRes
     Ok(jobs.into_iter().zip(outcomes).map(result).collect())
 }
 
+/// Does one job, and waits for what another transaction holds.
+pub(super) async fn alone<J: Job>(store: &PostgresStore, job: &J) -> StoreResult<J::Answer> {
+    let mut client = store.client().await?;
+    let mut done = run_once(store, &mut client, &[job], Locks::WAIT).await?;
+    done.pop().unwrap_or(Ok(None))?.ok_or_else(|| StoreError::Failed("a job was passed over".to_owned()))
+}
+
 /// The places of jobs that can be together: the second about a subscription is in the second round.
 fn rounds<J: Job>(jobs: &[J]) -> Vec<Vec<usize>> {
     let (mut rounds, mut seen): (Vec<Vec<usize>>, HashMap<i64, usize>) = (Vec::new(), HashMap::new());
@@ -194,12 +197,13 @@ fn rounds<J: Job>(jobs: &[J]) -> Vec<Vec<usize>> {
 
 /// One transaction; if it fails, one for each, so that only the bad one is lost.
 async fn run_round<J: Job>(store: &PostgresStore, client: &mut Client, jobs: &[&J]) -> Vec<Outcome<J::Answer>> {
-    match run_once(store, client, jobs).await {
+    match run_once(store, client, jobs, Locks::SKIP).await {
         Ok(outcomes) => outcomes,
         Err(_) if jobs.len() > 1 && !client.is_closed() => {
             let mut outcomes = Vec::with_capacity(jobs.len());
             for job in jobs.chunks(1) {
-                outcomes.push(run_once(store, client, job).await.and_then(|mut done| done.pop().unwrap_or(Ok(None))));
+                let done = run_once(store, client, job, Locks::SKIP).await;
+                outcomes.push(done.and_then(|mut done| done.pop().unwrap_or(Ok(None))));
             }
             outcomes
         }
@@ -212,9 +216,10 @@ async fn run_once<J: Job>(
     store: &PostgresStore,
     client: &mut Client,
     jobs: &[&J],
+    locks: Locks,
 ) -> StoreResult<Vec<Outcome<J::Answer>>> {
     if client.is_closed() {
         *client = store.client().await?;
     }
-    J::store(store, client, jobs).await.map_err(store_error)
+    J::store(store, client, jobs, locks).await.map_err(store_error)
 }

@@ -73,7 +73,7 @@ wanted AS MATERIALIZED (
     WHERE id = ANY($3)
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
     ORDER BY id
-    FOR NO KEY UPDATE
+    FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE feeds
 SET lease_owner = $1,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{BatchResult, Changed, PushStore, StoreResult, SubscriptionChange},
-    push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
+    ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange},
+    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
 use tokio_postgres::Error;
 
@@ -92,6 +92,16 @@ impl PushStore for PostgresStore {
         batches::run(self, changes).await
     }
 
+    async fn change_subscription(
+        &self,
+        id: SubscriptionId,
+        claim: Claim,
+        event: Event,
+        rules: Rules,
+    ) -> StoreResult<Changed> {
+        batches::alone(self, &SubscriptionChange { id, claim, event, rules }).await
+    }
+
     async fn claim_due_subscriptions(
         &self,
         owner: &str,
@@ -130,6 +140,10 @@ impl PushStore for PostgresStore {
 
     async fn push_all(&self, pushes: Vec<Push>) -> BatchResult<Push, PushStored> {
         batches::run(self, pushes).await
+    }
+
+    async fn push(&self, push: Push) -> StoreResult<PushStored> {
+        batches::alone(self, &push).await
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {

@@ -50,11 +50,11 @@ impl Job for Push {
         store: &PostgresStore,
         client: &mut Client,
         jobs: &[&Self],
+        locks: Locks,
     ) -> Result<Vec<Outcome<PushStored>>, Error> {
         let ids: Vec<i64> = jobs.iter().map(|push| push.subscription_id.0).collect();
         let entries: Vec<(i64, &[IncomingEntry])> =
             jobs.iter().map(|push| (push.subscription_id.0, push.document.entries.as_slice())).collect();
-        let locks = Locks::of(jobs.len());
         let transaction = client.transaction().await?;
         prepare(&transaction, &[locks.feeds, locks.subscriptions, KNOWN_BY_SUBSCRIPTION, ENABLED]).await?;
         let seen = both(ingest::known_by_subscription(&transaction, &entries), webhooks::enabled(&transaction));

@@ -242,9 +242,13 @@ impl Job for SubscriptionChange {
         self.id.0
     }
 
-    async fn store(store: &PostgresStore, client: &mut Client, jobs: &[&Self]) -> Result<Vec<Outcome<Changed>>, Error> {
+    async fn store(
+        store: &PostgresStore,
+        client: &mut Client,
+        jobs: &[&Self],
+        locks: Locks,
+    ) -> Result<Vec<Outcome<Changed>>, Error> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
-        let locks = Locks::of(jobs.len());
         let transaction = client.transaction().await?;
         prepare(&transaction, &[locks.feeds, locks.subscriptions]).await?;
         let held = Held::take(&transaction, locks, &ids).await?;

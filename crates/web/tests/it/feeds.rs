@@ -71,7 +71,7 @@ async fn f1_what_cannot_be_added_has_its_status_and_nothing_is_stored() {
         (json!({"url": ""}), 400, "`url`"),
         (json!({"url": "ftp://news.example/feed"}), 400, "`url`"),
         (json!({"url": "javascript:alert(1)"}), 400, "`url`"),
-        (json!({"url": world.publish("/feed.xml", &rss("News", 1)), "folderId": 99}), 404, "`folderId`"),
+        (json!({"url": world.publish("/not-guessed.xml", &rss("News", 1)), "folderId": 99}), 404, "`folderId`"),
         (json!({ "url": page }), 422, "feed"),
         (json!({ "url": garbage }), 422, "feed"),
         (json!({ "url": broken }), 502, "500"),
