@@ -23,6 +23,10 @@ pub const PAGE_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// too few among them the page is not full, or empty, and its cursor goes on after them.
 pub const PAGE_WALK_MAX: u32 = 5_000;
 
+/// Entries that a page of a search looks at where the index proposes many and only their words tell: phrases of common
+/// words. As with [`PAGE_WALK_MAX`], the cursor goes on after them.
+pub const PHRASE_WALK_MAX: u32 = 20_000;
+
 /// Entries that are named by their ids at once.
 pub const ENTRY_IDS_MAX: usize = 1_000;
 

@@ -96,6 +96,9 @@ impl Cutter {
     }
 
     fn add(&mut self, class: Class, c: char) {
+        if self.words.len() >= WORDS_BYTES_MAX {
+            return;
+        }
         if self.open.is_none() {
             if self.words.is_empty() {
                 self.words.push(' ');
@@ -162,6 +165,7 @@ mod tests {
         check(&"東".repeat(9999), &"東".repeat(9999));
         // The longest of all foldings: 3 bytes become 33.
         assert!(words_of(&"\u{fdfa} ".repeat(60_000)).len() < WORDS_BYTES_MAX + 64);
+        assert!(words_of(&"\u{fdfa}".repeat(60_000)).len() < WORDS_BYTES_MAX + 64, "without spaces, too");
     }
 
     #[test]

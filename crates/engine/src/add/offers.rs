@@ -9,8 +9,7 @@ use crate::api::OfferedFeed;
 const OFFERS_MAX: usize = 64;
 
 /// What pages call the feed of their readers' comments: whole words.
-const COMMENTS: [&str; 20] = [
-    "comment",
+const COMMENTS: [&str; 19] = [
     "comments",
     "commentaire",
     "commentaires",
@@ -160,7 +159,7 @@ mod tests {
             found("https://e.org/?feed=comments-rss2", "All", "application/rss+xml"),
             found("https://e.org/b", "Beiträge", "application/rss+xml; charset=utf-8"),
             found("https://e.org/k", "Kommentare zu Beiträgen", "application/atom+xml"),
-            found("https://e.org/c", "Commentary Magazine", "application/atom+xml"),
+            found("https://e.org/c", "Comment is free: Commentary", "application/atom+xml"),
             found("https://e.org/mf2", "h-feed", "text/mf2+html"),
             found("https://e.org/b", "once more", "application/rss+xml"),
             found("ftp://e.org/x", "no", "application/rss+xml"),

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{counted, number, progress_bar, say, say_json, tell};
+use super::{counted, named, number, progress_bar, say, say_json, tell};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -19,8 +19,9 @@ const AT_ONCE: usize = 32;
 /// What to refresh.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The ids of the feeds to poll, due or not. None: all that are due.
-    feeds: Vec<i64>,
+    /// The feeds to poll, due or not: ids as `pirssonite list` shows them, titles or URLs. None: all that are due.
+    #[arg(value_name = "FEED")]
+    feeds: Vec<String>,
     /// Poll all feeds, due or not.
     #[arg(long, conflicts_with = "feeds")]
     all: bool,
@@ -31,8 +32,11 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     let backend = backend::connect(settings).await?;
-    let wanted =
-        if arguments.feeds.is_empty() { due(&*backend, arguments.all).await? } else { arguments.feeds.clone() };
+    let wanted = if arguments.feeds.is_empty() {
+        due(&*backend, arguments.all).await?
+    } else {
+        named_feeds(&*backend, &arguments.feeds).await?
+    };
     let Refreshed { summary, missing, failures } = refresh(&*backend, &wanted, "refreshing").await;
     if arguments.json {
         say_json(&summary)?;
@@ -58,6 +62,17 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     }
     let is_bad = !failures.is_empty() || is_named && (number(&summary["failed"]) > 0 || !missing.is_empty());
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The ids of feeds as people name them. A number that is no feed's is kept: whether there is one shows when it is polled.
+async fn named_feeds(backend: &dyn Backend, given: &[String]) -> anyhow::Result<Vec<i64>> {
+    let feeds = backend.feeds().await?;
+    let id = |given: &String| match (named::feed(&feeds, given), given.parse()) {
+        (Ok(feed), _) => Ok(named::id_of(feed)),
+        (Err(_), Ok(id)) if !feeds.iter().any(|feed| named::id_of(feed) == id) => Ok(id),
+        (Err(error), _) => Err(error),
+    };
+    given.iter().map(id).collect()
 }
 
 /// The feeds that are due, or all but those that are gone.

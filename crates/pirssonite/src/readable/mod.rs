@@ -4,10 +4,12 @@
 //! What it reads was sanitised before it was stored, so there is no script and no style in it; it makes sense of anything
 //! else all the same, and nothing that a terminal would take for a command comes out.
 
+mod formula;
 mod html;
 mod layout;
 
 use self::{
+    formula::Formula,
     html::{Scanner, Token},
     layout::Layout,
 };
@@ -47,17 +49,32 @@ struct Writer {
     open_small: Option<(bool, usize)>,
     /// Elements whose text is not shown that are open.
     hidden: usize,
+    /// The name of an element that has `hidden`, and how many of that name are open since it began.
+    hidden_in: Option<(String, usize)>,
+    /// A `<picture>` is open: its sources are the same picture.
+    in_picture: bool,
+    formula: Formula,
 }
 
 impl Writer {
     fn text(&mut self, text: &str) {
-        if self.hidden == 0 {
+        if self.hidden == 0 && self.hidden_in.is_none() {
             self.layout.text(text);
         }
     }
 
     fn start(&mut self, name: &str, attributes: &[(String, String)]) {
         let value = |wanted: &str| attributes.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        if let Some((hidden, open)) = &mut self.hidden_in {
+            *open += usize::from(hidden == name);
+            return;
+        }
+        if value("hidden").is_some() && !is_void(name) {
+            self.hidden_in = Some((name.to_owned(), 1));
+            return;
+        }
+        let before = self.formula.start(name);
+        self.text(&before);
         match name {
             "script" | "style" | "template" | "head" | "annotation" | "annotation-xml" => self.hidden += 1,
             "br" => self.layout.line_break(),
@@ -65,6 +82,8 @@ impl Writer {
             "a" => self.open_links.push((value("href").map(str::to_owned), self.layout.len())),
             "img" => self.medium("image", value("alt"), value("src")),
             "audio" | "video" | "iframe" | "embed" => self.medium(name, value("title"), value("src")),
+            "picture" => self.in_picture = true,
+            "source" if self.in_picture => {}
             "source" => self.medium("file", None, value("src")),
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 let level = name[1..].parse().unwrap_or(1);
@@ -85,10 +104,20 @@ impl Writer {
     }
 
     fn end(&mut self, name: &str) {
+        if let Some((hidden, open)) = &mut self.hidden_in {
+            *open -= usize::from(hidden == name);
+            if *open == 0 {
+                self.hidden_in = None;
+            }
+            return;
+        }
+        let after = self.formula.end(name);
+        self.text(after);
         match name {
             "script" | "style" | "template" | "head" | "annotation" | "annotation-xml" => {
                 self.hidden = self.hidden.saturating_sub(1);
             }
+            "picture" => self.in_picture = false,
             "a" => self.close_link(),
             "ul" | "ol" | "menu" => self.layout.close_list(),
             "li" | "dd" | "blockquote" => self.layout.close_inner(),
@@ -140,6 +169,11 @@ impl Writer {
             self.layout.replace_since(begin, &small);
         }
     }
+}
+
+/// Whether an element has no end.
+fn is_void(name: &str) -> bool {
+    matches!(name, "img" | "br" | "hr" | "source" | "wbr" | "embed" | "track" | "input" | "col" | "area")
 }
 
 /// The raised or lowered form of a character.
@@ -215,6 +249,22 @@ mod tests {
             ("1 < 2 <3 & <", "1 < 2 <3\n& <"),
         ] {
             assert_eq!(text(html, Some(9)), expect, "{html}");
+        }
+    }
+
+    #[test]
+    fn u5_formulas_keep_their_meaning_and_what_is_hidden_stays_so() {
+        for (html, expect) in [
+            ("<math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mn>1</mn></math>", "x^2+1"),
+            ("<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac></math>", "(a+b)/c"),
+            ("<math><msqrt><mi>c</mi></msqrt><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup></math>", "√(c)x_i^2"),
+            ("a<p hidden>secret</p><span hidden>s<span>t</span>u</span>b", "ab"),
+            (
+                "<picture><source srcset=\"https://e.org/a.webp\"><img src=\"https://e.org/a.png\"></picture>",
+                "[image][1]",
+            ),
+        ] {
+            assert_eq!(text(html, None), expect, "{html}");
         }
     }
 

@@ -80,12 +80,11 @@ async fn page(client: &mut Client, wanted: &Wanted<'_>, limit: usize) -> Result<
         _ if filter.since.is_some() => pages::walk(&*client, wanted).await?,
         (Some(ids), _) => pages::walk_among(&*client, wanted, ids).await?,
         (None, None) => pages::walk(&*client, wanted).await?,
-        (None, Some(search)) if search.is_exclusion() => {
-            let (rows, stopped_at) = search::page_excluding(client, wanted, search).await?;
+        (None, Some(search)) => {
+            let (rows, stopped_at) = search::page(client, wanted, search).await?;
             let page = page_of(&rows, limit);
             return Ok(EntryPage { next_cursor: page.next_cursor.or(stopped_at), ..page });
         }
-        (None, Some(search)) => search::page(&*client, wanted, search).await?,
     };
     Ok(page_of(&rows, limit))
 }

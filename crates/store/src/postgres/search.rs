@@ -8,7 +8,10 @@
 //! Where grams alone do not tell (phrases), the words of what they propose are looked at.
 
 use deadpool_postgres::{Client, GenericClient};
-use domain::{Cursor, EntryId, Search, entry::PAGE_WALK_MAX};
+use domain::{
+    Cursor, EntryId, Search,
+    entry::{PAGE_WALK_MAX, PHRASE_WALK_MAX},
+};
 use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
 
 use super::{
@@ -32,7 +35,7 @@ const SECOND_WALK_SLACK: f64 = 3.0;
 /// Entries of the second walk, at most.
 const SECOND_WALK_MAX: usize = 100_000;
 
-/// Entries that are collected to look at their words. Where there are more, a second walk comes first.
+/// Entries that are collected to look at their words. Where there are more, they are walked, so many a page.
 const CANDIDATES_MAX: i64 = 5_000;
 
 /// What a search asks of a row of `entry_words`.
@@ -72,43 +75,62 @@ impl Question {
     }
 }
 
-pub(super) async fn page(client: &impl GenericClient, wanted: &Wanted<'_>, search: &Search) -> Result<Vec<Row>, Error> {
-    if search.is_empty() {
-        return Ok(Vec::new());
-    }
-    let question = Question::of(search);
-    let first = FIRST_WALK_MIN.max(wanted.rows.saturating_mul(FIRST_WALK_A_ROW));
-    let rows = walk(client, wanted, &question, first).await?;
-    if is_full(wanted, &rows) || nth(client, wanted, first).await?.is_none() {
-        return Ok(rows);
-    }
-    let found = rows.len();
-    drop(rows);
-    let second = if !question.patterns.is_empty() && has_many_candidates(client, &question).await? {
-        Some(SECOND_WALK_MAX)
-    } else {
-        second_walk(wanted.rows, found, first, entries_about(client).await?)
-    };
-    if let Some(second) = second {
-        let rows = walk(client, wanted, &question, second).await?;
-        if is_full(wanted, &rows) {
-            return Ok(rows);
-        }
-    }
-    collect(client, wanted, &question).await
-}
-
-/// A page of a search that only excludes, and where it stopped. No index lists what it finds: so many entries are asked,
-/// and the next page goes on after them. Both are of one moment, or an entry that comes in between would be passed over.
-pub(super) async fn page_excluding(
+/// The rows of a page, and where it stopped if it did before its end.
+pub(super) async fn page(
     client: &mut Client,
     wanted: &Wanted<'_>,
     search: &Search,
 ) -> Result<(Vec<Row>, Option<Cursor>), Error> {
-    let entries = usize::try_from(PAGE_WALK_MAX).unwrap_or(usize::MAX);
+    if search.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let question = Question::of(search);
+    if search.is_exclusion() {
+        return walk_so_far(client, wanted, &question, PAGE_WALK_MAX).await;
+    }
+    match page_of_grams(&*client, wanted, &question).await? {
+        Some(rows) => Ok((rows, None)),
+        None => walk_so_far(client, wanted, &question, PHRASE_WALK_MAX).await,
+    }
+}
+
+/// The rows of a page; none if the grams propose so many entries that their words are only looked at piece by piece.
+async fn page_of_grams(
+    client: &impl GenericClient,
+    wanted: &Wanted<'_>,
+    question: &Question,
+) -> Result<Option<Vec<Row>>, Error> {
+    let first = FIRST_WALK_MIN.max(wanted.rows.saturating_mul(FIRST_WALK_A_ROW));
+    let rows = walk(client, wanted, question, first).await?;
+    if is_full(wanted, &rows) || nth(client, wanted, first).await?.is_none() {
+        return Ok(Some(rows));
+    }
+    let found = rows.len();
+    drop(rows);
+    if !question.patterns.is_empty() && has_many_candidates(client, question).await? {
+        return Ok(None);
+    }
+    if let Some(second) = second_walk(wanted.rows, found, first, entries_about(client).await?) {
+        let rows = walk(client, wanted, question, second).await?;
+        if is_full(wanted, &rows) {
+            return Ok(Some(rows));
+        }
+    }
+    collect(client, wanted, question).await.map(Some)
+}
+
+/// A page of which only so many entries are asked, and where it stopped: no index lists what is found, or it lists too
+/// much. The next page goes on after them. Both are of one moment, or an entry that comes in between would be passed over.
+async fn walk_so_far(
+    client: &mut Client,
+    wanted: &Wanted<'_>,
+    question: &Question,
+    entries: u32,
+) -> Result<(Vec<Row>, Option<Cursor>), Error> {
+    let entries = usize::try_from(entries).unwrap_or(usize::MAX);
     let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = moment.start().await?;
-    let rows = walk(&transaction, wanted, &Question::of(search), entries).await?;
+    let rows = walk(&transaction, wanted, question, entries).await?;
     let last = nth(&transaction, wanted, entries - 1).await?;
     transaction.commit().await?;
     let stopped_at = last.map(|row| Cursor { at: time(row.get(1)), id: EntryId(row.get(0)) });

@@ -9,7 +9,11 @@
 //! costs has not been measured at that size yet. A start (`conf*`) has to be put together from the lists of all grams that start so, before the first entry is
 //! known: so the walk comes first.
 
-use domain::{Search, entry::PAGE_WALK_MAX, search::Gram};
+use domain::{
+    Search,
+    entry::{PAGE_WALK_MAX, PHRASE_WALK_MAX},
+    search::Gram,
+};
 use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
 
 use super::pages::{Place, Walked, Wanted, walk_among, walk_sql};
@@ -42,11 +46,10 @@ pub(super) fn places(connection: &Connection, wanted: &Wanted, search: &Search) 
     if search.is_exclusion() {
         return walk_excluding(connection, wanted, search);
     }
-    let places = match first_list(connection, search)? {
-        Some(listed) if listed.len() <= SORTED_MAX => sort(connection, wanted, search, &listed)?,
-        listed => walk(connection, wanted, search, listed.filter(|listed| listed.len() <= LISTED_MAX))?,
-    };
-    Ok(Walked { places, stopped_at: None })
+    match first_list(connection, search)? {
+        Some(listed) if listed.len() <= SORTED_MAX => sort(connection, wanted, search, &listed),
+        listed => walk(connection, wanted, search, listed.filter(|listed| listed.len() <= LISTED_MAX)),
+    }
 }
 
 /// The entries with all whole grams, by id, as far as they count. None if there are only starts.
@@ -92,9 +95,9 @@ fn is_told_by_list(search: &Search) -> bool {
 }
 
 /// The places of those of a list that are found, in order.
-fn sort(connection: &Connection, wanted: &Wanted, search: &Search, listed: &[i64]) -> Result<Vec<Place>> {
+fn sort(connection: &Connection, wanted: &Wanted, search: &Search, listed: &[i64]) -> Result<Walked> {
     if is_told_by_list(search) {
-        return walk_among(connection, wanted, listed);
+        return Ok(Walked { places: walk_among(connection, wanted, listed)?, stopped_at: None });
     }
     let all = Wanted { rows: listed.len(), filter: wanted.filter.clone(), after: wanted.after };
     let mut found = Vec::new();
@@ -104,19 +107,20 @@ fn sort(connection: &Connection, wanted: &Wanted, search: &Search, listed: &[i64
         }
         found.extend(is_found(connection, search, place.id)?.then_some(place));
     }
-    Ok(found)
+    Ok(Walked { places: found, stopped_at: None })
 }
 
-/// The walk of a page, as far as it takes to fill it with entries of the list, if there is one yet.
-fn walk(connection: &Connection, wanted: &Wanted, search: &Search, listed: Option<Vec<i64>>) -> Result<Vec<Place>> {
+/// The walk of a page, as far as it takes to fill it with entries of the list, if there is one yet. It ends early where
+/// the words of very many entries would have to be looked at.
+fn walk(connection: &Connection, wanted: &Wanted, search: &Search, listed: Option<Vec<i64>>) -> Result<Walked> {
     let part = walk_sql(wanted);
     let mut statement = connection.prepare_cached(&part.sql)?;
     let mut rows = statement.query(params_from_iter(part.values))?;
     let is_told = is_told_by_list(search);
     let mut listed = listed;
     let mut looked_at = 0;
-    let mut found = Vec::new();
-    while found.len() < wanted.rows {
+    let mut walked = Walked::default();
+    while walked.places.len() < wanted.rows {
         let Some(row) = rows.next()? else { break };
         let place = Place { at: row.get(0)?, id: row.get(1)? };
         if listed.is_none() && looked_at == LOOKED_AT_MAX {
@@ -126,12 +130,23 @@ fn walk(connection: &Connection, wanted: &Wanted, search: &Search, listed: Optio
             }
             listed = Some(all);
         }
+        if listed.as_ref().is_some_and(|listed| listed.binary_search(&place.id).is_err()) {
+            continue;
+        }
+        if is_told && listed.is_some() {
+            walked.places.push(place);
+            continue;
+        }
         looked_at += 1;
-        let is_listed = listed.as_ref().is_none_or(|listed| listed.binary_search(&place.id).is_ok());
-        let is_told = is_told && listed.is_some();
-        found.extend((is_listed && (is_told || is_found(connection, search, place.id)?)).then_some(place));
+        if is_found(connection, search, place.id)? {
+            walked.places.push(place);
+        }
+        if looked_at == PHRASE_WALK_MAX {
+            walked.stopped_at = Some(place);
+            break;
+        }
     }
-    Ok(found)
+    Ok(walked)
 }
 
 /// The walk of a page of a search that only excludes. No index lists what it finds: the words of so many entries are

@@ -51,7 +51,7 @@ pub(super) struct Listed {
 /// What to search for.
 #[derive(Debug, clap::Args)]
 pub(super) struct Searched {
-    /// The words to search for.
+    /// The words to search for. What excludes stands in quotes with the rest: 'bread -jumps'.
     #[arg(required = true)]
     pub(super) query: Vec<String>,
     #[command(flatten)]
