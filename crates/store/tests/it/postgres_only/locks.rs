@@ -138,6 +138,14 @@ async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does
             assert!(matches!(stored, Ok(Batched::Done(PushStored::Stored(stored))) if stored.new == 1), "{stored:?}");
         }
         let Ok(Batched::Locked(left)) = outcomes.remove(1) else { panic!("it is locked") };
+        // Nor does a batch of one: others come after it.
+        let one = database.store.push_all(vec![push(ids[1], round)]).await.unwrap();
+        assert!(matches!(one.as_slice(), [Ok(Batched::Locked(_))]), "{one:?}");
+        if round == 0 {
+            let claimed = database.store.claim_polls("a node", &feeds, crate::postgres_only::LEASE).await.unwrap();
+            let claimed: Vec<_> = claimed.iter().map(|job| job.feed_id).collect();
+            assert_eq!(claimed, [feeds[0], feeds[2]], "a claim of single feeds passes over what is locked");
+        }
         let rules = Rules::default();
         let change = |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: Event::Missed, rules };
         let changed = database.store.change_subscriptions(ids.iter().map(|id| change(*id)).collect()).await.unwrap();
