@@ -6,7 +6,7 @@
 use super::{
     Last, Sanitiser,
     ends::implied_end_sets,
-    escape_into,
+    escape_into, is_control,
     policy::{
         HEADINGS, Kept, LIST_ITEMS, MATH_TOKENS, MATHML, PARAGRAPH, RUBY_PARTS, TABLE_FRAMES, TABLE_PARTS,
         TABLE_SECTIONS,
@@ -60,7 +60,7 @@ impl Sanitiser<'_> {
 
     /// Writes a text where texts may stand.
     pub(super) fn write_text(&mut self, text: &str) {
-        let is_blank = text.trim_ascii_start().is_empty();
+        let is_blank = text.bytes().all(|byte| byte.is_ascii_whitespace() || is_control(byte));
         if is_blank {
             return escape_into(text, &mut self.out);
         }

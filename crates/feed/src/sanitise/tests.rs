@@ -27,6 +27,11 @@ fn active_content_goes() {
 #[test]
 fn frames_become_links_and_pixels_vanish() {
     check("<iframe src='https://v.org/1'>x</iframe>", "<a href=\"https://v.org/1\">https://v.org/1</a>");
+    check("<iframe src='https://v.org/1?utm_source=x'></iframe>", "<a href=\"https://v.org/1\">https://v.org/1</a>");
+    check(
+        "<iframe src='https://v.org/1'></iframe>\u{1}<iframe src='https://v.org/1'></iframe>",
+        "<a href=\"https://v.org/1\">https://v.org/1</a>",
+    );
     check("<img src=x width=1 height=1>", "");
     check("<img src=x width='1px' height=0>", "");
     check("<img src=x width=1 height=20>", "<img src=\"http://e.org/a/x\" width=\"1\" height=\"20\">");
@@ -65,6 +70,23 @@ fn depth_is_bounded() {
 #[test]
 fn plain_text_is_what_a_person_reads() {
     assert_eq!(plain_text("<p>A &amp; <b>B</b></p><p>C<script>x</script>"), "A & B C");
+    for (html, expect) in [
+        ("<h2>Heading</h2>Body", "Heading Body"),
+        ("<ul><li>a</ul>b<br>c", "a b c"),
+        ("<table><caption>a</caption><tr><td>b</td>c</table>d", "a b c d"),
+        ("<x-card>a</x-card>b<button>c</button>d", "a b c d"),
+        ("a<x-card>b", "a b"),
+        ("un<b>believ</b>able <nobr>x</nobr>y z<o:p></o:p>.", "unbelievable xy z."),
+        ("a<p hidden>b</p>c", "a c"),
+        ("a<p hidden>b<p>c", "a c"),
+        ("a<div hidden>b<div>c</div>d<p>e</div>f", "a f"),
+        ("<div>a<span hidden>b<i>c</div>d", "a d"),
+        ("a <span hidden=until-found>b</span>c", "a c"),
+        ("<ul><li hidden>a<ul><li>b</ul><li>c</ul>", "c"),
+        ("<p title=hidden>a</p><br hidden>b", "a b"),
+    ] {
+        assert_eq!(plain_text(html), expect, "{html}");
+    }
     assert!(looks_like_html("a <b>c</b>") && looks_like_html("&eacute;") && looks_like_html("x<br>"));
     assert!(!looks_like_html("a < b & c") && !looks_like_html("<foo> AT&T;"));
     assert!(!looks_like_html("How to write <script>") && looks_like_html("<script>x</script>"));

@@ -10,24 +10,90 @@ use super::{
 };
 use crate::scan::{Dialect, Scanner, Token};
 
-/// HTML as plain text: no tags, references resolved, white space folded. For titles and for programs.
+/// HTML as plain text: no tags, references resolved, white space folded, nothing that is hidden. For titles and for
+/// programs.
 pub fn plain_text(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut raw_is_text = false;
+    let mut hidden: Option<Hidden<'_>> = None;
     for token in Scanner::new(html, Dialect::Html) {
+        if let Some(inside) = &mut hidden {
+            if inside.goes_on(&token) {
+                continue;
+            }
+            hidden = None;
+        }
         match token {
-            Token::Start { name, .. } => {
+            Token::Start { name, attributes, closed } => {
                 raw_is_text = matches!(fate(name), Fate::Unwrap);
-                if !implied_ends(name).0.is_empty() || name.eq_ignore_ascii_case("br") {
+                if parts_words(name) || name.eq_ignore_ascii_case("a") {
                     text.push(' ');
                 }
+                if !closed && !is_void(name) && attributes.mention("hidden") && attributes.get("hidden").is_some() {
+                    hidden = Some(Hidden { name, inside: Vec::new() });
+                }
             }
+            Token::End { name } if parts_words(name) => text.push(' '),
             Token::Text(raw) => text.push_str(&htmlize::unescape(raw)),
             Token::Raw(raw) if raw_is_text => text.push_str(raw),
             _ => {}
         }
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a browser begins a new line or box at the tags of an element, so that no word goes on across them.
+fn parts_words(name: &str) -> bool {
+    const INLINE: [&str; 8] = ["blink", "data", "label", "nobr", "output", "rb", "rtc", "slot"];
+    match fate(name) {
+        Fate::Keep(_) => is_block(name) || ["br", "caption"].iter().any(|parting| parting.eq_ignore_ascii_case(name)),
+        // Word writes `<o:p>` into its lines.
+        Fate::Unwrap => !name.contains(':') && !INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(name)),
+        Fate::Drop | Fate::Frame => true,
+    }
+}
+
+fn is_block(name: &str) -> bool {
+    !implied_ends(name).0.is_empty() && !name.eq_ignore_ascii_case("a")
+}
+
+/// Blocks that are looked at inside what is hidden.
+const HIDDEN_DEPTH_MAX: usize = 256;
+
+/// Inside an element that no browser shows.
+struct Hidden<'a> {
+    name: &'a str,
+    /// What is open in it: blocks, and elements of its own name.
+    inside: Vec<&'a str>,
+}
+
+impl<'a> Hidden<'a> {
+    /// Whether it goes on behind this token: it ends at its end tag, at what ends it by beginning, and where a block
+    /// ends that is around it.
+    fn goes_on(&mut self, token: &Token<'a>) -> bool {
+        match *token {
+            Token::Start { name, closed, .. } => {
+                let ended = implied_ends(name).0;
+                if self.inside.is_empty() && ended.iter().any(|ended| ended.eq_ignore_ascii_case(self.name)) {
+                    return false;
+                }
+                // A paragraph has no end tag for sure, and nothing around it to end.
+                let counts = self.name.eq_ignore_ascii_case(name) || is_block(name) && !name.eq_ignore_ascii_case("p");
+                if counts && !closed && !is_void(name) && self.inside.len() < HIDDEN_DEPTH_MAX {
+                    self.inside.push(name);
+                }
+                true
+            }
+            Token::End { name } => match self.inside.iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
+                Some(opened) => {
+                    self.inside.truncate(opened);
+                    true
+                }
+                None => !(self.name.eq_ignore_ascii_case(name) || is_block(name) && !name.eq_ignore_ascii_case("p")),
+            },
+            _ => true,
+        }
+    }
 }
 
 /// Whether a text whose kind nobody states is HTML: it holds a tag or a reference that HTML knows.
