@@ -31,7 +31,11 @@ use self::{
     value::unescaped,
 };
 pub use self::{anchors::Scope, text::plain_text};
-pub(crate) use self::{ends::is_void, policy::Kinds, text::looks_like_html};
+pub(crate) use self::{
+    ends::is_void,
+    policy::Kinds,
+    text::{is_block, looks_like_html},
+};
 use crate::{
     model::{Entry, Head, Text, TextKind},
     resolve::{self, Room},

@@ -53,7 +53,8 @@ fn parts_words(name: &str) -> bool {
     }
 }
 
-fn is_block(name: &str) -> bool {
+/// Whether an element begins a line of its own.
+pub(crate) fn is_block(name: &str) -> bool {
     !implied_ends(name).0.is_empty() && !name.eq_ignore_ascii_case("a")
 }
 
