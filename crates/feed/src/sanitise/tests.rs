@@ -89,6 +89,13 @@ fn plain_text_is_what_a_person_reads() {
     }
     assert!(looks_like_html("a <b>c</b>") && looks_like_html("&eacute;") && looks_like_html("x<br>"));
     assert!(!looks_like_html("a < b & c") && !looks_like_html("<foo> AT&T;"));
+    for html in ["<lite-youtube videoid=\"x\"></lite-youtube>", "<m:math><m:mi>x</m:mi></m:math>", "<x-card>y</x-card>"]
+    {
+        assert!(looks_like_html(html), "{html}");
+    }
+    for text in ["ssh <user-name>@host", "see <http://e.org/a-b>", "<mailto:a-b>", "<a-b> vs <c-d>", "a <-b> c </b"] {
+        assert!(!looks_like_html(text), "{text}");
+    }
     assert!(!looks_like_html("How to write <script>") && looks_like_html("<script>x</script>"));
 }
 

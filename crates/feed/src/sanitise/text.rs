@@ -29,7 +29,7 @@ pub fn plain_text(html: &str) -> String {
                 if parts_words(name) || name.eq_ignore_ascii_case("a") {
                     text.push(' ');
                 }
-                if !closed && !is_void(name) && attributes.mention("hidden") && attributes.get("hidden").is_some() {
+                if !closed && !is_void(name) && attributes.get("hidden").is_some() {
                     hidden = Some(Hidden { name, inside: Vec::new() });
                 }
             }
@@ -103,7 +103,7 @@ pub(crate) fn looks_like_html(text: &str) -> bool {
     let mut rest = text;
     while let Some(at) = memchr2(b'<', b'&', rest.as_bytes()) {
         rest = &rest[at..];
-        let may_end = || text.len() - rest.len() <= *last_end_tag;
+        let may_end = || text.len() - rest.len() < *last_end_tag;
         let is_html = if rest.starts_with('&') { starts_with_reference(rest) } else { starts_with_tag(rest, may_end) };
         if is_html {
             return true;
@@ -126,7 +126,7 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
         return true;
     }
     let name = text[1..].trim_start_matches('/');
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != ':').unwrap_or(name.len());
     let (name, after) = name.split_at(end);
     let followed = after.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace());
     let is_known = match fate(name) {
@@ -135,7 +135,13 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
         Fate::Frame if name == "object" => true,
         // "How to write <script>" is about one. Where it has attributes or an end, it is one.
         Fate::Drop | Fate::Frame => !after.starts_with('>') || is_void(name) || may_end(),
+        Fate::Unwrap if is_custom(name) => may_end(),
         Fate::Unwrap => is_void(name) || matches!(name, "form" | "body" | "head" | "html"),
     };
     followed && is_known
+}
+
+/// Whether a name is one that pages give to elements of their own.
+fn is_custom(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.contains('-') && !name.contains(':')
 }
