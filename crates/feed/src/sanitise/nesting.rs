@@ -67,6 +67,7 @@ impl Sanitiser<'_> {
         self.enter_cell();
         let is_loose = self.is_open(Kept::MATH.set()) && !self.is_top(MATH_TOKENS);
         if is_loose {
+            self.separate();
             self.open(Kept::MTEXT);
         }
         escape_into(text, &mut self.out);
@@ -94,7 +95,7 @@ impl Sanitiser<'_> {
     }
 
     /// Writes a start tag without attributes.
-    fn open(&mut self, kept: Kept) {
+    pub(super) fn open(&mut self, kept: Kept) {
         self.out.push('<');
         self.out.push_str(kept.name());
         self.out.push('>');
@@ -109,7 +110,9 @@ impl Sanitiser<'_> {
     }
 
     pub(super) fn close_to(&mut self, length: usize) {
-        for kept in self.open.drain(length..).rev() {
+        while self.open.len() > length {
+            self.close_fence();
+            let Some(kept) = self.open.pop() else { break };
             self.counts[kept.index()] -= 1;
             if self.counts[kept.index()] == 0 {
                 self.set &= !kept.set();

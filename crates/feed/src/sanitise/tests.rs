@@ -245,6 +245,60 @@ fn f3_formulas_are_shown_once() {
 }
 
 #[test]
+fn f3_a_formula_hides_nothing_but_its_drawing() {
+    let math = "<math><mi>x</mi></math>";
+    for (html, expect) in [
+        (format!("{math}<p aria-hidden=true>a</p>b"), format!("{math}<p>a</p>b")),
+        (format!("{math} <span aria-hidden=true>a</span>b"), format!("{math} <span>a</span>b")),
+        (
+            format!("<h2>{math}<a aria-hidden=true href=/x>#</a></h2>b"),
+            format!("<h2>{math}<a href=\"http://e.org/x\">#</a></h2>b"),
+        ),
+        (format!("<p><i>{math}</i><b aria-hidden=true>a</p><p>b"), format!("<p><i>{math}</i><b>a</b></p><p>b</p>")),
+        (format!("{math}<span aria-hidden=true>x</span>b"), format!("{math}b")),
+        // A drawing without an end hides no more than its block.
+        (format!("<div>{math}<span aria-hidden=true>x</div>b"), format!("<div>{math}</div>b")),
+        (
+            format!("<p><b>{math}</b><span class=katex-html aria-hidden=true>x<p>b"),
+            format!("<p><b>{math}</b></p><p>b</p>"),
+        ),
+    ] {
+        check(&html, &expect);
+    }
+}
+
+#[test]
+fn f3_formulas_in_tex_are_shown_as_they_are() {
+    check("a <script type='math/tex'>x<y^2</script> b", "a <code>x&lt;y^2</code> b");
+    check("<p><script type='math/tex; mode=display'>% <![CDATA[\nx %]]></script>", "<p><code>x</code></p>");
+    check("<script type='math/tex'> </script><script type=text/x>y</script>z", "z");
+    check("<svg><script type='math/tex'>x</script></svg>z", "z");
+}
+
+#[test]
+fn f3_fences_of_a_formula_are_kept() {
+    let math = |inside: &str| format!("<math>{inside}</math>");
+    for (html, expect) in [
+        ("<mfenced><mi>x</mi></mfenced>", "<mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>"),
+        (
+            "<mfenced open='[' close='&gt;' separators='; |'><mi>x<mi>y</mi><mrow><mn>1</mn><mn>2</mn></mrow><mn>3</mn></mfenced><mi>z</mi>",
+            "<mrow><mo>[</mo><mi>x</mi><mo>;</mo><mi>y</mi><mo>|</mo><mrow><mn>1</mn><mn>2</mn></mrow><mo>|</mo><mn>3</mn><mo>&gt;</mo></mrow><mi>z</mi>",
+        ),
+        (
+            "<m:mfenced close='' separators=''><mfenced>x</mfenced><mi>y</mi></m:mfenced>",
+            "<mrow><mo>(</mo><mrow><mo>(</mo><mtext>x</mtext><mo>)</mo></mrow><mi>y</mi></mrow>",
+        ),
+        ("<mfenced/>x", "<mrow><mo>(</mo><mo>)</mo></mrow><mtext>x</mtext>"),
+        ("<mfenced><mi>x", "<mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>"),
+    ] {
+        check(&math(html), &math(expect));
+    }
+    check("<mfenced>x</mfenced>", "x");
+    let deep = sanitise(&format!("<math>{}x", "<mfenced>".repeat(1000)), None);
+    assert_eq!(sanitise(&deep, None), deep);
+}
+
+#[test]
 fn f3_every_candidate_of_a_picture_is_kept() {
     check(
         "<img srcset='a.png 1x,/b.png 1.5x,\n c,d.png 2x, e.png,f.png'>",
