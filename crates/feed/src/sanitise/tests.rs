@@ -128,6 +128,20 @@ fn f3_links_within_an_entry_and_their_ids_are_its_own() {
 }
 
 #[test]
+fn f3_links_to_the_page_of_an_entry_have_no_tracking_parameters() {
+    let base = Url::parse("http://e.org/a?utm_source=rss&b=1").ok();
+    for (html, expect) in [
+        ("<a href='#x'>1</a>", "<a href=\"http://e.org/a?b=1#x\">1</a>"),
+        ("<a href='http://e.org/a?utm_source=rss&amp;b=1#x'>1</a>", "<a href=\"http://e.org/a?b=1#x\">1</a>"),
+        ("<a href='http://e.org/a?b=1#x'>1</a><p id=x>", "<a href=\"#OWN-x\">1</a><p id=\"OWN-x\"></p>"),
+    ] {
+        let once = sanitise(html, base.as_ref());
+        assert_eq!(once, expect.replace("OWN-", OWN), "{html}");
+        assert_eq!(sanitise(&once, base.as_ref()), once, "twice: {html}");
+    }
+}
+
+#[test]
 fn f3_ids_of_two_entries_differ() {
     let html = "<a href='#x'>1</a><p id=x>";
     let scope = |url, identity, variant| Scope::of(Some(url), identity, variant);
