@@ -17,6 +17,26 @@ use crate::{
 /// An encoding that fails more often than at one in so many of its letters beyond ASCII is the wrong one.
 const LETTERS_PER_FAULT_MIN: usize = 4;
 
+/// How much speaks for UTF-8 besides the bytes, which decides how many of them may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Utf8Claim {
+    Nothing,
+    /// A charset or a declaration.
+    Label,
+    Bom,
+}
+
+impl Utf8Claim {
+    /// Letters of other encodings are valid UTF-8 by chance only, and then far outnumbered by those that are not.
+    fn allows(self, faults: usize, letters: usize) -> bool {
+        match self {
+            Self::Nothing => faults <= letters / LETTERS_PER_FAULT_MIN,
+            Self::Label => faults <= letters,
+            Self::Bom => faults <= letters.saturating_mul(2),
+        }
+    }
+}
+
 /// Bytes beyond ASCII from which on a document may be in the Cyrillic of MS-DOS.
 const IBM866_BYTES_MIN: usize = 32;
 
@@ -44,14 +64,23 @@ fn decode_bytes<'a>(bytes: &'a [u8], http_charset: Option<&str>, url: Option<&st
     }
     let claims = [http_charset.map(str::to_owned), declared_in_xml(bytes), declared_in_meta(bytes)];
     let claims: Vec<String> = claims.into_iter().flatten().collect();
-    let (text, encoding) =
-        claims.iter().find_map(|label| decode_as(bytes, label)).unwrap_or_else(|| decode_faulty(bytes, &claims, url));
+    let is_utf8 = |label: &String| ascii_compatible(label) == Some(UTF_8);
+    let claim = if claims.iter().any(is_utf8) { Utf8Claim::Label } else { Utf8Claim::Nothing };
+    let (text, encoding) = claims
+        .iter()
+        .find_map(|label| decode_as(bytes, label))
+        .unwrap_or_else(|| decode_faulty(bytes, claim, &claims, url));
     let is_believed = |label: &String| Encoding::for_label(label.as_bytes()).is_some_and(|it| name_of(it) == encoding);
     Decoded { text, encoding, lied: claims.into_iter().next().filter(|first| !is_believed(first)) }
 }
 
 /// Reads bytes that no claim explains as a whole: by the encoding that explains them but for a few.
-fn decode_faulty<'a>(bytes: &'a [u8], claims: &[String], url: Option<&str>) -> (Cow<'a, str>, &'static str) {
+fn decode_faulty<'a>(
+    bytes: &'a [u8],
+    claim: Utf8Claim,
+    claims: &[String],
+    url: Option<&str>,
+) -> (Cow<'a, str>, &'static str) {
     let fault = match std::str::from_utf8(bytes) {
         Ok(text) => return decode_escaped(bytes).unwrap_or((Cow::Borrowed(text), "utf-8")),
         Err(fault) => fault,
@@ -61,17 +90,17 @@ fn decode_faulty<'a>(bytes: &'a [u8], claims: &[String], url: Option<&str>) -> (
         // Cut off inside its last character, which is lost.
         return (String::from_utf8_lossy(valid), "utf-8");
     }
-    if is_nearly_utf8(bytes) {
+    if is_nearly_utf8(bytes, claim) {
         return (Cow::Owned(decode_mixed(bytes)), "utf-8");
     }
     claims.iter().find_map(|label| decode_nearly_as(bytes, label)).unwrap_or_else(|| decode_guessed(bytes, url))
 }
 
 /// Whether bytes are UTF-8 but for a few.
-fn is_nearly_utf8(bytes: &[u8]) -> bool {
+fn is_nearly_utf8(bytes: &[u8], claim: Utf8Claim) -> bool {
     let faults = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
     let letters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).filter(|c| !c.is_ascii()).count();
-    faults <= letters / LETTERS_PER_FAULT_MIN
+    claim.allows(faults, letters)
 }
 
 /// Reads bytes in the encoding that a browser would guess. The country in an address tells much about it.
@@ -134,7 +163,7 @@ fn decode_by_shape<'a>(bytes: &'a [u8], url: Option<&str>) -> Option<Decoded<'a>
     };
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => {
-            let (text, encoding) = decode_faulty(rest, &[], url);
+            let (text, encoding) = decode_faulty(rest, Utf8Claim::Bom, &[], url);
             decoded(text, encoding)
         }
         [0xff, 0xfe, 0, 0, rest @ ..] => decoded(Cow::Owned(decode_utf32(rest, u32::from_le_bytes)), "utf-32le"),
@@ -159,11 +188,17 @@ fn decode_as<'a>(bytes: &'a [u8], label: &str) -> Option<(Cow<'a, str>, &'static
     let encoding = ascii_compatible(label)?;
     // Text that is well-formed UTF-8 beyond ASCII hardly ever is anything else by chance, and single-byte encodings
     // accept every byte: they never show that they are wrong.
-    if encoding.is_single_byte()
-        && let Ok(text) = std::str::from_utf8(bytes)
-    {
-        let name = if text.is_ascii() { name_of(encoding) } else { "utf-8" };
-        return Some((Cow::Borrowed(text), name));
+    if encoding.is_single_byte() {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                let name = if text.is_ascii() { name_of(encoding) } else { "utf-8" };
+                return Some((Cow::Borrowed(text), name));
+            }
+            Err(_) if is_nearly_utf8(bytes, Utf8Claim::Nothing) => {
+                return Some((Cow::Owned(decode_mixed(bytes)), "utf-8"));
+            }
+            Err(_) => {}
+        }
     }
     encoding.decode_without_bom_handling_and_without_replacement(bytes).map(|text| (text, name_of(encoding)))
 }
@@ -292,6 +327,10 @@ mod tests {
             let bytes = encoding.encode(&text).0;
             let decoded = decode(&bytes, None, url);
             assert_eq!((decoded.encoding, &*decoded.text), (name_of(encoding), text.as_str()), "{label}");
+            if encoding != ISO_2022_JP {
+                let lying = decode(&bytes, Some("utf-8"), url);
+                assert_eq!((lying.encoding, &*lying.text), (name_of(encoding), text.as_str()), "{label} as UTF-8");
+            }
         }
     }
 
@@ -301,6 +340,30 @@ mod tests {
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", None, "windows-1252", "doué\u{a0}», été");
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("utf-8"), "windows-1252", "doué\u{a0}», été");
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("iso-8859-1"), "windows-1252", "doué\u{a0}», été");
+    }
+
+    #[test]
+    fn f2_utf_8_with_some_wrong_bytes_stays_utf_8() {
+        let items = b"<item>It\xe2\x80\x99s \xe2\x80\x9cnews\xe2\x80\x9d\xe2\x80</item>".repeat(20);
+        let words = [&"naïve café ".repeat(3).into_bytes()[..], b"caf\xe9."].concat();
+        let cyrillic = ["Новости и погода на сегодня: ".as_bytes(), b"\xff\xf1\xed\xee"].concat();
+        for (bytes, shown) in
+            [(items, "<item>It’s “news”â€</item>"), (words, "naïve café café"), (cyrillic, "на сегодня: ÿñíî")]
+        {
+            let declared = [b"<?xml version='1.0' encoding='UTF-8'?>", &bytes[..]].concat();
+            let with_bom = [b"\xef\xbb\xbf", &bytes[..]].concat();
+            for decoded in
+                [decode(&bytes, Some("utf-8"), None), decode(&declared, None, None), decode(&with_bom, None, None)]
+            {
+                assert_eq!((decoded.encoding, decoded.lied.as_deref()), ("utf-8", None), "{shown}");
+                assert!(decoded.text.contains(shown), "{}", decoded.text);
+            }
+        }
+        check(b"na\xc3\xafve caf\xc3\xa9 caf\xe9 \xe9t\xe9", None, "windows-1252", "naÃ¯ve cafÃ© café été");
+        check(b"\xef\xbb\xbfna\xc3\xafve caf\xc3\xa9 \xe9t\xe9 \xe9", None, "utf-8", "naïve café été é");
+        check(b"\xef\xbb\xbf\xe9t\xe9 dou\xe9", None, "windows-1252", "été doué");
+        let one = [&"naïve café ".repeat(3).into_bytes()[..], b"caf\xe9."].concat();
+        check(&one, Some("iso-8859-1"), "utf-8", "naïve café naïve café naïve café café.");
     }
 
     #[test]

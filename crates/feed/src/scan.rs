@@ -209,8 +209,13 @@ impl<'a> Scanner<'a> {
     }
 
     fn comment(&mut self) -> Token<'a> {
-        match memmem::find(&self.bytes()[self.at + 4..], b"-->") {
-            Some(offset) => self.at += 4 + offset + 3,
+        let inside = &self.bytes()[self.at + 4..];
+        let length = match self.dialect {
+            Dialect::Xml => memmem::find(inside, b"-->").map(|offset| offset + 3),
+            Dialect::Html => html_comment_length(inside),
+        };
+        match length {
+            Some(length) => self.at += 4 + length,
             None => drop(self.take_rest()),
         }
         Token::Comment
@@ -350,6 +355,24 @@ fn opens_markup(bytes: &[u8]) -> bool {
     }
 }
 
+/// How long the rest of a comment is in HTML, behind its `<!--`: `<!-->` is a whole one, and `--!>` ends one too.
+fn html_comment_length(inside: &[u8]) -> Option<usize> {
+    match inside {
+        [b'>', ..] => return Some(1),
+        [b'-', b'>', ..] => return Some(2),
+        _ => {}
+    }
+    let mut ends = memmem::find_iter(inside, b"--").map(|at| (at + 2, &inside[at + 2..]));
+    let end_of = |(at, rest): (usize, &[u8])| match rest {
+        [b'>', ..] => Some(at + 1),
+        // The places found do not overlap: `--->` ends as well.
+        [b'!' | b'-', b'>', ..] => Some(at + 2),
+        [b'-', b'!', b'>', ..] => Some(at + 3),
+        _ => None,
+    };
+    ends.find_map(end_of)
+}
+
 fn starts_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte == b':' || byte >= 0x80
 }
@@ -398,6 +421,7 @@ mod tests {
             ("<a><![CDATA[<b>]]>y</a>", "<a>{<b>}[y]</a>"),
             ("<a><![CDATA[<b>", "<a>{<b>}"),
             ("<a><!-- <b> -->y", "<a>#[y]"),
+            ("<a><!--> --!> -->y", "<a>#[y]"),
             ("<?xml version='1.0'?><a>", "#<a>"),
             ("<!DOCTYPE r [<!ENTITY a \"]>\">]><r>", "!DOCTYPE r [<!ENTITY a \"]>\">]!<r>"),
             ("<![if x]>y", "#[y]"),
@@ -425,6 +449,13 @@ mod tests {
             ("<![CDATA[x]]>y", "#[y]"),
             ("<p <b>", "<p <b=>"),
             ("x<a href='http://e", "[x]#"),
+            ("<!-->a-->b", "#[a-->b]"),
+            ("<!--->a", "#[a]"),
+            ("<!---->a", "#[a]"),
+            ("<!-- a --!>b", "#[b]"),
+            ("<!-- a --->b<!-- c ---!>d", "#[b]#[d]"),
+            ("<!-- a -- b --! c > --> d", "#[ d]"),
+            ("<!-- a ->b", "#"),
         ] {
             assert_eq!(show(source, Dialect::Html), expect, "{source}");
         }

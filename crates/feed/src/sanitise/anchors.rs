@@ -13,6 +13,7 @@ use super::escape_into;
 use crate::{
     limits::{ANCHOR_LINKS_MAX, ID_BYTES_MAX, IDS_MAX},
     resolve::Room,
+    tracking::without_tracking,
 };
 
 /// What tells the ids of one entry from those of every other on the same page.
@@ -72,7 +73,8 @@ impl Anchors {
         let Some((page, fragment)) = href.split_once('#').filter(|(_, fragment)| !fragment.is_empty()) else {
             return false;
         };
-        let is_here = page.is_empty() || base.is_some_and(|base| page == without_fragment(base));
+        let is_page = |base: &Url| without_tracking(page) == without_tracking(without_fragment(base));
+        let is_here = page.is_empty() || base.is_some_and(is_page);
         if !is_here || fragment.len() > ID_BYTES_MAX || self.links.len() >= ANCHOR_LINKS_MAX {
             return false;
         }
@@ -81,6 +83,7 @@ impl Anchors {
             Some(base) => room.join(base, &format!("#{}", self.own(fragment))).map(String::from),
             None => None,
         };
+        let elsewhere = elsewhere.map(|link| without_tracking(&link).into_owned());
         self.links.push(Link { at, fragment: fragment.to_owned(), elsewhere });
         true
     }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     resolve,
     scan::{Attributes, Dialect, Scanner, Token},
+    tracking::without_tracking,
 };
 
 /// The mark of a link that stands in for a known player; its value is what plays.
@@ -132,13 +133,13 @@ impl Sanitiser<'_> {
 
     fn stand_in(&mut self, frame: Option<Frame>, link: Option<&str>) {
         let Some(Frame { address, title }) = frame else { return };
-        match recognise(&address, link) {
-            Some(player) => self.link_to_player(&player, title.as_deref()),
-            None if self.last != Last::Frame(address.clone()) => {
-                self.link(&address, None, None, title.as_deref());
-                self.last = Last::Frame(address);
-            }
-            None => {}
+        if let Some(player) = recognise(&address, link) {
+            return self.link_to_player(&player, title.as_deref());
+        }
+        let address = without_tracking(&address).into_owned();
+        if self.last != Last::Frame(address.clone()) {
+            self.link(&address, None, None, title.as_deref());
+            self.last = Last::Frame(address);
         }
     }
 

@@ -25,13 +25,18 @@ use self::{
     anchors::Anchors,
     attributes::{Value, attribute},
     ends::{implied_end_sets, is_void_kept},
+    formula::{Fence, is_fenced, is_tex},
     frames::{Frame, MARK},
     picture::{Lazy, Picture, is_tracking_pixel},
     policy::{Fate, Kept, MATH_EMPTY, MATHML, fate},
     value::unescaped,
 };
 pub use self::{anchors::Scope, text::plain_text};
-pub(crate) use self::{ends::is_void, policy::Kinds, text::looks_like_html};
+pub(crate) use self::{
+    ends::is_void,
+    policy::Kinds,
+    text::{is_block, looks_like_html},
+};
 use crate::{
     model::{Entry, Head, Text, TextKind},
     resolve::{self, Room},
@@ -58,7 +63,8 @@ pub fn sanitise_in(html: &str, base: Option<&Url>, scope: Scope) -> String {
         set: 0,
         overflow: 0,
         dropping: None,
-        raw_is_text: false,
+        raw: Raw::Nothing,
+        fences: Vec::new(),
         pending_frame: None,
         objects: 0,
         in_noscript: false,
@@ -83,8 +89,10 @@ struct Sanitiser<'b> {
     /// How many elements are open beyond the depth limit.
     overflow: usize,
     dropping: Option<Dropping>,
-    /// The element just opened shows what is in it as it is (`<xmp>`, `<plaintext>`); scripts and styles do not.
-    raw_is_text: bool,
+    /// What is in the element just opened, if that is no markup.
+    raw: Raw,
+    /// The `<mfenced>`s that are open, innermost last.
+    fences: Vec<Fence>,
     pending_frame: Option<Frame>,
     /// How many `<object>`s are open.
     objects: usize,
@@ -105,16 +113,33 @@ struct Dropping {
     depth: usize,
     /// Browsers leave a drawing at the first block: so that one left open does not hide the rest.
     ends_at_block: bool,
+    /// It ends where a block ends that is around it.
+    ends_with_block: bool,
 }
 
 impl Dropping {
     fn all(name: &str) -> Self {
-        Self { name: name.to_ascii_lowercase(), depth: 1, ends_at_block: false }
+        Self { name: name.to_ascii_lowercase(), depth: 1, ends_at_block: false, ends_with_block: false }
     }
 
     fn until_block(name: &str) -> Self {
         Self { ends_at_block: true, ..Self::all(name) }
     }
+
+    fn in_block(name: &str) -> Self {
+        Self { ends_with_block: true, ..Self::until_block(name) }
+    }
+}
+
+/// What an element holds whose inside is no markup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Raw {
+    /// Nothing to show: a script, a style.
+    Nothing,
+    /// What is shown as it is (`<xmp>`, `<plaintext>`).
+    Text,
+    /// A formula in TeX.
+    Tex,
 }
 
 /// What a person sees right before the place that is written at.
@@ -133,13 +158,14 @@ impl Sanitiser<'_> {
         match token {
             Token::Start { name, attributes, closed } => {
                 let fate = fate(name);
-                self.raw_is_text = matches!(fate, Fate::Unwrap);
+                self.raw = if fate == Fate::Unwrap { Raw::Text } else { Raw::Nothing };
                 self.start(name, fate, attributes, closed);
             }
             Token::End { name } => self.end(name),
             Token::Text(raw) if self.dropping.is_none() => self.write_text(&htmlize::unescape(raw)),
             Token::Raw(raw) if self.pending_frame.is_some() => self.frame_inside(raw),
-            Token::Raw(raw) if self.raw_is_text && self.dropping.is_none() => self.write_text(raw),
+            Token::Raw(raw) if self.raw == Raw::Tex => self.tex(raw),
+            Token::Raw(raw) if self.raw == Raw::Text && self.dropping.is_none() => self.write_text(raw),
             Token::Text(_) | Token::Raw(_) | Token::Doctype(_) | Token::Comment => {}
         }
     }
@@ -156,18 +182,24 @@ impl Sanitiser<'_> {
             }
             self.dropping = None;
         }
-        if self.is_formula_again(name, attributes) || is_hidden(fate, attributes) {
+        let is_again = self.is_formula_again(name, attributes);
+        if is_again || is_hidden(fate, attributes) {
             if !closed && !is_void(name) {
-                self.dropping = Some(Dropping::all(name));
+                self.dropping = Some(if is_again { Dropping::in_block(name) } else { Dropping::all(name) });
             }
             return;
         }
         match fate {
             Fate::Unwrap => self.in_noscript |= name.eq_ignore_ascii_case("noscript"),
+            // Beside a formula it says the same again.
+            Fate::Drop if self.last != Last::Math && !self.in_attribute && is_tex(name, attributes) => {
+                self.raw = Raw::Tex;
+            }
             Fate::Drop if is_void(name) || closed || name.eq_ignore_ascii_case("frame") => {}
             Fate::Drop => self.dropping = Some(Dropping::until_block(name)),
             Fate::Frame => self.frame(name, attributes, closed),
             Fate::Keep(Kept::A) if attributes.mention(MARK) && self.marked_link(attributes) => {}
+            Fate::Keep(Kept::MROW) if is_fenced(name) => self.fenced(attributes, closed),
             Fate::Keep(kept) => self.keep(kept, attributes, closed),
         }
     }
@@ -180,6 +212,9 @@ impl Sanitiser<'_> {
         if !void && self.is_full(kept) {
             self.overflow += 1;
             return;
+        }
+        if kept.is_in(MATHML) {
+            self.separate();
         }
         let before = self.out.len();
         self.out.push('<');
@@ -297,8 +332,12 @@ impl Sanitiser<'_> {
                 if dropping.depth == 0 {
                     self.dropping = None;
                 }
+                return;
             }
-            return;
+            if !(dropping.ends_with_block && is_block(name)) {
+                return;
+            }
+            self.dropping = None;
         }
         match fate(name) {
             Fate::Keep(kept) if !is_void_kept(kept) && !kept.is_in(MATH_EMPTY) => self.end_kept(kept),

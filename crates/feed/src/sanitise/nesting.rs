@@ -6,7 +6,7 @@
 use super::{
     Last, Sanitiser,
     ends::implied_end_sets,
-    escape_into,
+    escape_into, is_control,
     policy::{
         HEADINGS, Kept, LIST_ITEMS, MATH_TOKENS, MATHML, PARAGRAPH, RUBY_PARTS, TABLE_FRAMES, TABLE_PARTS,
         TABLE_SECTIONS,
@@ -60,13 +60,14 @@ impl Sanitiser<'_> {
 
     /// Writes a text where texts may stand.
     pub(super) fn write_text(&mut self, text: &str) {
-        let is_blank = text.trim_ascii_start().is_empty();
+        let is_blank = text.bytes().all(|byte| byte.is_ascii_whitespace() || is_control(byte));
         if is_blank {
             return escape_into(text, &mut self.out);
         }
         self.enter_cell();
         let is_loose = self.is_open(Kept::MATH.set()) && !self.is_top(MATH_TOKENS);
         if is_loose {
+            self.separate();
             self.open(Kept::MTEXT);
         }
         escape_into(text, &mut self.out);
@@ -94,7 +95,7 @@ impl Sanitiser<'_> {
     }
 
     /// Writes a start tag without attributes.
-    fn open(&mut self, kept: Kept) {
+    pub(super) fn open(&mut self, kept: Kept) {
         self.out.push('<');
         self.out.push_str(kept.name());
         self.out.push('>');
@@ -109,7 +110,9 @@ impl Sanitiser<'_> {
     }
 
     pub(super) fn close_to(&mut self, length: usize) {
-        for kept in self.open.drain(length..).rev() {
+        while self.open.len() > length {
+            self.close_fence();
+            let Some(kept) = self.open.pop() else { break };
             self.counts[kept.index()] -= 1;
             if self.counts[kept.index()] == 0 {
                 self.set &= !kept.set();

@@ -59,9 +59,11 @@ impl Kept {
     }
 
     pub(super) const A: Self = Self::of("a");
+    pub(super) const CODE: Self = Self::of("code");
     pub(super) const COL: Self = Self::of("col");
     pub(super) const COLGROUP: Self = Self::of("colgroup");
     pub(super) const MATH: Self = Self::of("math");
+    pub(super) const MO: Self = Self::of("mo");
     pub(super) const MROW: Self = Self::of("mrow");
     pub(super) const MTEXT: Self = Self::of("mtext");
     pub(super) const P: Self = Self::of("p");

@@ -27,6 +27,11 @@ fn active_content_goes() {
 #[test]
 fn frames_become_links_and_pixels_vanish() {
     check("<iframe src='https://v.org/1'>x</iframe>", "<a href=\"https://v.org/1\">https://v.org/1</a>");
+    check("<iframe src='https://v.org/1?utm_source=x'></iframe>", "<a href=\"https://v.org/1\">https://v.org/1</a>");
+    check(
+        "<iframe src='https://v.org/1'></iframe>\u{1}<iframe src='https://v.org/1'></iframe>",
+        "<a href=\"https://v.org/1\">https://v.org/1</a>",
+    );
     check("<img src=x width=1 height=1>", "");
     check("<img src=x width='1px' height=0>", "");
     check("<img src=x width=1 height=20>", "<img src=\"http://e.org/a/x\" width=\"1\" height=\"20\">");
@@ -65,8 +70,32 @@ fn depth_is_bounded() {
 #[test]
 fn plain_text_is_what_a_person_reads() {
     assert_eq!(plain_text("<p>A &amp; <b>B</b></p><p>C<script>x</script>"), "A & B C");
+    for (html, expect) in [
+        ("<h2>Heading</h2>Body", "Heading Body"),
+        ("<ul><li>a</ul>b<br>c", "a b c"),
+        ("<table><caption>a</caption><tr><td>b</td>c</table>d", "a b c d"),
+        ("<x-card>a</x-card>b<button>c</button>d", "a b c d"),
+        ("a<x-card>b", "a b"),
+        ("un<b>believ</b>able <nobr>x</nobr>y z<o:p></o:p>.", "unbelievable xy z."),
+        ("a<p hidden>b</p>c", "a c"),
+        ("a<p hidden>b<p>c", "a c"),
+        ("a<div hidden>b<div>c</div>d<p>e</div>f", "a f"),
+        ("<div>a<span hidden>b<i>c</div>d", "a d"),
+        ("a <span hidden=until-found>b</span>c", "a c"),
+        ("<ul><li hidden>a<ul><li>b</ul><li>c</ul>", "c"),
+        ("<p title=hidden>a</p><br hidden>b", "a b"),
+    ] {
+        assert_eq!(plain_text(html), expect, "{html}");
+    }
     assert!(looks_like_html("a <b>c</b>") && looks_like_html("&eacute;") && looks_like_html("x<br>"));
     assert!(!looks_like_html("a < b & c") && !looks_like_html("<foo> AT&T;"));
+    for html in ["<lite-youtube videoid=\"x\"></lite-youtube>", "<m:math><m:mi>x</m:mi></m:math>", "<x-card>y</x-card>"]
+    {
+        assert!(looks_like_html(html), "{html}");
+    }
+    for text in ["ssh <user-name>@host", "see <http://e.org/a-b>", "<mailto:a-b>", "<a-b> vs <c-d>", "a <-b> c </b"] {
+        assert!(!looks_like_html(text), "{text}");
+    }
     assert!(!looks_like_html("How to write <script>") && looks_like_html("<script>x</script>"));
 }
 
@@ -96,6 +125,20 @@ fn f3_links_within_an_entry_and_their_ids_are_its_own() {
     check("<a href='http://f.org/#x'>1</a>", "<a href=\"http://f.org/#x\">1</a>");
     check("<a href='#'>1</a>", "<a href=\"http://e.org/a/#\">1</a>");
     assert_eq!(sanitise("<a href='#x'>1</a>", None), format!("<a href=\"#{OWN}x\">1</a>"));
+}
+
+#[test]
+fn f3_links_to_the_page_of_an_entry_have_no_tracking_parameters() {
+    let base = Url::parse("http://e.org/a?utm_source=rss&b=1").ok();
+    for (html, expect) in [
+        ("<a href='#x'>1</a>", "<a href=\"http://e.org/a?b=1#x\">1</a>"),
+        ("<a href='http://e.org/a?utm_source=rss&amp;b=1#x'>1</a>", "<a href=\"http://e.org/a?b=1#x\">1</a>"),
+        ("<a href='http://e.org/a?b=1#x'>1</a><p id=x>", "<a href=\"#OWN-x\">1</a><p id=\"OWN-x\"></p>"),
+    ] {
+        let once = sanitise(html, base.as_ref());
+        assert_eq!(once, expect.replace("OWN-", OWN), "{html}");
+        assert_eq!(sanitise(&once, base.as_ref()), once, "twice: {html}");
+    }
 }
 
 #[test]
@@ -213,6 +256,60 @@ fn f3_formulas_are_shown_once() {
     ] {
         check(&html, &expect);
     }
+}
+
+#[test]
+fn f3_a_formula_hides_nothing_but_its_drawing() {
+    let math = "<math><mi>x</mi></math>";
+    for (html, expect) in [
+        (format!("{math}<p aria-hidden=true>a</p>b"), format!("{math}<p>a</p>b")),
+        (format!("{math} <span aria-hidden=true>a</span>b"), format!("{math} <span>a</span>b")),
+        (
+            format!("<h2>{math}<a aria-hidden=true href=/x>#</a></h2>b"),
+            format!("<h2>{math}<a href=\"http://e.org/x\">#</a></h2>b"),
+        ),
+        (format!("<p><i>{math}</i><b aria-hidden=true>a</p><p>b"), format!("<p><i>{math}</i><b>a</b></p><p>b</p>")),
+        (format!("{math}<span aria-hidden=true>x</span>b"), format!("{math}b")),
+        // A drawing without an end hides no more than its block.
+        (format!("<div>{math}<span aria-hidden=true>x</div>b"), format!("<div>{math}</div>b")),
+        (
+            format!("<p><b>{math}</b><span class=katex-html aria-hidden=true>x<p>b"),
+            format!("<p><b>{math}</b></p><p>b</p>"),
+        ),
+    ] {
+        check(&html, &expect);
+    }
+}
+
+#[test]
+fn f3_formulas_in_tex_are_shown_as_they_are() {
+    check("a <script type='math/tex'>x<y^2</script> b", "a <code>x&lt;y^2</code> b");
+    check("<p><script type='math/tex; mode=display'>% <![CDATA[\nx %]]></script>", "<p><code>x</code></p>");
+    check("<script type='math/tex'> </script><script type=text/x>y</script>z", "z");
+    check("<svg><script type='math/tex'>x</script></svg>z", "z");
+}
+
+#[test]
+fn f3_fences_of_a_formula_are_kept() {
+    let math = |inside: &str| format!("<math>{inside}</math>");
+    for (html, expect) in [
+        ("<mfenced><mi>x</mi></mfenced>", "<mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>"),
+        (
+            "<mfenced open='[' close='&gt;' separators='; |'><mi>x<mi>y</mi><mrow><mn>1</mn><mn>2</mn></mrow><mn>3</mn></mfenced><mi>z</mi>",
+            "<mrow><mo>[</mo><mi>x</mi><mo>;</mo><mi>y</mi><mo>|</mo><mrow><mn>1</mn><mn>2</mn></mrow><mo>|</mo><mn>3</mn><mo>&gt;</mo></mrow><mi>z</mi>",
+        ),
+        (
+            "<m:mfenced close='' separators=''><mfenced>x</mfenced><mi>y</mi></m:mfenced>",
+            "<mrow><mo>(</mo><mrow><mo>(</mo><mtext>x</mtext><mo>)</mo></mrow><mi>y</mi></mrow>",
+        ),
+        ("<mfenced/>x", "<mrow><mo>(</mo><mo>)</mo></mrow><mtext>x</mtext>"),
+        ("<mfenced><mi>x", "<mrow><mo>(</mo><mi>x</mi><mo>)</mo></mrow>"),
+    ] {
+        check(&math(html), &math(expect));
+    }
+    check("<mfenced>x</mfenced>", "x");
+    let deep = sanitise(&format!("<math>{}x", "<mfenced>".repeat(1000)), None);
+    assert_eq!(sanitise(&deep, None), deep);
 }
 
 #[test]

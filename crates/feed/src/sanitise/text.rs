@@ -10,18 +10,30 @@ use super::{
 };
 use crate::scan::{Dialect, Scanner, Token};
 
-/// HTML as plain text: no tags, references resolved, white space folded. For titles and for programs.
+/// HTML as plain text: no tags, references resolved, white space folded, nothing that is hidden. For titles and for
+/// programs.
 pub fn plain_text(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut raw_is_text = false;
+    let mut hidden: Option<Hidden<'_>> = None;
     for token in Scanner::new(html, Dialect::Html) {
+        if let Some(inside) = &mut hidden {
+            if inside.goes_on(&token) {
+                continue;
+            }
+            hidden = None;
+        }
         match token {
-            Token::Start { name, .. } => {
+            Token::Start { name, attributes, closed } => {
                 raw_is_text = matches!(fate(name), Fate::Unwrap);
-                if !implied_ends(name).0.is_empty() || name.eq_ignore_ascii_case("br") {
+                if parts_words(name) || name.eq_ignore_ascii_case("a") {
                     text.push(' ');
                 }
+                if !closed && !is_void(name) && attributes.get("hidden").is_some() {
+                    hidden = Some(Hidden { name, inside: Vec::new() });
+                }
             }
+            Token::End { name } if parts_words(name) => text.push(' '),
             Token::Text(raw) => text.push_str(&htmlize::unescape(raw)),
             Token::Raw(raw) if raw_is_text => text.push_str(raw),
             _ => {}
@@ -30,13 +42,68 @@ pub fn plain_text(html: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a browser begins a new line or box at the tags of an element, so that no word goes on across them.
+fn parts_words(name: &str) -> bool {
+    const INLINE: [&str; 8] = ["blink", "data", "label", "nobr", "output", "rb", "rtc", "slot"];
+    match fate(name) {
+        Fate::Keep(_) => is_block(name) || ["br", "caption"].iter().any(|parting| parting.eq_ignore_ascii_case(name)),
+        // Word writes `<o:p>` into its lines.
+        Fate::Unwrap => !name.contains(':') && !INLINE.iter().any(|inline| inline.eq_ignore_ascii_case(name)),
+        Fate::Drop | Fate::Frame => true,
+    }
+}
+
+/// Whether an element begins a line of its own.
+pub(crate) fn is_block(name: &str) -> bool {
+    !implied_ends(name).0.is_empty() && !name.eq_ignore_ascii_case("a")
+}
+
+/// Blocks that are looked at inside what is hidden.
+const HIDDEN_DEPTH_MAX: usize = 256;
+
+/// Inside an element that no browser shows.
+struct Hidden<'a> {
+    name: &'a str,
+    /// What is open in it: blocks, and elements of its own name.
+    inside: Vec<&'a str>,
+}
+
+impl<'a> Hidden<'a> {
+    /// Whether it goes on behind this token: it ends at its end tag, at what ends it by beginning, and where a block
+    /// ends that is around it.
+    fn goes_on(&mut self, token: &Token<'a>) -> bool {
+        match *token {
+            Token::Start { name, closed, .. } => {
+                let ended = implied_ends(name).0;
+                if self.inside.is_empty() && ended.iter().any(|ended| ended.eq_ignore_ascii_case(self.name)) {
+                    return false;
+                }
+                // A paragraph has no end tag for sure, and nothing around it to end.
+                let counts = self.name.eq_ignore_ascii_case(name) || is_block(name) && !name.eq_ignore_ascii_case("p");
+                if counts && !closed && !is_void(name) && self.inside.len() < HIDDEN_DEPTH_MAX {
+                    self.inside.push(name);
+                }
+                true
+            }
+            Token::End { name } => match self.inside.iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
+                Some(opened) => {
+                    self.inside.truncate(opened);
+                    true
+                }
+                None => !(self.name.eq_ignore_ascii_case(name) || is_block(name) && !name.eq_ignore_ascii_case("p")),
+            },
+            _ => true,
+        }
+    }
+}
+
 /// Whether a text whose kind nobody states is HTML: it holds a tag or a reference that HTML knows.
 pub(crate) fn looks_like_html(text: &str) -> bool {
     let last_end_tag = LazyCell::new(|| memmem::rfind(text.as_bytes(), b"</").unwrap_or_default());
     let mut rest = text;
     while let Some(at) = memchr2(b'<', b'&', rest.as_bytes()) {
         rest = &rest[at..];
-        let may_end = || text.len() - rest.len() <= *last_end_tag;
+        let may_end = || text.len() - rest.len() < *last_end_tag;
         let is_html = if rest.starts_with('&') { starts_with_reference(rest) } else { starts_with_tag(rest, may_end) };
         if is_html {
             return true;
@@ -59,7 +126,7 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
         return true;
     }
     let name = text[1..].trim_start_matches('/');
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
+    let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != ':').unwrap_or(name.len());
     let (name, after) = name.split_at(end);
     let followed = after.starts_with(|c: char| c == '>' || c == '/' || c.is_ascii_whitespace());
     let is_known = match fate(name) {
@@ -68,7 +135,13 @@ fn starts_with_tag(text: &str, may_end: impl Fn() -> bool) -> bool {
         Fate::Frame if name == "object" => true,
         // "How to write <script>" is about one. Where it has attributes or an end, it is one.
         Fate::Drop | Fate::Frame => !after.starts_with('>') || is_void(name) || may_end(),
+        Fate::Unwrap if is_custom(name) => may_end(),
         Fate::Unwrap => is_void(name) || matches!(name, "form" | "body" | "head" | "html"),
     };
     followed && is_known
+}
+
+/// Whether a name is one that pages give to elements of their own.
+fn is_custom(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.contains('-') && !name.contains(':')
 }

@@ -4,7 +4,7 @@ use memchr::memchr_iter;
 
 use crate::{
     model::TextKind,
-    sanitise::{is_void, looks_like_html},
+    sanitise::{is_block, is_void, looks_like_html},
 };
 
 /// Elements that mark up words in a title.
@@ -22,16 +22,19 @@ pub(super) fn settle(title: String) -> (String, TextKind) {
     let mut rest_from = 0;
     let mut open: Vec<&str> = Vec::new();
     let (mut has_markup, mut has_names) = (false, false);
+    // Up to here there is nothing but markup.
+    let mut markup_to = 0;
     for at in memchr_iter(b'<', title.as_bytes()) {
         let Some(tag) = Tag::at(&title, at) else { continue };
         // What was opened as markup is closed as such.
         let opened = open.iter().rposition(|name| name.eq_ignore_ascii_case(tag.name));
-        let is_markup = if tag.is_end { opened.is_some() } else { tag.is_markup(&title) };
+        let is_markup = if tag.is_end { opened.is_some() } else { tag.is_markup(&title, markup_to) };
         if let Some(opened) = opened.filter(|_| tag.is_end) {
             open.truncate(opened);
         }
         if is_markup {
             has_markup = true;
+            markup_to = tag.to;
             if !tag.is_end && !is_void(tag.name) && open.len() < OPEN_MAX {
                 open.push(tag.name);
             }
@@ -86,28 +89,48 @@ impl<'t> Tag<'t> {
         Some(Self { name, is_end, has_attributes: attributes.contains('='), is_closed, from, to })
     }
 
-    fn is_markup(&self, title: &str) -> bool {
+    /// Whether it marks up the title, of which all up to `markup_to` was judged; else the title is about it.
+    fn is_markup(&self, title: &str, markup_to: usize) -> bool {
         let is = |list: &[&str]| list.iter().any(|name| name.eq_ignore_ascii_case(self.name));
-        if self.has_attributes {
-            return true;
-        }
+        let is_apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
+        let before = title[..self.from].chars().next_back();
+        let after = title[self.to..].chars().next();
         if is(&["br"]) {
             // Between words it breaks a line; with spaces around it is a word.
-            let is_apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
-            let before = title[..self.from].chars().next_back();
-            return self.is_closed || !(is_apart(before) && is_apart(title[self.to..].chars().next()));
+            return self.has_attributes || self.is_closed || !(is_apart(before) && is_apart(after));
         }
-        let ends = self.ends(title);
-        ends && (is(&INLINE) || is(&HIDDEN) || title[..self.from].trim().is_empty() && self.is_around(title))
+        if is(&["img"]) {
+            return self.has_attributes;
+        }
+        let Some(inside) = self.inside(title) else {
+            // An end tag may have been cut off, but then words follow at once.
+            let goes_on = after.is_some_and(char::is_alphanumeric);
+            return self.has_attributes && goes_on && !is_void(self.name) && !is(&HIDDEN);
+        };
+        if self.has_attributes || is(&HIDDEN) {
+            return true;
+        }
+        let is_first = title.get(markup_to..self.from).is_some_and(|between| between.trim().is_empty());
+        let is_around = is_first && self.is_around(title);
+        // `Use <b> and </b>` has spaces where markup has none.
+        let is_tight = !inside.starts_with(char::is_whitespace) || !inside.ends_with(char::is_whitespace);
+        let is_alone = is_around && !inside.contains(&format!("<{}>", self.name));
+        if is(&INLINE) {
+            return is_tight || is_alone;
+        }
+        is_around || is_first && is_block(self.name) && is_tight && !inside.is_empty()
     }
 
-    /// Whether it has an end tag.
-    fn ends(&self, title: &str) -> bool {
+    /// What is between it and its end tag, if it has one.
+    fn inside(&self, title: &'t str) -> Option<&'t str> {
         let after = &title[self.to..];
         let after = &after[..after.floor_char_boundary(END_TAG_BYTES_MAX)];
-        after.match_indices("</").any(|(at, _)| {
-            after[at + 2..].get(..self.name.len()).is_some_and(|name| name.eq_ignore_ascii_case(self.name))
-        })
+        let is_end = |at: usize| {
+            let named = &after[at + 2..];
+            let is_named = named.get(..self.name.len()).is_some_and(|name| name.eq_ignore_ascii_case(self.name));
+            is_named && !named[self.name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-')
+        };
+        after.match_indices("</").map(|(at, _)| at).find(|at| is_end(*at)).map(|at| &after[..at])
     }
 
     /// Whether its end tag is the end of the title.
@@ -141,6 +164,21 @@ mod tests {
             ("1 < 2 <3", "1 < 2 <3"),
             ("a <", "a <"),
             ("</b> closes", "</b> closes"),
+            ("Styling <input type=\"range\"> in 2026", "Styling <input type=\"range\"> in 2026"),
+            ("The <script type=\"module\"> tag", "The <script type=\"module\"> tag"),
+            ("Why <details name=\"x\"> is great", "Why <details name=\"x\"> is great"),
+            ("The <a href=\"x\"> of &amp; <em>it</em>", "The <a href=\"x\"> of & it"),
+            ("Use <b> and </b> to make bold", "Use <b> and </b> to make bold"),
+            ("<b> Loud </b>", "Loud"),
+            ("<a> vs <i>x</i>: when <a> wins over </a>", "<a> vs x: when <a> wins over </a>"),
+            ("<b>bold</b> title", "bold title"),
+            ("<p>one</p><p>two</p>", "one two"),
+            ("<h1>one</h1>\n<p>two</p> three", "one two three"),
+            ("<div></div> is empty", "<div></div> is empty"),
+            ("<span class=x>Cut off", "Cut off"),
+            ("<img src=x alt=''> Smile <br class=x>more", "Smile more"),
+            ("Math x<sup>2</sup>", "Math x2"),
+            ("<lite-youtube> and <my-el a=\"b\">", "<lite-youtube> and <my-el a=\"b\">"),
         ] {
             let (value, kind) = settle(title.to_owned());
             let plain = if kind == TextKind::Plain { value.clone() } else { plain_text(&value) };

@@ -140,7 +140,10 @@ impl Build<'_> {
                     .is_some_and(|guid| guid.starts_with("http://") || guid.starts_with("https://"));
                 entry.guid_is_link = Some(is_link && looks_like_link && capture.namespace == Namespace::Plain);
                 let says_so = capture.attribute("ispermalink").is_some_and(|value| value.eq_ignore_ascii_case("true"));
-                let guid = entry.guid.as_deref().filter(|guid| resolve::is_page(guid, says_so));
+                // Atom's ids are addresses, and a relative one of several parts is rather that than a number.
+                let is_atom = capture.namespace == Namespace::Atom && capture.base.is_some();
+                let is_page = |guid: &&str| resolve::is_page(guid, says_so || is_atom && guid.contains('/'));
+                let guid = entry.guid.as_deref().filter(is_page);
                 // Who says that it is no link may be right, where it leads to the front page.
                 let guid = guid.filter(|guid| is_link || !identity::is_root(guid));
                 self.entry_guid_link = guid.and_then(|guid| capture.link(guid, &self.room));
