@@ -100,7 +100,8 @@ impl<'t> Tag<'t> {
             return self.has_attributes || self.is_closed || !(is_apart(before) && is_apart(after));
         }
         if is(&["img"]) {
-            return self.has_attributes;
+            // Without a picture to show it is a word.
+            return self.has_attributes && title[self.from..self.to].to_ascii_lowercase().contains("src");
         }
         let Some(inside) = self.inside(title) else {
             // An end tag may have been cut off, but then words follow at once.
@@ -177,6 +178,7 @@ mod tests {
             ("<div></div> is empty", "<div></div> is empty"),
             ("<span class=x>Cut off", "Cut off"),
             ("<img src=x alt=''> Smile <br class=x>more", "Smile more"),
+            ("Use <img loading=\"lazy\"> well", "Use <img loading=\"lazy\"> well"),
             ("Math x<sup>2</sup>", "Math x2"),
             ("<lite-youtube> and <my-el a=\"b\">", "<lite-youtube> and <my-el a=\"b\">"),
         ] {

@@ -37,6 +37,7 @@ const HTML_PIECES: &str = "<p>¦</p>¦<p/>¦<b>¦</b>¦<i>¦</i>¦<div>¦</div>�
     <a href='#fn%3A1'>¦<a href='http://e.org/a/b?c#a'>¦<a name=a>¦<i id='e0000000000000000-a'>¦<b hidden>¦<form hidden>¦\
     <math display=block>¦<mi>¦</mi>¦<mo stretchy=false>¦<mrow>¦</mrow>¦<msup>¦<mfrac/>¦<mspace width='1em'/>¦\
     <mspace width=9999em>¦<mtd>¦<mtr>¦<mtable>¦<semantics>¦<annotation>¦<mml:math>¦<mml:mi>¦<mfenced>¦<malignmark>¦<none>¦\
+    <mfenced open='<' separators=';&'>¦</mfenced>¦<mfenced close=''/>¦<script type='math/tex'>¦<span aria-hidden=true>¦\
     <span class=katex-html aria-hidden=true>¦<span data-mathml='<math><mi>x'>¦<nobr aria-hidden=true>¦\
     <iframe data-src='https://www.youtube.com/embed/abcdefghijk?start=3' title=' a \u{1} b '></iframe>¦\
     <lite-youtube videoid=abcdefghijk>¦</lite-youtube>¦<object data='https://player.vimeo.com/video/1'>¦</object>¦\
