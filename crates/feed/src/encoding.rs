@@ -32,7 +32,8 @@ impl Utf8Claim {
         match self {
             Self::Nothing => faults <= letters / LETTERS_PER_FAULT_MIN,
             Self::Label => faults <= letters,
-            Self::Bom => faults <= letters.saturating_mul(2),
+            // A single letter may be one by chance.
+            Self::Bom => letters > 1 && faults <= letters.saturating_mul(2),
         }
     }
 }
