@@ -23,27 +23,15 @@ use super::{
     values::{hash, small, time, total},
 };
 
-macro_rules! known {
-    ($feed_id:literal) => {
-        concat!(
-            "
+pub(super) const KNOWN: &str = "
 SELECT identity, link_trait, title_trait, fingerprint, id, updated_at, changed_at, is_thin
 FROM entries
-WHERE feed_id = ",
-            $feed_id,
-            " AND identity = ANY($2)
+WHERE feed_id = $1 AND identity = ANY($2)
 UNION ALL
 SELECT identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL
 FROM pruned_entries
-WHERE feed_id = ",
-            $feed_id,
-            " AND identity = ANY($2)
-ORDER BY 5 NULLS LAST"
-        )
-    };
-}
-
-pub(super) const KNOWN: &str = known!("$1");
+WHERE feed_id = $1 AND identity = ANY($2)
+ORDER BY 5 NULLS LAST";
 
 /// The same of several, each in the feed of a subscription.
 pub(super) const KNOWN_BY_SUBSCRIPTION: &str = "
