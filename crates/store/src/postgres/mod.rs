@@ -8,67 +8,12 @@
 //! deliveries. Claims and beats skip what is locked, marks of deliveries wait for it only a moment, and beats have
 //! connections of their own, so that bulk work never costs a lease.
 
-mod connect;
-mod tls;
-
-mod migrate;
-mod read_only;
-
-mod folders;
-
-mod feed_changes;
-mod feed_rows;
-mod feeds;
-mod import;
-
 mod entries;
-mod pages;
-mod read_marks;
-mod search;
-
-mod claim_bounds;
-mod clock;
-mod overview;
-mod polls;
-
-mod entry_rows;
-mod finish;
-mod finish_plain;
-mod ingest;
-
-mod batches;
-mod discovery;
-mod push;
-mod pushes;
-mod subscription_changes;
-mod subscription_claims;
-mod subscription_rows;
-mod subscriptions;
-
-mod events;
-mod news;
-mod wake;
-
-mod webhook_rows;
-mod webhooks;
-
-mod delivery_claims;
-mod delivery_leases;
-mod delivery_mark_locks;
-mod delivery_mark_rows;
-mod delivery_marks;
-mod delivery_moves;
-mod delivery_pages;
-mod delivery_rows;
+mod feeds;
 mod outbox;
-mod outbox_prune;
-mod replay;
-
-mod prune;
-
-mod errors;
-mod values;
-mod words;
+mod push;
+mod search;
+mod shared;
 
 use std::{
     sync::{Arc, Mutex},
@@ -80,7 +25,7 @@ use deadpool_postgres::{Client, GenericClient, Pool, Transaction};
 use domain::ports::{Store, StoreError, StoreResult};
 use tokio_postgres::{Error, Row, types::ToSql};
 
-use self::{
+use self::shared::{
     claim_bounds::{ClaimBounds, Scan, Timing},
     connect::Address,
     wake::Wake,
@@ -129,7 +74,7 @@ struct Bounds {
     polls: Mutex<ClaimBounds<()>>,
     /// Of subscriptions.
     steps: Mutex<ClaimBounds<()>>,
-    deliveries: Mutex<ClaimBounds<delivery_claims::LineKey>>,
+    deliveries: Mutex<ClaimBounds<outbox::delivery_claims::LineKey>>,
 }
 
 impl PostgresStore {
@@ -141,16 +86,17 @@ impl PostgresStore {
         let address = Address::of(url)?;
         let pool = address.pool(options.pool_size.max(1), options.connect_timeout)?;
         let beats = address.beats(BEAT_CONNECTIONS, options.connect_timeout)?;
-        let mut client = pool.get().await.map_err(|error| OpenError::Unavailable(errors::pool_reason(&error)))?;
-        migrate::migrate(&mut client).await?;
-        let installation = migrate::installation(&client).await?;
+        let mut client =
+            pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
+        shared::migrate::migrate(&mut client).await?;
+        let installation = shared::migrate::installation(&client).await?;
         drop(client);
         let wake = Arc::new(Wake::start(address).await);
         Ok(Self { pool, beats, wake, bounds: Arc::default(), installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {
-        self.pool.get().await.map_err(|error| errors::pool_error(&error))
+        self.pool.get().await.map_err(|error| shared::errors::pool_error(&error))
     }
 
     /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
@@ -162,8 +108,8 @@ impl PostgresStore {
     ) -> StoreResult<T> {
         let mut used = None;
         let renewed = tokio::time::timeout((lease / 3).max(BEAT_WAIT_MIN), async {
-            let client = self.beats.get().await.map_err(|error| errors::pool_error(&error))?;
-            renew(used.insert(client)).await.map_err(errors::store_error)
+            let client = self.beats.get().await.map_err(|error| shared::errors::pool_error(&error))?;
+            renew(used.insert(client)).await.map_err(shared::errors::store_error)
         });
         let renewed = renewed.await;
         renewed.unwrap_or_else(|_| {
@@ -174,7 +120,7 @@ impl PostgresStore {
 
     /// Deliveries were queued, or can be claimed that could not be before, and that is committed.
     fn queued(&self) {
-        claim_bounds::lock(&self.bounds.deliveries).requeued();
+        shared::claim_bounds::lock(&self.bounds.deliveries).requeued();
         self.wake.raise();
     }
 
@@ -202,10 +148,10 @@ impl Store for PostgresStore {
         let client = self.client().await?;
         // A standby answers too, and takes no writes.
         let sql = "SELECT pirssonite_now_ms(), current_setting('transaction_read_only') = 'on'";
-        let row = query_opt(&client, sql, &[]).await.map_err(errors::store_error)?;
+        let row = query_opt(&client, sql, &[]).await.map_err(shared::errors::store_error)?;
         match row {
             Some(row) if row.get(1) => {
-                read_only::met();
+                shared::read_only::met();
                 Err(StoreError::Unavailable("the database is read-only now".to_owned()))
             }
             _ => Ok(()),
@@ -214,7 +160,7 @@ impl Store for PostgresStore {
 
     async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
         let mut client = self.client().await?;
-        let back = clock::watch(&mut client).await.map_err(errors::store_error)?;
+        let back = shared::clock::watch(&mut client).await.map_err(shared::errors::store_error)?;
         if back.is_some() {
             self.queued();
         }
@@ -258,7 +204,7 @@ async fn both<A, B>(
 ) -> Result<(A, B), Error> {
     match tokio::join!(one, other) {
         (Ok(one), Ok(other)) => Ok((one, other)),
-        (Err(one), Err(other)) => Err(if errors::is_aftermath(&one) { other } else { one }),
+        (Err(one), Err(other)) => Err(if shared::errors::is_aftermath(&one) { other } else { one }),
         (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
     }
 }

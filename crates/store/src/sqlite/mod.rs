@@ -1,62 +1,14 @@
 //! The store on SQLite: one file, one process, nothing to set up.
 //!
-//! Each use case is one job. What writes goes through the one [writer](writer), which commits many jobs at once and
-//! answers none before; what reads goes to one of a few [readers](readers). The time is the injected clock's.
-
-mod clock;
-mod connection;
-mod files;
-mod queue;
-mod readers;
-mod writer;
-
-mod migrate;
-
-mod folders;
-
-mod feed_rows;
-mod feeds;
-mod import;
+//! Each use case is one job. What writes goes through the one [writer](shared::writer), which commits many jobs at once and
+//! answers none before; what reads goes to one of a few [readers](shared::readers). The time is the injected clock's.
 
 mod entries;
-mod pages;
-mod read_marks;
-mod search;
-mod search_index;
-
-mod overview;
-mod polls;
-
-mod discovery;
-mod push;
-mod subscription_changes;
-mod subscription_claims;
-mod subscription_rows;
-mod subscriptions;
-
-mod entry_rows;
-mod finish;
-mod ingest;
-
-mod events;
-mod webhook_rows;
-mod webhooks;
-
-mod delivery_claims;
-mod delivery_leases;
-mod delivery_marks;
-mod delivery_moves;
-mod delivery_pages;
-mod delivery_rows;
+mod feeds;
 mod outbox;
-mod outbox_prune;
-mod replay;
-
-mod prune;
-
-mod backup;
-
-mod errors;
+mod push;
+mod search;
+mod shared;
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +18,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::ports::{Clock, Store, StoreResult};
 
-use self::{
+use self::shared::{
     queue::Lane,
     readers::Readers,
     writer::{Changes, Writer},
@@ -107,20 +59,21 @@ pub struct SqliteStore {
     /// What ids of events and deliveries are made with.
     key: Arc<str>,
     // Last: the folder is free for others only when the connections are closed.
-    files: Arc<files::Files>,
+    files: Arc<shared::files::Files>,
 }
 
 impl SqliteStore {
     /// Opens the database in a data folder, or the one in a file (`*.db`), and brings its schema up to date. Nothing
     /// else may have the folder: a second open, by whatever process, is [`OpenError::InUse`].
     pub fn open(folder_or_file: &Path, options: SqliteOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
-        let files = files::take(folder_or_file)?;
-        let mut connection = connection::writer(&files.database, &options)?;
-        migrate::migrate(&mut connection, &*clock)?;
-        let key: String =
-            connection.query_row("SELECT key FROM installation", [], |row| row.get(0)).map_err(migrate::unavailable)?;
-        let readers = (0..options.readers.max(1)).map(|_| connection::reader(&files.database));
-        let readers = readers.collect::<Result<Vec<_>, _>>().map_err(migrate::unavailable)?;
+        let files = shared::files::take(folder_or_file)?;
+        let mut connection = shared::connection::writer(&files.database, &options)?;
+        shared::migrate::migrate(&mut connection, &*clock)?;
+        let key: String = connection
+            .query_row("SELECT key FROM installation", [], |row| row.get(0))
+            .map_err(shared::migrate::unavailable)?;
+        let readers = (0..options.readers.max(1)).map(|_| shared::connection::reader(&files.database));
+        let readers = readers.collect::<Result<Vec<_>, _>>().map_err(shared::migrate::unavailable)?;
         let start = |error: std::io::Error| OpenError::Unavailable(format!("no thread can be started: {error}"));
         let readers = Readers::start(readers).map_err(start)?;
         let writer = Writer::start(connection, Arc::clone(&clock)).map_err(start)?;
@@ -130,7 +83,7 @@ impl SqliteStore {
 
     /// Writes a copy of the database in a data folder into a new file, also while a process has it.
     pub fn copy(folder_or_file: &Path, file: &Path) -> StoreResult<()> {
-        backup::copy(&files::database(folder_or_file), file)
+        shared::backup::copy(&shared::files::database(folder_or_file), file)
     }
 
     /// Transactions committed since it was opened: many writes share one.
@@ -169,7 +122,7 @@ impl Store for SqliteStore {
     }
 
     async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
-        self.writer.write(Lane::Usual, |changes| clock::watch(changes.connection, changes.now())).await
+        self.writer.write(Lane::Usual, |changes| shared::clock::watch(changes.connection, changes.now())).await
     }
 
     fn kind(&self) -> &'static str {

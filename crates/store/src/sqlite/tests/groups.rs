@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use domain::ports::{FolderStore, StoreError};
 
 use super::{fresh, hold_writer};
-use crate::sqlite::{queue::Lane, writer::Changes};
+use crate::sqlite::shared::{queue::Lane, writer::Changes};
 
 #[tokio::test]
 async fn writes_that_wait_share_a_commit() {

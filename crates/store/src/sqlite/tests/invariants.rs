@@ -82,8 +82,9 @@ async fn agree(store: &SqliteStore, after: &str) {
         assert_eq!(count.await.unwrap(), 0, "{what} after {after}");
     }
     let check = "INSERT INTO entry_grams (entry_grams) VALUES ('integrity-check')";
-    let checked =
-        store.writer.write(crate::sqlite::queue::Lane::Usual, move |changes| changes.connection.execute(check, []));
+    let checked = store
+        .writer
+        .write(crate::sqlite::shared::queue::Lane::Usual, move |changes| changes.connection.execute(check, []));
     checked.await.unwrap();
 }
 

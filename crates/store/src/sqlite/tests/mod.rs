@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use testkit::SimulatedClock;
 use tokio::sync::oneshot::Receiver;
 
-use super::{SqliteOptions, SqliteStore, Synchronous, queue::Lane};
+use super::{SqliteOptions, SqliteStore, Synchronous, shared::queue::Lane};
 
 fn fresh() -> (SqliteStore, TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -25,7 +25,7 @@ fn fresh() -> (SqliteStore, TempDir) {
 async fn hold_writer(store: &SqliteStore) -> (mpsc::Sender<()>, Receiver<StoreResult<()>>) {
     let (release, released) = mpsc::channel::<()>();
     let (start, started) = tokio::sync::oneshot::channel();
-    let wait = move |_: &mut super::writer::Changes<'_>| {
+    let wait = move |_: &mut super::shared::writer::Changes<'_>| {
         let _ = start.send(());
         let _ = released.recv();
         Ok(())

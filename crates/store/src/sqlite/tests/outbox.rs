@@ -17,7 +17,11 @@ use domain::{
 use testkit::SimulatedClock;
 
 use super::{fresh, hold_writer};
-use crate::sqlite::{SqliteOptions, SqliteStore, Synchronous, events, queue::Lane, webhooks, writer::Changes};
+use crate::sqlite::{
+    SqliteOptions, SqliteStore, Synchronous,
+    outbox::{events, webhooks},
+    shared::{queue::Lane, writer::Changes},
+};
 
 const LEASE: Duration = Duration::from_secs(10);
 

@@ -9,10 +9,17 @@ use rusqlite::Connection;
 
 use super::fresh;
 use crate::sqlite::{
-    delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows, discovery,
-    entries, feed_rows, finish, ingest, outbox_prune, overview,
-    pages::{Wanted, walk_sql},
-    polls, prune, push, read_marks, replay, subscription_changes, subscription_claims, subscriptions, webhooks,
+    entries::{
+        self, ingest,
+        pages::{Wanted, walk_sql},
+        prune, read_marks,
+    },
+    feeds::{feed_rows, finish, overview, polls},
+    outbox::{
+        delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows, outbox_prune,
+        replay, webhooks,
+    },
+    push::{self, discovery, subscription_changes, subscription_claims, subscriptions},
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {

@@ -10,11 +10,11 @@ use domain::{
 };
 
 use super::{fresh, hold_writer};
-use crate::sqlite::{SqliteStore, queue::Lane};
+use crate::sqlite::{SqliteStore, shared::queue::Lane};
 
 /// What a disk that is full lets pass: nothing that needs another page.
 async fn fill_disk(store: &SqliteStore) {
-    let limit = |changes: &mut crate::sqlite::writer::Changes<'_>| {
+    let limit = |changes: &mut crate::sqlite::shared::writer::Changes<'_>| {
         let pages: i64 = changes.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         changes.connection.query_row(&format!("PRAGMA max_page_count = {}", pages + 2), [], |_| Ok(()))
     };
@@ -22,7 +22,7 @@ async fn fill_disk(store: &SqliteStore) {
 }
 
 async fn free_disk(store: &SqliteStore) {
-    let free = |changes: &mut crate::sqlite::writer::Changes<'_>| {
+    let free = |changes: &mut crate::sqlite::shared::writer::Changes<'_>| {
         changes.connection.query_row("PRAGMA max_page_count = 1000000", [], |_| Ok(()))
     };
     store.writer.write(Lane::Usual, free).await.unwrap();
@@ -104,7 +104,8 @@ async fn u6_a_write_that_succeeds_makes_it_ready_again() {
     store.add_feed(large_feed(1)).await.unwrap();
     assert!(!store.writer.is_failing());
     // What fails for a reason of its own says nothing about the disk.
-    let bad = |changes: &mut crate::sqlite::writer::Changes<'_>| changes.connection.execute_batch("no statement");
+    let bad =
+        |changes: &mut crate::sqlite::shared::writer::Changes<'_>| changes.connection.execute_batch("no statement");
     assert!(matches!(store.writer.write(Lane::Usual, bad).await, Err(StoreError::Failed(_))));
     assert_eq!(store.ping().await, Ok(()));
 }
@@ -136,8 +137,9 @@ async fn whoever_shares_a_lost_transaction_is_told() {
 #[tokio::test]
 async fn a_lock_of_another_process_is_waited_for_in_vain_only_so_long() {
     let (store, folder) = fresh();
-    let set =
-        |changes: &mut crate::sqlite::writer::Changes<'_>| changes.connection.busy_timeout(Duration::from_millis(10));
+    let set = |changes: &mut crate::sqlite::shared::writer::Changes<'_>| {
+        changes.connection.busy_timeout(Duration::from_millis(10))
+    };
     store.writer.write(Lane::Usual, set).await.unwrap();
     let other = rusqlite::Connection::open(folder.path().join("pirssonite.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();

@@ -1,0 +1,251 @@
+//! What a document or a push brings, inside the transaction that holds the lock of its feed's row: new, changed and
+//! known entries told apart, and a few statements for all of them together.
+
+use std::collections::{HashMap, HashSet};
+
+use deadpool_postgres::{GenericClient, Transaction};
+use domain::{
+    EntryId,
+    delivery::{News, Webhook},
+    ingest::{
+        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Stored, Traits, arrival, is_present,
+        shared,
+    },
+};
+use tokio_postgres::{Error, Row, types::ToSql};
+
+use crate::postgres::{
+    both,
+    entries::entry_rows,
+    execute,
+    feeds::feed_rows::{self, Schedule},
+    outbox::news,
+    push::discovery::{self, PushState},
+    query,
+    shared::values::{hash, small, time, total},
+};
+
+pub(crate) const KNOWN: &str = "
+SELECT identity, link_trait, title_trait, fingerprint, id, updated_at, changed_at, is_thin
+FROM entries
+WHERE feed_id = $1 AND identity = ANY($2)
+UNION ALL
+SELECT identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL
+FROM pruned_entries
+WHERE feed_id = $1 AND identity = ANY($2)
+ORDER BY 5 NULLS LAST";
+
+/// The same of several, each in the feed of a subscription.
+pub(crate) const KNOWN_BY_SUBSCRIPTION: &str = "
+SELECT entries.identity, link_trait, title_trait, fingerprint, entries.id, updated_at, changed_at, is_thin, subscriptions.id
+FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
+JOIN subscriptions ON subscriptions.id = given.subscription_id
+JOIN entries ON entries.feed_id = subscriptions.feed_id AND entries.identity = given.identity
+UNION ALL
+SELECT pruned_entries.identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL, subscriptions.id
+FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
+JOIN subscriptions ON subscriptions.id = given.subscription_id
+JOIN pruned_entries ON pruned_entries.feed_id = subscriptions.feed_id AND pruned_entries.identity = given.identity
+ORDER BY 5 NULLS LAST";
+
+const FORGET: &str = "
+DELETE FROM pruned_entries
+WHERE feed_id = $1 AND NOT identity = ANY($2)";
+
+const PRUNED: &str = "
+SELECT identity, link_trait, title_trait, fingerprint, NULL::bigint
+FROM pruned_entries
+WHERE feed_id = $1 AND identity = ANY($2)";
+
+const FORGET_THESE: &str = "
+DELETE FROM pruned_entries
+USING unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS gone (identity, link_trait, title_trait, fingerprint)
+WHERE feed_id = $1
+  AND pruned_entries.identity = gone.identity
+  AND pruned_entries.link_trait = gone.link_trait
+  AND pruned_entries.title_trait = gone.title_trait
+  AND pruned_entries.fingerprint = gone.fingerprint";
+
+/// Where entries go, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) feed_id: i64,
+    pub(crate) folder_id: Option<i64>,
+    /// What was changed after this is newer than they are.
+    pub(crate) claimed_at: i64,
+    /// What is new is no news: the feed was never fetched before.
+    pub(crate) is_backlog: bool,
+    pub(crate) now: i64,
+}
+
+/// Incoming entries, told apart.
+#[derive(Debug, Default)]
+pub(crate) struct Sorted<'d> {
+    /// In the order of their ids to be.
+    pub(crate) new: Vec<&'d IncomingEntry>,
+    /// With their ids: those that have changed, and those that had been pushed with nothing in them.
+    renewed: Vec<(i64, &'d IncomingEntry)>,
+    /// Of these, the former.
+    pub(crate) changed: Vec<(i64, &'d IncomingEntry)>,
+    /// Something was left as it is because that is newer.
+    pub(crate) has_passed_over: bool,
+}
+
+impl Sorted<'_> {
+    pub(crate) fn stored(&self) -> Stored {
+        let [new, changed, completed] = [self.new.len(), self.changed.len(), self.renewed.len() - self.changed.len()]
+            .map(|count| small(total(count)));
+        Stored { applied: true, new, changed, completed }
+    }
+}
+
+/// Stores a document's entries, follows what it says about push, and writes the state of its feed. Returns also what of
+/// that is news to these webhooks.
+pub(crate) async fn store_document(
+    transaction: &Transaction<'_>,
+    target: Target,
+    schedule: Schedule,
+    push: &PushState,
+    document: &Document,
+    known: &KnownEntries,
+    webhooks: &[Webhook],
+) -> Result<(Stored, Vec<News>), Error> {
+    let sorted = sort_out(document, known, target.claimed_at);
+    let of_feed = async {
+        let news = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
+        // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
+        let state = feed_rows::write_state(transaction, target, schedule, push, document, &sorted);
+        both(state, forget(transaction, target, document)).await?;
+        Ok(news)
+    };
+    // In one round trip, if there is nothing new about push.
+    let parts = [(target, &sorted)];
+    let (ids, mut news) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
+    news.extend(news::of_entries(transaction, webhooks, target.now, &parts, &ids).await?);
+    Ok((sorted.stored(), news))
+}
+
+/// Stores entries of several feeds that were told apart; returns the ids of those that are new, in the order given.
+pub(crate) async fn store_entries(
+    transaction: &Transaction<'_>,
+    now: i64,
+    parts: &[(Target, &Sorted<'_>)],
+) -> Result<Vec<i64>, Error> {
+    let new = parts.iter().flat_map(|(target, sorted)| sorted.new.iter().map(move |entry| (*target, *entry)));
+    let new: Vec<(Target, &IncomingEntry)> = new.collect();
+    let renewed: Vec<_> = parts.iter().flat_map(|(_, sorted)| sorted.renewed.iter().copied()).collect();
+    let inserted = entry_rows::insert(transaction, now, &new);
+    let (ids, ()) = both(inserted, entry_rows::update(transaction, now, &renewed)).await?;
+    Ok(ids)
+}
+
+/// How these identities are known in a feed.
+pub(crate) async fn known(client: &impl GenericClient, id: i64, identities: &[Hash]) -> Result<KnownEntries, Error> {
+    if identities.is_empty() {
+        return Ok(KnownEntries::new());
+    }
+    let identities: Vec<&[u8]> = identities.iter().map(|identity| identity.0.as_slice()).collect();
+    let rows = query(client, KNOWN, &[&id, &identities]).await?;
+    Ok(by_identity(&rows))
+}
+
+fn by_identity(rows: &[Row]) -> KnownEntries {
+    let mut known = KnownEntries::new();
+    for row in rows {
+        if let (Some(identity), Some(entry)) = (hash(row.get(0)), known_of(row)) {
+            known.entry(identity).or_default().push(entry);
+        }
+    }
+    known
+}
+
+/// How these entries are known in the feeds of these subscriptions, by the latter's ids.
+pub(crate) async fn known_by_subscription(
+    client: &impl GenericClient,
+    entries: &[(i64, &[IncomingEntry])],
+) -> Result<HashMap<i64, KnownEntries>, Error> {
+    let given = entries.iter().flat_map(|(id, entries)| entries.iter().map(|entry| (*id, entry.identity.0.as_slice())));
+    let given: HashSet<(i64, &[u8])> = given.collect();
+    let (ids, identities): (Vec<i64>, Vec<&[u8]>) = given.into_iter().unzip();
+    let mut known: HashMap<i64, KnownEntries> = HashMap::new();
+    if ids.is_empty() {
+        return Ok(known);
+    }
+    for row in query(client, KNOWN_BY_SUBSCRIPTION, &[&ids, &identities]).await? {
+        if let (Some(identity), Some(how)) = (hash(row.get(0)), known_of(&row)) {
+            known.entry(row.get(8)).or_default().entry(identity).or_default().push(how);
+        }
+    }
+    Ok(known)
+}
+
+fn known_of(row: &Row) -> Option<Known> {
+    let (traits, fingerprint) = (Traits { link: row.get(1), title: row.get(2) }, hash(row.get(3))?);
+    Some(match row.get::<_, Option<i64>>(4) {
+        Some(id) => Known::Entry(KnownEntry {
+            id: EntryId(id),
+            traits,
+            fingerprint,
+            updated_at: row.get::<_, Option<i64>>(5).map(time),
+            changed_at: time(row.get(6)),
+            is_thin: row.get(7),
+        }),
+        None => Known::Pruned(traits, fingerprint),
+    })
+}
+
+/// The identities of entries, each once.
+pub(crate) fn identities_of(entries: &[IncomingEntry]) -> Vec<Hash> {
+    entries.iter().map(|entry| entry.identity).collect::<HashSet<_>>().into_iter().collect()
+}
+
+/// Tells a document's entries apart. Of what is there twice the first counts.
+pub(crate) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed_at: i64) -> Sorted<'d> {
+    let mut sorted = Sorted::default();
+    for (entry, known) in document.recognise(known) {
+        match arrival(entry, known, time(claimed_at)) {
+            Arrival::New => sorted.new.push(entry),
+            Arrival::Known => {}
+            Arrival::PassedOver => sorted.has_passed_over = true,
+            Arrival::Completed(id) => sorted.renewed.push((id.0, entry)),
+            Arrival::Changed(id) => {
+                sorted.renewed.push((id.0, entry));
+                sorted.changed.push((id.0, entry));
+            }
+        }
+    }
+    // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.
+    sorted.new.reverse();
+    sorted
+}
+
+/// A document that was read whole tells which pruned entries will not come again.
+async fn forget(transaction: &Transaction<'_>, target: Target, document: &Document) -> Result<(), Error> {
+    if !document.is_complete {
+        return Ok(());
+    }
+    let present: Vec<&[u8]> = document.present.iter().map(|mark| mark.identity.0.as_slice()).collect();
+    execute(transaction, FORGET, &[&target.feed_id, &present]).await?;
+    let shared = shared(&document.present);
+    if shared.is_empty() {
+        return Ok(());
+    }
+    let identities: Vec<&[u8]> = shared.keys().map(|identity| identity.0.as_slice()).collect();
+    let pruned = by_identity(&query(transaction, PRUNED, &[&target.feed_id, &identities]).await?);
+    let gone = pruned.iter().flat_map(|(identity, pruned)| {
+        let gone = pruned.iter().filter(|pruned| !is_present(pruned, &shared[identity]));
+        gone.map(|gone| (identity.0.to_vec(), gone.version()))
+    });
+    let (mut identities, mut links, mut titles, mut fingerprints) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (identity, (traits, fingerprint)) in gone {
+        identities.push(identity);
+        links.push(traits.link);
+        titles.push(traits.title);
+        fingerprints.push(fingerprint.0.to_vec());
+    }
+    if identities.is_empty() {
+        return Ok(());
+    }
+    let params: &[&(dyn ToSql + Sync)] = &[&target.feed_id, &identities, &links, &titles, &fingerprints];
+    execute(transaction, FORGET_THESE, params).await.map(drop)
+}

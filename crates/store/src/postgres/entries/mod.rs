@@ -1,0 +1,132 @@
+//! Entries as they are read: pages, one by one, and counts. Each kind of page is one walk of an index.
+
+pub(crate) mod entry_rows;
+pub(crate) mod ingest;
+pub(crate) mod pages;
+pub(crate) mod prune;
+pub(crate) mod read_marks;
+
+use async_trait::async_trait;
+use deadpool_postgres::{Client, GenericClient};
+use domain::{
+    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
+    entry::Counts,
+    ports::{EntryStore, MarkRead, StoreResult},
+};
+use tokio_postgres::{Error, Row};
+
+use crate::postgres::{
+    PostgresStore,
+    entries::pages::Wanted,
+    query, query_opt, search,
+    shared::{
+        errors::store_error,
+        values::{count, time},
+    },
+};
+
+const STARRED: &str = "SELECT count(*) FROM entries WHERE is_starred";
+
+const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
+
+#[async_trait]
+impl EntryStore for PostgresStore {
+    async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
+        let mut client = self.client().await?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
+        let wanted = Wanted { filter, after, rows: limit.saturating_add(1) };
+        page(&mut client, &wanted, limit).await.map_err(store_error)
+    }
+
+    async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
+        let client = self.client().await?;
+        one(&client, id).await.map_err(store_error)
+    }
+
+    async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
+        let mut client = self.client().await?;
+        read_marks::patch(&mut client, &[id.0], patch).await.map_err(store_error)?;
+        one(&client, id).await.map_err(store_error)
+    }
+
+    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
+        let mut client = self.client().await?;
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        read_marks::patch(&mut client, &ids, patch).await.map_err(store_error)
+    }
+
+    async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
+        let mut client = self.client().await?;
+        read_marks::mark_read(&mut client, which).await.map_err(store_error)
+    }
+
+    async fn counts(&self) -> StoreResult<Counts> {
+        let client = self.client().await?;
+        let counted = async { tokio::try_join!(query(&client, UNREAD, &[]), query(&client, STARRED, &[])) };
+        let (unread, starred) = counted.await.map_err(store_error)?;
+        let mut counts = Counts { starred: starred.first().map_or(0, |row| count(row.get(0))), ..Counts::default() };
+        for row in unread {
+            let unread = count(row.get(2));
+            counts.total += unread;
+            counts.by_feed.insert(FeedId(row.get(0)), unread);
+            if let Some(folder) = row.get::<_, Option<i64>>(1) {
+                *counts.by_folder.entry(FolderId(folder)).or_default() += unread;
+            }
+        }
+        Ok(counts)
+    }
+}
+
+async fn page(client: &mut Client, wanted: &Wanted<'_>, limit: usize) -> Result<EntryPage, Error> {
+    let filter = wanted.filter;
+    if filter.since.is_some() && filter.is_selective() {
+        let (rows, stopped_at) = pages::walk_selective(client, wanted).await?;
+        let page = page_of(&rows, limit);
+        return Ok(EntryPage { next_cursor: page.next_cursor.or(stopped_at), ..page });
+    }
+    let rows = match (&filter.ids, &filter.search) {
+        _ if filter.since.is_some() => pages::walk(&*client, wanted).await?,
+        (Some(ids), _) => pages::walk_among(&*client, wanted, ids).await?,
+        (None, None) => pages::walk(&*client, wanted).await?,
+        (None, Some(search)) => {
+            let (rows, stopped_at) = search::page(client, wanted, search).await?;
+            let page = page_of(&rows, limit);
+            return Ok(EntryPage { next_cursor: page.next_cursor.or(stopped_at), ..page });
+        }
+    };
+    Ok(page_of(&rows, limit))
+}
+
+fn page_of(rows: &[Row], limit: usize) -> EntryPage {
+    let shown = &rows[..rows.len().min(limit)];
+    let next_cursor = shown
+        .last()
+        .filter(|last| last.get(pages::HAS_NEXT_AT))
+        .map(|last| Cursor { at: time(last.get(pages::TIME_AT)), id: EntryId(last.get(0)) });
+    EntryPage { entries: shown.iter().map(entry_of).collect(), next_cursor }
+}
+
+async fn one(client: &impl GenericClient, id: EntryId) -> Result<Option<Entry>, Error> {
+    let row = query_opt(client, &pages::one_sql(), &[&id.0]).await?;
+    Ok(row.as_ref().map(entry_of))
+}
+
+fn entry_of(row: &Row) -> Entry {
+    Entry {
+        id: EntryId(row.get(0)),
+        feed_id: FeedId(row.get(1)),
+        guid: row.get(2),
+        url: row.get(3),
+        title: row.get(4),
+        author: row.get(5),
+        summary: row.get(6),
+        content: row.get(7),
+        published_at: row.get::<_, Option<i64>>(8).map(time),
+        updated_at: row.get::<_, Option<i64>>(9).map(time),
+        sort_at: time(row.get(10)),
+        is_read: row.get(11),
+        is_starred: row.get(12),
+        categories: serde_json::from_str(row.get(13)).unwrap_or_default(),
+        enclosures: serde_json::from_str(row.get(14)).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,278 @@
+//! The statements of pages. Every kind of page is one walk of an index, either way round; a page since a time looks at so
+//! many rows and no more. A page is cut where its texts are too long by the database, which knows their lengths without
+//! reading them: what is cut off is never sent.
+
+use deadpool_postgres::{Client, GenericClient};
+use domain::{
+    Cursor, EntryFilter, EntryId,
+    entry::{Order, PAGE_TEXT_BYTES_MAX, PAGE_WALK_MAX, Since},
+};
+use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
+
+use crate::postgres::{
+    query, query_opt,
+    shared::values::{time, total},
+};
+
+/// Where in a row of a page the time stands that the page goes by.
+pub(crate) const TIME_AT: usize = 15;
+/// And whether there is a row after it.
+pub(crate) const HAS_NEXT_AT: usize = 16;
+
+/// Which rows a page wants: one more than it shows, to know whether there is a next page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) filter: &'a EntryFilter,
+    pub(crate) after: Option<Cursor>,
+    pub(crate) rows: usize,
+}
+
+impl Wanted<'_> {
+    /// What comes after: without a cursor, everything. Where a walk begins is one condition: of two the planner might take
+    /// the lesser.
+    pub(crate) fn position(&self) -> (i64, i64) {
+        let after = self.after.map(|cursor| (cursor.at.as_millisecond(), cursor.id.0));
+        match self.filter.order {
+            Order::Newest => after.unwrap_or((i64::MAX, i64::MAX)),
+            Order::Oldest => after.max(self.since().map(|since| (since, i64::MIN))).unwrap_or((i64::MIN, i64::MIN)),
+        }
+    }
+
+    fn since(&self) -> Option<i64> {
+        self.filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond())
+    }
+
+    pub(crate) fn limit(&self) -> i64 {
+        total(self.rows)
+    }
+
+    /// `<` or `>`: how what comes after compares with the position.
+    pub(crate) fn comes_after(&self) -> &'static str {
+        match self.filter.order {
+            Order::Newest => "<",
+            Order::Oldest => ">",
+        }
+    }
+
+    /// The order by two columns, as it stands in a statement.
+    pub(crate) fn order_by(&self, time: &str, id: &str) -> String {
+        match self.filter.order {
+            Order::Newest => format!("ORDER BY {time} DESC, {id} DESC"),
+            Order::Oldest => format!("ORDER BY {time}, {id}"),
+        }
+    }
+
+    /// The conditions of the filter but for its words, on `entries`, with `$1` and `$2` for the position.
+    pub(crate) fn conditions(&self) -> String {
+        format!("(entries.sort_at, entries.id) {} ($1, $2){}", self.comes_after(), self.kind())
+    }
+
+    /// The same without the position. What each index is for stands as it is, because one over a part of the rows serves no
+    /// condition that is only known later.
+    fn kind(&self) -> String {
+        let mut kind = String::new();
+        if self.filter.feed_id.is_some() {
+            kind.push_str("\n      AND entries.feed_id = $4");
+        }
+        if self.filter.folder_id.is_some() {
+            let place = if self.filter.feed_id.is_some() { "$5" } else { "$4" };
+            kind.push_str("\n      AND entries.folder_id = ");
+            kind.push_str(place);
+        }
+        kind.push_str(match self.filter.unread {
+            Some(true) => "\n      AND NOT entries.is_read",
+            Some(false) => "\n      AND entries.is_read",
+            None => "",
+        });
+        kind.push_str(match self.filter.starred {
+            Some(true) => "\n      AND entries.is_starred",
+            Some(false) => "\n      AND NOT entries.is_starred",
+            None => "",
+        });
+        kind
+    }
+
+    /// The values of `$4` and `$5` in the conditions.
+    pub(crate) fn ids(&self) -> Vec<i64> {
+        let feed = self.filter.feed_id.map(|feed| feed.0);
+        let folder = self.filter.folder_id.map(|folder| folder.0);
+        feed.into_iter().chain(folder).collect()
+    }
+}
+
+/// The rows of a page whose ids and times (`at`) a subquery gives, as far as their texts are not too long together. Each is
+/// looked up by itself, whatever the planner thinks of how many there will be.
+pub(crate) fn rows_of(wanted: &Wanted<'_>, page: &str) -> String {
+    rows_sql(page, &wanted.order_by("chosen.at", "chosen.id"), !wanted.filter.without_texts)
+}
+
+/// One entry, by its id in `$1`.
+pub(crate) fn one_sql() -> String {
+    rows_sql("\n        SELECT $1::bigint AS id, 0::bigint AS at", "ORDER BY chosen.at", true)
+}
+
+fn rows_sql(page: &str, order_by: &str, with_texts: bool) -> String {
+    let (texts, texts_bytes, body) = if with_texts { TEXTS } else { NO_TEXTS };
+    format!(
+        "
+SELECT id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read, is_starred,
+       categories, enclosures, at, has_next
+FROM (
+    SELECT entry.id, feed_id, guid, url, title, author, {texts}, published_at, updated_at, entry.sort_at, is_read,
+           is_starred, categories, enclosures, chosen.at,
+           row_number() OVER walk AS place,
+           lead(true, 1, false) OVER walk AS has_next,
+           sum(octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
+               + coalesce(octet_length(author), 0) + octet_length(categories) + octet_length(enclosures){texts_bytes})
+               OVER walk AS bytes
+    FROM ({page}
+    ) AS chosen
+    CROSS JOIN LATERAL (
+        SELECT *
+        FROM entries
+        WHERE entries.id = chosen.id
+        LIMIT 1
+    ) AS entry{body}
+    WINDOW walk AS ({order_by} ROWS UNBOUNDED PRECEDING)
+) AS page
+WHERE place = 1 OR bytes <= {PAGE_TEXT_BYTES_MAX}
+ORDER BY place"
+    )
+}
+
+/// Two columns, their bytes, and where they are from.
+const TEXTS: (&str, &str, &str) = (
+    "summary, content",
+    "
+               + coalesce(octet_length(summary), 0) + coalesce(octet_length(content), 0)",
+    "
+    LEFT JOIN LATERAL (
+        SELECT *
+        FROM entry_bodies
+        WHERE entry_bodies.entry_id = chosen.id
+        LIMIT 1
+    ) AS body ON true",
+);
+const NO_TEXTS: (&str, &str, &str) = ("NULL::text AS summary, NULL::text AS content", "", "");
+
+/// A page of one kind, or since a time if that has every kind.
+pub(crate) async fn walk(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Vec<Row>, Error> {
+    if wanted.filter.since.is_some() {
+        return walk_since(client, wanted).await;
+    }
+    let sql = format!(
+        "
+        SELECT id, sort_at AS at
+        FROM entries
+        WHERE {}
+        {}
+        LIMIT $3",
+        wanted.conditions(),
+        wanted.order_by("entries.sort_at", "entries.id"),
+    );
+    run(client, wanted, &rows_of(wanted, &sql), &[]).await
+}
+
+/// Those of some entries that are on the page.
+pub(crate) async fn walk_among(
+    client: &impl GenericClient,
+    wanted: &Wanted<'_>,
+    ids: &[EntryId],
+) -> Result<Vec<Row>, Error> {
+    let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+    let sql = format!(
+        "
+        SELECT entries.id, entries.sort_at AS at
+        FROM unnest(${}::bigint[]) AS given (id)
+        CROSS JOIN LATERAL (
+            SELECT *
+            FROM entries
+            WHERE entries.id = given.id
+            LIMIT 1
+        ) AS entries
+        WHERE {}
+        {}
+        LIMIT $3",
+        4 + wanted.ids().len(),
+        wanted.conditions(),
+        wanted.order_by("entries.sort_at", "entries.id"),
+    );
+    run(client, wanted, &rows_of(wanted, &sql), &[&ids]).await
+}
+
+/// A page since a time that has not every kind, and where the walk stopped if it looked at all that it may. Both are of one
+/// moment, or an entry that comes in between would be passed over.
+pub(crate) async fn walk_selective(
+    client: &mut Client,
+    wanted: &Wanted<'_>,
+) -> Result<(Vec<Row>, Option<Cursor>), Error> {
+    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction = moment.start().await?;
+    let rows = walk_since(&transaction, wanted).await?;
+    let stopped_at = stop_of(&transaction, wanted).await?;
+    transaction.commit().await?;
+    Ok((rows, stopped_at))
+}
+
+async fn walk_since(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Vec<Row>, Error> {
+    let sql = format!(
+        "
+        SELECT entries.id, entries.at
+        FROM ({}
+            LIMIT {PAGE_WALK_MAX}
+        ) AS entries
+        WHERE true{}
+        {}
+        LIMIT $3",
+        since_sql(wanted, 4 + wanted.ids().len()),
+        wanted.kind(),
+        wanted.order_by("entries.at", "entries.id"),
+    );
+    run(client, wanted, &rows_of(wanted, &sql), &[&wanted.since()]).await
+}
+
+/// The last row that a walk looks at, if there are as many.
+async fn stop_of(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Option<Cursor>, Error> {
+    let sql = format!("{}\n            OFFSET {}\n            LIMIT 1", since_sql(wanted, 3), PAGE_WALK_MAX - 1);
+    let (at, id) = wanted.position();
+    let row = query_opt(client, &sql, &[&at, &id, &wanted.since()]).await?;
+    Ok(row.map(|row| Cursor { at: time(row.get(1)), id: EntryId(row.get(0)) }))
+}
+
+/// The walk of all entries since a time, which is the parameter of this number.
+fn since_sql(wanted: &Wanted<'_>, since_at: usize) -> String {
+    let key = match wanted.filter.since {
+        None => "sort_at",
+        Some(Since::Received(_)) => "received_at",
+        Some(Since::Changed(_)) => "modified_at",
+    };
+    // Oldest first, the position is not before that time. The parameter is there all the same.
+    let from = match wanted.filter.order {
+        Order::Newest => format!("{key} >= ${since_at}::bigint"),
+        Order::Oldest => format!("${since_at}::bigint IS NOT NULL"),
+    };
+    format!(
+        "
+            SELECT id, {key} AS at, feed_id, folder_id, is_read, is_starred
+            FROM entries
+            WHERE ({key}, id) {} ($1, $2)
+              AND {from}
+            {}",
+        wanted.comes_after(),
+        wanted.order_by(key, "id"),
+    )
+}
+
+/// Runs the statement of a page, with these values after those of its conditions.
+pub(crate) async fn run(
+    client: &impl GenericClient,
+    wanted: &Wanted<'_>,
+    sql: &str,
+    more: &[&(dyn ToSql + Sync)],
+) -> Result<Vec<Row>, Error> {
+    let ((at, id), limit, ids) = (wanted.position(), wanted.limit(), wanted.ids());
+    let mut params: Vec<&(dyn ToSql + Sync)> = vec![&at, &id, &limit];
+    params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
+    params.extend(more);
+    query(client, sql, &params).await
+}

@@ -1,0 +1,163 @@
+//! Marking entries, by their ids or many as read in chunks: each time a short transaction that keeps the feeds' counts
+//! exact.
+
+use deadpool_postgres::Client;
+use domain::{EntryPatch, ports::MarkRead};
+use tokio_postgres::{Error, types::ToSql};
+
+use crate::postgres::{
+    execute, now_ms, query,
+    shared::{errors::is_circle, values::count},
+};
+
+/// Entries in one transaction.
+const CHUNK: i64 = 2_000;
+
+/// Times that chunks are tried again because they waited in a circle.
+const CIRCLES_MAX: u32 = 3;
+
+const LOCK_FEEDS: &str = "
+SELECT id
+FROM feeds
+WHERE id = ANY($1)
+ORDER BY id
+FOR NO KEY UPDATE";
+
+const MARK: &str = "
+WITH marked AS (
+    UPDATE entries
+    SET is_read = true,
+        modified_at = greatest(modified_at, (SELECT pirssonite_now_ms()))
+    WHERE id = ANY($1)
+      AND NOT is_read
+    RETURNING feed_id
+), counted AS (
+    UPDATE feeds
+    SET unread_count = unread_count - marked.count
+    FROM (SELECT feed_id, count(*) AS count FROM marked GROUP BY feed_id) AS marked
+    WHERE feeds.id = marked.feed_id
+)
+SELECT count(*)
+FROM marked";
+
+const LOCK_FEEDS_OF: &str = "
+SELECT id
+FROM feeds
+WHERE id = ANY(ARRAY(
+    SELECT entry.feed_id
+    FROM unnest($1::bigint[]) AS given (id)
+    CROSS JOIN LATERAL (
+        SELECT feed_id
+        FROM entries
+        WHERE entries.id = given.id
+        LIMIT 1
+    ) AS entry
+))
+ORDER BY id
+FOR NO KEY UPDATE";
+
+/// Nothing for those that are so already.
+const PATCH: &str = "
+WITH before AS MATERIALIZED (
+    SELECT id, is_read
+    FROM entries
+    WHERE id = ANY($1)
+      AND (is_read <> coalesce($2, is_read) OR is_starred <> coalesce($3, is_starred))
+    FOR UPDATE
+), patched AS (
+    UPDATE entries
+    SET is_read = coalesce($2, entries.is_read),
+        is_starred = coalesce($3, entries.is_starred),
+        modified_at = greatest(entries.modified_at, (SELECT pirssonite_now_ms()))
+    FROM before
+    WHERE entries.id = before.id
+    RETURNING entries.feed_id, before.is_read::int - entries.is_read::int AS unread
+), counted AS (
+    UPDATE feeds
+    SET unread_count = unread_count + marked.unread
+    FROM (SELECT feed_id, sum(unread) AS unread FROM patched GROUP BY feed_id) AS marked
+    WHERE feeds.id = marked.feed_id
+      AND marked.unread <> 0
+)
+SELECT count(*)
+FROM patched";
+
+/// Marks these; returns how many that changed.
+pub(crate) async fn patch(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+    let mut circles = 0;
+    loop {
+        match patch_once(client, ids, patch).await {
+            Err(error) if is_circle(&error) && circles < CIRCLES_MAX => circles += 1,
+            result => return result,
+        }
+    }
+}
+
+async fn patch_once(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+    let transaction = client.transaction().await?;
+    if execute(&transaction, LOCK_FEEDS_OF, &[&ids]).await? == 0 {
+        return Ok(0);
+    }
+    let patched = query(&transaction, PATCH, &[&ids, &patch.is_read, &patch.is_starred]).await?;
+    transaction.commit().await?;
+    Ok(patched.first().map_or(0, |row| count(row.get(0))))
+}
+
+/// Marks what is there now: entries that come in meanwhile stay unread.
+pub(crate) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u64, Error> {
+    let now = now_ms(&*client).await?;
+    let until = which.before.map_or(now, |before| before.as_millisecond().min(now));
+    let sql = unread_sql(which);
+    let ids: Vec<i64> =
+        which.feed_id.map(|feed| feed.0).into_iter().chain(which.folder_id.map(|folder| folder.0)).collect();
+    let mut position = (i64::MAX, i64::MAX);
+    let (mut marked, mut circles) = (0, 0);
+    loop {
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK];
+        params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
+        match mark_chunk(client, &sql, &params).await {
+            Ok(None) => return Ok(marked),
+            Ok(Some((last, count))) => (position, marked) = (last, marked + count),
+            // A chunk locks many feeds: should it ever wait in a circle, it is the one to give way.
+            Err(error) if is_circle(&error) && circles < CIRCLES_MAX => circles += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Marks the next chunk: where it ends, and how many were unread. `None` if there are no more.
+async fn mark_chunk(
+    client: &mut Client,
+    sql: &str,
+    params: &[&(dyn ToSql + Sync)],
+) -> Result<Option<((i64, i64), u64)>, Error> {
+    let transaction = client.transaction().await?;
+    let rows = query(&transaction, sql, params).await?;
+    let Some(last) = rows.last() else { return Ok(None) };
+    let entries: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+    let feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
+    execute(&transaction, LOCK_FEEDS, &[&feeds]).await?;
+    let chunk = query(&transaction, MARK, &[&entries]).await?;
+    transaction.commit().await?;
+    Ok(Some(((last.get(2), last.get(0)), chunk.first().map_or(0, |row| count(row.get(0))))))
+}
+
+/// The next chunk, by the walk of a page of unread entries: no chunk looks again at what one before it has passed over.
+fn unread_sql(which: MarkRead) -> String {
+    let of = match (which.feed_id, which.folder_id) {
+        (None, None) => "",
+        (Some(_), None) => "\n  AND feed_id = $5",
+        (None, Some(_)) => "\n  AND folder_id = $5",
+        (Some(_), Some(_)) => "\n  AND feed_id = $5\n  AND folder_id = $6",
+    };
+    format!(
+        "
+SELECT id, feed_id, sort_at
+FROM entries
+WHERE NOT is_read
+  AND received_at <= $3
+  AND (sort_at, id) < ($1, $2){of}
+ORDER BY sort_at DESC, id DESC
+LIMIT $4"
+    )
+}

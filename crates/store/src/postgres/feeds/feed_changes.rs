@@ -1,0 +1,253 @@
+//! Feeds: kept, changed, removed, and what that means for their subscriptions.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use deadpool_postgres::{Client, Transaction};
+use domain::{
+    Feed, FeedId, FeedPatch, FolderId, NewFeed,
+    feed_state::FeedAddress,
+    ports::{NewFeedOutcome, UpdateOutcome},
+    schedule::ADAPTIVE_FIRST,
+};
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    LONG_WORK, Params, PostgresStore, both,
+    entries::ingest::{self, Target},
+    execute,
+    feeds::{feed_rows::Schedule, id_of, one},
+    outbox::{
+        events::{self, Audience, payload_feed},
+        webhooks::{self, ENABLED},
+    },
+    prepare,
+    push::{
+        discovery::PushState,
+        subscription_changes::Decisions,
+        subscriptions::{self, LOCK_OF_FEEDS},
+    },
+    query_opt,
+    shared::values::{millis, optional, text, url_hash},
+};
+
+const INSERT: &str = "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
+INSERT INTO feeds (url, url_hash, credentials, folder_id, custom_title, next_check_at, adaptive_secs, created_at)
+SELECT $1, $2, $3, $4, $5, now.ms + $6, $7, now.ms
+FROM now
+ON CONFLICT (url_hash) DO NOTHING
+RETURNING id, created_at";
+
+/// The time is that after the wait for the lock.
+const LOCK: &str = "
+WITH held AS MATERIALIZED (
+    SELECT folder_id, url, credentials
+    FROM feeds
+    WHERE id = $1
+    FOR NO KEY UPDATE
+)
+SELECT pirssonite_now_ms(), folder_id, url, credentials
+FROM held";
+
+/// The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
+const LOCK_TO_DELETE: &str = "
+WITH held AS MATERIALIZED (
+    SELECT
+    FROM feeds
+    WHERE id = $1
+    FOR UPDATE
+)
+SELECT pirssonite_now_ms()
+FROM held";
+
+const UPDATE: &str = "
+UPDATE feeds
+SET custom_title = CASE WHEN $2 THEN $3 ELSE custom_title END,
+    folder_id = CASE WHEN $4 THEN $5 ELSE folder_id END,
+    poll_interval_secs = CASE WHEN $6 THEN $7 ELSE poll_interval_secs END,
+    -- A shorter interval holds from now on, unless the feed fails or a hub pushes it.
+    next_check_at = CASE
+        WHEN $7::bigint IS NOT NULL AND failure_count = 0 AND NOT is_pushed
+        THEN least(next_check_at, (SELECT pirssonite_now_ms()) + $7 * 1000)
+        ELSE next_check_at
+    END,
+    push_enabled = coalesce($8, push_enabled)
+WHERE id = $1";
+
+/// Another address is another document: nothing that was learnt at the old one holds, and whoever polls that just now
+/// has lost the lease.
+const READDRESS: &str = "
+UPDATE feeds
+SET url = $2,
+    url_hash = $3,
+    credentials = $4,
+    etag = NULL,
+    last_modified = NULL,
+    body_hash = NULL,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = false,
+    hubs = '[]',
+    topic_url = NULL,
+    next_check_at = (SELECT pirssonite_now_ms()),
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = $1";
+
+/// `None` if a feed of this URL was there and went in the same moment.
+pub(crate) async fn add(
+    store: &PostgresStore,
+    client: &mut Client,
+    feed: &NewFeed,
+) -> Result<Option<NewFeedOutcome>, Error> {
+    let transaction = client.transaction().await?;
+    if let Some(folder) = feed.folder_id
+        && !has_folder(&transaction, folder).await?
+    {
+        return Ok(Some(NewFeedOutcome::NoSuchFolder));
+    }
+    prepare(&transaction, &[INSERT, ENABLED]).await?;
+    let (inserted, webhooks) = both(insert(&transaction, feed), webhooks::enabled(&transaction)).await?;
+    let Some((id, now)) = inserted else {
+        return Ok(id_of(&transaction, &feed.address).await?.map(NewFeedOutcome::AlreadyThere));
+    };
+    let folder_id = feed.folder_id.map(|folder| folder.0);
+    let target = Target { feed_id: id, folder_id, claimed_at: now, is_backlog: true, now };
+    let check_in = millis(feed.next_check_in);
+    // Nothing is known of it, and nobody pushes it.
+    let schedule = Schedule { check_in, audit_in: check_in, due_by: None, adaptive_secs: adaptive_first() };
+    let push = PushState::new(&feed.address.url);
+    let nothing = HashMap::new();
+    let stored =
+        ingest::store_document(&transaction, target, schedule, &push, &feed.document, &nothing, &webhooks).await?;
+    let title = feed.custom_title.as_ref().or(feed.document.title.as_ref());
+    let shown = payload_feed(target, push.url, optional(title).map(Cow::into_owned));
+    let has_queued = Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &stored.1, now).await?;
+    let kept = one(&transaction, id).await?;
+    store.commit(transaction, has_queued).await?;
+    Ok(kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))))
+}
+
+/// The new id, and when it was given.
+async fn insert(transaction: &Transaction<'_>, feed: &NewFeed) -> Result<Option<(i64, i64)>, Error> {
+    let folder_id = feed.folder_id.map(|folder| folder.0);
+    let row = query_opt(
+        transaction,
+        INSERT,
+        &[
+            &text(&feed.address.url),
+            &url_hash(&feed.address),
+            &optional(feed.address.credentials.as_ref()),
+            &folder_id,
+            &optional(feed.custom_title.as_ref()),
+            &millis(feed.next_check_in),
+            &adaptive_first(),
+        ],
+    )
+    .await?;
+    Ok(row.map(|row| (row.get(0), row.get(1))))
+}
+
+pub(crate) async fn update(
+    store: &PostgresStore,
+    client: &mut Client,
+    id: FeedId,
+    patch: &FeedPatch,
+) -> Result<UpdateOutcome<Feed>, Error> {
+    let transaction = client.transaction().await?;
+    let no_folder = match patch.folder_id.flatten() {
+        Some(folder) => !has_folder(&transaction, folder).await?,
+        None => false,
+    };
+    let Some(row) = query_opt(&transaction, LOCK, &[&id.0]).await? else { return Ok(UpdateOutcome::NotFound) };
+    if no_folder {
+        return Ok(UpdateOutcome::NoSuchFolder);
+    }
+    if let Some(address) = &patch.address {
+        match id_of(&transaction, address).await? {
+            Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
+            _ => {
+                let before = FeedAddress { url: row.get(2), credentials: row.get(3) };
+                readdress(&transaction, id, &address.clone().after(&before)).await?;
+            }
+        }
+    }
+    apply(&transaction, id, patch).await?;
+    let mut has_queued = false;
+    if patch.address.is_some() || patch.push_enabled == Some(false) {
+        has_queued = end_subscriptions(&transaction, id, row.get(0)).await?;
+    }
+    if let Some(folder) = patch.folder_id.map(|folder| folder.map(|folder| folder.0))
+        && folder != row.get(1)
+    {
+        transaction.batch_execute(LONG_WORK).await?;
+        execute(&transaction, "UPDATE entries SET folder_id = $2 WHERE feed_id = $1", &[&id.0, &folder]).await?;
+    }
+    let feed = one(&transaction, id.0).await?;
+    store.commit(transaction, has_queued).await?;
+    Ok(feed.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
+}
+
+async fn readdress(transaction: &Transaction<'_>, id: FeedId, address: &FeedAddress) -> Result<(), Error> {
+    let credentials = optional(address.credentials.as_ref());
+    execute(transaction, READDRESS, &[&id.0, &text(&address.url), &url_hash(address), &credentials]).await.map(drop)
+}
+
+async fn apply(transaction: &Transaction<'_>, id: FeedId, patch: &FeedPatch) -> Result<(), Error> {
+    let title = patch.custom_title.as_ref().and_then(|title| optional(title.as_ref()));
+    let folder_id = patch.folder_id.flatten().map(|folder| folder.0);
+    let interval = patch.poll_interval.flatten().map(i64::from);
+    execute(
+        transaction,
+        UPDATE,
+        &[
+            &id.0,
+            &patch.custom_title.is_some(),
+            &title,
+            &patch.folder_id.is_some(),
+            &folder_id,
+            &patch.poll_interval.is_some(),
+            &interval,
+            &patch.push_enabled,
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+/// True if somebody is told.
+async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) -> Result<bool, Error> {
+    let mut decisions = Decisions::new(subscriptions::lock_of_feeds(transaction, &[id.0]).await?, now);
+    decisions.end_all();
+    decisions.write(transaction).await?;
+    events::tell(transaction, &decisions.into_news(), now).await
+}
+
+/// The subscriptions are told first that they are not wanted; what is left of them lives on without the feed.
+pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: FeedId) -> Result<bool, Error> {
+    let transaction = client.transaction().await?;
+    prepare(&transaction, &[LOCK_TO_DELETE, LOCK_OF_FEEDS]).await?;
+    let (which, feeds): (Params<'_>, _) = (&[&id.0], [id.0]);
+    let held = both(transaction.batch_execute(LONG_WORK), query_opt(&transaction, LOCK_TO_DELETE, which));
+    let (((), held), known) = both(held, subscriptions::lock_of_feeds(&transaction, &feeds)).await?;
+    let Some(held) = held else { return Ok(false) };
+    let now = held.get(0);
+    let mut decisions = Decisions::new(known, now);
+    decisions.end_all();
+    decisions.write_subscriptions(&transaction).await?;
+    // While there is a feed that can be shown.
+    let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
+    let deleted = execute(&transaction, "DELETE FROM feeds WHERE id = $1", &[&id.0]).await?;
+    store.commit(transaction, has_queued).await?;
+    Ok(deleted > 0)
+}
+
+/// Makes sure of a folder until the transaction ends.
+async fn has_folder(transaction: &Transaction<'_>, id: FolderId) -> Result<bool, Error> {
+    let sql = "SELECT id FROM folders WHERE id = $1 FOR KEY SHARE";
+    Ok(query_opt(transaction, sql, &[&id.0]).await?.is_some())
+}
+
+pub(crate) fn adaptive_first() -> i64 {
+    i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,155 @@
+//! Folders: few, and changed by people. Changes are made one after the other, so that places are exact.
+
+use async_trait::async_trait;
+use deadpool_postgres::{GenericClient, Transaction};
+use domain::{
+    Folder, FolderId,
+    ports::{Conflict, FolderStore, StoreResult, UpdateOutcome},
+};
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    LONG_WORK, PostgresStore, execute, query, query_opt,
+    shared::{errors::store_error, values::text},
+};
+
+const ALL: &str = "
+SELECT id, name, row_number() OVER (ORDER BY position, id) - 1 AS place
+FROM folders
+ORDER BY place";
+
+/// Holds off other changes of folders, and imports, but no reader and no feed that is put into a folder.
+const LOCK: &str = "LOCK TABLE folders IN SHARE ROW EXCLUSIVE MODE";
+
+const CREATE: &str = "
+INSERT INTO folders (name, position)
+SELECT $1, coalesce(max(position) + 1, 0)
+FROM folders
+ON CONFLICT (name) DO NOTHING
+RETURNING id";
+
+const LOCK_FEEDS: &str = "
+SELECT id
+FROM feeds
+WHERE folder_id = $1
+ORDER BY id
+FOR NO KEY UPDATE";
+
+const REORDER: &str = "
+UPDATE folders
+SET position = given.place
+FROM unnest($1::bigint[]) WITH ORDINALITY AS given (id, place)
+WHERE folders.id = given.id";
+
+#[async_trait]
+impl FolderStore for PostgresStore {
+    async fn folders(&self) -> StoreResult<Vec<Folder>> {
+        let client = self.client().await?;
+        all(&client).await.map_err(store_error)
+    }
+
+    async fn create_folder(&self, name: &str) -> StoreResult<Result<Folder, Conflict>> {
+        let mut client = self.client().await?;
+        let made = async {
+            let transaction = client.transaction().await?;
+            lock(&transaction).await?;
+            let Some(row) = query_opt(&transaction, CREATE, &[&text(name)]).await? else { return Ok(None) };
+            let folder = one(&transaction, FolderId(row.get(0))).await?;
+            transaction.commit().await?;
+            Ok(folder)
+        };
+        Ok(made.await.map_err(store_error)?.ok_or(Conflict))
+    }
+
+    async fn rename_folder(&self, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>> {
+        let mut client = self.client().await?;
+        let renamed = async {
+            let transaction = client.transaction().await?;
+            lock(&transaction).await?;
+            let outcome = rename(&transaction, id, &text(name)).await?;
+            transaction.commit().await?;
+            Ok(outcome)
+        };
+        renamed.await.map_err(store_error)
+    }
+
+    async fn delete_folder(&self, id: FolderId) -> StoreResult<bool> {
+        let mut client = self.client().await?;
+        let deleted = async {
+            let transaction = client.transaction().await?;
+            lock(&transaction).await?;
+            let is_there = delete(&transaction, id).await?;
+            transaction.commit().await?;
+            Ok(is_there)
+        };
+        deleted.await.map_err(store_error)
+    }
+
+    async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
+        let mut client = self.client().await?;
+        let reordered = async {
+            let transaction = client.transaction().await?;
+            lock(&transaction).await?;
+            let Some(order) = new_order(&all(&transaction).await?, ids) else { return Ok(None) };
+            execute(&transaction, REORDER, &[&order]).await?;
+            let folders = all(&transaction).await?;
+            transaction.commit().await?;
+            Ok(Some(folders))
+        };
+        reordered.await.map_err(store_error)
+    }
+}
+
+pub(crate) async fn lock(transaction: &Transaction<'_>) -> Result<(), Error> {
+    transaction.batch_execute(LOCK).await
+}
+
+/// Makes the folders of these names that are not there, in this order; the table is locked.
+pub(crate) async fn create_missing(transaction: &Transaction<'_>, names: &[&str]) -> Result<Vec<Folder>, Error> {
+    for name in names {
+        query_opt(transaction, CREATE, &[&text(name)]).await?;
+    }
+    all(transaction).await
+}
+
+async fn all(client: &impl GenericClient) -> Result<Vec<Folder>, Error> {
+    let rows = query(client, ALL, &[]).await?;
+    Ok(rows.iter().map(|row| Folder { id: FolderId(row.get(0)), name: row.get(1), order: row.get(2) }).collect())
+}
+
+async fn one(client: &impl GenericClient, id: FolderId) -> Result<Option<Folder>, Error> {
+    Ok(all(client).await?.into_iter().find(|folder| folder.id == id))
+}
+
+async fn rename(transaction: &Transaction<'_>, id: FolderId, name: &str) -> Result<UpdateOutcome<Folder>, Error> {
+    let folders = all(transaction).await?;
+    let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(UpdateOutcome::NotFound) };
+    if folders.iter().any(|other| other.id != id && other.name == name) {
+        return Ok(UpdateOutcome::Conflict(None));
+    }
+    execute(transaction, "UPDATE folders SET name = $2 WHERE id = $1", &[&id.0, &name]).await?;
+    Ok(UpdateOutcome::Updated(Box::new(Folder { name: name.to_owned(), ..folder.clone() })))
+}
+
+async fn delete(transaction: &Transaction<'_>, id: FolderId) -> Result<bool, Error> {
+    // Waits for whoever is putting a feed into it just now.
+    if query_opt(transaction, "SELECT id FROM folders WHERE id = $1 FOR UPDATE", &[&id.0]).await?.is_none() {
+        return Ok(false);
+    }
+    transaction.batch_execute(LONG_WORK).await?;
+    query(transaction, LOCK_FEEDS, &[&id.0]).await?;
+    execute(transaction, "UPDATE entries SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;
+    execute(transaction, "UPDATE feeds SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;
+    Ok(execute(transaction, "DELETE FROM folders WHERE id = $1", &[&id.0]).await? > 0)
+}
+
+/// The wanted ones first, then the others as they were; `None` if one is not there or wanted twice.
+fn new_order(folders: &[Folder], wanted: &[FolderId]) -> Option<Vec<i64>> {
+    let is_there = |id: &FolderId| folders.iter().any(|folder| folder.id == *id);
+    let is_first = |(place, id): (usize, &FolderId)| !wanted[..place].contains(id);
+    if !wanted.iter().all(is_there) || !wanted.iter().enumerate().all(is_first) {
+        return None;
+    }
+    let others = folders.iter().map(|folder| folder.id).filter(|id| !wanted.contains(id));
+    Some(wanted.iter().copied().chain(others).map(|id| id.0).collect())
+}

@@ -1,0 +1,484 @@
+//! Claims of deliveries that are due.
+//!
+//! A claim never waits: it skips rows that others hold just now. It is guarded twice, by the row's lock while it is made
+//! and by `lease_until` afterwards. A webhook has two lines: rows that were never tried, and rows that were.
+
+use std::{collections::HashMap, time::Duration};
+
+use deadpool_postgres::Client;
+use domain::{
+    DeliveryId, EventId, Lease, WebhookId,
+    delivery::{
+        ClaimRoom, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Webhook,
+        public_id,
+    },
+};
+use tokio_postgres::{Error, Row};
+
+use crate::postgres::{
+    Params, PostgresStore, execute,
+    outbox::webhook_rows::{columns, readable_at},
+    query, query_opt,
+    shared::{
+        claim_bounds::{self, Position, Scan, Timing},
+        errors::reason,
+        values::{DUE_FIRST_MS, Parsed, millis, small, time, total},
+    },
+    timing,
+};
+
+/// A webhook, and whether the line is that of rows that were tried before.
+pub(crate) type LineKey = (i64, bool);
+
+/// What is due in a line of `lines`, free, and of an event that this version knows. An event that is gone is known: its
+/// delivery is set aside.
+macro_rules! due {
+    () => {
+        "
+        FROM deliveries
+        WHERE webhook_id = lines.webhook_id
+          AND is_tried = lines.is_tried
+          AND status = 'pending'
+          AND next_attempt_at <= (SELECT ms FROM now)
+          AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
+          AND coalesce((SELECT type = ANY($8) FROM events WHERE events.id = event_id), true)"
+    };
+}
+
+/// Where the scan of each line of these webhooks begins; from the start if it is whole. The places of the values: the
+/// smallest number, from when until when the scan is bounded, and the bounds.
+macro_rules! lines {
+    ($webhooks:literal, $min:literal, $from:literal, $until:literal, $bounds:literal) => {
+        concat!(
+            "
+    SELECT webhooks.id AS webhook_id, line.is_tried, coalesce(bound.after_at, ",
+            $min,
+            ") AS after_at, coalesce(bound.after_id, ",
+            $min,
+            ") AS after_id
+    FROM ",
+            $webhooks,
+            " AS webhooks
+    CROSS JOIN (VALUES (false), (true)) AS line (is_tried)
+    LEFT JOIN unnest(",
+            $bounds,
+            ") AS bound (webhook_id, is_tried, after_at, after_id)
+        ON bound.webhook_id = webhooks.id
+        AND bound.is_tried = line.is_tried
+        AND (SELECT ms FROM now) >= ",
+            $from,
+            "
+        AND (SELECT ms FROM now) < ",
+            $until
+        )
+    };
+}
+pub(crate) use lines;
+
+/// Each line's due rows are walked from their start, twice: to see how many of them have their turn, which the first of
+/// each webhook has before the second of any, and to lock so many. So nothing is locked that is not claimed, and where
+/// others have locked some, the next are taken.
+///
+/// The rows of webhooks whose breaker is open, or that have a rate, are locked before it is looked whether anybody sends
+/// to them, or how much of the rate is left: of two nodes one sends the probe, and what both send together keeps to the
+/// rate.
+const CLAIM: &str = concat!(
+    "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+enabled AS MATERIALIZED (
+    SELECT webhooks.id, probe_at IS NOT NULL OR rate_per_second IS NOT NULL AS is_gated,
+           least(coalesce(given.room, $6), $3) AS room
+    FROM webhooks
+    LEFT JOIN unnest($4::bigint[], $5::bigint[]) AS given (id, room) ON given.id = webhooks.id
+    WHERE enabled
+      AND deleted_at IS NULL
+      AND coalesce(held_until, 0) <= (SELECT ms FROM now)
+      AND coalesce(given.room, $6) > 0
+),
+lines AS MATERIALIZED (",
+    lines!("enabled", "$14", "$12", "$13", "$15::bigint[], $16::boolean[], $17::bigint[], $18::bigint[]"),
+    "
+),
+gated AS MATERIALIZED (
+    SELECT webhooks.id, probe_at, probes, probe_at IS NOT NULL AND probe_at <= (SELECT ms FROM now) AS may_probe_tried,
+           -- It is never further away than such a wait is long, unless a clock went back.
+           probe_new_at <= (SELECT ms FROM now) OR probe_new_at > (SELECT ms FROM now) + $10 AS may_probe_new,
+           rate_per_second, rate_at - (SELECT ms FROM now) AS taken_ms
+    FROM webhooks
+    WHERE webhooks.id = ANY(ARRAY(SELECT id FROM enabled WHERE is_gated))
+      AND enabled
+      AND deleted_at IS NULL
+      AND coalesce(held_until, 0) <= (SELECT ms FROM now)
+      AND EXISTS (
+          SELECT
+          FROM lines
+          WHERE lines.webhook_id = webhooks.id
+            AND CASE
+                    WHEN probe_at IS NULL THEN true
+                    WHEN lines.is_tried THEN probe_at <= (SELECT ms FROM now)
+                    ELSE probe_new_at <= (SELECT ms FROM now) OR probe_new_at > (SELECT ms FROM now) + $10
+                END
+            -- The first of its range in the index, whatever the planner thinks of the others.
+            AND (
+                SELECT next_attempt_at
+                FROM deliveries
+                WHERE deliveries.webhook_id = lines.webhook_id
+                  AND is_tried = lines.is_tried
+                  AND status = 'pending'
+                  AND (next_attempt_at, deliveries.id) > (lines.after_at, lines.after_id)
+                ORDER BY next_attempt_at, deliveries.id
+                LIMIT 1
+            ) <= (SELECT ms FROM now)
+      )
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+-- The arithmetic of domain::delivery::Rate.
+allowed AS MATERIALIZED (
+    SELECT gated.*, enabled.room AS given,
+           CASE
+               WHEN rate_per_second IS NULL THEN enabled.room
+               ELSE floor(
+                   (burst.ms - CASE WHEN taken_ms > burst.ms + 1 THEN 0 ELSE greatest(taken_ms, 0) END) / spacing.ms
+               )
+           END AS room
+    FROM gated
+    JOIN enabled ON enabled.id = gated.id
+    CROSS JOIN LATERAL (SELECT 1000000.0::double precision / rate_per_second AS ms) AS spacing
+    CROSS JOIN LATERAL (SELECT greatest(100, spacing.ms) AS ms) AS burst
+),
+closed AS MATERIALIZED (
+    SELECT id, room
+    FROM enabled
+    WHERE NOT is_gated
+    UNION ALL
+    SELECT id, least(given, room::bigint)
+    FROM allowed
+    WHERE probe_at IS NULL
+      AND room >= 1
+),
+probing AS MATERIALIZED (
+    SELECT id, probes, may_probe_new, may_probe_tried
+    FROM allowed
+    WHERE probe_at IS NOT NULL
+      AND room >= 1
+      AND NOT pirssonite_is_held(id, (SELECT ms FROM now))
+),
+probe_new AS MATERIALIZED (
+    SELECT lines.webhook_id, chosen.id, chosen.next_attempt_at
+    FROM probing
+    JOIN lines ON lines.webhook_id = probing.id AND NOT lines.is_tried
+    CROSS JOIN LATERAL (
+        SELECT id, next_attempt_at
+        FROM (
+            (
+                SELECT id, next_attempt_at, true AS is_test",
+    due!(),
+    "
+                  AND next_attempt_at = $19
+                ORDER BY next_attempt_at, id
+                LIMIT 1
+            )
+            UNION ALL
+            (
+                SELECT id, next_attempt_at, false",
+    due!(),
+    "
+                ORDER BY next_attempt_at DESC, id DESC
+                LIMIT 1
+            )
+        ) AS choice
+        ORDER BY is_test DESC
+        LIMIT 1
+    ) AS chosen
+    WHERE may_probe_new
+),
+probe_tried AS MATERIALIZED (
+    SELECT lines.webhook_id, chosen.id, chosen.next_attempt_at
+    FROM probing
+    JOIN lines ON lines.webhook_id = probing.id AND lines.is_tried
+    CROSS JOIN LATERAL (
+        SELECT id, next_attempt_at
+        FROM (
+            (
+                SELECT id, next_attempt_at, logged",
+    due!(),
+    "
+                ORDER BY next_attempt_at, id
+                LIMIT 100
+            )
+            UNION
+            (
+                SELECT id, next_attempt_at, logged",
+    due!(),
+    "
+                ORDER BY next_attempt_at DESC, id DESC
+                LIMIT 100
+            )
+        ) AS ends
+        ORDER BY CASE WHEN probes % $11 = $11 - 1 THEN logged ELSE -logged END, next_attempt_at, id
+        LIMIT 1
+    ) AS chosen
+    WHERE may_probe_tried
+      AND probing.id NOT IN (SELECT webhook_id FROM probe_new)
+),
+due AS MATERIALIZED (
+    SELECT lines.webhook_id, lines.is_tried, closed.room, first.id, first.next_attempt_at,
+           row_number() OVER (
+               PARTITION BY lines.webhook_id
+               -- Tests go before all else.
+               ORDER BY first.next_attempt_at <> $19, first.place, lines.is_tried <> (lines.webhook_id = ANY($9))
+           ) AS turn
+    FROM closed
+    JOIN lines ON lines.webhook_id = closed.id
+    CROSS JOIN LATERAL (
+        SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, id) AS place",
+    due!(),
+    "
+        ORDER BY next_attempt_at, id
+        LIMIT closed.room
+    ) AS first
+),
+placed AS MATERIALIZED (
+    SELECT webhook_id, is_tried, id, is_probe, row_number() OVER (ORDER BY turn, next_attempt_at, id) AS place
+    FROM (
+        SELECT webhook_id, is_tried, id, next_attempt_at, turn, false AS is_probe
+        FROM due
+        WHERE turn <= room
+        UNION ALL
+        SELECT webhook_id, false, id, next_attempt_at, 1, true
+        FROM probe_new
+        UNION ALL
+        SELECT webhook_id, true, id, next_attempt_at, 1, true
+        FROM probe_tried
+    ) AS candidates
+),
+share AS MATERIALIZED (
+    SELECT webhook_id, is_tried, is_probe, count(*) AS room, min(id) AS probe
+    FROM placed
+    WHERE place <= $3
+    GROUP BY webhook_id, is_tried, is_probe
+),
+locked AS MATERIALIZED (
+    SELECT first.id
+    FROM share
+    JOIN lines ON lines.webhook_id = share.webhook_id AND lines.is_tried = share.is_tried
+    CROSS JOIN LATERAL (
+        SELECT id",
+    due!(),
+    "
+        ORDER BY next_attempt_at, id
+        LIMIT share.room
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS first
+    WHERE NOT is_probe
+),
+probed AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE id = ANY(ARRAY(SELECT probe FROM share WHERE is_probe))
+      AND status = 'pending'
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+claimed AS (
+    UPDATE deliveries
+    SET lease_owner = $1,
+        lease_until = (SELECT ms FROM now) + $2,
+        lease_ms = $2,
+        lease_fence = lease_fence + 1
+    WHERE id = ANY(ARRAY(SELECT id FROM locked UNION ALL SELECT id FROM probed))
+    RETURNING id, lease_owner, lease_fence, webhook_id, event_id, attempts, logged, is_tried, next_attempt_at
+),
+taken AS (
+    UPDATE webhooks
+    SET rate_at = greatest(rate_at, (SELECT ms FROM now)) + counted.count * 1000000.0::double precision / rate_per_second
+    FROM (SELECT webhook_id, count(*) FROM claimed GROUP BY webhook_id) AS counted
+    WHERE webhooks.id = counted.webhook_id
+      AND rate_per_second IS NOT NULL
+),
+ordered AS MATERIALIZED (
+    SELECT claimed.*, share.is_probe,
+           row_number() OVER (
+               PARTITION BY claimed.webhook_id
+               ORDER BY claimed.next_attempt_at <> $19, line_place, claimed.is_tried <> (claimed.webhook_id = ANY($9))
+           ) AS turn
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY webhook_id, is_tried ORDER BY next_attempt_at, id) AS line_place
+        FROM claimed
+    ) AS claimed
+    JOIN share ON share.webhook_id = claimed.webhook_id AND share.is_tried = claimed.is_tried
+)
+SELECT ordered.id, ordered.lease_owner, ordered.lease_fence, ordered.webhook_id, ordered.event_id, ordered.attempts,
+       ordered.is_probe, event.type, event.created_at, event.size, event.data, ordered.logged, ordered.next_attempt_at,
+       closed.room, now.ms, ",
+    columns!(),
+    "
+FROM now
+LEFT JOIN ordered ON true
+LEFT JOIN closed ON closed.id = ordered.webhook_id
+LEFT JOIN LATERAL (
+    SELECT type, created_at, size, CASE WHEN size <= $7 THEN data END AS data
+    FROM events
+    WHERE events.id = ordered.event_id
+    LIMIT 1
+) AS event ON true
+LEFT JOIN webhooks ON webhooks.id = ordered.webhook_id AND ordered.turn = 1
+ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id"
+);
+
+/// A delivery whose event nobody can read can never be sent.
+const SET_ASIDE: &str = "
+WITH held AS MATERIALIZED (
+    SELECT deliveries.id
+    FROM deliveries
+    JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
+        ON deliveries.id = given.id
+        AND deliveries.lease_fence = given.fence
+    WHERE deliveries.lease_owner = $1
+      AND deliveries.status = 'pending'
+    ORDER BY deliveries.id
+    FOR NO KEY UPDATE OF deliveries
+)
+UPDATE deliveries
+SET status = 'failed',
+    last_error = 'its event is gone',
+    ended_at = (SELECT pirssonite_now_ms()),
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ANY(ARRAY(SELECT id FROM held))";
+
+/// Where in a row its webhook begins, which the first job of each webhook has.
+const WEBHOOK_AT: usize = 15;
+
+pub(crate) async fn claim(
+    store: &PostgresStore,
+    client: &Client,
+    owner: &str,
+    lease: Duration,
+    room: &ClaimRoom,
+) -> Result<Claimed, Error> {
+    if room.limit == 0 {
+        return Ok(Claimed::default());
+    }
+    let scan = claim_bounds::lock(&store.bounds.deliveries).claim();
+    let (webhooks, rooms): (Vec<i64>, Vec<i64>) = room.of.iter().map(|(id, room)| (id.0, i64::from(*room))).unzip();
+    let retries_first: Vec<i64> = room.retries_first.iter().map(|id| id.0).collect();
+    let [limit, of_others, round] = [room.limit, room.of_others, PROBES_A_ROUND].map(i64::from);
+    let (inline, known) = (total(PAYLOAD_INLINE_MAX), known_types());
+    let bounds = bounds_of(&scan);
+    let values: Params<'_> = &[
+        &owner,
+        &millis(lease),
+        &limit,
+        &webhooks,
+        &rooms,
+        &of_others,
+        &inline,
+        &known,
+        &retries_first,
+        &millis(PROBE_NEW_AFTER),
+        &round,
+        &scan.bounded_from_ms,
+        &scan.bounded_until_ms,
+        &i64::MIN,
+        &bounds.0,
+        &bounds.1,
+        &bounds.2,
+        &bounds.3,
+        &DUE_FIRST_MS,
+    ];
+    let rows = query(client, CLAIM, values).await?;
+    let Some(first) = rows.first() else { return Ok(Claimed::default()) };
+    let timing = timing(client, &scan, first.get(14)).await;
+    // The time is there also if nothing was claimed.
+    let rows: Vec<Row> = rows.into_iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
+    move_bounds(store, room, &scan, timing, &rows);
+    set_aside(client, owner, &rows).await;
+    Ok(claimed_of(&rows, &store.installation))
+}
+
+/// The types of events that this version knows.
+pub(crate) fn known_types() -> Vec<&'static str> {
+    EventType::ALL.map(EventType::name).to_vec()
+}
+
+/// The bounds of a scan, as columns: webhooks, lines, and the positions behind which they begin.
+pub(crate) fn bounds_of(scan: &Scan<LineKey>) -> (Vec<i64>, Vec<bool>, Vec<i64>, Vec<i64>) {
+    let (lines, positions): (Vec<LineKey>, Vec<Position>) = scan.after.iter().copied().unzip();
+    let ((webhooks, is_tried), (after_at, after_id)) = (lines.into_iter().unzip(), positions.into_iter().unzip());
+    (webhooks, is_tried, after_at, after_id)
+}
+
+/// The next claim begins behind what this one took in order. Probes are not.
+fn move_bounds(store: &PostgresStore, room: &ClaimRoom, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
+    let is_cut = rows.len() >= room.limit as usize;
+    let (mut counts, mut rooms) = (HashMap::<i64, i64>::new(), HashMap::<i64, i64>::new());
+    let mut last: HashMap<LineKey, Position> = HashMap::new();
+    for row in rows.iter().filter(|row| !row.get::<_, bool>(6)) {
+        let (webhook, position): (i64, Position) = (row.get(3), (row.get(12), row.get(0)));
+        *counts.entry(webhook).or_default() += 1;
+        rooms.insert(webhook, row.get::<_, Option<i64>>(13).unwrap_or(0));
+        let last = last.entry((webhook, row.get::<_, i64>(11) > 0)).or_insert(position);
+        *last = position.max(*last);
+    }
+    let claimed = last.into_iter().map(|(line, last)| {
+        let is_full = is_cut || counts.get(&line.0) >= rooms.get(&line.0);
+        (line, claim_bounds::Claimed { last: Some(last), is_full })
+    });
+    claim_bounds::lock(&store.bounds.deliveries).claimed(scan, timing, claimed);
+}
+
+/// Deliveries whose events nobody can read. That this fails stops nothing: they come again when their leases have run
+/// out.
+async fn set_aside(client: &Client, owner: &str, rows: &[Row]) {
+    let unreadable = rows.iter().filter(|row| kind_of(row).is_err());
+    let (ids, fences): (Vec<i64>, Vec<i64>) =
+        unreadable.map(|row| (row.get::<_, i64>(0), row.get::<_, i64>(2))).unzip();
+    if ids.is_empty() {
+        return;
+    }
+    tracing::error!(deliveries = ?ids, "the events of deliveries are gone");
+    if let Err(error) = execute(client, SET_ASIDE, &[&owner, &ids, &fences]).await {
+        tracing::warn!(error = reason(&error), "deliveries whose events are gone could not be set aside");
+    }
+}
+
+/// What cannot be read does not stop the rest. If that is a webhook, its deliveries come again when their leases have run
+/// out.
+fn claimed_of(rows: &[Row], installation: &str) -> Claimed {
+    let firsts = rows.iter().filter(|row| row.get::<_, Option<i64>>(WEBHOOK_AT).is_some());
+    let webhooks: Vec<Webhook> = firsts.filter_map(|row| readable_at(row, WEBHOOK_AT)).collect();
+    let is_known = |job: &DeliveryJob| webhooks.iter().any(|webhook| webhook.id == job.webhook_id);
+    let jobs = rows.iter().filter_map(|row| job_of(row, installation).ok()).filter(is_known).collect();
+    Claimed { jobs, webhooks }
+}
+
+/// What an event is about, however large.
+pub(crate) async fn event_data(client: &Client, event: EventId) -> Result<Option<String>, Error> {
+    let row = query_opt(client, "SELECT data FROM events WHERE id = $1", &[&event.0]).await?;
+    Ok(row.map(|row| row.get(0)))
+}
+
+fn job_of(row: &Row, installation: &str) -> Result<DeliveryJob, Error> {
+    let (event, kind) = (row.get(4), kind_of(row)?);
+    Ok(DeliveryJob {
+        id: DeliveryId(row.get(0)),
+        lease: Lease { owner: row.get(1), fence: row.get(2) },
+        webhook_id: WebhookId(row.get(3)),
+        event: EventId(event),
+        event_id: public_id("evt", installation, event),
+        kind,
+        happened_at: time(row.get(8)),
+        data: row.get(10),
+        size: usize::try_from(row.get::<_, i64>(9)).unwrap_or(0),
+        attempts: small(row.get(5)),
+        tries: small(row.get(11)),
+        is_probe: row.get(6),
+    })
+}
+
+/// An error too if there is no event.
+fn kind_of(row: &Row) -> Result<EventType, Error> {
+    row.try_get::<_, Parsed<EventType>>(7).map(|kind| kind.0)
+}

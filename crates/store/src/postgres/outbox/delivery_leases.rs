@@ -1,0 +1,200 @@
+//! Leases of deliveries: their beats, the way back, and when the next can be claimed.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
+
+use deadpool_postgres::Client;
+use domain::{DeliveryId, Lease, WebhookId};
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    Params, PostgresStore, execute,
+    feeds::polls,
+    outbox::delivery_claims::{bounds_of, known_types, lines},
+    query, query_opt,
+    shared::{claim_bounds, values::millis},
+    timing,
+};
+
+/// Little for each row: this is done to a thousand of them several times a second. Whoever has a row locked is about to
+/// end its lease, or to take it: the next beat will see. Nobody is waited for, so the order of the locks does not matter.
+///
+/// Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
+/// are held for few, and would compare each of them with each.
+const RENEW: &str = "
+WITH free AS MATERIALIZED (
+    SELECT deliveries.ctid
+    FROM deliveries
+    JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
+        ON deliveries.id = given.id
+        AND deliveries.lease_fence = given.fence
+    WHERE coalesce(deliveries.lease_owner, '') = $1
+      AND deliveries.status = 'pending'
+    FOR NO KEY UPDATE OF deliveries SKIP LOCKED
+)
+UPDATE deliveries
+SET lease_until = (SELECT pirssonite_now_ms()) + $4,
+    lease_ms = $4
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))";
+
+/// Those that are held, renewed or only locked.
+const HELD: &str = "
+SELECT deliveries.id
+FROM deliveries
+JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
+    ON deliveries.id = given.id
+    AND deliveries.lease_fence = given.fence
+WHERE coalesce(deliveries.lease_owner, '') = $1
+  AND deliveries.status = 'pending'";
+
+const RELEASE: &str = "
+WITH held AS MATERIALIZED (
+    SELECT deliveries.id
+    FROM deliveries
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
+        ON deliveries.id = given.id
+        AND deliveries.lease_owner = given.owner
+        AND deliveries.lease_fence = given.fence
+    WHERE deliveries.status = 'pending'
+    ORDER BY deliveries.id
+    FOR NO KEY UPDATE OF deliveries
+)
+UPDATE deliveries
+SET lease_owner = NULL,
+    lease_until = 0
+WHERE id = ANY(ARRAY(SELECT id FROM held))
+RETURNING webhook_id, is_tried, next_attempt_at, id";
+
+/// Of each line of each webhook the first row that nobody holds, and when the leases run out of what somebody does. Those
+/// are looked at only by a whole scan, and where nothing else is sent while they last, because only probes are.
+const NEXT: &str = concat!(
+    "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+enabled AS MATERIALIZED (
+    SELECT *
+    FROM webhooks
+    WHERE enabled
+      AND deleted_at IS NULL
+      AND id <> ALL($1)
+),
+lines AS MATERIALIZED (",
+    lines!("enabled", "$4", "$2", "$3", "$5::bigint[], $6::boolean[], $7::bigint[], $8::bigint[]"),
+    "
+),
+free AS MATERIALIZED (
+    SELECT lines.webhook_id, min(first.at) FILTER (WHERE NOT is_tried) AS new_at,
+           min(first.at) FILTER (WHERE is_tried) AS tried_at
+    FROM lines
+    CROSS JOIN LATERAL (
+        SELECT next_attempt_at AS at
+        FROM deliveries
+        WHERE webhook_id = lines.webhook_id
+          AND is_tried = lines.is_tried
+          AND status = 'pending'
+          AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
+          AND coalesce((SELECT type = ANY($9) FROM events WHERE events.id = event_id), true)
+        ORDER BY next_attempt_at, id
+        LIMIT 1
+    ) AS first
+    GROUP BY lines.webhook_id
+)
+SELECT min(
+           greatest(
+               next.at,
+               held_until,
+               CASE WHEN rate.taken_ms <= rate.burst_ms + 1 THEN ceil(rate.taken_ms - rate.burst_ms + rate.spacing_ms) END
+                   + (SELECT ms FROM now)
+           )
+       )::bigint - (SELECT ms FROM now),
+       (SELECT ms FROM now)
+FROM enabled
+LEFT JOIN free ON free.webhook_id = enabled.id
+CROSS JOIN LATERAL (
+    SELECT min(lease_until) AS until_first, max(lease_until) AS until_last
+    FROM deliveries
+    WHERE webhook_id = enabled.id
+      AND lease_owner IS NOT NULL
+      AND lease_until > (SELECT ms FROM now)
+      AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000
+      AND status = 'pending'
+      AND (probe_at IS NOT NULL OR NOT ((SELECT ms FROM now) >= $2 AND (SELECT ms FROM now) < $3))
+) AS held
+CROSS JOIN LATERAL (
+    SELECT CASE
+               WHEN probe_at IS NULL THEN least(free.new_at, free.tried_at, held.until_first)
+               ELSE greatest(
+                   least(
+                       CASE WHEN free.new_at IS NOT NULL THEN greatest(free.new_at, probe_new_at) END,
+                       CASE WHEN free.tried_at IS NOT NULL THEN greatest(free.tried_at, probe_at) END,
+                       held.until_first
+                   ),
+                   held.until_last
+               )
+           END AS at
+) AS next
+CROSS JOIN LATERAL (
+    SELECT rate_at - (SELECT ms FROM now) AS taken_ms, 1000000.0::double precision / rate_per_second AS spacing_ms,
+           greatest(100, 1000000.0::double precision / rate_per_second) AS burst_ms
+) AS rate
+WHERE next.at IS NOT NULL"
+);
+
+/// Prolongs leases; returns those that are lost. One statement, unless some were not renewed; a worker has one name.
+pub(crate) async fn renew(
+    client: &Client,
+    leases: &[(DeliveryId, Lease)],
+    lease: Duration,
+) -> Result<Vec<DeliveryId>, Error> {
+    let mut by_owner: BTreeMap<&str, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
+    for (id, held) in leases {
+        let (ids, fences) = by_owner.entry(&held.owner).or_default();
+        ids.push(id.0);
+        fences.push(held.fence);
+    }
+    let (mut lost, until) = (Vec::new(), millis(lease));
+    for (owner, (ids, fences)) in &by_owner {
+        let renewed = execute(client, RENEW, &[owner, ids, fences, &until]).await?;
+        if usize::try_from(renewed).is_ok_and(|renewed| renewed == ids.len()) {
+            continue;
+        }
+        let held = query(client, HELD, &[owner, ids, fences]).await?;
+        let held: HashSet<i64> = held.iter().map(|row| row.get(0)).collect();
+        lost.extend(ids.iter().filter(|id| !held.contains(id)).map(|id| DeliveryId(*id)));
+    }
+    Ok(lost)
+}
+
+/// True if any was given back. The next claims begin before them.
+pub(crate) async fn release(
+    store: &PostgresStore,
+    client: &Client,
+    leases: &[(DeliveryId, Lease)],
+) -> Result<bool, Error> {
+    let (ids, owners, fences) = polls::columns_of(leases.iter().map(|(id, lease)| (id.0, lease)));
+    let released = query(client, RELEASE, &[&ids, &owners, &fences]).await?;
+    let mut bounds = claim_bounds::lock(&store.bounds.deliveries);
+    for row in &released {
+        bounds.released(&(row.get(0), row.get(1)), (row.get(2), row.get(3)));
+    }
+    Ok(!released.is_empty())
+}
+
+pub(crate) async fn next_in(
+    store: &PostgresStore,
+    client: &Client,
+    but_not_to: &[WebhookId],
+) -> Result<Option<Duration>, Error> {
+    let but_not_to: Vec<i64> = but_not_to.iter().map(|id| id.0).collect();
+    let scan = claim_bounds::lock(&store.bounds.deliveries).look();
+    let ((webhooks, lines, after_at, after_id), known) = (bounds_of(&scan), known_types());
+    let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
+    let values: Params<'_> = &[&but_not_to, &from, &until, &i64::MIN, &webhooks, &lines, &after_at, &after_id, &known];
+    let Some(row) = query_opt(client, NEXT, values).await? else { return Ok(None) };
+    let timing = timing(client, &scan, row.get(1)).await;
+    claim_bounds::lock(&store.bounds.deliveries).looked(&scan, timing);
+    let next_in = row.get::<_, Option<i64>>(0);
+    Ok(next_in.map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or(0))))
+}

@@ -1,0 +1,152 @@
+//! Deliveries that a user queues again or calls off.
+
+use deadpool_postgres::{Client, Transaction};
+use domain::{
+    WebhookId,
+    delivery::{DeliveryStatus, Moved},
+};
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    LONG_WORK, PostgresStore, execute, now_ms,
+    outbox::{delivery_rows, webhooks},
+    query, query_opt,
+    shared::values::{Parsed, total},
+};
+
+/// Deliveries in one transaction: their rows are locked meanwhile.
+pub(crate) const CHUNK: usize = 500;
+
+/// The webhook's row is not locked: that it is removed in this moment is no matter.
+const LOCK: &str = "
+SELECT status
+FROM deliveries
+WHERE id = $1
+  AND EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id AND deleted_at IS NULL)
+FOR NO KEY UPDATE";
+
+/// What a delivery that is queued again is like: it has all its attempts. Their log stays.
+macro_rules! queued_again {
+    () => {
+        "status = 'pending',
+    attempts = 0,
+    next_attempt_at = (SELECT pirssonite_now_ms()),
+    last_status = NULL,
+    last_error = NULL,
+    reason = NULL,
+    ended_at = NULL"
+    };
+}
+pub(crate) use queued_again;
+
+const REQUEUE: &str = concat!("\nUPDATE deliveries\nSET ", queued_again!(), "\nWHERE id = $1");
+
+/// The mark of an attempt that is under way finds no lease.
+const CANCEL: &str = "
+UPDATE deliveries
+SET status = 'cancelled',
+    reason = $2,
+    ended_at = (SELECT pirssonite_now_ms()),
+    lease_owner = NULL,
+    lease_until = 0,
+    lease_fence = lease_fence + 1
+WHERE id = $1";
+
+/// Walks the failed ones by their ids: what fails again meanwhile is not met twice.
+const REQUEUE_FAILED: &str = concat!(
+    "
+WITH failed AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE webhook_id = $1
+      AND status = 'failed'
+      AND id > $2
+    ORDER BY id
+    LIMIT $3
+    FOR NO KEY UPDATE
+)
+UPDATE deliveries
+SET ",
+    queued_again!(),
+    "
+WHERE id = ANY(ARRAY(SELECT id FROM failed))
+RETURNING id"
+);
+
+/// What waits for a later time, of whichever line. Rows that somebody has locked are being marked: they are left at the
+/// time that this gives them.
+const HURRY: &str = "
+WITH later AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE webhook_id = $1
+      AND status = 'pending'
+      AND next_attempt_at > $2
+    ORDER BY id
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE deliveries
+SET next_attempt_at = $2
+WHERE id = ANY(ARRAY(SELECT id FROM later))";
+
+pub(crate) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
+    let transaction = client.transaction().await?;
+    match lock(&transaction, id).await? {
+        None => return Ok(Moved::NotFound),
+        Some(DeliveryStatus::Failed | DeliveryStatus::Delivered) => {}
+        Some(status) => return Ok(Moved::WrongState(status)),
+    }
+    execute(&transaction, REQUEUE, &[&id]).await?;
+    let moved = moved(store, &transaction, id).await?;
+    store.commit(transaction, true).await?;
+    Ok(moved)
+}
+
+pub(crate) async fn cancel(store: &PostgresStore, client: &mut Client, id: i64, reason: &str) -> Result<Moved, Error> {
+    let transaction = client.transaction().await?;
+    match lock(&transaction, id).await? {
+        None => return Ok(Moved::NotFound),
+        Some(DeliveryStatus::Pending | DeliveryStatus::Failed) => {}
+        Some(status) => return Ok(Moved::WrongState(status)),
+    }
+    execute(&transaction, CANCEL, &[&id, &crate::postgres::shared::values::text(reason)]).await?;
+    let moved = moved(store, &transaction, id).await?;
+    store.commit(transaction, false).await?;
+    Ok(moved)
+}
+
+/// In chunks, each by itself: what is queued can be claimed meanwhile.
+pub(crate) async fn requeue_failed(
+    store: &PostgresStore,
+    client: &Client,
+    webhook: WebhookId,
+) -> Result<Option<u64>, Error> {
+    if !webhooks::exists(client, webhook).await? {
+        return Ok(None);
+    }
+    let (mut after, mut requeued) = (i64::MIN, 0);
+    loop {
+        let rows = query(client, REQUEUE_FAILED, &[&webhook.0, &after, &total(CHUNK)]).await?;
+        let Some(last) = rows.iter().map(|row| row.get(0)).max() else { return Ok(Some(requeued)) };
+        store.queued();
+        (after, requeued) = (last, requeued + rows.len() as u64);
+    }
+}
+
+/// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
+pub(crate) async fn hurry(transaction: &Transaction<'_>, webhook: WebhookId) -> Result<(), Error> {
+    let now = now_ms(transaction).await?;
+    transaction.batch_execute(LONG_WORK).await?;
+    execute(transaction, HURRY, &[&webhook.0, &now]).await.map(drop)
+}
+
+/// How it stands, until the transaction ends.
+async fn lock(transaction: &Transaction<'_>, id: i64) -> Result<Option<DeliveryStatus>, Error> {
+    let row = query_opt(transaction, LOCK, &[&id]).await?;
+    row.map(|row| row.try_get::<_, Parsed<DeliveryStatus>>(0)).transpose().map(|status| status.map(|status| status.0))
+}
+
+async fn moved(store: &PostgresStore, transaction: &Transaction<'_>, id: i64) -> Result<Moved, Error> {
+    let delivery = delivery_rows::one(transaction, id, &store.installation).await?;
+    Ok(delivery.map_or(Moved::NotFound, |delivery| Moved::Done(Box::new(delivery))))
+}

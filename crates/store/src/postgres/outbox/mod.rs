@@ -1,0 +1,196 @@
+//! Webhooks and the outbox.
+
+pub(crate) mod delivery_claims;
+pub(crate) mod delivery_leases;
+pub(crate) mod delivery_mark_locks;
+pub(crate) mod delivery_mark_rows;
+pub(crate) mod delivery_marks;
+pub(crate) mod delivery_moves;
+pub(crate) mod delivery_pages;
+pub(crate) mod delivery_rows;
+pub(crate) mod events;
+pub(crate) mod news;
+pub(crate) mod outbox_prune;
+pub(crate) mod replay;
+pub(crate) mod webhook_rows;
+pub(crate) mod webhooks;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deadpool_postgres::Client;
+use domain::{
+    DeliveryId, EventId, Lease, WebhookId,
+    delivery::{
+        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, EventType, Finished, Marks,
+        Moved, NewWebhook, News, OutboxLimits, Overview, PayloadWebhook, Webhook, WebhookPatch, WebhookSecret,
+    },
+    ports::{DeliveryStore, StoreResult, TestOutcome},
+};
+use jiff::Timestamp;
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    PostgresStore, execute, now_ms,
+    shared::{claim_bounds, errors::store_error, values::DUE_FIRST_MS},
+};
+
+/// A test is the next probe if the breaker is open. Where it is not, nothing is written and nobody waited for.
+const PROBE_NOW: &str = "
+UPDATE webhooks
+SET probe_new_at = $2
+WHERE id = $1
+  AND probe_at IS NOT NULL";
+
+/// Before all else that waits for its webhook.
+const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $1";
+
+#[async_trait]
+impl DeliveryStore for PostgresStore {
+    async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
+        let client = self.client().await?;
+        webhooks::all(&client).await.map_err(store_error)
+    }
+
+    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let client = self.client().await?;
+        webhooks::one(&client, id).await.map_err(store_error)
+    }
+
+    async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
+        let client = self.client().await?;
+        webhooks::create(&client, &new).await.map_err(store_error)
+    }
+
+    async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
+        let mut client = self.client().await?;
+        webhooks::update(self, &mut client, id, &patch).await.map_err(store_error)
+    }
+
+    async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
+        let client = self.client().await?;
+        webhooks::delete(&client, id).await.map_err(store_error)
+    }
+
+    async fn rotate_secret(
+        &self,
+        id: WebhookId,
+        secret: WebhookSecret,
+        keep: Duration,
+    ) -> StoreResult<Option<Webhook>> {
+        let mut client = self.client().await?;
+        webhooks::rotate(&mut client, id, &secret, keep).await.map_err(store_error)
+    }
+
+    async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome> {
+        let mut client = self.client().await?;
+        queue_test(self, &mut client, id).await.map_err(store_error)
+    }
+
+    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
+        let mut client = self.client().await?;
+        replay::replay(self, &mut client, id, since, until).await.map_err(store_error)
+    }
+
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
+        let client = self.client().await?;
+        delivery_claims::claim(self, &client, owner, lease, room).await.map_err(store_error)
+    }
+
+    async fn event_data(&self, event: EventId) -> StoreResult<Option<String>> {
+        let client = self.client().await?;
+        delivery_claims::event_data(&client, event).await.map_err(store_error)
+    }
+
+    async fn renew_deliveries(&self, leases: &[(DeliveryId, Lease)], lease: Duration) -> StoreResult<Vec<DeliveryId>> {
+        if leases.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.beat(lease, async |client| delivery_leases::renew(client, leases, lease).await).await
+    }
+
+    async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()> {
+        if leases.is_empty() {
+            return Ok(());
+        }
+        let client = self.client().await?;
+        if delivery_leases::release(self, &client, leases).await.map_err(store_error)? {
+            self.queued();
+        }
+        Ok(())
+    }
+
+    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
+        delivery_marks::finish(self, &finished, rules).await
+    }
+
+    async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>> {
+        let client = self.client().await?;
+        delivery_leases::next_in(self, &client, but_not_to).await.map_err(store_error)
+    }
+
+    async fn deliveries_queued(&self, seen: u64) -> u64 {
+        self.wake.queued_since(seen).await
+    }
+
+    async fn outbox_overview(&self) -> StoreResult<Overview> {
+        let mut client = self.client().await?;
+        delivery_pages::overview(&mut client).await.map_err(store_error)
+    }
+
+    async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
+        let client = self.client().await?;
+        delivery_pages::page(self, &client, filter, limit, after).await.map_err(store_error)
+    }
+
+    async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
+        let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(None) };
+        let mut client = self.client().await?;
+        delivery_rows::with_attempts(&mut client, row, &self.installation).await.map_err(store_error)
+    }
+
+    async fn requeue_delivery(&self, id: &str) -> StoreResult<Moved> {
+        let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(Moved::NotFound) };
+        let mut client = self.client().await?;
+        delivery_moves::requeue(self, &mut client, row).await.map_err(store_error)
+    }
+
+    async fn cancel_delivery(&self, id: &str, reason: &str) -> StoreResult<Moved> {
+        let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(Moved::NotFound) };
+        let mut client = self.client().await?;
+        delivery_moves::cancel(self, &mut client, row, reason).await.map_err(store_error)
+    }
+
+    async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>> {
+        let client = self.client().await?;
+        delivery_moves::requeue_failed(self, &client, webhook).await.map_err(store_error)
+    }
+
+    async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64> {
+        let mut client = self.client().await?;
+        outbox_prune::prune(&mut client, limits).await.map_err(store_error)
+    }
+}
+
+/// Queues a test for a webhook, whatever it wants.
+async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -> Result<TestOutcome, Error> {
+    let transaction = client.transaction().await?;
+    let Some(webhook) = webhooks::one(&transaction, id).await? else { return Ok(TestOutcome::NotFound) };
+    if !webhook.enabled {
+        return Ok(TestOutcome::Disabled);
+    }
+    let now = now_ms(&transaction).await?;
+    execute(&transaction, PROBE_NOW, &[&id.0, &now]).await?;
+    let about = PayloadWebhook::new(id, &webhook.url, None);
+    let news = News::Webhook(EventType::WebhookTest, about);
+    let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {
+        return Ok(TestOutcome::Disabled);
+    };
+    execute(&transaction, PUT_FIRST, &[&row, &DUE_FIRST_MS]).await?;
+    let delivery = delivery_rows::one(&transaction, row, &store.installation).await?;
+    transaction.commit().await?;
+    // It is due before what was claimed last. Other nodes find it when they next scan their whole index.
+    claim_bounds::lock(&store.bounds.deliveries).released(&(id.0, false), (DUE_FIRST_MS, row));
+    store.queued();
+    Ok(delivery.map_or(TestOutcome::NotFound, |delivery| TestOutcome::Queued(Box::new(delivery))))
+}

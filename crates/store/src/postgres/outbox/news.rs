@@ -1,0 +1,111 @@
+//! What is news about entries that were just stored: made only of what somebody wants to know.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use deadpool_postgres::Transaction;
+use domain::{
+    Entry, EntryId, FeedId, File, FolderId,
+    delivery::{EventScope, EventType, News, UPDATES_EVERY, Webhook, is_wanted},
+    ingest::IncomingEntry,
+};
+use jiff::Timestamp;
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    entries::ingest::{Sorted, Target},
+    query,
+    shared::values::{millis, optional, text, time},
+};
+
+/// What is known only here of entries that have changed. Those of which somebody was told lately are left out.
+const TELL_UPDATES: &str = "
+UPDATE entries
+SET update_told_at = $2
+WHERE id = ANY($1)
+  AND (update_told_at = 0 OR update_told_at <= $3)
+RETURNING id, sort_at, is_read, is_starred, guid";
+
+/// News of entries of several feeds: of those that are new, with the ids that they were given, in the same order, and of
+/// those that have changed.
+pub(crate) async fn of_entries(
+    transaction: &Transaction<'_>,
+    webhooks: &[Webhook],
+    now: i64,
+    parts: &[(Target, &Sorted<'_>)],
+    ids: &[i64],
+) -> Result<Vec<News>, Error> {
+    let (mut news, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
+    for (target, sorted) in parts {
+        let (target, is_backlog) = (*target, target.is_backlog);
+        let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().copied());
+        let created = |(id, entry)| News::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
+        if is_wanted(webhooks, &scope(EventType::EntryCreated, target, is_backlog)) {
+            news.extend(new.map(created));
+        } else {
+            new.for_each(drop);
+        }
+        if !sorted.changed.is_empty() && is_wanted(webhooks, &scope(EventType::EntryUpdated, target, false)) {
+            changed.extend(sorted.changed.iter().map(|(id, entry)| (target, *id, *entry)));
+        }
+    }
+    if !changed.is_empty() {
+        news.extend(of_changed(transaction, now, &changed).await?);
+    }
+    Ok(news)
+}
+
+fn scope(kind: EventType, target: Target, is_backlog: bool) -> EventScope {
+    EventScope {
+        kind,
+        feed_id: Some(FeedId(target.feed_id)),
+        folder_id: target.folder_id.map(FolderId),
+        is_backlog,
+        webhook_id: None,
+    }
+}
+
+async fn of_changed(
+    transaction: &Transaction<'_>,
+    now: i64,
+    changed: &[(Target, i64, &IncomingEntry)],
+) -> Result<Vec<News>, Error> {
+    let ids: Vec<i64> = changed.iter().map(|(_, id, _)| *id).collect();
+    let rows = query(transaction, TELL_UPDATES, &[&ids, &now, &(now - millis(UPDATES_EVERY))]).await?;
+    let told: HashMap<i64, _> = rows.iter().map(|row| (row.get(0), row)).collect();
+    let updated = |(target, id, incoming): &(Target, i64, &IncomingEntry)| {
+        let row = told.get(id)?;
+        let entry = entry(*target, *id, incoming, row.get(1));
+        let entry = Entry { guid: row.get(4), is_read: row.get(2), is_starred: row.get(3), ..entry };
+        Some(News::EntryUpdated(Box::new(entry)))
+    };
+    Ok(changed.iter().filter_map(updated).collect())
+}
+
+fn new_entry(target: Target, id: i64, incoming: &IncomingEntry) -> Entry {
+    let dated = incoming.published_at.or(incoming.updated_at).map_or(target.now, Timestamp::as_millisecond);
+    entry(target, id, incoming, dated.min(target.now))
+}
+
+/// An entry as it will be read again: times in milliseconds, texts without NUL.
+fn entry(target: Target, id: i64, incoming: &IncomingEntry, sort_at: i64) -> Entry {
+    let kept = |at: Option<Timestamp>| at.map(|at| time(at.as_millisecond()));
+    let clean = |value: &Option<String>| optional(value.as_ref()).map(Cow::into_owned);
+    let file = |file: &File| File { url: text(&file.url).into_owned(), mime: clean(&file.mime), ..file.clone() };
+    Entry {
+        id: EntryId(id),
+        feed_id: FeedId(target.feed_id),
+        guid: text(&incoming.guid).into_owned(),
+        url: clean(&incoming.url),
+        title: clean(&incoming.title),
+        author: clean(&incoming.author),
+        summary: clean(&incoming.summary),
+        content: clean(&incoming.content),
+        published_at: kept(incoming.published_at),
+        updated_at: kept(incoming.updated_at),
+        sort_at: time(sort_at),
+        is_read: false,
+        is_starred: false,
+        categories: incoming.categories.iter().map(|category| text(category).into_owned()).collect(),
+        enclosures: incoming.enclosures.iter().map(file).collect(),
+    }
+}

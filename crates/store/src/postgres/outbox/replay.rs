@@ -1,0 +1,104 @@
+//! What happened, queued once more for one webhook.
+
+use deadpool_postgres::Client;
+use domain::{
+    FeedId, FolderId, WebhookId,
+    delivery::{EventScope, EventType, Webhook},
+};
+use jiff::Timestamp;
+use tokio_postgres::{Error, Row};
+
+use crate::postgres::{
+    PostgresStore, now_ms,
+    outbox::{
+        delivery_moves::{CHUNK, queued_again},
+        webhooks,
+    },
+    query,
+    shared::values::{Parsed, ceiling_ms, total},
+};
+
+/// Events after a position, up to the time at which the replay began: what happens meanwhile is queued anyway.
+const EVENTS: &str = "
+SELECT id, created_at, type, feed_id, folder_id, webhook_id, is_backlog
+FROM events
+WHERE (created_at, id) > ($1, $2)
+  AND created_at <= $3
+ORDER BY created_at, id
+LIMIT $4";
+
+/// The events are held so that nobody prunes them meanwhile; and deliveries that are there, in the order of their ids.
+/// Those that are pending stay as they are.
+const QUEUE: &str = concat!(
+    "
+WITH known AS MATERIALIZED (
+    SELECT id
+    FROM events
+    WHERE id = ANY($2)
+    ORDER BY id
+    FOR KEY SHARE
+),
+held AS MATERIALIZED (
+    SELECT id
+    FROM deliveries
+    WHERE event_id = ANY($2)
+      AND webhook_id = $1
+    ORDER BY id
+    FOR NO KEY UPDATE
+)
+INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
+SELECT known.id, $1, now.ms, now.ms
+FROM known, (SELECT pirssonite_now_ms() AS ms FROM (SELECT count(*) FROM held) AS after_the_wait) AS now
+ORDER BY known.id
+ON CONFLICT (event_id, webhook_id) DO UPDATE
+SET ",
+    queued_again!(),
+    "
+WHERE deliveries.status <> 'pending'
+RETURNING id"
+);
+
+/// In chunks, each by itself: what is queued can be claimed meanwhile. Each looks at the webhook anew: one that is disabled
+/// gets no more, and to one that was removed nothing is queued.
+pub(crate) async fn replay(
+    store: &PostgresStore,
+    client: &mut Client,
+    id: WebhookId,
+    since: Timestamp,
+    until: Option<Timestamp>,
+) -> Result<Option<u64>, Error> {
+    let until = now_ms(client).await?.min(until.map_or(i64::MAX, Timestamp::as_millisecond));
+    let mut queued = 0;
+    // From that moment on: nothing has a smaller id.
+    let mut after = (ceiling_ms(since), i64::MIN);
+    loop {
+        let transaction = client.transaction().await?;
+        let Some(webhook) = webhooks::held(&transaction, id).await? else { return Ok(None) };
+        if !webhook.enabled {
+            return Ok(Some(queued));
+        }
+        let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &total(CHUNK)]).await?;
+        let Some(last) = rows.last() else { return Ok(Some(queued)) };
+        after = (last.get(1), last.get(0));
+        let wanted: Vec<i64> = rows.iter().filter(|row| is_repeated(&webhook, row)).map(|row| row.get(0)).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let count = query(&transaction, QUEUE, &[&id.0, &wanted]).await?.len() as u64;
+        store.commit(transaction, count > 0).await?;
+        queued += count;
+    }
+}
+
+/// Whether a webhook is told of an event again. A kind that nobody knows is wanted by nobody.
+fn is_repeated(webhook: &Webhook, row: &Row) -> bool {
+    let Ok(Parsed(kind)) = row.try_get::<_, Parsed<EventType>>(2) else { return false };
+    let scope = EventScope {
+        kind,
+        feed_id: row.get::<_, Option<i64>>(3).map(FeedId),
+        folder_id: row.get::<_, Option<i64>>(4).map(FolderId),
+        webhook_id: row.get::<_, Option<i64>>(5).map(WebhookId),
+        is_backlog: row.get(6),
+    };
+    kind != EventType::WebhookTest && webhook.wants(&scope)
+}

@@ -1,0 +1,138 @@
+//! Webhooks: found, made, changed, removed.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Client, GenericClient, Transaction};
+use domain::{
+    WebhookId,
+    delivery::{NewWebhook, OldSecrets, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret},
+};
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    PostgresStore, execute, now_ms,
+    outbox::{
+        delivery_moves,
+        webhook_rows::{self, columns, readable_at, webhook_of},
+    },
+    query, query_opt,
+    shared::values::{Parsed, millis, old_secrets, time},
+};
+
+const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
+
+const BY_ID: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND deleted_at IS NULL");
+
+/// Nobody removes the row meanwhile; how it stands may be written.
+const HELD: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND deleted_at IS NULL\nFOR KEY SHARE");
+
+/// Those who may be told of something.
+pub(crate) const ENABLED: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled\n  AND deleted_at IS NULL\nORDER BY id");
+
+const DELETE: &str = "
+UPDATE webhooks
+SET deleted_at = (SELECT pirssonite_now_ms()),
+    enabled = false
+WHERE id = $1
+  AND deleted_at IS NULL";
+
+const SECRETS: &str = "
+SELECT secret, old_secrets
+FROM webhooks
+WHERE id = $1
+  AND deleted_at IS NULL
+FOR NO KEY UPDATE";
+
+const STORED: &str = "
+SELECT enabled, headers
+FROM webhooks
+WHERE id = $1
+  AND deleted_at IS NULL
+FOR NO KEY UPDATE";
+
+const ROTATE: &str = concat!(
+    "
+UPDATE webhooks
+SET secret = $2,
+    old_secrets = $3
+WHERE id = $1
+RETURNING ",
+    columns!()
+);
+
+pub(crate) async fn all(client: &impl GenericClient) -> Result<Vec<Webhook>, Error> {
+    query(client, ALL, &[]).await?.iter().map(webhook_of).collect()
+}
+
+pub(crate) async fn one(client: &impl GenericClient, id: WebhookId) -> Result<Option<Webhook>, Error> {
+    query_opt(client, BY_ID, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
+}
+
+/// The same, whose row stays until the transaction ends.
+pub(crate) async fn held(transaction: &Transaction<'_>, id: WebhookId) -> Result<Option<Webhook>, Error> {
+    query_opt(transaction, HELD, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
+}
+
+/// One that cannot be read is told nothing, and does not stop what it would be told of.
+pub(crate) async fn enabled(client: &impl GenericClient) -> Result<Vec<Webhook>, Error> {
+    Ok(query(client, ENABLED, &[]).await?.iter().filter_map(|row| readable_at(row, 0)).collect())
+}
+
+pub(crate) async fn exists(client: &impl GenericClient, id: WebhookId) -> Result<bool, Error> {
+    let sql = "SELECT id FROM webhooks WHERE id = $1 AND deleted_at IS NULL";
+    Ok(query_opt(client, sql, &[&id.0]).await?.is_some())
+}
+
+pub(crate) async fn create(client: &impl GenericClient, new: &NewWebhook) -> Result<Webhook, Error> {
+    webhook_rows::insert(client, new).await
+}
+
+pub(crate) async fn update(
+    store: &PostgresStore,
+    client: &mut Client,
+    id: WebhookId,
+    patch: &WebhookPatch,
+) -> Result<Option<Webhook>, Error> {
+    let transaction = client.transaction().await?;
+    let Some(stored) = query_opt(&transaction, STORED, &[&id.0]).await? else { return Ok(None) };
+    let updated = if patch.has_masked_headers() {
+        let Parsed(headers) = stored.try_get::<_, Parsed<WebhookHeaders>>(1)?;
+        webhook_rows::update(&transaction, id, &patch.clone().unmasked(&headers)).await?
+    } else {
+        webhook_rows::update(&transaction, id, patch).await?
+    };
+    let is_enabling = patch.enabled == Some(true) && !stored.get::<_, bool>(0);
+    if is_enabling {
+        delivery_moves::hurry(&transaction, id).await?;
+    }
+    // What it has kept, or what waited for its old receiver, may be claimed now.
+    store.commit(transaction, is_enabling || patch.url.is_some()).await?;
+    Ok(updated)
+}
+
+pub(crate) async fn delete(client: &impl GenericClient, id: WebhookId) -> Result<bool, Error> {
+    Ok(execute(client, DELETE, &[&id.0]).await? > 0)
+}
+
+/// The one that it had signs along for so long, beside those that do already.
+pub(crate) async fn rotate(
+    client: &mut Client,
+    id: WebhookId,
+    secret: &WebhookSecret,
+    keep: Duration,
+) -> Result<Option<Webhook>, Error> {
+    let transaction = client.transaction().await?;
+    let Some(row) = query_opt(&transaction, SECRETS, &[&id.0]).await? else { return Ok(None) };
+    // After the wait for the lock.
+    let now = now_ms(&transaction).await?;
+    let Parsed(had) = row.try_get::<_, Parsed<WebhookSecret>>(0)?;
+    let Parsed(old) = row.try_get::<_, Parsed<OldSecrets>>(1)?;
+    let old = old.with(had, time(now + millis(keep)), time(now));
+    let old = old_secrets(&old).expect("a list of texts and numbers can always be written down");
+    let rotated = query_opt(&transaction, ROTATE, &[&id.0, &secret.expose(), &old]).await?;
+    let rotated = rotated.as_ref().map(webhook_of).transpose()?;
+    transaction.commit().await?;
+    Ok(rotated)
+}

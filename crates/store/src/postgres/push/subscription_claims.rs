@@ -1,0 +1,185 @@
+//! Claims of subscriptions about which something is to be done, and the way back.
+//!
+//! A claim locks the subscription's row only, and never waits for it. So it may be made whoever holds the feed's row.
+//! Where it begins to look is decided by [`claim_bounds`](crate::postgres::shared::claim_bounds).
+
+use std::{sync::Mutex, time::Duration};
+
+use deadpool_postgres::Client;
+use domain::{Lease, SubscriptionId, push::SubscriptionJob};
+use tokio_postgres::{Error, Row};
+
+use crate::postgres::{
+    Params,
+    feeds::polls,
+    push::subscriptions::{COLUMNS, NEXT_STEP_AT, columns, subscription_of},
+    query,
+    shared::{
+        claim_bounds::{ClaimBounds, Claimed, lock},
+        errors::reason,
+        values::{millis, text, time},
+    },
+    timing,
+};
+
+/// There is a row with the time if nothing is claimed, too.
+const CLAIM_DUE: &str = concat!(
+    "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+bound AS MATERIALIZED (
+    SELECT CASE WHEN ms >= $5 AND ms < $6 THEN $7 ELSE '-9223372036854775808'::bigint END AS due_at, $8::bigint AS id
+    FROM now
+),
+due AS MATERIALIZED (
+    SELECT id
+    FROM subscriptions
+    WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
+      AND next_step_at <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+      AND hub_url <> ALL($4)
+    ORDER BY next_step_at, id
+    LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+claimed AS (
+    UPDATE subscriptions
+    SET lease_owner = $1,
+        lease_until = now.ms + $2,
+        lease_fence = lease_fence + 1
+    FROM now, due
+    WHERE subscriptions.id = due.id
+    RETURNING subscriptions.*
+)
+SELECT ",
+    columns!(),
+    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)
+FROM now
+LEFT JOIN claimed AS subscriptions ON true
+ORDER BY next_step_at, id"
+);
+
+/// A hub that has accepted a renewal is given the time to verify it.
+const CLAIM_EXPIRING: &str = concat!(
+    "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+expiring AS MATERIALIZED (
+    SELECT id
+    FROM subscriptions
+    WHERE state = 'active'
+      AND expires_at <= (SELECT ms FROM now) + $4
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+      AND (verify_by IS NULL OR verify_by <= (SELECT ms FROM now))
+    ORDER BY expires_at, id
+    LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE subscriptions
+SET lease_owner = $1,
+    lease_until = now.ms + $2,
+    lease_fence = lease_fence + 1
+FROM now, expiring
+WHERE subscriptions.id = expiring.id
+RETURNING ",
+    columns!(),
+    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+);
+
+const RELEASE: &str = "
+WITH held AS MATERIALIZED (
+    SELECT subscriptions.id
+    FROM subscriptions
+    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
+        ON subscriptions.id = given.id
+        AND subscriptions.lease_owner = given.owner
+        AND subscriptions.lease_fence = given.fence
+    ORDER BY subscriptions.id
+    FOR NO KEY UPDATE OF subscriptions
+)
+UPDATE subscriptions
+SET lease_owner = NULL,
+    lease_until = 0
+FROM held
+WHERE subscriptions.id = held.id
+RETURNING next_step_at, subscriptions.id";
+
+/// As those of feeds: when, id, and until when it is leased.
+pub(crate) const BY_DUE: &str = "
+SELECT next_step_at, id, lease_until
+FROM subscriptions
+WHERE next_step_at IS NOT NULL
+  AND (next_step_at, id) > ($1, $2)
+ORDER BY next_step_at, id
+LIMIT 100";
+
+/// A claim that passes over hubs moves no bound: what it has passed over is due before what it takes.
+pub(crate) async fn claim_due(
+    client: &Client,
+    bounds: &Mutex<ClaimBounds<()>>,
+    owner: &str,
+    limit: u32,
+    lease: Duration,
+    but_not_at: &[String],
+) -> Result<Vec<SubscriptionJob>, Error> {
+    let but_not_at: Vec<_> = but_not_at.iter().map(|hub| text(hub)).collect();
+    let scan = if but_not_at.is_empty() { lock(bounds).claim() } else { lock(bounds).look() };
+    let (after_due, after_id) = scan.after();
+    let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
+    let values: Params<'_> =
+        &[&owner, &millis(lease), &i64::from(limit), &but_not_at, &from, &until, &after_due, &after_id];
+    let rows = query(client, CLAIM_DUE, values).await?;
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
+    let timing = timing(client, &scan, first.get(COLUMNS + 2)).await;
+    let claimed: Vec<&Row> = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
+    if but_not_at.is_empty() {
+        let last = claimed.last().map(|row| (row.get(NEXT_STEP_AT), row.get(0)));
+        let claimed = Claimed { last, is_full: claimed.len() >= limit as usize };
+        lock(bounds).claimed(&scan, timing, [((), claimed)]);
+    } else {
+        lock(bounds).looked(&scan, timing);
+    }
+    Ok(claimed.into_iter().filter_map(readable_job).collect())
+}
+
+pub(crate) async fn claim_expiring(
+    client: &Client,
+    owner: &str,
+    limit: u32,
+    lease: Duration,
+    within: Duration,
+) -> Result<Vec<SubscriptionJob>, Error> {
+    let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &millis(within)];
+    let rows = query(client, CLAIM_EXPIRING, values).await?;
+    // An update gives its rows back in any order.
+    let mut jobs: Vec<SubscriptionJob> = rows.iter().filter_map(readable_job).collect();
+    jobs.sort_by_key(|job| (job.subscription.expires_at, job.subscription.id));
+    Ok(jobs)
+}
+
+pub(crate) async fn release(
+    client: &Client,
+    bounds: &Mutex<ClaimBounds<()>>,
+    leases: &[(SubscriptionId, Lease)],
+) -> Result<(), Error> {
+    let (ids, owners, fences) = polls::columns_of(leases.iter().map(|(id, lease)| (id.0, lease)));
+    let released = query(client, RELEASE, &[&ids, &owners, &fences]).await?;
+    polls::release_bound(bounds, &released);
+    Ok(())
+}
+
+/// One that cannot be read does not stop the others: it comes again when its lease has run out.
+fn readable_job(row: &Row) -> Option<SubscriptionJob> {
+    let job = job_of(row);
+    if let Err(error) = &job {
+        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "a subscription cannot be read");
+    }
+    job.ok()
+}
+
+fn job_of(row: &Row) -> Result<SubscriptionJob, Error> {
+    Ok(SubscriptionJob {
+        subscription: subscription_of(row)?,
+        lease: Lease { owner: row.get(COLUMNS), fence: row.get(COLUMNS + 1) },
+        claimed_at: time(row.get(COLUMNS + 2)),
+        feed_fetched_at: row.get::<_, Option<i64>>(COLUMNS + 3).map(time),
+    })
+}

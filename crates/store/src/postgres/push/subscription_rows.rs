@@ -1,0 +1,147 @@
+//! The rows of subscriptions, written. What is in it was decided elsewhere.
+
+use std::collections::HashSet;
+
+use deadpool_postgres::Transaction;
+use domain::{
+    SubscriptionId,
+    push::{Mode, Secrets, Subscription},
+};
+use jiff::Timestamp;
+use tokio_postgres::{Error, types::ToSql};
+
+use crate::postgres::{
+    execute,
+    shared::values::{Column, as_param, column, number, optional, secrets, text, topic_hash},
+};
+
+const INSERT: &str = "
+INSERT INTO subscriptions (feed_id, hub_url, topic_url, topic_hash, token, base_url, state, is_current, secrets,
+                           next_step_at, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+
+/// All that may change, but for the lease, which may only end with it.
+const UPDATE: &str = "
+UPDATE subscriptions
+SET base_url = given.base_url,
+    state = given.state,
+    is_current = given.is_current,
+    lease_secs = given.lease_secs,
+    expires_at = given.expires_at,
+    activated_at = given.activated_at,
+    verified_at = given.verified_at,
+    asked = given.asked,
+    verify_by = given.verify_by,
+    error_count = given.error_count,
+    last_error = given.last_error,
+    last_push_at = given.last_push_at,
+    push_count = given.push_count,
+    miss_count = given.miss_count,
+    misses_in_row = given.misses_in_row,
+    secrets = given.secrets,
+    next_step_at = given.next_step_at,
+    retry_at = given.retry_at,
+    lease_owner = CASE WHEN given.ends_lease THEN NULL ELSE lease_owner END,
+    lease_until = CASE WHEN given.ends_lease THEN 0 ELSE lease_until END
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::boolean[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+            $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
+            $16::bigint[], $17::text[], $18::bigint[], $19::bigint[], $20::boolean[])
+    AS given (id, base_url, state, is_current, lease_secs, expires_at, activated_at, verified_at, asked, verify_by,
+              error_count, last_error, last_push_at, push_count, miss_count, misses_in_row, secrets, next_step_at,
+              retry_at, ends_lease)
+WHERE subscriptions.id = given.id";
+
+const END_LEASES: &str = "
+UPDATE subscriptions
+SET lease_owner = NULL,
+    lease_until = 0
+WHERE id = ANY($1)";
+
+/// Keeps a new one. Its id is the database's.
+pub(crate) async fn insert(transaction: &Transaction<'_>, new: &Subscription, now: i64) -> Result<(), Error> {
+    let topic = text(&new.topic_url);
+    execute(
+        transaction,
+        INSERT,
+        &[
+            &new.feed_id.map(|feed| feed.0),
+            &text(&new.hub_url),
+            &topic,
+            &topic_hash(&topic),
+            &text(&new.token),
+            &text(&new.base_url),
+            &new.state.name(),
+            &new.is_current,
+            &written(&new.secrets),
+            &millis_of(new.next_step_at),
+            &now,
+        ],
+    )
+    .await
+    .map(drop)
+}
+
+/// Writes changed ones; the lease of whoever has claimed one of these ends with that, the others go on.
+pub(crate) async fn update(
+    transaction: &Transaction<'_>,
+    changed: &[&Subscription],
+    ends_lease: &HashSet<SubscriptionId>,
+) -> Result<(), Error> {
+    let columns: [Column<'_>; 20] = [
+        column(changed, |changed| changed.id.0),
+        column(changed, |changed| text(&changed.base_url)),
+        column(changed, |changed| changed.state.name()),
+        column(changed, |changed| changed.is_current),
+        column(changed, |changed| changed.lease_secs.map(i64::from)),
+        column(changed, |changed| millis_of(changed.expires_at)),
+        column(changed, |changed| millis_of(changed.activated_at)),
+        column(changed, |changed| millis_of(changed.verified_at)),
+        column(changed, |changed| changed.asked.map(Mode::name)),
+        column(changed, |changed| millis_of(changed.verify_by)),
+        column(changed, |changed| i64::from(changed.error_count)),
+        column(changed, |changed| optional(changed.last_error.as_ref())),
+        column(changed, |changed| millis_of(changed.last_push_at)),
+        column(changed, |changed| number(changed.push_count)),
+        column(changed, |changed| number(changed.miss_count)),
+        column(changed, |changed| i64::from(changed.misses_in_row)),
+        column(changed, |changed| written(&changed.secrets)),
+        column(changed, |changed| millis_of(changed.next_step_at)),
+        column(changed, |changed| millis_of(changed.retry_at)),
+        column(changed, |changed| ends_lease.contains(&changed.id)),
+    ];
+    let params: Vec<&(dyn ToSql + Sync)> = columns.iter().map(as_param).collect();
+    execute(transaction, UPDATE, &params).await.map(drop)
+}
+
+pub(crate) async fn end_leases(transaction: &Transaction<'_>, ids: &[i64]) -> Result<(), Error> {
+    execute(transaction, END_LEASES, &[&ids]).await.map(drop)
+}
+
+pub(crate) async fn delete(transaction: &Transaction<'_>, id: SubscriptionId) -> Result<(), Error> {
+    execute(transaction, "DELETE FROM subscriptions WHERE id = $1", &[&id.0]).await.map(drop)
+}
+
+/// A subscription as it will be read again: times in milliseconds, texts without NUL.
+pub(crate) fn as_kept(subscription: Subscription) -> Subscription {
+    let kept = |time: Option<Timestamp>| millis_of(time).map(crate::postgres::shared::values::time);
+    Subscription {
+        base_url: text(&subscription.base_url).into_owned(),
+        expires_at: kept(subscription.expires_at),
+        activated_at: kept(subscription.activated_at),
+        verified_at: kept(subscription.verified_at),
+        verify_by: kept(subscription.verify_by),
+        last_error: optional(subscription.last_error.as_ref()).map(std::borrow::Cow::into_owned),
+        last_push_at: kept(subscription.last_push_at),
+        next_step_at: kept(subscription.next_step_at),
+        retry_at: kept(subscription.retry_at),
+        ..subscription
+    }
+}
+
+fn millis_of(time: Option<Timestamp>) -> Option<i64> {
+    time.map(Timestamp::as_millisecond)
+}
+
+fn written(list: &Secrets) -> String {
+    secrets(list).expect("a list of texts can always be written down")
+}

@@ -1,0 +1,175 @@
+//! Connections: how they are made, and how long each may wait for what. A broken one is replaced by the pool, so a
+//! database that comes back is used again with no one doing anything.
+
+use std::{future::poll_fn, time::Duration};
+
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::JoinHandle,
+};
+use tokio_postgres::{
+    AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket,
+    config::{SslMode, TargetSessionAttrs},
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::OpenError;
+use crate::postgres::shared::{
+    read_only,
+    tls::{self, TlsWish},
+};
+
+/// How long a caller waits for a free connection: where all are at work it is not the database that is away.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long one address of the database may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long what was sent may stay unacknowledged before the connection counts as dead.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long a connection may be silent before it is asked whether it lives, and how often then.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(2);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What every connection is told first. A process that is frozen inside a transaction holds its rows no longer than
+/// five seconds, half of a delivery's lease unless it is set to less: whoever claims or renews skips them meanwhile.
+/// Compiling statements to machine code costs more than it saves here.
+const SESSION: &str = "
+SET idle_in_transaction_session_timeout = '5s';
+SET lock_timeout = '15s';
+SET statement_timeout = '60s';
+SET default_transaction_isolation = 'read committed';
+SET jit = off;
+";
+
+/// What connections for beats are told besides. That a lease was renewed need not survive a crash of the database: it
+/// ends earlier then, and the next beat sees.
+const BEATS: &str = "SET synchronous_commit = off";
+
+/// Where the database is, and how it is reached.
+pub(crate) struct Address {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl Address {
+    pub(crate) fn of(url: &str) -> Result<Self, OpenError> {
+        let wish = TlsWish::of(url)?;
+        let config = config(&wish.url)?;
+        let is_required = wish.is_required || config.get_ssl_mode() == SslMode::Require;
+        let tls = is_required.then(|| tls::connector(wish.roots.as_deref())).transpose()?;
+        Ok(Self { config, tls })
+    }
+
+    pub(crate) fn pool(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
+        self.pool_with(size, connect_timeout, "")
+    }
+
+    /// For beats alone.
+    pub(crate) fn beats(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
+        self.pool_with(size, connect_timeout, BEATS)
+    }
+
+    fn pool_with(&self, size: usize, connect_timeout: Duration, more: &'static str) -> Result<Pool, OpenError> {
+        let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match self.tls.clone() {
+            Some(tls) => Manager::from_config(self.config.clone(), tls, manager_config),
+            None => Manager::from_config(self.config.clone(), NoTls, manager_config),
+        };
+        Pool::builder(manager)
+            .max_size(size)
+            .wait_timeout(Some(WAIT_TIMEOUT))
+            .create_timeout(Some(connect_timeout))
+            .recycle_timeout(Some(connect_timeout))
+            .runtime(Runtime::Tokio1)
+            // One that may have ended up at a standby is not used again.
+            .pre_recycle(Hook::sync_fn(|_, metrics| {
+                if read_only::was_met_since(metrics.created) {
+                    return Err(HookError::message("the database was read-only"));
+                }
+                Ok(())
+            }))
+            .post_create(Hook::async_fn(move |client, _| {
+                let session = format!("{SESSION}{more}");
+                Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
+            }))
+            .build()
+            .map_err(|error| OpenError::Unsuitable(error.to_string()))
+    }
+
+    /// A connection of its own, and what keeps it alive: every notification that comes is handed over, until the client
+    /// is dropped or the connection is lost.
+    pub(crate) async fn listen(
+        &self,
+        heard: impl FnMut(&Notification) + Send + 'static,
+    ) -> Result<(Client, JoinHandle<()>), Error> {
+        let (client, listening) = if let Some(tls) = self.tls.clone() {
+            let (client, connection) = self.config.connect(tls).await?;
+            (client, tokio::spawn(drive(connection, heard)))
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            (client, tokio::spawn(drive(connection, heard)))
+        };
+        client.batch_execute(SESSION).await?;
+        Ok((client, listening))
+    }
+}
+
+async fn drive<S>(mut connection: Connection<Socket, S>, mut heard: impl FnMut(&Notification))
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message {
+            heard(&notification);
+        }
+    }
+}
+
+fn config(url: &str) -> Result<Config, OpenError> {
+    // The driver's message says what is wrong and does not quote the URL, which may hold a password.
+    let mut config: Config =
+        url.parse().map_err(|error| OpenError::BadUrl(crate::postgres::shared::errors::reason(&error)))?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(OpenError::BadUrl("it names no host".to_owned()));
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("pirssonite");
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    // Behind an address that moves there may be a standby for a while: it takes no writes, and is no use to anyone here.
+    if !url.contains("target_session_attrs") {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    config.tcp_user_timeout(TCP_USER_TIMEOUT);
+    config.keepalives_idle(KEEPALIVE_IDLE);
+    config.keepalives_interval(KEEPALIVE_INTERVAL);
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_url_is_told_without_its_password() {
+        for bad in ["postgres://u:secret@h:port/d", "postgres://u:secret@h/d?nonsense=1", "secret", "postgres://"] {
+            let error = config(bad).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+        assert_eq!(config("postgres://u@h/d").unwrap().get_application_name(), Some("pirssonite"));
+    }
+
+    #[test]
+    fn u4_only_a_database_that_takes_writes_is_used_unless_the_url_says_otherwise() {
+        for (url, expect) in [
+            ("postgres://u@h/d", TargetSessionAttrs::ReadWrite),
+            ("postgres://u@h/d?target_session_attrs=any", TargetSessionAttrs::Any),
+            ("host=h user=u target_session_attrs=any", TargetSessionAttrs::Any),
+            ("host=h user=u", TargetSessionAttrs::ReadWrite),
+        ] {
+            assert_eq!(config(url).unwrap().get_target_session_attrs(), expect, "{url}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Brings the schema up to date, at start. All nodes may start at once: one does the work, the others wait for it and
+//! find it done. All that is missing is applied in one transaction, so a schema is never half of one version.
+
+use deadpool_postgres::{Client, Transaction};
+use tokio_postgres::Error;
+
+use crate::OpenError;
+use crate::postgres::shared::errors;
+
+/// In order: number and name are the same as on SQLite.
+const MIGRATIONS: [(i64, &str, &str); 7] = [
+    (1, "0001_feeds_and_entries", include_str!("../../../migrations/postgres/0001_feeds_and_entries.sql")),
+    (2, "0002_subscriptions", include_str!("../../../migrations/postgres/0002_subscriptions.sql")),
+    (3, "0003_outbox", include_str!("../../../migrations/postgres/0003_outbox.sql")),
+    (4, "0004_breaker", include_str!("../../../migrations/postgres/0004_breaker.sql")),
+    (5, "0005_clock", include_str!("../../../migrations/postgres/0005_clock.sql")),
+    (6, "0006_entry_walks", include_str!("../../../migrations/postgres/0006_entry_walks.sql")),
+    (7, "0007_overview", include_str!("../../../migrations/postgres/0007_overview.sql")),
+];
+
+/// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.
+const LOCK: i64 = 0x7069_5253_536f_6e69;
+
+/// The first server with all that the statements need.
+const SERVER_VERSION_MIN: i32 = 13_00_00;
+
+const TABLE: &str = "
+CREATE TABLE schema_migrations (
+    version    bigint PRIMARY KEY,
+    name       text   NOT NULL,
+    applied_at bigint NOT NULL
+)";
+
+pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
+    check_server(client).await?;
+    let transaction = client.transaction().await.map_err(unavailable)?;
+    let found = lock(&transaction).await.map_err(unavailable)?;
+    let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
+    if found > known {
+        return Err(OpenError::TooNew { found, known });
+    }
+    for (version, name, sql) in MIGRATIONS.into_iter().filter(|(version, ..)| *version > found) {
+        apply(&transaction, version, name, sql)
+            .await
+            .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: errors::reason(&error) })?;
+        tracing::info!(migration = name, "the schema was brought forward");
+    }
+    transaction.commit().await.map_err(unavailable)
+}
+
+/// The key of this installation.
+pub(crate) async fn installation(client: &Client) -> Result<String, OpenError> {
+    let row = client.query_one("SELECT key FROM installation", &[]).await.map_err(unavailable)?;
+    Ok(row.get(0))
+}
+
+async fn check_server(client: &Client) -> Result<(), OpenError> {
+    let sql = "SELECT current_setting('server_version_num')::int, current_setting('server_encoding')";
+    let row = client.query_one(sql, &[]).await.map_err(unavailable)?;
+    let (version, encoding): (i32, String) = (row.get(0), row.get(1));
+    if version < SERVER_VERSION_MIN {
+        return Err(OpenError::Unsuitable("PostgreSQL 13 or later is needed".to_owned()));
+    }
+    if encoding != "UTF8" {
+        return Err(OpenError::Unsuitable(format!("its encoding is {encoding}: create it with ENCODING 'UTF8'")));
+    }
+    Ok(())
+}
+
+/// Waits until nobody else migrates; returns the last version applied.
+async fn lock(transaction: &Transaction<'_>) -> Result<i64, Error> {
+    transaction.batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    // Asked first, because a table that is there already would be noted in the log at every start.
+    if !transaction.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[]).await?.get::<_, bool>(0) {
+        transaction.batch_execute(TABLE).await?;
+    }
+    let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
+    Ok(row.get(0))
+}
+
+async fn apply(transaction: &Transaction<'_>, version: i64, name: &str, sql: &str) -> Result<(), Error> {
+    transaction.batch_execute(sql).await?;
+    let note = "INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, pirssonite_now_ms())";
+    transaction.execute(note, &[&version, &name]).await.map(drop)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]
+fn unavailable(error: Error) -> OpenError {
+    OpenError::Unavailable(errors::reason(&error))
+}

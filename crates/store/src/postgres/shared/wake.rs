@@ -1,0 +1,176 @@
+//! Waking whoever delivers when there is something to deliver: in this process at once, in the others by NOTIFY.
+//!
+//! A hint and no more, and never part of a transaction: PostgreSQL lets transactions that notify commit only one after
+//! the other. One task for each store, with a connection of its own, listens and tells, however much is queued. It ends
+//! with the last clone of the store.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{sync::watch, task::JoinHandle, time};
+use tokio_postgres::{Client, Error, Notification};
+
+use crate::postgres::shared::connect::Address;
+
+const CHANNEL: &str = "pirssonite_deliveries";
+
+/// How often others are told at most.
+const TELL_EVERY: Duration = Duration::from_millis(10);
+
+/// How long it is waited before a connection that was lost is made again, and how long making one may take.
+const RECONNECT_IN: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whom to wake.
+#[derive(Debug)]
+pub(crate) struct Wake {
+    /// Rises whenever something was queued, here or elsewhere.
+    queued: watch::Sender<u64>,
+    /// Changes when the others are to be told.
+    to_tell: watch::Sender<()>,
+}
+
+impl Wake {
+    /// Listens from now on, if the database can be reached; if not, as soon as it can be.
+    pub(crate) async fn start(address: Address) -> Self {
+        let (queued, to_tell) = (watch::Sender::new(0), watch::Sender::new(()));
+        let listener = Listener { address, queued: queued.clone(), to_tell: to_tell.subscribe() };
+        let connected = listener.connect().await;
+        tokio::spawn(listener.run(connected));
+        Self { queued, to_tell }
+    }
+
+    /// Something was queued, and is committed.
+    pub(crate) fn raise(&self) {
+        raise(&self.queued);
+        self.to_tell.send_replace(());
+    }
+
+    /// Waits until something was queued since this returned `seen`.
+    pub(crate) async fn queued_since(&self, seen: u64) -> u64 {
+        let mut queued = self.queued.subscribe();
+        // It never ends before: its sender is here.
+        queued.wait_for(|count| *count != seen).await.map_or(seen, |count| *count)
+    }
+}
+
+fn raise(queued: &watch::Sender<u64>) {
+    queued.send_modify(|count| *count = count.wrapping_add(1));
+}
+
+/// The task.
+struct Listener {
+    address: Address,
+    queued: watch::Sender<u64>,
+    to_tell: watch::Receiver<()>,
+}
+
+/// A connection that listens.
+struct Connected {
+    client: Client,
+    listening: JoinHandle<()>,
+}
+
+impl Listener {
+    async fn run(mut self, mut connected: Option<Connected>) {
+        loop {
+            let is_over = match connected.take() {
+                Some(Connected { client, listening }) => tokio::select! {
+                    is_over = self.tell(&client) => is_over,
+                    _ = listening => false,
+                },
+                None => false,
+            };
+            if is_over || self.pause().await {
+                return;
+            }
+            connected = self.connect().await;
+            if connected.is_some() {
+                // Nobody knows what was not heard meanwhile, here and elsewhere.
+                raise(&self.queued);
+                self.to_tell.mark_changed();
+            }
+        }
+    }
+
+    /// `None` if the database cannot be reached now.
+    async fn connect(&self) -> Option<Connected> {
+        match time::timeout(CONNECT_TIMEOUT, self.try_connect()).await {
+            Ok(Ok(connected)) => Some(connected),
+            Ok(Err(error)) => {
+                tracing::debug!(
+                    error = crate::postgres::shared::errors::reason(&error),
+                    "deliveries of other nodes are not heard of"
+                );
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    async fn try_connect(&self) -> Result<Connected, Error> {
+        let (queued, own) = (self.queued.clone(), Arc::new(AtomicI32::new(0)));
+        let teller = Arc::clone(&own);
+        let heard = move |notification: &Notification| {
+            // What was told by this connection is known here.
+            if notification.process_id() != own.load(Ordering::Relaxed) {
+                raise(&queued);
+            }
+        };
+        let (client, listening) = self.address.listen(heard).await?;
+        let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
+        teller.store(row.get(0), Ordering::Relaxed);
+        client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+        Ok(Connected { client, listening })
+    }
+
+    /// Tells the others whenever there is something to tell. True once there is nobody left to tell for, false if they
+    /// cannot be told.
+    async fn tell(&mut self, client: &Client) -> bool {
+        let tell = format!("NOTIFY {CHANNEL}");
+        loop {
+            if self.to_tell.changed().await.is_err() {
+                return true;
+            }
+            if client.batch_execute(&tell).await.is_err() {
+                return false;
+            }
+            time::sleep(TELL_EVERY).await;
+        }
+    }
+
+    /// Waits before the next try. True once there is nobody left to listen for.
+    async fn pause(&mut self) -> bool {
+        let is_over = async { while self.to_tell.changed().await.is_ok() {} };
+        time::timeout(RECONNECT_IN, is_over).await.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::fresh_postgres;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn d4_much_that_is_queued_at_once_is_told_in_few_words() {
+        const QUEUED: u64 = 1000;
+        let database = fresh_postgres().await;
+        let wake = || async { Wake::start(Address::of(database.url()).unwrap()).await };
+        let (one, two) = (wake().await, wake().await);
+        for _ in 0..QUEUED {
+            one.raise();
+        }
+        assert_eq!(one.queued_since(0).await, QUEUED);
+        two.queued_since(0).await;
+        // What another tells after that is heard after that.
+        two.raise();
+        assert_eq!(one.queued_since(QUEUED).await, QUEUED + 1);
+        assert!(two.queued_since(0).await <= 3, "once or twice, and its own");
+    }
+}

@@ -1,0 +1,215 @@
+//! Entries as they are read: pages, one by one, and counts.
+
+pub(crate) mod entry_rows;
+pub(crate) mod ingest;
+pub(crate) mod pages;
+pub(crate) mod prune;
+pub(crate) mod read_marks;
+
+use async_trait::async_trait;
+use domain::{
+    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
+    entry::{Counts, PAGE_TEXT_BYTES_MAX},
+    ports::{EntryStore, MarkRead, StoreResult},
+};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
+
+use crate::sqlite::{
+    SqliteStore,
+    entries::pages::{Walked, Wanted},
+    search,
+    shared::{queue::Lane, writer::Changes},
+};
+use crate::values::{count, time};
+
+pub(crate) const ONE: &str = "
+SELECT entries.id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read,
+       is_starred, categories, enclosures
+FROM entries
+LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
+WHERE entries.id = ?";
+
+/// The same without its long texts.
+pub(crate) const ONE_WITHOUT_TEXTS: &str = "
+SELECT id, feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, sort_at, is_read, is_starred,
+       categories, enclosures
+FROM entries
+WHERE id = ?";
+
+/// Bytes of an entry's texts, which are not read for it.
+const BYTES: &str = "
+SELECT octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
+       + coalesce(octet_length(author), 0) + octet_length(categories) + octet_length(enclosures)
+FROM entries
+WHERE id = ?";
+
+/// Bytes of its long texts.
+const BODY_BYTES: &str = "
+SELECT coalesce(octet_length(summary), 0) + coalesce(octet_length(content), 0)
+FROM entry_bodies
+WHERE entry_id = ?";
+
+const STARRED: &str = "
+SELECT count(*)
+FROM entries INDEXED BY entries_starred
+WHERE is_starred = 1";
+
+const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
+
+/// Nothing if it is so already.
+pub(crate) const PATCH: &str = "
+UPDATE entries
+SET is_read = coalesce(?2, is_read),
+    is_starred = coalesce(?3, is_starred),
+    modified_at = max(modified_at, ?4)
+WHERE id = ?1
+  AND (is_read <> coalesce(?2, is_read) OR is_starred <> coalesce(?3, is_starred))";
+
+const COUNT: &str = "
+UPDATE feeds
+SET unread_count = unread_count + ?2
+WHERE id = ?1";
+
+#[async_trait]
+impl EntryStore for SqliteStore {
+    async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
+        let wanted = Wanted { filter: filter.clone(), after, rows: limit.saturating_add(1) };
+        self.readers.read(move |connection| page(connection, &wanted, limit)).await
+    }
+
+    async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
+        self.readers.read(move |connection| one(connection, id.0)).await
+    }
+
+    async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
+        self.writer.write(Lane::Usual, move |changes| patch_one(changes, id.0, patch)).await
+    }
+
+    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
+        let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+        self.writer.write(Lane::Usual, move |changes| patch_many(changes, &ids, patch)).await
+    }
+
+    async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
+        read_marks::mark_read(self, which).await
+    }
+
+    async fn counts(&self) -> StoreResult<Counts> {
+        self.readers.read(counts).await
+    }
+}
+
+pub(crate) fn one(connection: &Connection, id: i64) -> Result<Option<Entry>> {
+    connection.prepare_cached(ONE)?.query_row([id], entry_of).optional()
+}
+
+/// Changes the count of unread entries of a feed.
+pub(crate) fn add_unread(connection: &Connection, feed: i64, difference: i64) -> Result<()> {
+    connection.prepare_cached(COUNT)?.execute((feed, difference)).map(drop)
+}
+
+fn entry_of(row: &Row<'_>) -> Result<Entry> {
+    Ok(Entry {
+        id: EntryId(row.get(0)?),
+        feed_id: FeedId(row.get(1)?),
+        guid: row.get(2)?,
+        url: row.get(3)?,
+        title: row.get(4)?,
+        author: row.get(5)?,
+        summary: row.get(6)?,
+        content: row.get(7)?,
+        published_at: row.get::<_, Option<i64>>(8)?.map(time),
+        updated_at: row.get::<_, Option<i64>>(9)?.map(time),
+        sort_at: time(row.get(10)?),
+        is_read: row.get(11)?,
+        is_starred: row.get(12)?,
+        categories: serde_json::from_str(row.get_ref(13)?.as_str()?).unwrap_or_default(),
+        enclosures: serde_json::from_str(row.get_ref(14)?.as_str()?).unwrap_or_default(),
+    })
+}
+
+fn page(connection: &Connection, wanted: &Wanted, limit: usize) -> Result<EntryPage> {
+    let filter = &wanted.filter;
+    let walked = match &filter.ids {
+        _ if filter.since.is_some() => pages::walk(connection, wanted)?,
+        Some(ids) => {
+            let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
+            Walked { places: pages::walk_among(connection, wanted, &ids)?, stopped_at: None }
+        }
+        None => match &filter.search {
+            None => pages::walk(connection, wanted)?,
+            Some(search) => search::places(connection, wanted, search)?,
+        },
+    };
+    fill(connection, walked, limit, !filter.without_texts)
+}
+
+/// Reads the entries of a page, one by one, until it is full.
+fn fill(connection: &Connection, walked: Walked, limit: usize, with_texts: bool) -> Result<EntryPage> {
+    let mut one = connection.prepare_cached(if with_texts { ONE } else { ONE_WITHOUT_TEXTS })?;
+    let (mut entries, mut bytes, mut last) = (Vec::new(), 0, None);
+    for (number, place) in walked.places.into_iter().enumerate() {
+        bytes += bytes_of(connection, place.id, with_texts)?;
+        let is_full = number == limit || bytes > PAGE_TEXT_BYTES_MAX;
+        if let Some(last) = last.filter(|_| is_full) {
+            return Ok(EntryPage { entries, next_cursor: Some(last) });
+        }
+        entries.extend(one.query_row([place.id], entry_of).optional()?);
+        last = Some(Cursor::from(place));
+    }
+    Ok(EntryPage { entries, next_cursor: walked.stopped_at.map(Cursor::from) })
+}
+
+/// Bytes of the texts that will be read of an entry.
+fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize> {
+    let mut bytes = 0;
+    for sql in [Some(BYTES), with_texts.then_some(BODY_BYTES)].into_iter().flatten() {
+        let some: Option<i64> = connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?;
+        bytes += usize::try_from(some.unwrap_or(0)).unwrap_or(0);
+    }
+    Ok(bytes)
+}
+
+fn patch_one(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
+    patch_row(changes, id, patch)?;
+    one(changes.connection, id)
+}
+
+fn patch_many(changes: &mut Changes<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
+    let mut patched = 0;
+    for id in ids {
+        patched += u64::from(patch_row(changes, *id, patch)?);
+    }
+    Ok(patched)
+}
+
+/// Marks an entry and counts it; false if that changes nothing.
+fn patch_row(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<bool> {
+    let connection = changes.connection;
+    let mut before = connection.prepare_cached("SELECT feed_id, is_read FROM entries WHERE id = ?")?;
+    let before: Option<(i64, bool)> = before.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((feed, was_read)) = before else { return Ok(false) };
+    let patched = connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred, changes.now()))?;
+    let is_read = patch.is_read.unwrap_or(was_read);
+    if is_read != was_read {
+        add_unread(connection, feed, if is_read { -1 } else { 1 })?;
+    }
+    Ok(patched > 0)
+}
+
+fn counts(connection: &Connection) -> Result<Counts> {
+    let starred = connection.prepare_cached(STARRED)?.query_row([], |row| row.get(0))?;
+    let mut counts = Counts { starred: count(starred), ..Counts::default() };
+    let mut unread = connection.prepare_cached(UNREAD)?;
+    let mut rows = unread.query([])?;
+    while let Some(row) = rows.next()? {
+        let unread = count(row.get(2)?);
+        counts.total += unread;
+        counts.by_feed.insert(FeedId(row.get(0)?), unread);
+        if let Some(folder) = row.get::<_, Option<i64>>(1)? {
+            *counts.by_folder.entry(FolderId(folder)).or_default() += unread;
+        }
+    }
+    Ok(counts)
+}

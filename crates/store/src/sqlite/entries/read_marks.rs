@@ -1,0 +1,82 @@
+//! Marking many entries as read, in chunks: found by a reader, marked by the writer in a short job that keeps the
+//! feeds' counts exact.
+
+use std::collections::BTreeMap;
+
+use domain::ports::{MarkRead, StoreResult};
+use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
+
+use crate::sqlite::{
+    SqliteStore,
+    entries::add_unread,
+    shared::{queue::Lane, writer::Changes},
+};
+
+/// Entries in one transaction.
+const CHUNK: i64 = 1_000;
+
+const MARK: &str = "
+UPDATE entries
+SET is_read = 1,
+    modified_at = max(modified_at, ?2)
+WHERE id = ?1
+  AND is_read = 0
+RETURNING feed_id";
+
+/// Marks what is there now: entries that come in meanwhile stay unread.
+pub(crate) async fn mark_read(store: &SqliteStore, which: MarkRead) -> StoreResult<u64> {
+    let now = store.now();
+    let until = which.before.map_or(now, |before| before.as_millisecond().min(now));
+    let mut position = (i64::MAX, i64::MAX);
+    let mut marked = 0;
+    loop {
+        let found = store.readers.read(move |connection| find(connection, which, until, position)).await?;
+        let Some(last) = found.last() else { return Ok(marked) };
+        position = *last;
+        let ids: Vec<i64> = found.into_iter().map(|(_, id)| id).collect();
+        marked += store.writer.write(Lane::Usual, move |changes| mark(changes, &ids)).await?;
+    }
+}
+
+/// The next chunk, by the walk of a page of unread entries: no chunk looks again at what one before it has passed over.
+fn find(connection: &Connection, which: MarkRead, until: i64, position: (i64, i64)) -> Result<Vec<(i64, i64)>> {
+    let ids = which.feed_id.map(|feed| feed.0).into_iter().chain(which.folder_id.map(|folder| folder.0));
+    let values = [until, position.0, position.1].into_iter().chain(ids);
+    let mut statement = connection.prepare_cached(&find_sql(which))?;
+    statement.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+pub(crate) fn find_sql(which: MarkRead) -> String {
+    let (index, of) = match (which.feed_id, which.folder_id) {
+        (None, None) => ("entries_unread", ""),
+        (Some(_), None) => ("entries_unread_of_feed", "\n  AND feed_id = ?"),
+        (None, Some(_)) => ("entries_unread_of_folder", "\n  AND folder_id = ?"),
+        (Some(_), Some(_)) => ("entries_unread_of_feed", "\n  AND feed_id = ?\n  AND folder_id = ?"),
+    };
+    format!(
+        "
+SELECT sort_at, id
+FROM entries INDEXED BY {index}
+WHERE is_read = 0
+  AND received_at <= ?
+  AND (sort_at, id) < (?, ?){of}
+ORDER BY sort_at DESC, id DESC
+LIMIT {CHUNK}"
+    )
+}
+
+fn mark(changes: &mut Changes<'_>, ids: &[i64]) -> Result<u64> {
+    let mut statement = changes.connection.prepare_cached(MARK)?;
+    let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
+    let (mut marked, now) = (0, changes.now());
+    for id in ids {
+        if let Some(feed) = statement.query_row((id, now), |row| row.get(0)).optional()? {
+            *by_feed.entry(feed).or_default() += 1;
+            marked += 1;
+        }
+    }
+    for (feed, count) in by_feed {
+        add_unread(changes.connection, feed, -count)?;
+    }
+    Ok(marked)
+}

@@ -1,0 +1,116 @@
+//! Folders: few, and changed by people.
+
+use async_trait::async_trait;
+use domain::{
+    Folder, FolderId,
+    ports::{Conflict, FolderStore, StoreResult, UpdateOutcome},
+};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::sqlite::{SqliteStore, shared::queue::Lane};
+use crate::values::{text, total};
+
+const CREATE: &str = "
+INSERT INTO folders (name, position)
+SELECT ?, coalesce(max(position) + 1, 0)
+FROM folders
+WHERE true
+ON CONFLICT (name) DO NOTHING
+RETURNING id";
+
+#[async_trait]
+impl FolderStore for SqliteStore {
+    async fn folders(&self) -> StoreResult<Vec<Folder>> {
+        self.readers.read(all).await
+    }
+
+    async fn create_folder(&self, name: &str) -> StoreResult<std::result::Result<Folder, Conflict>> {
+        let name = text(name).into_owned();
+        let made = self.writer.write(Lane::Usual, move |changes| create(changes.connection, &name)).await?;
+        Ok(made.ok_or(Conflict))
+    }
+
+    async fn rename_folder(&self, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>> {
+        let name = text(name).into_owned();
+        self.writer.write(Lane::Usual, move |changes| rename(changes.connection, id, name)).await
+    }
+
+    async fn delete_folder(&self, id: FolderId) -> StoreResult<bool> {
+        self.writer.write(Lane::Usual, move |changes| delete(changes.connection, id)).await
+    }
+
+    async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
+        let ids = ids.to_vec();
+        self.writer.write(Lane::Usual, move |changes| reorder(changes.connection, &ids)).await
+    }
+}
+
+/// The folder of this name, made last in the order if it is not there.
+pub(crate) fn find_or_create(connection: &Connection, name: &str) -> Result<FolderId> {
+    let mut find = connection.prepare_cached("SELECT id FROM folders WHERE name = ?")?;
+    match find.query_row([name], |row| row.get(0)).optional()? {
+        Some(id) => Ok(FolderId(id)),
+        None => connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).map(FolderId),
+    }
+}
+
+pub(crate) fn exists(connection: &Connection, id: FolderId) -> Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM folders WHERE id = ?")?.exists([id.0])
+}
+
+fn all(connection: &Connection) -> Result<Vec<Folder>> {
+    let mut statement = connection.prepare_cached("SELECT id, name FROM folders ORDER BY position, id")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.enumerate()
+        .map(|(place, row)| row.map(|(id, name)| Folder { id: FolderId(id), name, order: total(place) }))
+        .collect()
+}
+
+fn one(connection: &Connection, id: FolderId) -> Result<Option<Folder>> {
+    Ok(all(connection)?.into_iter().find(|folder| folder.id == id))
+}
+
+/// `None` if there is one of this name.
+fn create(connection: &Connection, name: &str) -> Result<Option<Folder>> {
+    let id = connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).optional()?;
+    match id {
+        Some(id) => one(connection, FolderId(id)),
+        None => Ok(None),
+    }
+}
+
+fn rename(connection: &Connection, id: FolderId, name: String) -> Result<UpdateOutcome<Folder>> {
+    let Some(folder) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
+    let mut taken = connection.prepare_cached("SELECT 1 FROM folders WHERE name = ? AND id <> ?")?;
+    if taken.exists((&name, id.0))? {
+        return Ok(UpdateOutcome::Conflict(None));
+    }
+    connection.prepare_cached("UPDATE folders SET name = ? WHERE id = ?")?.execute((&name, id.0))?;
+    Ok(UpdateOutcome::Updated(Box::new(Folder { name, ..folder })))
+}
+
+fn delete(connection: &Connection, id: FolderId) -> Result<bool> {
+    connection.prepare_cached("UPDATE entries SET folder_id = NULL WHERE folder_id = ?")?.execute([id.0])?;
+    connection.prepare_cached("UPDATE feeds SET folder_id = NULL WHERE folder_id = ?")?.execute([id.0])?;
+    Ok(connection.prepare_cached("DELETE FROM folders WHERE id = ?")?.execute([id.0])? > 0)
+}
+
+fn reorder(connection: &Connection, wanted: &[FolderId]) -> Result<Option<Vec<Folder>>> {
+    let Some(order) = new_order(&all(connection)?, wanted) else { return Ok(None) };
+    let mut place_at = connection.prepare_cached("UPDATE folders SET position = ? WHERE id = ?")?;
+    for (place, id) in order.iter().enumerate() {
+        place_at.execute((total(place), id.0))?;
+    }
+    all(connection).map(Some)
+}
+
+/// The wanted ones first, then the others as they were; `None` if one is not there or wanted twice.
+fn new_order(folders: &[Folder], wanted: &[FolderId]) -> Option<Vec<FolderId>> {
+    let is_there = |id: &FolderId| folders.iter().any(|folder| folder.id == *id);
+    let is_first = |(place, id): (usize, &FolderId)| !wanted[..place].contains(id);
+    if !wanted.iter().all(is_there) || !wanted.iter().enumerate().all(is_first) {
+        return None;
+    }
+    let others = folders.iter().map(|folder| folder.id).filter(|id| !wanted.contains(id));
+    Some(wanted.iter().copied().chain(others).collect())
+}

@@ -1,0 +1,45 @@
+//! Imports: many feeds that were not fetched yet, and the folders that they name.
+
+use domain::{FeedId, FeedSeed, ports::ImportOutcome};
+use rusqlite::Result;
+
+use crate::sqlite::{
+    feeds::{adaptive_first, folders, id_of},
+    shared::writer::Changes,
+};
+use crate::values::{optional, text, url_hash};
+
+const INSERT: &str = "
+INSERT INTO feeds (url, url_hash, credentials, folder_id, title, site_url, next_check_at, adaptive_secs, created_at,
+                   custom_title, poll_interval_secs, push_enabled)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7, ?9, ?10, ?11)
+RETURNING id";
+
+pub(crate) fn import(changes: &mut Changes<'_>, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
+    let now = changes.now();
+    seeds.iter().map(|seed| import_one(changes, seed, now)).collect()
+}
+
+fn import_one(changes: &mut Changes<'_>, seed: &FeedSeed, now: i64) -> Result<ImportOutcome> {
+    let connection = changes.connection;
+    let folder = seed.folder.as_deref().map(|name| folders::find_or_create(connection, &text(name))).transpose()?;
+    // Of a URL that is in the file twice the second is there already.
+    if let Some(id) = id_of(connection, &seed.address)? {
+        return Ok(ImportOutcome::AlreadyThere(id));
+    }
+    let row = (
+        text(&seed.address.url),
+        url_hash(&seed.address),
+        optional(seed.address.credentials.as_ref()),
+        folder.map(|folder| folder.0),
+        optional(seed.title.as_ref()),
+        optional(seed.site_url.as_ref()),
+        now,
+        adaptive_first(),
+        optional(seed.custom_title.as_ref()),
+        seed.poll_interval,
+        seed.push_enabled,
+    );
+    let id = connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))?;
+    Ok(ImportOutcome::Imported(FeedId(id)))
+}

@@ -1,0 +1,217 @@
+//! Feeds: kept, imported, changed, removed.
+
+pub(crate) mod feed_rows;
+pub(crate) mod finish;
+pub(crate) mod folders;
+pub(crate) mod import;
+pub(crate) mod overview;
+pub(crate) mod polls;
+
+use async_trait::async_trait;
+use domain::{
+    Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
+    feed_state::FeedAddress,
+    ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
+    schedule::ADAPTIVE_FIRST,
+};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::sqlite::{
+    SqliteStore,
+    entries::ingest::{self, Schedule, Target},
+    feeds::feed_rows::{all, one},
+    push::{discovery::PushState, subscription_changes::end_all},
+    shared::{queue::Lane, writer::Changes},
+};
+use crate::values::{millis, optional, text, url_hash};
+
+const INSERT: &str = "
+INSERT INTO feeds (url, url_hash, credentials, folder_id, custom_title, next_check_at, adaptive_secs, created_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+RETURNING id";
+
+const UPDATE: &str = "
+UPDATE feeds
+SET custom_title = CASE WHEN ?2 THEN ?3 ELSE custom_title END,
+    folder_id = CASE WHEN ?4 THEN ?5 ELSE folder_id END,
+    poll_interval_secs = CASE WHEN ?6 THEN ?7 ELSE poll_interval_secs END,
+    -- A shorter interval holds from now on, unless the feed fails or a hub pushes it.
+    next_check_at = CASE
+        WHEN ?7 IS NOT NULL AND failure_count = 0 AND is_pushed = 0
+        THEN min(next_check_at, ?9 + ?7 * 1000)
+        ELSE next_check_at
+    END,
+    push_enabled = coalesce(?8, push_enabled)
+WHERE id = ?1";
+
+const ADDRESS: &str = "SELECT url, credentials FROM feeds WHERE id = ?";
+
+/// Another address is another document: nothing that was learnt at the old one holds, and whoever polls that just now
+/// has lost the lease.
+const READDRESS: &str = "
+UPDATE feeds
+SET url = ?2,
+    url_hash = ?3,
+    credentials = ?4,
+    etag = NULL,
+    last_modified = NULL,
+    body_hash = NULL,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = 0,
+    hubs = '[]',
+    topic_url = NULL,
+    next_check_at = ?5,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1";
+
+#[async_trait]
+impl FeedStore for SqliteStore {
+    async fn feeds(&self) -> StoreResult<Vec<Feed>> {
+        let mut feeds = self.readers.read(all).await?;
+        // Not by the database, which knows the case of ASCII letters only.
+        feeds.sort_by_cached_key(|feed| {
+            let title = feed.custom_title.as_ref().or(feed.title.as_ref()).unwrap_or(&feed.url);
+            (title.to_lowercase(), feed.id)
+        });
+        Ok(feeds)
+    }
+
+    async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
+        self.readers.read(move |connection| one(connection, id)).await
+    }
+
+    async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>> {
+        let address = FeedAddress { url: url.to_owned(), credentials: None };
+        self.readers.read(move |connection| id_of(connection, &address)).await
+    }
+
+    async fn add_feed(&self, mut feed: NewFeed) -> StoreResult<NewFeedOutcome> {
+        ingest::prepare(&mut feed.document);
+        self.writer.write(Lane::Usual, move |changes| add(changes, &mut feed)).await
+    }
+
+    async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
+        self.writer.write(Lane::Usual, move |changes| import::import(changes, &feeds)).await
+    }
+
+    async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        self.writer.write(Lane::Usual, move |changes| update(changes, id, &patch)).await
+    }
+
+    async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
+        self.writer.write(Lane::Usual, move |changes| delete(changes, id)).await
+    }
+}
+
+pub(crate) fn id_of(connection: &Connection, address: &FeedAddress) -> Result<Option<FeedId>> {
+    let mut statement = connection.prepare_cached("SELECT id FROM feeds WHERE url_hash = ?")?;
+    statement.query_row([url_hash(address)], |row| row.get(0).map(FeedId)).optional()
+}
+
+pub(crate) fn adaptive_first() -> i64 {
+    i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn add(changes: &mut Changes<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
+    if let Some(folder) = feed.folder_id
+        && !folders::exists(changes.connection, folder)?
+    {
+        return Ok(NewFeedOutcome::NoSuchFolder);
+    }
+    if let Some(id) = id_of(changes.connection, &feed.address)? {
+        return Ok(NewFeedOutcome::AlreadyThere(id));
+    }
+    let now = changes.now();
+    let next_check_at = now + millis(feed.next_check_in);
+    let target = Target {
+        feed_id: insert(changes.connection, feed, now, next_check_at)?,
+        folder_id: feed.folder_id.map(|folder| folder.0),
+        claimed_at: now,
+        is_backlog: true,
+        now,
+    };
+    // No hub is trusted to push it yet.
+    let schedule = Schedule { next_check_at, next_audit_at: next_check_at, adaptive_secs: adaptive_first() };
+    let push = PushState::new(&feed.address.url);
+    ingest::store_document(changes, target, schedule, &push, &mut feed.document)?;
+    let kept = one(changes.connection, FeedId(target.feed_id))?;
+    kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+fn insert(connection: &Connection, feed: &NewFeed, now: i64, next_check_at: i64) -> Result<i64> {
+    let row = (
+        text(&feed.address.url),
+        url_hash(&feed.address),
+        optional(feed.address.credentials.as_ref()),
+        feed.folder_id.map(|folder| folder.0),
+        optional(feed.custom_title.as_ref()),
+        next_check_at,
+        adaptive_first(),
+        now,
+    );
+    connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))
+}
+
+/// What cannot be done is found out before anything is changed.
+fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>> {
+    let connection = changes.connection;
+    let Some(before) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
+    if let Some(folder) = patch.folder_id.flatten()
+        && !folders::exists(connection, folder)?
+    {
+        return Ok(UpdateOutcome::NoSuchFolder);
+    }
+    if let Some(address) = &patch.address {
+        match id_of(connection, address)? {
+            Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
+            _ => readdress(connection, id, address.clone(), changes.now())?,
+        }
+    }
+    if patch.address.is_some() || patch.push_enabled == Some(false) {
+        end_all(changes, id)?;
+    }
+    apply(connection, changes.now(), id, patch)?;
+    if let Some(folder) = patch.folder_id
+        && folder != before.folder_id
+    {
+        let mut follow = connection.prepare_cached("UPDATE entries SET folder_id = ? WHERE feed_id = ?")?;
+        follow.execute((folder.map(|folder| folder.0), id.0))?;
+    }
+    Ok(one(connection, id)?.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
+}
+
+fn readdress(connection: &Connection, id: FeedId, address: FeedAddress, now: i64) -> Result<()> {
+    let mut before = connection.prepare_cached(ADDRESS)?;
+    let before = before.query_row([id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;
+    let address = address.after(&before);
+    let credentials = optional(address.credentials.as_ref());
+    let row = (id.0, text(&address.url), url_hash(&address), credentials, now);
+    connection.prepare_cached(READDRESS)?.execute(row).map(drop)
+}
+
+fn apply(connection: &Connection, now: i64, id: FeedId, patch: &FeedPatch) -> Result<()> {
+    let row = (
+        id.0,
+        patch.custom_title.is_some(),
+        patch.custom_title.as_ref().and_then(|title| optional(title.as_ref())),
+        patch.folder_id.is_some(),
+        patch.folder_id.flatten().map(|folder| folder.0),
+        patch.poll_interval.is_some(),
+        patch.poll_interval.flatten(),
+        patch.push_enabled,
+        now,
+    );
+    connection.prepare_cached(UPDATE)?.execute(row).map(drop)
+}
+
+fn delete(changes: &mut Changes<'_>, id: FeedId) -> Result<bool> {
+    let mut entries = changes.connection.prepare_cached("SELECT id FROM entries WHERE feed_id = ?")?;
+    for entry in entries.query_map([id.0], |row| row.get(0))? {
+        changes.words.remove(entry?);
+    }
+    // They live on without it, until their hubs have been told.
+    end_all(changes, id)?;
+    Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
+}

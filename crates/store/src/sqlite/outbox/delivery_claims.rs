@@ -1,0 +1,463 @@
+//! Claims of deliveries.
+//!
+//! A webhook has two lines: rows that were never tried, and rows that were. A claim reads what is due of each from its
+//! start, and no further than its turn comes, and only then writes leases. What a webhook has waiting beyond that costs
+//! nothing.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
+
+use domain::{
+    DeliveryId, EventId, Lease, WebhookId,
+    delivery::{
+        ClaimRoom, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Rate,
+        public_id,
+    },
+};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
+
+use crate::sqlite::{
+    outbox::{delivery_leases::held_until, webhooks},
+    shared::writer::Changes,
+};
+use crate::values::{DUE_FIRST_MS, millis, small, time, total};
+
+/// Who may be sent something, and when the first of each line is due.
+pub(crate) const WAITING: &str = "
+SELECT id, probe_at, probe_new_at, probes, held_until, rate_per_second, rate_at, (
+    SELECT next_attempt_at
+    FROM deliveries INDEXED BY deliveries_due
+    WHERE webhook_id = webhooks.id
+      AND is_tried = 0
+      AND status = 'pending'
+    ORDER BY next_attempt_at
+    LIMIT 1
+), (
+    SELECT next_attempt_at
+    FROM deliveries INDEXED BY deliveries_due
+    WHERE webhook_id = webhooks.id
+      AND is_tried = 1
+      AND status = 'pending'
+    ORDER BY next_attempt_at
+    LIMIT 1
+)
+FROM webhooks
+WHERE enabled = 1
+  AND deleted_at IS NULL";
+
+/// The event is of a type that this version knows (4), or gone: then the delivery is set aside.
+macro_rules! of_known_type {
+    () => {
+        "NOT EXISTS (
+      SELECT 1
+      FROM events
+      WHERE events.id = event_id
+        AND type NOT IN (SELECT value FROM json_each(?4))
+  )"
+    };
+}
+pub(crate) use of_known_type;
+
+/// What is due in one line of a webhook (1, 2) now (3), free, and of an event that this version knows.
+macro_rules! due {
+    ($rest:literal) => {
+        concat!(
+            "
+SELECT next_attempt_at, id, event_id, attempts, logged, lease_fence
+FROM deliveries INDEXED BY deliveries_due
+WHERE webhook_id = ?1
+  AND is_tried = ?2
+  AND status = 'pending'
+  AND next_attempt_at <= ?3
+  AND NOT (lease_until > ?3 AND lease_until <= ?3 + lease_ms + 60000)
+  AND ",
+            of_known_type!(),
+            $rest
+        )
+    };
+}
+
+pub(crate) const DUE: &str = due!(
+    "
+  AND (next_attempt_at, id) > (?6, ?7)
+ORDER BY next_attempt_at, id
+LIMIT ?5"
+);
+
+/// From the other end.
+pub(crate) const DUE_LAST: &str = due!(
+    "
+ORDER BY next_attempt_at DESC, id DESC
+LIMIT ?5"
+);
+
+pub(crate) const CLAIM: &str = "
+UPDATE deliveries
+SET lease_owner = ?2,
+    lease_until = ?3 + ?4,
+    lease_ms = ?4,
+    lease_fence = ?5
+WHERE id = ?1";
+
+/// So many requests more are taken of a webhook's rate.
+const TAKE_RATE: &str = "UPDATE webhooks SET rate_at = max(rate_at, ?2) + ?3 WHERE id = ?1";
+
+pub(crate) const EVENT: &str = "
+SELECT type, created_at, size, iif(size <= ?2, data, NULL)
+FROM events
+WHERE id = ?1";
+
+/// A delivery whose event nobody can read can never be sent.
+const SET_ASIDE: &str = "
+UPDATE deliveries
+SET status = 'failed',
+    last_error = 'its event is gone',
+    ended_at = ?2,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1";
+
+/// Rows at each end of what is due that a probe is chosen of.
+const PROBE_CHOICE: usize = 100;
+
+/// A webhook's open breaker.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    probe_at: i64,
+    probe_new_at: i64,
+    probes: u32,
+}
+
+impl Open {
+    /// It is never further away than such a wait is long, unless a clock went back.
+    fn probe_new_at(&self, now: i64) -> i64 {
+        if self.probe_new_at > now + millis(PROBE_NEW_AFTER) { now } else { self.probe_new_at }
+    }
+}
+
+/// A webhook for which something waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) webhook: WebhookId,
+    pub(crate) breaker: Option<Open>,
+    held_until: i64,
+    /// Its rate, and up to when that is taken.
+    rate: Option<(Rate, f64)>,
+    /// When the first row is due that was never tried.
+    pub(crate) new_at: Option<i64>,
+    /// When the first is due that was tried before.
+    pub(crate) tried_at: Option<i64>,
+}
+
+impl Waiting {
+    /// When one can be claimed, if the first free rows of the lines are due then.
+    pub(crate) fn ready_at(&self, new_at: Option<i64>, tried_at: Option<i64>, now: i64) -> Option<i64> {
+        let (new_at, tried_at) = match self.breaker {
+            None => (new_at, tried_at),
+            Some(open) => (new_at.map(|at| at.max(open.probe_new_at(now))), tried_at.map(|at| at.max(open.probe_at))),
+        };
+        let at = new_at.into_iter().chain(tried_at).min()?;
+        let rate_at = self.rate.map_or(0, |(rate, taken_at)| now + millis(rate.ready_in(taken(taken_at, now))));
+        Some(at.max(self.held_until).max(rate_at))
+    }
+
+    /// How many may be claimed now.
+    fn room(&self, room: u32, now: i64) -> u32 {
+        let room = if self.breaker.is_some() { room.min(1) } else { room };
+        self.rate.map_or(room, |(rate, taken_at)| room.min(rate.allowed(taken(taken_at, now))))
+    }
+}
+
+/// How many milliseconds from now on are taken of a rate.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds are exact for the next 285,000 years")]
+fn taken(taken_at: f64, now: i64) -> f64 {
+    taken_at - now as f64
+}
+
+/// A delivery that can be claimed.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    webhook: WebhookId,
+    event: i64,
+    attempts: u32,
+    tries: u32,
+    fence: i64,
+    is_probe: bool,
+}
+
+/// By turn: which of its webhook's it is, when it is due, its id.
+type ByTurn = BTreeMap<(usize, i64, i64), Due>;
+
+/// A place in a line: when due, and the row.
+type Place = (i64, i64);
+
+/// Before every row.
+const START: Place = (i64::MIN, i64::MIN);
+
+/// A webhook with something due, and how far its lines were read.
+#[derive(Debug)]
+struct Line {
+    waiting: Waiting,
+    room: usize,
+    retries_first: bool,
+    /// Of rows that were never tried, and of those that were.
+    after: [Place; 2],
+}
+
+/// What all looks of one claim have in common.
+#[derive(Debug)]
+struct Look<'c> {
+    connection: &'c Connection,
+    now: i64,
+    /// The types of events that this version knows, as JSON.
+    known: String,
+}
+
+pub(crate) fn claim(
+    changes: &mut Changes<'_>,
+    key: &str,
+    owner: &str,
+    lease: Duration,
+    room: &ClaimRoom,
+) -> Result<Claimed> {
+    let now = changes.now();
+    let look = Look { connection: changes.connection, now, known: known_types() };
+    let mut claimed = Claimed::default();
+    let (lines, picked) = look.pick(room)?;
+    for ((.., id), due) in picked {
+        let Some(mut job) = job_of(changes.connection, key, id, due)? else {
+            changes.connection.prepare_cached(SET_ASIDE)?.execute((id, now))?;
+            continue;
+        };
+        let row = (id, owner, now, millis(lease), due.fence + 1);
+        changes.connection.prepare_cached(CLAIM)?.execute(row)?;
+        owner.clone_into(&mut job.lease.owner);
+        claimed.jobs.push(job);
+    }
+    take_rates(changes.connection, &lines, &claimed, now)?;
+    let mut wanted: Vec<WebhookId> = claimed.jobs.iter().map(|job| job.webhook_id).collect();
+    wanted.sort();
+    wanted.dedup();
+    for id in wanted {
+        claimed.webhooks.extend(webhooks::one_readable(changes.connection, id, now)?);
+    }
+    // Those to a webhook that cannot be read come again when their leases have run out.
+    let Claimed { jobs, webhooks } = &mut claimed;
+    jobs.retain(|job| webhooks.iter().any(|webhook| webhook.id == job.webhook_id));
+    Ok(claimed)
+}
+
+/// The types of events that this version knows, as JSON.
+pub(crate) fn known_types() -> String {
+    serde_json::Value::from(EventType::ALL.map(EventType::name).to_vec()).to_string()
+}
+
+fn take_rates(connection: &Connection, lines: &[Waiting], claimed: &Claimed, now: i64) -> Result<()> {
+    for (webhook, rate) in lines.iter().filter_map(|one| Some((one.webhook, one.rate?.0))) {
+        let count = claimed.jobs.iter().filter(|job| job.webhook_id == webhook).count();
+        if let Ok(count @ 1..) = u32::try_from(count) {
+            let taken_ms = f64::from(count) * rate.spacing_ms();
+            connection.prepare_cached(TAKE_RATE)?.execute((webhook.0, now, taken_ms))?;
+        }
+    }
+    Ok(())
+}
+
+impl Look<'_> {
+    /// What is to be claimed, in order: the first of each webhook, then the second of each; and who was looked at.
+    fn pick(&self, room: &ClaimRoom) -> Result<(Vec<Waiting>, ByTurn)> {
+        let most = usize::try_from(room.limit).unwrap_or(usize::MAX);
+        let mut picked = ByTurn::new();
+        let mut lines = if most > 0 { self.lines(room)? } else { Vec::new() };
+        let looked_at = lines.iter().map(|line| line.waiting).collect();
+        let mut turns = 0;
+        while picked.len() < most && !lines.is_empty() {
+            // No more of each than all of them can be given: the next look is for what those left over that have less.
+            let share = (most - picked.len()).div_ceil(lines.len());
+            for line in &mut lines {
+                let first_at = line.waiting.new_at.into_iter().chain(line.waiting.tried_at).min().unwrap_or(i64::MAX);
+                let first = (turns + 1, first_at, 0);
+                if picked.len() >= most && picked.last_key_value().is_some_and(|(last, _)| *last < first) {
+                    break;
+                }
+                self.read_due(line, turns, share, &mut picked)?;
+                while picked.len() > most {
+                    picked.pop_last();
+                }
+            }
+            turns += share;
+            lines.retain(|line| line.room > 0);
+        }
+        Ok((looked_at, picked))
+    }
+
+    /// Those that may be given something. Whose first is due for longest comes first: of the others, those are not looked
+    /// at that come too late.
+    fn lines(&self, room: &ClaimRoom) -> Result<Vec<Line>> {
+        let room_of: HashMap<WebhookId, u32> = room.of.iter().copied().collect();
+        let mut waiting = waiting(self.connection)?;
+        waiting.retain(|one| one.ready_at(one.new_at, one.tried_at, self.now).is_some_and(|at| at <= self.now));
+        waiting.sort_by_key(|one| (one.new_at.into_iter().chain(one.tried_at).min(), one.webhook));
+        let line = |waiting: Waiting| {
+            let given = room_of.get(&waiting.webhook).copied().unwrap_or(room.of_others);
+            let retries_first = room.retries_first.contains(&waiting.webhook);
+            let room = usize::try_from(waiting.room(given, self.now)).unwrap_or(usize::MAX);
+            Line { waiting, room, retries_first, after: [START; 2] }
+        };
+        Ok(waiting.into_iter().map(line).filter(|line| line.room > 0).collect())
+    }
+
+    /// Reads a webhook's next, at most so many, after so many turns: one of each line by turns.
+    fn read_due(&self, line: &mut Line, turns: usize, share: usize, picked: &mut ByTurn) -> Result<()> {
+        if let Some(open) = line.waiting.breaker {
+            line.room = 0;
+            if let Some((place, due)) = self.probe(line.waiting.webhook, open)? {
+                picked.insert((turns + 1, place.0, place.1), Due { is_probe: true, ..due });
+            }
+            return Ok(());
+        }
+        let wanted = share.min(line.room);
+        let (new, tried) = (self.due(line, false, wanted)?, self.due(line, true, wanted)?);
+        let mut found = in_turns(new, tried, line.retries_first);
+        // Tests go before all else.
+        found.sort_by_key(|((due_at, _), _)| *due_at != DUE_FIRST_MS);
+        found.truncate(wanted);
+        for (turn, (place, due)) in (turns + 1..).zip(&found) {
+            line.after[usize::from(due.tries > 0)] = *place;
+            picked.insert((turn, place.0, place.1), *due);
+        }
+        line.retries_first = found.last().map_or(line.retries_first, |(_, due)| due.tries == 0);
+        // One that has less than its share has nothing more.
+        line.room = if found.len() < wanted { 0 } else { line.room - found.len() };
+        Ok(())
+    }
+
+    fn due(&self, line: &Line, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
+        let (webhook, after) = (line.waiting.webhook, line.after[usize::from(is_tried)]);
+        let is_due = |at: Option<i64>| at.is_some_and(|at| at <= self.now);
+        if !is_due(if is_tried { line.waiting.tried_at } else { line.waiting.new_at }) {
+            return Ok(Vec::new());
+        }
+        self.first(webhook, is_tried, after, wanted)
+    }
+
+    /// The row that is sent to a receiver whose breaker is open; none while anything is being sent to it.
+    fn probe(&self, webhook: WebhookId, open: Open) -> Result<Option<(Place, Due)>> {
+        if held_until(self.connection, webhook, self.now)? > self.now {
+            return Ok(None);
+        }
+        if open.probe_new_at(self.now) <= self.now {
+            let test = self.first(webhook, false, START, 1)?.pop().filter(|((due_at, _), _)| *due_at == DUE_FIRST_MS);
+            let new = if test.is_some() { test } else { self.last(webhook, false, 1)?.pop() };
+            if new.is_some() {
+                return Ok(new);
+            }
+        }
+        if open.probe_at > self.now {
+            return Ok(None);
+        }
+        let mut choice = self.last(webhook, true, PROBE_CHOICE)?;
+        if choice.len() == PROBE_CHOICE {
+            choice.extend(self.first(webhook, true, START, PROBE_CHOICE)?);
+        }
+        let is_least = open.probes % PROBES_A_ROUND == PROBES_A_ROUND - 1;
+        Ok(choice.into_iter().min_by_key(|(place, due)| {
+            let tries = i64::from(due.tries);
+            (if is_least { tries } else { -tries }, *place)
+        }))
+    }
+
+    /// So many of what is due in a line after a place, the longest due first.
+    fn first(&self, webhook: WebhookId, is_tried: bool, after: Place, wanted: usize) -> Result<Vec<(Place, Due)>> {
+        let mut statement = self.connection.prepare_cached(DUE)?;
+        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted), after.0, after.1);
+        statement.query_map(values, |row| due_of(row, webhook))?.collect()
+    }
+
+    /// So many of what is due in a line, from its other end.
+    fn last(&self, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
+        let mut statement = self.connection.prepare_cached(DUE_LAST)?;
+        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted));
+        statement.query_map(values, |row| due_of(row, webhook))?.collect()
+    }
+}
+
+/// One of each by turns, and what is left of the longer.
+fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool) -> Vec<T> {
+    let (mut first, mut second) = if retries_first { (tried, new) } else { (new, tried) };
+    let mut turns = Vec::with_capacity(first.len() + second.len());
+    let (mut first, mut second) = (first.drain(..), second.drain(..));
+    loop {
+        let (one, other) = (first.next(), second.next());
+        if one.is_none() && other.is_none() {
+            break;
+        }
+        turns.extend(one.into_iter().chain(other));
+    }
+    turns
+}
+
+fn due_of(row: &Row<'_>, webhook: WebhookId) -> Result<(Place, Due)> {
+    let (attempts, tries) = (small(row.get(3)?), small(row.get(4)?));
+    let due = Due { webhook, event: row.get(2)?, attempts, tries, fence: row.get(5)?, is_probe: false };
+    Ok(((row.get(0)?, row.get(1)?), due))
+}
+
+pub(crate) fn waiting(connection: &Connection) -> Result<Vec<Waiting>> {
+    let mut statement = connection.prepare_cached(WAITING)?;
+    let mut rows = statement.query([])?;
+    let mut waiting = Vec::new();
+    while let Some(row) = rows.next()? {
+        match waiting_of(row) {
+            Ok(one) => waiting.extend(one),
+            // The others are not to wait for it.
+            Err(error) => tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "a webhook cannot be read"),
+        }
+    }
+    Ok(waiting)
+}
+
+fn waiting_of(row: &Row<'_>) -> Result<Option<Waiting>> {
+    let (new_at, tried_at): (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
+    if new_at.is_none() && tried_at.is_none() {
+        return Ok(None);
+    }
+    let probes = small(row.get(3)?);
+    let open = |probe_at, probe_new_at: Option<i64>| Open { probe_at, probe_new_at: probe_new_at.unwrap_or(0), probes };
+    let (probe_at, probe_new_at) = (row.get::<_, Option<i64>>(1)?, row.get(2)?);
+    let (rate, rate_at) = (row.get::<_, Option<i64>>(5)?.and_then(Rate::from_thousandths), row.get(6)?);
+    Ok(Some(Waiting {
+        webhook: WebhookId(row.get(0)?),
+        breaker: probe_at.map(|probe_at| open(probe_at, probe_new_at)),
+        held_until: row.get::<_, Option<i64>>(4)?.unwrap_or(0),
+        rate: rate.map(|rate| (rate, rate_at)),
+        new_at,
+        tried_at,
+    }))
+}
+
+/// All that is needed to send it but the name of who does; `None` if its event cannot be read.
+fn job_of(connection: &Connection, key: &str, id: i64, due: Due) -> Result<Option<DeliveryJob>> {
+    let mut statement = connection.prepare_cached(EVENT)?;
+    let event = statement.query_row((due.event, total(PAYLOAD_INLINE_MAX)), |row| {
+        let kind = EventType::by_name(row.get_ref(0)?.as_str()?);
+        Ok((kind, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?))
+    });
+    let Some((Some(kind), happened_at, size, data)) = event.optional()? else { return Ok(None) };
+    Ok(Some(DeliveryJob {
+        id: DeliveryId(id),
+        lease: Lease { owner: String::new(), fence: due.fence + 1 },
+        webhook_id: due.webhook,
+        event: EventId(due.event),
+        event_id: public_id("evt", key, due.event),
+        kind,
+        happened_at: time(happened_at),
+        data,
+        size: usize::try_from(size).unwrap_or(0),
+        attempts: due.attempts,
+        tries: due.tries,
+        is_probe: due.is_probe,
+    }))
+}

@@ -1,0 +1,185 @@
+//! How attempts ended, each guarded by its lease: delivery, owner, fence and state. What they mean for their webhooks is
+//! the domain's; it is gathered here, in the order given, and written once for each.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use domain::{
+    WebhookId,
+    delivery::{
+        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptLog, BreakerRules, Consequence, DeliveryStatus, EventType,
+        Finished, Health, Marks, News, PayloadWebhook,
+    },
+};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::sqlite::{
+    outbox::{events, webhook_rows},
+    shared::writer::Changes,
+};
+use crate::values::{ERROR_BYTES_MAX, beginning, millis, time};
+
+const HEALTH: &str = concat!("SELECT url, enabled, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
+
+pub(crate) const MARK: &str = "
+UPDATE deliveries
+SET status = ?4,
+    attempts = attempts + ?5,
+    logged = logged + 1,
+    is_tried = 1,
+    next_attempt_at = iif(?4 = 'pending', ?6 + ?7, next_attempt_at),
+    last_status = ?8,
+    last_error = ?9,
+    ended_at = iif(?4 = 'pending', NULL, ?6),
+    lease_owner = NULL,
+    lease_until = 0,
+    lease_fence = lease_fence + 1
+WHERE id = ?1
+  AND lease_owner = ?2
+  AND lease_fence = ?3
+  AND status = 'pending'
+RETURNING logged";
+
+const ATTEMPT: &str = "
+INSERT INTO attempts (delivery_id, place, number, at, duration_ms, status, answer, error)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+
+pub(crate) const FORGET: &str = "
+DELETE FROM attempts
+WHERE delivery_id = ?
+  AND place <= ?";
+
+const DISABLE: &str = "
+UPDATE webhooks
+SET enabled = 0,
+    disabled_reason = ?2
+WHERE id = ?1";
+
+/// A webhook, as the marks leave it.
+#[derive(Debug)]
+struct Receiver {
+    url: String,
+    is_enabled: bool,
+    before: Health,
+    health: Health,
+    /// Why it is to be disabled, if it is.
+    disable: Option<String>,
+}
+
+pub(crate) fn finish(
+    changes: &mut Changes<'_>,
+    key: &str,
+    finished: &[Finished],
+    rules: &BreakerRules,
+) -> Result<Marks> {
+    let (connection, now) = (changes.connection, changes.now());
+    let mut receivers: BTreeMap<WebhookId, Receiver> = BTreeMap::new();
+    let (mut marks, mut given_up) = (Marks::default(), Vec::new());
+    for one in finished {
+        let receiver = match receivers.entry(one.webhook_id) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(receiver(connection, one)?),
+        };
+        let consequence = decide(receiver, one, rules, now);
+        let Some(place) = mark(connection, one, &consequence, now)? else {
+            marks.skipped.push(one.id);
+            continue;
+        };
+        log(connection, one, place, now)?;
+        if receiver.url != one.url && consequence.status == DeliveryStatus::Pending {
+            changes.outbox.set_queued();
+        }
+        if consequence.status == DeliveryStatus::Failed {
+            given_up.extend(News::delivery_failed(one, key));
+        }
+        receiver.health = consequence.health;
+        receiver.disable = receiver.disable.take().or(consequence.disable);
+    }
+    for (id, receiver) in &receivers {
+        keep(changes, *id, receiver)?;
+        if let Some(reason) = receiver.disable.clone().filter(|_| receiver.is_enabled) {
+            marks.disabled.push((*id, reason));
+        }
+    }
+    // Now that all are disabled that are to be: of two at once, neither is told of the other.
+    for (id, reason) in &marks.disabled {
+        let url = receivers.get(id).map(|receiver| receiver.url.clone()).unwrap_or_default();
+        let about = PayloadWebhook::new(*id, &url, Some(reason.clone()));
+        events::tell(changes, &[News::Webhook(EventType::WebhookDisabled, about)])?;
+    }
+    events::tell(changes, &given_up)?;
+    Ok(marks)
+}
+
+/// What one attempt leads to, after those before it.
+fn decide(receiver: &Receiver, one: &Finished, rules: &BreakerRules, now: i64) -> Consequence {
+    if receiver.url != one.url {
+        return Consequence::of_another_receiver(receiver.health, one.verdict);
+    }
+    receiver.health.after(one, rules, time(now))
+}
+
+/// A webhook whose row is gone stands well, and is written nowhere.
+fn receiver(connection: &Connection, one: &Finished) -> Result<Receiver> {
+    let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
+        let health = webhook_rows::health_of(row, 2)?;
+        Ok(Receiver { url: row.get(0)?, is_enabled: row.get(1)?, before: health, health, disable: None })
+    });
+    let health = Health::default();
+    let nobody = Receiver { url: one.url.clone(), is_enabled: false, before: health, health, disable: None };
+    Ok(receiver.optional()?.unwrap_or(nobody))
+}
+
+/// Writes down how the delivery stands; returns the place of the attempt in its log. `None` if the row was not its own
+/// any more: then nothing is changed.
+fn mark(connection: &Connection, one: &Finished, consequence: &Consequence, now: i64) -> Result<Option<i64>> {
+    let AttemptLog { status_code, error, .. } = &one.attempt;
+    let row = (
+        one.id.0,
+        &one.lease.owner,
+        one.lease.fence,
+        consequence.status.name(),
+        consequence.is_counted,
+        now,
+        millis(consequence.next_in),
+        status_code,
+        error.as_deref().map(|error| beginning(error, ERROR_BYTES_MAX)),
+    );
+    connection.prepare_cached(MARK)?.query_row(row, |row| row.get(0)).optional()
+}
+
+fn log(connection: &Connection, one: &Finished, place: i64, now: i64) -> Result<()> {
+    let AttemptLog { number, duration, status_code, answer, error } = &one.attempt;
+    let row = (
+        one.id.0,
+        place,
+        number,
+        now - millis(*duration),
+        millis(*duration),
+        status_code,
+        answer.as_deref().map(|answer| beginning(answer, ANSWER_BYTES_MAX)),
+        error.as_deref().map(|error| beginning(error, ERROR_BYTES_MAX)),
+    );
+    connection.prepare_cached(ATTEMPT)?.execute(row)?;
+    let kept = i64::from(ATTEMPTS_KEPT_MAX);
+    if place > kept {
+        connection.prepare_cached(FORGET)?.execute((one.id.0, place - kept))?;
+    }
+    Ok(())
+}
+
+/// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.
+fn keep(changes: &mut Changes<'_>, id: WebhookId, receiver: &Receiver) -> Result<()> {
+    let Receiver { is_enabled, before, health, disable, .. } = receiver;
+    if health != before {
+        webhook_rows::update_health(changes.connection, id, health)?;
+    }
+    if before.failures > 0 && health.failures == 0 {
+        // What waited for it to be well again can be claimed now.
+        changes.outbox.set_queued();
+    }
+    if let Some(reason) = disable.as_ref().filter(|_| *is_enabled) {
+        changes.connection.prepare_cached(DISABLE)?.execute((id.0, reason))?;
+        changes.outbox.forget_listeners();
+    }
+    Ok(())
+}

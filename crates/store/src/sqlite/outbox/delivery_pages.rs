@@ -1,0 +1,160 @@
+//! Pages of deliveries, and the outbox in numbers. Each webhook has its own ranges in the indexes, one for each state:
+//! what is wanted is gathered from their ends, and nothing is walked that is not.
+
+use std::collections::BTreeSet;
+
+use domain::{
+    WebhookId,
+    delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Overview, claimable, number_of},
+};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::sqlite::outbox::{
+    delivery_rows::{self, Shown},
+    webhook_rows, webhooks,
+};
+use crate::values::{count, time, total};
+
+const WEBHOOKS: &str = "SELECT id, enabled FROM webhooks WHERE deleted_at IS NULL";
+
+pub(crate) const NEWEST: &str = "
+SELECT id
+FROM deliveries INDEXED BY deliveries_by_status
+WHERE webhook_id = ?
+  AND status = ?
+  AND id < ?
+  AND id > ?
+ORDER BY id DESC
+LIMIT ?";
+
+pub(crate) const PENDING: &str = "
+SELECT count(*)
+FROM deliveries INDEXED BY deliveries_due
+WHERE webhook_id = ?
+  AND status = 'pending'";
+
+pub(crate) const DUE: &str = "
+SELECT count(*)
+FROM deliveries INDEXED BY deliveries_due
+WHERE webhook_id = ?
+  AND is_tried = ?
+  AND status = 'pending'
+  AND next_attempt_at <= ?";
+
+/// Those that somebody sends, and how many of them are due.
+pub(crate) const HELD: &str = "
+SELECT count(*), coalesce(sum(next_attempt_at <= ?2), 0)
+FROM deliveries INDEXED BY deliveries_held
+WHERE webhook_id = ?1
+  AND lease_owner IS NOT NULL
+  AND lease_until > ?2
+  AND status = 'pending'";
+
+const HEALTH: &str = concat!("SELECT ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
+
+pub(crate) const FAILED: &str = "
+SELECT count(*)
+FROM deliveries INDEXED BY deliveries_by_status
+WHERE webhook_id = ?
+  AND status = 'failed'";
+
+pub(crate) const OLDEST: &str = "
+SELECT created_at
+FROM deliveries INDEXED BY deliveries_by_status
+WHERE webhook_id = ?
+  AND status = 'pending'
+ORDER BY id
+LIMIT 1";
+
+/// A page of at most so many, after the one with this id.
+pub(crate) fn page(
+    connection: &Connection,
+    filter: DeliveryFilter,
+    limit: usize,
+    after: Option<&str>,
+    shown: Shown<'_>,
+) -> Result<DeliveryPage> {
+    let before = match after {
+        None => i64::MAX,
+        // One that is none of ours is after all.
+        Some(id) => number_of("dlv", shown.key, id).unwrap_or(0),
+    };
+    // One more than is shown, to know whether there is a next page.
+    let ids = newest(connection, filter, limit.saturating_add(1), before)?;
+    let mut page = DeliveryPage::default();
+    for id in ids.iter().rev().take(limit) {
+        page.events.extend(delivery_rows::one(connection, *id, shown)?);
+    }
+    if ids.len() > limit {
+        page.next_cursor = page.events.last().map(|last| last.id.clone());
+    }
+    Ok(page)
+}
+
+pub(crate) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
+    let mut overview = Overview::default();
+    let mut oldest: Option<i64> = None;
+    for (id, is_enabled) in webhook_ids(connection)? {
+        let number = |sql: &str| -> Result<u64> {
+            connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).map(count)
+        };
+        overview.pending += number(PENDING)?;
+        overview.failed += number(FAILED)?;
+        let (held, held_and_due) = held(connection, id, now)?;
+        overview.in_flight += held;
+        if is_enabled {
+            let due = |is_tried: bool| -> Result<u64> {
+                connection.prepare_cached(DUE)?.query_row((id.0, is_tried, now), |row| row.get(0)).map(count)
+            };
+            let (new, tried) = (due(false)?, due(true)?);
+            let free = (new + tried).saturating_sub(held_and_due);
+            overview.ready += ready(connection, id, DueRows { free, new, tried, in_flight: held }, now)?;
+        }
+        let first: Option<i64> = connection.prepare_cached(OLDEST)?.query_row([id.0], |row| row.get(0)).optional()?;
+        oldest = oldest.into_iter().chain(first).min();
+    }
+    overview.oldest_pending_age = oldest.map(|oldest| count(now - oldest) / 1000);
+    Ok(overview)
+}
+
+/// Nothing is claimed for a webhook that cannot be read.
+fn ready(connection: &Connection, id: WebhookId, due: DueRows, now: i64) -> Result<u64> {
+    if due.free == 0 {
+        return Ok(0);
+    }
+    let Some(webhook) = webhooks::one_readable(connection, id, now)? else { return Ok(0) };
+    let health = connection.prepare_cached(HEALTH)?.query_row([id.0], |row| webhook_rows::health_of(row, 0))?;
+    Ok(claimable(&webhook, due, health.breaker, time(now)))
+}
+
+fn webhook_ids(connection: &Connection) -> Result<Vec<(WebhookId, bool)>> {
+    let mut statement = connection.prepare_cached(WEBHOOKS)?;
+    statement.query_map([], |row| Ok((WebhookId(row.get(0)?), row.get(1)?)))?.collect()
+}
+
+/// The newest of a kind, at most so many. What is older than as many that are known already is not looked at.
+fn newest(connection: &Connection, filter: DeliveryFilter, most: usize, before: i64) -> Result<BTreeSet<i64>> {
+    let mut statement = connection.prepare_cached(NEWEST)?;
+    let mut found = BTreeSet::new();
+    for (webhook, _) in webhook_ids(connection)? {
+        if filter.webhook_id.is_some_and(|wanted| wanted != webhook) {
+            continue;
+        }
+        for status in DeliveryStatus::ALL.into_iter().filter(|one| filter.status.is_none_or(|wanted| wanted == *one)) {
+            let oldest = found.first().copied().filter(|_| found.len() >= most).unwrap_or(0);
+            let range = (webhook.0, status.name(), before, oldest, total(most));
+            for id in statement.query_map(range, |row| row.get::<_, i64>(0))? {
+                found.insert(id?);
+            }
+            while found.len() > most {
+                found.pop_first();
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn held(connection: &Connection, webhook: WebhookId, now: i64) -> Result<(u64, u64)> {
+    let mut statement = connection.prepare_cached(HELD)?;
+    statement.query_row((webhook.0, now), |row| Ok((count(row.get(0)?), count(row.get(1)?))))
+}

@@ -1,0 +1,78 @@
+//! Deliveries and their attempts, as the API shows them.
+
+use domain::{
+    WebhookId,
+    delivery::{Attempt, Delivery, DeliveryStatus, public_id},
+};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
+
+use crate::sqlite::shared::errors::unreadable;
+use crate::values::{count, small, status_of, time};
+
+/// Of a webhook that was removed nothing is shown.
+pub(crate) const BY_ID: &str = "
+SELECT deliveries.id, event_id, events.type, deliveries.webhook_id, status, attempts, next_attempt_at, lease_owner,
+       lease_until, last_status, last_error, reason, deliveries.created_at, ended_at
+FROM deliveries
+JOIN events ON events.id = event_id
+JOIN webhooks ON webhooks.id = deliveries.webhook_id
+WHERE deliveries.id = ?
+  AND deleted_at IS NULL";
+
+pub(crate) const ATTEMPTS: &str = "
+SELECT number, at, duration_ms, status, answer, error
+FROM attempts
+WHERE delivery_id = ?
+ORDER BY place";
+
+/// What ids are made with, and the time that leases are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown<'k> {
+    pub(crate) key: &'k str,
+    pub(crate) now: i64,
+}
+
+pub(crate) fn one(connection: &Connection, id: i64, shown: Shown<'_>) -> Result<Option<Delivery>> {
+    connection.prepare_cached(BY_ID)?.query_row([id], |row| delivery_of(row, shown)).optional()
+}
+
+/// The attempts that are kept, the first first.
+pub(crate) fn attempts(connection: &Connection, id: i64) -> Result<Vec<Attempt>> {
+    connection.prepare_cached(ATTEMPTS)?.query_map([id], attempt_of)?.collect()
+}
+
+fn delivery_of(row: &Row<'_>, Shown { key, now }: Shown<'_>) -> Result<Delivery> {
+    let status = status_of(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?;
+    let is_pending = status == DeliveryStatus::Pending;
+    let lease_until: i64 = row.get(8)?;
+    let is_held = is_pending && lease_until > now;
+    let ended_at = row.get::<_, Option<i64>>(13)?.filter(|_| status == DeliveryStatus::Delivered);
+    Ok(Delivery {
+        id: public_id("dlv", key, row.get(0)?),
+        event_id: public_id("evt", key, row.get(1)?),
+        event_type: row.get(2)?,
+        webhook_id: WebhookId(row.get(3)?),
+        delivery_status: status,
+        attempts: small(row.get(5)?),
+        // A test is due before everything else, but not before it was made.
+        next_attempt_at: Some(row.get::<_, i64>(6)?.max(row.get(12)?)).filter(|_| is_pending).map(time),
+        lease_owner: row.get::<_, Option<String>>(7)?.filter(|_| is_held),
+        lease_until: Some(lease_until).filter(|_| is_held).map(time),
+        last_status_code: row.get(9)?,
+        last_error: row.get(10)?,
+        reason: row.get(11)?,
+        created_at: time(row.get(12)?),
+        delivered_at: ended_at.map(time),
+    })
+}
+
+fn attempt_of(row: &Row<'_>) -> Result<Attempt> {
+    Ok(Attempt {
+        number: small(row.get(0)?),
+        at: time(row.get(1)?),
+        duration_ms: count(row.get(2)?),
+        status_code: row.get(3)?,
+        answer: row.get(4)?,
+        error: row.get(5)?,
+    })
+}

@@ -1,0 +1,127 @@
+//! Webhooks: found, made, changed, removed. Whoever changes one makes the writer ask anew who is to be told of events.
+
+use std::time::Duration;
+
+use domain::{
+    WebhookId,
+    delivery::{NewWebhook, Webhook, WebhookPatch, WebhookSecret},
+};
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::sqlite::{
+    outbox::{
+        delivery_moves,
+        webhook_rows::{self, columns, readable, webhook_of},
+    },
+    shared::{
+        errors::{unfit, unreadable},
+        writer::Changes,
+    },
+};
+use crate::values::{headers_of, millis, old_secrets, old_secrets_of, time, webhook_secret_of};
+
+const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
+
+pub(crate) const BY_ID: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = ?\n  AND deleted_at IS NULL");
+
+const ENABLED: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled = 1\n  AND deleted_at IS NULL\nORDER BY id");
+
+const DELETE: &str = "
+UPDATE webhooks
+SET deleted_at = ?2,
+    enabled = 0
+WHERE id = ?1
+  AND deleted_at IS NULL";
+
+const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND deleted_at IS NULL";
+
+const STORED: &str = "SELECT enabled, headers FROM webhooks WHERE id = ? AND deleted_at IS NULL";
+
+const ROTATE: &str = "
+UPDATE webhooks
+SET secret = ?2,
+    old_secrets = ?3
+WHERE id = ?1";
+
+pub(crate) fn all(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
+    connection.prepare_cached(ALL)?.query_map([], |row| webhook_of(row, now))?.collect()
+}
+
+pub(crate) fn one(connection: &Connection, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
+    connection.prepare_cached(BY_ID)?.query_row([id.0], |row| webhook_of(row, now)).optional()
+}
+
+/// The same, for whoever has work to do for others too: one that cannot be read is none.
+pub(crate) fn one_readable(connection: &Connection, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
+    let one = connection.prepare_cached(BY_ID)?.query_row([id.0], |row| Ok(readable(row, now))).optional()?;
+    Ok(one.flatten())
+}
+
+/// One that cannot be read is told nothing, and does not stop what it would be told of.
+pub(crate) fn enabled(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
+    let mut statement = connection.prepare_cached(ENABLED)?;
+    statement.query_map([], |row| Ok(readable(row, now)))?.filter_map(Result::transpose).collect()
+}
+
+pub(crate) fn exists(connection: &Connection, id: WebhookId) -> Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM webhooks WHERE id = ? AND deleted_at IS NULL")?.exists([id.0])
+}
+
+pub(crate) fn create(changes: &mut Changes<'_>, new: &NewWebhook) -> Result<Webhook> {
+    let now = changes.now();
+    let id = webhook_rows::insert(changes.connection, new, now)?;
+    changes.outbox.forget_listeners();
+    one(changes.connection, id, now)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+pub(crate) fn update(changes: &mut Changes<'_>, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>> {
+    let (connection, now) = (changes.connection, changes.now());
+    let stored = connection
+        .prepare_cached(STORED)?
+        .query_row([id.0], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    let Some((was_enabled, stored)) = stored else { return Ok(None) };
+    if patch.has_masked_headers() {
+        let stored = headers_of(&stored).map_err(|error| unreadable(1, error))?;
+        webhook_rows::update(connection, id, &patch.clone().unmasked(&stored))?;
+    } else {
+        webhook_rows::update(connection, id, patch)?;
+    }
+    changes.outbox.forget_listeners();
+    let is_enabling = patch.enabled == Some(true) && !was_enabled;
+    if is_enabling {
+        delivery_moves::hurry(connection, id, now)?;
+    }
+    // What it has kept, or what waited for its old receiver, may be claimed now.
+    if is_enabling || patch.url.is_some() {
+        changes.outbox.set_queued();
+    }
+    one(connection, id, now)
+}
+
+pub(crate) fn delete(changes: &mut Changes<'_>, id: WebhookId) -> Result<bool> {
+    let deleted = changes.connection.prepare_cached(DELETE)?.execute((id.0, changes.now()))?;
+    changes.outbox.forget_listeners();
+    Ok(deleted > 0)
+}
+
+/// The one that it had signs along for so long, beside those that do already.
+pub(crate) fn rotate(
+    changes: &mut Changes<'_>,
+    id: WebhookId,
+    secret: &WebhookSecret,
+    keep: Duration,
+) -> Result<Option<Webhook>> {
+    let (connection, now) = (changes.connection, changes.now());
+    let known = connection.prepare_cached(SECRETS)?.query_row([id.0], |row| {
+        let had = webhook_secret_of(row.get_ref(0)?.as_str()?).map_err(|error| unreadable(0, error))?;
+        let old = old_secrets_of(row.get_ref(1)?.as_str()?).map_err(|error| unreadable(1, error))?;
+        Ok((had, old))
+    });
+    let Some((had, old)) = known.optional()? else { return Ok(None) };
+    let old = old_secrets(&old.with(had, time(now + millis(keep)), time(now))).map_err(unfit)?;
+    connection.prepare_cached(ROTATE)?.execute((id.0, secret.expose(), old))?;
+    one(connection, id, now)
+}

@@ -1,0 +1,141 @@
+//! What a feed says about push, kept, and followed: hubs and topic become subscriptions, and what a poll finds that
+//! was not pushed is held against the hub.
+
+use domain::{
+    FeedId,
+    ingest::Found,
+    push::{self, Event, Offer, Rules, Wanted},
+};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Result};
+
+use crate::sqlite::{
+    push::{
+        subscription_changes::{change, reconcile},
+        subscriptions,
+    },
+    shared::{
+        errors::{unfit, unreadable},
+        writer::Changes,
+    },
+};
+use crate::values::{hubs, hubs_of, optional, text, time};
+
+const DISCOVERED: &str = "
+UPDATE feeds
+SET hubs = ?2,
+    topic_url = ?3
+WHERE id = ?1";
+
+pub(crate) const WANTS: &str = "
+SELECT url, push_enabled, hubs, topic_url
+FROM feeds
+WHERE id = ?";
+
+/// Walks the feeds after one: those that have what they want are passed over.
+pub(crate) const TO_SUBSCRIBE: &str = "
+SELECT id
+FROM feeds
+WHERE id > ?1
+  AND push_enabled = 1
+  AND hubs <> '[]'
+  AND NOT EXISTS (
+      SELECT 1
+      FROM subscriptions
+      WHERE feed_id = feeds.id
+        AND is_current = 1
+        AND base_url = ?2
+  )
+ORDER BY id
+LIMIT ?3";
+
+/// What a feed's row says about push.
+#[derive(Debug, Clone)]
+pub(crate) struct PushState {
+    pub(crate) url: String,
+    pub(crate) is_enabled: bool,
+    /// As they are kept.
+    pub(crate) hubs: String,
+    pub(crate) topic: Option<String>,
+    /// A hub is trusted to push it.
+    pub(crate) is_pushed: bool,
+    pub(crate) has_subscriptions: bool,
+}
+
+impl PushState {
+    /// Of a feed that is new.
+    pub(crate) fn new(url: &str) -> Self {
+        Self {
+            url: text(url).into_owned(),
+            is_enabled: true,
+            hubs: "[]".to_owned(),
+            topic: None,
+            is_pushed: false,
+            has_subscriptions: false,
+        }
+    }
+}
+
+/// Keeps what was found, if it is not known, and subscribes accordingly, if push is on. Costs nothing for a feed that
+/// has no hub and never had one.
+pub(crate) fn follow(
+    changes: &mut Changes<'_>,
+    feed: FeedId,
+    state: &PushState,
+    found: &Found,
+    now: i64,
+) -> Result<()> {
+    let column = hubs(&found.discovery.hubs).map_err(unfit)?;
+    let topic = optional(found.discovery.topic.as_ref());
+    if column != state.hubs || topic.as_deref() != state.topic.as_deref() {
+        changes.connection.prepare_cached(DISCOVERED)?.execute((feed.0, &column, &topic))?;
+    }
+    match &found.offer {
+        Some(offer) if !found.discovery.hubs.is_empty() || state.has_subscriptions => {
+            // As they are kept: what is compared with what is known must be cleaned as that was.
+            let hubs: Vec<String> = found.discovery.hubs.iter().map(|hub| text(hub).into_owned()).collect();
+            let hubs = if state.is_enabled { hubs.as_slice() } else { &[] };
+            let topic = topic.as_deref().unwrap_or(&state.url);
+            reconcile(changes, feed, Wanted { hubs, topic, base_url: &offer.base_url }, offer, now).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// New entries in a feed that a hub is trusted to push: it may have missed them.
+pub(crate) fn count_misses(
+    changes: &mut Changes<'_>,
+    feed: FeedId,
+    published: Vec<Option<Timestamp>>,
+    now: i64,
+) -> Result<()> {
+    match subscriptions::current_of(changes.connection, feed.0)? {
+        Some(subscription) if push::missed(published, &subscription, time(now)) => {
+            change(changes, subscription, &Event::Missed, Rules::default(), now).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives feeds the subscriptions that they want. Returns how many needed a change.
+pub(crate) fn subscribe(changes: &mut Changes<'_>, wishes: &[(FeedId, Offer)]) -> Result<u32> {
+    let (connection, now) = (changes.connection, changes.now());
+    let mut affected = 0;
+    for (feed, offer) in wishes {
+        let wants = connection.prepare_cached(WANTS)?.query_row([feed.0], |row| {
+            let hubs = hubs_of(row.get_ref(2)?.as_str()?).map_err(|error| unreadable(2, error))?;
+            let (url, topic): (String, Option<String>) = (row.get(0)?, row.get(3)?);
+            Ok((if row.get(1)? { hubs } else { Vec::new() }, topic.unwrap_or(url)))
+        });
+        let Some((hubs, topic)) = wants.optional()? else { continue };
+        let wanted = Wanted { hubs: &hubs, topic: &topic, base_url: &offer.base_url };
+        affected += u32::from(reconcile(changes, *feed, wanted, offer, now)?);
+    }
+    Ok(affected)
+}
+
+/// Feeds after this one that want push and have none at this base URL.
+pub(crate) fn to_subscribe(connection: &Connection, base_url: &str, after: FeedId, limit: u32) -> Result<Vec<FeedId>> {
+    let mut statement = connection.prepare_cached(TO_SUBSCRIBE)?;
+    statement.query_map((after.0, base_url, limit), |row| row.get(0).map(FeedId))?.collect()
+}

@@ -1,0 +1,128 @@
+//! Claims of subscriptions about which something is to be done, and the way back.
+
+use std::time::Duration;
+
+use domain::{Lease, SubscriptionId, push::SubscriptionJob};
+use rusqlite::{Params, Result, Row};
+
+use crate::sqlite::{
+    push::subscriptions::{COLUMNS, columns, subscription_of},
+    shared::writer::Changes,
+};
+use crate::values::{millis, time};
+
+/// Walks the index of due steps from its start. A subscription whose worker died is still due, and is claimed again
+/// once its lease has run out.
+pub(crate) const CLAIM_DUE: &str = concat!(
+    "
+UPDATE subscriptions
+SET lease_owner = ?1,
+    lease_until = ?2 + ?3,
+    lease_fence = lease_fence + 1
+WHERE id IN (
+    SELECT id
+    FROM subscriptions INDEXED BY subscriptions_due
+    WHERE next_step_at <= ?2
+      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
+      AND hub_url NOT IN (SELECT value FROM json_each(?5))
+    ORDER BY next_step_at, id
+    LIMIT ?4
+)
+RETURNING ",
+    columns!(),
+    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+);
+
+/// A hub that has accepted a renewal is given the time to verify it.
+pub(crate) const CLAIM_EXPIRING: &str = concat!(
+    "
+UPDATE subscriptions
+SET lease_owner = ?1,
+    lease_until = ?2 + ?3,
+    lease_fence = lease_fence + 1
+WHERE id IN (
+    SELECT id
+    FROM subscriptions INDEXED BY subscriptions_expiring
+    WHERE state = 'active'
+      AND expires_at <= ?2 + ?5
+      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
+      AND coalesce(verify_by, 0) <= ?2
+    ORDER BY expires_at, id
+    LIMIT ?4
+)
+RETURNING ",
+    columns!(),
+    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+);
+
+pub(crate) const RELEASE: &str = "
+UPDATE subscriptions
+SET lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1
+  AND lease_owner = ?2
+  AND lease_fence = ?3";
+
+pub(crate) const BY_DUE: &str = "
+SELECT next_step_at, lease_until
+FROM subscriptions INDEXED BY subscriptions_due
+WHERE next_step_at IS NOT NULL
+ORDER BY next_step_at";
+
+pub(crate) fn claim_due(
+    changes: &mut Changes<'_>,
+    owner: &str,
+    limit: u32,
+    lease: Duration,
+    but_not_at: &str,
+) -> Result<Vec<SubscriptionJob>> {
+    let now = changes.now();
+    let mut claimed = claim(changes, CLAIM_DUE, now, (owner, now, millis(lease), limit, but_not_at))?;
+    claimed.sort_by_key(|job| (job.subscription.next_step_at, job.subscription.id));
+    Ok(claimed)
+}
+
+pub(crate) fn claim_expiring(
+    changes: &mut Changes<'_>,
+    owner: &str,
+    limit: u32,
+    lease: Duration,
+    within: Duration,
+) -> Result<Vec<SubscriptionJob>> {
+    let now = changes.now();
+    let mut claimed = claim(changes, CLAIM_EXPIRING, now, (owner, now, millis(lease), limit, millis(within)))?;
+    claimed.sort_by_key(|job| (job.subscription.expires_at, job.subscription.id));
+    Ok(claimed)
+}
+
+/// An update gives its rows back in any order. One that cannot be read does not stop the others: it comes again when its
+/// lease has run out.
+fn claim(changes: &mut Changes<'_>, sql: &str, now: i64, values: impl Params) -> Result<Vec<SubscriptionJob>> {
+    let claimed_at = time(now);
+    let mut statement = changes.connection.prepare_cached(sql)?;
+    let job_of = |row: &Row<'_>| -> Result<SubscriptionJob> {
+        let lease = Lease { owner: row.get(COLUMNS)?, fence: row.get(COLUMNS + 1)? };
+        let feed_fetched_at = row.get::<_, Option<i64>>(COLUMNS + 2)?.map(time);
+        Ok(SubscriptionJob { subscription: subscription_of(row)?, lease, claimed_at, feed_fetched_at })
+    };
+    let (mut rows, mut jobs) = (statement.query(values)?, Vec::new());
+    while let Some(row) = rows.next()? {
+        match job_of(row) {
+            Ok(job) => jobs.push(job),
+            Err(error) => {
+                let id: Option<i64> = row.get(0).ok();
+                tracing::error!(id, %error, "a subscription cannot be read");
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+pub(crate) fn release(changes: &mut Changes<'_>, leases: &[(SubscriptionId, Lease)]) -> Result<()> {
+    let mut statement = changes.connection.prepare_cached(RELEASE)?;
+    for (id, held) in leases {
+        // Nothing to give back if another has it, or if there is none any more.
+        statement.execute((id.0, &held.owner, held.fence))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The row of one subscription, written. What is in it was decided elsewhere.
+
+use std::borrow::Cow;
+
+use domain::{
+    SubscriptionId,
+    push::{Mode, Subscription},
+};
+use jiff::Timestamp;
+use rusqlite::{Connection, Result, params};
+
+use crate::sqlite::shared::errors::unfit;
+use crate::values::{number, optional, secrets, text, time, topic_hash};
+
+const INSERT: &str = "
+INSERT INTO subscriptions (
+    feed_id, hub_url, topic_url, topic_hash, token, base_url, state, is_current, secrets, next_step_at, created_at
+)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+/// All that may change.
+const UPDATE: &str = "
+UPDATE subscriptions
+SET base_url = ?2,
+    state = ?3,
+    is_current = ?4,
+    lease_secs = ?5,
+    expires_at = ?6,
+    activated_at = ?7,
+    verified_at = ?8,
+    asked = ?9,
+    verify_by = ?10,
+    error_count = ?11,
+    last_error = ?12,
+    last_push_at = ?13,
+    push_count = ?14,
+    miss_count = ?15,
+    misses_in_row = ?16,
+    secrets = ?17,
+    next_step_at = ?18,
+    retry_at = ?19
+WHERE id = ?1";
+
+/// All that a push changes: no index is touched.
+const UPDATE_PUSHED: &str = "
+UPDATE subscriptions
+SET last_push_at = ?2,
+    push_count = ?3,
+    misses_in_row = ?4,
+    secrets = coalesce(?5, secrets)
+WHERE id = ?1";
+
+/// Keeps a new one. Its id is the database's.
+pub(crate) fn insert(connection: &Connection, new: &Subscription, now: i64) -> Result<()> {
+    let topic = text(&new.topic_url);
+    let row = params![
+        new.feed_id.map(|feed| feed.0),
+        text(&new.hub_url),
+        &topic,
+        topic_hash(&topic),
+        text(&new.token),
+        text(&new.base_url),
+        new.state.name(),
+        new.is_current,
+        secrets(&new.secrets).map_err(unfit)?,
+        new.next_step_at.map(Timestamp::as_millisecond),
+        now,
+    ];
+    connection.prepare_cached(INSERT)?.execute(row).map(drop)
+}
+
+pub(crate) fn update(connection: &Connection, changed: &Subscription) -> Result<()> {
+    let row = params![
+        changed.id.0,
+        text(&changed.base_url),
+        changed.state.name(),
+        changed.is_current,
+        changed.lease_secs,
+        changed.expires_at.map(Timestamp::as_millisecond),
+        changed.activated_at.map(Timestamp::as_millisecond),
+        changed.verified_at.map(Timestamp::as_millisecond),
+        changed.asked.map(Mode::name),
+        changed.verify_by.map(Timestamp::as_millisecond),
+        changed.error_count,
+        optional(changed.last_error.as_ref()),
+        changed.last_push_at.map(Timestamp::as_millisecond),
+        number(changed.push_count),
+        number(changed.miss_count),
+        changed.misses_in_row,
+        secrets(&changed.secrets).map_err(unfit)?,
+        changed.next_step_at.map(Timestamp::as_millisecond),
+        changed.retry_at.map(Timestamp::as_millisecond),
+    ];
+    connection.prepare_cached(UPDATE)?.execute(row).map(drop)
+}
+
+/// The same after a push, which changes little: the secrets only if the hub has taken up another.
+pub(crate) fn update_pushed(connection: &Connection, before: &Subscription, after: &Subscription) -> Result<()> {
+    let secrets = (before.secrets != after.secrets).then(|| secrets(&after.secrets)).transpose().map_err(unfit)?;
+    let last_push_at = after.last_push_at.map(Timestamp::as_millisecond);
+    let row = (after.id.0, last_push_at, number(after.push_count), after.misses_in_row, secrets);
+    connection.prepare_cached(UPDATE_PUSHED)?.execute(row).map(drop)
+}
+
+/// As it will be read: to the millisecond, and without what no column takes.
+pub(crate) fn as_kept(subscription: Subscription) -> Subscription {
+    let kept = |at: Option<Timestamp>| at.map(|at| time(at.as_millisecond()));
+    Subscription {
+        base_url: text(&subscription.base_url).into_owned(),
+        expires_at: kept(subscription.expires_at),
+        activated_at: kept(subscription.activated_at),
+        verified_at: kept(subscription.verified_at),
+        verify_by: kept(subscription.verify_by),
+        last_error: optional(subscription.last_error.as_ref()).map(Cow::into_owned),
+        last_push_at: kept(subscription.last_push_at),
+        next_step_at: kept(subscription.next_step_at),
+        retry_at: kept(subscription.retry_at),
+        ..subscription
+    }
+}
+
+pub(crate) fn delete(connection: &Connection, id: SubscriptionId) -> Result<()> {
+    connection.prepare_cached("DELETE FROM subscriptions WHERE id = ?")?.execute([id.0]).map(drop)
+}

@@ -1,0 +1,66 @@
+//! Brings the schema up to date, at start, in one transaction: a schema is never half of one version. Nobody else has
+//! the file open then.
+
+use domain::ports::Clock;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::OpenError;
+
+/// In order: number and name are the same as on PostgreSQL.
+const MIGRATIONS: [(i64, &str, &str); 7] = [
+    (1, "0001_feeds_and_entries", include_str!("../../../migrations/sqlite/0001_feeds_and_entries.sql")),
+    (2, "0002_subscriptions", include_str!("../../../migrations/sqlite/0002_subscriptions.sql")),
+    (3, "0003_outbox", include_str!("../../../migrations/sqlite/0003_outbox.sql")),
+    (4, "0004_breaker", include_str!("../../../migrations/sqlite/0004_breaker.sql")),
+    (5, "0005_clock", include_str!("../../../migrations/sqlite/0005_clock.sql")),
+    (6, "0006_entry_walks", include_str!("../../../migrations/sqlite/0006_entry_walks.sql")),
+    (7, "0007_overview", include_str!("../../../migrations/sqlite/0007_overview.sql")),
+];
+
+const TABLE: &str = "
+CREATE TABLE IF NOT EXISTS schema_migrations (
+    version    INTEGER PRIMARY KEY,
+    name       TEXT    NOT NULL,
+    applied_at INTEGER NOT NULL
+)";
+
+pub(crate) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<(), OpenError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unavailable)?;
+    let found = last_version(&transaction).map_err(unavailable)?;
+    let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
+    if found > known {
+        return Err(OpenError::TooNew { found, known });
+    }
+    for (version, name, sql) in MIGRATIONS.into_iter().filter(|(version, ..)| *version > found) {
+        apply(&transaction, version, name, sql, clock.now().as_millisecond())
+            .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: error.to_string() })?;
+        tracing::info!(migration = name, "the schema was brought forward");
+    }
+    // Only one process has the database: whoever held a lease before this one is gone.
+    for table in ["feeds", "subscriptions", "deliveries"] {
+        let clear = format!("UPDATE {table} SET lease_owner = NULL, lease_until = 0 WHERE lease_owner IS NOT NULL");
+        transaction.execute(&clear, []).map_err(unavailable)?;
+    }
+    transaction.commit().map_err(unavailable)
+}
+
+fn last_version(transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
+    transaction.execute_batch(TABLE)?;
+    transaction.query_row("SELECT coalesce(max(version), 0) FROM schema_migrations", [], |row| row.get(0))
+}
+
+fn apply(transaction: &Transaction<'_>, version: i64, name: &str, sql: &str, now: i64) -> rusqlite::Result<()> {
+    transaction.execute_batch(sql)?;
+    let note = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)";
+    transaction.execute(note, (version, name, now)).map(drop)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "so it fits `map_err`")]
+pub(crate) fn unavailable(error: rusqlite::Error) -> OpenError {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
+            OpenError::Unsuitable(error.to_string())
+        }
+        _ => OpenError::Unavailable(error.to_string()),
+    }
+}

@@ -1,0 +1,117 @@
+//! Work on its way from async callers to threads. Bounded: who finds it full waits. What is urgent goes first.
+
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Semaphore;
+
+/// Which of the two lines to stand in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Short, and of no use when late: renewals of leases.
+    Urgent,
+    /// All else.
+    Usual,
+}
+
+/// The queue was closed: nothing more is taken.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+pub(crate) struct Queue<J> {
+    lines: Mutex<Lines<J>>,
+    arrived: Condvar,
+    urgent_room: Semaphore,
+    usual_room: Semaphore,
+}
+
+struct Lines<J> {
+    urgent: VecDeque<J>,
+    usual: VecDeque<J>,
+    is_closed: bool,
+}
+
+impl<J> Queue<J> {
+    /// A queue with room for so many in each line.
+    pub(crate) fn new(jobs_max: usize) -> Self {
+        Self {
+            lines: Mutex::new(Lines { urgent: VecDeque::new(), usual: VecDeque::new(), is_closed: false }),
+            arrived: Condvar::new(),
+            urgent_room: Semaphore::new(jobs_max),
+            usual_room: Semaphore::new(jobs_max),
+        }
+    }
+
+    /// Puts a job in, as soon as there is room.
+    pub(crate) async fn push(&self, lane: Lane, job: J) -> Result<(), Closed> {
+        self.room(lane).acquire().await.map_err(|_| Closed)?.forget();
+        let mut lines = self.lock();
+        if lines.is_closed {
+            return Err(Closed);
+        }
+        match lane {
+            Lane::Urgent => lines.urgent.push_back(job),
+            Lane::Usual => lines.usual.push_back(job),
+        }
+        drop(lines);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    /// The next job, when there is one; `None` once the queue is closed and empty.
+    pub(crate) fn next(&self) -> Option<J> {
+        let mut lines = self.lock();
+        loop {
+            if let Some(job) = self.take(&mut lines) {
+                return Some(job);
+            }
+            if lines.is_closed {
+                return None;
+            }
+            lines = self.arrived.wait(lines).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The next job, if there is one now.
+    pub(crate) fn next_now(&self) -> Option<J> {
+        self.take(&mut self.lock())
+    }
+
+    /// Jobs in it.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        let lines = self.lock();
+        lines.urgent.len() + lines.usual.len()
+    }
+
+    /// Takes no more. What is in it is still done.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.urgent_room.close();
+        self.usual_room.close();
+        self.arrived.notify_all();
+    }
+
+    fn take(&self, lines: &mut Lines<J>) -> Option<J> {
+        let (lane, job) = match lines.urgent.pop_front() {
+            Some(job) => (Lane::Urgent, job),
+            None => (Lane::Usual, lines.usual.pop_front()?),
+        };
+        self.room(lane).add_permits(1);
+        Some(job)
+    }
+
+    fn room(&self, lane: Lane) -> &Semaphore {
+        match lane {
+            Lane::Urgent => &self.urgent_room,
+            Lane::Usual => &self.usual_room,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lines<J>> {
+        // Nothing that can panic runs while it is held.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,338 @@
+//! The one thread that writes. Everything that waits runs in one transaction, a savepoint each, with one commit at the
+//! end; only then is anybody answered. So a disk that syncs 400 times a second takes tens of thousands of writes.
+//!
+//! A job that fails is undone by itself. But a full disk or an I/O error may undo the whole transaction: then every job
+//! of the group has failed, and is told so.
+//!
+//! Whether the disk takes writes is known from the last of them, and so whether the store is ready.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use domain::ports::{Clock, StoreError, StoreResult};
+use rusqlite::Connection;
+use tokio::sync::{oneshot, watch};
+
+use crate::sqlite::{
+    outbox::events::Outbox,
+    search::search_index::WordChanges,
+    shared::{
+        errors::{broken_off, closed, store_error},
+        queue::{Lane, Queue},
+    },
+};
+
+/// Jobs that wait, in each lane; further callers wait until there is room.
+const QUEUE_JOBS_MAX: usize = 1024;
+/// Jobs in one transaction.
+const GROUP_JOBS_MAX: usize = 256;
+/// For so long a transaction takes further jobs in: nobody waits much longer than this for the others.
+const GROUP_TIME_MAX: Duration = Duration::from_millis(50);
+/// Commits between looks at the statistics of the tables.
+const OPTIMIZE_COMMITS: u64 = 20_000;
+
+pub(crate) struct Writer {
+    queue: Arc<Queue<Box<dyn Job>>>,
+    commits: Arc<AtomicU64>,
+    is_failing: Arc<AtomicBool>,
+    /// Groups so far that queued deliveries.
+    queued: watch::Receiver<u64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a job works on: the connection, inside the transaction, and what is written at its end.
+pub(crate) struct Changes<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) words: &'a mut WordChanges,
+    pub(crate) outbox: &'a mut Outbox,
+    clock: &'a dyn Clock,
+}
+
+impl Changes<'_> {
+    /// The store's time, in milliseconds.
+    pub(crate) fn now(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+}
+
+impl Writer {
+    pub(crate) fn start(connection: Connection, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
+        let queue = Arc::new(Queue::new(QUEUE_JOBS_MAX));
+        let commits = Arc::new(AtomicU64::new(0));
+        let is_failing = Arc::new(AtomicBool::new(false));
+        let (queued_sender, queued) = watch::channel(0);
+        let mut worker = Worker {
+            connection,
+            clock,
+            queue: Arc::clone(&queue),
+            commits: Arc::clone(&commits),
+            is_failing: Arc::clone(&is_failing),
+            queued: queued_sender,
+            signs: Signs::default(),
+            words: WordChanges::default(),
+            outbox: Outbox::default(),
+        };
+        let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || worker.serve())?;
+        Ok(Self { queue, commits, is_failing, queued, thread: Some(thread) })
+    }
+
+    /// Runs `work` in the next transaction and returns after its commit. All or nothing.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreResult<T> {
+        self.submit(lane, work).await?.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Puts `work` in line and returns at once; the answer comes after its commit. Of one caller, in the order given.
+    pub(crate) async fn submit<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        work: impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> StoreResult<oneshot::Receiver<StoreResult<T>>> {
+        let (sender, answer) = oneshot::channel();
+        let job = Box::new(Task { work: Some(work), outcome: None, sender });
+        self.queue.push(lane, job).await.map_err(|_| closed())?;
+        Ok(answer)
+    }
+
+    /// The same for several, each all or nothing, in the order given.
+    pub(crate) async fn write_all<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        works: impl Iterator<Item = impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static> + Send,
+    ) -> StoreResult<Vec<StoreResult<T>>> {
+        let mut answers = Vec::new();
+        for work in works {
+            answers.push(self.submit(lane, work).await?);
+        }
+        let mut done = Vec::with_capacity(answers.len());
+        for answer in answers {
+            done.push(answer.await.unwrap_or_else(|_| Err(closed())));
+        }
+        Ok(done)
+    }
+
+    /// Waits until more groups have queued deliveries than these; returns how many have.
+    pub(crate) async fn queued(&self, seen: u64) -> u64 {
+        let mut queued = self.queued.clone();
+        let more = queued.wait_for(|count| *count > seen).await.map(|count| *count);
+        match more {
+            Ok(count) => count,
+            // The thread is gone: nothing is queued any more.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Jobs that wait.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Transactions committed so far.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last attempt to write failed, as on a full disk.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Writer {
+    /// Does what is left, and ends.
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+trait Job: Send {
+    /// Runs it, and keeps what it returns.
+    fn run(&mut self, changes: &mut Changes<'_>) -> StoreResult<()>;
+    /// Answers, now that it is known whether the transaction was committed.
+    fn answer(self: Box<Self>, committed: &StoreResult<()>);
+}
+
+struct Task<T, W> {
+    work: Option<W>,
+    outcome: Option<StoreResult<T>>,
+    sender: oneshot::Sender<StoreResult<T>>,
+}
+
+impl<T, W> Job for Task<T, W>
+where
+    T: Send,
+    W: FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send,
+{
+    fn run(&mut self, changes: &mut Changes<'_>) -> StoreResult<()> {
+        let Some(work) = self.work.take() else { return Err(broken_off()) };
+        let outcome = work(changes).map_err(|error| store_error(&error));
+        let result = outcome.as_ref().map(|_| ()).map_err(StoreError::clone);
+        self.outcome = Some(outcome);
+        result
+    }
+
+    fn answer(self: Box<Self>, committed: &StoreResult<()>) {
+        let outcome = match committed {
+            Ok(()) => self.outcome.unwrap_or_else(|| Err(broken_off())),
+            Err(error) => Err(error.clone()),
+        };
+        // A caller that went away needs no answer.
+        let _ = self.sender.send(outcome);
+    }
+}
+
+/// What all are told whose transaction is gone with that of the job that failed.
+fn lost(cause: Option<StoreError>) -> StoreError {
+    match cause {
+        Some(StoreError::Unavailable(reason) | StoreError::Failed(reason)) => StoreError::Unavailable(reason),
+        None => StoreError::Unavailable("the transaction was lost".to_owned()),
+    }
+}
+
+/// What the jobs of a transaction say about the disk.
+#[derive(Debug, Default)]
+struct Signs {
+    /// Something was written.
+    has_written: bool,
+    /// Something could not be written for now.
+    has_failed: bool,
+}
+
+struct Worker {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+    queue: Arc<Queue<Box<dyn Job>>>,
+    commits: Arc<AtomicU64>,
+    is_failing: Arc<AtomicBool>,
+    queued: watch::Sender<u64>,
+    signs: Signs,
+    words: WordChanges,
+    outbox: Outbox,
+}
+
+impl Worker {
+    fn serve(&mut self) {
+        self.optimize();
+        while let Some(first) = self.queue.next() {
+            let mut group = Vec::new();
+            let committed = self.run_group(first, &mut group);
+            self.words.forget_all();
+            if self.outbox.end_group() && committed.is_ok() {
+                self.queued.send_modify(|count| *count += 1);
+            }
+            self.judge(committed.is_ok());
+            match &committed {
+                Ok(()) => {
+                    let commits = self.commits.fetch_add(1, Ordering::Relaxed) + 1;
+                    if commits.is_multiple_of(OPTIMIZE_COMMITS) {
+                        self.optimize();
+                    }
+                }
+                Err(error) => tracing::warn!(jobs = group.len(), %error, "a transaction was not committed"),
+            }
+            for job in group {
+                job.answer(&committed);
+            }
+        }
+    }
+
+    /// Keeps in mind whether the disk takes writes. A transaction that wrote nothing is committed on a full one too, and
+    /// says nothing.
+    fn judge(&mut self, is_committed: bool) {
+        let Signs { has_written, has_failed } = std::mem::take(&mut self.signs);
+        if has_failed || !is_committed {
+            self.is_failing.store(true, Ordering::Relaxed);
+        } else if has_written {
+            self.is_failing.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn run_group(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<()> {
+        let done = match self.execute("BEGIN IMMEDIATE") {
+            Ok(()) => self.run_jobs(first, group).and_then(|()| self.commit()),
+            Err(error) => {
+                // Whoever waits now would wait for the same.
+                group.push(first);
+                group.extend(std::iter::from_fn(|| self.queue.next_now()).take(GROUP_JOBS_MAX));
+                Err(error)
+            }
+        };
+        if !self.connection.is_autocommit() {
+            let _ = self.execute("ROLLBACK");
+        }
+        done
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "for how long callers have waited is no decision about data")]
+    fn run_jobs(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<()> {
+        let begun = Instant::now();
+        let mut next = Some(first);
+        while let Some(mut job) = next {
+            let changes = self.connection.total_changes();
+            let result = self.run_one(&mut *job);
+            group.push(job);
+            let result = result?;
+            self.signs.has_failed |= matches!(result, Err(StoreError::Unavailable(_)));
+            self.signs.has_written |= result.is_ok() && self.connection.total_changes() > changes;
+            if self.connection.is_autocommit() {
+                return Err(lost(result.err()));
+            }
+            let is_full = group.len() >= GROUP_JOBS_MAX || begun.elapsed() >= GROUP_TIME_MAX;
+            next = if is_full { None } else { self.queue.next_now() };
+        }
+        Ok(())
+    }
+
+    /// Runs one job in a savepoint. The inner error is the job's own; the outer one is that of the transaction.
+    fn run_one(&mut self, job: &mut dyn Job) -> StoreResult<StoreResult<()>> {
+        let mark = self.words.mark();
+        self.execute("SAVEPOINT job")?;
+        let mut changes = Changes {
+            connection: &self.connection,
+            words: &mut self.words,
+            outbox: &mut self.outbox,
+            clock: &*self.clock,
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| job.run(&mut changes))).unwrap_or_else(|_| Err(broken_off()));
+        if result.is_err() && !self.connection.is_autocommit() {
+            self.words.undo_to(mark);
+            self.outbox.forget_listeners();
+            self.execute("ROLLBACK TO job")?;
+        }
+        if !self.connection.is_autocommit() {
+            self.execute("RELEASE job")?;
+        }
+        Ok(result)
+    }
+
+    fn commit(&mut self) -> StoreResult<()> {
+        self.words.write(&self.connection).map_err(|error| store_error(&error))?;
+        self.execute("COMMIT")
+    }
+
+    fn execute(&self, sql: &str) -> StoreResult<()> {
+        let run = || self.connection.prepare_cached(sql)?.execute([]).map(drop);
+        run().map_err(|error| store_error(&error))
+    }
+
+    /// Looks after the statistics by which statements are planned. Cheap when there is nothing to do.
+    fn optimize(&self) {
+        if let Err(error) = self.connection.execute_batch("PRAGMA optimize = 0x10002") {
+            tracing::debug!(%error, "the statistics were not looked after");
+        }
+    }
+}
