@@ -16,7 +16,7 @@ const REACHED_PART: usize = 10;
 
 /// In which way no answer came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum FailureKind {
     /// This machine has no more files or memory.
     Machine,
     /// This machine has no way out: no route, no address, no name service that answers.
@@ -29,7 +29,7 @@ pub enum Way {
     Silence,
 }
 
-impl Way {
+impl FailureKind {
     /// What it is called in logs and answers.
     pub fn in_words(self) -> &'static str {
         match self {
@@ -44,28 +44,28 @@ impl Way {
 
 /// What a request shows of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum Observation {
     /// The host was reached.
     Reached,
     /// It was not.
-    Failed(Way),
+    Failed(FailureKind),
     /// Neither: it was not asked.
     Nothing,
 }
 
-impl Sight {
+impl Observation {
     /// Of a request that failed so.
     pub fn of(error: &HttpError) -> Self {
         match error {
-            HttpError::Exhausted(code) if code == "EADDRNOTAVAIL" => Self::Failed(Way::Network),
-            HttpError::Exhausted(_) => Self::Failed(Way::Machine),
-            HttpError::NoNameService => Self::Failed(Way::Network),
+            HttpError::Exhausted(code) if code == "EADDRNOTAVAIL" => Self::Failed(FailureKind::Network),
+            HttpError::Exhausted(_) => Self::Failed(FailureKind::Machine),
+            HttpError::NoNameService => Self::Failed(FailureKind::Network),
             HttpError::Connect { code, .. } if matches!(code.as_str(), "ENETUNREACH" | "ENETDOWN") => {
-                Self::Failed(Way::Network)
+                Self::Failed(FailureKind::Network)
             }
-            HttpError::NotFound(_) => Self::Failed(Way::Name),
-            HttpError::Connect { .. } => Self::Failed(Way::Connect),
-            HttpError::TimedOut(_) => Self::Failed(Way::Silence),
+            HttpError::NotFound(_) => Self::Failed(FailureKind::Name),
+            HttpError::Connect { .. } => Self::Failed(FailureKind::Connect),
+            HttpError::TimedOut(_) => Self::Failed(FailureKind::Silence),
             HttpError::BadUrl(_) | HttpError::Forbidden(_) | HttpError::OwnServer(_) => Self::Nothing,
             HttpError::Tls { .. }
             | HttpError::Redirects(_)
@@ -102,12 +102,12 @@ pub enum Fault {
 }
 
 /// Decides whose fault it is that no answer came.
-pub fn judge(way: Way, seen: Evidence) -> Fault {
+pub fn judge(way: FailureKind, seen: Evidence) -> Fault {
     let others_are_reached = seen.reached > 0 && seen.reached >= seen.failed;
     match way {
-        Way::Machine => Fault::Ours,
+        FailureKind::Machine => Fault::Ours,
         _ if others_are_reached => Fault::Feed,
-        Way::Network => Fault::Ours,
+        FailureKind::Network => Fault::Ours,
         _ if seen.failed >= HOSTS_MIN => {
             let is_nearly_all = seen.reached * REACHED_PART < seen.failed;
             if is_nearly_all || seen.tries < TRIES_MAX { Fault::Ours } else { Fault::Feed }
@@ -126,31 +126,31 @@ mod tests {
         use Fault::{Feed, Ours, Unclear};
         for (way, known, failed, reached, tries, expect) in [
             // A machine without files or memory says nothing about any feed.
-            (Way::Machine, 1, 1, 0, 0, Ours),
-            (Way::Machine, 100, 1, 99, 9, Ours),
+            (FailureKind::Machine, 1, 1, 0, 0, Ours),
+            (FailureKind::Machine, 100, 1, 99, 9, Ours),
             // No way out, or no name service: ours, unless others are reached at the same time.
-            (Way::Network, 1, 1, 0, 0, Ours),
-            (Way::Network, 100, 1, 0, 9, Ours),
-            (Way::Network, 100, 1, 1, 0, Feed),
-            (Way::Network, 100, 50, 3, 0, Ours),
+            (FailureKind::Network, 1, 1, 0, 0, Ours),
+            (FailureKind::Network, 100, 1, 0, 9, Ours),
+            (FailureKind::Network, 100, 1, 1, 0, Feed),
+            (FailureKind::Network, 100, 50, 3, 0, Ours),
             // One or two hosts are all there is: nothing can be compared.
-            (Way::Connect, 1, 1, 0, 0, Feed),
-            (Way::Silence, 2, 2, 0, 0, Feed),
-            (Way::Name, 2, 1, 0, 0, Feed),
+            (FailureKind::Connect, 1, 1, 0, 0, Feed),
+            (FailureKind::Silence, 2, 2, 0, 0, Feed),
+            (FailureKind::Name, 2, 1, 0, 0, Feed),
             // A dead host among others.
-            (Way::Connect, 100, 1, 1, 0, Feed),
-            (Way::Silence, 10_000, 500, 9_500, 0, Feed),
+            (FailureKind::Connect, 100, 1, 1, 0, Feed),
+            (FailureKind::Silence, 10_000, 500, 9_500, 0, Feed),
             // Nobody else was heard of yet: asked again, but not for ever.
-            (Way::Connect, 3, 1, 0, 0, Unclear),
-            (Way::Connect, 100, 2, 1, TRIES_MAX - 1, Unclear),
-            (Way::Connect, 100, 2, 1, TRIES_MAX, Feed),
+            (FailureKind::Connect, 3, 1, 0, 0, Unclear),
+            (FailureKind::Connect, 100, 2, 1, TRIES_MAX - 1, Unclear),
+            (FailureKind::Connect, 100, 2, 1, TRIES_MAX, Feed),
             // Most fail in the same way at the same time.
-            (Way::Name, 3, 3, 0, 0, Ours),
-            (Way::Name, 3, 3, 0, 100, Ours),
-            (Way::Connect, 64, 40, 1, 100, Ours),
-            (Way::Silence, 10, 6, 4, 0, Ours),
+            (FailureKind::Name, 3, 3, 0, 0, Ours),
+            (FailureKind::Name, 3, 3, 0, 100, Ours),
+            (FailureKind::Connect, 64, 40, 1, 100, Ours),
+            (FailureKind::Silence, 10, 6, 4, 0, Ours),
             // Most are dead, and there is a network all the same.
-            (Way::Silence, 10, 6, 4, TRIES_MAX, Feed),
+            (FailureKind::Silence, 10, 6, 4, TRIES_MAX, Feed),
         ] {
             let seen = Evidence { known, failed, reached, tries };
             assert_eq!(judge(way, seen), expect, "{way:?} {seen:?}");
@@ -163,20 +163,20 @@ mod tests {
         let connect = |code: &str| HttpError::Connect { host: host(), code: code.to_owned() };
         let exhausted = |code: &str| HttpError::Exhausted(code.to_owned());
         for (error, expect) in [
-            (exhausted("system error 24"), Sight::Failed(Way::Machine)),
-            (exhausted("ENOMEM"), Sight::Failed(Way::Machine)),
-            (exhausted("EADDRNOTAVAIL"), Sight::Failed(Way::Network)),
-            (connect("ENETUNREACH"), Sight::Failed(Way::Network)),
-            (connect("ENETDOWN"), Sight::Failed(Way::Network)),
-            (HttpError::NoNameService, Sight::Failed(Way::Network)),
-            (connect("ECONNREFUSED"), Sight::Failed(Way::Connect)),
-            (HttpError::NotFound(host()), Sight::Failed(Way::Name)),
-            (HttpError::TimedOut(host()), Sight::Failed(Way::Silence)),
-            (HttpError::BrokenOff(host()), Sight::Reached),
-            (HttpError::Tls { host: host(), reason: String::new() }, Sight::Reached),
-            (HttpError::Forbidden(host()), Sight::Nothing),
+            (exhausted("system error 24"), Observation::Failed(FailureKind::Machine)),
+            (exhausted("ENOMEM"), Observation::Failed(FailureKind::Machine)),
+            (exhausted("EADDRNOTAVAIL"), Observation::Failed(FailureKind::Network)),
+            (connect("ENETUNREACH"), Observation::Failed(FailureKind::Network)),
+            (connect("ENETDOWN"), Observation::Failed(FailureKind::Network)),
+            (HttpError::NoNameService, Observation::Failed(FailureKind::Network)),
+            (connect("ECONNREFUSED"), Observation::Failed(FailureKind::Connect)),
+            (HttpError::NotFound(host()), Observation::Failed(FailureKind::Name)),
+            (HttpError::TimedOut(host()), Observation::Failed(FailureKind::Silence)),
+            (HttpError::BrokenOff(host()), Observation::Reached),
+            (HttpError::Tls { host: host(), reason: String::new() }, Observation::Reached),
+            (HttpError::Forbidden(host()), Observation::Nothing),
         ] {
-            assert_eq!(Sight::of(&error), expect, "{error}");
+            assert_eq!(Observation::of(&error), expect, "{error}");
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     overview,
     poll::{self, Outage, Poller},
     prune,
-    push::{self, Delivery, PushAnswer, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
+    push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
     settings::Parts,
 };
 
@@ -173,12 +173,12 @@ impl Engine {
 
     /// For whom a push without a token is, as far as its address and its headers say; an answer if for nobody. Of this
     /// the body is not looked at, and should be empty.
-    pub async fn recipient_by_topic(&self, head: &Delivery) -> StoreResult<Result<Recipient, PushAnswer>> {
+    pub async fn recipient_by_topic(&self, head: &PushRequest) -> StoreResult<Result<Recipient, PushAnswer>> {
         push::recipient_by_topic(&self.pusher, head).await
     }
 
     /// Takes a push: it is stored when this returns.
-    pub async fn receive(&self, recipient: Recipient, delivery: Delivery) -> StoreResult<PushAnswer> {
+    pub async fn receive(&self, recipient: Recipient, delivery: PushRequest) -> StoreResult<PushAnswer> {
         push::receive(&self.pusher, recipient, delivery).await
     }
 

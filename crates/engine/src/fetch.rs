@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, Validators},
-    ports::{Headers, HttpRequest, HttpResponse, Method, Room},
+    ports::{Headers, HttpRequest, HttpResponse, MemoryPermit, Method},
     push::{
         self, Discovery, InDocument, KnownHub,
         link::{self, Link},
@@ -41,7 +41,7 @@ pub(crate) enum Answer {
 pub(crate) struct Document {
     pub(crate) body: Vec<u8>,
     /// Kept as long as the body is.
-    _room: Room,
+    _room: MemoryPermit,
     pub(crate) content_type: Option<String>,
     /// Where it came from, after redirects.
     pub(crate) url: String,
@@ -169,7 +169,7 @@ mod tests {
             body: b"x".to_vec(),
             url: "http://e.org/".into(),
             moved_to: None,
-            room: Room::default(),
+            room: MemoryPermit::default(),
         }
     }
 

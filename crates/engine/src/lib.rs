@@ -35,6 +35,8 @@ pub use engine::Engine;
 pub use measure::register_metrics;
 pub use opml::OpmlError;
 pub use poll::Outage;
-pub use push::{Delivery, PushAnswer, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer};
+pub use push::{
+    PushAnswer, PushRequest, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer,
+};
 pub use settings::{DeliverySettings, EngineSettings, Parts, PushSettings};
 pub use system::{SystemClock, SystemIds};

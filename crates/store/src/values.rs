@@ -49,12 +49,12 @@ pub(crate) fn count(value: i64) -> u64 {
 }
 
 /// The same, where 32 bits are enough.
-pub(crate) fn small(value: i64) -> u32 {
+pub(crate) fn to_u32(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }
 
 /// How many there are, for a column.
-pub(crate) fn total(count: usize) -> i64 {
+pub(crate) fn usize_to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn asked_of(column: Option<&str>) -> Result<Option<Mode>, Unreadable>
 }
 
 /// A count, for a column.
-pub(crate) fn number(count: u64) -> i64 {
+pub(crate) fn u64_to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 

@@ -23,14 +23,14 @@ const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// The API of an engine in this process.
 #[derive(Debug, Clone)]
-pub struct Inside(Router);
+pub struct InProcessApi(Router);
 
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the request cannot be made: {0}")]
-pub struct InsideError(String);
+pub struct InProcessError(String);
 
-impl Inside {
+impl InProcessApi {
     /// The API of this engine. What its requests count is shown nowhere.
     pub fn new(engine: Arc<Engine>, ids: &dyn Ids, version: &'static str) -> Self {
         let metrics = PrometheusBuilder::new().build_recorder().handle();
@@ -38,8 +38,13 @@ impl Inside {
     }
 
     /// Asks it, with a JSON body or none: the status and the body of the answer.
-    pub async fn call(&self, method: Method, path: &str, json: Option<String>) -> Result<(u16, String), InsideError> {
-        let failed = |error: &dyn std::fmt::Display| InsideError(error.to_string());
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        json: Option<String>,
+    ) -> Result<(u16, String), InProcessError> {
+        let failed = |error: &dyn std::fmt::Display| InProcessError(error.to_string());
         let mut request = Request::builder().method(method).uri(path);
         if json.is_some() {
             request = request.header(header::CONTENT_TYPE, "application/json");

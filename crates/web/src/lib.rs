@@ -25,7 +25,7 @@ mod stream;
 mod time;
 mod work;
 
-pub use inside::{Inside, InsideError};
+pub use inside::{InProcessApi, InProcessError};
 pub use metrics::{MetricsHandle, install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;
 pub use routes::{operations_router, router};

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     breaker::{Breaker, BreakerRules, after},
-    outbox::{DeliveryStatus, Finished},
+    outbox::{AttemptOutcome, DeliveryStatus},
     retry::{Ended, Verdict},
 };
 
@@ -46,8 +46,8 @@ pub struct Consequence {
 
 impl Health {
     /// What this attempt leads to.
-    pub fn after(&self, finished: &Finished, rules: &BreakerRules, now: Timestamp) -> Consequence {
-        let Finished { verdict, ended, is_probe, .. } = finished;
+    pub fn after(&self, finished: &AttemptOutcome, rules: &BreakerRules, now: Timestamp) -> Consequence {
+        let AttemptOutcome { verdict, ended, is_probe, .. } = finished;
         let is_refused = ended.is_about_event();
         let status = match verdict {
             Verdict::Delivered => DeliveryStatus::Delivered,
@@ -68,7 +68,7 @@ impl Health {
         Consequence { disable: disabled_by(*verdict, &health, rules, now), health, status, is_counted, next_in }
     }
 
-    fn failed(&self, finished: &Finished, rules: &BreakerRules, now: Timestamp) -> Self {
+    fn failed(&self, finished: &AttemptOutcome, rules: &BreakerRules, now: Timestamp) -> Self {
         let was_idle = self.failed_at.is_some_and(|failed_at| rules.was_idle(failed_at, now));
         let failing_since = self.failing_since.filter(|_| !was_idle).or(Some(now));
         let held_until = finished.ended.hold().map(|hold| after(now, hold)).max(self.held_until);
@@ -91,7 +91,7 @@ impl Health {
 }
 
 /// When a row is tried again whose probe failed and cost it no attempt: with the next probe.
-fn probe_again_in(health: &Health, finished: &Finished, rules: &BreakerRules) -> Duration {
+fn probe_again_in(health: &Health, finished: &AttemptOutcome, rules: &BreakerRules) -> Duration {
     let probes = if finished.is_first() { 1 } else { health.breaker.map_or(1, |open| open.probes) };
     let asked = match finished.ended {
         Ended::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
@@ -152,8 +152,8 @@ mod tests {
     }
 
     /// The end of an attempt at a row that was tried before.
-    fn attempt(verdict: Verdict, status: u16) -> Finished {
-        Finished {
+    fn attempt(verdict: Verdict, status: u16) -> AttemptOutcome {
+        AttemptOutcome {
             id: DeliveryId(1),
             lease: Lease { owner: "w".into(), fence: 1 },
             webhook_id: WebhookId(1),
@@ -168,8 +168,8 @@ mod tests {
         }
     }
 
-    fn probe(verdict: Verdict, status: u16) -> Finished {
-        Finished { is_probe: true, ..attempt(verdict, status) }
+    fn probe(verdict: Verdict, status: u16) -> AttemptOutcome {
+        AttemptOutcome { is_probe: true, ..attempt(verdict, status) }
     }
 
     fn open(secs: i64) -> Health {
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    fn after(health: &Health, finished: &Finished, secs: i64) -> Consequence {
+    fn after(health: &Health, finished: &AttemptOutcome, secs: i64) -> Consequence {
         health.after(finished, &BreakerRules::default(), at(secs))
     }
 
@@ -215,7 +215,7 @@ mod tests {
             assert_eq!(next.health.failures, u32::from(is_counted), "{status}");
             assert_eq!(next.health.failing_since, Some(at(1)), "{status}: nothing has succeeded since");
         }
-        let unanswered = Finished { ended: Ended::Unanswered, ..attempt(RETRY, 0) };
+        let unanswered = AttemptOutcome { ended: Ended::Unanswered, ..attempt(RETRY, 0) };
         assert_eq!(after(&Health::default(), &unanswered, 1).health.failures, 1);
         // It costs the event an attempt, also as a probe: no row that is refused stays for ever.
         let refused = after(&open(1), &probe(RETRY, 422), 20);
@@ -236,7 +236,7 @@ mod tests {
             assert_eq!((next.health.failures, next.health.breaker.map(|open| open.probes)), (11, Some(1)));
             assert_eq!(next.health.breaker.map(|open| open.probe_at), Some(at(20)));
         }
-        let new = Finished { tries: 0, ..probe(RETRY, 500) };
+        let new = AttemptOutcome { tries: 0, ..probe(RETRY, 500) };
         let next = after(&open, &new, 15);
         assert_eq!((next.is_counted, next.next_in.as_secs()), (false, 5));
         assert_eq!(next.health.breaker.map(|open| (open.probes, open.probe_at)), Some((0, at(10))));
@@ -251,12 +251,12 @@ mod tests {
             (503, None, None),
             (500, Some(60), None),
         ] {
-            let finished = Finished { ended: answered(status, asked), ..attempt(RETRY, status) };
+            let finished = AttemptOutcome { ended: answered(status, asked), ..attempt(RETRY, status) };
             let next = after(&Health::default(), &finished, 10);
             assert_eq!(next.health.held_until, held.map(|secs| at(10 + secs)), "{status} {asked:?}");
         }
         let held = Health { held_until: Some(at(100)), ..Health::default() };
-        let shorter = Finished { ended: answered(429, Some(5)), ..attempt(RETRY, 429) };
+        let shorter = AttemptOutcome { ended: answered(429, Some(5)), ..attempt(RETRY, 429) };
         assert_eq!(after(&held, &shorter, 10).health.held_until, Some(at(100)), "the longest counts");
         let delivered = after(&held, &attempt(Verdict::Delivered, 200), 11);
         assert_eq!(delivered.health.held_until, Some(at(100)), "what was under way does not end it");
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn d8_a_probe_honours_what_the_receiver_asks_for() {
         for (asked, wait) in [(120, 120), (3, 5)] {
-            let asked = Finished { ended: answered(500, Some(asked)), ..probe(RETRY, 500) };
+            let asked = AttemptOutcome { ended: answered(500, Some(asked)), ..probe(RETRY, 500) };
             assert_eq!(after(&open(1), &asked, 15).next_in.as_secs(), wait);
         }
     }
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn d8_410_fails_the_delivery_and_disables_the_webhook() {
         for is_probe in [false, true] {
-            let gone = after(&Health::default(), &Finished { is_probe, ..attempt(Verdict::Gone, 410) }, 1);
+            let gone = after(&Health::default(), &AttemptOutcome { is_probe, ..attempt(Verdict::Gone, 410) }, 1);
             assert_eq!((gone.status, gone.is_counted), (DeliveryStatus::Failed, true));
             assert!(gone.disable.is_some_and(|why| why.contains("410")));
         }

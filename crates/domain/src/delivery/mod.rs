@@ -3,10 +3,10 @@
 
 mod breaker;
 mod claimable;
+mod domain_event;
 mod event;
 mod header;
 mod health;
-mod news;
 mod outbox;
 mod rate;
 mod retry;
@@ -16,17 +16,17 @@ mod webhook;
 pub use self::{
     breaker::{Breaker, BreakerRules, PROBE_NEW_AFTER, PROBES_A_ROUND, Window},
     claimable::{DueRows, claimable},
+    domain_event::{DomainEvent, Outgoing, fan_out, is_wanted},
     event::{
         EventType, FAILING_AFTER, PayloadData, PayloadDelivery, PayloadFeed, PayloadWebhook, number_of, payload,
         public_id, without_content,
     },
     header::{HeaderValue, WebhookHeaders, unknown_masked_header},
     health::{Consequence, Health},
-    news::{News, Outgoing, address, is_wanted},
     outbox::{
-        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, ClaimRoom, Claimed, Delivery, DeliveryFilter,
-        DeliveryJob, DeliveryPage, DeliveryStatus, Finished, Marks, Moved, OutboxLimits, Overview, PAYLOAD_INLINE_MAX,
-        REMOVED_KEPT, UPDATES_EVERY,
+        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, AttemptOutcome, ClaimLimits, Claimed, Delivery,
+        DeliveryFilter, DeliveryJob, DeliveryPage, DeliveryStatus, FinishReport, Moved, OutboxLimits, Overview,
+        PAYLOAD_INLINE_MAX, REMOVED_KEPT, UPDATES_EVERY,
     },
     rate::Rate,
     retry::{Ended, RetryRules, Verdict, judge},

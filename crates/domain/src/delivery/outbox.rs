@@ -68,7 +68,7 @@ impl DeliveryStatus {
 
 /// What a worker asks for when it claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ClaimRoom {
+pub struct ClaimLimits {
     /// In all. Each webhook is given its first before any is given its second, so that no backlog keeps others waiting.
     pub limit: u32,
     /// For each of these webhooks.
@@ -80,7 +80,7 @@ pub struct ClaimRoom {
     pub retries_first: Vec<WebhookId>,
 }
 
-impl ClaimRoom {
+impl ClaimLimits {
     /// The same for one webhook, and none for any other.
     #[must_use]
     pub fn only_to(self, webhook: WebhookId) -> Self {
@@ -130,7 +130,7 @@ pub struct DeliveryJob {
 
 /// How an attempt ended, on its way into the store.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
+pub struct AttemptOutcome {
     /// Which delivery.
     pub id: DeliveryId,
     /// Proof of the claim: a mark without a good one changes nothing.
@@ -155,7 +155,7 @@ pub struct Finished {
     pub attempt: AttemptLog,
 }
 
-impl Finished {
+impl AttemptOutcome {
     /// Whether it was the first request that was ever made for its delivery.
     pub fn is_first(&self) -> bool {
         self.tries == 0
@@ -179,7 +179,7 @@ pub struct AttemptLog {
 
 /// What became of marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct FinishReport {
     /// Those that changed nothing, because the row was not theirs any more.
     pub skipped: Vec<DeliveryId>,
     /// Those of which nothing is stored yet, because somebody else has their rows or their webhooks locked: they are to be

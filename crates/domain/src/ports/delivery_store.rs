@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use super::StoreResult;
 use crate::{
     delivery::{
-        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
-        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
+        FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     ids::{DeliveryId, EventId, WebhookId},
     lease::Lease,
@@ -28,7 +28,7 @@ pub enum TestOutcome {
 
 /// Webhooks, and the outbox through which they are told what happened.
 ///
-/// What happens is written down by whoever makes it happen, in its transaction: [`News`](crate::delivery::News) that
+/// What happens is written down by whoever makes it happen, in its transaction: [`DomainEvent`](crate::delivery::News) that
 /// [somebody wants](crate::delivery::address) becomes one event, and one delivery for each who does.
 ///
 /// Ids of events and deliveries are texts in the API: [`public_id`](crate::delivery::public_id) of `evt` or `dlv`, with
@@ -75,7 +75,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     ///
     /// The fence rises by one, and by more if since the last claim of the row something was marked or called off: so
     /// whoever still works on that knows whether it may go on.
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed>;
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed>;
     /// What an event is about, if it was too large to come with the claim; `None` if it is gone.
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;
     /// Prolongs leases that are still held (row, owner, fence, pending); returns the deliveries whose lease is lost.
@@ -87,7 +87,8 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
     /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver). What was given up is told
     /// to other webhooks, in the same transaction.
-    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks>;
+    async fn finish_deliveries(&self, finished: Vec<AttemptOutcome>, rules: &BreakerRules)
+    -> StoreResult<FinishReport>;
     /// When the next delivery will be due that could be claimed, as a delay from now, but for those to these webhooks;
     /// `None` if there is none to come. It is a hint: whoever sleeps longer than a second looks again.
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>>;

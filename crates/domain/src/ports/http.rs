@@ -85,12 +85,12 @@ pub struct HttpResponse {
     /// Where the resource is for good: the URL that the permanent redirects (301, 308) at the start of the chain lead to.
     pub moved_to: Option<String>,
     /// What keeps room for the body; to be kept as long as that is.
-    pub room: Room,
+    pub room: MemoryPermit,
 }
 
 /// Room in memory that is given back when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
-pub struct Room(pub Option<Arc<dyn Any + Send + Sync>>);
+pub struct MemoryPermit(pub Option<Arc<dyn Any + Send + Sync>>);
 
 /// Why there is no answer. Each says what happened in words that a user understands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ mod store;
 
 pub use clock::{Clock, Ids};
 pub use delivery_store::{DeliveryStore, TestOutcome};
-pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method, Room};
+pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
 pub use store::{
     BatchResult, Batched, Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
     NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,

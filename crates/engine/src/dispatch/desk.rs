@@ -13,7 +13,7 @@ use std::{
 
 use domain::{
     WebhookId,
-    delivery::{BreakerRules, ClaimRoom, Claimed, DeliveryJob, Finished, Webhook, Window},
+    delivery::{AttemptOutcome, BreakerRules, ClaimLimits, Claimed, DeliveryJob, Webhook, Window},
 };
 use jiff::Timestamp;
 
@@ -101,13 +101,13 @@ impl Desk {
     }
 
     /// What a claim may bring.
-    pub(crate) fn room(&mut self) -> ClaimRoom {
+    pub(crate) fn room(&mut self) -> ClaimLimits {
         if self.lanes.len() > LANES_MAX {
             self.lanes.retain(|_, lane| !lane.is_idle());
         }
         let left = self.left();
         let idle = self.lanes.values().filter(|lane| lane.has_place_of_its_own()).count();
-        ClaimRoom {
+        ClaimLimits {
             limit: left.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
             of: self.lanes.iter().map(|(id, lane)| (*id, left.for_lane(lane))).collect(),
             of_others: if left.shared > 0 { Window::new(self.webhook_places).size() } else { 1 },
@@ -137,7 +137,7 @@ impl Desk {
     }
 
     /// Takes in what was claimed with this room, asked for at this time.
-    pub(crate) fn take_in(&mut self, room: &ClaimRoom, claimed: Claimed, asked_at: Timestamp) {
+    pub(crate) fn take_in(&mut self, room: &ClaimLimits, claimed: Claimed, asked_at: Timestamp) {
         for webhook in claimed.webhooks {
             let (id, places) = (webhook.id, self.webhook_places);
             let webhook = Arc::new(webhook);
@@ -212,7 +212,7 @@ impl Desk {
     }
 
     /// A request has ended so, and took long, or not; or it was never sent (`None`).
-    pub(crate) fn ended(&mut self, webhook: WebhookId, outcome: Option<(&Finished, bool)>) -> AfterEnd {
+    pub(crate) fn ended(&mut self, webhook: WebhookId, outcome: Option<(&AttemptOutcome, bool)>) -> AfterEnd {
         let rules = self.breaker;
         let given_back = self.change(webhook, |lane| {
             lane.sending = lane.sending.saturating_sub(1);

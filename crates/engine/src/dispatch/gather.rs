@@ -9,7 +9,7 @@ use std::{
 
 use domain::{
     WebhookId,
-    delivery::{Finished, Verdict},
+    delivery::{AttemptOutcome, Verdict},
     ports::{StoreError, StoreResult},
 };
 use futures_util::FutureExt;
@@ -30,8 +30,8 @@ impl Dispatcher {
     /// Stores marks. Returns those that are to be stored in a while, because somebody else has their rows locked, or this
     /// node has claimed them again meanwhile. Whether it has is not known while a claim is on its way; that is waited for
     /// once. On an error nothing is stored, and all may be stored again.
-    pub(crate) async fn mark(&self, batch: &[Finished], is_again: bool) -> StoreResult<Vec<Finished>> {
-        let by_lease: Vec<Finished> = batch.iter().map(|finished| self.with_lease(finished)).collect();
+    pub(crate) async fn mark(&self, batch: &[AttemptOutcome], is_again: bool) -> StoreResult<Vec<AttemptOutcome>> {
+        let by_lease: Vec<AttemptOutcome> = batch.iter().map(|finished| self.with_lease(finished)).collect();
         let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
         let finished = self.store.finish_deliveries(by_lease, &self.settings.breaker);
         let marks = measure::store("mark_deliveries", finished).await?;
@@ -67,13 +67,13 @@ impl Dispatcher {
     }
 
     /// The same with the lease that it has now.
-    fn with_lease(&self, finished: &Finished) -> Finished {
-        Finished { lease: self.held.lease_of(finished.id, &finished.lease), ..finished.clone() }
+    fn with_lease(&self, finished: &AttemptOutcome) -> AttemptOutcome {
+        AttemptOutcome { lease: self.held.lease_of(finished.id, &finished.lease), ..finished.clone() }
     }
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
     /// a moment. Returns those that are to be stored in a while: they must not hold up others.
-    async fn mark_at_last(&self, batch: &[Finished], is_again: bool) -> Vec<Finished> {
+    async fn mark_at_last(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
         let mut was_away = false;
         loop {
             match self.mark_or_fail(batch, is_again).await {
@@ -99,13 +99,13 @@ impl Dispatcher {
     }
 
     /// A panic must not be the last that is heard of marks: all that is sent would be held for ever.
-    async fn mark_or_fail(&self, batch: &[Finished], is_again: bool) -> StoreResult<Vec<Finished>> {
+    async fn mark_or_fail(&self, batch: &[AttemptOutcome], is_again: bool) -> StoreResult<Vec<AttemptOutcome>> {
         let marking = AssertUnwindSafe(self.mark(batch, is_again)).catch_unwind();
         marking.await.unwrap_or_else(|_| Err(StoreError::Failed("a panic".to_owned())))
     }
 
     /// One mark that cannot be stored costs no other.
-    async fn mark_each(&self, batch: &[Finished], is_again: bool) -> Vec<Finished> {
+    async fn mark_each(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
         let mut later = Vec::new();
         for finished in batch.chunks(1) {
             later.extend(Box::pin(self.mark_at_last(finished, is_again)).await);
@@ -114,7 +114,7 @@ impl Dispatcher {
     }
 
     /// These marks will never be stored: their deliveries are made again when their leases have run out.
-    fn do_without(&self, batch: &[Finished]) {
+    fn do_without(&self, batch: &[AttemptOutcome]) {
         for finished in batch {
             self.stop(finished.id, finished.lease.fence, StopReason::Unmarkable);
         }
@@ -124,7 +124,7 @@ impl Dispatcher {
 
     /// Stores these marks after a while, by themselves: whatever they have to wait for, others do not. Until then their
     /// webhooks are sent nothing more.
-    fn mark_later(self: &Arc<Self>, mut later: Vec<Finished>) {
+    fn mark_later(self: &Arc<Self>, mut later: Vec<AttemptOutcome>) {
         if later.is_empty() {
             return;
         }

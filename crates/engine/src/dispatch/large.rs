@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const HALF_KIB: u32 = 32 * 1024;
 
 /// Room that a payload takes.
-pub(super) type Room = OwnedSemaphorePermit;
+pub(super) type MemoryPermit = OwnedSemaphorePermit;
 
 /// All of it.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Default for LargePayloads {
 
 impl LargePayloads {
     /// Waits for room for so many bytes. What is larger than a half has that to itself.
-    pub(super) async fn room(&self, bytes: usize, is_slow: bool) -> Option<Room> {
+    pub(super) async fn room(&self, bytes: usize, is_slow: bool) -> Option<MemoryPermit> {
         let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX).min(HALF_KIB);
         let half = if is_slow { &self.slow } else { &self.quick };
         // Never closed.
@@ -42,7 +42,7 @@ impl LargePayloads {
 /// A body, and the room that it takes for as long as it is there.
 struct Placed {
     body: Vec<u8>,
-    _room: Room,
+    _room: MemoryPermit,
 }
 
 impl AsRef<[u8]> for Placed {
@@ -52,7 +52,7 @@ impl AsRef<[u8]> for Placed {
 }
 
 /// The body, which gives its room back when nobody has it any more.
-pub(super) fn in_room(body: Vec<u8>, room: Option<Room>) -> Bytes {
+pub(super) fn in_room(body: Vec<u8>, room: Option<MemoryPermit>) -> Bytes {
     match room {
         None => body.into(),
         Some(room) => Bytes::from_owner(Placed { body, _room: room }),

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
 
 use domain::{
     WebhookId,
-    delivery::Finished,
+    delivery::AttemptOutcome,
     ports::{Clock, DeliveryStore, Http, Ids},
 };
 use tokio::sync::{Notify, mpsc};
@@ -59,9 +59,9 @@ pub(crate) struct Dispatcher {
     /// Everything ends, whatever it is at.
     closing: CancellationToken,
     /// How attempts ended, on their way to the gatherer.
-    ended: mpsc::UnboundedSender<Finished>,
+    ended: mpsc::UnboundedSender<AttemptOutcome>,
     /// The other end, until the gatherer takes it.
-    gathered: Mutex<Option<mpsc::UnboundedReceiver<Finished>>>,
+    gathered: Mutex<Option<mpsc::UnboundedReceiver<AttemptOutcome>>>,
 }
 
 impl Dispatcher {

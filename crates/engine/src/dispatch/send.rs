@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, AttemptLog, DeliveryJob, Ended, Finished, Verdict, Webhook, judge, payload, signatures,
+        ANSWER_BYTES_MAX, AttemptLog, AttemptOutcome, DeliveryJob, Ended, Verdict, Webhook, judge, payload, signatures,
         without_content,
     },
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
@@ -18,7 +18,7 @@ use super::{
     Dispatcher,
     claim::claims_of,
     desk::{AfterEnd, Turn},
-    large::{Room, in_room},
+    large::{MemoryPermit, in_room},
 };
 use crate::measure;
 
@@ -109,7 +109,7 @@ impl Dispatcher {
 
     /// What the event is about. A large one is fetched now, as far as there is room in memory: half of that is for
     /// receivers that are not slow.
-    async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<Room>)>> {
+    async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<MemoryPermit>)>> {
         if let Some(data) = job.data.take() {
             return Ok(Some((data, None)));
         }
@@ -134,7 +134,7 @@ impl Dispatcher {
         webhook: &Webhook,
         job: &DeliveryJob,
         data: String,
-        room: Option<Room>,
+        room: Option<MemoryPermit>,
         now: Timestamp,
     ) -> HttpRequest {
         let body = if webhook.include_content {
@@ -203,7 +203,7 @@ impl Dispatcher {
 #[derive(Debug)]
 pub(crate) enum Attempted {
     /// It was sent, and ended so.
-    Ended(Box<Finished>),
+    Ended(Box<AttemptOutcome>),
     /// It was not ours any more, and not sent: whoever has it sends it.
     Lost,
     /// It could not be sent, or is to be sent no more: it is given back.
@@ -212,7 +212,7 @@ pub(crate) enum Attempted {
 
 /// How an attempt ended, for the store.
 fn finished(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
-    Attempted::Ended(Box::new(Finished {
+    Attempted::Ended(Box::new(AttemptOutcome {
         id: job.id,
         lease: job.lease,
         webhook_id: job.webhook_id,

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, Room};
+use domain::ports::{Headers, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
 use http_body_util::Full;
 use reqwest::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use url::{Host, Url};
@@ -144,7 +144,7 @@ async fn read(
         body,
         url: chain.url.into(),
         moved_to: chain.moved_to.map(String::from),
-        room: Room(Some(Arc::new(share))),
+        room: MemoryPermit(Some(Arc::new(share))),
     })
 }
 

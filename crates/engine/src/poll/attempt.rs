@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     feed_state::FeedAddress,
     ingest::{Document, Found, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
-    outage::Sight,
+    outage::Observation,
     ports::{HttpError, StoreError, StoreResult},
 };
 
@@ -51,7 +51,7 @@ pub(crate) async fn poll(
     }
     let under_way = poller.network.begins(&job.address.url);
     let answer = slot.wait_for(poller.parts.http.send(request)).await;
-    let sight = answer.as_ref().map_or_else(Sight::of, |_| Sight::Reached);
+    let sight = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
     if let Meaning::AskAgainIn(wait) = poller.saw(under_way, job.feed_id, sight, is_by_hand) {
         return Ok(Attempt::AskAgainIn(wait));
     }

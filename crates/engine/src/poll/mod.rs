@@ -31,7 +31,7 @@ use std::{
 use domain::{
     FeedId, Lease,
     ingest::{PollJob, PollOutcome, PollResult},
-    outage::Sight,
+    outage::Observation,
     ports::{StoreError, StoreResult},
     push::{self, Offer},
 };
@@ -180,7 +180,7 @@ impl Poller {
     }
 
     /// Takes note of how a request ended.
-    fn saw(&self, request: Request, feed: FeedId, sight: Sight, is_by_hand: bool) -> Meaning {
+    fn saw(&self, request: Request, feed: FeedId, sight: Observation, is_by_hand: bool) -> Meaning {
         let (meaning, turn) = self.network.ends(request, feed, sight, is_by_hand, self.parts.clock.now());
         match turn {
             Some(Turn::Began(outage)) => {

@@ -12,7 +12,7 @@ use std::{
 
 use domain::{
     FeedId,
-    outage::{self, Evidence, Fault, Sight, Way},
+    outage::{self, Evidence, FailureKind, Fault, Observation},
 };
 use jiff::Timestamp;
 
@@ -61,7 +61,7 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     at: u64,
-    sight: Sight,
+    sight: Observation,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +109,7 @@ impl NetworkWatch {
         let mut state = self.lock();
         state.count += 1;
         let began = state.count;
-        state.hosts.entry(host).or_insert(Seen { at: began, sight: Sight::Nothing });
+        state.hosts.entry(host).or_insert(Seen { at: began, sight: Observation::Nothing });
         if state.hosts.len() > HOSTS_MAX {
             let mut ages: Vec<u64> = state.hosts.values().map(|seen| seen.at).collect();
             let (_, middle, _) = ages.select_nth_unstable(HOSTS_MAX / 2);
@@ -124,19 +124,20 @@ impl NetworkWatch {
         &self,
         request: Request,
         feed: FeedId,
-        sight: Sight,
+        sight: Observation,
         is_by_hand: bool,
         now: Timestamp,
     ) -> (Meaning, Option<Turn>) {
         let mut state = self.lock();
         state.count += 1;
         let at = state.count;
-        if sight != Sight::Nothing {
+        if sight != Observation::Nothing {
             state.hosts.insert(request.host, Seen { at, sight });
         }
-        let Sight::Failed(way) = sight else {
+        let Observation::Failed(way) = sight else {
             state.suspects.remove(&feed);
-            let is_over = sight == Sight::Reached && state.outage.is_some_and(|(_, noticed)| request.began > noticed);
+            let is_over =
+                sight == Observation::Reached && state.outage.is_some_and(|(_, noticed)| request.began > noticed);
             let ended = if is_over { state.outage.take() } else { None };
             return (Meaning::Counts, ended.map(|(outage, _)| Turn::Ended(outage)));
         };
@@ -160,15 +161,15 @@ impl NetworkWatch {
 }
 
 impl State {
-    fn evidence(&self, way: Way, suspect: Suspect, host: u64) -> Evidence {
-        let since = |wanted: Sight| {
+    fn evidence(&self, way: FailureKind, suspect: Suspect, host: u64) -> Evidence {
+        let since = |wanted: Observation| {
             let others = self.hosts.iter().filter(|(known, _)| **known != host);
             others.filter(|(_, seen)| seen.sight == wanted && seen.at > suspect.since).count()
         };
         Evidence {
             known: self.hosts.len(),
-            failed: 1 + since(Sight::Failed(way)),
-            reached: since(Sight::Reached),
+            failed: 1 + since(Observation::Failed(way)),
+            reached: since(Observation::Reached),
             tries: suspect.tries,
         }
     }
@@ -188,14 +189,14 @@ impl State {
 mod tests {
     use super::*;
 
-    const DEAD: Sight = Sight::Failed(Way::Connect);
+    const DEAD: Observation = Observation::Failed(FailureKind::Connect);
 
     fn url(host: usize) -> String {
         format!("http://{host}.e.org/feed")
     }
 
     /// Asks these hosts at once, a feed each, and tells which failures count.
-    fn ask(watch: &NetworkWatch, asked: &[(usize, Sight)]) -> Vec<bool> {
+    fn ask(watch: &NetworkWatch, asked: &[(usize, Observation)]) -> Vec<bool> {
         let requests: Vec<Request> = asked.iter().map(|(host, _)| watch.begins(&url(*host))).collect();
         let ends = requests.into_iter().zip(asked).enumerate().map(|(place, (request, (host, sight)))| {
             let feed = FeedId(i64::try_from(host * 100 + place).unwrap());
@@ -207,8 +208,8 @@ mod tests {
     #[test]
     fn f4_feeds_of_one_dead_host_are_no_outage() {
         let watch = NetworkWatch::default();
-        ask(&watch, &[(1, Sight::Reached), (2, Sight::Reached), (3, Sight::Reached)]);
-        let mut asked = vec![(4, Sight::Reached)];
+        ask(&watch, &[(1, Observation::Reached), (2, Observation::Reached), (3, Observation::Reached)]);
+        let mut asked = vec![(4, Observation::Reached)];
         asked.extend([(9, DEAD); 10]);
         assert_eq!(ask(&watch, &asked), [true; 11]);
         assert_eq!(watch.outage(), None);
@@ -218,19 +219,19 @@ mod tests {
     fn f4_an_outage_counts_for_no_feed_and_ends_with_the_first_host_that_is_reached() {
         let watch = NetworkWatch::default();
         let all = |sight| (0..20).map(|host| (host, sight)).collect::<Vec<_>>();
-        assert!(ask(&watch, &all(Sight::Reached)).into_iter().all(|counts| counts));
+        assert!(ask(&watch, &all(Observation::Reached)).into_iter().all(|counts| counts));
         for _ in 0..10 {
             assert!(ask(&watch, &all(DEAD)).into_iter().all(|counts| !counts), "not one");
             assert_eq!(watch.outage().map(|outage| outage.reason), Some("no host takes a connection"));
         }
-        assert_eq!(ask(&watch, &[(7, Sight::Reached)]), [true]);
+        assert_eq!(ask(&watch, &[(7, Observation::Reached)]), [true]);
         assert_eq!(watch.outage(), None);
     }
 
     #[test]
     fn f4_a_host_that_dies_alone_is_asked_again_a_few_times_and_then_counted() {
         let watch = NetworkWatch::default();
-        ask(&watch, &[(1, Sight::Reached), (2, Sight::Reached), (3, Sight::Reached)]);
+        ask(&watch, &[(1, Observation::Reached), (2, Observation::Reached), (3, Observation::Reached)]);
         let counted: Vec<bool> = (0..5).map(|_| ask(&watch, &[(3, DEAD)])[0]).collect();
         assert_eq!(counted, [false, false, false, true, false]);
         assert_eq!(watch.outage(), None);

@@ -76,7 +76,7 @@ fn code(error: &HttpError) -> String {
 
 #[cfg(test)]
 mod tests {
-    use domain::{FeedId, SubscriptionId, ports::Room, push::Offer};
+    use domain::{FeedId, SubscriptionId, ports::MemoryPermit, push::Offer};
 
     use super::*;
 
@@ -98,7 +98,7 @@ mod tests {
             body: Vec::new(),
             url: String::new(),
             moved_to: None,
-            room: Room::default(),
+            room: MemoryPermit::default(),
         };
         event(Ok(response), Timestamp::UNIX_EPOCH)
     }

@@ -37,7 +37,7 @@ use self::{
     passed_over::PassedOver,
 };
 pub use self::{
-    receive::{Delivery, PushAnswer, Recipient},
+    receive::{PushAnswer, PushRequest, Recipient},
     renew::{RenewResult, RenewStatus, RenewSummary},
     verify::{Verification, VerifyAnswer},
 };

@@ -43,7 +43,7 @@ impl Recipient {
 
 /// A push as it was received.
 #[derive(Debug, Clone, Default)]
-pub struct Delivery {
+pub struct PushRequest {
     /// `X-Hub-Signature`.
     pub signature: Option<String>,
     /// `Content-Type`.
@@ -83,7 +83,10 @@ pub(crate) async fn recipient(pusher: &Pusher, token: &str) -> StoreResult<Resul
 }
 
 /// Who is meant without a token, before anything of a push is read; an answer if nobody is, or if it is not signed.
-pub(crate) async fn recipient_by_topic(pusher: &Pusher, head: &Delivery) -> StoreResult<Result<Recipient, PushAnswer>> {
+pub(crate) async fn recipient_by_topic(
+    pusher: &Pusher,
+    head: &PushRequest,
+) -> StoreResult<Result<Recipient, PushAnswer>> {
     if let Err(reason) = Signature::parse(head.signature.as_deref(), &pusher.settings().algorithms) {
         let answer = PushAnswer::Unsigned(reason);
         note(None, &answer);
@@ -95,7 +98,11 @@ pub(crate) async fn recipient_by_topic(pusher: &Pusher, head: &Delivery) -> Stor
 }
 
 /// Takes a push.
-pub(crate) async fn receive(pusher: &Arc<Pusher>, recipient: Recipient, delivery: Delivery) -> StoreResult<PushAnswer> {
+pub(crate) async fn receive(
+    pusher: &Arc<Pusher>,
+    recipient: Recipient,
+    delivery: PushRequest,
+) -> StoreResult<PushAnswer> {
     let delivery = Arc::new(delivery);
     let (target, answer) = match recipient {
         Recipient::Subscription(target) => {
@@ -128,7 +135,7 @@ fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
 async fn take_by_topic(
     pusher: &Arc<Pusher>,
     targets: Option<Vec<PushTarget>>,
-    delivery: &Arc<Delivery>,
+    delivery: &Arc<PushRequest>,
 ) -> StoreResult<(Option<PushTarget>, PushAnswer)> {
     let _turn = pusher.tokenless.acquire().await.expect("the semaphore is never closed");
     let targets = match targets {
@@ -157,7 +164,7 @@ async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget
 }
 
 /// Of which topic a push is, as its address says, or else its headers.
-fn named_topic(head: &Delivery) -> Option<String> {
+fn named_topic(head: &PushRequest) -> Option<String> {
     if let Some(topic) = head.topic.clone().filter(|topic| !topic.is_empty()) {
         return Some(topic);
     }
@@ -166,18 +173,18 @@ fn named_topic(head: &Delivery) -> Option<String> {
 }
 
 /// The same as the document says.
-async fn topic_in(pusher: &Pusher, delivery: &Delivery) -> Option<String> {
+async fn topic_in(pusher: &Pusher, delivery: &PushRequest) -> Option<String> {
     let length = delivery.body.len().min(HEAD_BYTES_MAX);
-    let head = Delivery {
+    let head = PushRequest {
         content_type: delivery.content_type.clone(),
         body: delivery.body.get(..length).unwrap_or_default().to_vec(),
-        ..Delivery::default()
+        ..PushRequest::default()
     };
     let parsed = parse(pusher, &Arc::new(head), None).await.ok()?;
     parsed.feed.head.self_url.clone()
 }
 
-async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<Delivery>) -> StoreResult<PushAnswer> {
+async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequest>) -> StoreResult<PushAnswer> {
     let Some(feed_id) = target.subscription.feed_id else { return Ok(PushAnswer::NoFeed) };
     let secret = match secret_of(pusher, target, delivery).await {
         Ok(secret) => secret,
@@ -243,7 +250,7 @@ pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static
 }
 
 /// The secret that a push is signed with. Over the raw bytes, before anything else looks at them.
-async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<Delivery>) -> Result<String, Unsigned> {
+async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<PushRequest>) -> Result<String, Unsigned> {
     let signature = Signature::parse(delivery.signature.as_deref(), &pusher.settings().algorithms)?;
     let secrets: Vec<String> = target.subscription.secrets.newest_first().map(str::to_owned).collect();
     let shared = Arc::clone(delivery);
@@ -252,7 +259,7 @@ async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<Delivery
 }
 
 /// Reads the body for what it is, whatever it is called.
-async fn parse(pusher: &Pusher, delivery: &Arc<Delivery>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
+async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
     let shared = Arc::clone(delivery);
     let document_bytes_max = pusher.poller.parts.settings.document_bytes_max;
     let work = move || {

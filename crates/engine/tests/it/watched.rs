@@ -13,8 +13,8 @@ use domain::{
     Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
     Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
     delivery::{
-        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
-        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
+        FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -140,11 +140,11 @@ hand_on!(DeliveryStore {
     fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
     fn test_webhook(id: WebhookId) -> TestOutcome;
     fn replay(id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
-    fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimRoom) -> Claimed;
+    fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimLimits) -> Claimed;
     fn event_data(event: EventId) -> Option<String>;
     fn renew_deliveries(leases: &[(DeliveryId, Lease)], lease: Duration) -> Vec<DeliveryId>;
     fn release_deliveries(leases: &[(DeliveryId, Lease)]) -> ();
-    fn finish_deliveries(finished: Vec<Finished>, rules: &BreakerRules) -> Marks;
+    fn finish_deliveries(finished: Vec<AttemptOutcome>, rules: &BreakerRules) -> FinishReport;
     fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
     fn outbox_overview() -> Overview;
     fn deliveries(filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;

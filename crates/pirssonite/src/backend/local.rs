@@ -9,19 +9,19 @@ use engine::{Engine, SystemIds};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use web::Inside;
+use web::InProcessApi;
 
 use super::{Backend, Refused};
 
 pub(super) struct Local {
     engine: Arc<Engine>,
     /// The same API that a server has.
-    inside: Inside,
+    inside: InProcessApi,
 }
 
 impl Local {
     pub(super) fn new(engine: Arc<Engine>) -> Self {
-        let inside = Inside::new(Arc::clone(&engine), &SystemIds, env!("CARGO_PKG_VERSION"));
+        let inside = InProcessApi::new(Arc::clone(&engine), &SystemIds, env!("CARGO_PKG_VERSION"));
         Self { engine, inside }
     }
 }

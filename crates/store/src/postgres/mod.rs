@@ -204,7 +204,7 @@ async fn both<A, B>(
 ) -> Result<(A, B), Error> {
     match tokio::join!(one, other) {
         (Ok(one), Ok(other)) => Ok((one, other)),
-        (Err(one), Err(other)) => Err(if shared::errors::is_aftermath(&one) { other } else { one }),
+        (Err(one), Err(other)) => Err(if shared::errors::is_in_failed_transaction(&one) { other } else { one }),
         (Err(error), Ok(_)) | (Ok(_), Err(error)) => Err(error),
     }
 }

@@ -19,9 +19,9 @@ use async_trait::async_trait;
 use domain::ports::{Clock, Store, StoreResult};
 
 use self::shared::{
-    queue::Lane,
+    queue::Priority,
     readers::Readers,
-    writer::{Changes, Writer},
+    writer::{WriteTx, Writer},
 };
 use crate::OpenError;
 
@@ -115,14 +115,14 @@ impl Store for SqliteStore {
         // A transaction of nothing is committed on a full disk too. What costs something is done only when it is in
         // doubt whether there is room.
         let is_in_doubt = self.writer.is_failing();
-        let prove = move |changes: &mut Changes<'_>| {
+        let prove = move |changes: &mut WriteTx<'_>| {
             if is_in_doubt { changes.connection.execute_batch(NEED_ROOM) } else { Ok(()) }
         };
-        self.writer.write(Lane::Urgent, prove).await
+        self.writer.write(Priority::Urgent, prove).await
     }
 
     async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
-        self.writer.write(Lane::Usual, |changes| shared::clock::watch(changes.connection, changes.now())).await
+        self.writer.write(Priority::Usual, |changes| shared::clock::watch(changes.connection, changes.now())).await
     }
 
     fn kind(&self) -> &'static str {

@@ -8,7 +8,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use domain::{
     Feed, NewFeed, SubscriptionId,
-    delivery::{ClaimRoom, NewWebhook, WebhookSecret},
+    delivery::{ClaimLimits, NewWebhook, WebhookSecret},
     feed_state::FeedAddress,
     ingest::{Document, Found, IncomingEntry},
     ports::{
@@ -199,7 +199,7 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
     let mut store = open(folder.path()).unwrap();
     let webhook = store.create_webhook(webhook()).await.unwrap().id;
     let TestOutcome::Queued(queued) = store.test_webhook(webhook).await.unwrap() else { panic!("nothing was queued") };
-    let room = ClaimRoom { limit: 9, of: vec![], of_others: 9, ..ClaimRoom::default() };
+    let room = ClaimLimits { limit: 9, of: vec![], of_others: 9, ..ClaimLimits::default() };
     for fence in 1..3 {
         let claimed = store.claim_deliveries("dead", LEASE, &room).await.unwrap().jobs;
         assert_eq!(claimed.iter().map(|job| job.lease.fence).collect::<Vec<_>>(), [fence]);

@@ -15,7 +15,7 @@ use domain::{
     FeedId,
     push::{SubscriptionView, TOKEN_CHARS, Unsigned},
 };
-use engine::{Delivery, PushAnswer, Recipient, Verification, VerifyAnswer};
+use engine::{PushAnswer, PushRequest, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
@@ -268,7 +268,7 @@ pub(crate) async fn receive_by_topic(State(state): State<AppState>, request: Req
     check_rate(&state, Callee::NoToken)?;
     let (parts, body) = request.into_parts();
     let topic = Parameters::of(parts.uri.query()).text("hub.topic")?;
-    let head = Delivery { topic, ..head_of(&parts) };
+    let head = PushRequest { topic, ..head_of(&parts) };
     let recipient = match state.engine.recipient_by_topic(&head).await? {
         Ok(recipient) => recipient,
         Err(answer) => return told(answer),
@@ -282,13 +282,13 @@ fn check_rate(state: &AppState, callee: Callee) -> ApiResult<()> {
 }
 
 /// What the headers of a push say.
-fn head_of(parts: &Parts) -> Delivery {
+fn head_of(parts: &Parts) -> PushRequest {
     let links = parts.headers.get_all(header::LINK).iter();
-    Delivery {
+    PushRequest {
         signature: text(&parts.headers, SIGNATURE),
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
         links: links.filter_map(|link| Some(link.to_str().ok()?.to_owned())).collect(),
-        ..Delivery::default()
+        ..PushRequest::default()
     }
 }
 
@@ -297,7 +297,7 @@ async fn take_push(
     state: AppState,
     room: Room,
     recipient: Recipient,
-    head: Delivery,
+    head: PushRequest,
     body: Body,
 ) -> ApiResult<StatusCode> {
     let (bytes_max, time_max) = (state.settings.push_bytes_max, state.settings.json_timeout);
@@ -309,7 +309,7 @@ async fn take_push(
             return Err(error);
         }
     };
-    let delivery = Delivery { body: body.into(), ..head };
+    let delivery = PushRequest { body: body.into(), ..head };
     let engine = state.engine.clone();
     let stored = to_its_end(async move {
         let _held = taken;

@@ -7,8 +7,8 @@ use domain::{
     Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
     Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
     delivery::{
-        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
-        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
+        FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -282,7 +282,7 @@ impl DeliveryStore for Down {
         self.fail().await
     }
 
-    async fn claim_deliveries(&self, _: &str, _: Duration, _: &ClaimRoom) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, _: &str, _: Duration, _: &ClaimLimits) -> StoreResult<Claimed> {
         self.fail().await
     }
 
@@ -298,7 +298,7 @@ impl DeliveryStore for Down {
         self.fail().await
     }
 
-    async fn finish_deliveries(&self, _: Vec<Finished>, _: &BreakerRules) -> StoreResult<Marks> {
+    async fn finish_deliveries(&self, _: Vec<AttemptOutcome>, _: &BreakerRules) -> StoreResult<FinishReport> {
         self.fail().await
     }
 

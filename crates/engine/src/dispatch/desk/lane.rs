@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use domain::delivery::{BreakerRules, DeliveryJob, Finished, Verdict, Webhook, Window};
+use domain::delivery::{AttemptOutcome, BreakerRules, DeliveryJob, Verdict, Webhook, Window};
 use jiff::{SignedDuration, Timestamp};
 
 /// After so long a webhook is looked at again before something is sent to it: it may have been changed, disabled or
@@ -184,7 +184,12 @@ impl Lane {
     }
 
     /// A request has ended so. Returns what waited for a receiver that is to be sent no more of it now.
-    pub(super) fn ended(&mut self, finished: &Finished, was_long: bool, rules: &BreakerRules) -> Vec<DeliveryJob> {
+    pub(super) fn ended(
+        &mut self,
+        finished: &AttemptOutcome,
+        was_long: bool,
+        rules: &BreakerRules,
+    ) -> Vec<DeliveryJob> {
         self.unmarked += 1;
         if finished.verdict == Verdict::Delivered {
             self.window.succeeded();

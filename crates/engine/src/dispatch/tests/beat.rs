@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use domain::{
-    delivery::{BreakerRules, ClaimRoom, DeliveryStatus},
+    delivery::{BreakerRules, ClaimLimits, DeliveryStatus},
     ports::Clock,
 };
 
@@ -228,7 +228,7 @@ async fn d12_a_mark_that_meets_the_workers_own_claim_waits_for_it() {
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
     scene.database.clock.advance(LEASE);
-    let room = ClaimRoom { limit: 9, of_others: 9, ..ClaimRoom::default() };
+    let room = ClaimLimits { limit: 9, of_others: 9, ..ClaimLimits::default() };
     let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &room).await.unwrap();
     assert_eq!(claimed.jobs.len(), 1);
     worker.dispatcher.is_claiming.store(true, Ordering::SeqCst);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        AttemptLog, BreakerRules, ClaimRoom, Claimed, DeliveryJob, Ended, EventType, Finished, Verdict, Webhook,
+        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, DeliveryJob, Ended, EventType, Verdict, Webhook,
     },
 };
 use jiff::Timestamp;
@@ -55,7 +55,7 @@ fn job(webhook: i64, number: i64) -> DeliveryJob {
 }
 
 /// The end of a request, with an answer that fits.
-fn finished(webhook: i64, verdict: Verdict) -> Finished {
+fn finished(webhook: i64, verdict: Verdict) -> AttemptOutcome {
     let DeliveryJob { id, lease, webhook_id, event, kind, is_probe, tries, .. } = job(webhook, 0);
     let status = match verdict {
         Verdict::Delivered => 200,
@@ -63,11 +63,11 @@ fn finished(webhook: i64, verdict: Verdict) -> Finished {
         Verdict::Retry(_) | Verdict::Failed => 500,
     };
     let (ended, attempt) = (Ended::Answered { status, retry_after: None }, AttemptLog::default());
-    Finished { id, lease, webhook_id, event, kind, url: String::new(), verdict, ended, is_probe, tries, attempt }
+    AttemptOutcome { id, lease, webhook_id, event, kind, url: String::new(), verdict, ended, is_probe, tries, attempt }
 }
 
 /// As a store with plenty for these webhooks would.
-fn claim(desk: &mut Desk, webhooks: &[i64]) -> ClaimRoom {
+fn claim(desk: &mut Desk, webhooks: &[i64]) -> ClaimLimits {
     let room = desk.room();
     let of = |id: i64| room.of.iter().find(|(known, _)| known.0 == id).map_or(room.of_others, |(_, places)| *places);
     let most = webhooks.iter().map(|id| of(*id)).max().unwrap_or(0);
@@ -349,7 +349,7 @@ fn d8_d9_after_a_410_nothing_is_sent_until_that_is_stored_and_then_it_is_looked(
     let given_back = end_unmarked(&mut desk, 1, Verdict::Gone).given_back;
     assert_eq!(given_back.len(), 16, "all that waits");
     // What a claim brings that had begun before.
-    let room = ClaimRoom { limit: 1, of: vec![], of_others: 1, ..ClaimRoom::default() };
+    let room = ClaimLimits { limit: 1, of: vec![], of_others: 1, ..ClaimLimits::default() };
     desk.take_in(&room, Claimed { jobs: vec![job(1, 99)], webhooks: vec![webhook(1, 0)] }, NOW);
     assert!(begin_all(&mut desk).is_empty());
     assert_eq!(desk.room().of, [(WebhookId(1), 0)]);

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
-        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
+        FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome},
 };
@@ -145,7 +145,7 @@ hand_on!({
         webhook
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
         self.fails()?;
         let asked_at = self.clock.now();
         let claimed = self.inner.claim_deliveries(owner, lease, room).await?;
@@ -188,7 +188,7 @@ hand_on!({
         self.fails()
     }
 
-    async fn finish_deliveries(&self, mut finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
+    async fn finish_deliveries(&self, mut finished: Vec<AttemptOutcome>, rules: &BreakerRules) -> StoreResult<FinishReport> {
         self.fails()?;
         let trouble = self.marks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let locked = match trouble {
@@ -210,7 +210,7 @@ hand_on!({
             }
         });
         self.fails()?;
-        Ok(Marks { locked, ..marks })
+        Ok(FinishReport { locked, ..marks })
     }
 
     async fn deliveries_queued(&self, seen: u64) -> u64 {

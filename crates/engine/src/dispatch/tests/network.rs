@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Room};
+use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit};
 use tokio::sync::oneshot;
 
 /// A webhook, and an event for it.
@@ -79,7 +79,7 @@ impl Network {
             body: b"as wanted".to_vec(),
             url: String::new(),
             moved_to: None,
-            room: Room::default(),
+            room: MemoryPermit::default(),
         };
         drop(state);
         let _ = answer.send(status.map(response));

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{DeliveryId, delivery::Finished};
+use domain::{DeliveryId, delivery::AttemptOutcome};
 use testkit::{SeededIds, SimulatedClock};
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -28,10 +28,10 @@ pub(super) struct Worker {
     pub(super) clock: SimulatedClock,
     network: Arc<Network>,
     number: u64,
-    ended: mpsc::UnboundedReceiver<Finished>,
+    ended: mpsc::UnboundedReceiver<AttemptOutcome>,
     sending: Vec<Sending>,
     /// Marks that are not stored yet.
-    unmarked: Vec<Finished>,
+    unmarked: Vec<AttemptOutcome>,
     /// What was sent by it, to know what a crash may send again.
     pairs: HashMap<DeliveryId, Pair>,
 }
@@ -78,7 +78,7 @@ impl Worker {
     }
 
     /// Marks that are not stored yet.
-    pub(super) fn unmarked(&mut self) -> Vec<Finished> {
+    pub(super) fn unmarked(&mut self) -> Vec<AttemptOutcome> {
         while let Ok(finished) = self.ended.try_recv() {
             self.unmarked.push(finished);
         }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, Method, Room};
+use domain::ports::{Clock as _, Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
 use engine::{Engine, Verification, VerifyAnswer};
 use jiff::SignedDuration;
 use url::form_urlencoded;
@@ -105,6 +105,6 @@ fn answer(status: u16, headers: Headers, body: &str, url: &str) -> HttpResponse 
         body: body.as_bytes().to_vec(),
         url: url.to_owned(),
         moved_to: None,
-        room: Room::default(),
+        room: MemoryPermit::default(),
     }
 }

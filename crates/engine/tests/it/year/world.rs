@@ -11,7 +11,7 @@ use domain::{
     ports::{Clock as _, Store},
     push::{Algorithm, Subscription, sign},
 };
-use engine::{AddFeed, Delivery, Engine, EngineSettings, Parts, PushAnswer, PushSettings};
+use engine::{AddFeed, Engine, EngineSettings, Parts, PushAnswer, PushRequest, PushSettings};
 use jiff::{SignedDuration, Timestamp};
 use testkit::{SeededIds, SimulatedClock};
 
@@ -75,11 +75,11 @@ impl World {
     pub(super) async fn happen(&self) {
         let pushes = self.scene.lock().unwrap().happen();
         for (feed, token, secret, body) in pushes {
-            let delivery = Delivery {
+            let delivery = PushRequest {
                 signature: Some(sign(Algorithm::Sha256, body.as_bytes(), &secret)),
                 content_type: Some("application/atom+xml".into()),
                 body: body.into_bytes(),
-                ..Delivery::default()
+                ..PushRequest::default()
             };
             let answer = match self.engine.recipient(&token).await.unwrap() {
                 Ok(recipient) => self.engine.receive(recipient, delivery).await.unwrap(),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     EntryId,
-    delivery::{News, Webhook},
+    delivery::{DomainEvent, Webhook},
     ingest::{
         Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Stored, Traits, arrival, is_present,
         shared,
@@ -22,7 +22,7 @@ use crate::postgres::{
     outbox::news,
     push::discovery::{self, PushState},
     query,
-    shared::values::{hash, small, time, total},
+    shared::values::{hash, time, to_u32, usize_to_i64},
 };
 
 pub(crate) const KNOWN: &str = "
@@ -94,7 +94,7 @@ pub(crate) struct Sorted<'d> {
 impl Sorted<'_> {
     pub(crate) fn stored(&self) -> Stored {
         let [new, changed, completed] = [self.new.len(), self.changed.len(), self.renewed.len() - self.changed.len()]
-            .map(|count| small(total(count)));
+            .map(|count| to_u32(usize_to_i64(count)));
         Stored { applied: true, new, changed, completed }
     }
 }
@@ -109,7 +109,7 @@ pub(crate) async fn store_document(
     document: &Document,
     known: &KnownEntries,
     webhooks: &[Webhook],
-) -> Result<(Stored, Vec<News>), Error> {
+) -> Result<(Stored, Vec<DomainEvent>), Error> {
     let sorted = sort_out(document, known, target.claimed_at);
     let of_feed = async {
         let news = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;

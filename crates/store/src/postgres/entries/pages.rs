@@ -11,7 +11,7 @@ use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
 
 use crate::postgres::{
     query, query_opt,
-    shared::values::{time, total},
+    shared::values::{time, usize_to_i64},
 };
 
 /// Where in a row of a page the time stands that the page goes by.
@@ -43,7 +43,7 @@ impl Wanted<'_> {
     }
 
     pub(crate) fn limit(&self) -> i64 {
-        total(self.rows)
+        usize_to_i64(self.rows)
     }
 
     /// `<` or `>`: how what comes after compares with the position.
@@ -206,8 +206,8 @@ pub(crate) async fn walk_selective(
     client: &mut Client,
     wanted: &Wanted<'_>,
 ) -> Result<(Vec<Row>, Option<Cursor>), Error> {
-    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
-    let transaction = moment.start().await?;
+    let snapshot = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction = snapshot.start().await?;
     let rows = walk_since(&transaction, wanted).await?;
     let stopped_at = stop_of(&transaction, wanted).await?;
     transaction.commit().await?;

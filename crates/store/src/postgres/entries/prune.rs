@@ -7,7 +7,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     execute, now_ms, query,
-    shared::values::{count, millis, total},
+    shared::values::{count, millis, usize_to_i64},
 };
 
 /// With a value for `is_read`, not a condition, the index is walked from its start.
@@ -86,11 +86,11 @@ pub(crate) async fn prune(client: &mut Client, limits: PruneLimits) -> Result<u6
     let read_before = now - millis(limits.read_older_than);
     let unread_before = limits.unread_older_than.map_or(i64::MIN, |age| now - millis(age));
     let mut rows = query(&transaction, TOO_OLD, &[&read_before, &chunk, &true]).await?;
-    let left = chunk - total(rows.len());
+    let left = chunk - usize_to_i64(rows.len());
     if left > 0 {
         rows.extend(query(&transaction, TOO_OLD, &[&unread_before, &left, &false]).await?);
     }
-    let left = chunk - total(rows.len());
+    let left = chunk - usize_to_i64(rows.len());
     if left > 0 {
         // This may find an entry that is there already; it is removed once.
         rows.extend(query(&transaction, TOO_MANY, &[&i64::from(limits.per_feed), &left]).await?);

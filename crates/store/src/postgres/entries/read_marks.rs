@@ -7,7 +7,7 @@ use tokio_postgres::{Error, types::ToSql};
 
 use crate::postgres::{
     execute, now_ms, query,
-    shared::{errors::is_circle, values::count},
+    shared::{errors::is_deadlock, values::count},
 };
 
 /// Entries in one transaction.
@@ -87,7 +87,7 @@ pub(crate) async fn patch(client: &mut Client, ids: &[i64], patch: EntryPatch) -
     let mut circles = 0;
     loop {
         match patch_once(client, ids, patch).await {
-            Err(error) if is_circle(&error) && circles < CIRCLES_MAX => circles += 1,
+            Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
             result => return result,
         }
     }
@@ -119,7 +119,7 @@ pub(crate) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u6
             Ok(None) => return Ok(marked),
             Ok(Some((last, count))) => (position, marked) = (last, marked + count),
             // A chunk locks many feeds: should it ever wait in a circle, it is the one to give way.
-            Err(error) if is_circle(&error) && circles < CIRCLES_MAX => circles += 1,
+            Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
             Err(error) => return Err(error),
         }
     }

@@ -14,7 +14,7 @@ use crate::postgres::{
     entries::ingest::{Sorted, Target},
     execute,
     push::discovery::PushState,
-    shared::values::{millis, optional, total},
+    shared::values::{millis, optional, usize_to_i64},
 };
 
 /// It is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim takes
@@ -129,7 +129,7 @@ pub(crate) async fn write_state(
             &optional(validators.last_modified.as_ref()),
             &validators.body_hash.as_ref().map(|hash| hash.0.as_slice()),
             &target.now,
-            &total(sorted.new.len()),
+            &usize_to_i64(sorted.new.len()),
             &schedule.check_in,
             &schedule.audit_in,
             &schedule.adaptive_secs,

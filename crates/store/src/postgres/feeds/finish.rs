@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
-    delivery::News,
+    delivery::DomainEvent,
     feed_state::{FeedAddress, Standing},
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
@@ -30,8 +30,8 @@ use crate::postgres::{
     push::discovery::PushState,
     query_opt,
     shared::{
-        errors::{is_taken, store_error},
-        values::{millis, optional, small, text, url_hash},
+        errors::{is_unique_violation, store_error},
+        values::{millis, optional, text, to_u32, url_hash},
     },
 };
 
@@ -63,7 +63,7 @@ WHERE id = $1
 /// From the columns that begin at this place.
 fn standing_of(row: &Row, at: usize) -> Standing {
     Standing {
-        failure_count: small(row.get(at)),
+        failure_count: to_u32(row.get(at)),
         is_failing: row.get(at + 1),
         is_gone: row.get(at + 2),
         is_new: row.get(at + 3),
@@ -104,7 +104,7 @@ pub(crate) async fn finish(store: &PostgresStore, results: &[PollResult]) -> Sto
 async fn finish_whole(store: &PostgresStore, client: &mut Client, result: &PollResult) -> StoreResult<Stored> {
     for _ in 1..URL_RACES_MAX {
         match write_whole(store, client, result).await {
-            Err(error) if is_taken(&error) => {}
+            Err(error) if is_unique_violation(&error) => {}
             stored => return stored.map_err(store_error),
         }
     }
@@ -137,7 +137,8 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         is_backlog: standing.is_new,
         now: held.get(0),
     };
-    let mut news: Vec<News> = standing.news(result).map(|kind| News::Feed(kind, feed)).into_iter().collect();
+    let mut news: Vec<DomainEvent> =
+        standing.news(result).map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
     let (stored, title) = match &result.outcome {
         PollOutcome::Fetched(document) => {
             let schedule = schedule_of(result);

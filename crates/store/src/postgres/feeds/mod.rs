@@ -25,7 +25,7 @@ use crate::postgres::{
     shared::{
         errors,
         errors::store_error,
-        values::{count, small, time, url_hash},
+        values::{count, time, to_u32, url_hash},
     },
 };
 
@@ -80,7 +80,7 @@ impl FeedStore for PostgresStore {
         let mut client = self.client().await?;
         for _ in 0..URL_RACES_MAX {
             match feed_changes::update(self, &mut client, id, &patch).await {
-                Err(error) if errors::is_taken(&error) => {}
+                Err(error) if errors::is_unique_violation(&error) => {}
                 result => return result.map_err(store_error),
             }
         }
@@ -132,11 +132,11 @@ fn feed_of(row: &Row) -> Result<Feed, Error> {
         folder_id: row.get::<_, Option<i64>>(5).map(FolderId),
         last_fetched_at: row.get::<_, Option<i64>>(6).map(time),
         next_check_at: time(row.get(7)),
-        failure_count: small(row.get(8)),
+        failure_count: to_u32(row.get(8)),
         last_error: row.get(9),
         is_gone: row.get(10),
         unread_count: count(row.get(11)),
-        poll_interval: row.get::<_, Option<i64>>(12).map(small),
+        poll_interval: row.get::<_, Option<i64>>(12).map(to_u32),
         push_enabled: row.get(13),
         subscription: subscriptions::view_of(row, id, VIEW_AT)?,
     })

@@ -29,7 +29,7 @@ use crate::postgres::{
     shared::{
         claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
         errors::store_error,
-        values::{hash, millis, small, time},
+        values::{hash, millis, time, to_u32},
     },
     timing,
 };
@@ -317,13 +317,13 @@ fn job_of(row: &Row) -> PollJob {
         lease: Lease { owner: row.get(6), fence: row.get(7) },
         claimed_at: time(row.get(8)),
         due_at: time(row.get(16)),
-        failure_count: small(row.get(9)),
-        adaptive_secs: small(row.get(10)),
-        poll_interval: row.get::<_, Option<i64>>(11).map(small),
+        failure_count: to_u32(row.get(9)),
+        adaptive_secs: to_u32(row.get(10)),
+        poll_interval: row.get::<_, Option<i64>>(11).map(to_u32),
         is_first_fetch: row.get(12),
         asks: Asks {
-            ttl_mins: row.get::<_, Option<i64>>(13).map(small),
-            skips: Skips { hours: small(row.get(14)), days: u8::try_from(row.get::<_, i64>(15)).unwrap_or_default() },
+            ttl_mins: row.get::<_, Option<i64>>(13).map(to_u32),
+            skips: Skips { hours: to_u32(row.get(14)), days: u8::try_from(row.get::<_, i64>(15)).unwrap_or_default() },
         },
     }
 }

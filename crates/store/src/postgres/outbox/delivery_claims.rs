@@ -9,7 +9,7 @@ use deadpool_postgres::Client;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        ClaimRoom, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Webhook,
+        ClaimLimits, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Webhook,
         public_id,
     },
 };
@@ -22,7 +22,7 @@ use crate::postgres::{
     shared::{
         claim_bounds::{self, Position, Scan, Timing},
         errors::reason,
-        values::{DUE_FIRST_MS, Parsed, millis, small, time, total},
+        values::{DUE_FIRST_MS, Parsed, millis, time, to_u32, usize_to_i64},
     },
     timing,
 };
@@ -356,7 +356,7 @@ pub(crate) async fn claim(
     client: &Client,
     owner: &str,
     lease: Duration,
-    room: &ClaimRoom,
+    room: &ClaimLimits,
 ) -> Result<Claimed, Error> {
     if room.limit == 0 {
         return Ok(Claimed::default());
@@ -365,7 +365,7 @@ pub(crate) async fn claim(
     let (webhooks, rooms): (Vec<i64>, Vec<i64>) = room.of.iter().map(|(id, room)| (id.0, i64::from(*room))).unzip();
     let retries_first: Vec<i64> = room.retries_first.iter().map(|id| id.0).collect();
     let [limit, of_others, round] = [room.limit, room.of_others, PROBES_A_ROUND].map(i64::from);
-    let (inline, known) = (total(PAYLOAD_INLINE_MAX), known_types());
+    let (inline, known) = (usize_to_i64(PAYLOAD_INLINE_MAX), known_types());
     let bounds = bounds_of(&scan);
     let values: Params<'_> = &[
         &owner,
@@ -411,7 +411,7 @@ pub(crate) fn bounds_of(scan: &Scan<LineKey>) -> (Vec<i64>, Vec<bool>, Vec<i64>,
 }
 
 /// The next claim begins behind what this one took in order. Probes are not.
-fn move_bounds(store: &PostgresStore, room: &ClaimRoom, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
+fn move_bounds(store: &PostgresStore, room: &ClaimLimits, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
     let is_cut = rows.len() >= room.limit as usize;
     let (mut counts, mut rooms) = (HashMap::<i64, i64>::new(), HashMap::<i64, i64>::new());
     let mut last: HashMap<LineKey, Position> = HashMap::new();
@@ -472,8 +472,8 @@ fn job_of(row: &Row, installation: &str) -> Result<DeliveryJob, Error> {
         happened_at: time(row.get(8)),
         data: row.get(10),
         size: usize::try_from(row.get::<_, i64>(9)).unwrap_or(0),
-        attempts: small(row.get(5)),
-        tries: small(row.get(11)),
+        attempts: to_u32(row.get(5)),
+        tries: to_u32(row.get(11)),
         is_probe: row.get(6),
     })
 }

@@ -7,21 +7,21 @@
 use std::collections::HashSet;
 
 use deadpool_postgres::Transaction;
-use domain::{Lease, delivery::Finished};
+use domain::{Lease, delivery::AttemptOutcome};
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{Params, both, feeds::polls, prepare, query};
 
 /// How long a row is waited for: whoever locks one is usually done within milliseconds.
-macro_rules! moment {
+macro_rules! lock_timeout {
     () => {
         "250ms"
     };
 }
-pub(crate) use moment;
+pub(crate) use lock_timeout;
 
 /// Until the end of the transaction.
-const A_MOMENT: &str = concat!("SET LOCAL lock_timeout = '", moment!(), "'");
+const SET_LOCK_TIMEOUT: &str = concat!("SET LOCAL lock_timeout = '", lock_timeout!(), "'");
 
 macro_rules! lock_webhooks {
     () => {
@@ -85,21 +85,24 @@ pub(crate) struct Taken<'f> {
     /// The rows of webhooks.
     pub(crate) webhooks: Vec<Row>,
     /// The marks that can be stored, in the order given.
-    pub(crate) free: Vec<&'f Finished>,
+    pub(crate) free: Vec<&'f AttemptOutcome>,
     /// Those that cannot, because somebody else has locked their deliveries or webhooks.
-    pub(crate) locked: Vec<&'f Finished>,
+    pub(crate) locked: Vec<&'f AttemptOutcome>,
     /// When that was; none if there is nothing to store.
     pub(crate) now: Option<i64>,
 }
 
 /// Waits for what is locked, but only a moment: then that is the [error](crate::postgres::shared::errors::is_locked).
-pub(crate) async fn wait<'f>(transaction: &Transaction<'_>, finished: &[&'f Finished]) -> Result<Taken<'f>, Error> {
+pub(crate) async fn wait<'f>(
+    transaction: &Transaction<'_>,
+    finished: &[&'f AttemptOutcome],
+) -> Result<Taken<'f>, Error> {
     prepare(transaction, &[LOCK_WEBHOOKS, LOCK]).await?;
     let (ids, owners, fences) = polls::columns_of(leases_of(finished));
     let webhooks = webhooks_of(finished);
     let (which, guard): (Params<'_>, Params<'_>) = (&[&webhooks], &[&ids, &owners, &fences]);
     let locks = both(query(transaction, LOCK_WEBHOOKS, which), query(transaction, LOCK, guard));
-    let ((), (webhooks, held)) = both(transaction.batch_execute(A_MOMENT), locks).await?;
+    let ((), (webhooks, held)) = both(transaction.batch_execute(SET_LOCK_TIMEOUT), locks).await?;
     Ok(Taken { webhooks, free: at_places(finished, &held), locked: Vec::new(), now: now_of(&held) })
 }
 
@@ -107,7 +110,7 @@ pub(crate) async fn wait<'f>(transaction: &Transaction<'_>, finished: &[&'f Fini
 /// waits for nobody: whoever let go in between has left what is seen then.
 pub(crate) async fn pass_over<'f>(
     transaction: &Transaction<'_>,
-    finished: &[&'f Finished],
+    finished: &[&'f AttemptOutcome],
 ) -> Result<Taken<'f>, Error> {
     prepare(transaction, &[LOCK_FREE_WEBHOOKS, KNOWN_WEBHOOKS, LOCK_FREE, OWN]).await?;
     let (ids, owners, fences) = polls::columns_of(leases_of(finished));
@@ -127,7 +130,7 @@ pub(crate) async fn pass_over<'f>(
     Ok(Taken { webhooks, free, locked, now: now_of(&held) })
 }
 
-pub(crate) fn webhooks_of(finished: &[&Finished]) -> Vec<i64> {
+pub(crate) fn webhooks_of(finished: &[&AttemptOutcome]) -> Vec<i64> {
     let mut webhooks: Vec<i64> = finished.iter().map(|one| one.webhook_id.0).collect();
     webhooks.sort_unstable();
     webhooks.dedup();
@@ -135,12 +138,12 @@ pub(crate) fn webhooks_of(finished: &[&Finished]) -> Vec<i64> {
 }
 
 /// Those at the places, counted from 1, that rows begin with; in the order given.
-pub(crate) fn at_places<'f>(finished: &[&'f Finished], rows: &[Row]) -> Vec<&'f Finished> {
+pub(crate) fn at_places<'f>(finished: &[&'f AttemptOutcome], rows: &[Row]) -> Vec<&'f AttemptOutcome> {
     let places: HashSet<usize> = rows.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0)).ok()).collect();
     finished.iter().zip(1..).filter(|(_, place)| places.contains(place)).map(|(one, _)| *one).collect()
 }
 
-fn leases_of<'f>(finished: &[&'f Finished]) -> impl Iterator<Item = (i64, &'f Lease)> {
+fn leases_of<'f>(finished: &[&'f AttemptOutcome]) -> impl Iterator<Item = (i64, &'f Lease)> {
     finished.iter().map(|one| (one.id.0, &one.lease))
 }
 

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use deadpool_postgres::GenericClient;
-use domain::delivery::{ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Consequence, Finished};
+use domain::delivery::{ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptOutcome, Consequence};
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     Params, execute,
     feeds::polls,
-    outbox::delivery_mark_locks::moment,
+    outbox::delivery_mark_locks::lock_timeout,
     query,
     shared::values::{ERROR_BYTES_MAX, beginning, millis},
 };
@@ -21,7 +21,7 @@ const MARK: &str = concat!(
     "
 WITH patience AS MATERIALIZED (
     SELECT set_config('lock_timeout', '",
-    moment!(),
+    lock_timeout!(),
     "', true)
     WHERE $2::bigint IS NULL
 ),
@@ -95,7 +95,7 @@ WHERE attempts.delivery_id = given.delivery_id
   AND attempts.place <= given.logged - $3";
 
 /// A mark, and what it leads to.
-pub(crate) type Decided<'f> = (&'f Finished, Consequence);
+pub(crate) type Decided<'f> = (&'f AttemptOutcome, Consequence);
 
 /// Writes marks and logs. Of these webhooks, those of which something has arrived are well.
 pub(crate) async fn mark(

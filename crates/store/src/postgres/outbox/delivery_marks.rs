@@ -11,7 +11,8 @@ use deadpool_postgres::{Client, Transaction};
 use domain::{
     WebhookId,
     delivery::{
-        BreakerRules, Consequence, DeliveryStatus, EventType, Finished, Health, Marks, News, PayloadWebhook, Verdict,
+        AttemptOutcome, BreakerRules, Consequence, DeliveryStatus, DomainEvent, EventType, FinishReport, Health,
+        PayloadWebhook, Verdict,
     },
     ports::StoreResult,
 };
@@ -44,9 +45,9 @@ struct Standing {
 /// What became of marks.
 #[derive(Debug, Default)]
 struct Ended<'f> {
-    applied: Vec<&'f Finished>,
+    applied: Vec<&'f AttemptOutcome>,
     /// Nothing of them is stored yet.
-    locked: Vec<&'f Finished>,
+    locked: Vec<&'f AttemptOutcome>,
     /// Webhooks that were disabled by them, and why.
     disabled: Vec<(WebhookId, String)>,
 }
@@ -58,9 +59,13 @@ enum Others {
     PassedOver,
 }
 
-pub(crate) async fn finish(store: &PostgresStore, finished: &[Finished], rules: &BreakerRules) -> StoreResult<Marks> {
+pub(crate) async fn finish(
+    store: &PostgresStore,
+    finished: &[AttemptOutcome],
+    rules: &BreakerRules,
+) -> StoreResult<FinishReport> {
     if finished.is_empty() {
-        return Ok(Marks::default());
+        return Ok(FinishReport::default());
     }
     let mut client = store.client().await?;
     let once = without_repeats(finished);
@@ -80,10 +85,10 @@ pub(crate) async fn finish(store: &PostgresStore, finished: &[Finished], rules: 
     let rest = finished.iter().filter(|one| !applied.remove(&(one.id, &one.lease)));
     let (locked, skipped): (Vec<_>, Vec<_>) = rest.partition(|one| locked.contains(&(one.id, &one.lease)));
     let [skipped, locked] = [skipped, locked].map(|some| some.into_iter().map(|one| one.id).collect());
-    Ok(Marks { skipped, locked, disabled })
+    Ok(FinishReport { skipped, locked, disabled })
 }
 
-fn without_repeats(finished: &[Finished]) -> Vec<&Finished> {
+fn without_repeats(finished: &[AttemptOutcome]) -> Vec<&AttemptOutcome> {
     let mut seen = HashSet::new();
     finished.iter().filter(|one| seen.insert((one.id, &one.lease))).collect()
 }
@@ -91,7 +96,7 @@ fn without_repeats(finished: &[Finished]) -> Vec<&Finished> {
 async fn finish_delivered<'f>(
     store: &PostgresStore,
     client: &Client,
-    finished: &[&'f Finished],
+    finished: &[&'f AttemptOutcome],
     rules: &BreakerRules,
 ) -> Result<Ended<'f>, Error> {
     let decided: Vec<Decided<'_>> =
@@ -110,7 +115,7 @@ async fn finish_delivered<'f>(
 async fn finish_mixed<'f>(
     store: &PostgresStore,
     client: &mut Client,
-    finished: &[&'f Finished],
+    finished: &[&'f AttemptOutcome],
     rules: &BreakerRules,
     others: Others,
 ) -> Result<Ended<'f>, Error> {
@@ -125,7 +130,7 @@ async fn finish_mixed<'f>(
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
     forget(&transaction, &rows).await?;
     let given_up = decided.iter().filter(|(_, consequence)| consequence.status == DeliveryStatus::Failed);
-    let given_up = given_up.filter_map(|(one, _)| News::delivery_failed(one, &store.installation)).collect();
+    let given_up = given_up.filter_map(|(one, _)| DomainEvent::delivery_failed(one, &store.installation)).collect();
     let has_queued = write_standing(&transaction, &standing, given_up, now).await?;
     let is_mended = standing.values().any(|one| one.before.failures > 0 && one.health.failures == 0);
     let is_moved = |(one, consequence): &Decided<'_>| {
@@ -140,7 +145,12 @@ async fn finish_mixed<'f>(
 }
 
 /// What one attempt leads to, after those before it.
-fn decide(standing: &mut BTreeMap<WebhookId, Standing>, one: &Finished, rules: &BreakerRules, now: i64) -> Consequence {
+fn decide(
+    standing: &mut BTreeMap<WebhookId, Standing>,
+    one: &AttemptOutcome,
+    rules: &BreakerRules,
+    now: i64,
+) -> Consequence {
     let Some(webhook) = standing.get_mut(&one.webhook_id) else {
         return Health::default().after(one, rules, time(now));
     };
@@ -160,7 +170,7 @@ fn decide(standing: &mut BTreeMap<WebhookId, Standing>, one: &Finished, rules: &
 async fn write_standing(
     transaction: &Transaction<'_>,
     standing: &BTreeMap<WebhookId, Standing>,
-    given_up: Vec<News>,
+    given_up: Vec<DomainEvent>,
     now: i64,
 ) -> Result<bool, Error> {
     let changed = standing.iter().filter(|(_, one)| one.before != one.health || one.disable.is_some());
@@ -169,7 +179,7 @@ async fn write_standing(
     let disabled = standing.iter().filter_map(|(id, one)| {
         let disabled_reason = Some(one.disable.clone()?);
         let about = PayloadWebhook::new(*id, &one.url, disabled_reason);
-        Some(News::Webhook(EventType::WebhookDisabled, about))
+        Some(DomainEvent::Webhook(EventType::WebhookDisabled, about))
     });
     events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await
 }

@@ -11,7 +11,7 @@ use crate::postgres::{
     LONG_WORK, PostgresStore, execute, now_ms,
     outbox::{delivery_rows, webhooks},
     query, query_opt,
-    shared::values::{Parsed, total},
+    shared::values::{Parsed, usize_to_i64},
 };
 
 /// Deliveries in one transaction: their rows are locked meanwhile.
@@ -126,7 +126,7 @@ pub(crate) async fn requeue_failed(
     }
     let (mut after, mut requeued) = (i64::MIN, 0);
     loop {
-        let rows = query(client, REQUEUE_FAILED, &[&webhook.0, &after, &total(CHUNK)]).await?;
+        let rows = query(client, REQUEUE_FAILED, &[&webhook.0, &after, &usize_to_i64(CHUNK)]).await?;
         let Some(last) = rows.iter().map(|row| row.get(0)).max() else { return Ok(Some(requeued)) };
         store.queued();
         (after, requeued) = (last, requeued + rows.len() as u64);

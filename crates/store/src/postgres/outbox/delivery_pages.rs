@@ -11,7 +11,7 @@ use crate::postgres::{
         webhook_rows::{self, readable_at},
     },
     prepare, query,
-    shared::values::{count, time, total},
+    shared::values::{count, time, usize_to_i64},
 };
 
 /// The newest of each webhook and status, and of them the newest. Each is looked up by itself, whatever the planner
@@ -129,7 +129,7 @@ pub(crate) async fn page(
     let statuses = filter.status.map_or(DeliveryStatus::ALL.to_vec(), |status| vec![status]);
     let statuses: Vec<&str> = statuses.into_iter().map(DeliveryStatus::name).collect();
     let webhook = filter.webhook_id.map(|id| id.0);
-    let rows = query(client, PAGE, &[&before, &total(limit.saturating_add(1)), &webhook, &statuses]).await?;
+    let rows = query(client, PAGE, &[&before, &usize_to_i64(limit.saturating_add(1)), &webhook, &statuses]).await?;
     page_of(&rows, limit, &store.installation)
 }
 
@@ -150,13 +150,13 @@ pub(crate) async fn overview(client: &mut Client) -> Result<Overview, Error> {
 }
 
 fn overview_of(rows: &[Row]) -> Overview {
-    let total = |place: usize| rows.iter().map(|row| count(row.get(place))).sum();
+    let sum = |place: usize| rows.iter().map(|row| count(row.get(place))).sum();
     let age = |row: &Row| Some(count(row.get::<_, i64>(5) - row.get::<_, Option<i64>>(4)?) / 1000);
     Overview {
-        pending: total(0),
+        pending: sum(0),
         ready: rows.iter().map(ready).sum(),
-        in_flight: total(2),
-        failed: total(3),
+        in_flight: sum(2),
+        failed: sum(3),
         oldest_pending_age: rows.iter().filter_map(age).max(),
     }
 }

@@ -9,7 +9,7 @@ use tokio_postgres::{Error, IsolationLevel, Row};
 
 use crate::postgres::{
     query, query_opt,
-    shared::values::{Parsed, count, small, time},
+    shared::values::{Parsed, count, time, to_u32},
 };
 
 /// What the API shows, in the order of [`delivery_of`]. A lease is shown while it lasts.
@@ -69,7 +69,7 @@ pub(crate) fn delivery_of(row: &Row, installation: &str) -> Result<Delivery, Err
         event_type: row.get(2),
         webhook_id: WebhookId(row.get(3)),
         delivery_status: status,
-        attempts: small(row.get(5)),
+        attempts: to_u32(row.get(5)),
         // A test is due before everything else, but not before it was made.
         next_attempt_at: (status == DeliveryStatus::Pending).then(|| time(row.get::<_, i64>(6).max(row.get(12)))),
         lease_until: lease_owner.is_some().then(|| time(row.get(8))),
@@ -84,7 +84,7 @@ pub(crate) fn delivery_of(row: &Row, installation: &str) -> Result<Delivery, Err
 
 fn attempt_of(row: &Row) -> Attempt {
     Attempt {
-        number: small(row.get(0)),
+        number: to_u32(row.get(0)),
         at: time(row.get(1)),
         duration_ms: count(row.get(2)),
         status_code: row.get::<_, Option<i64>>(3).and_then(status_code),

@@ -6,11 +6,11 @@ use std::{collections::HashMap, slice};
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     FeedId, FolderId,
-    delivery::{News, Outgoing, PayloadFeed, Webhook, address},
+    delivery::{DomainEvent, Outgoing, PayloadFeed, Webhook, fan_out},
 };
 use tokio_postgres::{Error, Row};
 
-use crate::postgres::{entries::ingest::Target, outbox::webhooks, query, shared::values::total};
+use crate::postgres::{entries::ingest::Target, outbox::webhooks, query, shared::values::usize_to_i64};
 
 /// Events in one statement: more would only cost memory.
 const EVENTS_A_STATEMENT: usize = 500;
@@ -47,7 +47,12 @@ pub(crate) struct Audience<'w> {
 
 impl Audience<'_> {
     /// Writes down what happened to the feed. True if somebody is told.
-    pub(crate) async fn tell(self, transaction: &Transaction<'_>, news: &[News], now: i64) -> Result<bool, Error> {
+    pub(crate) async fn tell(
+        self,
+        transaction: &Transaction<'_>,
+        news: &[DomainEvent],
+        now: i64,
+    ) -> Result<bool, Error> {
         let feeds = HashMap::from([(self.feed.id, self.feed)]);
         write(transaction, self.webhooks, &feeds, news, now).await
     }
@@ -59,7 +64,7 @@ pub(crate) fn payload_feed(target: Target, url: String, title: Option<String>) -
 }
 
 /// Writes down what happened, by whoever knows neither who may be told nor the feeds. True if somebody is told.
-pub(crate) async fn tell(transaction: &Transaction<'_>, news: &[News], now: i64) -> Result<bool, Error> {
+pub(crate) async fn tell(transaction: &Transaction<'_>, news: &[DomainEvent], now: i64) -> Result<bool, Error> {
     if news.is_empty() {
         return Ok(false);
     }
@@ -75,10 +80,10 @@ pub(crate) async fn tell(transaction: &Transaction<'_>, news: &[News], now: i64)
 pub(crate) async fn queue_one(
     transaction: &Transaction<'_>,
     webhook: &Webhook,
-    news: &News,
+    news: &DomainEvent,
     now: i64,
 ) -> Result<Option<i64>, Error> {
-    let events = address(slice::from_ref(webhook), &HashMap::new(), slice::from_ref(news));
+    let events = fan_out(slice::from_ref(webhook), &HashMap::new(), slice::from_ref(news));
     Ok(insert(transaction, &events, now).await?.first().map(|row| row.get(0)))
 }
 
@@ -87,12 +92,12 @@ pub(crate) async fn write(
     transaction: &Transaction<'_>,
     webhooks: &[Webhook],
     feeds: &HashMap<FeedId, PayloadFeed>,
-    news: &[News],
+    news: &[DomainEvent],
     now: i64,
 ) -> Result<bool, Error> {
     let mut has_queued = false;
     for news in news.chunks(EVENTS_A_STATEMENT) {
-        let events = address(webhooks, feeds, news);
+        let events = fan_out(webhooks, feeds, news);
         if !events.is_empty() {
             insert(transaction, &events, now).await?;
             has_queued = true;
@@ -108,12 +113,13 @@ async fn insert(transaction: &Transaction<'_>, events: &[Outgoing], now: i64) ->
     let about: Vec<Option<i64>> = events.iter().map(|event| event.scope.webhook_id.map(|about| about.0)).collect();
     let backlog: Vec<bool> = events.iter().map(|event| event.scope.is_backlog).collect();
     let data: Vec<&str> = events.iter().map(|event| event.data.as_str()).collect();
-    let told = events.iter().zip(1..).flat_map(|(event, place)| event.to.iter().map(move |to| (total(place), to.0)));
+    let told =
+        events.iter().zip(1..).flat_map(|(event, place)| event.to.iter().map(move |to| (usize_to_i64(place), to.0)));
     let (places, told): (Vec<i64>, Vec<i64>) = told.unzip();
     query(transaction, INSERT, &[&now, &kinds, &feeds, &folders, &about, &backlog, &data, &places, &told]).await
 }
 
-async fn feeds_of(client: &impl GenericClient, news: &[News]) -> Result<HashMap<FeedId, PayloadFeed>, Error> {
+async fn feeds_of(client: &impl GenericClient, news: &[DomainEvent]) -> Result<HashMap<FeedId, PayloadFeed>, Error> {
     let ids: Vec<i64> = news.iter().filter_map(|news| news.feed_id().map(|feed| feed.0)).collect();
     if ids.is_empty() {
         return Ok(HashMap::new());

@@ -22,8 +22,9 @@ use deadpool_postgres::Client;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, EventType, Finished, Marks,
-        Moved, NewWebhook, News, OutboxLimits, Overview, PayloadWebhook, Webhook, WebhookPatch, WebhookSecret,
+        Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
+        DomainEvent, EventType, FinishReport, Moved, NewWebhook, OutboxLimits, Overview, PayloadWebhook, Webhook,
+        WebhookPatch, WebhookSecret,
     },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
@@ -92,7 +93,7 @@ impl DeliveryStore for PostgresStore {
         replay::replay(self, &mut client, id, since, until).await.map_err(store_error)
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
         let client = self.client().await?;
         delivery_claims::claim(self, &client, owner, lease, room).await.map_err(store_error)
     }
@@ -120,7 +121,11 @@ impl DeliveryStore for PostgresStore {
         Ok(())
     }
 
-    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
+    async fn finish_deliveries(
+        &self,
+        finished: Vec<AttemptOutcome>,
+        rules: &BreakerRules,
+    ) -> StoreResult<FinishReport> {
         delivery_marks::finish(self, &finished, rules).await
     }
 
@@ -182,7 +187,7 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
     let now = now_ms(&transaction).await?;
     execute(&transaction, PROBE_NOW, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
-    let news = News::Webhook(EventType::WebhookTest, about);
+    let news = DomainEvent::Webhook(EventType::WebhookTest, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {
         return Ok(TestOutcome::Disabled);
     };

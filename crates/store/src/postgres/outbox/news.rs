@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use deadpool_postgres::Transaction;
 use domain::{
     Entry, EntryId, FeedId, File, FolderId,
-    delivery::{EventScope, EventType, News, UPDATES_EVERY, Webhook, is_wanted},
+    delivery::{DomainEvent, EventScope, EventType, UPDATES_EVERY, Webhook, is_wanted},
     ingest::IncomingEntry,
 };
 use jiff::Timestamp;
@@ -33,12 +33,13 @@ pub(crate) async fn of_entries(
     now: i64,
     parts: &[(Target, &Sorted<'_>)],
     ids: &[i64],
-) -> Result<Vec<News>, Error> {
+) -> Result<Vec<DomainEvent>, Error> {
     let (mut news, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
     for (target, sorted) in parts {
         let (target, is_backlog) = (*target, target.is_backlog);
         let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().copied());
-        let created = |(id, entry)| News::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
+        let created =
+            |(id, entry)| DomainEvent::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
         if is_wanted(webhooks, &scope(EventType::EntryCreated, target, is_backlog)) {
             news.extend(new.map(created));
         } else {
@@ -68,7 +69,7 @@ async fn of_changed(
     transaction: &Transaction<'_>,
     now: i64,
     changed: &[(Target, i64, &IncomingEntry)],
-) -> Result<Vec<News>, Error> {
+) -> Result<Vec<DomainEvent>, Error> {
     let ids: Vec<i64> = changed.iter().map(|(_, id, _)| *id).collect();
     let rows = query(transaction, TELL_UPDATES, &[&ids, &now, &(now - millis(UPDATES_EVERY))]).await?;
     let told: HashMap<i64, _> = rows.iter().map(|row| (row.get(0), row)).collect();
@@ -76,7 +77,7 @@ async fn of_changed(
         let row = told.get(id)?;
         let entry = entry(*target, *id, incoming, row.get(1));
         let entry = Entry { guid: row.get(4), is_read: row.get(2), is_starred: row.get(3), ..entry };
-        Some(News::EntryUpdated(Box::new(entry)))
+        Some(DomainEvent::EntryUpdated(Box::new(entry)))
     };
     Ok(changed.iter().filter_map(updated).collect())
 }

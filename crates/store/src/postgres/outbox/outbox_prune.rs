@@ -7,7 +7,7 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     execute, now_ms, query,
-    shared::values::{count, millis, total},
+    shared::values::{count, millis, usize_to_i64},
 };
 
 /// Rows that are looked at in one statement.
@@ -105,7 +105,8 @@ async fn prune_kind(client: &Client, webhook: i64, status: &str, older_than: i64
         let old: Vec<i64> = rows.iter().filter(|row| row.get::<_, i64>(2) < older_than).map(|row| row.get(0)).collect();
         let old = &old[..old.len().min(usize::try_from(room - removed).unwrap_or(0))];
         if !old.is_empty() {
-            removed += total(usize::try_from(remove(client, old, status, older_than).await?).unwrap_or(usize::MAX));
+            removed +=
+                usize_to_i64(usize::try_from(remove(client, old, status, older_than).await?).unwrap_or(usize::MAX));
         }
         if is_last {
             break;

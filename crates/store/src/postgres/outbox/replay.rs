@@ -15,7 +15,7 @@ use crate::postgres::{
         webhooks,
     },
     query,
-    shared::values::{Parsed, ceiling_ms, total},
+    shared::values::{Parsed, ceiling_ms, usize_to_i64},
 };
 
 /// Events after a position, up to the time at which the replay began: what happens meanwhile is queued anyway.
@@ -77,7 +77,7 @@ pub(crate) async fn replay(
         if !webhook.enabled {
             return Ok(Some(queued));
         }
-        let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &total(CHUNK)]).await?;
+        let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &usize_to_i64(CHUNK)]).await?;
         let Some(last) = rows.last() else { return Ok(Some(queued)) };
         after = (last.get(1), last.get(0));
         let wanted: Vec<i64> = rows.iter().filter(|row| is_repeated(&webhook, row)).map(|row| row.get(0)).collect();

@@ -17,7 +17,7 @@ use crate::postgres::{
     Params, execute, query_opt,
     shared::{
         errors::reason,
-        values::{Parsed, headers, list, optional, small, text, time},
+        values::{Parsed, headers, list, optional, text, time, to_u32},
     },
 };
 
@@ -172,10 +172,10 @@ pub(crate) async fn update_health(
 /// are, and until when it is held.
 pub(crate) fn health_at(row: &Row, at: usize) -> Health {
     let time_at = |place: usize| row.get::<_, Option<i64>>(at + place).map(time);
-    let (probes, probe_new_at) = (small(row.get(at + 3)), time_at(5));
+    let (probes, probe_new_at) = (to_u32(row.get(at + 3)), time_at(5));
     let open = |probe_at| Breaker { probes, probe_at, probe_new_at: probe_new_at.unwrap_or(probe_at) };
     Health {
-        failures: small(row.get(at)),
+        failures: to_u32(row.get(at)),
         failing_since: time_at(1),
         failed_at: time_at(2),
         breaker: time_at(4).map(open),
@@ -216,7 +216,7 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
         include_content: row.get(at + 8),
         backlog: row.get(at + 9),
         rate_per_second: row.get::<_, Option<i64>>(at + 16).and_then(Rate::from_thousandths),
-        consecutive_failures: small(row.get(at + 10)),
+        consecutive_failures: to_u32(row.get(at + 10)),
         is_breaker_open: row.get(at + 17),
         held_until: row.get::<_, Option<i64>>(at + 18).filter(|until| *until > row.get(at + 15)).map(time),
         disabled_reason: row.get(at + 11),

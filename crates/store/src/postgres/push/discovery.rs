@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
-    delivery::News,
+    delivery::DomainEvent,
     ingest::{Found, IncomingEntry},
     ports::StoreResult,
     push::{self, Event, Offer, Rules, Wanted},
@@ -24,7 +24,7 @@ use crate::postgres::{
     },
     query,
     shared::{
-        errors::{is_taken, store_error},
+        errors::{is_unique_violation, store_error},
         values::{self, Parsed, optional, text, time},
     },
 };
@@ -127,7 +127,7 @@ pub(crate) async fn follow(
     state: &PushState,
     found: Option<&Found>,
     new: &[&IncomingEntry],
-) -> Result<Vec<News>, Error> {
+) -> Result<Vec<DomainEvent>, Error> {
     let may_have_missed = state.is_pushed && !new.is_empty();
     let offered = found.and_then(|found| Some((found, state.offer(found)?)));
     if !may_have_missed && offered.is_none() {
@@ -184,7 +184,7 @@ pub(crate) async fn subscribe(store: &PostgresStore, mut wishes: Vec<(FeedId, Of
 async fn subscribe_some(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> StoreResult<u32> {
     for _ in 1..RACES_MAX {
         match try_subscribe(store, client, wishes).await {
-            Err(error) if is_taken(&error) => {}
+            Err(error) if is_unique_violation(&error) => {}
             affected => return affected.map_err(store_error),
         }
     }

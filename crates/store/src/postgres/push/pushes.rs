@@ -24,7 +24,7 @@ use crate::postgres::{
         batches::{Found, Held, Job, Locks, Outcome},
         subscription_changes::Decisions,
     },
-    shared::values::{millis, total},
+    shared::values::{millis, usize_to_i64},
 };
 
 /// How these entries are known, by the subscription that they come by.
@@ -120,7 +120,7 @@ impl<'p> Batch<'p> {
         let known = self.known.remove(&id.0).unwrap_or_default();
         let sorted = ingest::sort_out(&push.document, &known, target.claimed_at);
         if !sorted.new.is_empty() {
-            self.decisions.effects(feed).new_entries = total(sorted.new.len());
+            self.decisions.effects(feed).new_entries = usize_to_i64(sorted.new.len());
         }
         if let Some(delay) = push.poll_in {
             self.decisions.effects(feed).poll_in = Some(millis(delay));

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId, Lease, SubscriptionId,
-    delivery::News,
+    delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
     push::{
         self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, SubscriptionView, Transition,
@@ -37,7 +37,7 @@ pub(crate) struct Decisions {
     known: Vec<Subscription>,
     writes: Vec<Write>,
     feeds: BTreeMap<i64, Effects>,
-    news: Vec<News>,
+    news: Vec<DomainEvent>,
     /// Those whose leases end.
     ends_leases: HashSet<SubscriptionId>,
 }
@@ -109,7 +109,7 @@ impl Decisions {
         if after.is_none() {
             (view.state, view.is_active) = (SubscriptionState::Inactive, false);
         }
-        self.news.push(News::Subscription(feed, Box::new(view)));
+        self.news.push(DomainEvent::Subscription(feed, Box::new(view)));
     }
 
     /// What is to be done about a feed besides.
@@ -179,7 +179,7 @@ impl Decisions {
     }
 
     /// What happened, for those who want to know. Whoever has written the rest writes it last.
-    pub(crate) fn into_news(self) -> Vec<News> {
+    pub(crate) fn into_news(self) -> Vec<DomainEvent> {
         self.news
     }
 

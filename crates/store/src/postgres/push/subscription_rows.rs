@@ -12,7 +12,7 @@ use tokio_postgres::{Error, types::ToSql};
 
 use crate::postgres::{
     execute,
-    shared::values::{Column, as_param, column, number, optional, secrets, text, topic_hash},
+    shared::values::{Column, as_param, column, optional, secrets, text, topic_hash, u64_to_i64},
 };
 
 const INSERT: &str = "
@@ -101,8 +101,8 @@ pub(crate) async fn update(
         column(changed, |changed| i64::from(changed.error_count)),
         column(changed, |changed| optional(changed.last_error.as_ref())),
         column(changed, |changed| millis_of(changed.last_push_at)),
-        column(changed, |changed| number(changed.push_count)),
-        column(changed, |changed| number(changed.miss_count)),
+        column(changed, |changed| u64_to_i64(changed.push_count)),
+        column(changed, |changed| u64_to_i64(changed.miss_count)),
         column(changed, |changed| i64::from(changed.misses_in_row)),
         column(changed, |changed| written(&changed.secrets)),
         column(changed, |changed| millis_of(changed.next_step_at)),

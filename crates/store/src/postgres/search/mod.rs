@@ -20,7 +20,7 @@ use crate::postgres::{
     entries::pages::{HAS_NEXT_AT, Wanted, rows_of, run},
     query_opt,
     search::words::{patterns_of, query_of},
-    shared::values::{time, total},
+    shared::values::{time, usize_to_i64},
 };
 
 /// Entries of the first walk, at least, and for each row of the page.
@@ -130,8 +130,8 @@ async fn walk_so_far(
     entries: u32,
 ) -> Result<(Vec<Row>, Option<Cursor>), Error> {
     let entries = usize::try_from(entries).unwrap_or(usize::MAX);
-    let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
-    let transaction = moment.start().await?;
+    let snapshot = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction = snapshot.start().await?;
     let rows = walk(&transaction, wanted, question, entries).await?;
     let last = nth(&transaction, wanted, entries - 1).await?;
     transaction.commit().await?;
@@ -197,7 +197,7 @@ async fn walk(
         wanted.order_by("walked.sort_at", "walked.id"),
     );
     let [grams, patterns, unwanted] = question.values();
-    run(client, wanted, &rows_of(wanted, &sql), &[&total(entries), grams, patterns, unwanted]).await
+    run(client, wanted, &rows_of(wanted, &sql), &[&usize_to_i64(entries), grams, patterns, unwanted]).await
 }
 
 /// The entry that a walk comes to after so many.

@@ -17,7 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::OpenError;
 use crate::postgres::shared::{
     read_only,
-    tls::{self, TlsWish},
+    tls::{self, TlsMode},
 };
 
 /// How long a caller waits for a free connection: where all are at work it is not the database that is away.
@@ -53,7 +53,7 @@ pub(crate) struct Address {
 
 impl Address {
     pub(crate) fn of(url: &str) -> Result<Self, OpenError> {
-        let wish = TlsWish::of(url)?;
+        let wish = TlsMode::of(url)?;
         let config = config(&wish.url)?;
         let is_required = wish.is_required || config.get_ssl_mode() == SslMode::Require;
         let tls = is_required.then(|| tls::connector(wish.roots.as_deref())).transpose()?;

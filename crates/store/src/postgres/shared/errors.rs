@@ -44,12 +44,12 @@ pub(crate) fn pool_reason(error: &PoolError) -> String {
 }
 
 /// Whether another row has the value of a unique index.
-pub(crate) fn is_taken(error: &Error) -> bool {
+pub(crate) fn is_unique_violation(error: &Error) -> bool {
     error.code() == Some(&SqlState::UNIQUE_VIOLATION)
 }
 
 /// Whether transactions waited for each other, and this one was chosen to end.
-pub(crate) fn is_circle(error: &Error) -> bool {
+pub(crate) fn is_deadlock(error: &Error) -> bool {
     error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn is_locked(error: &Error) -> bool {
 }
 
 /// Whether a statement failed only because one before it in the same transaction has.
-pub(crate) fn is_aftermath(error: &Error) -> bool {
+pub(crate) fn is_in_failed_transaction(error: &Error) -> bool {
     error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION)
 }
 

@@ -16,7 +16,7 @@ use crate::OpenError;
 
 /// What a database URL says about TLS, and the URL without it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TlsWish {
+pub(crate) struct TlsMode {
     /// The URL, as the driver understands it.
     pub(crate) url: String,
     /// Whether TLS is demanded.
@@ -25,7 +25,7 @@ pub(crate) struct TlsWish {
     pub(crate) roots: Option<String>,
 }
 
-impl TlsWish {
+impl TlsMode {
     /// Takes `sslmode` and `sslrootcert` out of a URL.
     pub(crate) fn of(url: &str) -> Result<Self, OpenError> {
         let Some((base, query)) = url.split_once('?') else {
@@ -96,15 +96,15 @@ mod tests {
     #[test]
     fn a_url_says_whether_tls_is_wanted() {
         fn check(query: &str, expect: &str, is_required: bool, roots: Option<&str>) {
-            let wish = TlsWish::of(&format!("postgres://u:p@h/d{query}")).unwrap();
+            let wish = TlsMode::of(&format!("postgres://u:p@h/d{query}")).unwrap();
             let roots = roots.map(str::to_owned);
-            assert_eq!(wish, TlsWish { url: format!("postgres://u:p@h/d{expect}"), is_required, roots });
+            assert_eq!(wish, TlsMode { url: format!("postgres://u:p@h/d{expect}"), is_required, roots });
         }
         check("", "", false, None);
         check("?sslmode=prefer", "?sslmode=disable", false, None);
         check("?connect_timeout=3&sslmode=require", "?connect_timeout=3&sslmode=require", true, None);
         check("?sslmode=verify-full&sslrootcert=%2Fca.pem", "?sslmode=require", true, Some("/ca.pem"));
         check("?sslrootcert=system&sslmode=verify-ca", "?sslmode=require", true, None);
-        assert!(TlsWish::of("postgres://h/d?sslmode=maybe").is_err());
+        assert!(TlsMode::of("postgres://h/d?sslmode=maybe").is_err());
     }
 }

@@ -13,7 +13,7 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 
 pub(crate) use crate::values::{
     DUE_FIRST_MS, ERROR_BYTES_MAX, beginning, categories, ceiling_ms, count, enclosures, headers, hubs, list, millis,
-    number, old_secrets, optional, secrets, small, text, time, total,
+    old_secrets, optional, secrets, text, time, to_u32, u64_to_i64, usize_to_i64,
 };
 
 /// A column of several rows.

@@ -14,9 +14,9 @@ use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     entries::entry_rows,
-    outbox::events::{self, EntryNews},
+    outbox::events::{self, EntryEvent},
     push::discovery::{self, PushState},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
 use crate::values::{optional, time};
 
@@ -99,7 +99,7 @@ pub(crate) struct Ingested {
     /// When the new ones were published.
     published: Vec<Option<Timestamp>>,
     /// What somebody is told of.
-    news: Vec<EntryNews>,
+    news: Vec<EntryEvent>,
     /// Something newer is there than the document has.
     passed_over: bool,
 }
@@ -118,7 +118,7 @@ pub(crate) fn prepare(document: &mut Document) {
 
 /// Stores a prepared document's entries, the state of its feed, and what it says about push.
 pub(crate) fn store_document(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     target: Target,
     schedule: Schedule,
     push: &PushState,
@@ -148,7 +148,7 @@ pub(crate) fn store_document(
 }
 
 /// Stores what a push brings, and nothing of its feed but the counts.
-pub(crate) fn store_pushed(changes: &mut Changes<'_>, target: Target, document: &mut Document) -> Result<Stored> {
+pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: &mut Document) -> Result<Stored> {
     if document.entries.is_empty() {
         return Ok(Stored { applied: true, ..Stored::default() });
     }
@@ -162,7 +162,7 @@ pub(crate) fn store_pushed(changes: &mut Changes<'_>, target: Target, document: 
 }
 
 fn store_entries(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     target: Target,
     document: &mut Document,
     has_pruned: bool,
@@ -183,7 +183,7 @@ fn store_entries(
                 ingested.published.push(entry.published_at.or(entry.updated_at));
                 ingested.stored.new += 1;
                 if interest.in_created {
-                    ingested.news.push(EntryNews::Created(id));
+                    ingested.news.push(EntryEvent::Created(id));
                 }
             }
             Arrival::Known => {}
@@ -196,7 +196,7 @@ fn store_entries(
                 replace(changes, id.0, target.now, entry)?;
                 ingested.stored.changed += 1;
                 if interest.in_updated {
-                    ingested.news.push(EntryNews::Updated(id.0));
+                    ingested.news.push(EntryEvent::Updated(id.0));
                 }
             }
         }
@@ -204,7 +204,7 @@ fn store_entries(
     Ok(ingested)
 }
 
-fn replace(changes: &mut Changes<'_>, id: i64, now: i64, entry: &mut IncomingEntry) -> Result<()> {
+fn replace(changes: &mut WriteTx<'_>, id: i64, now: i64, entry: &mut IncomingEntry) -> Result<()> {
     entry_rows::update(changes.connection, id, now, entry)?;
     changes.words.replace(id, std::mem::take(&mut entry.search_text));
     Ok(())

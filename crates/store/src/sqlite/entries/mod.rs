@@ -18,7 +18,7 @@ use crate::sqlite::{
     SqliteStore,
     entries::pages::{Walked, Wanted},
     search,
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
 use crate::values::{count, time};
 
@@ -83,12 +83,12 @@ impl EntryStore for SqliteStore {
     }
 
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
-        self.writer.write(Lane::Usual, move |changes| patch_one(changes, id.0, patch)).await
+        self.writer.write(Priority::Usual, move |changes| patch_one(changes, id.0, patch)).await
     }
 
     async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-        self.writer.write(Lane::Usual, move |changes| patch_many(changes, &ids, patch)).await
+        self.writer.write(Priority::Usual, move |changes| patch_many(changes, &ids, patch)).await
     }
 
     async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
@@ -171,12 +171,12 @@ fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize>
     Ok(bytes)
 }
 
-fn patch_one(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
+fn patch_one(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
     patch_row(changes, id, patch)?;
     one(changes.connection, id)
 }
 
-fn patch_many(changes: &mut Changes<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
+fn patch_many(changes: &mut WriteTx<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
     let mut patched = 0;
     for id in ids {
         patched += u64::from(patch_row(changes, *id, patch)?);
@@ -185,7 +185,7 @@ fn patch_many(changes: &mut Changes<'_>, ids: &[i64], patch: EntryPatch) -> Resu
 }
 
 /// Marks an entry and counts it; false if that changes nothing.
-fn patch_row(changes: &mut Changes<'_>, id: i64, patch: EntryPatch) -> Result<bool> {
+fn patch_row(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<bool> {
     let connection = changes.connection;
     let mut before = connection.prepare_cached("SELECT feed_id, is_read FROM entries WHERE id = ?")?;
     let before: Option<(i64, bool)> = before.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;

@@ -8,7 +8,7 @@ use domain::{
 };
 use rusqlite::{Connection, Result, params_from_iter, types::Value};
 
-use crate::values::{time, total};
+use crate::values::{time, usize_to_i64};
 
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ WHERE entries.id = given.value",
     add_kind(&mut part, &wanted.filter);
     add_position(&mut part, wanted);
     add_order(&mut part, &wanted.filter);
-    part.add("\nLIMIT ?", &[total(wanted.rows)]);
+    part.add("\nLIMIT ?", &[usize_to_i64(wanted.rows)]);
     part
 }
 

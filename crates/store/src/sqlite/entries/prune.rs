@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::sqlite::{
     SqliteStore,
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, total};
+use crate::values::{millis, usize_to_i64};
 
 pub(crate) const TOO_OLD: &str = "
 SELECT id
@@ -69,7 +69,7 @@ pub(crate) async fn prune(store: &SqliteStore, limits: PruneLimits) -> StoreResu
     if ids.is_empty() {
         return Ok(0);
     }
-    store.writer.write(Lane::Usual, move |changes| remove(changes, &ids, unread_before)).await
+    store.writer.write(Priority::Usual, move |changes| remove(changes, &ids, unread_before)).await
 }
 
 fn find(connection: &Connection, limits: PruneLimits, read_before: i64, unread_before: i64) -> Result<BTreeSet<i64>> {
@@ -77,7 +77,8 @@ fn find(connection: &Connection, limits: PruneLimits, read_before: i64, unread_b
     let mut too_old = connection.prepare_cached(TOO_OLD)?;
     let mut found = BTreeSet::new();
     for (before, is_read) in [(read_before, true), (unread_before, false)] {
-        let ids = too_old.query_map((before, total(chunk - found.len()), is_read), |row| row.get::<_, i64>(0))?;
+        let ids =
+            too_old.query_map((before, usize_to_i64(chunk - found.len()), is_read), |row| row.get::<_, i64>(0))?;
         for id in ids {
             found.insert(id?);
         }
@@ -101,7 +102,7 @@ fn beyond(connection: &Connection, feed: i64, limits: PruneLimits) -> Result<Vec
     connection.prepare_cached(BEYOND)?.query_map((feed, sort_at, id, limits.chunk), |row| row.get(0))?.collect()
 }
 
-fn remove(changes: &mut Changes<'_>, ids: &BTreeSet<i64>, unread_before: i64) -> Result<u64> {
+fn remove(changes: &mut WriteTx<'_>, ids: &BTreeSet<i64>, unread_before: i64) -> Result<u64> {
     let connection = changes.connection;
     // Of each feed all, and those that were unread.
     let mut by_feed: BTreeMap<i64, (i64, i64)> = BTreeMap::new();

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
 use crate::sqlite::{
     SqliteStore,
     entries::add_unread,
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
 
 /// Entries in one transaction.
@@ -34,7 +34,7 @@ pub(crate) async fn mark_read(store: &SqliteStore, which: MarkRead) -> StoreResu
         let Some(last) = found.last() else { return Ok(marked) };
         position = *last;
         let ids: Vec<i64> = found.into_iter().map(|(_, id)| id).collect();
-        marked += store.writer.write(Lane::Usual, move |changes| mark(changes, &ids)).await?;
+        marked += store.writer.write(Priority::Usual, move |changes| mark(changes, &ids)).await?;
     }
 }
 
@@ -65,7 +65,7 @@ LIMIT {CHUNK}"
     )
 }
 
-fn mark(changes: &mut Changes<'_>, ids: &[i64]) -> Result<u64> {
+fn mark(changes: &mut WriteTx<'_>, ids: &[i64]) -> Result<u64> {
     let mut statement = changes.connection.prepare_cached(MARK)?;
     let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
     let (mut marked, now) = (0, changes.now());

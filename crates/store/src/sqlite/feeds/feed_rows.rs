@@ -7,7 +7,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::shared::errors::unreadable;
-use crate::values::{count, small, state_of, time};
+use crate::values::{count, state_of, time, to_u32};
 
 /// All that the API shows of a feed.
 pub(crate) const SELECT: &str = "
@@ -37,11 +37,11 @@ fn feed_of(row: &Row<'_>) -> Result<Feed> {
         folder_id: row.get::<_, Option<i64>>(5)?.map(FolderId),
         last_fetched_at: row.get::<_, Option<i64>>(6)?.map(time),
         next_check_at: time(row.get(7)?),
-        failure_count: small(row.get(8)?),
+        failure_count: to_u32(row.get(8)?),
         last_error: row.get(9)?,
         is_gone: row.get(10)?,
         unread_count: count(row.get(11)?),
-        poll_interval: row.get::<_, Option<i64>>(12)?.map(small),
+        poll_interval: row.get::<_, Option<i64>>(12)?.map(to_u32),
         push_enabled: row.get(13)?,
         subscription: subscription_of(row)?,
     })
@@ -57,9 +57,9 @@ fn subscription_of(row: &Row<'_>) -> Result<Option<SubscriptionView>> {
         topic_url: row.get(15)?,
         state,
         is_active: state == SubscriptionState::Active,
-        lease_seconds: row.get::<_, Option<i64>>(17)?.map(small),
+        lease_seconds: row.get::<_, Option<i64>>(17)?.map(to_u32),
         expires_at: row.get::<_, Option<i64>>(18)?.map(time),
-        error_count: small(row.get(19)?),
+        error_count: to_u32(row.get(19)?),
         last_error: row.get(20)?,
         last_push_at: row.get::<_, Option<i64>>(21)?.map(time),
         push_count: count(row.get(22)?),

@@ -5,7 +5,7 @@
 
 use domain::{
     FeedId,
-    delivery::{EventType, News},
+    delivery::{DomainEvent, EventType},
     feed_state::{FeedAddress, Standing},
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
@@ -19,9 +19,9 @@ use crate::sqlite::{
     feeds::id_of,
     outbox::events,
     push::discovery::PushState,
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, optional, small, text, url_hash};
+use crate::values::{millis, optional, text, to_u32, url_hash};
 
 pub(crate) const HELD: &str = "
 SELECT folder_id, url, push_enabled, hubs, topic_url, is_pushed,
@@ -73,12 +73,12 @@ pub(crate) async fn finish(store: &SqliteStore, results: Vec<PollResult>) -> Sto
         if let PollOutcome::Fetched(document) = &mut result.outcome {
             ingest::prepare(document);
         }
-        move |changes: &mut Changes<'_>| finish_one(changes, result)
+        move |changes: &mut WriteTx<'_>| finish_one(changes, result)
     });
-    store.writer.write_all(Lane::Usual, prepared).await
+    store.writer.write_all(Priority::Usual, prepared).await
 }
 
-fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Stored> {
+fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Stored> {
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
@@ -100,7 +100,7 @@ fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Store
     let counts = result.due_by.is_none();
     let news = standing.news(&result);
     if let Some(kind) = news {
-        events::tell(changes, &[News::Feed(kind, result.feed_id)])?;
+        events::tell(changes, &[DomainEvent::Feed(kind, result.feed_id)])?;
     }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {
@@ -118,7 +118,7 @@ fn finish_one(changes: &mut Changes<'_>, mut result: PollResult) -> Result<Store
 
 fn standing_of(row: &Row<'_>) -> Result<Standing> {
     Ok(Standing {
-        failure_count: small(row.get(7)?),
+        failure_count: to_u32(row.get(7)?),
         is_failing: row.get(8)?,
         is_gone: row.get(9)?,
         is_new: row.get(10)?,

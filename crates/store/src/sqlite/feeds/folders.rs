@@ -7,8 +7,8 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use crate::sqlite::{SqliteStore, shared::queue::Lane};
-use crate::values::{text, total};
+use crate::sqlite::{SqliteStore, shared::queue::Priority};
+use crate::values::{text, usize_to_i64};
 
 const CREATE: &str = "
 INSERT INTO folders (name, position)
@@ -26,22 +26,22 @@ impl FolderStore for SqliteStore {
 
     async fn create_folder(&self, name: &str) -> StoreResult<std::result::Result<Folder, Conflict>> {
         let name = text(name).into_owned();
-        let made = self.writer.write(Lane::Usual, move |changes| create(changes.connection, &name)).await?;
+        let made = self.writer.write(Priority::Usual, move |changes| create(changes.connection, &name)).await?;
         Ok(made.ok_or(Conflict))
     }
 
     async fn rename_folder(&self, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>> {
         let name = text(name).into_owned();
-        self.writer.write(Lane::Usual, move |changes| rename(changes.connection, id, name)).await
+        self.writer.write(Priority::Usual, move |changes| rename(changes.connection, id, name)).await
     }
 
     async fn delete_folder(&self, id: FolderId) -> StoreResult<bool> {
-        self.writer.write(Lane::Usual, move |changes| delete(changes.connection, id)).await
+        self.writer.write(Priority::Usual, move |changes| delete(changes.connection, id)).await
     }
 
     async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
         let ids = ids.to_vec();
-        self.writer.write(Lane::Usual, move |changes| reorder(changes.connection, &ids)).await
+        self.writer.write(Priority::Usual, move |changes| reorder(changes.connection, &ids)).await
     }
 }
 
@@ -62,7 +62,7 @@ fn all(connection: &Connection) -> Result<Vec<Folder>> {
     let mut statement = connection.prepare_cached("SELECT id, name FROM folders ORDER BY position, id")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.enumerate()
-        .map(|(place, row)| row.map(|(id, name)| Folder { id: FolderId(id), name, order: total(place) }))
+        .map(|(place, row)| row.map(|(id, name)| Folder { id: FolderId(id), name, order: usize_to_i64(place) }))
         .collect()
 }
 
@@ -99,7 +99,7 @@ fn reorder(connection: &Connection, wanted: &[FolderId]) -> Result<Option<Vec<Fo
     let Some(order) = new_order(&all(connection)?, wanted) else { return Ok(None) };
     let mut place_at = connection.prepare_cached("UPDATE folders SET position = ? WHERE id = ?")?;
     for (place, id) in order.iter().enumerate() {
-        place_at.execute((total(place), id.0))?;
+        place_at.execute((usize_to_i64(place), id.0))?;
     }
     all(connection).map(Some)
 }

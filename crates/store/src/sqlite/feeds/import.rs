@@ -5,7 +5,7 @@ use rusqlite::Result;
 
 use crate::sqlite::{
     feeds::{adaptive_first, folders, id_of},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
 use crate::values::{optional, text, url_hash};
 
@@ -15,12 +15,12 @@ INSERT INTO feeds (url, url_hash, credentials, folder_id, title, site_url, next_
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?7, ?9, ?10, ?11)
 RETURNING id";
 
-pub(crate) fn import(changes: &mut Changes<'_>, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
+pub(crate) fn import(changes: &mut WriteTx<'_>, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
     let now = changes.now();
     seeds.iter().map(|seed| import_one(changes, seed, now)).collect()
 }
 
-fn import_one(changes: &mut Changes<'_>, seed: &FeedSeed, now: i64) -> Result<ImportOutcome> {
+fn import_one(changes: &mut WriteTx<'_>, seed: &FeedSeed, now: i64) -> Result<ImportOutcome> {
     let connection = changes.connection;
     let folder = seed.folder.as_deref().map(|name| folders::find_or_create(connection, &text(name))).transpose()?;
     // Of a URL that is in the file twice the second is there already.

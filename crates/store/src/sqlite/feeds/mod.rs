@@ -21,7 +21,7 @@ use crate::sqlite::{
     entries::ingest::{self, Schedule, Target},
     feeds::feed_rows::{all, one},
     push::{discovery::PushState, subscription_changes::end_all},
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
 use crate::values::{millis, optional, text, url_hash};
 
@@ -89,19 +89,19 @@ impl FeedStore for SqliteStore {
 
     async fn add_feed(&self, mut feed: NewFeed) -> StoreResult<NewFeedOutcome> {
         ingest::prepare(&mut feed.document);
-        self.writer.write(Lane::Usual, move |changes| add(changes, &mut feed)).await
+        self.writer.write(Priority::Usual, move |changes| add(changes, &mut feed)).await
     }
 
     async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
-        self.writer.write(Lane::Usual, move |changes| import::import(changes, &feeds)).await
+        self.writer.write(Priority::Usual, move |changes| import::import(changes, &feeds)).await
     }
 
     async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
-        self.writer.write(Lane::Usual, move |changes| update(changes, id, &patch)).await
+        self.writer.write(Priority::Usual, move |changes| update(changes, id, &patch)).await
     }
 
     async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
-        self.writer.write(Lane::Usual, move |changes| delete(changes, id)).await
+        self.writer.write(Priority::Usual, move |changes| delete(changes, id)).await
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn adaptive_first() -> i64 {
     i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn add(changes: &mut Changes<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
+fn add(changes: &mut WriteTx<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
     if let Some(folder) = feed.folder_id
         && !folders::exists(changes.connection, folder)?
     {
@@ -155,7 +155,7 @@ fn insert(connection: &Connection, feed: &NewFeed, now: i64, next_check_at: i64)
 }
 
 /// What cannot be done is found out before anything is changed.
-fn update(changes: &mut Changes<'_>, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>> {
+fn update(changes: &mut WriteTx<'_>, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>> {
     let connection = changes.connection;
     let Some(before) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
     if let Some(folder) = patch.folder_id.flatten()
@@ -206,7 +206,7 @@ fn apply(connection: &Connection, now: i64, id: FeedId, patch: &FeedPatch) -> Re
     connection.prepare_cached(UPDATE)?.execute(row).map(drop)
 }
 
-fn delete(changes: &mut Changes<'_>, id: FeedId) -> Result<bool> {
+fn delete(changes: &mut WriteTx<'_>, id: FeedId) -> Result<bool> {
     let mut entries = changes.connection.prepare_cached("SELECT id FROM entries WHERE feed_id = ?")?;
     for entry in entries.query_map([id.0], |row| row.get(0))? {
         changes.words.remove(entry?);

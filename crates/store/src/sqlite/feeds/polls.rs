@@ -16,9 +16,9 @@ use crate::sqlite::{
     SqliteStore,
     entries::{ingest, prune},
     feeds::{finish, overview},
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, small, time};
+use crate::values::{millis, time, to_u32};
 
 /// Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
 /// lease has run out. Whoever wanted it to be polled has that with the claim: what is wanted from now on is more.
@@ -85,12 +85,12 @@ ORDER BY next_check_at";
 impl PollStore for SqliteStore {
     async fn claim_due_polls(&self, owner: &str, limit: u32, lease: Duration) -> StoreResult<Vec<PollJob>> {
         let owner = owner.to_owned();
-        self.writer.write(Lane::Usual, move |changes| claim_due(changes, &owner, limit, lease)).await
+        self.writer.write(Priority::Usual, move |changes| claim_due(changes, &owner, limit, lease)).await
     }
 
     async fn claim_polls(&self, owner: &str, feeds: &[FeedId], lease: Duration) -> StoreResult<Vec<PollJob>> {
         let (owner, feeds) = (owner.to_owned(), feeds.to_vec());
-        self.writer.write(Lane::Usual, move |changes| claim(changes, &owner, &feeds, lease)).await
+        self.writer.write(Priority::Usual, move |changes| claim(changes, &owner, &feeds, lease)).await
     }
 
     async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>> {
@@ -98,7 +98,7 @@ impl PollStore for SqliteStore {
             return Ok(Vec::new());
         }
         let leases = leases.to_vec();
-        self.writer.write(Lane::Urgent, move |changes| renew(changes, &leases, lease)).await
+        self.writer.write(Priority::Urgent, move |changes| renew(changes, &leases, lease)).await
     }
 
     async fn release_polls(&self, leases: &[(FeedId, Lease)]) -> StoreResult<()> {
@@ -106,7 +106,7 @@ impl PollStore for SqliteStore {
             return Ok(());
         }
         let leases = leases.to_vec();
-        self.writer.write(Lane::Usual, move |changes| release(changes, &leases)).await
+        self.writer.write(Priority::Usual, move |changes| release(changes, &leases)).await
     }
 
     async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()> {
@@ -114,7 +114,7 @@ impl PollStore for SqliteStore {
             return Ok(());
         }
         let leases = leases.to_vec();
-        self.writer.write(Lane::Usual, move |changes| postpone(changes, &leases, delay)).await
+        self.writer.write(Priority::Usual, move |changes| postpone(changes, &leases, delay)).await
     }
 
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<KnownEntries> {
@@ -142,7 +142,7 @@ impl PollStore for SqliteStore {
     }
 }
 
-fn claim_due(changes: &mut Changes<'_>, owner: &str, limit: u32, lease: Duration) -> Result<Vec<PollJob>> {
+fn claim_due(changes: &mut WriteTx<'_>, owner: &str, limit: u32, lease: Duration) -> Result<Vec<PollJob>> {
     let mut statement = changes.connection.prepare_cached(CLAIM_DUE)?;
     let claimed = statement
         .query_map((owner, changes.now(), millis(lease), limit), |row| Ok((row.get::<_, i64>(16)?, job_of(row)?)))?;
@@ -152,7 +152,7 @@ fn claim_due(changes: &mut Changes<'_>, owner: &str, limit: u32, lease: Duration
     Ok(claimed.into_iter().map(|(_, job)| job).collect())
 }
 
-fn claim(changes: &mut Changes<'_>, owner: &str, feeds: &[FeedId], lease: Duration) -> Result<Vec<PollJob>> {
+fn claim(changes: &mut WriteTx<'_>, owner: &str, feeds: &[FeedId], lease: Duration) -> Result<Vec<PollJob>> {
     let mut statement = changes.connection.prepare_cached(CLAIM)?;
     let mut claimed = Vec::new();
     for feed in feeds {
@@ -162,7 +162,7 @@ fn claim(changes: &mut Changes<'_>, owner: &str, feeds: &[FeedId], lease: Durati
 }
 
 /// A lease that ran out but that nobody else has taken is still good.
-fn renew(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)], lease: Duration) -> Result<Vec<FeedId>> {
+fn renew(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)], lease: Duration) -> Result<Vec<FeedId>> {
     let until = changes.now() + millis(lease);
     let mut statement = changes.connection.prepare_cached(RENEW)?;
     let mut lost = Vec::new();
@@ -174,7 +174,7 @@ fn renew(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)], lease: Duration)
     Ok(lost)
 }
 
-fn release(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)]) -> Result<()> {
+fn release(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (feed, held) in leases {
         // Nothing to give back if another has it.
@@ -183,7 +183,7 @@ fn release(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)]) -> Result<()> 
     Ok(())
 }
 
-fn postpone(changes: &mut Changes<'_>, leases: &[(FeedId, Lease)], delay: Duration) -> Result<()> {
+fn postpone(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)], delay: Duration) -> Result<()> {
     let due_at = changes.now() + millis(delay);
     let mut statement = changes.connection.prepare_cached(POSTPONE)?;
     for (feed, held) in leases {
@@ -222,9 +222,9 @@ fn job_of(row: &Row<'_>) -> Result<PollJob> {
         lease: Lease { owner: row.get(6)?, fence: row.get(7)? },
         claimed_at: time(row.get(8)?),
         due_at: time(row.get(16)?),
-        failure_count: small(row.get(9)?),
-        adaptive_secs: small(row.get(10)?),
-        poll_interval: row.get::<_, Option<i64>>(11)?.map(small),
+        failure_count: to_u32(row.get(9)?),
+        adaptive_secs: to_u32(row.get(10)?),
+        poll_interval: row.get::<_, Option<i64>>(11)?.map(to_u32),
         is_first_fetch: row.get(12)?,
         asks: Asks { ttl_mins: row.get(13)?, skips: Skips { hours: row.get(14)?, days: row.get(15)? } },
     })

@@ -12,7 +12,7 @@ use std::{
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        ClaimRoom, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Rate,
+        ClaimLimits, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Rate,
         public_id,
     },
 };
@@ -20,9 +20,9 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     outbox::{delivery_leases::held_until, webhooks},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
-use crate::values::{DUE_FIRST_MS, millis, small, time, total};
+use crate::values::{DUE_FIRST_MS, millis, time, to_u32, usize_to_i64};
 
 /// Who may be sent something, and when the first of each line is due.
 pub(crate) const WAITING: &str = "
@@ -216,11 +216,11 @@ struct Look<'c> {
 }
 
 pub(crate) fn claim(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     key: &str,
     owner: &str,
     lease: Duration,
-    room: &ClaimRoom,
+    room: &ClaimLimits,
 ) -> Result<Claimed> {
     let now = changes.now();
     let look = Look { connection: changes.connection, now, known: known_types() };
@@ -267,7 +267,7 @@ fn take_rates(connection: &Connection, lines: &[Waiting], claimed: &Claimed, now
 
 impl Look<'_> {
     /// What is to be claimed, in order: the first of each webhook, then the second of each; and who was looked at.
-    fn pick(&self, room: &ClaimRoom) -> Result<(Vec<Waiting>, ByTurn)> {
+    fn pick(&self, room: &ClaimLimits) -> Result<(Vec<Waiting>, ByTurn)> {
         let most = usize::try_from(room.limit).unwrap_or(usize::MAX);
         let mut picked = ByTurn::new();
         let mut lines = if most > 0 { self.lines(room)? } else { Vec::new() };
@@ -295,7 +295,7 @@ impl Look<'_> {
 
     /// Those that may be given something. Whose first is due for longest comes first: of the others, those are not looked
     /// at that come too late.
-    fn lines(&self, room: &ClaimRoom) -> Result<Vec<Line>> {
+    fn lines(&self, room: &ClaimLimits) -> Result<Vec<Line>> {
         let room_of: HashMap<WebhookId, u32> = room.of.iter().copied().collect();
         let mut waiting = waiting(self.connection)?;
         waiting.retain(|one| one.ready_at(one.new_at, one.tried_at, self.now).is_some_and(|at| at <= self.now));
@@ -372,14 +372,14 @@ impl Look<'_> {
     /// So many of what is due in a line after a place, the longest due first.
     fn first(&self, webhook: WebhookId, is_tried: bool, after: Place, wanted: usize) -> Result<Vec<(Place, Due)>> {
         let mut statement = self.connection.prepare_cached(DUE)?;
-        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted), after.0, after.1);
+        let values = (webhook.0, is_tried, self.now, &self.known, usize_to_i64(wanted), after.0, after.1);
         statement.query_map(values, |row| due_of(row, webhook))?.collect()
     }
 
     /// So many of what is due in a line, from its other end.
     fn last(&self, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
         let mut statement = self.connection.prepare_cached(DUE_LAST)?;
-        let values = (webhook.0, is_tried, self.now, &self.known, total(wanted));
+        let values = (webhook.0, is_tried, self.now, &self.known, usize_to_i64(wanted));
         statement.query_map(values, |row| due_of(row, webhook))?.collect()
     }
 }
@@ -400,7 +400,7 @@ fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool) -> Vec<T> {
 }
 
 fn due_of(row: &Row<'_>, webhook: WebhookId) -> Result<(Place, Due)> {
-    let (attempts, tries) = (small(row.get(3)?), small(row.get(4)?));
+    let (attempts, tries) = (to_u32(row.get(3)?), to_u32(row.get(4)?));
     let due = Due { webhook, event: row.get(2)?, attempts, tries, fence: row.get(5)?, is_probe: false };
     Ok(((row.get(0)?, row.get(1)?), due))
 }
@@ -424,7 +424,7 @@ fn waiting_of(row: &Row<'_>) -> Result<Option<Waiting>> {
     if new_at.is_none() && tried_at.is_none() {
         return Ok(None);
     }
-    let probes = small(row.get(3)?);
+    let probes = to_u32(row.get(3)?);
     let open = |probe_at, probe_new_at: Option<i64>| Open { probe_at, probe_new_at: probe_new_at.unwrap_or(0), probes };
     let (probe_at, probe_new_at) = (row.get::<_, Option<i64>>(1)?, row.get(2)?);
     let (rate, rate_at) = (row.get::<_, Option<i64>>(5)?.and_then(Rate::from_thousandths), row.get(6)?);
@@ -441,7 +441,7 @@ fn waiting_of(row: &Row<'_>) -> Result<Option<Waiting>> {
 /// All that is needed to send it but the name of who does; `None` if its event cannot be read.
 fn job_of(connection: &Connection, key: &str, id: i64, due: Due) -> Result<Option<DeliveryJob>> {
     let mut statement = connection.prepare_cached(EVENT)?;
-    let event = statement.query_row((due.event, total(PAYLOAD_INLINE_MAX)), |row| {
+    let event = statement.query_row((due.event, usize_to_i64(PAYLOAD_INLINE_MAX)), |row| {
         let kind = EventType::by_name(row.get_ref(0)?.as_str()?);
         Ok((kind, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?))
     });

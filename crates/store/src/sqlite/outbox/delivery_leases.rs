@@ -7,7 +7,7 @@ use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     outbox::delivery_claims::{Waiting, known_types, of_known_type, waiting},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
 use crate::values::millis;
 
@@ -53,7 +53,7 @@ WHERE webhook_id = ?1
   AND lease_until <= ?2 + lease_ms + 60000";
 
 pub(crate) fn renew(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     leases: &[(DeliveryId, Lease)],
     lease: Duration,
 ) -> Result<Vec<DeliveryId>> {
@@ -68,7 +68,7 @@ pub(crate) fn renew(
     Ok(lost)
 }
 
-pub(crate) fn release(changes: &mut Changes<'_>, leases: &[(DeliveryId, Lease)]) -> Result<()> {
+pub(crate) fn release(changes: &mut WriteTx<'_>, leases: &[(DeliveryId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (id, held) in leases {
         // Nothing to give back if another has it.

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptLog, BreakerRules, Consequence, DeliveryStatus, EventType,
-        Finished, Health, Marks, News, PayloadWebhook,
+        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptLog, AttemptOutcome, BreakerRules, Consequence, DeliveryStatus,
+        DomainEvent, EventType, FinishReport, Health, PayloadWebhook,
     },
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::sqlite::{
     outbox::{events, webhook_rows},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
 use crate::values::{ERROR_BYTES_MAX, beginning, millis, time};
 
@@ -66,14 +66,14 @@ struct Receiver {
 }
 
 pub(crate) fn finish(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     key: &str,
-    finished: &[Finished],
+    finished: &[AttemptOutcome],
     rules: &BreakerRules,
-) -> Result<Marks> {
+) -> Result<FinishReport> {
     let (connection, now) = (changes.connection, changes.now());
     let mut receivers: BTreeMap<WebhookId, Receiver> = BTreeMap::new();
-    let (mut marks, mut given_up) = (Marks::default(), Vec::new());
+    let (mut marks, mut given_up) = (FinishReport::default(), Vec::new());
     for one in finished {
         let receiver = match receivers.entry(one.webhook_id) {
             Entry::Occupied(known) => known.into_mut(),
@@ -89,7 +89,7 @@ pub(crate) fn finish(
             changes.outbox.set_queued();
         }
         if consequence.status == DeliveryStatus::Failed {
-            given_up.extend(News::delivery_failed(one, key));
+            given_up.extend(DomainEvent::delivery_failed(one, key));
         }
         receiver.health = consequence.health;
         receiver.disable = receiver.disable.take().or(consequence.disable);
@@ -104,14 +104,14 @@ pub(crate) fn finish(
     for (id, reason) in &marks.disabled {
         let url = receivers.get(id).map(|receiver| receiver.url.clone()).unwrap_or_default();
         let about = PayloadWebhook::new(*id, &url, Some(reason.clone()));
-        events::tell(changes, &[News::Webhook(EventType::WebhookDisabled, about)])?;
+        events::tell(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, about)])?;
     }
     events::tell(changes, &given_up)?;
     Ok(marks)
 }
 
 /// What one attempt leads to, after those before it.
-fn decide(receiver: &Receiver, one: &Finished, rules: &BreakerRules, now: i64) -> Consequence {
+fn decide(receiver: &Receiver, one: &AttemptOutcome, rules: &BreakerRules, now: i64) -> Consequence {
     if receiver.url != one.url {
         return Consequence::of_another_receiver(receiver.health, one.verdict);
     }
@@ -119,7 +119,7 @@ fn decide(receiver: &Receiver, one: &Finished, rules: &BreakerRules, now: i64) -
 }
 
 /// A webhook whose row is gone stands well, and is written nowhere.
-fn receiver(connection: &Connection, one: &Finished) -> Result<Receiver> {
+fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<Receiver> {
     let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
         let health = webhook_rows::health_of(row, 2)?;
         Ok(Receiver { url: row.get(0)?, is_enabled: row.get(1)?, before: health, health, disable: None })
@@ -131,7 +131,7 @@ fn receiver(connection: &Connection, one: &Finished) -> Result<Receiver> {
 
 /// Writes down how the delivery stands; returns the place of the attempt in its log. `None` if the row was not its own
 /// any more: then nothing is changed.
-fn mark(connection: &Connection, one: &Finished, consequence: &Consequence, now: i64) -> Result<Option<i64>> {
+fn mark(connection: &Connection, one: &AttemptOutcome, consequence: &Consequence, now: i64) -> Result<Option<i64>> {
     let AttemptLog { status_code, error, .. } = &one.attempt;
     let row = (
         one.id.0,
@@ -147,7 +147,7 @@ fn mark(connection: &Connection, one: &Finished, consequence: &Consequence, now:
     connection.prepare_cached(MARK)?.query_row(row, |row| row.get(0)).optional()
 }
 
-fn log(connection: &Connection, one: &Finished, place: i64, now: i64) -> Result<()> {
+fn log(connection: &Connection, one: &AttemptOutcome, place: i64, now: i64) -> Result<()> {
     let AttemptLog { number, duration, status_code, answer, error } = &one.attempt;
     let row = (
         one.id.0,
@@ -168,7 +168,7 @@ fn log(connection: &Connection, one: &Finished, place: i64, now: i64) -> Result<
 }
 
 /// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.
-fn keep(changes: &mut Changes<'_>, id: WebhookId, receiver: &Receiver) -> Result<()> {
+fn keep(changes: &mut WriteTx<'_>, id: WebhookId, receiver: &Receiver) -> Result<()> {
     let Receiver { is_enabled, before, health, disable, .. } = receiver;
     if health != before {
         webhook_rows::update_health(changes.connection, id, health)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use domain::{
     WebhookId,
-    delivery::{DeliveryStatus, EventType, Moved, News, PayloadWebhook, address, number_of},
+    delivery::{DeliveryStatus, DomainEvent, EventType, Moved, PayloadWebhook, fan_out, number_of},
     ports::{StoreResult, TestOutcome},
 };
 use rusqlite::{Connection, Result};
@@ -15,7 +15,7 @@ use crate::sqlite::{
         delivery_rows::{self, Shown},
         events, webhooks,
     },
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
 use crate::values::{DUE_FIRST_MS, text};
 
@@ -75,24 +75,24 @@ WHERE webhook_id = ?
 ORDER BY id
 LIMIT ?";
 
-pub(crate) fn test(changes: &mut Changes<'_>, key: &str, id: WebhookId) -> Result<TestOutcome> {
+pub(crate) fn test(changes: &mut WriteTx<'_>, key: &str, id: WebhookId) -> Result<TestOutcome> {
     let (connection, now) = (changes.connection, changes.now());
     let Some(webhook) = webhooks::one(connection, id, now)? else { return Ok(TestOutcome::NotFound) };
     if !webhook.enabled {
         return Ok(TestOutcome::Disabled);
     }
     let about = PayloadWebhook::new(id, &webhook.url, webhook.disabled_reason.clone());
-    let news = [News::Webhook(EventType::WebhookTest, about)];
+    let news = [DomainEvent::Webhook(EventType::WebhookTest, about)];
     connection.prepare_cached(PROBE_NOW)?.execute((id.0, now))?;
     // It is the last row that this inserts.
-    events::queue(changes, &address(&[webhook], &HashMap::new(), &news))?;
+    events::queue(changes, &fan_out(&[webhook], &HashMap::new(), &news))?;
     let row = connection.last_insert_rowid();
     connection.prepare_cached(PUT_FIRST)?.execute((row, DUE_FIRST_MS))?;
     let queued = delivery_rows::one(connection, row, Shown { key, now })?;
     queued.map(|delivery| TestOutcome::Queued(Box::new(delivery))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-pub(crate) fn requeue(changes: &mut Changes<'_>, key: &str, id: &str) -> Result<Moved> {
+pub(crate) fn requeue(changes: &mut WriteTx<'_>, key: &str, id: &str) -> Result<Moved> {
     move_one(changes, key, id, |changes, id, status| {
         if !matches!(status, DeliveryStatus::Failed | DeliveryStatus::Delivered) {
             return Ok(false);
@@ -102,7 +102,7 @@ pub(crate) fn requeue(changes: &mut Changes<'_>, key: &str, id: &str) -> Result<
     })
 }
 
-pub(crate) fn cancel(changes: &mut Changes<'_>, key: &str, id: &str, reason: &str) -> Result<Moved> {
+pub(crate) fn cancel(changes: &mut WriteTx<'_>, key: &str, id: &str, reason: &str) -> Result<Moved> {
     move_one(changes, key, id, |changes, id, status| {
         if !matches!(status, DeliveryStatus::Pending | DeliveryStatus::Failed) {
             return Ok(false);
@@ -116,7 +116,7 @@ pub(crate) fn cancel(changes: &mut Changes<'_>, key: &str, id: &str, reason: &st
 pub(crate) async fn requeue_failed(store: &SqliteStore, webhook: WebhookId) -> StoreResult<Option<u64>> {
     let (mut after, mut queued) = (0, 0);
     loop {
-        let chunk = store.writer.write(Lane::Usual, move |changes| requeue_some(changes, webhook, after)).await?;
+        let chunk = store.writer.write(Priority::Usual, move |changes| requeue_some(changes, webhook, after)).await?;
         let Some(ids) = chunk else { return Ok(None) };
         let Some(last) = ids.last() else { return Ok(Some(queued)) };
         after = *last;
@@ -130,13 +130,13 @@ pub(crate) fn hurry(connection: &Connection, webhook: WebhookId, now: i64) -> Re
 }
 
 /// Queues a row again, whatever became of it.
-pub(crate) fn requeue_row(changes: &mut Changes<'_>, id: i64, now: i64) -> Result<()> {
+pub(crate) fn requeue_row(changes: &mut WriteTx<'_>, id: i64, now: i64) -> Result<()> {
     changes.connection.prepare_cached(REQUEUE)?.execute((id, now))?;
     changes.outbox.set_queued();
     Ok(())
 }
 
-fn requeue_some(changes: &mut Changes<'_>, webhook: WebhookId, after: i64) -> Result<Option<Vec<i64>>> {
+fn requeue_some(changes: &mut WriteTx<'_>, webhook: WebhookId, after: i64) -> Result<Option<Vec<i64>>> {
     if !webhooks::exists(changes.connection, webhook)? {
         return Ok(None);
     }
@@ -154,10 +154,10 @@ fn failed(connection: &Connection, webhook: WebhookId, after: i64) -> Result<Vec
 
 /// Changes a delivery, unless it stands so that it cannot be.
 fn move_one(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     key: &str,
     id: &str,
-    change: impl FnOnce(&mut Changes<'_>, i64, DeliveryStatus) -> Result<bool>,
+    change: impl FnOnce(&mut WriteTx<'_>, i64, DeliveryStatus) -> Result<bool>,
 ) -> Result<Moved> {
     let shown = Shown { key, now: changes.now() };
     let Some(id) = number_of("dlv", key, id) else { return Ok(Moved::NotFound) };

@@ -13,7 +13,7 @@ use crate::sqlite::outbox::{
     delivery_rows::{self, Shown},
     webhook_rows, webhooks,
 };
-use crate::values::{count, time, total};
+use crate::values::{count, time, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, enabled FROM webhooks WHERE deleted_at IS NULL";
 
@@ -142,7 +142,7 @@ fn newest(connection: &Connection, filter: DeliveryFilter, most: usize, before: 
         }
         for status in DeliveryStatus::ALL.into_iter().filter(|one| filter.status.is_none_or(|wanted| wanted == *one)) {
             let oldest = found.first().copied().filter(|_| found.len() >= most).unwrap_or(0);
-            let range = (webhook.0, status.name(), before, oldest, total(most));
+            let range = (webhook.0, status.name(), before, oldest, usize_to_i64(most));
             for id in statement.query_map(range, |row| row.get::<_, i64>(0))? {
                 found.insert(id?);
             }

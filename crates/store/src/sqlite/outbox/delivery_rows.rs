@@ -7,7 +7,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::shared::errors::unreadable;
-use crate::values::{count, small, status_of, time};
+use crate::values::{count, status_of, time, to_u32};
 
 /// Of a webhook that was removed nothing is shown.
 pub(crate) const BY_ID: &str = "
@@ -53,7 +53,7 @@ fn delivery_of(row: &Row<'_>, Shown { key, now }: Shown<'_>) -> Result<Delivery>
         event_type: row.get(2)?,
         webhook_id: WebhookId(row.get(3)?),
         delivery_status: status,
-        attempts: small(row.get(5)?),
+        attempts: to_u32(row.get(5)?),
         // A test is due before everything else, but not before it was made.
         next_attempt_at: Some(row.get::<_, i64>(6)?.max(row.get(12)?)).filter(|_| is_pending).map(time),
         lease_owner: row.get::<_, Option<String>>(7)?.filter(|_| is_held),
@@ -68,7 +68,7 @@ fn delivery_of(row: &Row<'_>, Shown { key, now }: Shown<'_>) -> Result<Delivery>
 
 fn attempt_of(row: &Row<'_>) -> Result<Attempt> {
     Ok(Attempt {
-        number: small(row.get(0)?),
+        number: to_u32(row.get(0)?),
         at: time(row.get(1)?),
         duration_ms: count(row.get(2)?),
         status_code: row.get(3)?,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use domain::{
     FeedId, FolderId, WebhookId,
-    delivery::{EventScope, EventType, News, Outgoing, PayloadFeed, UPDATES_EVERY, Webhook, address, is_wanted},
+    delivery::{DomainEvent, EventScope, EventType, Outgoing, PayloadFeed, UPDATES_EVERY, Webhook, fan_out, is_wanted},
     push::{Subscription, SubscriptionState, SubscriptionView},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -13,9 +13,9 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use crate::sqlite::{
     entries::{self, ingest::Target},
     outbox::webhooks,
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
-use crate::values::{millis, total};
+use crate::values::{millis, usize_to_i64};
 
 const FEED: &str = "SELECT id, url, coalesce(custom_title, title), folder_id FROM feeds WHERE id = ?";
 
@@ -60,7 +60,7 @@ impl Outbox {
 
 /// An entry that somebody is told of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum EntryNews {
+pub(crate) enum EntryEvent {
     Created(i64),
     Updated(i64),
 }
@@ -73,7 +73,7 @@ pub(crate) struct Interest {
 }
 
 /// Whether anybody is told of entries that a document brings.
-pub(crate) fn interest(changes: &mut Changes<'_>, target: Target) -> Result<Interest> {
+pub(crate) fn interest(changes: &mut WriteTx<'_>, target: Target) -> Result<Interest> {
     let listeners = listeners(changes)?;
     let is_wanted = |kind: EventType, is_backlog: bool| {
         let (feed_id, folder_id) = (Some(FeedId(target.feed_id)), target.folder_id.map(FolderId));
@@ -86,30 +86,30 @@ pub(crate) fn interest(changes: &mut Changes<'_>, target: Target) -> Result<Inte
 }
 
 /// Writes down what happened to entries of one feed, for those who want to know.
-pub(crate) fn tell_entries(changes: &mut Changes<'_>, target: Target, happened: &[EntryNews]) -> Result<()> {
+pub(crate) fn tell_entries(changes: &mut WriteTx<'_>, target: Target, happened: &[EntryEvent]) -> Result<()> {
     if happened.is_empty() {
         return Ok(());
     }
     let (connection, listeners) = (changes.connection, listeners(changes)?);
     let feeds = feeds_of(connection, [FeedId(target.feed_id)])?;
     for one in happened {
-        let (EntryNews::Created(id) | EntryNews::Updated(id)) = *one;
-        if matches!(one, EntryNews::Updated(_)) && !may_tell_update(connection, id, target.now)? {
+        let (EntryEvent::Created(id) | EntryEvent::Updated(id)) = *one;
+        if matches!(one, EntryEvent::Updated(_)) && !may_tell_update(connection, id, target.now)? {
             continue;
         }
         let Some(entry) = entries::one(connection, id)?.map(Box::new) else { continue };
         let news = match one {
-            EntryNews::Created(_) => News::EntryCreated { entry, is_backlog: target.is_backlog },
-            EntryNews::Updated(_) => News::EntryUpdated(entry),
+            EntryEvent::Created(_) => DomainEvent::EntryCreated { entry, is_backlog: target.is_backlog },
+            EntryEvent::Updated(_) => DomainEvent::EntryUpdated(entry),
         };
         // One at a time: a document may be large.
-        queue(changes, &address(&listeners, &feeds, &[news]))?;
+        queue(changes, &fan_out(&listeners, &feeds, &[news]))?;
     }
     Ok(())
 }
 
 /// Writes down what happened, for those who want to know.
-pub(crate) fn tell(changes: &mut Changes<'_>, news: &[News]) -> Result<()> {
+pub(crate) fn tell(changes: &mut WriteTx<'_>, news: &[DomainEvent]) -> Result<()> {
     if news.is_empty() {
         return Ok(());
     }
@@ -117,12 +117,12 @@ pub(crate) fn tell(changes: &mut Changes<'_>, news: &[News]) -> Result<()> {
     if listeners.is_empty() {
         return Ok(());
     }
-    let feeds = feeds_of(changes.connection, news.iter().filter_map(News::feed_id))?;
-    queue(changes, &address(&listeners, &feeds, news))
+    let feeds = feeds_of(changes.connection, news.iter().filter_map(DomainEvent::feed_id))?;
+    queue(changes, &fan_out(&listeners, &feeds, news))
 }
 
 /// The news that a hub pushes a feed from now on, or no longer.
-pub(crate) fn tell_push(changes: &mut Changes<'_>, before: &Subscription, after: Option<&Subscription>) -> Result<()> {
+pub(crate) fn tell_push(changes: &mut WriteTx<'_>, before: &Subscription, after: Option<&Subscription>) -> Result<()> {
     let is_active = after.is_some_and(Subscription::is_active);
     match before.feed_id {
         Some(feed) if is_active != before.is_active() => {
@@ -130,14 +130,14 @@ pub(crate) fn tell_push(changes: &mut Changes<'_>, before: &Subscription, after:
             if after.is_none() {
                 (view.state, view.is_active) = (SubscriptionState::Inactive, false);
             }
-            tell(changes, &[News::Subscription(feed, Box::new(view))])
+            tell(changes, &[DomainEvent::Subscription(feed, Box::new(view))])
         }
         _ => Ok(()),
     }
 }
 
 /// Stores events, and a delivery of each for each who is told.
-pub(crate) fn queue(changes: &mut Changes<'_>, events: &[Outgoing]) -> Result<()> {
+pub(crate) fn queue(changes: &mut WriteTx<'_>, events: &[Outgoing]) -> Result<()> {
     let (connection, now) = (changes.connection, changes.now());
     for Outgoing { scope, data, to } in events {
         connection.prepare_cached(EVENT)?.execute((
@@ -147,7 +147,7 @@ pub(crate) fn queue(changes: &mut Changes<'_>, events: &[Outgoing]) -> Result<()
             scope.folder_id.map(|id| id.0),
             scope.webhook_id.map(|id| id.0),
             scope.is_backlog,
-            total(data.len()),
+            usize_to_i64(data.len()),
             data,
         ))?;
         let event = connection.last_insert_rowid();
@@ -159,14 +159,14 @@ pub(crate) fn queue(changes: &mut Changes<'_>, events: &[Outgoing]) -> Result<()
 }
 
 /// Queues a stored event for one webhook; returns the delivery.
-pub(crate) fn queue_one(changes: &mut Changes<'_>, event: i64, webhook: WebhookId, now: i64) -> Result<i64> {
+pub(crate) fn queue_one(changes: &mut WriteTx<'_>, event: i64, webhook: WebhookId, now: i64) -> Result<i64> {
     changes.connection.prepare_cached(DELIVERY)?.execute((event, webhook.0, now))?;
     changes.outbox.set_queued();
     Ok(changes.connection.last_insert_rowid())
 }
 
 /// Who is told of events. One look for all jobs of a group: nobody else writes meanwhile.
-fn listeners(changes: &mut Changes<'_>) -> Result<Arc<[Webhook]>> {
+fn listeners(changes: &mut WriteTx<'_>) -> Result<Arc<[Webhook]>> {
     if let Some(listeners) = &changes.outbox.listeners {
         return Ok(Arc::clone(listeners));
     }

@@ -18,8 +18,8 @@ use async_trait::async_trait;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        Attempt, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryPage, Finished, Marks, Moved,
-        NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret, number_of,
+        Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
+        FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret, number_of,
     },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
@@ -29,7 +29,7 @@ use rusqlite::OptionalExtension;
 use crate::sqlite::{
     SqliteStore,
     outbox::delivery_rows::Shown,
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
 
 const DATA: &str = "SELECT data FROM events WHERE id = ?";
@@ -47,15 +47,15 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
-        self.writer.write(Lane::Usual, move |changes| webhooks::create(changes, &new)).await
+        self.writer.write(Priority::Usual, move |changes| webhooks::create(changes, &new)).await
     }
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
-        self.writer.write(Lane::Usual, move |changes| webhooks::update(changes, id, &patch)).await
+        self.writer.write(Priority::Usual, move |changes| webhooks::update(changes, id, &patch)).await
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
-        self.writer.write(Lane::Usual, move |changes| webhooks::delete(changes, id)).await
+        self.writer.write(Priority::Usual, move |changes| webhooks::delete(changes, id)).await
     }
 
     async fn rotate_secret(
@@ -64,22 +64,22 @@ impl DeliveryStore for SqliteStore {
         secret: WebhookSecret,
         keep: Duration,
     ) -> StoreResult<Option<Webhook>> {
-        self.writer.write(Lane::Usual, move |changes| webhooks::rotate(changes, id, &secret, keep)).await
+        self.writer.write(Priority::Usual, move |changes| webhooks::rotate(changes, id, &secret, keep)).await
     }
 
     async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome> {
         let key = self.key.clone();
-        self.writer.write(Lane::Usual, move |changes| delivery_moves::test(changes, &key, id)).await
+        self.writer.write(Priority::Usual, move |changes| delivery_moves::test(changes, &key, id)).await
     }
 
     async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
         replay::replay(self, id, since, until).await
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimRoom) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
         let (key, owner, room) = (self.key.clone(), owner.to_owned(), room.clone());
-        let work = move |changes: &mut Changes<'_>| delivery_claims::claim(changes, &key, &owner, lease, &room);
-        self.writer.write(Lane::Usual, work).await
+        let work = move |changes: &mut WriteTx<'_>| delivery_claims::claim(changes, &key, &owner, lease, &room);
+        self.writer.write(Priority::Usual, work).await
     }
 
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>> {
@@ -94,7 +94,7 @@ impl DeliveryStore for SqliteStore {
             return Ok(Vec::new());
         }
         let leases = leases.to_vec();
-        self.writer.write(Lane::Urgent, move |changes| delivery_leases::renew(changes, &leases, lease)).await
+        self.writer.write(Priority::Urgent, move |changes| delivery_leases::renew(changes, &leases, lease)).await
     }
 
     async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()> {
@@ -102,16 +102,20 @@ impl DeliveryStore for SqliteStore {
             return Ok(());
         }
         let leases = leases.to_vec();
-        self.writer.write(Lane::Usual, move |changes| delivery_leases::release(changes, &leases)).await
+        self.writer.write(Priority::Usual, move |changes| delivery_leases::release(changes, &leases)).await
     }
 
-    async fn finish_deliveries(&self, finished: Vec<Finished>, rules: &BreakerRules) -> StoreResult<Marks> {
+    async fn finish_deliveries(
+        &self,
+        finished: Vec<AttemptOutcome>,
+        rules: &BreakerRules,
+    ) -> StoreResult<FinishReport> {
         if finished.is_empty() {
-            return Ok(Marks::default());
+            return Ok(FinishReport::default());
         }
         let (key, rules) = (self.key.clone(), *rules);
-        let work = move |changes: &mut Changes<'_>| delivery_marks::finish(changes, &key, &finished, &rules);
-        self.writer.write(Lane::Usual, work).await
+        let work = move |changes: &mut WriteTx<'_>| delivery_marks::finish(changes, &key, &finished, &rules);
+        self.writer.write(Priority::Usual, work).await
     }
 
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>> {
@@ -150,12 +154,12 @@ impl DeliveryStore for SqliteStore {
 
     async fn requeue_delivery(&self, id: &str) -> StoreResult<Moved> {
         let (key, id) = (self.key.clone(), id.to_owned());
-        self.writer.write(Lane::Usual, move |changes| delivery_moves::requeue(changes, &key, &id)).await
+        self.writer.write(Priority::Usual, move |changes| delivery_moves::requeue(changes, &key, &id)).await
     }
 
     async fn cancel_delivery(&self, id: &str, reason: &str) -> StoreResult<Moved> {
         let (key, id, reason) = (self.key.clone(), id.to_owned(), reason.to_owned());
-        self.writer.write(Lane::Usual, move |changes| delivery_moves::cancel(changes, &key, &id, &reason)).await
+        self.writer.write(Priority::Usual, move |changes| delivery_moves::cancel(changes, &key, &id, &reason)).await
     }
 
     async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>> {

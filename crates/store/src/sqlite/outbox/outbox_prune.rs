@@ -8,9 +8,9 @@ use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     SqliteStore,
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, total};
+use crate::values::{millis, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, deleted_at FROM webhooks";
 
@@ -78,12 +78,12 @@ pub(crate) async fn prune(store: &SqliteStore, limits: OutboxLimits) -> StoreRes
     let found = store.readers.read(move |connection| find(connection, oldest, chunk)).await?;
     let mut removed = 0;
     if !found.deliveries.is_empty() || !found.removed_webhooks.is_empty() {
-        removed += store.writer.write(Lane::Usual, move |changes| remove(changes, &found, oldest)).await?;
+        removed += store.writer.write(Priority::Usual, move |changes| remove(changes, &found, oldest)).await?;
     }
     // Only now: of these deliveries some may have been the last of their events.
     let events = store.readers.read(move |connection| untold(connection, oldest.delivered, chunk)).await?;
     if !events.is_empty() {
-        removed += store.writer.write(Lane::Usual, move |changes| remove_events(changes, &events)).await?;
+        removed += store.writer.write(Priority::Usual, move |changes| remove_events(changes, &events)).await?;
     }
     Ok(removed)
 }
@@ -99,7 +99,7 @@ fn find(connection: &Connection, oldest: Oldest, chunk: u32) -> Result<Found> {
             found.removed_webhooks.push(webhook);
             let left = most - found.deliveries.len();
             let mut of_removed = connection.prepare_cached(OF_REMOVED)?;
-            for id in of_removed.query_map((webhook, total(left)), |row| row.get(0))? {
+            for id in of_removed.query_map((webhook, usize_to_i64(left)), |row| row.get(0))? {
                 found.deliveries.push(id?);
             }
             continue;
@@ -141,7 +141,7 @@ fn untold(connection: &Connection, before: i64, chunk: u32) -> Result<Vec<i64>> 
     connection.prepare_cached(UNTOLD)?.query_map((before, chunk), |row| row.get(0))?.collect()
 }
 
-fn remove(changes: &mut Changes<'_>, found: &Found, oldest: Oldest) -> Result<u64> {
+fn remove(changes: &mut WriteTx<'_>, found: &Found, oldest: Oldest) -> Result<u64> {
     let (connection, now) = (changes.connection, changes.now());
     let mut remove = connection.prepare_cached(REMOVE)?;
     let mut attempts = connection.prepare_cached("DELETE FROM attempts WHERE delivery_id = ?")?;
@@ -158,7 +158,7 @@ fn remove(changes: &mut Changes<'_>, found: &Found, oldest: Oldest) -> Result<u6
     Ok(removed)
 }
 
-fn remove_events(changes: &mut Changes<'_>, events: &[i64]) -> Result<u64> {
+fn remove_events(changes: &mut WriteTx<'_>, events: &[i64]) -> Result<u64> {
     let mut remove = changes.connection.prepare_cached(REMOVE_EVENT)?;
     let mut removed = 0;
     for event in events {

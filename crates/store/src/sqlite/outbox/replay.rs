@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 use crate::sqlite::{
     SqliteStore,
     outbox::{delivery_moves::requeue_row, events, webhooks},
-    shared::{errors::unreadable, queue::Lane, writer::Changes},
+    shared::{errors::unreadable, queue::Priority, writer::WriteTx},
 };
 use crate::values::{ceiling_ms, status_of};
 
@@ -48,7 +48,7 @@ pub(crate) async fn replay(
     let until = store.now().min(until.map_or(i64::MAX, Timestamp::as_millisecond));
     let (mut after, mut queued) = ((ceiling_ms(since), i64::MIN), 0);
     loop {
-        let chunk = store.writer.write(Lane::Usual, move |changes| replay_some(changes, id, after, until)).await?;
+        let chunk = store.writer.write(Priority::Usual, move |changes| replay_some(changes, id, after, until)).await?;
         let Some((last, count)) = chunk else { return Ok(None) };
         queued += count;
         match last {
@@ -61,7 +61,7 @@ pub(crate) async fn replay(
 /// A chunk of events after this place: the last of them, if there may be more, and how many were queued. `None` if there
 /// is no such webhook.
 fn replay_some(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     id: WebhookId,
     after: Place,
     until: i64,
@@ -99,7 +99,7 @@ fn known_of(row: &Row<'_>) -> Result<Known> {
 }
 
 /// Queues an event for a webhook, unless it is pending. Returns whether it was.
-fn repeat(changes: &mut Changes<'_>, event: i64, webhook: WebhookId, now: i64) -> Result<bool> {
+fn repeat(changes: &mut WriteTx<'_>, event: i64, webhook: WebhookId, now: i64) -> Result<bool> {
     let known = changes.connection.prepare_cached(DELIVERY)?.query_row((event, webhook.0), |row| {
         let status = status_of(row.get_ref(1)?.as_str()?).map_err(|error| unreadable(1, error))?;
         Ok((row.get(0)?, status))

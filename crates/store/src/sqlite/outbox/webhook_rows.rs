@@ -11,7 +11,7 @@ use rusqlite::{Connection, Result, Row, params};
 
 use crate::sqlite::shared::errors::{unfit, unreadable};
 use crate::values::{
-    Unreadable, headers, headers_of, ids_of, kinds_of, list, old_secrets_of, optional, small, text, time,
+    Unreadable, headers, headers_of, ids_of, kinds_of, list, old_secrets_of, optional, text, time, to_u32,
     webhook_secret_of,
 };
 
@@ -134,10 +134,10 @@ pub(crate) fn update_health(connection: &Connection, id: WebhookId, health: &Hea
 /// From the columns that begin at this place.
 pub(crate) fn health_of(row: &Row<'_>, at: usize) -> Result<Health> {
     let time_at = |place: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at + place)?.map(time));
-    let (probes, probe_at, probe_new_at) = (small(row.get(at + 3)?), time_at(4)?, time_at(5)?);
+    let (probes, probe_at, probe_new_at) = (to_u32(row.get(at + 3)?), time_at(4)?, time_at(5)?);
     let open = |probe_at| Breaker { probes, probe_at, probe_new_at: probe_new_at.unwrap_or(probe_at) };
     Ok(Health {
-        failures: small(row.get(at)?),
+        failures: to_u32(row.get(at)?),
         failing_since: time_at(1)?,
         failed_at: time_at(2)?,
         breaker: probe_at.map(open),
@@ -172,7 +172,7 @@ pub(crate) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
         include_content: row.get(8)?,
         backlog: row.get(9)?,
         rate_per_second: row.get::<_, Option<i64>>(15)?.and_then(Rate::from_thousandths),
-        consecutive_failures: small(row.get(10)?),
+        consecutive_failures: to_u32(row.get(10)?),
         is_breaker_open: row.get(16)?,
         held_until: row.get::<_, Option<i64>>(17)?.filter(|until| *until > now).map(time),
         disabled_reason: row.get(11)?,

@@ -15,7 +15,7 @@ use crate::sqlite::{
     },
     shared::{
         errors::{unfit, unreadable},
-        writer::Changes,
+        writer::WriteTx,
     },
 };
 use crate::values::{headers_of, millis, old_secrets, old_secrets_of, time, webhook_secret_of};
@@ -69,14 +69,14 @@ pub(crate) fn exists(connection: &Connection, id: WebhookId) -> Result<bool> {
     connection.prepare_cached("SELECT 1 FROM webhooks WHERE id = ? AND deleted_at IS NULL")?.exists([id.0])
 }
 
-pub(crate) fn create(changes: &mut Changes<'_>, new: &NewWebhook) -> Result<Webhook> {
+pub(crate) fn create(changes: &mut WriteTx<'_>, new: &NewWebhook) -> Result<Webhook> {
     let now = changes.now();
     let id = webhook_rows::insert(changes.connection, new, now)?;
     changes.outbox.forget_listeners();
     one(changes.connection, id, now)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-pub(crate) fn update(changes: &mut Changes<'_>, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>> {
+pub(crate) fn update(changes: &mut WriteTx<'_>, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>> {
     let (connection, now) = (changes.connection, changes.now());
     let stored = connection
         .prepare_cached(STORED)?
@@ -101,7 +101,7 @@ pub(crate) fn update(changes: &mut Changes<'_>, id: WebhookId, patch: &WebhookPa
     one(connection, id, now)
 }
 
-pub(crate) fn delete(changes: &mut Changes<'_>, id: WebhookId) -> Result<bool> {
+pub(crate) fn delete(changes: &mut WriteTx<'_>, id: WebhookId) -> Result<bool> {
     let deleted = changes.connection.prepare_cached(DELETE)?.execute((id.0, changes.now()))?;
     changes.outbox.forget_listeners();
     Ok(deleted > 0)
@@ -109,7 +109,7 @@ pub(crate) fn delete(changes: &mut Changes<'_>, id: WebhookId) -> Result<bool> {
 
 /// The one that it had signs along for so long, beside those that do already.
 pub(crate) fn rotate(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     id: WebhookId,
     secret: &WebhookSecret,
     keep: Duration,

@@ -16,7 +16,7 @@ use crate::sqlite::{
     },
     shared::{
         errors::{unfit, unreadable},
-        writer::Changes,
+        writer::WriteTx,
     },
 };
 use crate::values::{hubs, hubs_of, optional, text, time};
@@ -79,7 +79,7 @@ impl PushState {
 /// Keeps what was found, if it is not known, and subscribes accordingly, if push is on. Costs nothing for a feed that
 /// has no hub and never had one.
 pub(crate) fn follow(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     feed: FeedId,
     state: &PushState,
     found: &Found,
@@ -104,7 +104,7 @@ pub(crate) fn follow(
 
 /// New entries in a feed that a hub is trusted to push: it may have missed them.
 pub(crate) fn count_misses(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     feed: FeedId,
     published: Vec<Option<Timestamp>>,
     now: i64,
@@ -118,7 +118,7 @@ pub(crate) fn count_misses(
 }
 
 /// Gives feeds the subscriptions that they want. Returns how many needed a change.
-pub(crate) fn subscribe(changes: &mut Changes<'_>, wishes: &[(FeedId, Offer)]) -> Result<u32> {
+pub(crate) fn subscribe(changes: &mut WriteTx<'_>, wishes: &[(FeedId, Offer)]) -> Result<u32> {
     let (connection, now) = (changes.connection, changes.now());
     let mut affected = 0;
     for (feed, offer) in wishes {

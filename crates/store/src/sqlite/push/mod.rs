@@ -24,7 +24,7 @@ use crate::sqlite::{
         subscription_changes::{change, follow_trust, make_due},
         subscriptions::{COLUMNS, columns, subscription_of},
     },
-    shared::{errors::store_error, queue::Lane, writer::Changes},
+    shared::{errors::store_error, queue::Priority, writer::WriteTx},
 };
 use crate::values::time;
 
@@ -72,13 +72,13 @@ impl PushStore for SqliteStore {
     }
 
     async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        self.writer.write(Lane::Usual, move |changes| discovery::subscribe(changes, &wishes)).await
+        self.writer.write(Priority::Usual, move |changes| discovery::subscribe(changes, &wishes)).await
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {
         let (mut after, mut ended) = (0, 0);
         loop {
-            match self.writer.write(Lane::Usual, move |changes| end_some(changes, after)).await? {
+            match self.writer.write(Priority::Usual, move |changes| end_some(changes, after)).await? {
                 Some((last, count)) => (after, ended) = (last, ended + count),
                 None => return Ok(ended),
             }
@@ -102,8 +102,8 @@ impl PushStore for SqliteStore {
         let owner = owner.to_owned();
         let hubs = crate::values::hubs(but_not_at).map_err(|error| StoreError::Failed(error.to_string()))?;
         let work =
-            move |changes: &mut Changes<'_>| subscription_claims::claim_due(changes, &owner, limit, lease, &hubs);
-        self.writer.write(Lane::Usual, work).await
+            move |changes: &mut WriteTx<'_>| subscription_claims::claim_due(changes, &owner, limit, lease, &hubs);
+        self.writer.write(Priority::Usual, work).await
     }
 
     async fn claim_expiring_subscriptions(
@@ -115,8 +115,8 @@ impl PushStore for SqliteStore {
     ) -> StoreResult<Vec<SubscriptionJob>> {
         let owner = owner.to_owned();
         let work =
-            move |changes: &mut Changes<'_>| subscription_claims::claim_expiring(changes, &owner, limit, lease, within);
-        self.writer.write(Lane::Usual, work).await
+            move |changes: &mut WriteTx<'_>| subscription_claims::claim_expiring(changes, &owner, limit, lease, within);
+        self.writer.write(Priority::Usual, work).await
     }
 
     async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()> {
@@ -124,7 +124,7 @@ impl PushStore for SqliteStore {
             return Ok(());
         }
         let leases = leases.to_vec();
-        self.writer.write(Lane::Usual, move |changes| subscription_claims::release(changes, &leases)).await
+        self.writer.write(Priority::Usual, move |changes| subscription_claims::release(changes, &leases)).await
     }
 
     async fn next_step_in(&self) -> StoreResult<Option<Duration>> {
@@ -142,8 +142,8 @@ impl PushStore for SqliteStore {
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
-        let work = move |changes: &mut Changes<'_>| make_due(changes.connection, feed, delay, changes.now());
-        self.writer.write(Lane::Usual, work).await
+        let work = move |changes: &mut WriteTx<'_>| make_due(changes.connection, feed, delay, changes.now());
+        self.writer.write(Priority::Usual, work).await
     }
 }
 
@@ -151,15 +151,15 @@ impl PushStore for SqliteStore {
 async fn each<J: Send + 'static, A: Send + 'static>(
     store: &SqliteStore,
     jobs: Vec<J>,
-    work: fn(&mut Changes<'_>, J) -> Result<A>,
+    work: fn(&mut WriteTx<'_>, J) -> Result<A>,
 ) -> BatchResult<J, A> {
-    let jobs = jobs.into_iter().map(|job| move |changes: &mut Changes<'_>| work(changes, job));
-    let done = store.writer.write_all(Lane::Usual, jobs).await?;
+    let jobs = jobs.into_iter().map(|job| move |changes: &mut WriteTx<'_>| work(changes, job));
+    let done = store.writer.write_all(Priority::Usual, jobs).await?;
     Ok(done.into_iter().map(|answer| answer.map(Batched::Done)).collect())
 }
 
 /// Ends a chunk of subscriptions after this one; returns the last, and how many. `None` if there are no more.
-fn end_some(changes: &mut Changes<'_>, after: i64) -> Result<Option<(i64, u32)>> {
+fn end_some(changes: &mut WriteTx<'_>, after: i64) -> Result<Option<(i64, u32)>> {
     let (connection, now) = (changes.connection, changes.now());
     let mut ended = None;
     for subscription in subscriptions::living(connection, after, CHUNK)? {
@@ -171,7 +171,7 @@ fn end_some(changes: &mut Changes<'_>, after: i64) -> Result<Option<(i64, u32)>>
 }
 
 /// Few statements: this is to be done thousands of times in a second.
-fn store_push(changes: &mut Changes<'_>, push: Push) -> Result<PushStored> {
+fn store_push(changes: &mut WriteTx<'_>, push: Push) -> Result<PushStored> {
     let (connection, now) = (changes.connection, changes.now());
     let Push { subscription_id, secret, mut document, poll_in } = push;
     let Some((before, folder_id)) = of_push(connection, subscription_id)? else { return Ok(PushStored::NotActive) };

@@ -13,7 +13,7 @@ use rusqlite::{Connection, Result};
 use crate::sqlite::{
     outbox::events,
     push::{subscription_claims, subscription_rows, subscriptions},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
 use crate::values::{millis, time};
 
@@ -33,7 +33,7 @@ WHERE id = ?1
 
 /// Something happens to one subscription, under a claim or not.
 pub(crate) fn change_one(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     id: SubscriptionId,
     claim: &Claim,
     event: &Event,
@@ -56,7 +56,7 @@ pub(crate) fn change_one(
 
 /// What an event makes of a subscription and of its feed; `None` if it was refused, and nothing changed.
 pub(crate) fn change(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     before: Subscription,
     event: &Event,
     rules: Rules,
@@ -100,7 +100,7 @@ pub(crate) fn make_due(connection: &Connection, feed: FeedId, delay: Duration, n
 
 /// Makes, changes and ends subscriptions of a feed until they are what is wanted. False if they were.
 pub(crate) fn reconcile(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     feed: FeedId,
     wanted: Wanted<'_>,
     offer: &Offer,
@@ -123,7 +123,7 @@ pub(crate) fn reconcile(
 }
 
 /// No subscription of the feed is wanted any more.
-pub(crate) fn end_all(changes: &mut Changes<'_>, feed: FeedId) -> Result<()> {
+pub(crate) fn end_all(changes: &mut WriteTx<'_>, feed: FeedId) -> Result<()> {
     let now = changes.now();
     for subscription in subscriptions::of_feed(changes.connection, feed.0)? {
         if subscription.state != SubscriptionState::Unsubscribing {

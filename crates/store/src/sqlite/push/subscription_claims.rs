@@ -7,7 +7,7 @@ use rusqlite::{Params, Result, Row};
 
 use crate::sqlite::{
     push::subscriptions::{COLUMNS, columns, subscription_of},
-    shared::writer::Changes,
+    shared::writer::WriteTx,
 };
 use crate::values::{millis, time};
 
@@ -70,7 +70,7 @@ WHERE next_step_at IS NOT NULL
 ORDER BY next_step_at";
 
 pub(crate) fn claim_due(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     owner: &str,
     limit: u32,
     lease: Duration,
@@ -83,7 +83,7 @@ pub(crate) fn claim_due(
 }
 
 pub(crate) fn claim_expiring(
-    changes: &mut Changes<'_>,
+    changes: &mut WriteTx<'_>,
     owner: &str,
     limit: u32,
     lease: Duration,
@@ -97,7 +97,7 @@ pub(crate) fn claim_expiring(
 
 /// An update gives its rows back in any order. One that cannot be read does not stop the others: it comes again when its
 /// lease has run out.
-fn claim(changes: &mut Changes<'_>, sql: &str, now: i64, values: impl Params) -> Result<Vec<SubscriptionJob>> {
+fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) -> Result<Vec<SubscriptionJob>> {
     let claimed_at = time(now);
     let mut statement = changes.connection.prepare_cached(sql)?;
     let job_of = |row: &Row<'_>| -> Result<SubscriptionJob> {
@@ -118,7 +118,7 @@ fn claim(changes: &mut Changes<'_>, sql: &str, now: i64, values: impl Params) ->
     Ok(jobs)
 }
 
-pub(crate) fn release(changes: &mut Changes<'_>, leases: &[(SubscriptionId, Lease)]) -> Result<()> {
+pub(crate) fn release(changes: &mut WriteTx<'_>, leases: &[(SubscriptionId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (id, held) in leases {
         // Nothing to give back if another has it, or if there is none any more.

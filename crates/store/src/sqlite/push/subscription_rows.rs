@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Result, params};
 
 use crate::sqlite::shared::errors::unfit;
-use crate::values::{number, optional, secrets, text, time, topic_hash};
+use crate::values::{optional, secrets, text, time, topic_hash, u64_to_i64};
 
 const INSERT: &str = "
 INSERT INTO subscriptions (
@@ -84,8 +84,8 @@ pub(crate) fn update(connection: &Connection, changed: &Subscription) -> Result<
         changed.error_count,
         optional(changed.last_error.as_ref()),
         changed.last_push_at.map(Timestamp::as_millisecond),
-        number(changed.push_count),
-        number(changed.miss_count),
+        u64_to_i64(changed.push_count),
+        u64_to_i64(changed.miss_count),
         changed.misses_in_row,
         secrets(&changed.secrets).map_err(unfit)?,
         changed.next_step_at.map(Timestamp::as_millisecond),
@@ -98,7 +98,7 @@ pub(crate) fn update(connection: &Connection, changed: &Subscription) -> Result<
 pub(crate) fn update_pushed(connection: &Connection, before: &Subscription, after: &Subscription) -> Result<()> {
     let secrets = (before.secrets != after.secrets).then(|| secrets(&after.secrets)).transpose().map_err(unfit)?;
     let last_push_at = after.last_push_at.map(Timestamp::as_millisecond);
-    let row = (after.id.0, last_push_at, number(after.push_count), after.misses_in_row, secrets);
+    let row = (after.id.0, last_push_at, u64_to_i64(after.push_count), after.misses_in_row, secrets);
     connection.prepare_cached(UPDATE_PUSHED)?.execute(row).map(drop)
 }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::shared::errors::unreadable;
-use crate::values::{asked_of, count, secrets_of, small, state_of, text, time, topic_hash};
+use crate::values::{asked_of, count, secrets_of, state_of, text, time, to_u32, topic_hash};
 
 /// All columns of a subscription, in the order of [`subscription_of`], and how many they are.
 macro_rules! columns {
@@ -120,18 +120,18 @@ pub(crate) fn subscription_of(row: &Row<'_>) -> Result<Subscription> {
         base_url: row.get(5)?,
         state: state_of(row.get_ref(6)?.as_str()?).map_err(|error| unreadable(6, error))?,
         is_current: row.get(7)?,
-        lease_secs: row.get::<_, Option<i64>>(8)?.map(small),
+        lease_secs: row.get::<_, Option<i64>>(8)?.map(to_u32),
         expires_at: at(9)?,
         activated_at: at(10)?,
         verified_at: at(11)?,
         asked: asked_of(row.get_ref(12)?.as_str_or_null()?).map_err(|error| unreadable(12, error))?,
         verify_by: at(13)?,
-        error_count: small(row.get(14)?),
+        error_count: to_u32(row.get(14)?),
         last_error: row.get(15)?,
         last_push_at: at(16)?,
         push_count: count(row.get(17)?),
         miss_count: count(row.get(18)?),
-        misses_in_row: small(row.get(19)?),
+        misses_in_row: to_u32(row.get(19)?),
         secrets: secrets_of(row.get_ref(20)?.as_str()?).map_err(|error| unreadable(20, error))?,
         next_step_at: at(21)?,
         retry_at: at(22)?,

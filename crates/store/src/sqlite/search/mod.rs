@@ -19,7 +19,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
 
 use crate::sqlite::entries::pages::{Place, Walked, Wanted, walk_among, walk_sql};
-use crate::values::total;
+use crate::values::usize_to_i64;
 
 /// So many entries are sorted.
 const SORTED_MAX: usize = 2_000;
@@ -82,7 +82,7 @@ fn match_of(grams: &[&Gram], search: &Search) -> String {
 
 fn list(connection: &Connection, query: &str, limit: usize) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(LIST)?;
-    statement.query_map((query, total(limit)), |row| row.get(0))?.collect()
+    statement.query_map((query, usize_to_i64(limit)), |row| row.get(0))?.collect()
 }
 
 /// Whether the words of an entry are what is searched for.

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 
 /// Which of the two lines to stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lane {
+pub(crate) enum Priority {
     /// Short, and of no use when late: renewals of leases.
     Urgent,
     /// All else.
@@ -45,15 +45,15 @@ impl<J> Queue<J> {
     }
 
     /// Puts a job in, as soon as there is room.
-    pub(crate) async fn push(&self, lane: Lane, job: J) -> Result<(), Closed> {
+    pub(crate) async fn push(&self, lane: Priority, job: J) -> Result<(), Closed> {
         self.room(lane).acquire().await.map_err(|_| Closed)?.forget();
         let mut lines = self.lock();
         if lines.is_closed {
             return Err(Closed);
         }
         match lane {
-            Lane::Urgent => lines.urgent.push_back(job),
-            Lane::Usual => lines.usual.push_back(job),
+            Priority::Urgent => lines.urgent.push_back(job),
+            Priority::Usual => lines.usual.push_back(job),
         }
         drop(lines);
         self.arrived.notify_one();
@@ -96,17 +96,17 @@ impl<J> Queue<J> {
 
     fn take(&self, lines: &mut Lines<J>) -> Option<J> {
         let (lane, job) = match lines.urgent.pop_front() {
-            Some(job) => (Lane::Urgent, job),
-            None => (Lane::Usual, lines.usual.pop_front()?),
+            Some(job) => (Priority::Urgent, job),
+            None => (Priority::Usual, lines.usual.pop_front()?),
         };
         self.room(lane).add_permits(1);
         Some(job)
     }
 
-    fn room(&self, lane: Lane) -> &Semaphore {
+    fn room(&self, lane: Priority) -> &Semaphore {
         match lane {
-            Lane::Urgent => &self.urgent_room,
-            Lane::Usual => &self.usual_room,
+            Priority::Urgent => &self.urgent_room,
+            Priority::Usual => &self.usual_room,
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::sqlite::shared::{
     errors::{broken_off, closed, store_error},
-    queue::{Lane, Queue},
+    queue::{Priority, Queue},
 };
 
 /// Reads that wait; further callers wait until there is room.
@@ -58,7 +58,7 @@ impl Readers {
             let _ =
                 sender.send(outcome.map_or_else(|_| Err(broken_off()), |outcome| outcome.map_err(|e| store_error(&e))));
         });
-        self.queue.push(Lane::Usual, job).await.map_err(|_| closed())?;
+        self.queue.push(Priority::Usual, job).await.map_err(|_| closed())?;
         answer.await.unwrap_or_else(|_| Err(closed()))
     }
 }

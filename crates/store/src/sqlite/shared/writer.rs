@@ -25,7 +25,7 @@ use crate::sqlite::{
     search::search_index::WordChanges,
     shared::{
         errors::{broken_off, closed, store_error},
-        queue::{Lane, Queue},
+        queue::{Priority, Queue},
     },
 };
 
@@ -48,14 +48,14 @@ pub(crate) struct Writer {
 }
 
 /// What a job works on: the connection, inside the transaction, and what is written at its end.
-pub(crate) struct Changes<'a> {
+pub(crate) struct WriteTx<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) words: &'a mut WordChanges,
     pub(crate) outbox: &'a mut Outbox,
     clock: &'a dyn Clock,
 }
 
-impl Changes<'_> {
+impl WriteTx<'_> {
     /// The store's time, in milliseconds.
     pub(crate) fn now(&self) -> i64 {
         self.clock.now().as_millisecond()
@@ -86,8 +86,8 @@ impl Writer {
     /// Runs `work` in the next transaction and returns after its commit. All or nothing.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        lane: Lane,
-        work: impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static,
+        lane: Priority,
+        work: impl FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreResult<T> {
         self.submit(lane, work).await?.await.unwrap_or_else(|_| Err(closed()))
     }
@@ -95,8 +95,8 @@ impl Writer {
     /// Puts `work` in line and returns at once; the answer comes after its commit. Of one caller, in the order given.
     pub(crate) async fn submit<T: Send + 'static>(
         &self,
-        lane: Lane,
-        work: impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static,
+        lane: Priority,
+        work: impl FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreResult<oneshot::Receiver<StoreResult<T>>> {
         let (sender, answer) = oneshot::channel();
         let job = Box::new(Task { work: Some(work), outcome: None, sender });
@@ -107,8 +107,8 @@ impl Writer {
     /// The same for several, each all or nothing, in the order given.
     pub(crate) async fn write_all<T: Send + 'static>(
         &self,
-        lane: Lane,
-        works: impl Iterator<Item = impl FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send + 'static> + Send,
+        lane: Priority,
+        works: impl Iterator<Item = impl FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send + 'static> + Send,
     ) -> StoreResult<Vec<StoreResult<T>>> {
         let mut answers = Vec::new();
         for work in works {
@@ -161,7 +161,7 @@ impl Drop for Writer {
 
 trait Job: Send {
     /// Runs it, and keeps what it returns.
-    fn run(&mut self, changes: &mut Changes<'_>) -> StoreResult<()>;
+    fn run(&mut self, changes: &mut WriteTx<'_>) -> StoreResult<()>;
     /// Answers, now that it is known whether the transaction was committed.
     fn answer(self: Box<Self>, committed: &StoreResult<()>);
 }
@@ -175,9 +175,9 @@ struct Task<T, W> {
 impl<T, W> Job for Task<T, W>
 where
     T: Send,
-    W: FnOnce(&mut Changes<'_>) -> rusqlite::Result<T> + Send,
+    W: FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send,
 {
-    fn run(&mut self, changes: &mut Changes<'_>) -> StoreResult<()> {
+    fn run(&mut self, changes: &mut WriteTx<'_>) -> StoreResult<()> {
         let Some(work) = self.work.take() else { return Err(broken_off()) };
         let outcome = work(changes).map_err(|error| store_error(&error));
         let result = outcome.as_ref().map(|_| ()).map_err(StoreError::clone);
@@ -301,7 +301,7 @@ impl Worker {
     fn run_one(&mut self, job: &mut dyn Job) -> StoreResult<StoreResult<()>> {
         let mark = self.words.mark();
         self.execute("SAVEPOINT job")?;
-        let mut changes = Changes {
+        let mut changes = WriteTx {
             connection: &self.connection,
             words: &mut self.words,
             outbox: &mut self.outbox,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use domain::ports::{FolderStore, StoreError};
 
 use super::{fresh, hold_writer};
-use crate::sqlite::shared::{queue::Lane, writer::Changes};
+use crate::sqlite::shared::{queue::Priority, writer::WriteTx};
 
 #[tokio::test]
 async fn writes_that_wait_share_a_commit() {
@@ -15,10 +15,10 @@ async fn writes_that_wait_share_a_commit() {
     let before = store.commits();
     let mut answers = Vec::new();
     for number in 0..WRITES {
-        let insert = move |changes: &mut Changes<'_>| {
+        let insert = move |changes: &mut WriteTx<'_>| {
             changes.connection.execute("INSERT INTO folders (name, position) VALUES (?1, ?1)", [number.to_string()])
         };
-        answers.push(store.writer.submit(Lane::Usual, insert).await.unwrap());
+        answers.push(store.writer.submit(Priority::Usual, insert).await.unwrap());
     }
     assert_eq!(store.commits(), before, "nothing is committed while the first is running");
     release.send(()).unwrap();
@@ -36,7 +36,7 @@ async fn nobody_is_answered_before_the_commit() {
     let (store, _folder) = fresh();
     let mut first = store
         .writer
-        .submit(Lane::Usual, |changes| {
+        .submit(Priority::Usual, |changes| {
             changes.connection.execute("INSERT INTO folders (name, position) VALUES ('a', 0)", [])
         })
         .await
@@ -52,11 +52,14 @@ async fn beats_go_before_bulk() {
     let (release, _held) = hold_writer(&store).await;
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut answers = Vec::new();
-    for (lane, name) in
-        [(Lane::Usual, "bulk 1"), (Lane::Usual, "bulk 2"), (Lane::Urgent, "beat 1"), (Lane::Urgent, "beat 2")]
-    {
+    for (lane, name) in [
+        (Priority::Usual, "bulk 1"),
+        (Priority::Usual, "bulk 2"),
+        (Priority::Urgent, "beat 1"),
+        (Priority::Urgent, "beat 2"),
+    ] {
         let order = Arc::clone(&order);
-        let note = move |_: &mut Changes<'_>| {
+        let note = move |_: &mut WriteTx<'_>| {
             order.lock().unwrap().push(name);
             Ok(())
         };
@@ -75,7 +78,7 @@ async fn one_bad_write_does_not_lose_the_others() {
     let (release, held) = hold_writer(&store).await;
     // The bad one fails in the middle: the name is taken the second time.
     let insert = |name: &'static str, entry: i64, times: usize| {
-        move |changes: &mut Changes<'_>| {
+        move |changes: &mut WriteTx<'_>| {
             changes.words.add(entry, name.to_owned());
             for _ in 0..times {
                 changes.connection.execute("INSERT INTO folders (name, position) VALUES (?, 0)", [name])?;
@@ -83,11 +86,11 @@ async fn one_bad_write_does_not_lose_the_others() {
             Ok(())
         }
     };
-    let panics = |_: &mut Changes<'_>| -> rusqlite::Result<()> { panic!("a fault in a use case") };
-    let first = store.writer.submit(Lane::Usual, insert("first", 1, 1)).await.unwrap();
-    let bad = store.writer.submit(Lane::Usual, insert("bad", 2, 2)).await.unwrap();
-    let worse = store.writer.submit(Lane::Usual, panics).await.unwrap();
-    let last = store.writer.submit(Lane::Usual, insert("last", 3, 1)).await.unwrap();
+    let panics = |_: &mut WriteTx<'_>| -> rusqlite::Result<()> { panic!("a fault in a use case") };
+    let first = store.writer.submit(Priority::Usual, insert("first", 1, 1)).await.unwrap();
+    let bad = store.writer.submit(Priority::Usual, insert("bad", 2, 2)).await.unwrap();
+    let worse = store.writer.submit(Priority::Usual, panics).await.unwrap();
+    let last = store.writer.submit(Priority::Usual, insert("last", 3, 1)).await.unwrap();
     release.send(()).unwrap();
     assert_eq!((held.await.unwrap(), first.await.unwrap(), last.await.unwrap()), (Ok(()), Ok(()), Ok(())));
     assert!(matches!(bad.await.unwrap(), Err(StoreError::Failed(_))));

@@ -84,7 +84,7 @@ async fn agree(store: &SqliteStore, after: &str) {
     let check = "INSERT INTO entry_grams (entry_grams) VALUES ('integrity-check')";
     let checked = store
         .writer
-        .write(crate::sqlite::shared::queue::Lane::Usual, move |changes| changes.connection.execute(check, []));
+        .write(crate::sqlite::shared::queue::Priority::Usual, move |changes| changes.connection.execute(check, []));
     checked.await.unwrap();
 }
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use testkit::SimulatedClock;
 use tokio::sync::oneshot::Receiver;
 
-use super::{SqliteOptions, SqliteStore, Synchronous, shared::queue::Lane};
+use super::{SqliteOptions, SqliteStore, Synchronous, shared::queue::Priority};
 
 fn fresh() -> (SqliteStore, TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -25,12 +25,12 @@ fn fresh() -> (SqliteStore, TempDir) {
 async fn hold_writer(store: &SqliteStore) -> (mpsc::Sender<()>, Receiver<StoreResult<()>>) {
     let (release, released) = mpsc::channel::<()>();
     let (start, started) = tokio::sync::oneshot::channel();
-    let wait = move |_: &mut super::shared::writer::Changes<'_>| {
+    let wait = move |_: &mut super::shared::writer::WriteTx<'_>| {
         let _ = start.send(());
         let _ = released.recv();
         Ok(())
     };
-    let answer = store.writer.submit(Lane::Usual, wait).await.unwrap();
+    let answer = store.writer.submit(Priority::Usual, wait).await.unwrap();
     started.await.unwrap();
     (release, answer)
 }

@@ -6,8 +6,8 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     FeedId, NewFeed, WebhookId,
     delivery::{
-        AttemptLog, BreakerRules, ClaimRoom, DeliveryFilter, DeliveryJob, Ended, EventType, Finished, NewWebhook, News,
-        OutboxLimits, Verdict, Webhook, WebhookPatch, WebhookSecret,
+        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryFilter, DeliveryJob, DomainEvent, Ended,
+        EventType, NewWebhook, OutboxLimits, Verdict, Webhook, WebhookPatch, WebhookSecret,
     },
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
@@ -20,7 +20,7 @@ use super::{fresh, hold_writer};
 use crate::sqlite::{
     SqliteOptions, SqliteStore, Synchronous,
     outbox::{events, webhooks},
-    shared::{queue::Lane, writer::Changes},
+    shared::{queue::Priority, writer::WriteTx},
 };
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -29,12 +29,12 @@ fn new_webhook() -> NewWebhook {
     NewWebhook::to("https://r.org/", WebhookSecret::parse("whsec_b2xk").unwrap())
 }
 
-fn room(limit: u32) -> ClaimRoom {
-    ClaimRoom { limit, of_others: limit, ..ClaimRoom::default() }
+fn room(limit: u32) -> ClaimLimits {
+    ClaimLimits { limit, of_others: limit, ..ClaimLimits::default() }
 }
 
-fn ended(job: &DeliveryJob, verdict: Verdict) -> Finished {
-    Finished {
+fn ended(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
+    AttemptOutcome {
         id: job.id,
         lease: job.lease.clone(),
         webhook_id: job.webhook_id,
@@ -96,12 +96,12 @@ async fn d2_what_happened_and_its_events_are_undone_together() {
     let webhook = store.create_webhook(new_webhook()).await.unwrap();
     let feed = add(&store).await;
     let result = poll(&store, feed, 1, 200_000).await;
-    let limit = |changes: &mut Changes<'_>| {
+    let limit = |changes: &mut WriteTx<'_>| {
         // Room for the entry, and for not half of its event.
         let pages: i64 = changes.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         changes.connection.query_row(&format!("PRAGMA max_page_count = {}", pages + 75), [], |_| Ok(()))
     };
-    store.writer.write(Lane::Usual, limit).await.unwrap();
+    store.writer.write(Priority::Usual, limit).await.unwrap();
     let stored = store.finish_polls(vec![result.clone()]).await.unwrap().remove(0);
     assert!(matches!(stored, Err(StoreError::Unavailable(_))), "{stored:?}");
     assert_eq!((count(&store, "entries").await, count(&store, "events").await), (0, 0));
@@ -120,21 +120,21 @@ async fn d1_a_webhook_counts_from_its_own_job_on() {
     let result = poll(&store, feed, 1, 1).await;
     let (release, _held) = hold_writer(&store).await;
     // All in one group: a poll before the webhook, one after it, one after it was disabled.
-    let tell = |changes: &mut Changes<'_>| events::tell(changes, &[gone(FeedId(1))]);
+    let tell = |changes: &mut WriteTx<'_>| events::tell(changes, &[gone(FeedId(1))]);
     let other = store.clone();
     let polled = tokio::spawn(async move { other.finish_polls(vec![result]).await });
     while store.writer.waiting() < 1 {
         tokio::task::yield_now().await;
     }
-    let create = |changes: &mut Changes<'_>| webhooks::create(changes, &new_webhook());
-    let made = store.writer.submit(Lane::Usual, create).await.unwrap();
-    let told = store.writer.submit(Lane::Usual, tell).await.unwrap();
-    let disable = |changes: &mut Changes<'_>| {
+    let create = |changes: &mut WriteTx<'_>| webhooks::create(changes, &new_webhook());
+    let made = store.writer.submit(Priority::Usual, create).await.unwrap();
+    let told = store.writer.submit(Priority::Usual, tell).await.unwrap();
+    let disable = |changes: &mut WriteTx<'_>| {
         let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
         webhooks::update(changes, WebhookId(1), &patch)
     };
-    let disabled = store.writer.submit(Lane::Usual, disable).await.unwrap();
-    let untold = store.writer.submit(Lane::Usual, tell).await.unwrap();
+    let disabled = store.writer.submit(Priority::Usual, disable).await.unwrap();
+    let untold = store.writer.submit(Priority::Usual, tell).await.unwrap();
     release.send(()).unwrap();
     assert!(polled.await.unwrap().unwrap().remove(0).unwrap().applied);
     let made: Webhook = made.await.unwrap().unwrap();
@@ -143,8 +143,8 @@ async fn d1_a_webhook_counts_from_its_own_job_on() {
     assert_eq!((count(&store, "events").await, count(&store, "deliveries").await), (1, 1));
 }
 
-fn gone(feed: FeedId) -> News {
-    News::Feed(EventType::FeedGone, feed)
+fn gone(feed: FeedId) -> DomainEvent {
+    DomainEvent::Feed(EventType::FeedGone, feed)
 }
 
 #[tokio::test]
@@ -152,15 +152,15 @@ async fn d1_a_webhook_that_was_undone_is_told_nothing() {
     let (store, _folder) = fresh();
     add(&store).await;
     let (release, _held) = hold_writer(&store).await;
-    let fails = |changes: &mut Changes<'_>| {
+    let fails = |changes: &mut WriteTx<'_>| {
         webhooks::create(changes, &new_webhook())?;
         // Who is told is known from here on, and must not be.
         events::tell(changes, &[gone(FeedId(1))])?;
         changes.connection.execute_batch("no statement")
     };
-    let undone = store.writer.submit(Lane::Usual, fails).await.unwrap();
-    let tell = |changes: &mut Changes<'_>| events::tell(changes, &[gone(FeedId(1))]);
-    let told = store.writer.submit(Lane::Usual, tell).await.unwrap();
+    let undone = store.writer.submit(Priority::Usual, fails).await.unwrap();
+    let tell = |changes: &mut WriteTx<'_>| events::tell(changes, &[gone(FeedId(1))]);
+    let told = store.writer.submit(Priority::Usual, tell).await.unwrap();
     release.send(()).unwrap();
     assert!(undone.await.unwrap().is_err());
     assert_eq!(told.await.unwrap(), Ok(()));

@@ -10,22 +10,22 @@ use domain::{
 };
 
 use super::{fresh, hold_writer};
-use crate::sqlite::{SqliteStore, shared::queue::Lane};
+use crate::sqlite::{SqliteStore, shared::queue::Priority};
 
 /// What a disk that is full lets pass: nothing that needs another page.
 async fn fill_disk(store: &SqliteStore) {
-    let limit = |changes: &mut crate::sqlite::shared::writer::Changes<'_>| {
+    let limit = |changes: &mut crate::sqlite::shared::writer::WriteTx<'_>| {
         let pages: i64 = changes.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         changes.connection.query_row(&format!("PRAGMA max_page_count = {}", pages + 2), [], |_| Ok(()))
     };
-    store.writer.write(Lane::Usual, limit).await.unwrap();
+    store.writer.write(Priority::Usual, limit).await.unwrap();
 }
 
 async fn free_disk(store: &SqliteStore) {
-    let free = |changes: &mut crate::sqlite::shared::writer::Changes<'_>| {
+    let free = |changes: &mut crate::sqlite::shared::writer::WriteTx<'_>| {
         changes.connection.query_row("PRAGMA max_page_count = 1000000", [], |_| Ok(()))
     };
-    store.writer.write(Lane::Usual, free).await.unwrap();
+    store.writer.write(Priority::Usual, free).await.unwrap();
 }
 
 fn large_feed(number: u8) -> NewFeed {
@@ -81,7 +81,7 @@ async fn u6_a_full_disk_is_not_ready_until_something_can_be_written() {
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     }
     // What needs no room succeeds, and says nothing about it.
-    store.writer.write(Lane::Usual, |_| Ok(())).await.unwrap();
+    store.writer.write(Priority::Usual, |_| Ok(())).await.unwrap();
     assert!(store.ping().await.is_err());
     free_disk(&store).await;
     assert!(store.writer.is_failing());
@@ -105,8 +105,8 @@ async fn u6_a_write_that_succeeds_makes_it_ready_again() {
     assert!(!store.writer.is_failing());
     // What fails for a reason of its own says nothing about the disk.
     let bad =
-        |changes: &mut crate::sqlite::shared::writer::Changes<'_>| changes.connection.execute_batch("no statement");
-    assert!(matches!(store.writer.write(Lane::Usual, bad).await, Err(StoreError::Failed(_))));
+        |changes: &mut crate::sqlite::shared::writer::WriteTx<'_>| changes.connection.execute_batch("no statement");
+    assert!(matches!(store.writer.write(Priority::Usual, bad).await, Err(StoreError::Failed(_))));
     assert_eq!(store.ping().await, Ok(()));
 }
 
@@ -137,10 +137,10 @@ async fn whoever_shares_a_lost_transaction_is_told() {
 #[tokio::test]
 async fn a_lock_of_another_process_is_waited_for_in_vain_only_so_long() {
     let (store, folder) = fresh();
-    let set = |changes: &mut crate::sqlite::shared::writer::Changes<'_>| {
+    let set = |changes: &mut crate::sqlite::shared::writer::WriteTx<'_>| {
         changes.connection.busy_timeout(Duration::from_millis(10))
     };
-    store.writer.write(Lane::Usual, set).await.unwrap();
+    store.writer.write(Priority::Usual, set).await.unwrap();
     let other = rusqlite::Connection::open(folder.path().join("pirssonite.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.create_folder("a").await.unwrap_err();

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use domain::delivery::{ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, Finished, Verdict, WebhookPatch};
+use domain::delivery::{
+    ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, AttemptOutcome, Verdict, WebhookPatch,
+};
 
 use super::{
     Harness,
@@ -26,7 +28,7 @@ async fn d10_each_attempt_is_kept(harness: &Harness) {
         answer: None,
         error: Some("no answer".to_owned()),
     };
-    harness.mark(vec![Finished { attempt: unanswered, ..finished(&job, Verdict::Retry(Duration::ZERO)) }]).await;
+    harness.mark(vec![AttemptOutcome { attempt: unanswered, ..finished(&job, Verdict::Retry(Duration::ZERO)) }]).await;
     let first = harness.now() - Duration::from_millis(2500);
     assert_eq!(harness.shown(&queued.id).await.last_error.as_deref(), Some("no answer"));
     assert_eq!(harness.shown(&queued.id).await.last_status_code, None);
@@ -39,7 +41,7 @@ async fn d10_each_attempt_is_kept(harness: &Harness) {
         answer: Some(String::new()),
         error: None,
     };
-    harness.mark(vec![Finished { attempt: answered, ..finished(&job, Verdict::Delivered) }]).await;
+    harness.mark(vec![AttemptOutcome { attempt: answered, ..finished(&job, Verdict::Delivered) }]).await;
     let (number, at, duration_ms) = (1, first, 2500);
     let error = Some("no answer".to_owned());
     assert_eq!(
@@ -69,7 +71,7 @@ async fn d10_an_answer_is_cut_and_cleaned(harness: &Harness) {
         error: Some(format!("a\0b{}", "y".repeat(100_000))),
         ..AttemptLog::default()
     };
-    harness.mark(vec![Finished { attempt: log, ..finished(&job, RETRY) }]).await;
+    harness.mark(vec![AttemptOutcome { attempt: log, ..finished(&job, RETRY) }]).await;
     let kept = harness.attempts(&queued.id).await.remove(0);
     assert_eq!(kept.answer, Some("x".repeat(ANSWER_BYTES_MAX - 1)));
     let error = kept.error.unwrap();

@@ -5,7 +5,8 @@ use std::time::Duration;
 use domain::{
     FeedId, WebhookId,
     delivery::{
-        AttemptLog, DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, Finished, Marks, Verdict, WebhookPatch,
+        AttemptLog, AttemptOutcome, DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, FinishReport, Verdict,
+        WebhookPatch,
     },
 };
 
@@ -35,16 +36,16 @@ contract! {
 }
 
 /// How an attempt ended that was answered so.
-fn answered(job: &DeliveryJob, status: u16, retry_after: Option<u64>) -> Finished {
+fn answered(job: &DeliveryJob, status: u16, retry_after: Option<u64>) -> AttemptOutcome {
     let retry_after = retry_after.map(Duration::from_secs);
-    Finished { ended: Ended::Answered { status, retry_after }, ..finished(job, RETRY) }
+    AttemptOutcome { ended: Ended::Answered { status, retry_after }, ..finished(job, RETRY) }
 }
 
 /// How an attempt ended that was given up after 15 s.
-fn hung(job: &DeliveryJob) -> Finished {
+fn hung(job: &DeliveryJob) -> AttemptOutcome {
     let end = finished(job, RETRY);
     let attempt = AttemptLog { duration: SECOND * 15, status_code: None, ..end.attempt };
-    Finished { ended: Ended::Unanswered, attempt, ..end }
+    AttemptOutcome { ended: Ended::Unanswered, attempt, ..end }
 }
 
 impl Harness {
@@ -308,9 +309,9 @@ async fn d9_what_an_old_receiver_says_is_nothing_to_the_new_one(harness: &Harnes
     harness.store.update_webhook(webhook, WebhookPatch { url, ..WebhookPatch::default() }).await.unwrap();
     harness.advance(SECOND).await;
     let verdicts = [Verdict::Gone, RETRY, Verdict::Failed, Verdict::Delivered];
-    let of_old = |(job, verdict)| Finished { url: "https://r.org/old".to_owned(), ..finished(job, verdict) };
+    let of_old = |(job, verdict)| AttemptOutcome { url: "https://r.org/old".to_owned(), ..finished(job, verdict) };
     let marks = harness.mark(jobs.iter().zip(verdicts).map(of_old).collect()).await;
-    assert_eq!(marks, Marks::default());
+    assert_eq!(marks, FinishReport::default());
     let after = harness.the_webhook(webhook).await;
     assert_eq!((after.enabled, after.disabled_reason, after.consecutive_failures), (true, None, 0));
     for delivery in &queued[..3] {
@@ -330,12 +331,12 @@ async fn d9_what_an_old_receiver_took_does_not_mend_the_new_one(harness: &Harnes
     let url = Some("https://r.org/new".to_owned());
     harness.store.update_webhook(webhook, WebhookPatch { url, ..WebhookPatch::default() }).await.unwrap();
     harness.fail_times(webhook, 3).await;
-    let of_old = Finished { url: "https://r.org/old".to_owned(), ..finished(&slow[0], Verdict::Delivered) };
-    assert_eq!(harness.mark(vec![of_old]).await, Marks::default());
+    let of_old = AttemptOutcome { url: "https://r.org/old".to_owned(), ..finished(&slow[0], Verdict::Delivered) };
+    assert_eq!(harness.mark(vec![of_old]).await, FinishReport::default());
     assert_eq!(harness.the_webhook(webhook).await.consecutive_failures, 3);
     // Nor does it hide what the new one took.
-    let of_old = Finished { url: "https://r.org/old".to_owned(), ..finished(&slow[1], Verdict::Delivered) };
+    let of_old = AttemptOutcome { url: "https://r.org/old".to_owned(), ..finished(&slow[1], Verdict::Delivered) };
     let of_new = finished(&harness.take_one("worker").await, Verdict::Delivered);
-    assert_eq!(harness.mark(vec![of_old, of_new]).await, Marks::default());
+    assert_eq!(harness.mark(vec![of_old, of_new]).await, FinishReport::default());
     assert_eq!(harness.the_webhook(webhook).await.consecutive_failures, 0);
 }

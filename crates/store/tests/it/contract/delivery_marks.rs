@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     DeliveryId,
-    delivery::{Delivery, DeliveryJob, DeliveryStatus, Finished, Marks, Verdict},
+    delivery::{AttemptOutcome, Delivery, DeliveryJob, DeliveryStatus, FinishReport, Verdict},
 };
 
 use super::{
@@ -101,7 +101,7 @@ async fn fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6(harness: &Harn
     wrong_fence.lease.fence += 1;
     let mut older = finished(&job, RETRY);
     older.lease.fence -= 1;
-    let nobody = Finished { id: DeliveryId(999), ..finished(&job, RETRY) };
+    let nobody = AttemptOutcome { id: DeliveryId(999), ..finished(&job, RETRY) };
     for wrong in [wrong_owner, wrong_fence, older, nobody] {
         assert_eq!(harness.mark(vec![wrong.clone()]).await.skipped, [wrong.id], "{wrong:?}");
     }
@@ -111,12 +111,12 @@ async fn fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6(harness: &Harn
     let after = harness.shown(&queued.id).await;
     assert_eq!(
         harness.mark(vec![finished(&job, Verdict::Gone)]).await,
-        Marks { skipped: vec![job.id], ..Marks::default() }
+        FinishReport { skipped: vec![job.id], ..FinishReport::default() }
     );
     assert_eq!(harness.shown(&queued.id).await, after);
     assert_eq!(harness.attempts(&queued.id).await.len(), 1);
     assert_eq!(harness.the_webhook(webhook).await.consecutive_failures, 0, "no failure is counted");
-    assert_eq!(harness.mark(vec![]).await, Marks::default());
+    assert_eq!(harness.mark(vec![]).await, FinishReport::default());
 }
 
 /// Whoever is still at it when it claims a row once more may go on, unless something has happened to the row in between.
@@ -144,7 +144,7 @@ async fn d6_a_late_mark_changes_nothing(harness: &Harness) {
     for verdict in [Verdict::Delivered, RETRY, Verdict::Failed, Verdict::Gone] {
         assert_eq!(
             harness.mark(vec![finished(&frozen, verdict)]).await,
-            Marks { skipped: vec![frozen.id], ..Marks::default() }
+            FinishReport { skipped: vec![frozen.id], ..FinishReport::default() }
         );
         assert_eq!(harness.shown(&queued.id).await, before);
     }
@@ -183,7 +183,7 @@ async fn fr_001_ac3_marks_of_one_batch_stand_by_themselves(harness: &Harness) {
     let verdict = |job: &DeliveryJob| if job.webhook_id == good { Verdict::Delivered } else { RETRY };
     // In whatever order.
     let marks = harness.mark(jobs.iter().rev().map(|job| finished(job, verdict(job))).collect()).await;
-    assert_eq!(marks, Marks { skipped: vec![row(&to_good[1])], ..Marks::default() });
+    assert_eq!(marks, FinishReport { skipped: vec![row(&to_good[1])], ..FinishReport::default() });
     let status = |id: String| async move { harness.status(&id).await };
     assert_eq!(status(to_good[0].id.clone()).await, DeliveryStatus::Delivered);
     assert_eq!(status(to_good[1].id.clone()).await, DeliveryStatus::Cancelled);
@@ -213,7 +213,7 @@ async fn d4_a_batch_of_many_is_marked(harness: &Harness) {
     let jobs = harness.claim_room("worker", &room(60)).await.jobs;
     assert_eq!(jobs.len(), 60);
     let marks = harness.mark(jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect()).await;
-    assert_eq!(marks, Marks::default());
+    assert_eq!(marks, FinishReport::default());
     let overview = harness.store.outbox_overview().await.unwrap();
     assert_eq!((overview.pending, overview.in_flight), (0, 0));
 }

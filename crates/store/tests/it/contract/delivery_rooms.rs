@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     WebhookId,
-    delivery::{ClaimRoom, DeliveryJob, NewWebhook, Rate, WebhookPatch},
+    delivery::{ClaimLimits, DeliveryJob, NewWebhook, Rate, WebhookPatch},
 };
 
 use super::{
@@ -34,19 +34,23 @@ async fn d9_each_webhook_has_its_own_room(harness: &Harness) {
     for webhook in webhooks {
         harness.queue(webhook, 5).await;
     }
-    let claim = |room: ClaimRoom| async move {
+    let claim = |room: ClaimLimits| async move {
         let jobs = harness.claim_room("worker", &room).await.jobs;
         let count = webhooks.map(|webhook| jobs.iter().filter(|job| job.webhook_id == webhook).count());
         harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
         count
     };
-    let room =
-        ClaimRoom { limit: 100, of: vec![(webhooks[0], 1), (webhooks[1], 0)], of_others: 3, ..ClaimRoom::default() };
+    let room = ClaimLimits {
+        limit: 100,
+        of: vec![(webhooks[0], 1), (webhooks[1], 0)],
+        of_others: 3,
+        ..ClaimLimits::default()
+    };
     assert_eq!(claim(room.clone()).await, [1, 0, 3]);
-    assert_eq!(claim(ClaimRoom { limit: 3, ..room.clone() }).await.iter().sum::<usize>(), 3);
-    assert_eq!(claim(ClaimRoom { of_others: 0, ..room.clone() }).await, [1, 0, 0]);
-    assert_eq!(claim(ClaimRoom { limit: 0, ..room.clone() }).await, [0, 0, 0]);
-    assert_eq!(claim(ClaimRoom { of: vec![], of_others: 5, ..room }).await, [5, 5, 5]);
+    assert_eq!(claim(ClaimLimits { limit: 3, ..room.clone() }).await.iter().sum::<usize>(), 3);
+    assert_eq!(claim(ClaimLimits { of_others: 0, ..room.clone() }).await, [1, 0, 0]);
+    assert_eq!(claim(ClaimLimits { limit: 0, ..room.clone() }).await, [0, 0, 0]);
+    assert_eq!(claim(ClaimLimits { of: vec![], of_others: 5, ..room }).await, [5, 5, 5]);
 }
 
 async fn d9_no_backlog_keeps_others_waiting(harness: &Harness) {
@@ -120,7 +124,7 @@ async fn d9_new_rows_and_tried_ones_take_turns(harness: &Harness) {
     let new = rows(&harness.queue(id, 3).await);
     let take = |limit: u32, retries_first: bool| async move {
         let retries_first = if retries_first { vec![id] } else { vec![] };
-        let jobs = harness.claim_room("worker", &ClaimRoom { retries_first, ..room(limit) }).await.jobs;
+        let jobs = harness.claim_room("worker", &ClaimLimits { retries_first, ..room(limit) }).await.jobs;
         harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
         ids(&jobs)
     };
@@ -186,7 +190,7 @@ async fn d9_a_disabled_webhook_keeps_its_rows_until_it_is_enabled(harness: &Harn
     assert_eq!(harness.store.next_delivery_in(&[other]).await.unwrap(), None);
     harness.store.update_webhook(id, enable(true)).await.unwrap();
     assert_eq!(harness.store.next_delivery_in(&[other]).await.unwrap(), Some(Duration::ZERO));
-    let only = ClaimRoom { of: vec![(id, 9)], of_others: 0, ..room(9) };
+    let only = ClaimLimits { of: vec![(id, 9)], of_others: 0, ..room(9) };
     assert_eq!(ids(&harness.claim_room("worker", &only).await.jobs), queued);
 }
 

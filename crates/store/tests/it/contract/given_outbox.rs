@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     DeliveryId, FeedId, Lease, WebhookId,
     delivery::{
-        Attempt, AttemptLog, BreakerRules, ClaimRoom, Claimed, Delivery, DeliveryFilter, DeliveryJob, DeliveryStatus,
-        Ended, EventType, Finished, Marks, NewWebhook, Verdict, Webhook, WebhookSecret,
+        Attempt, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryJob,
+        DeliveryStatus, Ended, EventType, FinishReport, NewWebhook, Verdict, Webhook, WebhookSecret,
     },
     ingest::PollOutcome,
     ports::TestOutcome,
@@ -37,19 +37,19 @@ pub(super) fn secret(bytes: &str) -> WebhookSecret {
 }
 
 /// So many, of whatever webhooks.
-pub(super) fn room(limit: u32) -> ClaimRoom {
-    ClaimRoom { limit, of_others: limit, ..ClaimRoom::default() }
+pub(super) fn room(limit: u32) -> ClaimLimits {
+    ClaimLimits { limit, of_others: limit, ..ClaimLimits::default() }
 }
 
 /// How an attempt ended, with the log of such an end. To which URL it went is filled in when it is marked, unless it is
 /// another than the webhook has then.
-pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
+pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
     let (status_code, error) = match verdict {
         Verdict::Delivered => (Some(200), None),
         Verdict::Gone => (Some(410), Some("410 Gone".to_owned())),
         Verdict::Retry(_) | Verdict::Failed => (Some(500), Some("500 Internal Server Error".to_owned())),
     };
-    Finished {
+    AttemptOutcome {
         id: job.id,
         lease: job.lease.clone(),
         webhook_id: job.webhook_id,
@@ -132,7 +132,7 @@ impl Harness {
         queued
     }
 
-    pub(super) async fn claim_room(&self, owner: &str, room: &ClaimRoom) -> Claimed {
+    pub(super) async fn claim_room(&self, owner: &str, room: &ClaimLimits) -> Claimed {
         self.store.claim_deliveries(owner, LEASE, room).await.unwrap()
     }
 
@@ -158,7 +158,7 @@ impl Harness {
         self.store.delivery(id).await.unwrap().expect("the delivery is there").1
     }
 
-    pub(super) async fn mark(&self, mut finished: Vec<Finished>) -> Marks {
+    pub(super) async fn mark(&self, mut finished: Vec<AttemptOutcome>) -> FinishReport {
         for one in finished.iter_mut().filter(|one| one.url.is_empty()) {
             if let Some(webhook) = self.store.webhook(one.webhook_id).await.unwrap() {
                 one.url = webhook.url;
@@ -169,7 +169,7 @@ impl Harness {
 
     /// An attempt whose mark counts, and that disables nothing.
     pub(super) async fn end(&self, job: &DeliveryJob, verdict: Verdict) {
-        assert_eq!(self.mark(vec![finished(job, verdict)]).await, Marks::default());
+        assert_eq!(self.mark(vec![finished(job, verdict)]).await, FinishReport::default());
     }
 
     /// A delivery as it is shown in every way.
@@ -212,7 +212,7 @@ impl Harness {
                 return told;
             }
             let ended = jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect();
-            assert_eq!(self.mark(ended).await, Marks::default());
+            assert_eq!(self.mark(ended).await, FinishReport::default());
             for job in jobs {
                 let data = match &job.data {
                     Some(data) => data.clone(),
@@ -233,7 +233,7 @@ impl Harness {
     /// Fails so many attempts more.
     pub(super) async fn fail_times_more(&self, webhook: WebhookId, times: u32) {
         for _ in 0..times {
-            let only = ClaimRoom { limit: 1, of: vec![(webhook, 1)], of_others: 0, ..ClaimRoom::default() };
+            let only = ClaimLimits { limit: 1, of: vec![(webhook, 1)], of_others: 0, ..ClaimLimits::default() };
             let job = self.claim_room("failing", &only).await.jobs.pop().expect("something is due");
             self.end(&job, Verdict::Retry(Duration::ZERO)).await;
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
-        ClaimRoom, DeliveryFilter, DeliveryJob, Ended, EventType, Finished, HeaderValue, Moved, NewWebhook, Overview,
-        Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
+        AttemptOutcome, ClaimLimits, DeliveryFilter, DeliveryJob, Ended, EventType, HeaderValue, Moved, NewWebhook,
+        Overview, Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
     },
     ports::TestOutcome,
 };
@@ -39,8 +39,8 @@ contract! {
 }
 
 /// How an attempt ended that was answered so.
-fn answered(job: &DeliveryJob, status: u16) -> Finished {
-    Finished { ended: Ended::Answered { status, retry_after: None }, ..finished(job, RETRY) }
+fn answered(job: &DeliveryJob, status: u16) -> AttemptOutcome {
+    AttemptOutcome { ended: Ended::Answered { status, retry_after: None }, ..finished(job, RETRY) }
 }
 
 async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
@@ -239,7 +239,7 @@ async fn d9_one_that_is_enabled_is_not_changed_by_enabling_it(harness: &Harness)
     harness.advance(SECOND * 5).await;
     let probe = harness.take_one("worker").await;
     let held = Ended::Answered { status: 503, retry_after: Some(HOUR) };
-    harness.mark(vec![Finished { ended: held, ..finished(&probe, RETRY) }]).await;
+    harness.mark(vec![AttemptOutcome { ended: held, ..finished(&probe, RETRY) }]).await;
     let before = harness.the_webhook(id).await;
     assert_eq!(before.held_until, Some(harness.now() + HOUR));
     assert_eq!(harness.store.update_webhook(id, enable).await.unwrap(), Some(before));
@@ -361,8 +361,8 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
 }
 
 /// A claim of one, of a webhook whose next is one that was tried before.
-fn one_retry_of(webhook: WebhookId) -> ClaimRoom {
-    ClaimRoom { retries_first: vec![webhook], ..room(1) }
+fn one_retry_of(webhook: WebhookId) -> ClaimLimits {
+    ClaimLimits { retries_first: vec![webhook], ..room(1) }
 }
 
 async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
@@ -383,7 +383,8 @@ async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
         assert_eq!(claimed, [&test.event_id]);
     }
     let test = harness.queue_tests(webhook, 1).await.remove(0);
-    let claimed = harness.claim_room("worker", &ClaimRoom { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
+    let claimed =
+        harness.claim_room("worker", &ClaimLimits { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
     assert_eq!((claimed.jobs.len(), &claimed.jobs[0].event_id), (51, &test.event_id), "and the others after it");
     let counts: Vec<u32> = claimed.jobs.iter().take(6).map(|job| job.tries).collect();
     assert_eq!(counts, [0, 1, 1, 0, 1, 0], "by turns, of which it took one");

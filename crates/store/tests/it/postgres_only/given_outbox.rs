@@ -5,7 +5,8 @@ use std::time::Duration;
 use domain::{
     DeliveryId, Lease, WebhookId,
     delivery::{
-        AttemptLog, BreakerRules, ClaimRoom, DeliveryJob, Ended, Finished, Marks, NewWebhook, Verdict, WebhookSecret,
+        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryJob, Ended, FinishReport, NewWebhook, Verdict,
+        WebhookSecret,
     },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
@@ -35,8 +36,8 @@ pub(super) async fn queue(store: &PostgresStore, id: WebhookId, deliveries: usiz
 }
 
 /// So many, of whatever webhooks.
-pub(super) fn room(limit: u32) -> ClaimRoom {
-    ClaimRoom { limit, of_others: limit, ..ClaimRoom::default() }
+pub(super) fn room(limit: u32) -> ClaimLimits {
+    ClaimLimits { limit, of_others: limit, ..ClaimLimits::default() }
 }
 
 pub(super) async fn claim(store: &PostgresStore, owner: &str, limit: u32) -> Vec<DeliveryJob> {
@@ -47,8 +48,8 @@ pub(super) fn lease_of(job: &DeliveryJob) -> (DeliveryId, Lease) {
     (job.id, job.lease.clone())
 }
 
-pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
-    Finished {
+pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
+    AttemptOutcome {
         id: job.id,
         lease: job.lease.clone(),
         webhook_id: job.webhook_id,
@@ -64,10 +65,10 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> Finished {
 }
 
 /// Stores marks, those again that others' locks held up, until none is.
-pub(super) async fn mark_at_last(store: &PostgresStore, mut marks: Vec<Finished>) -> StoreResult<Marks> {
-    let mut stored = Marks::default();
+pub(super) async fn mark_at_last(store: &PostgresStore, mut marks: Vec<AttemptOutcome>) -> StoreResult<FinishReport> {
+    let mut stored = FinishReport::default();
     loop {
-        let Marks { skipped, locked, disabled } =
+        let FinishReport { skipped, locked, disabled } =
             store.finish_deliveries(marks.clone(), &BreakerRules::default()).await?;
         stored.skipped.extend(skipped);
         stored.disabled.extend(disabled);

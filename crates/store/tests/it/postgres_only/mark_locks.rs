@@ -2,7 +2,7 @@
 
 use domain::{
     DeliveryId,
-    delivery::{ATTEMPTS_KEPT_MAX, BreakerRules, DeliveryJob, Finished, Marks, Verdict},
+    delivery::{ATTEMPTS_KEPT_MAX, AttemptOutcome, BreakerRules, DeliveryJob, FinishReport, Verdict},
     ports::{DeliveryStore, Store},
 };
 use store::{PostgresOptions, PostgresStore};
@@ -25,13 +25,13 @@ async fn d9_a_locked_webhook_holds_up_its_own_marks_alone() {
         other.batch_execute(&lock).await.unwrap();
         let stored = store.finish_deliveries(all(&jobs, verdict), &BreakerRules::default()).await.unwrap();
         let (held_up, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.webhook_id == locked);
-        assert_eq!(stored, Marks { locked: ids(&held_up), ..Marks::default() }, "{verdict:?}");
+        assert_eq!(stored, FinishReport { locked: ids(&held_up), ..FinishReport::default() }, "{verdict:?}");
         assert_eq!((failures(store, locked).await, failures(store, free).await), (3, failures_then));
         assert_eq!(attempted(&other).await, ids(&others), "{verdict:?}");
         other.batch_execute("COMMIT").await.unwrap();
         assert_eq!(
             store.finish_deliveries(all(&held_up, verdict), &BreakerRules::default()).await,
-            Ok(Marks::default())
+            Ok(FinishReport::default())
         );
         assert_eq!(failures(store, locked).await, failures_then);
         assert_eq!(attempted(&other).await.len(), 4);
@@ -52,16 +52,16 @@ async fn d9_a_locked_delivery_holds_up_its_own_mark_alone_and_is_not_skipped() {
         let lock = format!("BEGIN; SELECT FROM deliveries WHERE id = {} FOR NO KEY UPDATE", held_up.0);
         other.batch_execute(&lock).await.unwrap();
         let stored = store.finish_deliveries(all(&jobs, verdict), &BreakerRules::default()).await.unwrap();
-        let expected = Marks { skipped: vec![lost], locked: vec![held_up], disabled: vec![] };
+        let expected = FinishReport { skipped: vec![lost], locked: vec![held_up], disabled: vec![] };
         assert_eq!(stored, expected, "{verdict:?}");
         // Nothing else is to be stored: nobody waits, and nothing is skipped that may be stored later.
         let twice = all(&[jobs[0].clone(), jobs[0].clone()], verdict);
         let stored = store.finish_deliveries(twice.clone(), &BreakerRules::default()).await.unwrap();
-        assert_eq!(stored, Marks { locked: vec![held_up, held_up], ..Marks::default() }, "{verdict:?}");
+        assert_eq!(stored, FinishReport { locked: vec![held_up, held_up], ..FinishReport::default() }, "{verdict:?}");
         assert_eq!(attempted(&other).await, ids(&jobs[1..3]), "{verdict:?}");
         other.batch_execute("COMMIT").await.unwrap();
         let stored = store.finish_deliveries(twice, &BreakerRules::default()).await.unwrap();
-        assert_eq!(stored, Marks { skipped: vec![held_up], ..Marks::default() }, "{verdict:?}");
+        assert_eq!(stored, FinishReport { skipped: vec![held_up], ..FinishReport::default() }, "{verdict:?}");
         assert_eq!(attempted(&other).await, ids(&jobs[..3]), "{verdict:?}");
     }
 }
@@ -77,7 +77,7 @@ async fn d9_a_mark_of_a_removed_webhook_is_stored_beside_a_locked_one() {
     other.batch_execute("BEGIN; SELECT FROM webhooks FOR NO KEY UPDATE").await.unwrap();
     let stored = store.finish_deliveries(all(&jobs, RETRY), &BreakerRules::default()).await.unwrap();
     let held_up: Vec<_> = jobs.iter().filter(|job| job.webhook_id == locked).map(|job| job.id).collect();
-    assert_eq!(stored, Marks { locked: held_up, ..Marks::default() }, "what is not there is not locked");
+    assert_eq!(stored, FinishReport { locked: held_up, ..FinishReport::default() }, "what is not there is not locked");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,12 +133,12 @@ CREATE TRIGGER refuse BEFORE DELETE ON attempts FOR EACH ROW EXECUTE FUNCTION re
     );
     other.batch_execute(&stuck).await.unwrap();
     let stored = database.store.finish_deliveries(all(&jobs, Verdict::Delivered), &BreakerRules::default()).await;
-    assert_eq!(stored, Ok(Marks::default()), "it is stored, and not told as if it were not");
+    assert_eq!(stored, Ok(FinishReport::default()), "it is stored, and not told as if it were not");
     let delivered = "SELECT count(*) FROM deliveries WHERE status = 'delivered'";
     assert_eq!(other.query_one(delivered, &[]).await.unwrap().get::<_, i64>(0), 1);
 }
 
-fn all(jobs: &[DeliveryJob], verdict: Verdict) -> Vec<Finished> {
+fn all(jobs: &[DeliveryJob], verdict: Verdict) -> Vec<AttemptOutcome> {
     jobs.iter().map(|job| finished(job, verdict)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use domain::{
     FeedId,
-    delivery::{DeliveryFilter, Marks, Verdict, WebhookPatch},
+    delivery::{DeliveryFilter, FinishReport, Verdict, WebhookPatch},
     ports::{DeliveryStore, PollStore, StoreError},
 };
 use store::PostgresStore;
@@ -102,7 +102,11 @@ async fn d6_a_mark_that_waits_for_whoever_takes_the_row_is_skipped() {
         other.batch_execute("BEGIN; SELECT FROM deliveries FOR UPDATE").await.unwrap();
         let (store, marks) = (database.store.clone(), jobs.iter().map(|job| finished(job, verdict)).collect());
         let marks = while_waiting(&database, &other, taken, async move { mark_at_last(&store, marks).await });
-        assert_eq!(marks.await, Ok(Marks { skipped: vec![jobs[0].id], ..Marks::default() }), "{verdict:?}");
+        assert_eq!(
+            marks.await,
+            Ok(FinishReport { skipped: vec![jobs[0].id], ..FinishReport::default() }),
+            "{verdict:?}"
+        );
         let attempts = "SELECT count(*) FROM attempts WHERE delivery_id = 1";
         assert_eq!(other.query_one(attempts, &[]).await.unwrap().get::<_, i64>(0), 0);
         // Both are there again, and well.
@@ -124,7 +128,7 @@ async fn d9_failures_of_two_nodes_are_all_counted() {
     let marks = jobs.iter().map(|job| finished(job, RETRY)).collect();
     let failed = "UPDATE webhooks SET failures = 4, failing_since = pirssonite_now_ms()";
     let marks = while_waiting(&database, &other, failed, async move { mark_at_last(&store, marks).await });
-    assert_eq!(marks.await, Ok(Marks::default()));
+    assert_eq!(marks.await, Ok(FinishReport::default()));
     assert_eq!(failures(&database.store, id).await, 6);
     // What arrives while another's failure is on its way came before it, or it is the end of all of them.
     let jobs = claim(&database.store, "here", 1).await;
@@ -133,7 +137,7 @@ async fn d9_failures_of_two_nodes_are_all_counted() {
     let marks = vec![finished(&jobs[0], Verdict::Delivered)];
     let failed = "UPDATE webhooks SET failures = failures + 1";
     let marks = while_waiting(&database, &other, failed, async move { mark_at_last(&store, marks).await });
-    assert_eq!(marks.await, Ok(Marks::default()));
+    assert_eq!(marks.await, Ok(FinishReport::default()));
     assert_eq!(failures(&database.store, id).await, 0);
 }
 

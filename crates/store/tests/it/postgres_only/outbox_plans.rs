@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::{
     WebhookId,
-    delivery::{BreakerRules, ClaimRoom, DeliveryFilter, DeliveryStatus, OutboxLimits, Overview, Verdict},
+    delivery::{BreakerRules, ClaimLimits, DeliveryFilter, DeliveryStatus, OutboxLimits, Overview, Verdict},
     ports::{DeliveryStore, TestOutcome},
 };
 use jiff::Timestamp;
@@ -46,7 +46,7 @@ async fn d4_deliveries_are_found_by_indexes() {
     }
     let sql = format!("UPDATE webhooks SET failures = 10, probe_at = 0, probe_new_at = 0 WHERE id = {broken}");
     database.client().await.batch_execute(&sql).await.unwrap();
-    let only = ClaimRoom { limit: 9, of: vec![(broken, 9)], of_others: 0, ..ClaimRoom::default() };
+    let only = ClaimLimits { limit: 9, of: vec![(broken, 9)], of_others: 0, ..ClaimLimits::default() };
     let probes = store.claim_deliveries("here", LEASE, &only).await.unwrap().jobs;
     assert_eq!(probes.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [true]);
     drop(store);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{
-    delivery::{ClaimRoom, DeliveryFilter, EventType, NewWebhook, WebhookPatch},
+    delivery::{ClaimLimits, DeliveryFilter, EventType, NewWebhook, WebhookPatch},
     ports::{DeliveryStore, StoreError},
 };
 use rusqlite::types::Value;
@@ -78,7 +78,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         }
         // Entries are stored, and the others told.
         add(&store, &format!("http://e.org/{column}")).await;
-        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100, ..ClaimRoom::default() };
+        let room = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
         assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)), "{column}");
         let ready = store.outbox_overview().await.unwrap().ready;
         let claimed = store.claim_deliveries("here", Duration::from_secs(10), &room).await.unwrap();

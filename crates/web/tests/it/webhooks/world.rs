@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    delivery::{AttemptLog, BreakerRules, ClaimRoom, Ended, Finished, Verdict},
+    delivery::{AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Ended, Verdict},
     ports::Store,
 };
 use engine::http::{ClientSettings, GuardedClient};
@@ -90,7 +90,7 @@ impl World {
 
     /// Lets an attempt of all that is due end so, answered with the wait as `Retry-After`; returns of how many.
     pub async fn end(&self, verdict: Verdict, status_code: Option<u16>) -> usize {
-        let room = ClaimRoom { limit: 100, of: vec![], of_others: 100, ..ClaimRoom::default() };
+        let room = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
         let claimed = self.store.claim_deliveries("a worker", Duration::from_secs(10), &room).await.unwrap();
         let webhooks = claimed.webhooks;
         let url = |id| webhooks.iter().find(|webhook| webhook.id == id).unwrap().url.clone();
@@ -98,7 +98,7 @@ impl World {
             Verdict::Retry(wait) => Some(wait).filter(|wait| !wait.is_zero()),
             _ => None,
         };
-        let ended = |job: domain::delivery::DeliveryJob| Finished {
+        let ended = |job: domain::delivery::DeliveryJob| AttemptOutcome {
             id: job.id,
             lease: job.lease,
             webhook_id: job.webhook_id,
@@ -117,7 +117,7 @@ impl World {
                 error: status_code.is_none().then(|| "no route".to_owned()),
             },
         };
-        let finished: Vec<Finished> = claimed.jobs.into_iter().map(ended).collect();
+        let finished: Vec<AttemptOutcome> = claimed.jobs.into_iter().map(ended).collect();
         let count = finished.len();
         assert_eq!(self.store.finish_deliveries(finished, &BreakerRules::default()).await.unwrap().skipped, []);
         count

@@ -4,7 +4,7 @@ use std::{collections::HashMap, hash::BuildHasher};
 
 use super::{
     event::{EventType, PayloadData, PayloadDelivery, PayloadFeed, PayloadWebhook, public_id},
-    outbox::Finished,
+    outbox::AttemptOutcome,
     webhook::{EventScope, Webhook},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 
 /// Something that happened. It is written down in the transaction of what it reports, if anybody wants to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
+pub enum DomainEvent {
     /// An entry is new.
     EntryCreated {
         /// The entry.
@@ -35,7 +35,7 @@ pub enum News {
     DeliveryFailed(PayloadWebhook, Box<PayloadDelivery>),
 }
 
-impl News {
+impl DomainEvent {
     /// What kind of event it is.
     pub fn kind(&self) -> EventType {
         match self {
@@ -88,7 +88,7 @@ impl News {
 
     /// That a delivery was given up, with the id that it has in this installation. That one of this very news was given up
     /// is no news: two receivers that are dead would tell each other for ever.
-    pub fn delivery_failed(finished: &Finished, installation: &str) -> Option<Self> {
+    pub fn delivery_failed(finished: &AttemptOutcome, installation: &str) -> Option<Self> {
         if finished.kind == EventType::DeliveryFailed {
             return None;
         }
@@ -122,12 +122,12 @@ pub fn is_wanted(webhooks: &[Webhook], scope: &EventScope) -> bool {
 }
 
 /// Who is told of what. What nobody wants to know is no event; nor is what happened to a feed that is not there.
-pub fn address<S: BuildHasher>(
+pub fn fan_out<S: BuildHasher>(
     webhooks: &[Webhook],
     feeds: &HashMap<FeedId, PayloadFeed, S>,
-    news: &[News],
+    news: &[DomainEvent],
 ) -> Vec<Outgoing> {
-    let one = |news: &News| {
+    let one = |news: &DomainEvent| {
         let feed = match news.feed_id() {
             Some(id) => Some(feeds.get(&id)?),
             None => None,
@@ -142,12 +142,12 @@ pub fn address<S: BuildHasher>(
             feed,
             entry: news.entry(),
             subscription: match news {
-                News::Subscription(_, subscription) => Some(subscription),
+                DomainEvent::Subscription(_, subscription) => Some(subscription),
                 _ => None,
             },
             webhook: news.webhook(),
             delivery: match news {
-                News::DeliveryFailed(_, delivery) => Some(delivery),
+                DomainEvent::DeliveryFailed(_, delivery) => Some(delivery),
                 _ => None,
             },
         };
@@ -193,27 +193,30 @@ mod tests {
         let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None, folder_id: None };
         let feeds = HashMap::from([(FeedId(5), feed)]);
         let news = [
-            News::Feed(EventType::FeedGone, FeedId(5)),
-            News::Feed(EventType::FeedFailing, FeedId(5)),
-            News::Feed(EventType::FeedGone, FeedId(6)),
+            DomainEvent::Feed(EventType::FeedGone, FeedId(5)),
+            DomainEvent::Feed(EventType::FeedFailing, FeedId(5)),
+            DomainEvent::Feed(EventType::FeedGone, FeedId(6)),
         ];
         let told: Vec<_> =
-            address(&webhooks, &feeds, &news).into_iter().map(|event| (event.scope.kind, event.to)).collect();
+            fan_out(&webhooks, &feeds, &news).into_iter().map(|event| (event.scope.kind, event.to)).collect();
         assert_eq!(
             told,
             [(EventType::FeedGone, vec![WebhookId(1), WebhookId(2)]), (EventType::FeedFailing, vec![WebhookId(1)]),]
         );
-        assert_eq!(address(&webhooks[2..], &feeds, &news), []);
-        assert_eq!(address(&[], &feeds, &news), []);
+        assert_eq!(fan_out(&webhooks[2..], &feeds, &news), []);
+        assert_eq!(fan_out(&[], &feeds, &news), []);
     }
 
     #[test]
     fn d2_a_webhook_that_was_disabled_is_in_its_event_and_no_feed() {
         let about = PayloadWebhook::new(WebhookId(2), "https://d.org:8443/secret?key=1", Some("410".into()));
-        let events = address(
+        let events = fan_out(
             &[webhook(1, None), webhook(2, None)],
             &HashMap::new(),
-            &[News::Webhook(EventType::WebhookDisabled, about.clone()), News::Webhook(EventType::WebhookTest, about)],
+            &[
+                DomainEvent::Webhook(EventType::WebhookDisabled, about.clone()),
+                DomainEvent::Webhook(EventType::WebhookTest, about),
+            ],
         );
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)], [WebhookId(2)]]);
         assert_eq!(events[0].data, r#"{"webhook":{"id":2,"url":"https://d.org:8443","disabledReason":"410"}}"#);
@@ -221,7 +224,7 @@ mod tests {
 
     #[test]
     fn d2_a_delivery_that_was_given_up_is_told_to_others_and_never_about_itself() {
-        let failed = |kind| Finished {
+        let failed = |kind| AttemptOutcome {
             id: DeliveryId(9),
             lease: Lease { owner: "w".into(), fence: 1 },
             webhook_id: WebhookId(2),
@@ -239,8 +242,8 @@ mod tests {
                 ..AttemptLog::default()
             },
         };
-        let news = News::delivery_failed(&failed(EventType::EntryCreated), "key").unwrap();
-        let events = address(&[webhook(1, None), webhook(2, None)], &HashMap::new(), &[news]);
+        let news = DomainEvent::delivery_failed(&failed(EventType::EntryCreated), "key").unwrap();
+        let events = fan_out(&[webhook(1, None), webhook(2, None)], &HashMap::new(), &[news]);
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)]]);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&events[0].data).unwrap(),
@@ -252,6 +255,6 @@ mod tests {
                 },
             })
         );
-        assert_eq!(News::delivery_failed(&failed(EventType::DeliveryFailed), "key"), None);
+        assert_eq!(DomainEvent::delivery_failed(&failed(EventType::DeliveryFailed), "key"), None);
     }
 }
