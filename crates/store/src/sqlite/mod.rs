@@ -102,11 +102,7 @@ impl std::fmt::Debug for SqliteStore {
     }
 }
 
-/// Needs room, and takes none: a table of some pages that is gone before anyone could see it.
-const NEED_ROOM: &str = "
-CREATE TABLE room (filler);
-INSERT INTO room VALUES (zeroblob(65536));
-DROP TABLE room";
+const NEED_ROOM: &str = include_str!("sql/need_room.sql");
 
 #[async_trait]
 impl Store for SqliteStore {

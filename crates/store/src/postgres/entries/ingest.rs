@@ -25,46 +25,15 @@ use crate::postgres::{
     shared::values::{hash, time, to_u32, usize_to_i64},
 };
 
-pub(crate) const KNOWN: &str = "
-SELECT identity, link_trait, title_trait, fingerprint, id, updated_at, changed_at, is_thin
-FROM entries
-WHERE feed_id = $1 AND identity = ANY($2)
-UNION ALL
-SELECT identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL
-FROM pruned_entries
-WHERE feed_id = $1 AND identity = ANY($2)
-ORDER BY 5 NULLS LAST";
+pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
-/// The same of several, each in the feed of a subscription.
-pub(crate) const KNOWN_BY_SUBSCRIPTION: &str = "
-SELECT entries.identity, link_trait, title_trait, fingerprint, entries.id, updated_at, changed_at, is_thin, subscriptions.id
-FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
-JOIN subscriptions ON subscriptions.id = given.subscription_id
-JOIN entries ON entries.feed_id = subscriptions.feed_id AND entries.identity = given.identity
-UNION ALL
-SELECT pruned_entries.identity, link_trait, title_trait, fingerprint, NULL, NULL, NULL, NULL, subscriptions.id
-FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)
-JOIN subscriptions ON subscriptions.id = given.subscription_id
-JOIN pruned_entries ON pruned_entries.feed_id = subscriptions.feed_id AND pruned_entries.identity = given.identity
-ORDER BY 5 NULLS LAST";
+pub(crate) const KNOWN_BY_SUBSCRIPTION: &str = include_str!("sql/ingest_known_by_subscription.sql");
 
-const FORGET: &str = "
-DELETE FROM pruned_entries
-WHERE feed_id = $1 AND NOT identity = ANY($2)";
+const FORGET: &str = include_str!("sql/ingest_forget.sql");
 
-const PRUNED: &str = "
-SELECT identity, link_trait, title_trait, fingerprint, NULL::bigint
-FROM pruned_entries
-WHERE feed_id = $1 AND identity = ANY($2)";
+const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
-const FORGET_THESE: &str = "
-DELETE FROM pruned_entries
-USING unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS gone (identity, link_trait, title_trait, fingerprint)
-WHERE feed_id = $1
-  AND pruned_entries.identity = gone.identity
-  AND pruned_entries.link_trait = gone.link_trait
-  AND pruned_entries.title_trait = gone.title_trait
-  AND pruned_entries.fingerprint = gone.fingerprint";
+const FORGET_THESE: &str = include_str!("sql/ingest_forget_these.sql");
 
 /// Where entries go, and when.
 #[derive(Debug, Clone, Copy)]

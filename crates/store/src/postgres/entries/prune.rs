@@ -10,74 +10,13 @@ use crate::postgres::{
     shared::values::{count, millis, usize_to_i64},
 };
 
-/// With a value for `is_read`, not a condition, the index is walked from its start.
-const TOO_OLD: &str = "
-SELECT id, feed_id
-FROM entries
-WHERE is_read = $3
-  AND NOT is_starred
-  AND received_at < $1
-ORDER BY received_at
-LIMIT $2";
+const TOO_OLD: &str = include_str!("sql/prune_too_old.sql");
 
-/// Only feeds with more than that many entries are looked at, and of them what lies beyond.
-const TOO_MANY: &str = "
-SELECT beyond.id, feeds.id
-FROM feeds
-CROSS JOIN LATERAL (
-    SELECT sort_at, id
-    FROM entries
-    WHERE feed_id = feeds.id
-    ORDER BY sort_at DESC, id DESC
-    OFFSET $1
-    LIMIT 1
-) AS first_beyond
-CROSS JOIN LATERAL (
-    SELECT id
-    FROM entries
-    WHERE feed_id = feeds.id
-      AND (sort_at, id) <= (first_beyond.sort_at, first_beyond.id)
-      AND is_read
-      AND NOT is_starred
-    ORDER BY sort_at DESC, id DESC
-    LIMIT $2
-) AS beyond
-WHERE feeds.entry_count > $1
-LIMIT $2";
+const TOO_MANY: &str = include_str!("sql/prune_too_many.sql");
 
-const LOCK_FEEDS: &str = "
-SELECT id
-FROM feeds
-WHERE id = ANY($1)
-ORDER BY id
-FOR NO KEY UPDATE";
+const LOCK_FEEDS: &str = include_str!("sql/prune_lock_feeds.sql");
 
-/// Guarded once more: an entry may have been starred, or marked as unread, since it was found.
-const REMOVE: &str = "
-WITH removed AS (
-    DELETE FROM entries
-    WHERE id = ANY($1)
-      AND (is_read OR received_at < $2)
-      AND NOT is_starred
-    RETURNING feed_id, identity, link_trait, title_trait, fingerprint, is_read
-), remembered AS (
-    INSERT INTO pruned_entries (feed_id, identity, link_trait, title_trait, fingerprint)
-    SELECT feed_id, identity, link_trait, title_trait, fingerprint
-    FROM removed
-    ON CONFLICT DO NOTHING
-), counted AS (
-    UPDATE feeds
-    SET entry_count = entry_count - removed.count,
-        unread_count = unread_count - removed.unread
-    FROM (
-        SELECT feed_id, count(*) AS count, count(*) FILTER (WHERE NOT is_read) AS unread
-        FROM removed
-        GROUP BY feed_id
-    ) AS removed
-    WHERE feeds.id = removed.feed_id
-)
-SELECT count(*)
-FROM removed";
+const REMOVE: &str = include_str!("sql/prune_remove.sql");
 
 pub(crate) async fn prune(client: &mut Client, limits: PruneLimits) -> Result<u64, Error> {
     let transaction = client.transaction().await?;

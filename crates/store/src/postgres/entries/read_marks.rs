@@ -16,71 +16,13 @@ const CHUNK: i64 = 2_000;
 /// Times that chunks are tried again because they waited in a circle.
 const CIRCLES_MAX: u32 = 3;
 
-const LOCK_FEEDS: &str = "
-SELECT id
-FROM feeds
-WHERE id = ANY($1)
-ORDER BY id
-FOR NO KEY UPDATE";
+const LOCK_FEEDS: &str = include_str!("sql/read_marks_lock_feeds.sql");
 
-const MARK: &str = "
-WITH marked AS (
-    UPDATE entries
-    SET is_read = true,
-        modified_at = greatest(modified_at, (SELECT pirssonite_now_ms()))
-    WHERE id = ANY($1)
-      AND NOT is_read
-    RETURNING feed_id
-), counted AS (
-    UPDATE feeds
-    SET unread_count = unread_count - marked.count
-    FROM (SELECT feed_id, count(*) AS count FROM marked GROUP BY feed_id) AS marked
-    WHERE feeds.id = marked.feed_id
-)
-SELECT count(*)
-FROM marked";
+const MARK: &str = include_str!("sql/read_marks_mark.sql");
 
-const LOCK_FEEDS_OF: &str = "
-SELECT id
-FROM feeds
-WHERE id = ANY(ARRAY(
-    SELECT entry.feed_id
-    FROM unnest($1::bigint[]) AS given (id)
-    CROSS JOIN LATERAL (
-        SELECT feed_id
-        FROM entries
-        WHERE entries.id = given.id
-        LIMIT 1
-    ) AS entry
-))
-ORDER BY id
-FOR NO KEY UPDATE";
+const LOCK_FEEDS_OF: &str = include_str!("sql/read_marks_lock_feeds_of.sql");
 
-/// Nothing for those that are so already.
-const PATCH: &str = "
-WITH before AS MATERIALIZED (
-    SELECT id, is_read
-    FROM entries
-    WHERE id = ANY($1)
-      AND (is_read <> coalesce($2, is_read) OR is_starred <> coalesce($3, is_starred))
-    FOR UPDATE
-), patched AS (
-    UPDATE entries
-    SET is_read = coalesce($2, entries.is_read),
-        is_starred = coalesce($3, entries.is_starred),
-        modified_at = greatest(entries.modified_at, (SELECT pirssonite_now_ms()))
-    FROM before
-    WHERE entries.id = before.id
-    RETURNING entries.feed_id, before.is_read::int - entries.is_read::int AS unread
-), counted AS (
-    UPDATE feeds
-    SET unread_count = unread_count + marked.unread
-    FROM (SELECT feed_id, sum(unread) AS unread FROM patched GROUP BY feed_id) AS marked
-    WHERE feeds.id = marked.feed_id
-      AND marked.unread <> 0
-)
-SELECT count(*)
-FROM patched";
+const PATCH: &str = include_str!("sql/read_marks_patch.sql");
 
 /// Marks these; returns how many that changed.
 pub(crate) async fn patch(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {

@@ -30,69 +30,15 @@ use crate::postgres::{
     shared::values::{millis, optional, text, url_hash},
 };
 
-const INSERT: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
-INSERT INTO feeds (url, url_hash, credentials, folder_id, custom_title, next_check_at, adaptive_secs, created_at)
-SELECT $1, $2, $3, $4, $5, now.ms + $6, $7, now.ms
-FROM now
-ON CONFLICT (url_hash) DO NOTHING
-RETURNING id, created_at";
+const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 
-/// The time is that after the wait for the lock.
-const LOCK: &str = "
-WITH held AS MATERIALIZED (
-    SELECT folder_id, url, credentials
-    FROM feeds
-    WHERE id = $1
-    FOR NO KEY UPDATE
-)
-SELECT pirssonite_now_ms(), folder_id, url, credentials
-FROM held";
+const LOCK: &str = include_str!("sql/feed_changes_lock.sql");
 
-/// The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
-const LOCK_TO_DELETE: &str = "
-WITH held AS MATERIALIZED (
-    SELECT
-    FROM feeds
-    WHERE id = $1
-    FOR UPDATE
-)
-SELECT pirssonite_now_ms()
-FROM held";
+const LOCK_TO_DELETE: &str = include_str!("sql/feed_changes_lock_to_delete.sql");
 
-const UPDATE: &str = "
-UPDATE feeds
-SET custom_title = CASE WHEN $2 THEN $3 ELSE custom_title END,
-    folder_id = CASE WHEN $4 THEN $5 ELSE folder_id END,
-    poll_interval_secs = CASE WHEN $6 THEN $7 ELSE poll_interval_secs END,
-    -- A shorter interval holds from now on, unless the feed fails or a hub pushes it.
-    next_check_at = CASE
-        WHEN $7::bigint IS NOT NULL AND failure_count = 0 AND NOT is_pushed
-        THEN least(next_check_at, (SELECT pirssonite_now_ms()) + $7 * 1000)
-        ELSE next_check_at
-    END,
-    push_enabled = coalesce($8, push_enabled)
-WHERE id = $1";
+const UPDATE: &str = include_str!("sql/feed_changes_update.sql");
 
-/// Another address is another document: nothing that was learnt at the old one holds, and whoever polls that just now
-/// has lost the lease.
-const READDRESS: &str = "
-UPDATE feeds
-SET url = $2,
-    url_hash = $3,
-    credentials = $4,
-    etag = NULL,
-    last_modified = NULL,
-    body_hash = NULL,
-    failure_count = 0,
-    last_error = NULL,
-    is_gone = false,
-    hubs = '[]',
-    topic_url = NULL,
-    next_check_at = (SELECT pirssonite_now_ms()),
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = $1";
+const READDRESS: &str = include_str!("sql/feed_changes_readdress.sql");
 
 /// `None` if a feed of this URL was there and went in the same moment.
 pub(crate) async fn add(

@@ -17,71 +17,11 @@ use crate::postgres::{
     shared::values::{millis, optional, usize_to_i64},
 };
 
-/// It is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim takes
-/// the wish for a poll away: one that is there came later, and is not put off.
-const STATE: &str = "
-UPDATE feeds
-SET title = coalesce($2, title),
-    site_url = coalesce($3, site_url),
-    etag = $4,
-    last_modified = $5,
-    body_hash = $6,
-    last_fetched_at = $7,
-    failure_count = 0,
-    last_error = NULL,
-    is_gone = false,
-    is_failing = false,
-    unread_count = unread_count + $8,
-    entry_count = entry_count + $8,
-    next_check_at = least($7 + CASE WHEN is_pushed THEN $10::bigint ELSE $9 END,
-                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END, $18::bigint),
-    adaptive_secs = $11,
-    ttl_mins = $12,
-    skip_hours = $13,
-    skip_days = $14,
-    hubs = coalesce($15, hubs),
-    topic_url = CASE WHEN $16 THEN $17 ELSE topic_url END,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = $1";
+const STATE: &str = include_str!("sql/feed_rows_state.sql");
 
-/// A feed that is being polled just now is polled once more: what that brings may be older than the wish. One that is
-/// gone is not woken.
-const EFFECTS: &str = "
-UPDATE feeds
-SET is_pushed = coalesce(given.is_pushed, feeds.is_pushed),
-    unread_count = unread_count + given.new_entries,
-    entry_count = entry_count + given.new_entries,
-    poll_wanted_at = CASE WHEN given.poll_in IS NULL OR is_gone THEN poll_wanted_at ELSE $1 END,
-    next_check_at = CASE
-        WHEN given.poll_in IS NULL OR is_gone THEN next_check_at
-        WHEN lease_until > $1 THEN $1 + given.poll_in
-        ELSE least(next_check_at, $1 + given.poll_in)
-    END
-FROM unnest($2::bigint[], $3::boolean[], $4::bigint[], $5::bigint[]) AS given (id, is_pushed, new_entries, poll_in)
-WHERE feeds.id = given.id";
+const EFFECTS: &str = include_str!("sql/feed_rows_effects.sql");
 
-/// The same, for whoever does not hold the lock yet. The time is that after the wait for it.
-const POLL_SOON: &str = "
-WITH held AS MATERIALIZED (
-    SELECT id
-    FROM feeds
-    WHERE id = $1
-      AND NOT is_gone
-    FOR NO KEY UPDATE
-),
-now AS MATERIALIZED (
-    SELECT id, pirssonite_now_ms() AS ms
-    FROM held
-)
-UPDATE feeds
-SET poll_wanted_at = now.ms,
-    next_check_at = CASE
-        WHEN lease_until > now.ms THEN now.ms + $2
-        ELSE least(next_check_at, now.ms + $2)
-    END
-FROM now
-WHERE feeds.id = now.id";
+const POLL_SOON: &str = include_str!("sql/feed_rows_poll_soon.sql");
 
 /// When a feed is to be polled again, in milliseconds from now.
 #[derive(Debug, Clone, Copy)]

@@ -38,27 +38,9 @@ use crate::postgres::{
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;
 
-/// The time is that after the wait for the lock.
-const HOLD: &str = "
-WITH held AS MATERIALIZED (
-    SELECT id, folder_id, url, hubs, topic_url, is_pushed, push_enabled, title, custom_title, failure_count, is_failing,
-           is_gone, last_fetched_at
-    FROM feeds
-    WHERE id = $1 AND lease_owner = $2 AND lease_fence = $3
-    FOR NO KEY UPDATE
-)
-SELECT pirssonite_now_ms(), folder_id, url, hubs, topic_url, is_pushed, push_enabled,
-       EXISTS (SELECT FROM subscriptions WHERE feed_id = held.id), title, custom_title, failure_count, is_failing, is_gone,
-       last_fetched_at IS NULL
-FROM held";
+const HOLD: &str = include_str!("sql/finish_hold.sql");
 
-const MOVE: &str = "
-UPDATE feeds
-SET url = $2,
-    url_hash = $3,
-    credentials = $4
-WHERE id = $1
-  AND NOT EXISTS (SELECT FROM feeds WHERE url_hash = $3)";
+const MOVE: &str = include_str!("sql/finish_move.sql");
 
 /// From the columns that begin at this place.
 fn standing_of(row: &Row, at: usize) -> Standing {

@@ -13,33 +13,16 @@ use crate::postgres::{
     shared::{errors::store_error, values::text},
 };
 
-const ALL: &str = "
-SELECT id, name, row_number() OVER (ORDER BY position, id) - 1 AS place
-FROM folders
-ORDER BY place";
+const ALL: &str = include_str!("sql/folders_all.sql");
 
 /// Holds off other changes of folders, and imports, but no reader and no feed that is put into a folder.
 const LOCK: &str = "LOCK TABLE folders IN SHARE ROW EXCLUSIVE MODE";
 
-const CREATE: &str = "
-INSERT INTO folders (name, position)
-SELECT $1, coalesce(max(position) + 1, 0)
-FROM folders
-ON CONFLICT (name) DO NOTHING
-RETURNING id";
+const CREATE: &str = include_str!("sql/folders_create.sql");
 
-const LOCK_FEEDS: &str = "
-SELECT id
-FROM feeds
-WHERE folder_id = $1
-ORDER BY id
-FOR NO KEY UPDATE";
+const LOCK_FEEDS: &str = include_str!("sql/folders_lock_feeds.sql");
 
-const REORDER: &str = "
-UPDATE folders
-SET position = given.place
-FROM unnest($1::bigint[]) WITH ORDINALITY AS given (id, place)
-WHERE folders.id = given.id";
+const REORDER: &str = include_str!("sql/folders_reorder.sql");
 
 #[async_trait]
 impl FolderStore for PostgresStore {

@@ -34,128 +34,17 @@ use crate::postgres::{
     timing,
 };
 
-/// Whoever wanted a feed to be polled has that with the claim: what is wanted from now on is more. There is a row with the
-/// time if nothing is claimed, too.
-const CLAIM_DUE: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-bound AS MATERIALIZED (
-    SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id
-    FROM now
-),
-due AS MATERIALIZED (
-    SELECT id
-    FROM feeds
-    WHERE NOT is_gone
-      AND (next_check_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
-      AND next_check_at <= (SELECT ms FROM now)
-      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
-    ORDER BY next_check_at, id
-    LIMIT $3
-    FOR NO KEY UPDATE SKIP LOCKED
-),
-claimed AS (
-    UPDATE feeds
-    SET lease_owner = $1,
-        lease_until = now.ms + $2,
-        lease_fence = lease_fence + 1,
-        poll_wanted_at = 0
-    FROM now, due
-    WHERE feeds.id = due.id
-    RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, failure_count,
-              adaptive_secs, poll_interval_secs, last_fetched_at, ttl_mins, skip_hours, skip_days, next_check_at
-)
-SELECT id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count, adaptive_secs,
-       poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at
-FROM now
-LEFT JOIN claimed ON true
-ORDER BY next_check_at, id";
+const CLAIM_DUE: &str = include_str!("sql/polls_claim_due.sql");
 
-/// Differs from the claim of due feeds because these are wanted by name: it waits for whoever changes one just now.
-const CLAIM: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-wanted AS MATERIALIZED (
-    SELECT id
-    FROM feeds
-    WHERE id = ANY($3)
-      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
-    ORDER BY id
-    FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE feeds
-SET lease_owner = $1,
-    lease_until = now.ms + $2,
-    lease_fence = lease_fence + 1,
-    poll_wanted_at = 0
-FROM now, wanted
-WHERE feeds.id = wanted.id
-RETURNING feeds.id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, now.ms, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
+const CLAIM: &str = include_str!("sql/polls_claim.sql");
 
-/// Whoever has the row locked is about to end its lease, or to take it: the next beat will see.
-const RENEW: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-held AS MATERIALIZED (
-    SELECT feeds.id
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
-    JOIN feeds ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-),
-free AS MATERIALIZED (
-    SELECT feeds.id
-    FROM feeds
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
-        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-    ORDER BY feeds.id
-    FOR NO KEY UPDATE OF feeds SKIP LOCKED
-),
-renewed AS (
-    UPDATE feeds
-    SET lease_until = now.ms + $4
-    FROM now, free
-    WHERE feeds.id = free.id
-)
-SELECT id
-FROM held";
+const RENEW: &str = include_str!("sql/polls_renew.sql");
 
-const RELEASE: &str = "
-WITH held AS MATERIALIZED (
-    SELECT feeds.id
-    FROM feeds
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
-        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-    ORDER BY feeds.id
-    FOR NO KEY UPDATE OF feeds
-)
-UPDATE feeds
-SET lease_owner = NULL,
-    lease_until = 0
-FROM held
-WHERE feeds.id = held.id
-RETURNING next_check_at, feeds.id";
+const RELEASE: &str = include_str!("sql/polls_release.sql");
 
-const POSTPONE: &str = "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-held AS MATERIALIZED (
-    SELECT feeds.id
-    FROM feeds
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
-        ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-    ORDER BY feeds.id
-    FOR NO KEY UPDATE OF feeds
-)
-UPDATE feeds
-SET next_check_at = greatest(next_check_at, now.ms + $4),
-    lease_owner = NULL,
-    lease_until = 0
-FROM now, held
-WHERE feeds.id = held.id";
+const POSTPONE: &str = include_str!("sql/polls_postpone.sql");
 
-const BY_DUE: &str = "
-SELECT next_check_at, id, lease_until
-FROM feeds
-WHERE NOT is_gone
-  AND (next_check_at, id) > ($1, $2)
-ORDER BY next_check_at, id
-LIMIT 100";
+const BY_DUE: &str = include_str!("sql/polls_by_due.sql");
 
 #[async_trait]
 impl PollStore for PostgresStore {

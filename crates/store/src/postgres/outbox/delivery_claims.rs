@@ -327,26 +327,7 @@ LEFT JOIN webhooks ON webhooks.id = ordered.webhook_id AND ordered.turn = 1
 ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id"
 );
 
-/// A delivery whose event nobody can read can never be sent.
-const SET_ASIDE: &str = "
-WITH held AS MATERIALIZED (
-    SELECT deliveries.id
-    FROM deliveries
-    JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
-        ON deliveries.id = given.id
-        AND deliveries.lease_fence = given.fence
-    WHERE deliveries.lease_owner = $1
-      AND deliveries.status = 'pending'
-    ORDER BY deliveries.id
-    FOR NO KEY UPDATE OF deliveries
-)
-UPDATE deliveries
-SET status = 'failed',
-    last_error = 'its event is gone',
-    ended_at = (SELECT pirssonite_now_ms()),
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ANY(ARRAY(SELECT id FROM held))";
+const SET_ASIDE: &str = include_str!("sql/delivery_claims_set_aside.sql");
 
 /// Where in a row its webhook begins, which the first job of each webhook has.
 const WEBHOOK_AT: usize = 15;

@@ -18,54 +18,11 @@ use crate::postgres::{
     timing,
 };
 
-/// Little for each row: this is done to a thousand of them several times a second. Whoever has a row locked is about to
-/// end its lease, or to take it: the next beat will see. Nobody is waited for, so the order of the locks does not matter.
-///
-/// Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
-/// are held for few, and would compare each of them with each.
-const RENEW: &str = "
-WITH free AS MATERIALIZED (
-    SELECT deliveries.ctid
-    FROM deliveries
-    JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
-        ON deliveries.id = given.id
-        AND deliveries.lease_fence = given.fence
-    WHERE coalesce(deliveries.lease_owner, '') = $1
-      AND deliveries.status = 'pending'
-    FOR NO KEY UPDATE OF deliveries SKIP LOCKED
-)
-UPDATE deliveries
-SET lease_until = (SELECT pirssonite_now_ms()) + $4,
-    lease_ms = $4
-WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))";
+const RENEW: &str = include_str!("sql/delivery_leases_renew.sql");
 
-/// Those that are held, renewed or only locked.
-const HELD: &str = "
-SELECT deliveries.id
-FROM deliveries
-JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
-    ON deliveries.id = given.id
-    AND deliveries.lease_fence = given.fence
-WHERE coalesce(deliveries.lease_owner, '') = $1
-  AND deliveries.status = 'pending'";
+const HELD: &str = include_str!("sql/delivery_leases_held.sql");
 
-const RELEASE: &str = "
-WITH held AS MATERIALIZED (
-    SELECT deliveries.id
-    FROM deliveries
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
-        ON deliveries.id = given.id
-        AND deliveries.lease_owner = given.owner
-        AND deliveries.lease_fence = given.fence
-    WHERE deliveries.status = 'pending'
-    ORDER BY deliveries.id
-    FOR NO KEY UPDATE OF deliveries
-)
-UPDATE deliveries
-SET lease_owner = NULL,
-    lease_until = 0
-WHERE id = ANY(ARRAY(SELECT id FROM held))
-RETURNING webhook_id, is_tried, next_attempt_at, id";
+const RELEASE: &str = include_str!("sql/delivery_leases_release.sql");
 
 /// Of each line of each webhook the first row that nobody holds, and when the leases run out of what somebody does. Those
 /// are looked at only by a whole scan, and where nothing else is sent while they last, because only probes are.

@@ -87,12 +87,7 @@ SELECT marked.place, marked.id, marked.logged, EXISTS (SELECT FROM mended)
 FROM marked"
 );
 
-/// The oldest attempts of deliveries that have had too many.
-const FORGET: &str = "
-DELETE FROM attempts
-USING unnest($1::bigint[], $2::bigint[]) AS given (delivery_id, logged)
-WHERE attempts.delivery_id = given.delivery_id
-  AND attempts.place <= given.logged - $3";
+const FORGET: &str = include_str!("sql/delivery_mark_rows_forget.sql");
 
 /// A mark, and what it leads to.
 pub(crate) type Decided<'f> = (&'f AttemptOutcome, Consequence);

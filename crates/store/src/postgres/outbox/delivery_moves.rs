@@ -17,13 +17,7 @@ use crate::postgres::{
 /// Deliveries in one transaction: their rows are locked meanwhile.
 pub(crate) const CHUNK: usize = 500;
 
-/// The webhook's row is not locked: that it is removed in this moment is no matter.
-const LOCK: &str = "
-SELECT status
-FROM deliveries
-WHERE id = $1
-  AND EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id AND deleted_at IS NULL)
-FOR NO KEY UPDATE";
+const LOCK: &str = include_str!("sql/delivery_moves_lock.sql");
 
 /// What a delivery that is queued again is like: it has all its attempts. Their log stays.
 macro_rules! queued_again {
@@ -41,16 +35,7 @@ pub(crate) use queued_again;
 
 const REQUEUE: &str = concat!("\nUPDATE deliveries\nSET ", queued_again!(), "\nWHERE id = $1");
 
-/// The mark of an attempt that is under way finds no lease.
-const CANCEL: &str = "
-UPDATE deliveries
-SET status = 'cancelled',
-    reason = $2,
-    ended_at = (SELECT pirssonite_now_ms()),
-    lease_owner = NULL,
-    lease_until = 0,
-    lease_fence = lease_fence + 1
-WHERE id = $1";
+const CANCEL: &str = include_str!("sql/delivery_moves_cancel.sql");
 
 /// Walks the failed ones by their ids: what fails again meanwhile is not met twice.
 const REQUEUE_FAILED: &str = concat!(
@@ -73,21 +58,7 @@ WHERE id = ANY(ARRAY(SELECT id FROM failed))
 RETURNING id"
 );
 
-/// What waits for a later time, of whichever line. Rows that somebody has locked are being marked: they are left at the
-/// time that this gives them.
-const HURRY: &str = "
-WITH later AS MATERIALIZED (
-    SELECT id
-    FROM deliveries
-    WHERE webhook_id = $1
-      AND status = 'pending'
-      AND next_attempt_at > $2
-    ORDER BY id
-    FOR NO KEY UPDATE SKIP LOCKED
-)
-UPDATE deliveries
-SET next_attempt_at = $2
-WHERE id = ANY(ARRAY(SELECT id FROM later))";
+const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
 
 pub(crate) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;

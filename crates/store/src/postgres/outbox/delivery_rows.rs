@@ -36,11 +36,7 @@ WHERE deliveries.id = $1
   AND webhooks.deleted_at IS NULL"
 );
 
-const ATTEMPTS: &str = "
-SELECT number, at, duration_ms, status, answer, error
-FROM attempts
-WHERE delivery_id = $1
-ORDER BY place";
+const ATTEMPTS: &str = include_str!("sql/delivery_rows_attempts.sql");
 
 pub(crate) async fn one(client: &impl GenericClient, id: i64, installation: &str) -> Result<Option<Delivery>, Error> {
     query_opt(client, ONE, &[&id]).await?.as_ref().map(|row| delivery_of(row, installation)).transpose()

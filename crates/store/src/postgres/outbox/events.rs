@@ -15,28 +15,9 @@ use crate::postgres::{entries::ingest::Target, outbox::webhooks, query, shared::
 /// Events in one statement: more would only cost memory.
 const EVENTS_A_STATEMENT: usize = 500;
 
-/// Ids are taken first, in the order given. Deliveries find the one of their event by its place: a join of two lists whose
-/// lengths the planner cannot know might compare each with each.
-const INSERT: &str = "
-WITH given AS MATERIALIZED (
-    SELECT nextval('events_id_seq') AS id, given.*
-    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::text[]) WITH ORDINALITY
-        AS given (type, feed_id, folder_id, webhook_id, is_backlog, data, place)
-), new_events AS (
-    INSERT INTO events (id, type, created_at, feed_id, folder_id, webhook_id, is_backlog, size, data)
-    SELECT id, type, $1, feed_id, folder_id, webhook_id, is_backlog, octet_length(data), data
-    FROM given
-)
-INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
-SELECT (SELECT array_agg(id ORDER BY place) FROM given)[told.place], told.webhook_id, $1, $1
-FROM unnest($8::bigint[], $9::bigint[]) AS told (place, webhook_id)
-RETURNING id";
+const INSERT: &str = include_str!("sql/events_insert.sql");
 
-/// As payloads show them.
-const FEEDS: &str = "
-SELECT id, url, coalesce(custom_title, title), folder_id
-FROM feeds
-WHERE id = ANY($1)";
+const FEEDS: &str = include_str!("sql/events_feeds.sql");
 
 /// Who may be told of what happens to one feed, and how they are shown it.
 #[derive(Debug)]

@@ -36,12 +36,7 @@ use crate::postgres::{
     shared::{claim_bounds, errors::store_error, values::DUE_FIRST_MS},
 };
 
-/// A test is the next probe if the breaker is open. Where it is not, nothing is written and nobody waited for.
-const PROBE_NOW: &str = "
-UPDATE webhooks
-SET probe_new_at = $2
-WHERE id = $1
-  AND probe_at IS NOT NULL";
+const PROBE_NOW: &str = include_str!("sql/probe_now.sql");
 
 /// Before all else that waits for its webhook.
 const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $1";

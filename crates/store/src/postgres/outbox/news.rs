@@ -17,13 +17,7 @@ use crate::postgres::{
     shared::values::{millis, optional, text, time},
 };
 
-/// What is known only here of entries that have changed. Those of which somebody was told lately are left out.
-const TELL_UPDATES: &str = "
-UPDATE entries
-SET update_told_at = $2
-WHERE id = ANY($1)
-  AND (update_told_at = 0 OR update_told_at <= $3)
-RETURNING id, sort_at, is_read, is_starred, guid";
+const TELL_UPDATES: &str = include_str!("sql/news_tell_updates.sql");
 
 /// News of entries of several feeds: of those that are new, with the ids that they were given, in the same order, and of
 /// those that have changed.

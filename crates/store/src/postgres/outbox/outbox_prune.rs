@@ -13,69 +13,17 @@ use crate::postgres::{
 /// Rows that are looked at in one statement.
 const LOOKED_AT: i64 = 1000;
 
-/// Webhooks with what is kept of them for how long at most; nothing is kept of those that were removed.
-const KINDS: &str = "
-SELECT id, status, CASE WHEN deleted_at IS NULL THEN kept_ms END
-FROM webhooks
-CROSS JOIN unnest(ARRAY['delivered', 'cancelled', 'failed', 'pending'], $1::bigint[]) AS kinds (status, kept_ms)
-WHERE kept_ms IS NOT NULL OR deleted_at IS NOT NULL
-ORDER BY id, status";
+const KINDS: &str = include_str!("sql/outbox_prune_kinds.sql");
 
-/// The first of one kind, after one.
-const OF_KIND: &str = "
-SELECT id, created_at, coalesce(ended_at, created_at)
-FROM deliveries
-WHERE webhook_id = $1
-  AND status = $2
-  AND id > $3
-ORDER BY id
-LIMIT $4";
+const OF_KIND: &str = include_str!("sql/outbox_prune_of_kind.sql");
 
-/// As they stand now: one that was queued again meanwhile stays.
-const REMOVE: &str = "
-WITH held AS MATERIALIZED (
-    SELECT id
-    FROM deliveries
-    WHERE id = ANY($1)
-      AND status = $2
-      AND coalesce(ended_at, created_at) < $3
-    ORDER BY id
-    FOR UPDATE
-),
-logs AS (
-    DELETE FROM attempts
-    WHERE delivery_id = ANY(ARRAY(SELECT id FROM held))
-)
-DELETE FROM deliveries
-WHERE id = ANY(ARRAY(SELECT id FROM held))";
+const REMOVE: &str = include_str!("sql/outbox_prune_remove.sql");
 
-/// But for those that somebody holds, who may be about to queue something.
-const REMOVE_WEBHOOKS: &str = "
-DELETE FROM webhooks
-WHERE id = ANY(ARRAY(
-    SELECT id
-    FROM webhooks
-    WHERE deleted_at <= $1
-      AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = webhooks.id)
-    ORDER BY id
-    FOR UPDATE SKIP LOCKED
-))";
+const REMOVE_WEBHOOKS: &str = include_str!("sql/outbox_prune_remove_webhooks.sql");
 
-/// Old events that nobody is told of any more, held so that nobody queues them again.
-const EVENTS: &str = "
-SELECT id
-FROM events
-WHERE created_at < $1
-  AND (SELECT id FROM deliveries WHERE event_id = events.id LIMIT 1) IS NULL
-ORDER BY created_at, id
-LIMIT $2
-FOR UPDATE SKIP LOCKED";
+const EVENTS: &str = include_str!("sql/outbox_prune_events.sql");
 
-/// Looked at once more, now that they are held.
-const REMOVE_EVENTS: &str = "
-DELETE FROM events
-WHERE id = ANY($1)
-  AND (SELECT id FROM deliveries WHERE event_id = events.id LIMIT 1) IS NULL";
+const REMOVE_EVENTS: &str = include_str!("sql/outbox_prune_remove_events.sql");
 
 pub(crate) async fn prune(client: &mut Client, limits: OutboxLimits) -> Result<u64, Error> {
     let (now, chunk) = (now_ms(client).await?, i64::from(limits.chunk));

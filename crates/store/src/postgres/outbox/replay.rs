@@ -18,14 +18,7 @@ use crate::postgres::{
     shared::values::{Parsed, ceiling_ms, usize_to_i64},
 };
 
-/// Events after a position, up to the time at which the replay began: what happens meanwhile is queued anyway.
-const EVENTS: &str = "
-SELECT id, created_at, type, feed_id, folder_id, webhook_id, is_backlog
-FROM events
-WHERE (created_at, id) > ($1, $2)
-  AND created_at <= $3
-ORDER BY created_at, id
-LIMIT $4";
+const EVENTS: &str = include_str!("sql/replay_events.sql");
 
 /// The events are held so that nobody prunes them meanwhile; and deliveries that are there, in the order of their ids.
 /// Those that are pending stay as they are.

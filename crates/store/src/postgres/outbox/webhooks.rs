@@ -31,26 +31,11 @@ const HELD: &str =
 pub(crate) const ENABLED: &str =
     concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled\n  AND deleted_at IS NULL\nORDER BY id");
 
-const DELETE: &str = "
-UPDATE webhooks
-SET deleted_at = (SELECT pirssonite_now_ms()),
-    enabled = false
-WHERE id = $1
-  AND deleted_at IS NULL";
+const DELETE: &str = include_str!("sql/webhooks_delete.sql");
 
-const SECRETS: &str = "
-SELECT secret, old_secrets
-FROM webhooks
-WHERE id = $1
-  AND deleted_at IS NULL
-FOR NO KEY UPDATE";
+const SECRETS: &str = include_str!("sql/webhooks_secrets.sql");
 
-const STORED: &str = "
-SELECT enabled, headers
-FROM webhooks
-WHERE id = $1
-  AND deleted_at IS NULL
-FOR NO KEY UPDATE";
+const STORED: &str = include_str!("sql/webhooks_stored.sql");
 
 const ROTATE: &str = concat!(
     "

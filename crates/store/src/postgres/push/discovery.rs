@@ -38,30 +38,9 @@ const CHUNK: usize = 50;
 /// Times a chunk is tried again because another node made the same subscription in the same moment.
 const RACES_MAX: u32 = 3;
 
-/// The time is that after the wait for the locks.
-const LOCK_FEEDS: &str = "
-WITH held AS MATERIALIZED (
-    SELECT id, url, hubs, topic_url, push_enabled
-    FROM feeds
-    WHERE id = ANY($1)
-    ORDER BY id
-    FOR NO KEY UPDATE
-)
-SELECT id, coalesce(topic_url, url), CASE WHEN push_enabled THEN hubs ELSE '[]' END, pirssonite_now_ms()
-FROM held
-ORDER BY id";
+const LOCK_FEEDS: &str = include_str!("sql/discovery_lock_feeds.sql");
 
-/// Walks the feeds after one: those that have what they want are passed over. Written so that each is looked up by
-/// itself: the walk ends soon.
-const TO_SUBSCRIBE: &str = "
-SELECT id
-FROM feeds
-WHERE id > $2
-  AND push_enabled
-  AND hubs <> '[]'
-  AND (SELECT base_url FROM subscriptions WHERE feed_id = feeds.id AND is_current) IS DISTINCT FROM $1
-ORDER BY id
-LIMIT $3";
+const TO_SUBSCRIBE: &str = include_str!("sql/discovery_to_subscribe.sql");
 
 /// What a feed's row says about push.
 #[derive(Debug, Clone)]

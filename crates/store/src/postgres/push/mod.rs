@@ -32,25 +32,9 @@ use crate::postgres::{
 /// Feeds in one transaction, when all subscriptions are ended: their rows are locked meanwhile.
 const CHUNK: i64 = 100;
 
-/// Feeds after one that have subscriptions that are still wanted.
-const LIVING: &str = "
-SELECT DISTINCT feed_id
-FROM subscriptions
-WHERE feed_id > $1
-  AND state <> 'unsubscribing'
-ORDER BY feed_id
-LIMIT $2";
+const LIVING: &str = include_str!("sql/living.sql");
 
-const LOCK_FEEDS: &str = "
-WITH held AS MATERIALIZED (
-    SELECT
-    FROM feeds
-    WHERE id = ANY($1)
-    ORDER BY id
-    FOR NO KEY UPDATE
-)
-SELECT pirssonite_now_ms(), count(*)
-FROM held";
+const LOCK_FEEDS: &str = include_str!("sql/lock_feeds.sql");
 
 #[async_trait]
 impl PushStore for PostgresStore {

@@ -84,32 +84,9 @@ RETURNING ",
     ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
 );
 
-const RELEASE: &str = "
-WITH held AS MATERIALIZED (
-    SELECT subscriptions.id
-    FROM subscriptions
-    JOIN unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
-        ON subscriptions.id = given.id
-        AND subscriptions.lease_owner = given.owner
-        AND subscriptions.lease_fence = given.fence
-    ORDER BY subscriptions.id
-    FOR NO KEY UPDATE OF subscriptions
-)
-UPDATE subscriptions
-SET lease_owner = NULL,
-    lease_until = 0
-FROM held
-WHERE subscriptions.id = held.id
-RETURNING next_step_at, subscriptions.id";
+const RELEASE: &str = include_str!("sql/subscription_claims_release.sql");
 
-/// As those of feeds: when, id, and until when it is leased.
-pub(crate) const BY_DUE: &str = "
-SELECT next_step_at, id, lease_until
-FROM subscriptions
-WHERE next_step_at IS NOT NULL
-  AND (next_step_at, id) > ($1, $2)
-ORDER BY next_step_at, id
-LIMIT 100";
+pub(crate) const BY_DUE: &str = include_str!("sql/subscription_claims_by_due.sql");
 
 /// A claim that passes over hubs moves no bound: what it has passed over is due before what it takes.
 pub(crate) async fn claim_due(

@@ -8,12 +8,7 @@ use tokio_postgres::Error;
 use crate::clock::{duration, moves, set_back};
 use crate::postgres::{execute, query_opt};
 
-/// Of several nodes that see it one moves the times. Rows are locked in no order: if that meets somebody else in a circle,
-/// the next look does it.
-const SEEN: &str = "
-WITH held AS MATERIALIZED (SELECT clock_ms FROM installation FOR NO KEY UPDATE)
-SELECT clock_ms, pirssonite_now_ms()
-FROM held";
+const SEEN: &str = include_str!("sql/clock_seen.sql");
 
 const NOTE: &str = "UPDATE installation SET clock_ms = $1";
 

@@ -24,12 +24,7 @@ const LOCK: i64 = 0x7069_5253_536f_6e69;
 /// The first server with all that the statements need.
 const SERVER_VERSION_MIN: i32 = 13_00_00;
 
-const TABLE: &str = "
-CREATE TABLE schema_migrations (
-    version    bigint PRIMARY KEY,
-    name       text   NOT NULL,
-    applied_at bigint NOT NULL
-)";
+const TABLE: &str = include_str!("sql/migrate_table.sql");
 
 pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     check_server(client).await?;

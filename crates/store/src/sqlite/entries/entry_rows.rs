@@ -7,40 +7,13 @@ use rusqlite::{Connection, Result, params};
 use crate::sqlite::{entries::ingest::Target, shared::errors::unfit};
 use crate::values::{categories, enclosures, optional, text};
 
-const INSERT: &str = "
-INSERT INTO entries (
-    feed_id, folder_id, identity, fingerprint, guid, url, title, author, published_at, updated_at, sort_at, received_at,
-    changed_at, modified_at, categories, enclosures, is_thin, link_trait, title_trait
-)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?12, ?13, ?14, ?15, ?16, ?17)";
+const INSERT: &str = include_str!("sql/entry_rows_insert.sql");
 
-/// Its guid is the first that it had.
-const UPDATE: &str = "
-UPDATE entries
-SET fingerprint = ?2,
-    url = ?3,
-    title = ?4,
-    author = ?5,
-    published_at = ?6,
-    updated_at = ?7,
-    changed_at = ?8,
-    modified_at = max(modified_at, ?8),
-    categories = ?9,
-    enclosures = ?10,
-    is_thin = ?11,
-    link_trait = ?12,
-    title_trait = ?13
-WHERE id = ?1";
+const UPDATE: &str = include_str!("sql/entry_rows_update.sql");
 
-const BODY: &str = "
-INSERT INTO entry_bodies (entry_id, summary, content)
-VALUES (?1, ?2, ?3)
-ON CONFLICT (entry_id) DO UPDATE SET summary = excluded.summary, content = excluded.content";
+const BODY: &str = include_str!("sql/entry_rows_body.sql");
 
-const WORDS: &str = "
-INSERT INTO entry_words (entry_id, words)
-VALUES (?1, ?2)
-ON CONFLICT (entry_id) DO UPDATE SET words = excluded.words";
+const WORDS: &str = include_str!("sql/entry_rows_words.sql");
 
 /// Keeps a new entry, whose text to search is its words already; returns its id.
 pub(crate) fn insert(connection: &Connection, target: Target, entry: &IncomingEntry) -> Result<i64> {

@@ -20,56 +20,15 @@ use crate::sqlite::{
 };
 use crate::values::{optional, time};
 
-pub(crate) const KNOWN: &str = "
-SELECT id, link_trait, title_trait, fingerprint, updated_at, changed_at, is_thin
-FROM entries
-WHERE feed_id = ?
-  AND identity = ?
-ORDER BY id";
+pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
-const PRUNED: &str = "
-SELECT link_trait, title_trait, fingerprint
-FROM pruned_entries
-WHERE feed_id = ?
-  AND identity = ?";
+const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
-const FORGET: &str = "
-DELETE FROM pruned_entries
-WHERE feed_id = ?
-  AND identity = ?
-  AND link_trait = ?
-  AND title_trait = ?
-  AND fingerprint = ?";
+const FORGET: &str = include_str!("sql/ingest_forget.sql");
 
-/// A claim takes the wish for a poll away: one that is there came later, and is not put off.
-const STATE: &str = "
-UPDATE feeds
-SET title = coalesce(?2, title),
-    site_url = coalesce(?3, site_url),
-    etag = ?4,
-    last_modified = ?5,
-    body_hash = ?6,
-    last_fetched_at = ?7,
-    failure_count = 0,
-    last_error = NULL,
-    is_failing = 0,
-    is_gone = 0,
-    unread_count = unread_count + ?8,
-    entry_count = entry_count + ?8,
-    next_check_at = min(iif(is_pushed, ?10, ?9), iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
-    adaptive_secs = ?11,
-    ttl_mins = ?12,
-    skip_hours = ?13,
-    skip_days = ?14,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1";
+const STATE: &str = include_str!("sql/ingest_state.sql");
 
-const COUNT: &str = "
-UPDATE feeds
-SET unread_count = unread_count + ?2,
-    entry_count = entry_count + ?2
-WHERE id = ?1";
+const COUNT: &str = include_str!("sql/ingest_count.sql");
 
 /// Where a document goes.
 #[derive(Debug, Clone, Copy)]

@@ -22,53 +22,21 @@ use crate::sqlite::{
 };
 use crate::values::{count, time};
 
-pub(crate) const ONE: &str = "
-SELECT entries.id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read,
-       is_starred, categories, enclosures
-FROM entries
-LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
-WHERE entries.id = ?";
+pub(crate) const ONE: &str = include_str!("sql/one.sql");
 
-/// The same without its long texts.
-pub(crate) const ONE_WITHOUT_TEXTS: &str = "
-SELECT id, feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, sort_at, is_read, is_starred,
-       categories, enclosures
-FROM entries
-WHERE id = ?";
+pub(crate) const ONE_WITHOUT_TEXTS: &str = include_str!("sql/one_without_texts.sql");
 
-/// Bytes of an entry's texts, which are not read for it.
-const BYTES: &str = "
-SELECT octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
-       + coalesce(octet_length(author), 0) + octet_length(categories) + octet_length(enclosures)
-FROM entries
-WHERE id = ?";
+const BYTES: &str = include_str!("sql/bytes.sql");
 
-/// Bytes of its long texts.
-const BODY_BYTES: &str = "
-SELECT coalesce(octet_length(summary), 0) + coalesce(octet_length(content), 0)
-FROM entry_bodies
-WHERE entry_id = ?";
+const BODY_BYTES: &str = include_str!("sql/body_bytes.sql");
 
-const STARRED: &str = "
-SELECT count(*)
-FROM entries INDEXED BY entries_starred
-WHERE is_starred = 1";
+const STARRED: &str = include_str!("sql/starred.sql");
 
 const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
 
-/// Nothing if it is so already.
-pub(crate) const PATCH: &str = "
-UPDATE entries
-SET is_read = coalesce(?2, is_read),
-    is_starred = coalesce(?3, is_starred),
-    modified_at = max(modified_at, ?4)
-WHERE id = ?1
-  AND (is_read <> coalesce(?2, is_read) OR is_starred <> coalesce(?3, is_starred))";
+pub(crate) const PATCH: &str = include_str!("sql/patch.sql");
 
-const COUNT: &str = "
-UPDATE feeds
-SET unread_count = unread_count + ?2
-WHERE id = ?1";
+const COUNT: &str = include_str!("sql/count.sql");
 
 #[async_trait]
 impl EntryStore for SqliteStore {

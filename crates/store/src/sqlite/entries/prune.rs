@@ -12,54 +12,19 @@ use crate::sqlite::{
 };
 use crate::values::{millis, usize_to_i64};
 
-pub(crate) const TOO_OLD: &str = "
-SELECT id
-FROM entries INDEXED BY entries_prunable
-WHERE is_read = ?3
-  AND is_starred = 0
-  AND received_at < ?1
-ORDER BY received_at
-LIMIT ?2";
+pub(crate) const TOO_OLD: &str = include_str!("sql/prune_too_old.sql");
 
 const LARGE_FEEDS: &str = "SELECT id FROM feeds WHERE entry_count > ? ORDER BY id";
 
-/// The newest of a feed's entries that is one too many.
-pub(crate) const FIRST_BEYOND: &str = "
-SELECT sort_at, id
-FROM entries INDEXED BY entries_of_feed
-WHERE feed_id = ?
-ORDER BY sort_at DESC, id DESC
-LIMIT 1 OFFSET ?";
+pub(crate) const FIRST_BEYOND: &str = include_str!("sql/prune_first_beyond.sql");
 
-/// Of those beyond, what may go. Unread ones are passed over in the index.
-pub(crate) const BEYOND: &str = "
-SELECT id
-FROM entries INDEXED BY entries_prunable_of_feed
-WHERE feed_id = ?
-  AND is_read = 1
-  AND is_starred = 0
-  AND (sort_at, id) <= (?, ?)
-ORDER BY sort_at DESC, id DESC
-LIMIT ?";
+pub(crate) const BEYOND: &str = include_str!("sql/prune_beyond.sql");
 
-/// Guarded once more: an entry may have been starred, or marked as unread, since it was found.
-const REMOVE: &str = "
-DELETE FROM entries
-WHERE id = ?1
-  AND (is_read = 1 OR received_at < ?2)
-  AND is_starred = 0
-RETURNING feed_id, is_read, identity, link_trait, title_trait, fingerprint";
+const REMOVE: &str = include_str!("sql/prune_remove.sql");
 
-const REMEMBER: &str = "
-INSERT INTO pruned_entries (feed_id, identity, link_trait, title_trait, fingerprint)
-VALUES (?, ?, ?, ?, ?)
-ON CONFLICT DO NOTHING";
+const REMEMBER: &str = include_str!("sql/prune_remember.sql");
 
-const COUNT: &str = "
-UPDATE feeds
-SET entry_count = entry_count - ?2,
-    unread_count = unread_count - ?3
-WHERE id = ?1";
+const COUNT: &str = include_str!("sql/prune_count.sql");
 
 pub(crate) async fn prune(store: &SqliteStore, limits: PruneLimits) -> StoreResult<u64> {
     let now = store.now();

@@ -15,13 +15,7 @@ use crate::sqlite::{
 /// Entries in one transaction.
 const CHUNK: i64 = 1_000;
 
-const MARK: &str = "
-UPDATE entries
-SET is_read = 1,
-    modified_at = max(modified_at, ?2)
-WHERE id = ?1
-  AND is_read = 0
-RETURNING feed_id";
+const MARK: &str = include_str!("sql/read_marks_mark.sql");
 
 /// Marks what is there now: entries that come in meanwhile stay unread.
 pub(crate) async fn mark_read(store: &SqliteStore, which: MarkRead) -> StoreResult<u64> {

@@ -9,14 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 use crate::sqlite::shared::errors::unreadable;
 use crate::values::{count, state_of, time, to_u32};
 
-/// All that the API shows of a feed.
-pub(crate) const SELECT: &str = "
-SELECT feeds.id, url, site_url, title, custom_title, folder_id, last_fetched_at, next_check_at, failure_count,
-       feeds.last_error, is_gone, unread_count, poll_interval_secs, push_enabled, hub_url, current.topic_url, state,
-       lease_secs, expires_at, error_count, current.last_error, last_push_at, push_count, miss_count,
-       credentials IS NOT NULL
-FROM feeds
-LEFT JOIN subscriptions AS current ON current.feed_id = feeds.id AND current.is_current = 1";
+pub(crate) const SELECT: &str = include_str!("sql/feed_rows_select.sql");
 
 pub(crate) fn all(connection: &Connection) -> Result<Vec<Feed>> {
     connection.prepare_cached(SELECT)?.query_map([], feed_of)?.collect()

@@ -23,50 +23,13 @@ use crate::sqlite::{
 };
 use crate::values::{millis, optional, text, to_u32, url_hash};
 
-pub(crate) const HELD: &str = "
-SELECT folder_id, url, push_enabled, hubs, topic_url, is_pushed,
-       EXISTS (SELECT 1 FROM subscriptions WHERE feed_id = feeds.id), failure_count, is_failing, is_gone,
-       last_fetched_at IS NULL
-FROM feeds
-WHERE id = ?
-  AND lease_owner = ?
-  AND lease_fence = ?";
+pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");
 
-/// A claim takes the wish for a poll away: one that is there came later, and is not put off.
-const UNCHANGED: &str = "
-UPDATE feeds
-SET etag = ?2,
-    last_modified = ?3,
-    body_hash = ?4,
-    last_fetched_at = ?5,
-    next_check_at = min(iif(is_pushed, ?7, ?6), iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
-    adaptive_secs = ?8,
-    failure_count = 0,
-    last_error = NULL,
-    is_failing = 0,
-    is_gone = 0,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1";
+const UNCHANGED: &str = include_str!("sql/finish_unchanged.sql");
 
-const FAILED: &str = "
-UPDATE feeds
-SET next_check_at = min(?2, iif(poll_wanted_at > 0, next_check_at, 9223372036854775807)),
-    adaptive_secs = ?3,
-    failure_count = max(failure_count + ?7, 1),
-    last_error = ?4,
-    is_gone = is_gone OR ?5,
-    is_failing = is_failing OR ?6,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1";
+const FAILED: &str = include_str!("sql/finish_failed.sql");
 
-const MOVE: &str = "
-UPDATE feeds
-SET url = ?2,
-    url_hash = ?3,
-    credentials = ?4
-WHERE id = ?1";
+const MOVE: &str = include_str!("sql/finish_move.sql");
 
 pub(crate) async fn finish(store: &SqliteStore, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>> {
     let prepared = results.into_iter().map(|mut result| {

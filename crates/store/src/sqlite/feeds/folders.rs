@@ -10,13 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use crate::sqlite::{SqliteStore, shared::queue::Priority};
 use crate::values::{text, usize_to_i64};
 
-const CREATE: &str = "
-INSERT INTO folders (name, position)
-SELECT ?, coalesce(max(position) + 1, 0)
-FROM folders
-WHERE true
-ON CONFLICT (name) DO NOTHING
-RETURNING id";
+const CREATE: &str = include_str!("sql/folders_create.sql");
 
 #[async_trait]
 impl FolderStore for SqliteStore {

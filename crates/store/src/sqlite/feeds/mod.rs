@@ -25,46 +25,13 @@ use crate::sqlite::{
 };
 use crate::values::{millis, optional, text, url_hash};
 
-const INSERT: &str = "
-INSERT INTO feeds (url, url_hash, credentials, folder_id, custom_title, next_check_at, adaptive_secs, created_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-RETURNING id";
+const INSERT: &str = include_str!("sql/insert.sql");
 
-const UPDATE: &str = "
-UPDATE feeds
-SET custom_title = CASE WHEN ?2 THEN ?3 ELSE custom_title END,
-    folder_id = CASE WHEN ?4 THEN ?5 ELSE folder_id END,
-    poll_interval_secs = CASE WHEN ?6 THEN ?7 ELSE poll_interval_secs END,
-    -- A shorter interval holds from now on, unless the feed fails or a hub pushes it.
-    next_check_at = CASE
-        WHEN ?7 IS NOT NULL AND failure_count = 0 AND is_pushed = 0
-        THEN min(next_check_at, ?9 + ?7 * 1000)
-        ELSE next_check_at
-    END,
-    push_enabled = coalesce(?8, push_enabled)
-WHERE id = ?1";
+const UPDATE: &str = include_str!("sql/update.sql");
 
 const ADDRESS: &str = "SELECT url, credentials FROM feeds WHERE id = ?";
 
-/// Another address is another document: nothing that was learnt at the old one holds, and whoever polls that just now
-/// has lost the lease.
-const READDRESS: &str = "
-UPDATE feeds
-SET url = ?2,
-    url_hash = ?3,
-    credentials = ?4,
-    etag = NULL,
-    last_modified = NULL,
-    body_hash = NULL,
-    failure_count = 0,
-    last_error = NULL,
-    is_gone = 0,
-    hubs = '[]',
-    topic_url = NULL,
-    next_check_at = ?5,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1";
+const READDRESS: &str = include_str!("sql/readdress.sql");
 
 #[async_trait]
 impl FeedStore for SqliteStore {

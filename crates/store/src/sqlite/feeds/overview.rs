@@ -5,22 +5,11 @@ use std::time::Duration;
 use domain::{overview::FeedOverview, push::SubscriptionState};
 use rusqlite::{Connection, Result};
 
-pub(crate) const FEEDS: &str = "
-SELECT (SELECT count(*) FROM feeds),
-       (SELECT count(*) FROM feeds INDEXED BY feeds_due WHERE is_gone = 0 AND next_check_at <= ?1),
-       (SELECT count(*) FROM feeds INDEXED BY feeds_failing WHERE failure_count > 0 AND is_gone = 0),
-       (SELECT count(*) FROM feeds INDEXED BY feeds_pushed WHERE is_pushed = 1),
-       (SELECT count(*) FROM feeds INDEXED BY feeds_gone WHERE is_gone = 1)";
+pub(crate) const FEEDS: &str = include_str!("sql/overview_feeds.sql");
 
-pub(crate) const SUBSCRIPTIONS: &str = "
-SELECT state, count(*)
-FROM subscriptions INDEXED BY subscriptions_by_state
-GROUP BY state";
+pub(crate) const SUBSCRIPTIONS: &str = include_str!("sql/overview_subscriptions.sql");
 
-pub(crate) const LEASE: &str = "
-SELECT min(expires_at)
-FROM subscriptions INDEXED BY subscriptions_expiring
-WHERE state = 'active'";
+pub(crate) const LEASE: &str = include_str!("sql/overview_lease.sql");
 
 pub(crate) fn overview(connection: &Connection, now: i64) -> Result<FeedOverview> {
     let mut overview = connection.prepare_cached(FEEDS)?.query_row([now], |row| {

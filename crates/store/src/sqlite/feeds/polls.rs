@@ -20,66 +20,17 @@ use crate::sqlite::{
 };
 use crate::values::{millis, time, to_u32};
 
-/// Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
-/// lease has run out. Whoever wanted it to be polled has that with the claim: what is wanted from now on is more.
-pub(crate) const CLAIM_DUE: &str = "
-UPDATE feeds
-SET lease_owner = ?1,
-    lease_until = ?2 + ?3,
-    lease_fence = lease_fence + 1,
-    poll_wanted_at = 0
-WHERE id IN (
-    SELECT id
-    FROM feeds INDEXED BY feeds_due
-    WHERE is_gone = 0
-      AND next_check_at <= ?2
-      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
-    ORDER BY next_check_at, id
-    LIMIT ?4
-)
-RETURNING id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, ?2, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
+pub(crate) const CLAIM_DUE: &str = include_str!("sql/polls_claim_due.sql");
 
-pub(crate) const CLAIM: &str = "
-UPDATE feeds
-SET lease_owner = ?1,
-    lease_until = ?2 + ?3,
-    lease_fence = lease_fence + 1,
-    poll_wanted_at = 0
-WHERE id = ?4
-  AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
-RETURNING id, url, credentials, etag, last_modified, body_hash, lease_owner, lease_fence, ?2, failure_count,
-          adaptive_secs, poll_interval_secs, last_fetched_at IS NULL, ttl_mins, skip_hours, skip_days, next_check_at";
+pub(crate) const CLAIM: &str = include_str!("sql/polls_claim.sql");
 
-pub(crate) const RENEW: &str = "
-UPDATE feeds
-SET lease_until = ?4
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3";
+pub(crate) const RENEW: &str = include_str!("sql/polls_renew.sql");
 
-pub(crate) const RELEASE: &str = "
-UPDATE feeds
-SET lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3";
+pub(crate) const RELEASE: &str = include_str!("sql/polls_release.sql");
 
-pub(crate) const POSTPONE: &str = "
-UPDATE feeds
-SET next_check_at = max(next_check_at, ?4),
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3";
+pub(crate) const POSTPONE: &str = include_str!("sql/polls_postpone.sql");
 
-pub(crate) const BY_DUE: &str = "
-SELECT next_check_at, lease_until
-FROM feeds INDEXED BY feeds_due
-WHERE is_gone = 0
-ORDER BY next_check_at";
+pub(crate) const BY_DUE: &str = include_str!("sql/polls_by_due.sql");
 
 #[async_trait]
 impl PollStore for SqliteStore {

@@ -24,28 +24,7 @@ use crate::sqlite::{
 };
 use crate::values::{DUE_FIRST_MS, millis, time, to_u32, usize_to_i64};
 
-/// Who may be sent something, and when the first of each line is due.
-pub(crate) const WAITING: &str = "
-SELECT id, probe_at, probe_new_at, probes, held_until, rate_per_second, rate_at, (
-    SELECT next_attempt_at
-    FROM deliveries INDEXED BY deliveries_due
-    WHERE webhook_id = webhooks.id
-      AND is_tried = 0
-      AND status = 'pending'
-    ORDER BY next_attempt_at
-    LIMIT 1
-), (
-    SELECT next_attempt_at
-    FROM deliveries INDEXED BY deliveries_due
-    WHERE webhook_id = webhooks.id
-      AND is_tried = 1
-      AND status = 'pending'
-    ORDER BY next_attempt_at
-    LIMIT 1
-)
-FROM webhooks
-WHERE enabled = 1
-  AND deleted_at IS NULL";
+pub(crate) const WAITING: &str = include_str!("sql/delivery_claims_waiting.sql");
 
 /// The event is of a type that this version knows (4), or gone: then the delivery is set aside.
 macro_rules! of_known_type {
@@ -93,31 +72,14 @@ ORDER BY next_attempt_at DESC, id DESC
 LIMIT ?5"
 );
 
-pub(crate) const CLAIM: &str = "
-UPDATE deliveries
-SET lease_owner = ?2,
-    lease_until = ?3 + ?4,
-    lease_ms = ?4,
-    lease_fence = ?5
-WHERE id = ?1";
+pub(crate) const CLAIM: &str = include_str!("sql/delivery_claims_claim.sql");
 
 /// So many requests more are taken of a webhook's rate.
 const TAKE_RATE: &str = "UPDATE webhooks SET rate_at = max(rate_at, ?2) + ?3 WHERE id = ?1";
 
-pub(crate) const EVENT: &str = "
-SELECT type, created_at, size, iif(size <= ?2, data, NULL)
-FROM events
-WHERE id = ?1";
+pub(crate) const EVENT: &str = include_str!("sql/delivery_claims_event.sql");
 
-/// A delivery whose event nobody can read can never be sent.
-const SET_ASIDE: &str = "
-UPDATE deliveries
-SET status = 'failed',
-    last_error = 'its event is gone',
-    ended_at = ?2,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1";
+const SET_ASIDE: &str = include_str!("sql/delivery_claims_set_aside.sql");
 
 /// Rows at each end of what is due that a probe is chosen of.
 const PROBE_CHOICE: usize = 100;

@@ -11,24 +11,9 @@ use crate::sqlite::{
 };
 use crate::values::millis;
 
-/// A lease that ran out but that nobody else has taken is still good.
-pub(crate) const RENEW: &str = "
-UPDATE deliveries
-SET lease_until = ?4 + ?5,
-    lease_ms = ?5
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3
-  AND status = 'pending'";
+pub(crate) const RENEW: &str = include_str!("sql/delivery_leases_renew.sql");
 
-pub(crate) const RELEASE: &str = "
-UPDATE deliveries
-SET lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3
-  AND status = 'pending'";
+pub(crate) const RELEASE: &str = include_str!("sql/delivery_leases_release.sql");
 
 /// A lease that ends much later than it is long was taken before a clock went back: it counts no more.
 pub(crate) const BY_DUE: &str = concat!(
@@ -44,13 +29,7 @@ WHERE webhook_id = ?1
 ORDER BY next_attempt_at"
 );
 
-/// When the last of the leases runs out that are held on deliveries to a webhook.
-pub(crate) const HELD_UNTIL: &str = "
-SELECT max(lease_until)
-FROM deliveries INDEXED BY deliveries_held
-WHERE webhook_id = ?1
-  AND lease_owner IS NOT NULL
-  AND lease_until <= ?2 + lease_ms + 60000";
+pub(crate) const HELD_UNTIL: &str = include_str!("sql/delivery_leases_held_until.sql");
 
 pub(crate) fn renew(
     changes: &mut WriteTx<'_>,

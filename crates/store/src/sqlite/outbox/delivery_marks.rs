@@ -20,39 +20,13 @@ use crate::values::{ERROR_BYTES_MAX, beginning, millis, time};
 
 const HEALTH: &str = concat!("SELECT url, enabled, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
 
-pub(crate) const MARK: &str = "
-UPDATE deliveries
-SET status = ?4,
-    attempts = attempts + ?5,
-    logged = logged + 1,
-    is_tried = 1,
-    next_attempt_at = iif(?4 = 'pending', ?6 + ?7, next_attempt_at),
-    last_status = ?8,
-    last_error = ?9,
-    ended_at = iif(?4 = 'pending', NULL, ?6),
-    lease_owner = NULL,
-    lease_until = 0,
-    lease_fence = lease_fence + 1
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3
-  AND status = 'pending'
-RETURNING logged";
+pub(crate) const MARK: &str = include_str!("sql/delivery_marks_mark.sql");
 
-const ATTEMPT: &str = "
-INSERT INTO attempts (delivery_id, place, number, at, duration_ms, status, answer, error)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+const ATTEMPT: &str = include_str!("sql/delivery_marks_attempt.sql");
 
-pub(crate) const FORGET: &str = "
-DELETE FROM attempts
-WHERE delivery_id = ?
-  AND place <= ?";
+pub(crate) const FORGET: &str = include_str!("sql/delivery_marks_forget.sql");
 
-const DISABLE: &str = "
-UPDATE webhooks
-SET enabled = 0,
-    disabled_reason = ?2
-WHERE id = ?1";
+const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
 
 /// A webhook, as the marks leave it.
 #[derive(Debug)]

@@ -22,58 +22,18 @@ use crate::values::{DUE_FIRST_MS, text};
 /// Deliveries in one transaction, when all that failed are queued again.
 const CHUNK: u32 = 500;
 
-/// As if it were new, but for its log: it has all its attempts again.
-const REQUEUE: &str = "
-UPDATE deliveries
-SET status = 'pending',
-    attempts = 0,
-    next_attempt_at = ?2,
-    last_status = NULL,
-    last_error = NULL,
-    reason = NULL,
-    ended_at = NULL,
-    lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1";
+const REQUEUE: &str = include_str!("sql/delivery_moves_requeue.sql");
 
-/// Whoever sends it just now has lost the lease.
-const CANCEL: &str = "
-UPDATE deliveries
-SET status = 'cancelled',
-    reason = ?2,
-    ended_at = ?3,
-    lease_owner = NULL,
-    lease_until = 0,
-    lease_fence = lease_fence + 1
-WHERE id = ?1";
+const CANCEL: &str = include_str!("sql/delivery_moves_cancel.sql");
 
-/// What waits for a later time, of whichever line.
-pub(crate) const HURRY: &str = "
-UPDATE deliveries INDEXED BY deliveries_due
-SET next_attempt_at = ?2
-WHERE webhook_id = ?1
-  AND is_tried IN (0, 1)
-  AND status = 'pending'
-  AND next_attempt_at > ?2";
+pub(crate) const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
 
-/// A test is the next probe if the breaker is open.
-const PROBE_NOW: &str = "
-UPDATE webhooks
-SET probe_new_at = ?2
-WHERE id = ?1
-  AND probe_at IS NOT NULL";
+const PROBE_NOW: &str = include_str!("sql/delivery_moves_probe_now.sql");
 
 /// Before all else that waits for its webhook.
 const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = ?2 WHERE id = ?1";
 
-pub(crate) const FAILED: &str = "
-SELECT id
-FROM deliveries INDEXED BY deliveries_by_status
-WHERE webhook_id = ?
-  AND status = 'failed'
-  AND id > ?
-ORDER BY id
-LIMIT ?";
+pub(crate) const FAILED: &str = include_str!("sql/delivery_moves_failed.sql");
 
 pub(crate) fn test(changes: &mut WriteTx<'_>, key: &str, id: WebhookId) -> Result<TestOutcome> {
     let (connection, now) = (changes.connection, changes.now());

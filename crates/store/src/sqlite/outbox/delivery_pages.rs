@@ -17,54 +17,19 @@ use crate::values::{count, time, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, enabled FROM webhooks WHERE deleted_at IS NULL";
 
-pub(crate) const NEWEST: &str = "
-SELECT id
-FROM deliveries INDEXED BY deliveries_by_status
-WHERE webhook_id = ?
-  AND status = ?
-  AND id < ?
-  AND id > ?
-ORDER BY id DESC
-LIMIT ?";
+pub(crate) const NEWEST: &str = include_str!("sql/delivery_pages_newest.sql");
 
-pub(crate) const PENDING: &str = "
-SELECT count(*)
-FROM deliveries INDEXED BY deliveries_due
-WHERE webhook_id = ?
-  AND status = 'pending'";
+pub(crate) const PENDING: &str = include_str!("sql/delivery_pages_pending.sql");
 
-pub(crate) const DUE: &str = "
-SELECT count(*)
-FROM deliveries INDEXED BY deliveries_due
-WHERE webhook_id = ?
-  AND is_tried = ?
-  AND status = 'pending'
-  AND next_attempt_at <= ?";
+pub(crate) const DUE: &str = include_str!("sql/delivery_pages_due.sql");
 
-/// Those that somebody sends, and how many of them are due.
-pub(crate) const HELD: &str = "
-SELECT count(*), coalesce(sum(next_attempt_at <= ?2), 0)
-FROM deliveries INDEXED BY deliveries_held
-WHERE webhook_id = ?1
-  AND lease_owner IS NOT NULL
-  AND lease_until > ?2
-  AND status = 'pending'";
+pub(crate) const HELD: &str = include_str!("sql/delivery_pages_held.sql");
 
 const HEALTH: &str = concat!("SELECT ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
 
-pub(crate) const FAILED: &str = "
-SELECT count(*)
-FROM deliveries INDEXED BY deliveries_by_status
-WHERE webhook_id = ?
-  AND status = 'failed'";
+pub(crate) const FAILED: &str = include_str!("sql/delivery_pages_failed.sql");
 
-pub(crate) const OLDEST: &str = "
-SELECT created_at
-FROM deliveries INDEXED BY deliveries_by_status
-WHERE webhook_id = ?
-  AND status = 'pending'
-ORDER BY id
-LIMIT 1";
+pub(crate) const OLDEST: &str = include_str!("sql/delivery_pages_oldest.sql");
 
 /// A page of at most so many, after the one with this id.
 pub(crate) fn page(

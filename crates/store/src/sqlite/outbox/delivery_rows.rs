@@ -9,21 +9,9 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 use crate::sqlite::shared::errors::unreadable;
 use crate::values::{count, status_of, time, to_u32};
 
-/// Of a webhook that was removed nothing is shown.
-pub(crate) const BY_ID: &str = "
-SELECT deliveries.id, event_id, events.type, deliveries.webhook_id, status, attempts, next_attempt_at, lease_owner,
-       lease_until, last_status, last_error, reason, deliveries.created_at, ended_at
-FROM deliveries
-JOIN events ON events.id = event_id
-JOIN webhooks ON webhooks.id = deliveries.webhook_id
-WHERE deliveries.id = ?
-  AND deleted_at IS NULL";
+pub(crate) const BY_ID: &str = include_str!("sql/delivery_rows_by_id.sql");
 
-pub(crate) const ATTEMPTS: &str = "
-SELECT number, at, duration_ms, status, answer, error
-FROM attempts
-WHERE delivery_id = ?
-ORDER BY place";
+pub(crate) const ATTEMPTS: &str = include_str!("sql/delivery_rows_attempts.sql");
 
 /// What ids are made with, and the time that leases are looked at.
 #[derive(Debug, Clone, Copy)]

@@ -19,19 +19,11 @@ use crate::values::{millis, usize_to_i64};
 
 const FEED: &str = "SELECT id, url, coalesce(custom_title, title), folder_id FROM feeds WHERE id = ?";
 
-const EVENT: &str = "
-INSERT INTO events (type, created_at, feed_id, folder_id, webhook_id, is_backlog, size, data)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+const EVENT: &str = include_str!("sql/events_event.sql");
 
-const DELIVERY: &str = "
-INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
-VALUES (?1, ?2, ?3, ?3)";
+const DELIVERY: &str = include_str!("sql/events_delivery.sql");
 
-const TOLD: &str = "
-UPDATE entries
-SET update_told_at = ?2
-WHERE id = ?1
-  AND update_told_at <= ?2 - ?3";
+const TOLD: &str = include_str!("sql/events_told.sql");
 
 /// What the writer keeps in mind about the outbox while it writes a group of jobs.
 #[derive(Debug, Default)]

@@ -14,47 +14,17 @@ use crate::values::{millis, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, deleted_at FROM webhooks";
 
-/// Walks a webhook's deliveries of one state, the oldest first. Later ones were made later: the walk ends at the first
-/// that is too young, whenever it ended.
-pub(crate) const DONE: &str = "
-SELECT id, created_at, ended_at
-FROM deliveries INDEXED BY deliveries_by_status
-WHERE webhook_id = ?
-  AND status = ?
-ORDER BY id";
+pub(crate) const DONE: &str = include_str!("sql/outbox_prune_done.sql");
 
-pub(crate) const OF_REMOVED: &str = "
-SELECT id
-FROM deliveries INDEXED BY deliveries_by_status
-WHERE webhook_id = ?
-LIMIT ?";
+pub(crate) const OF_REMOVED: &str = include_str!("sql/outbox_prune_of_removed.sql");
 
-pub(crate) const UNTOLD: &str = "
-SELECT id
-FROM events INDEXED BY events_by_time
-WHERE created_at < ?
-  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)
-ORDER BY created_at, id
-LIMIT ?";
+pub(crate) const UNTOLD: &str = include_str!("sql/outbox_prune_untold.sql");
 
-/// Guarded once more: it may have been queued again since it was found.
-pub(crate) const REMOVE: &str = "
-DELETE FROM deliveries
-WHERE id = ?1
-  AND (status IN ('delivered', 'cancelled') AND ended_at < ?2
-       OR status = 'failed' AND ended_at < ?3
-       OR EXISTS (SELECT 1 FROM webhooks WHERE id = deliveries.webhook_id AND deleted_at IS NOT NULL))";
+pub(crate) const REMOVE: &str = include_str!("sql/outbox_prune_remove.sql");
 
-pub(crate) const REMOVE_EVENT: &str = "
-DELETE FROM events
-WHERE id = ?1
-  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = ?1)";
+pub(crate) const REMOVE_EVENT: &str = include_str!("sql/outbox_prune_remove_event.sql");
 
-pub(crate) const REMOVE_WEBHOOK: &str = "
-DELETE FROM webhooks
-WHERE id = ?1
-  AND deleted_at <= ?2
-  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = ?1)";
+pub(crate) const REMOVE_WEBHOOK: &str = include_str!("sql/outbox_prune_remove_webhook.sql");
 
 /// What is older than these goes.
 #[derive(Debug, Clone, Copy)]

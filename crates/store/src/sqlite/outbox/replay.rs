@@ -18,20 +18,9 @@ use crate::values::{ceiling_ms, status_of};
 /// Events in one transaction.
 const CHUNK: u32 = 500;
 
-/// What happens from the start of the replay on is told anyway.
-pub(crate) const SINCE: &str = "
-SELECT created_at, id, type, feed_id, folder_id, webhook_id, is_backlog
-FROM events INDEXED BY events_by_time
-WHERE (created_at, id) > (?1, ?2)
-  AND created_at <= ?3
-ORDER BY created_at, id
-LIMIT ?4";
+pub(crate) const SINCE: &str = include_str!("sql/replay_since.sql");
 
-pub(crate) const DELIVERY: &str = "
-SELECT id, status
-FROM deliveries
-WHERE event_id = ?
-  AND webhook_id = ?";
+pub(crate) const DELIVERY: &str = include_str!("sql/replay_delivery.sql");
 
 /// The place of an event in time.
 type Place = (i64, i64);

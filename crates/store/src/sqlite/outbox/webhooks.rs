@@ -28,22 +28,13 @@ pub(crate) const BY_ID: &str =
 const ENABLED: &str =
     concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled = 1\n  AND deleted_at IS NULL\nORDER BY id");
 
-const DELETE: &str = "
-UPDATE webhooks
-SET deleted_at = ?2,
-    enabled = 0
-WHERE id = ?1
-  AND deleted_at IS NULL";
+const DELETE: &str = include_str!("sql/webhooks_delete.sql");
 
 const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND deleted_at IS NULL";
 
 const STORED: &str = "SELECT enabled, headers FROM webhooks WHERE id = ? AND deleted_at IS NULL";
 
-const ROTATE: &str = "
-UPDATE webhooks
-SET secret = ?2,
-    old_secrets = ?3
-WHERE id = ?1";
+const ROTATE: &str = include_str!("sql/webhooks_rotate.sql");
 
 pub(crate) fn all(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
     connection.prepare_cached(ALL)?.query_map([], |row| webhook_of(row, now))?.collect()

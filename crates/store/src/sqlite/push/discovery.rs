@@ -21,33 +21,11 @@ use crate::sqlite::{
 };
 use crate::values::{hubs, hubs_of, optional, text, time};
 
-const DISCOVERED: &str = "
-UPDATE feeds
-SET hubs = ?2,
-    topic_url = ?3
-WHERE id = ?1";
+const DISCOVERED: &str = include_str!("sql/discovery_discovered.sql");
 
-pub(crate) const WANTS: &str = "
-SELECT url, push_enabled, hubs, topic_url
-FROM feeds
-WHERE id = ?";
+pub(crate) const WANTS: &str = include_str!("sql/discovery_wants.sql");
 
-/// Walks the feeds after one: those that have what they want are passed over.
-pub(crate) const TO_SUBSCRIBE: &str = "
-SELECT id
-FROM feeds
-WHERE id > ?1
-  AND push_enabled = 1
-  AND hubs <> '[]'
-  AND NOT EXISTS (
-      SELECT 1
-      FROM subscriptions
-      WHERE feed_id = feeds.id
-        AND is_current = 1
-        AND base_url = ?2
-  )
-ORDER BY id
-LIMIT ?3";
+pub(crate) const TO_SUBSCRIBE: &str = include_str!("sql/discovery_to_subscribe.sql");
 
 /// What a feed's row says about push.
 #[derive(Debug, Clone)]

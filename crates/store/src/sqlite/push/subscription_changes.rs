@@ -17,19 +17,9 @@ use crate::sqlite::{
 };
 use crate::values::{millis, time};
 
-const TRUST: &str = "
-UPDATE feeds
-SET is_pushed = ?2
-WHERE id = ?1";
+const TRUST: &str = include_str!("sql/subscription_changes_trust.sql");
 
-/// A feed that is being polled just now is polled once more: what it holds may be older than the wish. One that is gone
-/// is not woken.
-pub(crate) const MAKE_DUE: &str = "
-UPDATE feeds
-SET poll_wanted_at = ?2,
-    next_check_at = iif(lease_until > ?2, ?2 + ?3, min(next_check_at, ?2 + ?3))
-WHERE id = ?1
-  AND is_gone = 0";
+pub(crate) const MAKE_DUE: &str = include_str!("sql/subscription_changes_make_due.sql");
 
 /// Something happens to one subscription, under a claim or not.
 pub(crate) fn change_one(

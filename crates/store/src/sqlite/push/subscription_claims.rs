@@ -55,19 +55,9 @@ RETURNING ",
     ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
 );
 
-pub(crate) const RELEASE: &str = "
-UPDATE subscriptions
-SET lease_owner = NULL,
-    lease_until = 0
-WHERE id = ?1
-  AND lease_owner = ?2
-  AND lease_fence = ?3";
+pub(crate) const RELEASE: &str = include_str!("sql/subscription_claims_release.sql");
 
-pub(crate) const BY_DUE: &str = "
-SELECT next_step_at, lease_until
-FROM subscriptions INDEXED BY subscriptions_due
-WHERE next_step_at IS NOT NULL
-ORDER BY next_step_at";
+pub(crate) const BY_DUE: &str = include_str!("sql/subscription_claims_by_due.sql");
 
 pub(crate) fn claim_due(
     changes: &mut WriteTx<'_>,

@@ -12,43 +12,11 @@ use rusqlite::{Connection, Result, params};
 use crate::sqlite::shared::errors::unfit;
 use crate::values::{optional, secrets, text, time, topic_hash, u64_to_i64};
 
-const INSERT: &str = "
-INSERT INTO subscriptions (
-    feed_id, hub_url, topic_url, topic_hash, token, base_url, state, is_current, secrets, next_step_at, created_at
-)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT: &str = include_str!("sql/subscription_rows_insert.sql");
 
-/// All that may change.
-const UPDATE: &str = "
-UPDATE subscriptions
-SET base_url = ?2,
-    state = ?3,
-    is_current = ?4,
-    lease_secs = ?5,
-    expires_at = ?6,
-    activated_at = ?7,
-    verified_at = ?8,
-    asked = ?9,
-    verify_by = ?10,
-    error_count = ?11,
-    last_error = ?12,
-    last_push_at = ?13,
-    push_count = ?14,
-    miss_count = ?15,
-    misses_in_row = ?16,
-    secrets = ?17,
-    next_step_at = ?18,
-    retry_at = ?19
-WHERE id = ?1";
+const UPDATE: &str = include_str!("sql/subscription_rows_update.sql");
 
-/// All that a push changes: no index is touched.
-const UPDATE_PUSHED: &str = "
-UPDATE subscriptions
-SET last_push_at = ?2,
-    push_count = ?3,
-    misses_in_row = ?4,
-    secrets = coalesce(?5, secrets)
-WHERE id = ?1";
+const UPDATE_PUSHED: &str = include_str!("sql/subscription_rows_update_pushed.sql");
 
 /// Keeps a new one. Its id is the database's.
 pub(crate) fn insert(connection: &Connection, new: &Subscription, now: i64) -> Result<()> {

@@ -28,17 +28,9 @@ const LISTED_MAX: usize = 50_000;
 /// Entries of a walk that are looked at one by one.
 const LOOKED_AT_MAX: u32 = 1_000;
 
-const LIST: &str = "
-SELECT rowid
-FROM entry_grams
-WHERE entry_grams MATCH ?
-ORDER BY rowid
-LIMIT ?";
+const LIST: &str = include_str!("sql/list.sql");
 
-const WORDS: &str = "
-SELECT words
-FROM entry_words
-WHERE entry_id = ?";
+const WORDS: &str = include_str!("sql/words.sql");
 
 /// The places of a page.
 pub(crate) fn places(connection: &Connection, wanted: &Wanted, search: &Search) -> Result<Walked> {

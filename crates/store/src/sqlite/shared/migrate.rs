@@ -17,12 +17,7 @@ const MIGRATIONS: [(i64, &str, &str); 7] = [
     (7, "0007_overview", include_str!("../../../migrations/sqlite/0007_overview.sql")),
 ];
 
-const TABLE: &str = "
-CREATE TABLE IF NOT EXISTS schema_migrations (
-    version    INTEGER PRIMARY KEY,
-    name       TEXT    NOT NULL,
-    applied_at INTEGER NOT NULL
-)";
+const TABLE: &str = include_str!("sql/migrate_table.sql");
 
 pub(crate) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<(), OpenError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(unavailable)?;

@@ -1,0 +1,23 @@
+-- Only feeds with more than that many entries are looked at, and of them what lies beyond.
+SELECT beyond.id, feeds.id
+FROM feeds
+CROSS JOIN LATERAL (
+    SELECT sort_at, id
+    FROM entries
+    WHERE feed_id = feeds.id
+    ORDER BY sort_at DESC, id DESC
+    OFFSET $1
+    LIMIT 1
+) AS first_beyond
+CROSS JOIN LATERAL (
+    SELECT id
+    FROM entries
+    WHERE feed_id = feeds.id
+      AND (sort_at, id) <= (first_beyond.sort_at, first_beyond.id)
+      AND is_read
+      AND NOT is_starred
+    ORDER BY sort_at DESC, id DESC
+    LIMIT $2
+) AS beyond
+WHERE feeds.entry_count > $1
+LIMIT $2

@@ -1,0 +1,5 @@
+SELECT id
+FROM feeds
+WHERE id = ANY($1)
+ORDER BY id
+FOR NO KEY UPDATE

@@ -1,0 +1,9 @@
+-- The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
+WITH held AS MATERIALIZED (
+    SELECT
+    FROM feeds
+    WHERE id = $1
+    FOR UPDATE
+)
+SELECT pirssonite_now_ms()
+FROM held

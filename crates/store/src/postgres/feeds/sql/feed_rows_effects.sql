@@ -1,0 +1,14 @@
+-- A feed that is being polled just now is polled once more: what that brings may be older than the wish. One that is
+-- gone is not woken.
+UPDATE feeds
+SET is_pushed = coalesce(given.is_pushed, feeds.is_pushed),
+    unread_count = unread_count + given.new_entries,
+    entry_count = entry_count + given.new_entries,
+    poll_wanted_at = CASE WHEN given.poll_in IS NULL OR is_gone THEN poll_wanted_at ELSE $1 END,
+    next_check_at = CASE
+        WHEN given.poll_in IS NULL OR is_gone THEN next_check_at
+        WHEN lease_until > $1 THEN $1 + given.poll_in
+        ELSE least(next_check_at, $1 + given.poll_in)
+    END
+FROM unnest($2::bigint[], $3::boolean[], $4::bigint[], $5::bigint[]) AS given (id, is_pushed, new_entries, poll_in)
+WHERE feeds.id = given.id

@@ -1,0 +1,26 @@
+-- It is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim takes
+-- the wish for a poll away: one that is there came later, and is not put off.
+UPDATE feeds
+SET title = coalesce($2, title),
+    site_url = coalesce($3, site_url),
+    etag = $4,
+    last_modified = $5,
+    body_hash = $6,
+    last_fetched_at = $7,
+    failure_count = 0,
+    last_error = NULL,
+    is_gone = false,
+    is_failing = false,
+    unread_count = unread_count + $8,
+    entry_count = entry_count + $8,
+    next_check_at = least($7 + CASE WHEN is_pushed THEN $10::bigint ELSE $9 END,
+                          CASE WHEN poll_wanted_at > 0 THEN next_check_at END, $18::bigint),
+    adaptive_secs = $11,
+    ttl_mins = $12,
+    skip_hours = $13,
+    skip_days = $14,
+    hubs = coalesce($15, hubs),
+    topic_url = CASE WHEN $16 THEN $17 ELSE topic_url END,
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = $1

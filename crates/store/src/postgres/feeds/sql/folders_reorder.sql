@@ -1,0 +1,4 @@
+UPDATE folders
+SET position = given.place
+FROM unnest($1::bigint[]) WITH ORDINALITY AS given (id, place)
+WHERE folders.id = given.id

@@ -1,0 +1,3 @@
+SELECT state, count(*)
+FROM subscriptions
+GROUP BY state

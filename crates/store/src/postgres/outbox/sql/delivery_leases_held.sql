@@ -1,0 +1,8 @@
+-- Those that are held, renewed or only locked.
+SELECT deliveries.id
+FROM deliveries
+JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
+    ON deliveries.id = given.id
+    AND deliveries.lease_fence = given.fence
+WHERE coalesce(deliveries.lease_owner, '') = $1
+  AND deliveries.status = 'pending'

@@ -1,0 +1,19 @@
+-- Little for each row: this is done to a thousand of them several times a second. Whoever has a row locked is about to
+-- end its lease, or to take it: the next beat will see. Nobody is waited for, so the order of the locks does not matter.
+-- 
+-- Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
+-- are held for few, and would compare each of them with each.
+WITH free AS MATERIALIZED (
+    SELECT deliveries.ctid
+    FROM deliveries
+    JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
+        ON deliveries.id = given.id
+        AND deliveries.lease_fence = given.fence
+    WHERE coalesce(deliveries.lease_owner, '') = $1
+      AND deliveries.status = 'pending'
+    FOR NO KEY UPDATE OF deliveries SKIP LOCKED
+)
+UPDATE deliveries
+SET lease_until = (SELECT pirssonite_now_ms()) + $4,
+    lease_ms = $4
+WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))

@@ -1,0 +1,6 @@
+-- The webhook's row is not locked: that it is removed in this moment is no matter.
+SELECT status
+FROM deliveries
+WHERE id = $1
+  AND EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id AND deleted_at IS NULL)
+FOR NO KEY UPDATE

@@ -1,0 +1,4 @@
+-- As payloads show them.
+SELECT id, url, coalesce(custom_title, title), folder_id
+FROM feeds
+WHERE id = ANY($1)

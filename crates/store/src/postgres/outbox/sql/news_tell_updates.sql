@@ -1,0 +1,6 @@
+-- What is known only here of entries that have changed. Those of which somebody was told lately are left out.
+UPDATE entries
+SET update_told_at = $2
+WHERE id = ANY($1)
+  AND (update_told_at = 0 OR update_told_at <= $3)
+RETURNING id, sort_at, is_read, is_starred, guid

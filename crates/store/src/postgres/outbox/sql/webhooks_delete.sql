@@ -1,0 +1,5 @@
+UPDATE webhooks
+SET deleted_at = (SELECT pirssonite_now_ms()),
+    enabled = false
+WHERE id = $1
+  AND deleted_at IS NULL

@@ -1,0 +1,5 @@
+SELECT secret, old_secrets
+FROM webhooks
+WHERE id = $1
+  AND deleted_at IS NULL
+FOR NO KEY UPDATE

@@ -1,0 +1,9 @@
+WITH held AS MATERIALIZED (
+    SELECT
+    FROM feeds
+    WHERE id = ANY($1)
+    ORDER BY id
+    FOR NO KEY UPDATE
+)
+SELECT pirssonite_now_ms(), count(*)
+FROM held

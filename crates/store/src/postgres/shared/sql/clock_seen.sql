@@ -1,0 +1,5 @@
+-- Of several nodes that see it one moves the times. Rows are locked in no order: if that meets somebody else in a circle,
+-- the next look does it.
+WITH held AS MATERIALIZED (SELECT clock_ms FROM installation FOR NO KEY UPDATE)
+SELECT clock_ms, pirssonite_now_ms()
+FROM held

@@ -1,0 +1,4 @@
+-- Bytes of its long texts.
+SELECT coalesce(octet_length(summary), 0) + coalesce(octet_length(content), 0)
+FROM entry_bodies
+WHERE entry_id = ?

@@ -1,0 +1,5 @@
+-- Bytes of an entry's texts, which are not read for it.
+SELECT octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
+       + coalesce(octet_length(author), 0) + octet_length(categories) + octet_length(enclosures)
+FROM entries
+WHERE id = ?

@@ -1,0 +1,7 @@
+SELECT id
+FROM entries INDEXED BY entries_prunable
+WHERE is_read = ?3
+  AND is_starred = 0
+  AND received_at < ?1
+ORDER BY received_at
+LIMIT ?2

@@ -1,0 +1,3 @@
+SELECT count(*)
+FROM entries INDEXED BY entries_starred
+WHERE is_starred = 1

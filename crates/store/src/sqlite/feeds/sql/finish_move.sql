@@ -1,0 +1,5 @@
+UPDATE feeds
+SET url = ?2,
+    url_hash = ?3,
+    credentials = ?4
+WHERE id = ?1

@@ -1,0 +1,7 @@
+UPDATE feeds
+SET next_check_at = max(next_check_at, ?4),
+    lease_owner = NULL,
+    lease_until = 0
+WHERE id = ?1
+  AND lease_owner = ?2
+  AND lease_fence = ?3

@@ -1,0 +1,6 @@
+UPDATE deliveries
+SET lease_owner = ?2,
+    lease_until = ?3 + ?4,
+    lease_ms = ?4,
+    lease_fence = ?5
+WHERE id = ?1

@@ -1,0 +1,3 @@
+DELETE FROM attempts
+WHERE delivery_id = ?
+  AND place <= ?

@@ -1,0 +1,7 @@
+-- Those that somebody sends, and how many of them are due.
+SELECT count(*), coalesce(sum(next_attempt_at <= ?2), 0)
+FROM deliveries INDEXED BY deliveries_held
+WHERE webhook_id = ?1
+  AND lease_owner IS NOT NULL
+  AND lease_until > ?2
+  AND status = 'pending'

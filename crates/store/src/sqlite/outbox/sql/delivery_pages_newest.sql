@@ -1,0 +1,8 @@
+SELECT id
+FROM deliveries INDEXED BY deliveries_by_status
+WHERE webhook_id = ?
+  AND status = ?
+  AND id < ?
+  AND id > ?
+ORDER BY id DESC
+LIMIT ?

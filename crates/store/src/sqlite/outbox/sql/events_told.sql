@@ -1,0 +1,4 @@
+UPDATE entries
+SET update_told_at = ?2
+WHERE id = ?1
+  AND update_told_at <= ?2 - ?3

@@ -1,0 +1,4 @@
+SELECT id, status
+FROM deliveries
+WHERE event_id = ?
+  AND webhook_id = ?

@@ -1,0 +1,5 @@
+UPDATE webhooks
+SET deleted_at = ?2,
+    enabled = 0
+WHERE id = ?1
+  AND deleted_at IS NULL

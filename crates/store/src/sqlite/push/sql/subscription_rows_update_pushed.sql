@@ -1,0 +1,7 @@
+-- All that a push changes: no index is touched.
+UPDATE subscriptions
+SET last_push_at = ?2,
+    push_count = ?3,
+    misses_in_row = ?4,
+    secrets = coalesce(?5, secrets)
+WHERE id = ?1

@@ -1,0 +1,3 @@
+SELECT words
+FROM entry_words
+WHERE entry_id = ?
