@@ -107,7 +107,7 @@ pub(crate) fn store_document(
 }
 
 /// Stores what a push brings, and nothing of its feed but the counts.
-pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: &mut Document) -> Result<Stored> {
+pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: &Document) -> Result<Stored> {
     if document.entries.is_empty() {
         return Ok(Stored { applied: true, ..Stored::default() });
     }
@@ -120,25 +120,17 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
     Ok(stored)
 }
 
-fn store_entries(
-    changes: &mut WriteTx<'_>,
-    target: Target,
-    document: &mut Document,
-    has_pruned: bool,
-) -> Result<Ingested> {
+fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document, has_pruned: bool) -> Result<Ingested> {
     let connection = changes.connection;
     let identities: HashSet<Hash> = document.entries.iter().map(|entry| entry.identity).collect();
     let known = known(connection, target.feed_id, &identities, has_pruned)?;
-    // Copied, because the words of an entry are taken out of it.
-    let recognised: Vec<Option<Known>> =
-        document.recognise(&known).into_iter().map(|(_, known)| known.copied()).collect();
     let interest = events::interest(changes, target)?;
     let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
-    for (entry, known) in document.entries.iter_mut().zip(recognised) {
-        match arrival(entry, known.as_ref(), time(target.claimed_at)) {
+    for (entry, known) in document.recognise(&known) {
+        match arrival(entry, known, time(target.claimed_at)) {
             Arrival::New => {
                 let id = entry_rows::insert(connection, target, entry)?;
-                changes.words.add(id, std::mem::take(&mut entry.search_text));
+                changes.words.add(id, entry.search_text.clone());
                 ingested.published.push(entry.published_at.or(entry.updated_at));
                 ingested.stored.new += 1;
                 if interest.in_created {
@@ -163,9 +155,9 @@ fn store_entries(
     Ok(ingested)
 }
 
-fn replace(changes: &mut WriteTx<'_>, id: i64, now: i64, entry: &mut IncomingEntry) -> Result<()> {
+fn replace(changes: &mut WriteTx<'_>, id: i64, now: i64, entry: &IncomingEntry) -> Result<()> {
     entry_rows::update(changes.connection, id, now, entry)?;
-    changes.words.replace(id, std::mem::take(&mut entry.search_text));
+    changes.words.replace(id, entry.search_text.clone());
     Ok(())
 }
 

@@ -24,7 +24,7 @@ use crate::sqlite::{
         subscription_changes::{change, follow_trust, make_due},
         subscriptions::{COLUMNS, columns, subscription_of},
     },
-    shared::{errors::store_error, queue::Priority, writer::WriteTx},
+    shared::{batch, errors::store_error, queue::Priority, writer::WriteTx},
 };
 use crate::values::time;
 
@@ -86,8 +86,8 @@ impl PushStore for SqliteStore {
     }
 
     async fn change_subscriptions(&self, changes: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed> {
-        each(self, changes, |changes, SubscriptionChange { id, claim, event, rules }| {
-            subscription_changes::change_one(changes, id, &claim, &event, rules)
+        each(self, changes, |tx, SubscriptionChange { id, claim, event, rules }| {
+            subscription_changes::change_one(tx, *id, claim, event, *rules)
         })
         .await
     }
@@ -147,14 +147,13 @@ impl PushStore for SqliteStore {
     }
 }
 
-/// Does jobs in the next transaction of the writer, a savepoint each.
+/// Does jobs in the next transaction of the writer.
 async fn each<J: Send + 'static, A: Send + 'static>(
     store: &SqliteStore,
     jobs: Vec<J>,
-    work: fn(&mut WriteTx<'_>, J) -> Result<A>,
+    work: batch::Work<J, A>,
 ) -> BatchResult<J, A> {
-    let jobs = jobs.into_iter().map(|job| move |changes: &mut WriteTx<'_>| work(changes, job));
-    let done = store.writer.write_all(Priority::Usual, jobs).await?;
+    let done = batch::write(store, jobs, work).await?;
     Ok(done.into_iter().map(|answer| answer.map(Batched::Done)).collect())
 }
 
@@ -171,20 +170,20 @@ fn end_some(changes: &mut WriteTx<'_>, after: i64) -> Result<Option<(i64, u32)>>
 }
 
 /// Few statements: this is to be done thousands of times in a second.
-fn store_push(changes: &mut WriteTx<'_>, push: Push) -> Result<PushStored> {
+fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
     let (connection, now) = (changes.connection, changes.now());
-    let Push { subscription_id, secret, mut document, poll_in } = push;
-    let Some((before, folder_id)) = of_push(connection, subscription_id)? else { return Ok(PushStored::NotActive) };
+    let Push { subscription_id, secret, document, poll_in } = push;
+    let Some((before, folder_id)) = of_push(connection, *subscription_id)? else { return Ok(PushStored::NotActive) };
     let Some(feed) = before.feed_id else { return Ok(PushStored::NoFeed) };
-    let decision = push::apply(&before, &Event::Pushed { secret }, Rules::default(), time(now));
+    let decision = push::apply(&before, &Event::Pushed { secret: secret.clone() }, Rules::default(), time(now));
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
     let target = Target { feed_id: feed.0, folder_id, claimed_at: now, is_backlog: false, now };
-    let stored = ingest::store_pushed(changes, target, &mut document)?;
+    let stored = ingest::store_pushed(changes, target, document)?;
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
     if let Some(delay) = poll_in {
-        make_due(connection, feed, delay, now)?;
+        make_due(connection, feed, *delay, now)?;
     }
     Ok(PushStored::Stored(stored))
 }

@@ -1,6 +1,7 @@
 //! What all topics of this store share.
 
 pub(crate) mod backup;
+pub(crate) mod batch;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod errors;
