@@ -12,7 +12,10 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use tokio::time::Instant;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::Instant,
+};
 use tracing::{Instrument, Span};
 
 use crate::{
@@ -27,6 +30,8 @@ use crate::{
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Bytes of an id that a client gives; a longer one is replaced.
 const REQUEST_ID_BYTES_MAX: usize = 128;
+/// How long a call of a hub waits for its place: it is told 503 within the five seconds that it may expect.
+const CALLBACK_WAIT_MAX: Duration = Duration::from_secs(4);
 /// What people and programs ask begins so; the rest are probes.
 const API_PREFIX: &str = "/api/";
 /// What stands for the path of requests to none of ours.
@@ -123,19 +128,23 @@ pub(crate) async fn guard(State(state): State<AppState>, request: Request, next:
 }
 
 /// Answers so many requests at once and no more. Probes are always answered: a busy server is not a dead one. Hubs have
-/// places of their own, which neither users nor strangers take.
+/// places of their own, which neither users nor strangers take, and wait for one: a hub that was asked to renew thousands
+/// of subscriptions verifies them faster than they can be stored, and few ask twice.
 pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
     let path = request.uri().path();
-    let places = match path.strip_prefix(CALLBACK_PREFIX) {
-        Some("" | "/") => &state.tokenless,
-        Some(_) => &state.callbacks,
-        None => &state.requests,
+    let place = match path.strip_prefix(CALLBACK_PREFIX) {
+        Some("" | "/") => state.tokenless.try_acquire().ok(),
+        Some(_) => place_in_time(&state.callbacks).await,
+        None => state.requests.try_acquire().ok(),
     };
-    let place = places.try_acquire();
-    if place.is_err() && path.starts_with(API_PREFIX) {
+    if place.is_none() && path.starts_with(API_PREFIX) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
     }
     Ok(next.run(request).await)
+}
+
+async fn place_in_time(places: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    tokio::time::timeout(CALLBACK_WAIT_MAX, places.acquire()).await.ok()?.ok()
 }
 
 /// Refuses `HEAD`, which would be answered as `GET` is: what a hub asks with it would be confirmed without a challenge.
@@ -160,4 +169,21 @@ pub(crate) async fn time_limit(State(limit): State<Duration>, request: Request, 
     tokio::time::timeout(limit, next.run(request))
         .await
         .map_err(|_| ApiError::Unavailable("this takes too long; what it began may still complete"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{pin::pin, sync::Arc};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn w7_callbacks_wait_for_a_place() {
+        let places = Arc::new(Semaphore::new(1));
+        let taken = Arc::clone(&places).try_acquire_owned().unwrap();
+        let mut waiting = pin!(place_in_time(&places));
+        assert!(futures_util::poll!(&mut waiting).is_pending(), "it is not refused");
+        drop(taken);
+        assert!(waiting.await.is_some());
+    }
 }
