@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::OpenError;
 use crate::sqlite::{SqliteOptions, Synchronous, shared::migrate::unavailable};
@@ -48,6 +48,9 @@ fn open(database: &Path) -> rusqlite::Result<Connection> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // A plan does not depend on the values that are bound. Otherwise, once there are statistics, a statement that looks
+    // something up is prepared again whenever it is given another value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
