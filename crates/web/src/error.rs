@@ -17,6 +17,7 @@ use engine::{AddFeedError, OpmlError, SubscribeError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+
 /// Seconds after which a client may try again when we are not available.
 const RETRY_AFTER_SECS: u32 = 5;
 
@@ -126,19 +127,30 @@ impl ApiError {
 
     fn log(&self) {
         match self {
-            Self::Internal(reason) => tracing::error!(reason, "a request failed"),
-            Self::StoreUnavailable(reason) => tracing::warn!(reason, "the store is not available"),
+            Self::Internal(reason) => tracing::error!(reason, "request failed"),
+            Self::StoreUnavailable(reason) => tracing::warn!(reason, "store unavailable"),
             _ => {}
         }
     }
 }
 
+/// Why a request failed inside, beside its answer: for [`InProcessApi`](crate::InProcessApi), never for the network.
+#[derive(Debug, Clone)]
+pub(crate) struct FailureReason(pub(crate) String);
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
         let status = self.status();
+        let reason = match &self {
+            Self::Internal(reason) | Self::StoreUnavailable(reason) => Some(FailureReason(reason.clone())),
+            _ => None,
+        };
         let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
         let mut response = (status, Json(ErrorBody { error: shortened(self.to_string()), feed_id })).into_response();
+        if let Some(reason) = reason {
+            response.extensions_mut().insert(reason);
+        }
         let headers = response.headers_mut();
         match status {
             StatusCode::SERVICE_UNAVAILABLE => {
@@ -171,8 +183,8 @@ fn shortened(sentence: String) -> String {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(reason) => Self::StoreUnavailable(reason),
-            StoreError::Failed(reason) => Self::Internal(reason),
+            StoreError::Unavailable(_) => Self::StoreUnavailable(error.to_string()),
+            StoreError::Failed(_) => Self::Internal(error.to_string()),
         }
     }
 }

@@ -11,7 +11,7 @@ mod body;
 mod error;
 mod extract;
 mod idle;
-mod inside;
+mod in_process;
 mod metrics;
 mod middleware;
 mod openapi;
@@ -25,7 +25,7 @@ mod stream;
 mod time;
 mod work;
 
-pub use inside::{InProcessApi, InProcessError};
+pub use in_process::{InProcessAnswer, InProcessApi, InProcessError};
 pub use metrics::{MetricsHandle, install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;
 pub use routes::{operations_router, router};

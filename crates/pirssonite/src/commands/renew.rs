@@ -26,6 +26,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         backend.base_url().is_some(),
         "push is off, because no base_url is set: there is nothing to renew, and all feeds are polled"
     );
+    ensure!(
+        backend.is_server(),
+        "no server is running here, and a hub renews nothing before it has asked back at the base_url: \
+         start `pirssonite`, which renews by itself as well"
+    );
     let summary = backend.renew().await?;
     let results = summary["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     if arguments.json {
