@@ -17,6 +17,7 @@ use engine::{AddFeedError, OpmlError, SubscribeError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::views::ids;
 
 /// Seconds after which a client may try again when we are not available.
 const RETRY_AFTER_SECS: u32 = 5;
@@ -96,6 +97,7 @@ pub(crate) struct ErrorBody {
     error: String,
     /// The feed that is already there.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ids::FeedId>)]
     feed_id: Option<FeedId>,
 }
 

@@ -23,6 +23,7 @@ mod serve;
 mod state;
 mod stream;
 mod time;
+mod views;
 mod work;
 
 pub use in_process::{InProcessAnswer, InProcessApi, InProcessError};

@@ -7,7 +7,7 @@ use axum::{
 };
 use domain::{
     WebhookId,
-    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, Moved, Overview, number_of},
+    delivery::{DeliveryFilter, DeliveryStatus, Moved, number_of},
     entry::PAGE_ENTRIES_DEFAULT,
     folder::one_line,
 };
@@ -19,6 +19,7 @@ use crate::{
     extract,
     query::{CURSOR, Parameters},
     state::AppState,
+    views::{AttemptView, DeliveryView, OverviewView, StatusView, ids},
     work::to_its_end,
 };
 
@@ -28,17 +29,6 @@ const REASON_CHARS_MAX: usize = 500;
 /// What stands for a reason that was not given.
 const NO_REASON: &str = "no reason given";
 
-/// A delivery.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = DeliveryShown)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct DeliveryView {
-    #[serde(flatten)]
-    delivery: Delivery,
-    /// Attempts that it has before it has failed.
-    max_attempts: u32,
-}
-
 /// A delivery with its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeliveryWithAttempts)]
@@ -47,7 +37,7 @@ pub(crate) struct DetailedView {
     #[serde(flatten)]
     delivery: DeliveryView,
     /// The attempts, the first first; of very many the last ones.
-    attempt_log: Vec<Attempt>,
+    attempt_log: Vec<AttemptView>,
 }
 
 /// A page of deliveries, the newest first.
@@ -66,9 +56,10 @@ pub(crate) struct PageView {
 #[into_params(rename_all = "camelCase", parameter_in = Query)]
 pub(crate) struct EventsQuery {
     /// Those that stand so.
-    #[param(value_type = Option<DeliveryStatus>)]
+    #[param(value_type = Option<StatusView>)]
     status: Option<DeliveryStatus>,
     /// Those to this webhook.
+    #[param(value_type = Option<ids::WebhookId>)]
     webhook_id: Option<WebhookId>,
     /// Deliveries on the page.
     #[param(minimum = 1, maximum = 500, default = 50)]
@@ -94,6 +85,7 @@ pub(crate) struct CancelBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RequeueBody {
     /// Those of this webhook.
+    #[schema(value_type = ids::WebhookId)]
     webhook_id: WebhookId,
 }
 
@@ -107,10 +99,10 @@ pub(crate) struct Requeued {
 /// The outbox in numbers.
 #[utoipa::path(
     get, path = "/api/outbox/overview", tag = "outbox", operation_id = "getOutboxOverview",
-    responses((status = 200, description = "The numbers.", body = Overview))
+    responses((status = 200, description = "The numbers.", body = OverviewView))
 )]
-pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<Overview>> {
-    Ok(Json(state.store().outbox_overview().await?))
+pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<OverviewView>> {
+    Ok(Json(state.store().outbox_overview().await?.into()))
 }
 
 /// A page of deliveries, the newest first.
@@ -125,7 +117,8 @@ pub(crate) async fn list(State(state): State<AppState>, query: EventsQuery) -> A
     let filter = DeliveryFilter { status: query.status, webhook_id: query.webhook_id };
     let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
     let page = state.store().deliveries(filter, limit, query.cursor.as_deref()).await?;
-    let events = page.events.into_iter().map(|delivery| DeliveryView::of(delivery, &state)).collect();
+    let events =
+        page.events.into_iter().map(|delivery| DeliveryView::new(delivery, state.engine.attempts_max())).collect();
     Ok(Json(PageView { events, next_cursor: page.next_cursor }))
 }
 
@@ -139,7 +132,8 @@ pub(crate) async fn list(State(state): State<AppState>, query: EventsQuery) -> A
 )]
 pub(crate) async fn get(State(state): State<AppState>, DeliveryRef(id): DeliveryRef) -> ApiResult<Json<DetailedView>> {
     let (delivery, attempt_log) = state.store().delivery(&id).await?.ok_or(ApiError::NotFound(DELIVERY))?;
-    Ok(Json(DetailedView { delivery: DeliveryView::of(delivery, &state), attempt_log }))
+    let attempt_log = attempt_log.into_iter().map(AttemptView::from).collect();
+    Ok(Json(DetailedView { delivery: DeliveryView::new(delivery, state.engine.attempts_max()), attempt_log }))
 }
 
 /// Queues a delivery again that has failed or was delivered. It has all its attempts again, and the event the same id.
@@ -202,20 +196,13 @@ pub(crate) async fn requeue_failed(
     Ok(Json(Requeued { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
 }
 
-impl DeliveryView {
-    /// As it is stored, with what the settings say.
-    pub(crate) fn of(delivery: Delivery, state: &AppState) -> Self {
-        Self { delivery, max_attempts: state.engine.attempts_max() }
-    }
-}
-
 /// How a delivery is called where there is none.
 const DELIVERY: &str = "delivery";
 
 /// A delivery after a wish; `only` says of which ones that can be wished.
 fn shown(moved: Moved, state: &AppState, only: &str) -> ApiResult<Json<DeliveryView>> {
     match moved {
-        Moved::Done(delivery) => Ok(Json(DeliveryView::of(*delivery, state))),
+        Moved::Done(delivery) => Ok(Json(DeliveryView::new(*delivery, state.engine.attempts_max()))),
         Moved::WrongState(status) => Err(ApiError::Conflict(format!("this delivery {}: {only}", stands(status)), None)),
         Moved::NotFound => Err(ApiError::NotFound(DELIVERY)),
     }

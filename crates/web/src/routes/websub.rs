@@ -13,7 +13,7 @@ use axum::{
 };
 use domain::{
     FeedId,
-    push::{SubscriptionView, TOKEN_CHARS, Unsigned},
+    push::{TOKEN_CHARS, Unsigned},
 };
 use engine::{PushAnswer, PushRequest, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
@@ -27,6 +27,7 @@ use crate::{
     query::Parameters,
     rate::Callee,
     state::AppState,
+    views::{SubscriptionView, ids},
     work::to_its_end,
 };
 
@@ -51,6 +52,7 @@ pub(crate) struct RenewSummary {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RenewResult {
     /// The feed.
+    #[schema(value_type = Option<ids::FeedId>)]
     feed_id: Option<FeedId>,
     /// `renewed`, `failed` or `pending`.
     status: &'static str,
@@ -128,7 +130,7 @@ pub(crate) async fn renew(State(state): State<AppState>) -> ApiResult<Json<Renew
 /// Subscribes a feed at its hub now. The hub is not waited for.
 #[utoipa::path(
     post, path = "/api/feeds/{id}/subscribe", tag = "websub", operation_id = "subscribeFeed",
-    params(("id" = FeedId, Path)),
+    params(("id" = ids::FeedId, Path)),
     responses(
         (status = 202, description = "The subscription; its hub is being asked.", body = SubscriptionView),
         (status = 404, description = "There is no such feed.", body = ErrorBody),
@@ -145,7 +147,7 @@ pub(crate) async fn subscribe(State(state): State<AppState>, Id(id): Id<FeedId>)
 /// Turns push off for a feed, and unsubscribes it at its hub. The hub is not waited for.
 #[utoipa::path(
     post, path = "/api/feeds/{id}/unsubscribe", tag = "websub", operation_id = "unsubscribeFeed",
-    params(("id" = FeedId, Path)),
+    params(("id" = ids::FeedId, Path)),
     responses(
         (status = 204, description = "Push is off for this feed: it is polled."),
         (status = 404, description = "There is no such feed.", body = ErrorBody),

@@ -19,6 +19,7 @@ use crate::{
     error::{ApiError, ApiResult},
     extract::{Change, change, check_length},
     state::AppState,
+    views::ids,
 };
 
 /// Characters of a webhook's URL as it is written.
@@ -52,10 +53,10 @@ pub(crate) struct CreateBody {
     #[schema(schema_with = described::event_types)]
     event_types: Option<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none. If folders are named too: of either.
-    #[schema(max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FeedId>>, max_items = 10_000)]
     feed_ids: Option<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
-    #[schema(max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FolderId>>, max_items = 10_000)]
     folder_ids: Option<Vec<FolderId>>,
     /// Headers to send along, such as `Authorization`. Their values are secrets, and shown as `***` from then on.
     #[schema(schema_with = described::headers)]
@@ -90,11 +91,11 @@ pub(crate) struct PatchBody {
     event_types: Change<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<FeedId>>, max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FeedId>>, max_items = 10_000)]
     feed_ids: Change<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<FolderId>>, max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FolderId>>, max_items = 10_000)]
     folder_ids: Change<Vec<FolderId>>,
     /// All headers to send along; null for none. The value `***` keeps the stored value of the header of that name.
     #[serde(default, deserialize_with = "change")]
