@@ -106,7 +106,7 @@ impl Which {
         // What is no id would be another path.
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         ensure!(!self.id.is_empty() && self.id.bytes().all(is_word), "there is no such delivery");
-        Ok(format!("/api/outbox/events/{}{rest}", self.id))
+        Ok(format!("/api/outbox/deliveries/{}{rest}", self.id))
     }
 }
 
@@ -115,7 +115,7 @@ async fn list(backend: &dyn Backend, filter: &Filter) -> anyhow::Result<(Value, 
     let conditions = [("status", filter.status.clone()), ("webhookId", filter.webhook.map(|id| id.to_string()))];
     let conditions: Vec<(&str, String)> =
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let (events, cursor) = paged(backend, "/api/outbox/events", &conditions, "events", filter.limit).await?;
+    let (events, cursor) = paged(backend, "/api/outbox/deliveries", &conditions, "events", filter.limit).await?;
     let lines: Vec<String> = events.iter().map(line).collect();
     let said = if lines.is_empty() { "no such deliveries".to_owned() } else { lines.join("\n") };
     Ok((json!({ "events": events, "nextCursor": cursor }), said))
@@ -217,6 +217,6 @@ mod tests {
         for id in ["", "a/b", "a?b", "..", "a b"] {
             assert!(Which { id: id.to_owned() }.path("").is_err(), "{id}");
         }
-        assert_eq!(Which { id: "dlv_0a".to_owned() }.path("/x").unwrap(), "/api/outbox/events/dlv_0a/x");
+        assert_eq!(Which { id: "dlv_0a".to_owned() }.path("/x").unwrap(), "/api/outbox/deliveries/dlv_0a/x");
     }
 }

@@ -4,6 +4,7 @@ use axum::{
     Json,
     extract::{FromRequestParts, Path, State},
     http::request::Parts,
+    routing::{self, MethodRouter},
 };
 use domain::{
     WebhookId,
@@ -25,6 +26,15 @@ use crate::{
 
 /// Characters of the reason why a delivery is cancelled.
 const REASON_CHARS_MAX: usize = 500;
+
+/// What deliveries were called in paths before, with what they are called now: the old paths are answered in the same
+/// way, and described as deprecated.
+pub(crate) const OLD_PATHS: [(&str, &str); 4] = [
+    ("/api/outbox/events", "/api/outbox/deliveries"),
+    ("/api/outbox/events/{id}", "/api/outbox/deliveries/{id}"),
+    ("/api/outbox/events/{id}/requeue", "/api/outbox/deliveries/{id}/requeue"),
+    ("/api/outbox/events/{id}/cancel", "/api/outbox/deliveries/{id}/cancel"),
+];
 
 /// What stands for a reason that was not given.
 const NO_REASON: &str = "no reason given";
@@ -54,7 +64,7 @@ pub(crate) struct PageView {
 /// Which deliveries are wanted.
 #[derive(Debug, IntoParams)]
 #[into_params(rename_all = "camelCase", parameter_in = Query)]
-pub(crate) struct EventsQuery {
+pub(crate) struct DeliveriesQuery {
     /// Those that stand so.
     #[param(value_type = Option<StatusView>)]
     status: Option<DeliveryStatus>,
@@ -96,6 +106,17 @@ pub(crate) struct Requeued {
     requeued: u64,
 }
 
+/// The routes of [`OLD_PATHS`], in their order.
+pub(crate) fn old_routes() -> [(&'static str, MethodRouter<AppState>); 4] {
+    let [all, one, requeued, cancelled] = OLD_PATHS.map(|(old, _)| old);
+    [
+        (all, routing::get(list)),
+        (one, routing::get(get)),
+        (requeued, routing::post(requeue)),
+        (cancelled, routing::post(cancel)),
+    ]
+}
+
 /// The outbox in numbers.
 #[utoipa::path(
     get, path = "/api/outbox/overview", tag = "outbox", operation_id = "getOutboxOverview",
@@ -107,13 +128,13 @@ pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<Ov
 
 /// A page of deliveries, the newest first.
 #[utoipa::path(
-    get, path = "/api/outbox/events", tag = "outbox", operation_id = "listDeliveries", params(EventsQuery),
+    get, path = "/api/outbox/deliveries", tag = "outbox", operation_id = "listDeliveries", params(DeliveriesQuery),
     responses(
         (status = 200, description = "The page; `nextCursor` is null on the last.", body = PageView),
         (status = 400, description = "A parameter is wrong or not known; the sentence names it.", body = ErrorBody),
     )
 )]
-pub(crate) async fn list(State(state): State<AppState>, query: EventsQuery) -> ApiResult<Json<PageView>> {
+pub(crate) async fn list(State(state): State<AppState>, query: DeliveriesQuery) -> ApiResult<Json<PageView>> {
     let filter = DeliveryFilter { status: query.status, webhook_id: query.webhook_id };
     let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
     let page = state.store().deliveries(filter, limit, query.cursor.as_deref()).await?;
@@ -124,7 +145,7 @@ pub(crate) async fn list(State(state): State<AppState>, query: EventsQuery) -> A
 
 /// One delivery with its attempts.
 #[utoipa::path(
-    get, path = "/api/outbox/events/{id}", tag = "outbox", operation_id = "getDelivery", params(("id" = String, Path)),
+    get, path = "/api/outbox/deliveries/{id}", tag = "outbox", operation_id = "getDelivery", params(("id" = String, Path)),
     responses(
         (status = 200, description = "The delivery.", body = DetailedView),
         (status = 404, description = "There is no such delivery.", body = ErrorBody),
@@ -138,7 +159,7 @@ pub(crate) async fn get(State(state): State<AppState>, DeliveryRef(id): Delivery
 
 /// Queues a delivery again that has failed or was delivered. It has all its attempts again, and the event the same id.
 #[utoipa::path(
-    post, path = "/api/outbox/events/{id}/requeue", tag = "outbox", operation_id = "requeueDelivery",
+    post, path = "/api/outbox/deliveries/{id}/requeue", tag = "outbox", operation_id = "requeueDelivery",
     params(("id" = String, Path)),
     responses(
         (status = 200, description = "The delivery as it is now.", body = DeliveryView),
@@ -156,7 +177,7 @@ pub(crate) async fn requeue(
 
 /// Calls off a delivery that is pending or has failed. If it is being sent, the mark of that attempt is skipped.
 #[utoipa::path(
-    post, path = "/api/outbox/events/{id}/cancel", tag = "outbox", operation_id = "cancelDelivery",
+    post, path = "/api/outbox/deliveries/{id}/cancel", tag = "outbox", operation_id = "cancelDelivery",
     params(("id" = String, Path)), request_body = Option<CancelBody>,
     responses(
         (status = 200, description = "The delivery as it is now.", body = DeliveryView),
@@ -232,7 +253,7 @@ impl<S: Send + Sync> FromRequestParts<S> for DeliveryRef {
     }
 }
 
-impl FromRequestParts<AppState> for EventsQuery {
+impl FromRequestParts<AppState> for DeliveriesQuery {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {

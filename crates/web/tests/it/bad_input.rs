@@ -319,7 +319,7 @@ async fn w3_f6_paths_that_cannot_be_read_and_tokens_that_are_too_long_are_answer
         ("POST", &format!("/api/websub/callback/{long}"), 404),
         ("GET", "/api/%ff", 404),
         ("GET", "/%ff/%ff", 404),
-        ("GET", "/api/outbox/events/%ff", 404),
+        ("GET", "/api/outbox/deliveries/%ff", 404),
         ("DELETE", "/api/folders/%ff", 400),
         ("DELETE", "/api/webhooks/%ff", 400),
         ("GET", "/api/entries/%ff", 400),

@@ -49,11 +49,15 @@ const ROUTES: [&str; 47] = [
     "POST /api/webhooks/{id}/rotate-secret",
     "POST /api/webhooks/{id}/replay",
     "GET /api/outbox/overview", // D10, from here
-    "GET /api/outbox/events",
+    "GET /api/outbox/deliveries",
+    "GET /api/outbox/deliveries/{id}",
+    "POST /api/outbox/deliveries/{id}/requeue",
+    "POST /api/outbox/deliveries/{id}/cancel",
+    "POST /api/outbox/requeue",
+    "GET /api/outbox/events", // the old paths of D10, from here
     "GET /api/outbox/events/{id}",
     "POST /api/outbox/events/{id}/requeue",
     "POST /api/outbox/events/{id}/cancel",
-    "POST /api/outbox/requeue",
     "GET /healthz", // U6, from here
     "GET /readyz",
     "GET /metrics",
@@ -106,6 +110,18 @@ async fn u6_every_operation_describes_its_errors_and_every_reference_leads_somew
     for reference in references {
         let pointer = reference.strip_prefix('#').unwrap();
         assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn d10_u6_old_paths_are_described_as_deprecated() {
+    let document: Value = serde_json::from_slice(&web::openapi_json()).unwrap();
+    let mut ids = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            assert_eq!(operation["deprecated"] == true, path.starts_with("/api/outbox/events"), "{path}");
+            assert!(ids.insert(operation["operationId"].as_str().unwrap()), "{path}: an id is there twice");
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, jso
     let webhook = backend.call(Method::GET, &format!("/api/webhooks/{id}"), None).await?;
     let held_until = webhook["heldUntil"].as_str();
     let queued = backend.call(Method::POST, &format!("/api/webhooks/{id}/test"), None).await?;
-    let path = format!("/api/outbox/events/{}", text(&queued["id"]));
+    let path = format!("/api/outbox/deliveries/{}", text(&queued["id"]));
     let stop = CancellationToken::new();
     let wait_max = if is_held_for_long(held_until, wiring::now()) {
         Duration::ZERO

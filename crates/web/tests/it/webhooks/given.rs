@@ -254,7 +254,7 @@ async fn d1_a_webhook_is_removed_with_what_was_to_be_sent() {
         assert_eq!(world.server.call("DELETE", &path).await.status, 204);
         assert_eq!(world.server.call("DELETE", &path).await.error(404), "there is no such webhook");
         world.server.get(&path).await.error(404);
-        world.server.get(&format!("/api/outbox/events/{delivery}")).await.error(404);
+        world.server.get(&format!("/api/outbox/deliveries/{delivery}")).await.error(404);
         assert_eq!(world.get("/api/outbox/overview").await["pending"], 0);
     }
 }

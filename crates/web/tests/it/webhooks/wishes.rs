@@ -27,7 +27,7 @@ async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
         ] {
             assert_eq!(queued[field], expect, "{field}");
         }
-        let theirs = world.get(&format!("/api/outbox/events?webhookId={}", other["id"])).await;
+        let theirs = world.get(&format!("/api/outbox/deliveries?webhookId={}", other["id"])).await;
         assert_eq!(theirs["events"], json!([]));
         world.send("PATCH", &format!("/api/webhooks/{}", webhook["id"]), &json!({ "enabled": false })).await.ok(200);
         assert!(world.server.call("POST", &path).await.error(409).contains("disabled"));
