@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w3_addresses_of_a_machine_and_its_network_are_told_from_public_ones() {
+    fn w3_private_addresses_are_recognised() {
         for (address, expect) in [
             ("127.0.0.1", true),
             ("10.1.2.3", true),

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_answers_under_way_take_so_much_room_and_no_more() {
+    async fn u8_answers_share_one_memory_budget() {
         let room = AnswerRoom::new(LARGEST_BYTES + 1024 * 1024);
         let all = room.0.available_permits();
         let text = "x".repeat(3 * 1024 * 1024);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn u8_small_answers_and_failed_ones_keep_no_room() {
+    async fn u8_small_and_failed_answers_hold_no_memory() {
         let room = AnswerRoom::new(0);
         let all = room.0.available_permits();
         let small = room.json(ready(Ok("small"))).await.unwrap();

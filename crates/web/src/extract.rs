@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_an_id_may_have_a_fraction_of_zero() {
+    fn f6_id_may_have_zero_fraction() {
         for (text, expect) in
             [("5.0", "5"), ("-610.000", "-610"), ("5", "5"), ("5.5", "5.5"), ("5.", "5."), ("1.0.0", "1.0.0")]
         {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_a_whole_number_may_have_a_fraction_of_zero() {
+    fn f6_whole_number_may_have_zero_fraction() {
         for (text, expect) in [
             (r#"{"folderId": 5.0}"#, Some(5)),
             (r#"{"folderId": -5741.000}"#, Some(-5741)),
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn null_and_absent_are_told_apart() {
+    fn f6_null_differs_from_absent() {
         assert_eq!(read("{}"), Ok(Sample { folder_id: None }));
         assert_eq!(read(r#"{"folderId": null}"#), Ok(Sample { folder_id: Some(None) }));
         assert_eq!(read(r#"{"folderId": 3}"#), Ok(Sample { folder_id: Some(Some(3)) }));
     }
 
     #[test]
-    fn a_bad_body_says_what_and_where() {
+    fn f6_bad_body_says_what_and_where() {
         for (text, expected) in [
             ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
             ("{} x", "not valid JSON: trailing characters at line 1 column 4"),

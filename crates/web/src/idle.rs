@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u8_the_connection_that_has_waited_longest_is_closed_and_none_that_is_at_work() {
+    fn u8_longest_idle_connection_is_closed() {
         let idle = Arc::new(Idle::default());
         let [one, two, three, four, five] = std::array::from_fn(|_| idle.connection());
         let closed = |connections: &[&Connection]| {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u8_w3_each_subscription_has_its_own_account_and_strangers_share_one() {
+    fn u8_w3_rate_is_per_subscription_strangers_share_one() {
         let rate = CallRate::new(NonZeroU32::new(3).unwrap(), NonZeroU32::new(5).unwrap());
         let admitted = |callee| (0..10).filter(|_| rate.admits(callee)).count();
         let [one, two] = [1, 2].map(|id| Callee::Subscription(SubscriptionId(id)));

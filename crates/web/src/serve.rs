@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_a_want_of_descriptors_neither_ends_the_server_nor_keeps_it_busy() {
+    async fn u8_accept_errors_are_retried_after_a_pause() {
         const EMFILE: i32 = 24;
         let pause = Duration::from_millis(20);
         let (begun, calls) = (Instant::now(), Cell::new(0));

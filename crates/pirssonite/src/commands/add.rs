@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_f1_what_a_page_offers_besides_is_named() {
+    fn u5_f1_other_offered_feeds_are_named() {
         let feed = json!({
             "id": 1, "url": "https://e.org/feed", "title": "News", "unreadCount": 1,
             "offered": [

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_feeds_are_listed_by_folder_and_title_as_people_sort() {
+    fn u5_feeds_are_listed_by_folder_and_title() {
         let folders = [json!({ "id": 9, "name": "Zürich" }), json!({ "id": 8, "name": "Art" })];
         let feeds = vec![
             feed(1, "zebra", None, None),

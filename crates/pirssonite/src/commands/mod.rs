@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_sizes_are_told_in_units_that_people_know() {
+    fn u5_sizes_have_units() {
         let sizes: Vec<String> = [0, 1, 999, 1_000, 1_250_000, 3_999_999_999].map(sized).into();
         assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "1.2 MB", "3.9 GB"]);
     }

@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_a_folder_is_meant_by_its_name_or_its_id() {
+    fn u5_folder_is_found_by_name_or_id() {
         let folders: Vec<Value> = [(1, "Daily"), (2, "news"), (3, "News"), (4, "1"), (5, "Über uns"), (6, "2024")]
             .map(|(id, name)| json!({ "id": id, "name": name }))
             .into();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_a_feed_is_meant_by_its_id_its_title_or_its_url() {
+    fn u5_feed_is_found_by_id_title_or_url() {
         let feeds = [
             json!({ "id": 1, "url": "https://e.org/feed/", "title": "News", "customTitle": "Mine" }),
             json!({ "id": 2, "url": "https://f.org/", "title": "News" }),

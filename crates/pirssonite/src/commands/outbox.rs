@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d10_a_delivery_is_told_in_a_line_and_its_attempts_below() {
+    fn u5_d10_delivery_is_shown_with_attempts() {
         let mut delivery = json!({
             "id": "dlv_1", "eventId": "evt_1", "eventType": "entry.created", "webhookId": 3, "attempts": 2,
             "maxAttempts": 16, "deliveryStatus": "pending", "nextAttemptAt": "2026-03-01T12:00:00Z",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_d10_what_is_no_id_is_no_path() {
+    fn u5_d10_bad_ids_make_no_path() {
         for id in ["", "a/b", "a?b", "..", "a b"] {
             assert!(Which { id: id.to_owned() }.path("").is_err(), "{id}");
         }

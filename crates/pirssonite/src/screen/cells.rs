@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_what_a_terminal_takes_for_a_command_is_shown_instead() {
+    fn u5_control_characters_are_shown() {
         for (text, expect) in [
             ("two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧", "two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧"),
             ("\u{1b}[2J\u{1b}]0;mine\u{7}", "\\u{1b}[2J\\u{1b}]0;mine\\u{7}"),
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_texts_are_cut_and_filled_up_by_cells() {
+    fn u5_texts_are_cut_and_padded_by_cells() {
         for (text, cells, expect) in [
             ("abcdef", 6, "abcdef"),
             ("abcdefg", 6, "abcde…"),

@@ -80,7 +80,7 @@ fn operations(document: &Value) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn u6_the_description_is_what_is_served() {
+async fn u6_description_matches_routes() {
     let server = server().await;
     let document = server.get("/api/openapi.json").await.ok(200);
     let expected: BTreeSet<_> = ROUTES.iter().map(ToString::to_string).collect();
@@ -95,7 +95,7 @@ async fn u6_the_description_is_what_is_served() {
 }
 
 #[tokio::test]
-async fn u6_every_operation_describes_its_errors_and_every_reference_leads_somewhere() {
+async fn u6_description_has_errors_and_no_dangling_references() {
     let document: Value = serde_json::from_slice(&web::openapi_json()).unwrap();
     assert_eq!(document["info"]["title"], "piRSSonite");
     for item in document["paths"].as_object().unwrap().values() {
@@ -126,7 +126,7 @@ fn d10_u6_old_paths_are_described_as_deprecated() {
 }
 
 #[test]
-fn u6_the_shapes_are_those_of_the_specification() {
+fn u6_described_shapes_match_requirements() {
     let document: Value = serde_json::from_slice(&web::openapi_json()).unwrap();
     let schemas = &document["components"]["schemas"];
     for (name, fields) in [

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_feeds_that_fail_are_counted_apart_from_those_that_are_gone() {
+    fn u5_failing_and_gone_feeds_are_counted_apart() {
         let fine = json!({ "isGone": false, "failureCount": 0 });
         let failing = json!({ "isGone": false, "failureCount": 3, "lastError": "no" });
         let gone = json!({ "isGone": true, "failureCount": 1, "lastError": "gone" });
@@ -204,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn u6_an_outage_of_ours_is_told_with_what_to_do() {
+    fn u6_outage_is_told_with_advice() {
         let finding = network(&json!({ "since": "2026-03-01T12:00:00Z", "reason": "no host answers" }));
         assert!(finding.verdict == Verdict::Wrong);
         assert!(finding.says.starts_with("since 2026-03-01T12:00:00Z no host answers: "), "{}", finding.says);
     }
 
     #[test]
-    fn u5_that_feeds_fail_is_said_at_the_end_and_is_nothing_wrong() {
+    fn u5_failing_feeds_are_no_fault_of_ours() {
         assert_eq!(conclusion(true, 0), "all is well");
         assert!(conclusion(true, 1).contains("works here; 1 feed fails"));
         assert!(conclusion(true, 7).contains("works here; 7 feeds fail"));

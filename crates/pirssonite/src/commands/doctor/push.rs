@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_hubs_that_do_not_get_through_are_told_from_a_hub_that_fails() {
+    fn w9_blocked_hubs_differ_from_failing_ones() {
         let unheard = json!({ "hubUrl": "https://a.org/", "state": "pending", "lastError": NOT_VERIFIED });
         let active = json!({ "hubUrl": "https://b.org/", "state": "active", "isActive": true });
         let alone = judged(std::slice::from_ref(&unheard));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_of_many_failing_hubs_some_are_listed() {
+    fn w9_listed_failing_hubs_are_bounded() {
         let hub = |number: usize| json!({ "hubUrl": number.to_string(), "state": "inactive", "lastError": "no" });
         let many = judged(&(0..HUBS_MAX + 2).map(hub).collect::<Vec<_>>());
         assert_eq!((many.len(), many[HUBS_MAX + 1].1.starts_with("2 others fail")), (HUBS_MAX + 2, true));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn w3_nodes_of_one_database_stand_in_for_each_other_and_others_do_not() {
+    fn w3_nodes_stand_in_for_each_other() {
         let verdict =
             |reached, server, is_shared, hints: &str| judge("https://e.org", &reached, server, is_shared, hints);
         let here = Some("the server at http://127.0.0.1:3000");

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_an_entry_is_shown_with_its_feed_time_marks_links_and_files() {
+    fn u5_entry_is_shown_in_full() {
         let entry = json!({
             "id": 7, "title": "Fresh\u{1b}[2J bread", "author": "Ann\u{9b}0m", "url": "https://e.org/1", "isRead": false,
             "isStarred": true, "sortAt": "2026-03-02T18:55:00Z", "content": "<p>Warm <a href='https://e.org/w'>it</a></p>",

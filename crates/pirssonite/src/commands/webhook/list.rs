@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d1_each_webhook_is_told_in_a_line() {
+    fn u5_d1_webhooks_are_listed_line_by_line() {
         let webhook = json!({
             "id": 1, "url": "https://r.org/", "enabled": true, "consecutiveFailures": 0, "description": null,
             "eventTypes": null, "feedIds": null, "folderIds": null, "disabledReason": null,

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_d1_what_is_not_said_means_all_and_headers_are_a_name_and_a_value() {
+    fn u5_d1_new_webhook_from_flags() {
         let body = new(&["Authorization: Bearer a:b", "X-A:"]).to_json().unwrap();
         assert_eq!(body["eventTypes"], json!(null));
         assert_eq!(body["headers"], json!({ "Authorization": "Bearer a:b", "X-A": "" }));

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d1_what_came_of_a_test_is_told_with_status_and_duration() {
+    fn u5_d1_test_outcome_is_told() {
         for (delivery, expect) in [
             (
                 json!({ "deliveryStatus": "delivered", "attemptLog": [{ "statusCode": 204, "durationMs": 12 }] }),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_a_test_of_a_held_webhook_says_until_when_and_does_not_wait_for_that() {
+    fn d1_test_of_held_webhook_does_not_wait() {
         let waiting = json!({ "deliveryStatus": "pending", "id": "dlv_1", "attemptLog": [] });
         let said = outcome(&waiting, Some("2026-03-01T12:00:00Z"));
         assert!(said.contains("nothing until 2026-03-01T12:00:00Z"), "{said}");

@@ -61,7 +61,7 @@ async fn d1_bad_fields_are_400_and_name_the_field() {
 }
 
 #[tokio::test]
-async fn d1_d3_headers_that_we_set_ourselves_are_refused_and_others_taken() {
+async fn d1_d3_reserved_headers_are_refused() {
     let server = server().await;
     let body = |name: &str| json!({ "url": "https://r.example/", "headers": { name: "x" } }).to_string();
     for name in [
@@ -93,7 +93,7 @@ async fn d1_d3_headers_that_we_set_ourselves_are_refused_and_others_taken() {
 }
 
 #[tokio::test]
-async fn d1_d10_bad_bodies_and_parameters_are_400_and_name_what_is_wrong() {
+async fn d1_d10_bad_input_is_400_and_named() {
     let server = server().await;
     let long = "x".repeat(501);
     for (method, path, body, names) in [

@@ -6,7 +6,7 @@ use super::world::each;
 use crate::server::answer;
 
 #[tokio::test]
-async fn u6_requests_that_fit_the_description_are_not_refused() {
+async fn u6_described_requests_are_taken() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let replay = format!("/api/webhooks/{}/replay", webhook["id"]);
@@ -84,7 +84,7 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
 }
 
 #[tokio::test]
-async fn u6_requests_that_do_not_fit_the_description_are_refused() {
+async fn u6_undescribed_requests_are_refused() {
     for world in each().await {
         let blanks = format!("{}{}", " ".repeat(100), "n".repeat(101));
         for (method, path, body, names) in [
@@ -114,7 +114,7 @@ async fn u6_requests_that_do_not_fit_the_description_are_refused() {
 }
 
 #[tokio::test]
-async fn u6_limits_of_the_server_are_in_the_description() {
+async fn u6_description_has_the_limits() {
     for world in each().await {
         let document = world.get("/api/openapi.json").await;
         let installation = world.store.installation();

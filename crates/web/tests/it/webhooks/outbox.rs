@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn d10_the_outbox_is_shown_in_numbers() {
+async fn d10_overview_counts() {
     for world in each().await {
         let empty = json!({ "pending": 0, "ready": 0, "inFlight": 0, "failed": 0, "oldestPendingAge": null });
         assert_eq!(world.get("/api/outbox/overview").await, empty);
@@ -29,7 +29,7 @@ async fn d10_the_outbox_is_shown_in_numbers() {
 }
 
 #[tokio::test]
-async fn d10_pages_go_from_the_newest_and_neither_repeat_nor_skip() {
+async fn d10_pages_neither_repeat_nor_skip() {
     for world in each().await {
         let (first, second) = (world.webhook(json!({})).await, world.webhook(json!({})).await);
         let mut tests = Vec::new();
@@ -115,7 +115,7 @@ async fn d10_a_delivery_is_shown_with_its_attempts() {
 }
 
 #[tokio::test]
-async fn d10_what_can_be_queued_again_and_called_off_and_what_is_409() {
+async fn d10_requeue_and_cancel_by_state() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let id = world.test(&webhook).await;
@@ -174,7 +174,7 @@ async fn d10_old_paths_answer_as_new_ones() {
 }
 
 #[tokio::test]
-async fn d10_what_is_no_delivery_is_404() {
+async fn d10_unknown_delivery_is_404() {
     for world in each().await {
         let id = world.test(&world.webhook(json!({})).await).await;
         let nobody = format!("dlv_{}", "f".repeat(24));
@@ -191,7 +191,7 @@ async fn d10_what_is_no_delivery_is_404() {
 }
 
 #[tokio::test]
-async fn d10_all_failed_deliveries_of_a_webhook_are_queued_again() {
+async fn d10_requeue_of_all_failed() {
     for world in each().await {
         let none = json!({ "eventTypes": [] });
         let (first, second) = (world.webhook(none.clone()).await, world.webhook(none).await);

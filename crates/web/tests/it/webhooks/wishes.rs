@@ -9,7 +9,7 @@ use super::world::{DELIVERY, WEBHOOK, each};
 use crate::world::{fields, keys};
 
 #[tokio::test]
-async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
+async fn d1_test_is_queued_whatever_is_wanted() {
     for world in each().await {
         let webhook = world.webhook(json!({ "eventTypes": [], "feedIds": [] })).await;
         let other = world.webhook(json!({})).await;
@@ -36,7 +36,7 @@ async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
 }
 
 #[tokio::test]
-async fn d9_a_held_webhook_says_until_when_also_to_whoever_tries_it() {
+async fn d9_held_webhook_says_until_when() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         assert_eq!(webhook["heldUntil"], json!(null));
@@ -56,7 +56,7 @@ async fn d9_a_held_webhook_says_until_when_also_to_whoever_tries_it() {
 }
 
 #[tokio::test]
-async fn d1_another_secret_is_shown_once_and_both_sign() {
+async fn d1_rotated_secret_is_shown_once() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let path = format!("/api/webhooks/{}", webhook["id"]);
@@ -74,7 +74,7 @@ async fn d1_another_secret_is_shown_once_and_both_sign() {
 }
 
 #[tokio::test]
-async fn d1_what_happened_is_queued_once_more() {
+async fn d1_replay_queues_past_events() {
     for world in each().await {
         let webhook = world.webhook(json!({ "backlog": true })).await;
         world.feed("/feed", 3).await;
