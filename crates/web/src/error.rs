@@ -46,13 +46,13 @@ pub(crate) enum ApiError {
     NotFound(&'static str),
     /// 404: a field names what does not exist.
     #[error("`{0}`: {1}")]
-    NamesNothing(&'static str, String),
+    UnknownReference(&'static str, String),
     /// 405; the router adds `Allow`.
     #[error("this method is not allowed here")]
     MethodNotAllowed,
     /// 408: the body has not come within this time.
     #[error("the body did not come within {} seconds; try again on a faster connection", .0.as_secs())]
-    Slow(Duration),
+    BodyTimeout(Duration),
     /// 409: it is taken, if by a feed then by this one.
     #[error("{0}")]
     Conflict(String, Option<FeedId>),
@@ -64,7 +64,7 @@ pub(crate) enum ApiError {
     TooLarge(usize),
     /// 415: not a content type that is read here.
     #[error("{0}")]
-    MediaType(&'static str),
+    UnsupportedMediaType(&'static str),
     /// 421: a name that is not ours.
     #[error("this server does not answer to the host `{0}`; the setting `base_url` can allow it")]
     Misdirected(String),
@@ -111,13 +111,13 @@ impl ApiError {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::NotFound(_) | Self::NamesNothing(..) => StatusCode::NOT_FOUND,
+            Self::NotFound(_) | Self::UnknownReference(..) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Slow(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::BodyTimeout(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::Gone(_) => StatusCode::GONE,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Misdirected(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
@@ -149,7 +149,7 @@ impl IntoResponse for ApiError {
             _ => None,
         };
         let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
-        let mut response = (status, Json(ErrorBody { error: shortened(self.to_string()), feed_id })).into_response();
+        let mut response = (status, Json(ErrorBody { error: shorten(self.to_string()), feed_id })).into_response();
         if let Some(reason) = reason {
             response.extensions_mut().insert(reason);
         }
@@ -172,7 +172,7 @@ impl IntoResponse for ApiError {
 }
 
 /// A sentence of a length that a person reads, its middle left out if need be.
-fn shortened(sentence: String) -> String {
+fn shorten(sentence: String) -> String {
     let chars = sentence.chars().count();
     if chars <= SENTENCE_CHARS_MAX {
         return sentence;
@@ -195,7 +195,7 @@ impl From<AddFeedError> for ApiError {
     fn from(error: AddFeedError) -> Self {
         match error {
             AddFeedError::BadAddress(problem) => Self::field("url", problem),
-            AddFeedError::NoSuchFolder => Self::NamesNothing("folderId", error.to_string()),
+            AddFeedError::NoSuchFolder => Self::UnknownReference("folderId", error.to_string()),
             AddFeedError::AlreadyThere(id) => Self::Conflict(error.to_string(), Some(id)),
             AddFeedError::NotAFeed(_) => Self::Unprocessable(error.to_string()),
             AddFeedError::Unreachable(_) => Self::BadGateway(error.to_string()),
@@ -230,7 +230,9 @@ pub(crate) fn updated<T>(outcome: UpdateOutcome<T>, what: &'static str, taken: &
     match outcome {
         UpdateOutcome::Updated(thing) => Ok(*thing),
         UpdateOutcome::NotFound => Err(ApiError::NotFound(what)),
-        UpdateOutcome::NoSuchFolder => Err(ApiError::NamesNothing("folderId", "there is no such folder".to_owned())),
+        UpdateOutcome::NoSuchFolder => {
+            Err(ApiError::UnknownReference("folderId", "there is no such folder".to_owned()))
+        }
         UpdateOutcome::Conflict(id) => Err(ApiError::Conflict(format!("another {what} has this {taken} already"), id)),
     }
 }

@@ -19,7 +19,6 @@ use crate::{
     state::AppState,
 };
 
-/// A JSON body.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
@@ -111,7 +110,7 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
 pub(crate) fn check_not_encoded(headers: &HeaderMap) -> ApiResult<()> {
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            Err(ApiError::MediaType("send the body as it is, without `Content-Encoding`"))
+            Err(ApiError::UnsupportedMediaType("send the body as it is, without `Content-Encoding`"))
         }
         _ => Ok(()),
     }
@@ -124,7 +123,7 @@ fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     if content_type(headers).is_some_and(|kind| is_json(&kind)) {
         return Ok(());
     }
-    Err(ApiError::MediaType("send JSON, with `Content-Type: application/json`"))
+    Err(ApiError::UnsupportedMediaType("send JSON, with `Content-Type: application/json`"))
 }
 
 fn is_json(kind: &str) -> bool {
@@ -135,17 +134,17 @@ fn is_json(kind: &str) -> bool {
 /// empty one stood for an object that asks for nothing or, in the case of a filter, for everything.
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> ApiResult<T> {
     if !bytes.trim_ascii_start().starts_with(b"{") {
-        let axum::Json(IgnoredAny) = axum::Json::from_bytes(bytes).map_err(|rejection| not_as_wanted(&rejection))?;
+        let axum::Json(IgnoredAny) = axum::Json::from_bytes(bytes).map_err(|rejection| bad_json(&rejection))?;
         return Err(ApiError::BadRequest("the body must be a JSON object".to_owned()));
     }
     match axum::Json::from_bytes(bytes) {
         Ok(axum::Json(value)) => Ok(value),
-        Err(rejection) => with_whole_numbers(bytes).ok_or_else(|| not_as_wanted(&rejection)),
+        Err(rejection) => read_whole_numbers(bytes).ok_or_else(|| bad_json(&rejection)),
     }
 }
 
 /// Reads it once more with `5.0` as `5`: to JSON both are the same whole number, and some programs write it so.
-fn with_whole_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+fn read_whole_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let axum::Json(value) = axum::Json::from_bytes(&without_zero_fractions(bytes)?).ok()?;
     Some(value)
 }
@@ -179,7 +178,7 @@ fn without_zero_fractions(bytes: &[u8]) -> Option<Vec<u8>> {
     (shorter.len() < bytes.len()).then_some(shorter)
 }
 
-fn not_as_wanted(rejection: &JsonRejection) -> ApiError {
+fn bad_json(rejection: &JsonRejection) -> ApiError {
     let reason = rejection_reason(rejection);
     ApiError::BadRequest(match rejection {
         JsonRejection::JsonSyntaxError(_) => format!("the body is not valid JSON: {reason}"),

@@ -26,7 +26,6 @@ const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub struct InProcessApi(Router);
 
-/// What it answers.
 #[derive(Debug)]
 pub struct InProcessAnswer {
     pub status: u16,

@@ -91,11 +91,11 @@ impl Drop for Observation {
     fn drop(&mut self) {
         let duration = self.begun.elapsed();
         metrics::count(self.method, &self.path, self.status, duration);
-        let _inside = self.span.enter();
+        let _entered = self.span.enter();
         let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         // A page asks ten times for what a person does once, and probes ask every few seconds: what is worth a line by
         // itself is logged where it happens.
-        tracing::debug!(status = self.status, milliseconds, "answered");
+        tracing::debug!(status = self.status, milliseconds, "request answered");
     }
 }
 
@@ -126,13 +126,13 @@ pub(crate) async fn guard(State(state): State<AppState>, request: Request, next:
 /// places of their own, which neither users nor strangers take.
 pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
     let path = request.uri().path();
-    let places = match path.strip_prefix(CALLBACK_PREFIX) {
+    let limit = match path.strip_prefix(CALLBACK_PREFIX) {
         Some("" | "/") => &state.tokenless,
         Some(_) => &state.callbacks,
         None => &state.requests,
     };
-    let place = places.try_acquire();
-    if place.is_err() && path.starts_with(API_PREFIX) {
+    let permit = limit.try_acquire();
+    if permit.is_err() && path.starts_with(API_PREFIX) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
     }
     Ok(next.run(request).await)

@@ -199,7 +199,9 @@ async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<d
             return Ok(Box::new(remote));
         }
         match check_there(settings) {
-            Err(NoData { place, .. }) if may_create => commands::tell(&format!("making a new data folder: {place}")),
+            Err(NoData { place, .. }) if may_create => {
+                commands::print_notice(&format!("making a new data folder: {place}"))
+            }
             there => there?,
         }
         match wiring::open_store(settings).await {
@@ -208,7 +210,10 @@ async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<d
             Err(error) => return Err(error),
         }
         if !std::mem::replace(&mut is_told, true) {
-            commands::tell(&format!("another process uses {}: waiting for it to end", settings.data_dir.display()));
+            commands::print_notice(&format!(
+                "another process uses {}: waiting for it to end",
+                settings.data_dir.display()
+            ));
         }
         tokio::time::sleep(WAIT).await;
     }

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, number};
+use super::{format_count, number};
 use crate::backend::Backend;
 
 /// All webhooks together.
@@ -90,7 +90,7 @@ impl Outbox<'_> {
 /// A length of time, roughly, as one says it.
 fn lasting(secs: u64) -> String {
     match secs {
-        0..120 => counted(secs, "second", "seconds"),
+        0..120 => format_count(secs, "second", "seconds"),
         120..7200 => format!("{} minutes", secs / 60),
         7200..172_800 => format!("{} hours", secs / 3600),
         _ => format!("{} days", secs / 86_400),

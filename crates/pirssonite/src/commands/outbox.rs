@@ -7,7 +7,7 @@ use domain::folder::one_line;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, deliveries::Outbox, number, pages::paged, say, say_json};
+use super::{deliveries::Outbox, format_count, number, pages::paged, print_json, print_line};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -30,13 +30,13 @@ enum Action {
     /// List deliveries, the newest first.
     List(Filter),
     /// Show a delivery with its attempts.
-    Show(Which),
+    Show(Target),
     /// Queue a delivery again that has failed or was delivered, or all of a webhook that have failed.
-    Requeue(Again),
+    Requeue(RequeueArguments),
     /// Call off a delivery that is pending or has failed.
     Cancel {
         #[command(flatten)]
-        which: Which,
+        which: Target,
         /// Why; it is kept with the delivery.
         #[arg(long)]
         reason: Option<String>,
@@ -57,14 +57,14 @@ struct Filter {
 }
 
 #[derive(Debug, clap::Args)]
-struct Which {
+struct Target {
     /// The id of the delivery, as `pirssonite outbox list` shows it.
     id: String,
 }
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Again {
+struct RequeueArguments {
     /// The id of the delivery, as `pirssonite outbox list` shows it.
     id: Option<String>,
     /// All failed ones of this webhook.
@@ -94,14 +94,14 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         }
     };
     if arguments.json {
-        say_json(&answer)?;
+        print_json(&answer)?;
     } else {
-        say(&said)?;
+        print_line(&said)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Which {
+impl Target {
     fn path(&self, rest: &str) -> anyhow::Result<String> {
         // What is no id would be another path.
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -121,14 +121,14 @@ async fn list(backend: &dyn Backend, filter: &Filter) -> anyhow::Result<(Value, 
     Ok((json!({ "events": events, "nextCursor": cursor }), said))
 }
 
-async fn requeue(backend: &dyn Backend, again: &Again) -> anyhow::Result<(Value, String)> {
+async fn requeue(backend: &dyn Backend, again: &RequeueArguments) -> anyhow::Result<(Value, String)> {
     let Some(id) = &again.id else {
         let body = json!({ "webhookId": again.webhook });
         let requeued = backend.call(Method::POST, "/api/outbox/requeue", Some(body)).await?;
-        let said = format!("{} queued again", counted(number(&requeued["requeued"]), "delivery", "deliveries"));
+        let said = format!("{} queued again", format_count(number(&requeued["requeued"]), "delivery", "deliveries"));
         return Ok((requeued, said));
     };
-    let which = Which { id: id.clone() };
+    let which = Target { id: id.clone() };
     let delivery = backend.call(Method::POST, &which.path("/requeue")?, None).await?;
     Ok((delivery, format!("{id} queued again")))
 }
@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn u5_d10_bad_ids_make_no_path() {
         for id in ["", "a/b", "a?b", "..", "a b"] {
-            assert!(Which { id: id.to_owned() }.path("").is_err(), "{id}");
+            assert!(Target { id: id.to_owned() }.path("").is_err(), "{id}");
         }
-        assert_eq!(Which { id: "dlv_0a".to_owned() }.path("/x").unwrap(), "/api/outbox/deliveries/dlv_0a/x");
+        assert_eq!(Target { id: "dlv_0a".to_owned() }.path("/x").unwrap(), "/api/outbox/deliveries/dlv_0a/x");
     }
 }

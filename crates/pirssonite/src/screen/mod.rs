@@ -10,7 +10,7 @@ mod wrap;
 use std::{io::IsTerminal, os::fd::AsFd};
 
 pub(crate) use self::{
-    cells::{clean, harmless, is_reordering},
+    cells::{clean, escape_controls, is_reordering},
     table::{Column, table},
     wrap::wrap,
 };

@@ -14,7 +14,6 @@ const COLUMN_CELLS_MIN: usize = 4;
 /// Cells that a value of a column is filled up to in a pipe; a longer one moves those after it.
 const PIPE_CELLS_MAX: usize = 48;
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) heading: &'static str,

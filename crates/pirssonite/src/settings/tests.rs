@@ -6,7 +6,7 @@ use clap::{Args, FromArgMatches};
 
 use super::*;
 
-fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Wrong> {
+fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
     let command = Flags::augment_args(clap::Command::new("test"));
     let matches = command.try_get_matches_from(["test"].iter().chain(flags)).unwrap();
     let flags = Flags::from_arg_matches(&matches).unwrap();

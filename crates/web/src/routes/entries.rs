@@ -22,7 +22,7 @@ use crate::{
     state::AppState,
     time::time,
     views::{CountsView, EntryView, ids},
-    work::to_its_end,
+    work::run_to_completion,
 };
 
 /// Which entries are wanted.
@@ -131,7 +131,8 @@ pub(crate) struct PatchManyBody {
 
 /// How many were marked.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Marked {
+#[schema(as = Marked)]
+pub(crate) struct MarkResult {
     /// Entries that were not so before.
     marked: u64,
 }
@@ -175,17 +176,17 @@ async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
 #[utoipa::path(
     patch, path = "/api/entries", tag = "entries", operation_id = "patchEntries", request_body = PatchManyBody,
     responses(
-        (status = 200, description = "How many were not so before.", body = Marked),
+        (status = 200, description = "How many were not so before.", body = MarkResult),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
     )
 )]
 pub(crate) async fn patch_many(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<PatchManyBody>,
-) -> ApiResult<Json<Marked>> {
+) -> ApiResult<Json<MarkResult>> {
     check_number_of_ids(body.ids.len())?;
     let patch = EntryPatch { is_read: body.is_read, is_starred: body.is_starred };
-    Ok(Json(Marked { marked: state.store().patch_entries(&body.ids, patch).await? }))
+    Ok(Json(MarkResult { marked: state.store().patch_entries(&body.ids, patch).await? }))
 }
 
 /// One entry.
@@ -225,19 +226,19 @@ pub(crate) async fn patch(
 #[utoipa::path(
     post, path = "/api/entries/mark-read", tag = "entries", operation_id = "markRead", request_body = MarkReadBody,
     responses(
-        (status = 200, description = "How many had not been read.", body = Marked),
+        (status = 200, description = "How many had not been read.", body = MarkResult),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
     )
 )]
 pub(crate) async fn mark_read(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<MarkReadBody>,
-) -> ApiResult<Json<Marked>> {
+) -> ApiResult<Json<MarkResult>> {
     let before = body.before.as_deref().map(|before| time("before", before)).transpose()?;
     let which = MarkRead { feed_id: body.feed_id, folder_id: body.folder_id, before };
     let store = state.store().clone();
-    let marked = to_its_end(async move { store.mark_read(which).await }).await??;
-    Ok(Json(Marked { marked }))
+    let marked = run_to_completion(async move { store.mark_read(which).await }).await??;
+    Ok(Json(MarkResult { marked }))
 }
 
 /// Unread entries in all, by folder and by feed, and starred ones.
@@ -255,7 +256,7 @@ impl FromRequestParts<AppState> for EntriesQuery {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {
         let installation = state.store().installation();
         let mut given = Parameters::of(parts.uri.query());
-        check_together(&given)?;
+        check_exclusive(&given)?;
         let query = Self {
             feed_id: given.id("feedId")?.map(FeedId),
             folder_id: given.id("folderId")?.map(FolderId),
@@ -281,14 +282,14 @@ impl FromRequestParts<AppState> for EntriesQuery {
 const TRUE_OR_FALSE: &str = "`true` or `false`";
 
 /// What cannot be together: ids say by themselves which entries, a page goes by one time, and a search by `sortAt`.
-const APART: [(&str, &[&str]); 3] = [
+const EXCLUSIVE: [(&str, &[&str]); 3] = [
     ("ids", &["feedId", "folderId", "unread", "starred", "q", "receivedSince", "changedSince"]),
     ("receivedSince", &["changedSince", "q"]),
     ("changedSince", &["q"]),
 ];
 
-fn check_together(given: &Parameters) -> ApiResult<()> {
-    for (name, others) in APART.into_iter().filter(|(name, _)| given.has(name)) {
+fn check_exclusive(given: &Parameters) -> ApiResult<()> {
+    for (name, others) in EXCLUSIVE.into_iter().filter(|(name, _)| given.has(name)) {
         if let Some(other) = others.iter().find(|other| given.has(other)) {
             return Err(ApiError::field(name, format_args!("cannot be together with `{other}`")));
         }

@@ -124,7 +124,7 @@ pub(crate) async fn reorder(
         return Err(ApiError::field("folderIds", "one of them is named twice"));
     }
     let folders = state.store().reorder_folders(&body.folder_ids).await?;
-    let unknown = || ApiError::NamesNothing("folderIds", "one of them does not exist".to_owned());
+    let unknown = || ApiError::UnknownReference("folderIds", "one of them does not exist".to_owned());
     Ok(Json(views(folders.ok_or_else(unknown)?)))
 }
 

@@ -37,7 +37,6 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{error::ApiError, middleware, openapi, state::AppState};
 
-/// The whole server.
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
     wrapped(routes, state)

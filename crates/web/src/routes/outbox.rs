@@ -21,7 +21,7 @@ use crate::{
     query::{CURSOR, Parameters},
     state::AppState,
     views::{AttemptView, DeliveryView, OverviewView, StatusView, ids},
-    work::to_its_end,
+    work::run_to_completion,
 };
 
 /// Characters of the reason why a delivery is cancelled.
@@ -43,7 +43,7 @@ const NO_REASON: &str = "no reason given";
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeliveryWithAttempts)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DetailedView {
+pub(crate) struct DeliveryDetailView {
     #[serde(flatten)]
     delivery: DeliveryView,
     /// The attempts, the first first; of very many the last ones.
@@ -101,7 +101,8 @@ pub(crate) struct RequeueBody {
 
 /// What was queued again.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Requeued {
+#[schema(as = Requeued)]
+pub(crate) struct RequeueResult {
     /// So many deliveries.
     requeued: u64,
 }
@@ -147,14 +148,17 @@ pub(crate) async fn list(State(state): State<AppState>, query: DeliveriesQuery) 
 #[utoipa::path(
     get, path = "/api/outbox/deliveries/{id}", tag = "outbox", operation_id = "getDelivery", params(("id" = String, Path)),
     responses(
-        (status = 200, description = "The delivery.", body = DetailedView),
+        (status = 200, description = "The delivery.", body = DeliveryDetailView),
         (status = 404, description = "There is no such delivery.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, DeliveryRef(id): DeliveryRef) -> ApiResult<Json<DetailedView>> {
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    DeliveryRef(id): DeliveryRef,
+) -> ApiResult<Json<DeliveryDetailView>> {
     let (delivery, attempt_log) = state.store().delivery(&id).await?.ok_or(ApiError::NotFound(DELIVERY))?;
     let attempt_log = attempt_log.into_iter().map(AttemptView::from).collect();
-    Ok(Json(DetailedView { delivery: DeliveryView::new(delivery, state.engine.attempts_max()), attempt_log }))
+    Ok(Json(DeliveryDetailView { delivery: DeliveryView::new(delivery, state.engine.attempts_max()), attempt_log }))
 }
 
 /// Queues a delivery again that has failed or was delivered. It has all its attempts again, and the event the same id.
@@ -172,7 +176,7 @@ pub(crate) async fn requeue(
     DeliveryRef(id): DeliveryRef,
 ) -> ApiResult<Json<DeliveryView>> {
     let moved = state.store().requeue_delivery(&id).await?;
-    shown(moved, &state, "only one that has failed or was delivered can be queued again")
+    moved_response(moved, &state, "only one that has failed or was delivered can be queued again")
 }
 
 /// Calls off a delivery that is pending or has failed. If it is being sent, the mark of that attempt is skipped.
@@ -196,14 +200,14 @@ pub(crate) async fn cancel(
     let reason = one_line(&reason);
     let reason = if reason.is_empty() { NO_REASON } else { &reason };
     let moved = state.store().cancel_delivery(&id, reason).await?;
-    shown(moved, &state, "only one that is pending or has failed can be cancelled")
+    moved_response(moved, &state, "only one that is pending or has failed can be cancelled")
 }
 
 /// Queues all failed deliveries of a webhook again.
 #[utoipa::path(
     post, path = "/api/outbox/requeue", tag = "outbox", operation_id = "requeueFailed", request_body = RequeueBody,
     responses(
-        (status = 200, description = "How many there were.", body = Requeued),
+        (status = 200, description = "How many there were.", body = RequeueResult),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
@@ -211,25 +215,26 @@ pub(crate) async fn cancel(
 pub(crate) async fn requeue_failed(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<RequeueBody>,
-) -> ApiResult<Json<Requeued>> {
+) -> ApiResult<Json<RequeueResult>> {
     let store = state.store().clone();
-    let requeued = to_its_end(async move { store.requeue_failed(body.webhook_id).await }).await??;
-    Ok(Json(Requeued { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
+    let requeued = run_to_completion(async move { store.requeue_failed(body.webhook_id).await }).await??;
+    Ok(Json(RequeueResult { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
 }
 
-/// How a delivery is called where there is none.
 const DELIVERY: &str = "delivery";
 
-/// A delivery after a wish; `only` says of which ones that can be wished.
-fn shown(moved: Moved, state: &AppState, only: &str) -> ApiResult<Json<DeliveryView>> {
+/// A delivery after a change of state; `only` says which ones can be changed so.
+fn moved_response(moved: Moved, state: &AppState, only: &str) -> ApiResult<Json<DeliveryView>> {
     match moved {
         Moved::Done(delivery) => Ok(Json(DeliveryView::new(*delivery, state.engine.attempts_max()))),
-        Moved::WrongState(status) => Err(ApiError::Conflict(format!("this delivery {}: {only}", stands(status)), None)),
+        Moved::WrongState(status) => {
+            Err(ApiError::Conflict(format!("this delivery {}: {only}", status_words(status)), None))
+        }
         Moved::NotFound => Err(ApiError::NotFound(DELIVERY)),
     }
 }
 
-fn stands(status: DeliveryStatus) -> &'static str {
+fn status_words(status: DeliveryStatus) -> &'static str {
     match status {
         DeliveryStatus::Pending => "is pending",
         DeliveryStatus::Delivered => "was delivered",

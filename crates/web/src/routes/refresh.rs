@@ -10,7 +10,7 @@ use crate::{
     extract::Id,
     state::AppState,
     views::{FeedView, ids},
-    work::to_its_end,
+    work::run_to_completion,
 };
 
 /// How polls ended.
@@ -50,7 +50,8 @@ pub(crate) struct RefreshedFeed {
 )]
 pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<RefreshedFeed>> {
     let engine = state.engine.clone();
-    let summary = to_its_end(async move { engine.refresh_feed(id).await }).await??.ok_or(ApiError::NotFound("feed"))?;
+    let summary =
+        run_to_completion(async move { engine.refresh_feed(id).await }).await??.ok_or(ApiError::NotFound("feed"))?;
     let feed = state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?;
     Ok(Json(RefreshedFeed { feed: feed.into(), summary: summary.into() }))
 }
@@ -62,7 +63,7 @@ pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> A
 )]
 pub(crate) async fn due(State(state): State<AppState>) -> ApiResult<Json<RefreshSummary>> {
     let engine = state.engine.clone();
-    let summary = to_its_end(async move { engine.refresh_due().await }).await??;
+    let summary = run_to_completion(async move { engine.refresh_due().await }).await??;
     Ok(Json(summary.into()))
 }
 

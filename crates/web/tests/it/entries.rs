@@ -209,7 +209,7 @@ async fn f6_many_entries_are_marked_in_one_request() {
 async fn u8_pages_are_bounded_and_large_ones_wait() {
     // One after the other, however long that takes on a busy machine.
     let patient = Duration::from_mins(10);
-    let settings = WebSettings { answer_room_bytes: 0, quick_timeout: patient, ..WebSettings::default() };
+    let settings = WebSettings { answer_memory_bytes: 0, quick_timeout: patient, ..WebSettings::default() };
     let world = World::start_with(settings).await;
     let text = "x".repeat(1_000_000);
     world.added("/large.xml", &rss("Large", 6).replace("about", &text)).await;

@@ -212,7 +212,7 @@ async fn f6_u8_slow_uploads_delay_no_import() {
 
 #[tokio::test]
 async fn f6_u8_uploads_share_one_memory_budget() {
-    let settings = WebSettings { opml_room_bytes: 1024, ..WebSettings::default() };
+    let settings = WebSettings { opml_memory_bytes: 1024, ..WebSettings::default() };
     let server = server(Down::Unavailable, settings, ServeLimits::default()).await;
     let import = |bytes: usize| {
         let opml = format!(r#"<opml><body><outline xmlUrl="http://e.example/"/></body></opml>{}"#, " ".repeat(bytes));

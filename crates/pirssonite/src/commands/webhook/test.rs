@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{number, say, say_json, text};
+use super::{number, print_json, print_line, text};
 use crate::{backend::Backend, settings::Settings, wiring};
 
 /// How often it is looked: at first, and later.
@@ -39,9 +39,9 @@ pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, jso
         Err(_) => backend.call(Method::GET, &path, None).await?,
     };
     if json {
-        say_json(&delivery)?;
+        print_json(&delivery)?;
     } else {
-        say(&outcome(&delivery, held_until))?;
+        print_line(&outcome(&delivery, held_until))?;
     }
     let is_good = delivery["deliveryStatus"] == "delivered";
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -1,8 +1,8 @@
 //! Webhooks: made, listed, changed, tried, removed. A secret is shown once, when it is made.
 
-mod described;
-mod given;
 mod headers;
+mod input;
+mod schemas;
 
 use axum::{
     Json,
@@ -18,14 +18,14 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub(crate) use self::given::{CreateBody, PatchBody};
+pub(crate) use self::input::{CreateBody, PatchBody};
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id},
     state::AppState,
     time::time,
     views::{DeliveryView, WebhookView, ids},
-    work::to_its_end,
+    work::run_to_completion,
 };
 
 /// Webhooks in all: each event looks at every one of them.
@@ -55,7 +55,8 @@ pub(crate) struct ReplayBody {
 
 /// What was queued.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Queued {
+#[schema(as = Queued)]
+pub(crate) struct ReplayResult {
     /// So many deliveries.
     queued: u64,
 }
@@ -86,14 +87,14 @@ pub(crate) async fn create(
 ) -> ApiResult<Response> {
     let wanted = PatchBody::from(body).checked()?;
     headers::check_masked(&wanted, &[])?;
-    given::check_named(&state, &wanted, None).await?;
-    given::check_url(&state, &wanted, None).await?;
+    input::check_ids_exist(&state, &wanted, None).await?;
+    input::check_url(&state, &wanted, None).await?;
     if state.store().webhooks().await?.len() >= WEBHOOKS_MAX {
         return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
     }
-    let webhook = state.engine.create_webhook(|secret| given::new_webhook(wanted, secret)).await?;
+    let webhook = state.engine.create_webhook(|secret| input::new_webhook(wanted, secret)).await?;
     let location = format!("/api/webhooks/{}", webhook.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], shown_once(webhook)?).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], secret_response(webhook)?).into_response())
 }
 
 /// One webhook.
@@ -129,11 +130,11 @@ pub(crate) async fn patch(
         body = body.without_url_of(&stored().await?);
     }
     let patch = body.checked()?;
-    if given::needs_stored(&patch) {
+    if input::needs_stored(&patch) {
         let before = stored().await?;
         headers::check_masked(&patch, &before.headers)?;
-        given::check_named(&state, &patch, Some(&before)).await?;
-        given::check_url(&state, &patch, Some(&before)).await?;
+        input::check_ids_exist(&state, &patch, Some(&before)).await?;
+        input::check_url(&state, &patch, Some(&before)).await?;
     }
     Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
 }
@@ -185,7 +186,7 @@ pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -
     )
 )]
 pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
-    shown_once(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
+    secret_response(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
 }
 
 /// Queues what happened in a time once more for a webhook, as far as it wants it.
@@ -193,7 +194,7 @@ pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<Webh
     post, path = "/api/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
     params(("id" = ids::WebhookId, Path)), request_body = ReplayBody,
     responses(
-        (status = 202, description = "How many deliveries were queued.", body = Queued),
+        (status = 202, description = "How many deliveries were queued.", body = ReplayResult),
         (status = 400, description = "Not a time with its zone.", body = ErrorBody),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
         (status = 409, description = "It is disabled, or the time is yet to come or ends before it begins.", body = ErrorBody),
@@ -218,9 +219,9 @@ pub(crate) async fn replay(
         return Err(disabled());
     }
     let store = state.store().clone();
-    let queued = to_its_end(async move { store.replay(id, since, until).await }).await??;
+    let queued = run_to_completion(async move { store.replay(id, since, until).await }).await??;
     let queued = queued.ok_or(ApiError::NotFound("webhook"))?;
-    Ok((StatusCode::ACCEPTED, Json(Queued { queued })).into_response())
+    Ok((StatusCode::ACCEPTED, Json(ReplayResult { queued })).into_response())
 }
 
 fn disabled() -> ApiError {
@@ -228,7 +229,7 @@ fn disabled() -> ApiError {
 }
 
 /// A webhook with its newest secret, which nobody may keep on the way.
-fn shown_once(webhook: Webhook) -> ApiResult<Response> {
+fn secret_response(webhook: Webhook) -> ApiResult<Response> {
     let secret = webhook.secrets.first().map(WebhookSecret::expose);
     let secret = secret.ok_or_else(|| ApiError::Internal("a webhook has no secret".to_owned()))?;
     let body = Json(WebhookWithSecret { webhook: webhook.into(), secret });

@@ -25,8 +25,8 @@ fn push_of_size(world: &World, path: &str, title: &str, bytes: usize) -> HubPush
 #[tokio::test]
 async fn w3_u8_tokenless_bodies_have_own_memory() {
     let settings = WebSettings {
-        push_room_bytes: 64 * 1024,
-        tokenless_room_bytes: 64 * 1024,
+        push_memory_bytes: 64 * 1024,
+        tokenless_memory_bytes: 64 * 1024,
         json_timeout: LONG * 2,
         ..WebSettings::default()
     };
