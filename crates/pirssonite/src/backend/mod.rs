@@ -200,7 +200,7 @@ async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<d
         }
         match check_there(settings) {
             Err(NoData { place, .. }) if may_create => {
-                commands::print_notice(&format!("making a new data folder: {place}"))
+                commands::print_notice(&format!("making a new data folder: {place}"));
             }
             there => there?,
         }

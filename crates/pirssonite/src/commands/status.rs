@@ -85,10 +85,10 @@ fn say_push(backend: &dyn Backend, subscriptions: &Summary) -> anyhow::Result<()
     match backend.base_url() {
         None => print_labelled("push        ", &format!("off: {OFF}"))?,
         Some(url) if backend.is_server() => {
-            print_labelled("push        ", &format!("on: hubs are told to push to {url}"))?
+            print_labelled("push        ", &format!("on: hubs are told to push to {url}"))?;
         }
         Some(url) => {
-            print_labelled("push        ", &format!("waits for a server, which hubs are told to reach at {url}"))?
+            print_labelled("push        ", &format!("waits for a server, which hubs are told to reach at {url}"))?;
         }
     }
     if backend.base_url().is_some() || !subscriptions.is_empty() {
