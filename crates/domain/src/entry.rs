@@ -1,4 +1,4 @@
-//! Entries as the store keeps them and the API shows them.
+//! Entries as the store keeps them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -31,8 +31,7 @@ pub const PHRASE_WALK_MAX: u32 = 20_000;
 pub const ENTRY_IDS_MAX: usize = 1_000;
 
 /// A post.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its id.
     pub id: EntryId,
@@ -51,13 +50,10 @@ pub struct Entry {
     /// The whole, as sanitised HTML.
     pub content: Option<String>,
     /// When its publisher says that it was published.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub published_at: Option<Timestamp>,
     /// When its publisher says that it was changed.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub updated_at: Option<Timestamp>,
     /// What it is sorted by: when it was published, but not after it was first seen. Never changes.
-    #[schema(value_type = String, format = DateTime)]
     pub sort_at: Timestamp,
     /// Whether it has been read.
     pub is_read: bool,
@@ -69,8 +65,8 @@ pub struct Entry {
     pub enclosures: Vec<File>,
 }
 
-/// A file that belongs to an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+/// A file that belongs to an entry. Its JSON is stored, and part of payloads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
     /// Where it is.
     pub url: String,
@@ -143,8 +139,7 @@ pub struct EntryPage {
 }
 
 /// What a reader changes about an entry.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryPatch {
     /// Read or not.
     pub is_read: Option<bool>,
@@ -153,17 +148,14 @@ pub struct EntryPatch {
 }
 
 /// Unread entries, and starred ones.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Unread in all.
     pub total: u64,
     /// Starred in all, read or not.
     pub starred: u64,
     /// Unread in each folder that has a feed.
-    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub by_folder: std::collections::BTreeMap<FolderId, u64>,
     /// Unread in each feed.
-    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
     pub by_feed: std::collections::BTreeMap<FeedId, u64>,
 }

@@ -1,9 +1,8 @@
-//! Feeds as the store keeps them and the API shows them.
+//! Feeds as the store keeps them.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::{
     delivery::{EventType, FAILING_AFTER},
@@ -22,8 +21,7 @@ pub const FEED_TITLE_CHARS_MAX: usize = 500;
 pub const FEED_URL_BYTES_MAX: usize = 4096;
 
 /// A feed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feed {
     /// Its id.
     pub id: FeedId,
@@ -40,10 +38,8 @@ pub struct Feed {
     /// The folder it is in.
     pub folder_id: Option<FolderId>,
     /// When it was last fetched with success, changed or not.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_fetched_at: Option<Timestamp>,
     /// When it is to be polled next.
-    #[schema(value_type = String, format = DateTime)]
     pub next_check_at: Timestamp,
     /// Failures since the last success.
     pub failure_count: u32,

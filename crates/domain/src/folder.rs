@@ -1,7 +1,5 @@
 //! Folders: names that feeds are sorted under, in an order of the user's.
 
-use serde::Serialize;
-
 use crate::ids::FolderId;
 
 /// Characters of a folder's name.
@@ -16,7 +14,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// A folder.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// Its id.
     pub id: FolderId,

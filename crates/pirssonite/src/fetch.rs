@@ -13,7 +13,7 @@ const ACCEPT: &str = "application/atom+xml, application/rss+xml, application/fee
 
 /// A document with what its server said of it.
 #[derive(Debug)]
-pub(crate) struct Fetched {
+pub(crate) struct FetchedDocument {
     pub(crate) bytes: Vec<u8>,
     /// Where it was found, after redirects.
     pub(crate) url: String,
@@ -22,12 +22,12 @@ pub(crate) struct Fetched {
 }
 
 /// Fetches a document of at most one byte more than `max_bytes`.
-pub(crate) fn get(url: &str, max_bytes: usize) -> anyhow::Result<Fetched> {
+pub(crate) fn get(url: &str, max_bytes: usize) -> anyhow::Result<FetchedDocument> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(get_async(url, max_bytes))
 }
 
-async fn get_async(url: &str, max_bytes: usize) -> anyhow::Result<Fetched> {
+async fn get_async(url: &str, max_bytes: usize) -> anyhow::Result<FetchedDocument> {
     let client = reqwest::Client::builder()
         .user_agent(concat!("pirssonite/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
@@ -56,7 +56,7 @@ async fn get_async(url: &str, max_bytes: usize) -> anyhow::Result<Fetched> {
     {
         bytes.extend_from_slice(&chunk);
     }
-    Ok(Fetched { bytes, url, headers })
+    Ok(FetchedDocument { bytes, url, headers })
 }
 
 /// A URL's host: all of it that may be shown, because the rest may hold a password.

@@ -1,10 +1,10 @@
 //! The program `pirssonite`: command line, settings and wiring. What it does is in the other crates.
 
 mod backend;
+mod callback_probe;
 mod commands;
 mod fetch;
 mod open_files;
-mod reach;
 mod readable;
 mod screen;
 mod settings;
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         // Whoever reads our output may stop reading, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            commands::complain(&error);
+            commands::print_error(&error);
             if is_usage(&error) { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
         }
     }
@@ -131,7 +131,7 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
 fn is_usage(error: &anyhow::Error) -> bool {
     let is_bad_url =
         |cause: &(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(store::OpenError::BadUrl(_)));
-    error.is::<settings::Wrong>() || error.chain().any(is_bad_url)
+    error.is::<settings::SettingsError>() || error.chain().any(is_bad_url)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

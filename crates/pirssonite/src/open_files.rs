@@ -8,8 +8,8 @@ pub(crate) fn raise_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     match raised {
-        Ok(()) => tracing::debug!(before = ?current, now = ?maximum, "open files are limited"),
-        Err(error) => tracing::debug!(now = ?current, %error, "the limit of open files cannot be raised"),
+        Ok(()) => tracing::debug!(before = ?current, now = ?maximum, "open file limit"),
+        Err(error) => tracing::debug!(now = ?current, %error, "open file limit not raised"),
     }
 }
 

@@ -147,7 +147,7 @@ mod tests {
     use crate::settings::Settings;
 
     #[test]
-    fn d8_u4_a_receiver_may_be_silent_for_as_long_as_its_answer_may_take() {
+    fn d8_u4_read_timeout_covers_delivery_timeout() {
         for (set, seconds) in [(&[][..], 20), (&["--delivery-timeout", "5s"], 20), (&["--delivery-timeout", "60s"], 60)]
         {
             let settings = Settings::of_flags(set);

@@ -1,8 +1,8 @@
-//! Answers that may be large. All of them together have so much room in memory, and those that find none wait for it, in
+//! Answers that may be large. All of them together have one memory budget, and those that find none left wait for it, in
 //! turn: for as long as their request may take.
 //!
-//! Before anything is read there must be room for the largest; once an answer is written down it keeps what it needs of
-//! that, until its last piece is handed to the connection.
+//! Before anything is read there must be memory for the largest; once an answer is written it keeps what it needs of
+//! that, until its last chunk is handed to the connection.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -22,67 +22,67 @@ use crate::error::{ApiError, ApiResult};
 
 /// Bytes that the largest answer takes while it is made: its texts as the database sends them, as they are kept, and
 /// written down, where quotes and line ends make them longer.
-const LARGEST_BYTES: usize = 4 * PAGE_TEXT_BYTES_MAX;
-/// Answers that are smaller take no room once they are made. There are no more of them than connections.
+const ANSWER_BYTES_MAX: usize = 4 * PAGE_TEXT_BYTES_MAX;
+/// Answers that are smaller take no permit once they are made. There are no more of them than connections.
 const SMALL_BYTES: usize = 64 * 1024;
 /// Bytes that are handed to the connection at once.
-const PIECE_BYTES: usize = 64 * 1024;
+const CHUNK_BYTES: usize = 64 * 1024;
 /// Bytes that are counted as one: a semaphore has not as many permits as there may be bytes.
 const UNIT_BYTES: usize = 1024;
 
-/// Room for all answers that may be large.
+/// Memory for all answers that may be large.
 #[derive(Debug, Clone)]
-pub(crate) struct AnswerRoom(Arc<Semaphore>);
+pub(crate) struct AnswerBudget(Arc<Semaphore>);
 
-impl AnswerRoom {
-    /// Room for so many bytes, and for the largest answer at least.
+impl AnswerBudget {
+    /// For so many bytes, and for the largest answer at least.
     pub(crate) fn new(bytes_max: usize) -> Self {
-        let units = units(bytes_max.max(LARGEST_BYTES));
+        let units = units(bytes_max.max(ANSWER_BYTES_MAX));
         Self(Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS))))
     }
 
-    /// Makes an answer in JSON once there is room for it.
+    /// Makes an answer in JSON once there is memory for it.
     pub(crate) async fn json<T: Serialize>(&self, make: impl Future<Output = ApiResult<T>>) -> ApiResult<Response> {
         self.answer(async { Ok(Json(make.await?).into_response()) }).await
     }
 
-    /// Makes an answer, whole, once there is room for it.
+    /// Makes an answer, whole, once there is memory for it.
     pub(crate) async fn answer(&self, make: impl Future<Output = ApiResult<Response>>) -> ApiResult<Response> {
         // Never closed, so it cannot fail.
-        let room = Arc::clone(&self.0).acquire_many_owned(units(LARGEST_BYTES)).await;
-        let room = room.map_err(|_| ApiError::Unavailable("the server is stopping"))?;
+        let permit = Arc::clone(&self.0).acquire_many_owned(units(ANSWER_BYTES_MAX)).await;
+        let permit = permit.map_err(|_| ApiError::Unavailable("the server is stopping"))?;
         let (mut parts, body) = make.await?.into_parts();
         let written = to_bytes(body, usize::MAX).await;
         let bytes = written.map_err(|error| ApiError::Internal(format!("an answer was not written: {error}")))?;
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
-        Ok(Response::from_parts(parts, in_pieces(keep(bytes, room))))
+        Ok(Response::from_parts(parts, chunked(hold(bytes, permit))))
     }
 }
 
-/// The same bytes, with the room that they take for as long as they are there.
-fn keep(bytes: Bytes, mut room: OwnedSemaphorePermit) -> Bytes {
+/// The same bytes, with the permit for their memory for as long as they are there.
+fn hold(bytes: Bytes, mut permit: OwnedSemaphorePermit) -> Bytes {
     let needed = if bytes.len() <= SMALL_BYTES { 0 } else { units(bytes.len()) };
     let needed = usize::try_from(needed).unwrap_or(usize::MAX);
     // A larger one than was thought of keeps all.
-    let kept = if needed < room.num_permits() { room.split(needed) } else { Some(room) };
-    Bytes::from_owner(Kept { bytes, _room: kept })
+    let kept = if needed < permit.num_permits() { permit.split(needed) } else { Some(permit) };
+    Bytes::from_owner(HeldBytes { bytes, _permit: kept })
 }
 
-struct Kept {
+struct HeldBytes {
     bytes: Bytes,
-    _room: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for HeldBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
 /// Piece by piece, because the connection copies what it is handed, and would have all of it at once.
-fn in_pieces(mut bytes: Bytes) -> Body {
+fn chunked(mut bytes: Bytes) -> Body {
     Body::from_stream(stream::iter(std::iter::from_fn(move || {
-        let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
+        let piece = bytes.split_to(bytes.len().min(CHUNK_BYTES));
         (!piece.is_empty()).then_some(Ok::<_, Infallible>(piece))
     })))
 }
@@ -100,33 +100,33 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_answers_under_way_take_so_much_room_and_no_more() {
-        let room = AnswerRoom::new(LARGEST_BYTES + 1024 * 1024);
-        let all = room.0.available_permits();
+    async fn u8_answers_share_one_memory_budget() {
+        let budget = AnswerBudget::new(ANSWER_BYTES_MAX + 1024 * 1024);
+        let all = budget.0.available_permits();
         let text = "x".repeat(3 * 1024 * 1024);
-        let large = room.json(ready(Ok(&text))).await.unwrap();
+        let large = budget.json(ready(Ok(&text))).await.unwrap();
         assert_eq!(large.headers()[header::CONTENT_LENGTH], HeaderValue::from(text.len() + 2));
-        assert_eq!(all - room.0.available_permits(), 3 * 1024 + 1);
-        // There is no room for another that may be as large as any, before it is even begun.
-        let mut other = pin!(room.json(async { Ok(&text) }));
+        assert_eq!(all - budget.0.available_permits(), 3 * 1024 + 1);
+        // There is no memory for another that may be as large as any, before it is even begun.
+        let mut other = pin!(budget.json(async { Ok(&text) }));
         assert!(matches!(poll!(&mut other), Poll::Pending));
         let body = to_bytes(large.into_body(), usize::MAX).await.unwrap();
         assert_eq!(body.len(), text.len() + 2);
         drop(body);
         let other = other.await.unwrap();
         drop(other);
-        assert_eq!(room.0.available_permits(), all, "a client that went away leaves its room");
+        assert_eq!(budget.0.available_permits(), all, "a client that went away leaves its memory");
     }
 
     #[tokio::test]
-    async fn u8_small_answers_and_failed_ones_keep_no_room() {
-        let room = AnswerRoom::new(0);
-        let all = room.0.available_permits();
-        let small = room.json(ready(Ok("small"))).await.unwrap();
-        assert_eq!(room.0.available_permits(), all);
+    async fn u8_small_and_failed_answers_hold_no_memory() {
+        let budget = AnswerBudget::new(0);
+        let all = budget.0.available_permits();
+        let small = budget.json(ready(Ok("small"))).await.unwrap();
+        assert_eq!(budget.0.available_permits(), all);
         assert_eq!(to_bytes(small.into_body(), 100).await.unwrap(), "\"small\"");
-        let failed = room.json(ready(Err::<(), _>(ApiError::NotFound("entry")))).await;
+        let failed = budget.json(ready(Err::<(), _>(ApiError::NotFound("entry")))).await;
         assert!(matches!(failed, Err(ApiError::NotFound(_))));
-        assert_eq!(room.0.available_permits(), all);
+        assert_eq!(budget.0.available_permits(), all);
     }
 }

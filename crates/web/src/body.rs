@@ -31,28 +31,27 @@ const DRAIN_TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes that are counted as one: a semaphore has not as many permits as there may be bytes.
 const UNIT_BYTES: usize = 1024;
 
-/// Room for the large bodies of all requests together. A client that sends nothing takes none of it.
+/// Memory for the large bodies of all requests together. A client that sends nothing takes none of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Room(Arc<Semaphore>);
+pub(crate) struct MemoryBudget(Arc<Semaphore>);
 
 /// What a body takes of it, until this is dropped.
-pub(crate) type Taken = Option<OwnedSemaphorePermit>;
+pub(crate) type MemoryPermit = Option<OwnedSemaphorePermit>;
 
-impl Room {
-    /// Room for so many bytes.
+impl MemoryBudget {
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self(Arc::new(Semaphore::new((bytes_max / UNIT_BYTES).min(Semaphore::MAX_PERMITS))))
     }
 
     /// Takes what a body needs more than before.
-    fn take(&self, taken: &mut Taken, bytes_before: usize, bytes_now: usize) -> ApiResult<()> {
+    fn take(&self, permit: &mut MemoryPermit, bytes_before: usize, bytes_now: usize) -> ApiResult<()> {
         let more = bytes_now.div_ceil(UNIT_BYTES) - bytes_before.div_ceil(UNIT_BYTES);
         let more = u32::try_from(more).unwrap_or(u32::MAX);
         let more = Arc::clone(&self.0).try_acquire_many_owned(more);
         let more = more.map_err(|_| ApiError::Unavailable("too much is being sent at once; try again later"))?;
-        match taken {
-            Some(taken) => taken.merge(more),
-            None => *taken = Some(more),
+        match permit {
+            Some(permit) => permit.merge(more),
+            None => *permit = Some(more),
         }
         Ok(())
     }
@@ -64,44 +63,44 @@ pub(crate) async fn read(body: Body, bytes_max: usize, time_max: Duration) -> Ap
     read.map(|(bytes, _)| bytes)
 }
 
-/// The same, if there is room for it.
-pub(crate) async fn read_into(
-    room: &Room,
+/// The same, if there is memory for it.
+pub(crate) async fn read_within_budget(
+    memory: &MemoryBudget,
     body: Body,
     bytes_max: usize,
     time_max: Duration,
-) -> ApiResult<(Bytes, Taken)> {
-    read_within(body, bytes_max, time_max, Some(room)).await
+) -> ApiResult<(Bytes, MemoryPermit)> {
+    read_within(body, bytes_max, time_max, Some(memory)).await
 }
 
 async fn read_within(
     body: Body,
     bytes_max: usize,
     time_max: Duration,
-    room: Option<&Room>,
-) -> ApiResult<(Bytes, Taken)> {
-    let in_time = tokio::time::timeout(time_max, collect(body, bytes_max, room)).await;
-    in_time.unwrap_or(Err(ApiError::Slow(time_max)))
+    memory: Option<&MemoryBudget>,
+) -> ApiResult<(Bytes, MemoryPermit)> {
+    let in_time = tokio::time::timeout(time_max, collect(body, bytes_max, memory)).await;
+    in_time.unwrap_or(Err(ApiError::BodyTimeout(time_max)))
 }
 
-async fn collect(body: Body, bytes_max: usize, room: Option<&Room>) -> ApiResult<(Bytes, Taken)> {
+async fn collect(body: Body, bytes_max: usize, memory: Option<&MemoryBudget>) -> ApiResult<(Bytes, MemoryPermit)> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(ApiError::TooLarge(bytes_max));
     }
     let mut stream = body.into_data_stream();
-    let (mut bytes, mut taken) = (BytesMut::new(), None);
+    let (mut bytes, mut permit) = (BytesMut::new(), None);
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|_| ApiError::BadRequest("the body broke off".to_owned()))?;
         let length = bytes.len() + chunk.len();
         if length > bytes_max {
             return Err(ApiError::TooLarge(bytes_max));
         }
-        if let Some(room) = room {
-            room.take(&mut taken, bytes.len(), length)?;
+        if let Some(memory) = memory {
+            memory.take(&mut permit, bytes.len(), length)?;
         }
         bytes.extend_from_slice(&chunk);
     }
-    Ok((bytes.freeze(), taken))
+    Ok((bytes.freeze(), permit))
 }
 
 /// A request's body that can still be reached when its route has dropped it, to read what is left. While it is waited
@@ -171,9 +170,9 @@ impl HttpBody for SharedBody {
             Pin::new(&mut read.body).poll_frame(context)
         });
         if polled.is_pending() {
-            self.connection.waits();
+            self.connection.set_idle();
         } else {
-            self.connection.works();
+            self.connection.set_busy();
         }
         polled.map_err(Into::into)
     }

@@ -17,6 +17,8 @@ use engine::{AddFeedError, OpmlError, SubscribeError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::views::ids;
+
 /// Seconds after which a client may try again when we are not available.
 const RETRY_AFTER_SECS: u32 = 5;
 
@@ -44,13 +46,13 @@ pub(crate) enum ApiError {
     NotFound(&'static str),
     /// 404: a field names what does not exist.
     #[error("`{0}`: {1}")]
-    NamesNothing(&'static str, String),
+    UnknownReference(&'static str, String),
     /// 405; the router adds `Allow`.
     #[error("this method is not allowed here")]
     MethodNotAllowed,
     /// 408: the body has not come within this time.
     #[error("the body did not come within {} seconds; try again on a faster connection", .0.as_secs())]
-    Slow(Duration),
+    BodyTimeout(Duration),
     /// 409: it is taken, if by a feed then by this one.
     #[error("{0}")]
     Conflict(String, Option<FeedId>),
@@ -62,7 +64,7 @@ pub(crate) enum ApiError {
     TooLarge(usize),
     /// 415: not a content type that is read here.
     #[error("{0}")]
-    MediaType(&'static str),
+    UnsupportedMediaType(&'static str),
     /// 421: a name that is not ours.
     #[error("this server does not answer to the host `{0}`; the setting `base_url` can allow it")]
     Misdirected(String),
@@ -95,6 +97,7 @@ pub(crate) struct ErrorBody {
     error: String,
     /// The feed that is already there.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ids::FeedId>)]
     feed_id: Option<FeedId>,
 }
 
@@ -108,13 +111,13 @@ impl ApiError {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
-            Self::NotFound(_) | Self::NamesNothing(..) => StatusCode::NOT_FOUND,
+            Self::NotFound(_) | Self::UnknownReference(..) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Slow(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::BodyTimeout(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(..) => StatusCode::CONFLICT,
             Self::Gone(_) => StatusCode::GONE,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::MediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Misdirected(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
@@ -126,19 +129,30 @@ impl ApiError {
 
     fn log(&self) {
         match self {
-            Self::Internal(reason) => tracing::error!(reason, "a request failed"),
-            Self::StoreUnavailable(reason) => tracing::warn!(reason, "the store is not available"),
+            Self::Internal(reason) => tracing::error!(reason, "request failed"),
+            Self::StoreUnavailable(reason) => tracing::warn!(reason, "store unavailable"),
             _ => {}
         }
     }
 }
 
+/// Why a request failed inside, beside its answer: for [`InProcessApi`](crate::InProcessApi), never for the network.
+#[derive(Debug, Clone)]
+pub(crate) struct FailureReason(pub(crate) String);
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
         let status = self.status();
+        let reason = match &self {
+            Self::Internal(reason) | Self::StoreUnavailable(reason) => Some(FailureReason(reason.clone())),
+            _ => None,
+        };
         let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
-        let mut response = (status, Json(ErrorBody { error: shortened(self.to_string()), feed_id })).into_response();
+        let mut response = (status, Json(ErrorBody { error: shorten(self.to_string()), feed_id })).into_response();
+        if let Some(reason) = reason {
+            response.extensions_mut().insert(reason);
+        }
         let headers = response.headers_mut();
         match status {
             StatusCode::SERVICE_UNAVAILABLE => {
@@ -158,7 +172,7 @@ impl IntoResponse for ApiError {
 }
 
 /// A sentence of a length that a person reads, its middle left out if need be.
-fn shortened(sentence: String) -> String {
+fn shorten(sentence: String) -> String {
     let chars = sentence.chars().count();
     if chars <= SENTENCE_CHARS_MAX {
         return sentence;
@@ -171,8 +185,8 @@ fn shortened(sentence: String) -> String {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unavailable(reason) => Self::StoreUnavailable(reason),
-            StoreError::Failed(reason) => Self::Internal(reason),
+            StoreError::Unavailable(_) => Self::StoreUnavailable(error.to_string()),
+            StoreError::Failed(_) => Self::Internal(error.to_string()),
         }
     }
 }
@@ -181,7 +195,7 @@ impl From<AddFeedError> for ApiError {
     fn from(error: AddFeedError) -> Self {
         match error {
             AddFeedError::BadAddress(problem) => Self::field("url", problem),
-            AddFeedError::NoSuchFolder => Self::NamesNothing("folderId", error.to_string()),
+            AddFeedError::NoSuchFolder => Self::UnknownReference("folderId", error.to_string()),
             AddFeedError::AlreadyThere(id) => Self::Conflict(error.to_string(), Some(id)),
             AddFeedError::NotAFeed(_) => Self::Unprocessable(error.to_string()),
             AddFeedError::Unreachable(_) => Self::BadGateway(error.to_string()),
@@ -216,7 +230,9 @@ pub(crate) fn updated<T>(outcome: UpdateOutcome<T>, what: &'static str, taken: &
     match outcome {
         UpdateOutcome::Updated(thing) => Ok(*thing),
         UpdateOutcome::NotFound => Err(ApiError::NotFound(what)),
-        UpdateOutcome::NoSuchFolder => Err(ApiError::NamesNothing("folderId", "there is no such folder".to_owned())),
+        UpdateOutcome::NoSuchFolder => {
+            Err(ApiError::UnknownReference("folderId", "there is no such folder".to_owned()))
+        }
         UpdateOutcome::Conflict(id) => Err(ApiError::Conflict(format!("another {what} has this {taken} already"), id)),
     }
 }

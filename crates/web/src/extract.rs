@@ -19,7 +19,6 @@ use crate::{
     state::AppState,
 };
 
-/// A JSON body.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
@@ -111,7 +110,7 @@ pub(crate) fn content_type(headers: &HeaderMap) -> Option<String> {
 pub(crate) fn check_not_encoded(headers: &HeaderMap) -> ApiResult<()> {
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            Err(ApiError::MediaType("send the body as it is, without `Content-Encoding`"))
+            Err(ApiError::UnsupportedMediaType("send the body as it is, without `Content-Encoding`"))
         }
         _ => Ok(()),
     }
@@ -124,7 +123,7 @@ fn check_json(headers: &HeaderMap) -> ApiResult<()> {
     if content_type(headers).is_some_and(|kind| is_json(&kind)) {
         return Ok(());
     }
-    Err(ApiError::MediaType("send JSON, with `Content-Type: application/json`"))
+    Err(ApiError::UnsupportedMediaType("send JSON, with `Content-Type: application/json`"))
 }
 
 fn is_json(kind: &str) -> bool {
@@ -135,17 +134,17 @@ fn is_json(kind: &str) -> bool {
 /// empty one stood for an object that asks for nothing or, in the case of a filter, for everything.
 fn from_json<T: DeserializeOwned>(bytes: &[u8]) -> ApiResult<T> {
     if !bytes.trim_ascii_start().starts_with(b"{") {
-        let axum::Json(IgnoredAny) = axum::Json::from_bytes(bytes).map_err(|rejection| not_as_wanted(&rejection))?;
+        let axum::Json(IgnoredAny) = axum::Json::from_bytes(bytes).map_err(|rejection| bad_json(&rejection))?;
         return Err(ApiError::BadRequest("the body must be a JSON object".to_owned()));
     }
     match axum::Json::from_bytes(bytes) {
         Ok(axum::Json(value)) => Ok(value),
-        Err(rejection) => with_whole_numbers(bytes).ok_or_else(|| not_as_wanted(&rejection)),
+        Err(rejection) => read_whole_numbers(bytes).ok_or_else(|| bad_json(&rejection)),
     }
 }
 
 /// Reads it once more with `5.0` as `5`: to JSON both are the same whole number, and some programs write it so.
-fn with_whole_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+fn read_whole_numbers<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let axum::Json(value) = axum::Json::from_bytes(&without_zero_fractions(bytes)?).ok()?;
     Some(value)
 }
@@ -179,7 +178,7 @@ fn without_zero_fractions(bytes: &[u8]) -> Option<Vec<u8>> {
     (shorter.len() < bytes.len()).then_some(shorter)
 }
 
-fn not_as_wanted(rejection: &JsonRejection) -> ApiError {
+fn bad_json(rejection: &JsonRejection) -> ApiError {
     let reason = rejection_reason(rejection);
     ApiError::BadRequest(match rejection {
         JsonRejection::JsonSyntaxError(_) => format!("the body is not valid JSON: {reason}"),
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_an_id_may_have_a_fraction_of_zero() {
+    fn f6_id_may_have_zero_fraction() {
         for (text, expect) in
             [("5.0", "5"), ("-610.000", "-610"), ("5", "5"), ("5.5", "5.5"), ("5.", "5."), ("1.0.0", "1.0.0")]
         {
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_a_whole_number_may_have_a_fraction_of_zero() {
+    fn f6_whole_number_may_have_zero_fraction() {
         for (text, expect) in [
             (r#"{"folderId": 5.0}"#, Some(5)),
             (r#"{"folderId": -5741.000}"#, Some(-5741)),
@@ -253,14 +252,14 @@ mod tests {
     }
 
     #[test]
-    fn null_and_absent_are_told_apart() {
+    fn f6_null_differs_from_absent() {
         assert_eq!(read("{}"), Ok(Sample { folder_id: None }));
         assert_eq!(read(r#"{"folderId": null}"#), Ok(Sample { folder_id: Some(None) }));
         assert_eq!(read(r#"{"folderId": 3}"#), Ok(Sample { folder_id: Some(Some(3)) }));
     }
 
     #[test]
-    fn a_bad_body_says_what_and_where() {
+    fn f6_bad_body_says_what_and_where() {
         for (text, expected) in [
             ("{", "not valid JSON: EOF while parsing an object at line 1 column 1"),
             ("{} x", "not valid JSON: trailing characters at line 1 column 4"),

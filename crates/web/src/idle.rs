@@ -1,7 +1,6 @@
-//! Connections that wait for their clients: for a request, for more of a body, or for an answer to be taken. When there
-//! is room for no more connections, the one that has waited longest is closed, and a new one has its place. So strangers
-//! who open connections and do nothing keep nobody out; those for which we are at work are bounded by the limits of
-//! requests.
+//! Idle connections: those that wait for their clients, for a request, for more of a body, or for an answer to be taken.
+//! When the limit of connections is reached, the one that has been idle longest is closed, and a new one has its slot. So
+//! strangers who open connections and do nothing keep nobody out; busy ones are bounded by the limits of requests.
 
 use std::{
     collections::BTreeMap,
@@ -14,35 +13,35 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// The place of a connection that does not wait.
-const NOWHERE: u64 = 0;
+/// The position of a connection that is busy.
+const BUSY: u64 = 0;
 
 /// The connections that wait, by how long.
 #[derive(Debug, Default)]
-pub(crate) struct Idle {
-    line: Mutex<Line>,
+pub(crate) struct IdleConnections {
+    queue: Mutex<IdleQueue>,
     joined: Notify,
 }
 
 /// The longest wait first.
 #[derive(Debug, Default)]
-struct Line {
+struct IdleQueue {
     last: u64,
     waiting: BTreeMap<u64, CancellationToken>,
 }
 
-impl Idle {
+impl IdleConnections {
     /// A connection that waits for its first request.
     pub(crate) fn connection(self: &Arc<Self>) -> Connection {
         let connection =
-            Connection { idle: Arc::clone(self), close: CancellationToken::new(), place: AtomicU64::new(NOWHERE) };
-        connection.waits();
+            Connection { idle: Arc::clone(self), close: CancellationToken::new(), position: AtomicU64::new(BUSY) };
+        connection.set_idle();
         connection
     }
 
     /// Has the connection closed that has waited longest. False if none waits.
-    pub(crate) fn close_longest(&self) -> bool {
-        let longest = self.line().waiting.pop_first();
+    pub(crate) fn close_longest_idle(&self) -> bool {
+        let longest = self.queue().waiting.pop_first();
         longest.inspect(|(_, close)| close.cancel()).is_some()
     }
 
@@ -51,43 +50,42 @@ impl Idle {
         self.joined.notified().await;
     }
 
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn queue(&self) -> MutexGuard<'_, IdleQueue> {
         // Nothing in here panics half-way.
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    idle: Arc<Idle>,
+    idle: Arc<IdleConnections>,
     close: CancellationToken,
-    place: AtomicU64,
+    position: AtomicU64,
 }
 
 impl Connection {
-    /// It waits for its client, if it did not.
-    pub(crate) fn waits(&self) {
-        let mut line = self.idle.line();
-        if self.place.load(Ordering::Relaxed) == NOWHERE {
-            self.join(&mut line);
+    /// It waits for its client from now on, if it did not.
+    pub(crate) fn set_idle(&self) {
+        let mut queue = self.idle.queue();
+        if self.position.load(Ordering::Relaxed) == BUSY {
+            self.join(&mut queue);
             self.idle.joined.notify_one();
         }
     }
 
-    /// It waits no longer: it is our turn.
-    pub(crate) fn works(&self) {
-        let mut line = self.idle.line();
-        let place = self.place.swap(NOWHERE, Ordering::Relaxed);
-        line.waiting.remove(&place);
+    /// It is our turn: it is not closed for others.
+    pub(crate) fn set_busy(&self) {
+        let mut queue = self.idle.queue();
+        let position = self.position.swap(BUSY, Ordering::Relaxed);
+        queue.waiting.remove(&position);
     }
 
-    /// Its client has done something: if it waits, then from now on.
-    pub(crate) fn moved(&self) {
-        let mut line = self.idle.line();
-        let place = self.place.load(Ordering::Relaxed);
-        if line.waiting.remove(&place).is_some() {
-            self.join(&mut line);
+    /// Its client has done something: if it is idle, then from now on.
+    pub(crate) fn touch(&self) {
+        let mut queue = self.idle.queue();
+        let position = self.position.load(Ordering::Relaxed);
+        if queue.waiting.remove(&position).is_some() {
+            self.join(&mut queue);
         }
     }
 
@@ -96,16 +94,16 @@ impl Connection {
         self.close.cancelled().await;
     }
 
-    fn join(&self, line: &mut Line) {
-        line.last += 1;
-        line.waiting.insert(line.last, self.close.clone());
-        self.place.store(line.last, Ordering::Relaxed);
+    fn join(&self, queue: &mut IdleQueue) {
+        queue.last += 1;
+        queue.waiting.insert(queue.last, self.close.clone());
+        self.position.store(queue.last, Ordering::Relaxed);
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.works();
+        self.set_busy();
     }
 }
 
@@ -114,26 +112,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u8_the_connection_that_has_waited_longest_is_closed_and_none_that_is_at_work() {
-        let idle = Arc::new(Idle::default());
+    fn u8_longest_idle_connection_is_closed() {
+        let idle = Arc::new(IdleConnections::default());
         let [one, two, three, four, five] = std::array::from_fn(|_| idle.connection());
         let closed = |connections: &[&Connection]| {
             connections.iter().map(|connection| connection.close.is_cancelled()).collect::<Vec<_>>()
         };
-        one.works();
-        two.moved();
-        four.works();
-        four.waits();
+        one.set_busy();
+        two.touch();
+        four.set_busy();
+        four.set_idle();
         drop(five);
-        assert!(idle.close_longest());
+        assert!(idle.close_longest_idle());
         assert_eq!(closed(&[&one, &two, &three, &four]), [false, false, true, false]);
-        assert!(idle.close_longest());
+        assert!(idle.close_longest_idle());
         assert_eq!(closed(&[&one, &two, &three, &four]), [false, true, true, false]);
-        assert!(idle.close_longest() && !idle.close_longest());
+        assert!(idle.close_longest_idle() && !idle.close_longest_idle());
         assert_eq!(closed(&[&one, &four]), [false, true]);
-        one.waits();
-        one.waits();
-        assert!(idle.close_longest() && !idle.close_longest());
+        one.set_idle();
+        one.set_idle();
+        assert!(idle.close_longest_idle() && !idle.close_longest_idle());
         assert!(one.close.is_cancelled());
     }
 }

@@ -52,7 +52,6 @@ pub async fn keep_metrics_small(metrics: MetricsHandle, stop: CancellationToken)
     }
 }
 
-/// Counts a request.
 pub(crate) fn count(method: &'static str, path: &str, status: u16, duration: Duration) {
     let path = path.to_owned();
     counter!(REQUESTS, "method" => method, "path" => path.clone(), "status" => status.to_string()).increment(1);

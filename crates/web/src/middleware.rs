@@ -96,11 +96,11 @@ impl Drop for Observation {
     fn drop(&mut self) {
         let duration = self.begun.elapsed();
         metrics::count(self.method, &self.path, self.status, duration);
-        let _inside = self.span.enter();
+        let _entered = self.span.enter();
         let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         // A page asks ten times for what a person does once, and probes ask every few seconds: what is worth a line by
         // itself is logged where it happens.
-        tracing::debug!(status = self.status, milliseconds, "answered");
+        tracing::debug!(status = self.status, milliseconds, "request answered");
     }
 }
 
@@ -132,19 +132,19 @@ pub(crate) async fn guard(State(state): State<AppState>, request: Request, next:
 /// of subscriptions verifies them faster than they can be stored, and few ask twice.
 pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
     let path = request.uri().path();
-    let place = match path.strip_prefix(CALLBACK_PREFIX) {
+    let permit = match path.strip_prefix(CALLBACK_PREFIX) {
         Some("" | "/") => state.tokenless.try_acquire().ok(),
-        Some(_) => place_in_time(&state.callbacks).await,
+        Some(_) => permit_in_time(&state.callbacks).await,
         None => state.requests.try_acquire().ok(),
     };
-    if place.is_none() && path.starts_with(API_PREFIX) {
+    if permit.is_none() && path.starts_with(API_PREFIX) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
     }
     Ok(next.run(request).await)
 }
 
-async fn place_in_time(places: &Semaphore) -> Option<SemaphorePermit<'_>> {
-    tokio::time::timeout(CALLBACK_WAIT_MAX, places.acquire()).await.ok()?.ok()
+async fn permit_in_time(limit: &Semaphore) -> Option<SemaphorePermit<'_>> {
+    tokio::time::timeout(CALLBACK_WAIT_MAX, limit.acquire()).await.ok()?.ok()
 }
 
 /// Refuses `HEAD`, which would be answered as `GET` is: what a hub asks with it would be confirmed without a challenge.
@@ -181,7 +181,7 @@ mod tests {
     async fn w7_callbacks_wait_for_a_place() {
         let places = Arc::new(Semaphore::new(1));
         let taken = Arc::clone(&places).try_acquire_owned().unwrap();
-        let mut waiting = pin!(place_in_time(&places));
+        let mut waiting = pin!(permit_in_time(&places));
         assert!(futures_util::poll!(&mut waiting).is_pending(), "it is not refused");
         drop(taken);
         assert!(waiting.await.is_some());

@@ -5,10 +5,15 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use utoipa::{
     OpenApi as _,
-    openapi::{Components, ContentBuilder, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, path::Operation},
+    openapi::{
+        Components, ContentBuilder, Deprecated, OpenApi, PathItem, Ref, RefOr, ResponseBuilder, path::Operation,
+    },
 };
 
-use crate::{error::ErrorBody, routes};
+use crate::{
+    error::ErrorBody,
+    routes::{self, outbox::OLD_PATHS},
+};
 
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -65,8 +70,21 @@ fn document() -> OpenApi {
         .content("application/json", error)
         .build();
     document.components.get_or_insert_with(Components::new).responses.insert("Error".to_owned(), response.into());
+    add_old_paths(&mut document);
     document.paths.paths.values_mut().flat_map(operations).for_each(add_error);
     document
+}
+
+/// Describes the old paths as the new ones are, but deprecated, and with other ids of their operations.
+fn add_old_paths(document: &mut OpenApi) {
+    for (old, new) in OLD_PATHS {
+        let Some(mut item) = document.paths.paths.get(new).cloned() else { continue };
+        for operation in operations(&mut item) {
+            operation.deprecated = Some(Deprecated::True);
+            operation.operation_id = operation.operation_id.take().map(|id| format!("{id}AtOldPath"));
+        }
+        document.paths.paths.insert(old.to_owned(), item);
+    }
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {

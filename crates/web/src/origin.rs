@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn u8_only_our_names_are_answered_to() {
+    fn u7_only_own_host_names_are_answered() {
         let known =
             WebSettings { base_url: Some("https://reader.example/x".parse().unwrap()), ..WebSettings::default() };
         for (host, expected) in [
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_pages_change_nothing() {
+    fn u7_foreign_origins_change_nothing() {
         let settings =
             WebSettings { base_url: Some("https://reader.example/".parse().unwrap()), ..WebSettings::default() };
         let own: (&str, &str) = ("host", "localhost:3000");

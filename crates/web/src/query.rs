@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_taken_once_and_none_is_overlooked() {
+    fn f6_parameters_are_read_once_and_unknown_refused() {
         let mut parameters = Parameters::of(Some("a=1&b=x%20y&c=1&c=2&d=z"));
         assert_eq!(parameters.parsed::<i64>("a", "a number").unwrap(), Some(1));
         assert_eq!(parameters.parsed::<i64>("a", "a number").unwrap(), None);

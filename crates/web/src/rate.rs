@@ -1,4 +1,4 @@
-//! How often hubs may call: each subscription has an account of its own, and all that names none shares one. So no
+//! How often hubs may call: each subscription has a rate of its own, and all calls that name none share one. So no
 //! stranger uses up what a hub has, and memory grows with the subscriptions, not with what strangers send.
 
 use std::{
@@ -12,9 +12,9 @@ use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLim
 /// After so many calls those subscriptions are forgotten that have been quiet.
 const TIDY_EVERY: u64 = 10_000;
 
-/// For whom a call is.
+/// What a call is counted under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Callee {
+pub(crate) enum RateKey {
     /// The subscription with the token of the address.
     Subscription(SubscriptionId),
     /// Nobody: the token is none of ours.
@@ -23,16 +23,15 @@ pub(crate) enum Callee {
     NoToken,
 }
 
-/// What came of late.
 #[derive(Debug)]
-pub(crate) struct CallRate {
+pub(crate) struct CallRateLimit {
     subscriptions: DefaultKeyedRateLimiter<SubscriptionId>,
     unknown_tokens: DefaultDirectRateLimiter,
     no_token: DefaultDirectRateLimiter,
     count: AtomicU64,
 }
 
-impl CallRate {
+impl CallRateLimit {
     /// So many a minute for each subscription, and so many of strangers of each kind; all of them at once if they come
     /// so.
     pub(crate) fn new(per_minute: NonZeroU32, strangers_per_minute: NonZeroU32) -> Self {
@@ -46,11 +45,11 @@ impl CallRate {
     }
 
     /// Whether one more may come in.
-    pub(crate) fn admits(&self, callee: Callee) -> bool {
-        match callee {
-            Callee::Subscription(id) => self.admits_subscription(id),
-            Callee::UnknownToken => self.unknown_tokens.check().is_ok(),
-            Callee::NoToken => self.no_token.check().is_ok(),
+    pub(crate) fn admits(&self, key: RateKey) -> bool {
+        match key {
+            RateKey::Subscription(id) => self.admits_subscription(id),
+            RateKey::UnknownToken => self.unknown_tokens.check().is_ok(),
+            RateKey::NoToken => self.no_token.check().is_ok(),
         }
     }
 
@@ -67,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u8_w3_each_subscription_has_its_own_account_and_strangers_share_one() {
-        let rate = CallRate::new(NonZeroU32::new(3).unwrap(), NonZeroU32::new(5).unwrap());
+    fn u8_w3_rate_is_per_subscription_strangers_share_one() {
+        let rate = CallRateLimit::new(NonZeroU32::new(3).unwrap(), NonZeroU32::new(5).unwrap());
         let admitted = |callee| (0..10).filter(|_| rate.admits(callee)).count();
-        let [one, two] = [1, 2].map(|id| Callee::Subscription(SubscriptionId(id)));
-        assert_eq!((admitted(Callee::UnknownToken), admitted(Callee::NoToken)), (5, 5));
+        let [one, two] = [1, 2].map(|id| RateKey::Subscription(SubscriptionId(id)));
+        assert_eq!((admitted(RateKey::UnknownToken), admitted(RateKey::NoToken)), (5, 5));
         assert_eq!((admitted(one), admitted(two)), (3, 3));
-        assert_eq!((admitted(one), admitted(Callee::UnknownToken), admitted(Callee::NoToken)), (0, 0, 0));
+        assert_eq!((admitted(one), admitted(RateKey::UnknownToken), admitted(RateKey::NoToken)), (0, 0, 0));
     }
 }

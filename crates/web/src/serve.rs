@@ -41,7 +41,7 @@ use tower::{Service, ServiceExt};
 
 use crate::{
     body::{SharedBody, expects_continue},
-    idle::{Connection, Idle},
+    idle::{Connection, IdleConnections},
     stream::Stream,
 };
 
@@ -100,16 +100,16 @@ pub async fn serve_within(
     stop: CancellationToken,
     limits: ServeLimits,
 ) -> io::Result<()> {
-    let (places, idle) = (Arc::new(Semaphore::new(limits.connections_max)), Arc::new(Idle::default()));
+    let (slots, idle) = (Arc::new(Semaphore::new(limits.connections_max)), Arc::new(IdleConnections::default()));
     let mut connections = JoinSet::new();
     loop {
-        let (stream, place) = tokio::select! {
+        let (stream, slot) = tokio::select! {
             biased;
             () = stop.cancelled() => break,
-            taken = take_connection(&listener, &places, &idle, limits.accept_pause) => taken,
+            taken = accept_connection(&listener, &slots, &idle, limits.accept_pause) => taken,
         };
         let connection = Arc::new(idle.connection());
-        connections.spawn(answer(stream, connection, router.clone(), limits, stop.clone(), place));
+        connections.spawn(serve_connection(stream, connection, router.clone(), limits, stop.clone(), slot));
         // Those that have ended meanwhile.
         while connections.try_join_next().is_some() {}
     }
@@ -117,48 +117,48 @@ pub async fn serve_within(
     drop(listener);
     let finish = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_max, finish).await.is_err() {
-        tracing::warn!(seconds = limits.shutdown_max.as_secs(), "requests did not end in time and were cut off");
+        tracing::warn!(seconds = limits.shutdown_max.as_secs(), "requests cut off at shutdown");
     }
     Ok(())
 }
 
-/// The next connection, once there is a place for it.
-async fn take_connection(
+/// The next connection, once there is a slot for it.
+async fn accept_connection(
     listener: &TcpListener,
-    places: &Arc<Semaphore>,
-    idle: &Idle,
+    slots: &Arc<Semaphore>,
+    idle: &IdleConnections,
     pause: Duration,
 ) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    let (stream, _) = persist(|| listener.accept(), pause).await;
-    (stream, take_place(places, idle).await)
+    let (stream, _) = accept_with_retry(|| listener.accept(), pause).await;
+    (stream, acquire_slot(slots, idle).await)
 }
 
-/// A place for a connection, if need be that of another that waits for its client.
-async fn take_place(places: &Arc<Semaphore>, idle: &Idle) -> Option<OwnedSemaphorePermit> {
+/// A slot for a connection, if need be that of an idle one.
+async fn acquire_slot(slots: &Arc<Semaphore>, idle: &IdleConnections) -> Option<OwnedSemaphorePermit> {
     loop {
-        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
-            return Some(place);
+        if let Ok(slot) = Arc::clone(slots).try_acquire_owned() {
+            return Some(slot);
         }
         // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
-        let freed = Arc::clone(places).acquire_owned();
-        if idle.close_longest() {
+        let freed = Arc::clone(slots).acquire_owned();
+        if idle.close_longest_idle() {
             return freed.await.ok();
         }
         tokio::select! {
-            place = freed => return place.ok(),
+            slot = freed => return slot.ok(),
             () = idle.joined() => {}
         }
     }
 }
 
 /// Accepts until it succeeds: no error of one connection, and no want of descriptors, ends the server.
-async fn persist<T, F: Future<Output = io::Result<T>>>(accept: impl Fn() -> F, pause: Duration) -> T {
+async fn accept_with_retry<T, F: Future<Output = io::Result<T>>>(accept: impl Fn() -> F, pause: Duration) -> T {
     loop {
         match accept().await {
             Ok(connection) => return connection,
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
-                tracing::error!(%error, "no connection can be taken now");
+                tracing::error!(%error, "accept failed");
                 tokio::time::sleep(pause).await;
             }
         }
@@ -172,24 +172,24 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// Answers the requests of one connection, until it ends or, once told to stop, until the one under way is answered.
-async fn answer(
+async fn serve_connection(
     stream: TcpStream,
     connection: Arc<Connection>,
     router: Router,
     limits: ServeLimits,
     stop: CancellationToken,
-    _place: Option<OwnedSemaphorePermit>,
+    _slot: Option<OwnedSemaphorePermit>,
 ) {
     // Without looking for HTTP/2, which would wait for the first bytes without any limit.
     let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
     server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
     let stream = TokioIo::new(Stream::new(stream, Arc::clone(&connection), limits.write_timeout));
-    let service = TowerToHyperService::new(Answering { router, connection: Arc::clone(&connection) });
+    let service = TowerToHyperService::new(ConnectionService { router, connection: Arc::clone(&connection) });
     let mut serving = pin!(server.serve_connection(stream, service));
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
         () = connection.closed() => {
-            tracing::debug!("an idle connection was closed to make room");
+            tracing::debug!("idle connection closed");
             return;
         }
         () = stop.cancelled() => {
@@ -199,18 +199,18 @@ async fn answer(
     };
     if let Err(error) = ended {
         // A client that went away, sent no HTTP or was too slow: there is nobody to tell.
-        tracing::debug!(%error, "a connection was broken off");
+        tracing::debug!(%error, "connection failed");
     }
 }
 
 /// The router, for the requests of one connection.
 #[derive(Clone)]
-struct Answering {
+struct ConnectionService {
     router: Router,
     connection: Arc<Connection>,
 }
 
-impl<B> Service<Request<B>> for Answering
+impl<B> Service<Request<B>> for ConnectionService
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
@@ -226,7 +226,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let Self { router, connection } = self.clone();
         Box::pin(async move {
-            connection.works();
+            connection.set_busy();
             let expects_continue = expects_continue(request.headers());
             let (parts, body) = request.into_parts();
             let body = SharedBody::new(Body::new(body), Arc::clone(&connection));
@@ -234,7 +234,7 @@ where
             let status = answer.as_ref().map(Response::status).unwrap_or_default();
             body.drain_if_refused(expects_continue, status).await;
             // From here on it is the client who has to do something: take the answer, and ask again.
-            connection.waits();
+            connection.set_idle();
             answer
         })
     }
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_a_want_of_descriptors_neither_ends_the_server_nor_keeps_it_busy() {
+    async fn u8_accept_errors_are_retried_after_a_pause() {
         const EMFILE: i32 = 24;
         let pause = Duration::from_millis(20);
         let (begun, calls) = (Instant::now(), Cell::new(0));
@@ -261,7 +261,7 @@ mod tests {
                 _ => Ok("a connection"),
             })
         };
-        assert_eq!(persist(accept, pause).await, "a connection");
+        assert_eq!(accept_with_retry(accept, pause).await, "a connection");
         assert_eq!(calls.get(), 4);
         assert!(begun.elapsed() >= 2 * pause, "it asked again at once");
     }

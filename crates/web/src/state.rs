@@ -8,14 +8,14 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{answer::AnswerRoom, body::Room, rate::CallRate};
+use crate::{answer::AnswerBudget, body::MemoryBudget, rate::CallRateLimit};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of an OPML file: a thousand feeds take about 300 KB.
 const OPML_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes of all OPML files that are being sent or imported together.
-const OPML_ROOM_BYTES: usize = 64 * 1024 * 1024;
+const OPML_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a JSON body may take to come: less than the request as a whole, so that a slow client is told that it is
 /// slow.
 const JSON_TIMEOUT: Duration = Duration::from_secs(20);
@@ -37,13 +37,13 @@ const IMPORTS_MAX: usize = 2;
 /// Bytes of a push.
 const PUSH_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of all pushes that are being sent or stored together.
-const PUSH_ROOM_BYTES: usize = 64 * 1024 * 1024;
+const PUSH_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// Bytes of all pushes without a token that are being sent or stored together.
-const TOKENLESS_ROOM_BYTES: usize = 16 * 1024 * 1024;
+const TOKENLESS_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 /// Questions with tokens that are none of ours in a minute, and as many without a token.
 const STRANGERS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 /// Bytes of all answers that may be large, from before they are made until they are sent.
-const ANSWER_ROOM_BYTES: usize = 96 * 1024 * 1024;
+const ANSWER_MEMORY_BYTES: usize = 96 * 1024 * 1024;
 /// Questions of hubs about one subscription in a minute.
 const VERIFICATIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 /// Pushes for one subscription in a minute.
@@ -57,15 +57,15 @@ pub struct WebSettings {
     /// Bytes of an OPML file.
     pub opml_bytes_max: usize,
     /// Bytes of all OPML files that are being sent or imported together; more are told to come again.
-    pub opml_room_bytes: usize,
+    pub opml_memory_bytes: usize,
     /// Bytes of a push.
     pub push_bytes_max: usize,
     /// Bytes of all pushes that are being sent or stored together; more are told to come again.
-    pub push_room_bytes: usize,
+    pub push_memory_bytes: usize,
     /// Bytes of all pushes without a token that are being sent or stored together. They take none of the others' room.
-    pub tokenless_room_bytes: usize,
+    pub tokenless_memory_bytes: usize,
     /// Bytes of all answers that may be large, from before they are made until they are sent; more wait.
-    pub answer_room_bytes: usize,
+    pub answer_memory_bytes: usize,
     /// Pushes for one subscription in a minute, and of all without a token together.
     pub pushes_per_minute: NonZeroU32,
     /// How long a JSON body, or a push, may take to come.
@@ -87,11 +87,11 @@ impl Default for WebSettings {
         Self {
             json_bytes_max: JSON_BYTES_MAX,
             opml_bytes_max: OPML_BYTES_MAX,
-            opml_room_bytes: OPML_ROOM_BYTES,
+            opml_memory_bytes: OPML_MEMORY_BYTES,
             push_bytes_max: PUSH_BYTES_MAX,
-            push_room_bytes: PUSH_ROOM_BYTES,
-            tokenless_room_bytes: TOKENLESS_ROOM_BYTES,
-            answer_room_bytes: ANSWER_ROOM_BYTES,
+            push_memory_bytes: PUSH_MEMORY_BYTES,
+            tokenless_memory_bytes: TOKENLESS_MEMORY_BYTES,
+            answer_memory_bytes: ANSWER_MEMORY_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
             json_timeout: JSON_TIMEOUT,
             opml_timeout: OPML_TIMEOUT,
@@ -117,12 +117,12 @@ pub struct AppState {
     pub(crate) callbacks: Arc<Semaphore>,
     pub(crate) tokenless: Arc<Semaphore>,
     pub(crate) imports: Arc<Semaphore>,
-    pub(crate) pushes: Arc<CallRate>,
-    pub(crate) verifications: Arc<CallRate>,
-    pub(crate) push_room: Room,
-    pub(crate) tokenless_room: Room,
-    pub(crate) opml_room: Room,
-    pub(crate) answers: AnswerRoom,
+    pub(crate) pushes: Arc<CallRateLimit>,
+    pub(crate) verifications: Arc<CallRateLimit>,
+    pub(crate) push_memory: MemoryBudget,
+    pub(crate) tokenless_memory: MemoryBudget,
+    pub(crate) opml_memory: MemoryBudget,
+    pub(crate) answers: AnswerBudget,
 }
 
 impl AppState {
@@ -143,12 +143,12 @@ impl AppState {
             callbacks: Arc::new(Semaphore::new(CALLBACKS_MAX)),
             tokenless: Arc::new(Semaphore::new(TOKENLESS_MAX)),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
-            pushes: Arc::new(CallRate::new(settings.pushes_per_minute, settings.pushes_per_minute)),
-            verifications: Arc::new(CallRate::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE)),
-            push_room: Room::new(settings.push_room_bytes),
-            tokenless_room: Room::new(settings.tokenless_room_bytes),
-            opml_room: Room::new(settings.opml_room_bytes),
-            answers: AnswerRoom::new(settings.answer_room_bytes),
+            pushes: Arc::new(CallRateLimit::new(settings.pushes_per_minute, settings.pushes_per_minute)),
+            verifications: Arc::new(CallRateLimit::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE)),
+            push_memory: MemoryBudget::new(settings.push_memory_bytes),
+            tokenless_memory: MemoryBudget::new(settings.tokenless_memory_bytes),
+            opml_memory: MemoryBudget::new(settings.opml_memory_bytes),
+            answers: AnswerBudget::new(settings.answer_memory_bytes),
             settings: Arc::new(settings),
         }
     }

@@ -35,7 +35,7 @@ impl Stream {
 
     fn watch<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.connection.moved();
+            self.connection.touch();
             self.overdue = None;
             return written;
         }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, hash::BuildHasher};
 
 use super::{
-    event::{EventType, PayloadData, PayloadDelivery, PayloadFeed, PayloadWebhook, public_id},
+    event::{EventType, PayloadData, PayloadDelivery, PayloadEntry, PayloadFeed, PayloadWebhook, public_id},
     outbox::AttemptOutcome,
     webhook::{EventScope, Webhook},
 };
@@ -140,7 +140,7 @@ pub fn fan_out<S: BuildHasher>(
         }
         let data = PayloadData {
             feed,
-            entry: news.entry(),
+            entry: news.entry().map(PayloadEntry::from),
             subscription: match news {
                 DomainEvent::Subscription(_, subscription) => Some(subscription),
                 _ => None,

@@ -6,8 +6,8 @@ use serde_json::Value;
 use url::Url;
 
 use crate::{
-    entry::Entry,
-    ids::{FeedId, FolderId, WebhookId},
+    entry::{Entry, File},
+    ids::{EntryId, FeedId, FolderId, WebhookId},
     push::SubscriptionView,
 };
 
@@ -15,7 +15,7 @@ use crate::{
 pub const FAILING_AFTER: u32 = 3;
 
 /// What can happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventType {
     /// An entry is new.
     EntryCreated,
@@ -96,6 +96,49 @@ pub struct PayloadFeed {
     pub folder_id: Option<FolderId>,
 }
 
+/// An entry, as a payload shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PayloadEntry<'e> {
+    id: EntryId,
+    feed_id: FeedId,
+    guid: &'e str,
+    url: Option<&'e str>,
+    title: Option<&'e str>,
+    author: Option<&'e str>,
+    summary: Option<&'e str>,
+    content: Option<&'e str>,
+    published_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    sort_at: Timestamp,
+    is_read: bool,
+    is_starred: bool,
+    categories: &'e [String],
+    enclosures: &'e [File],
+}
+
+impl<'e> From<&'e Entry> for PayloadEntry<'e> {
+    fn from(entry: &'e Entry) -> Self {
+        Self {
+            id: entry.id,
+            feed_id: entry.feed_id,
+            guid: &entry.guid,
+            url: entry.url.as_deref(),
+            title: entry.title.as_deref(),
+            author: entry.author.as_deref(),
+            summary: entry.summary.as_deref(),
+            content: entry.content.as_deref(),
+            published_at: entry.published_at,
+            updated_at: entry.updated_at,
+            sort_at: entry.sort_at,
+            is_read: entry.is_read,
+            is_starred: entry.is_starred,
+            categories: &entry.categories,
+            enclosures: &entry.enclosures,
+        }
+    }
+}
+
 /// A webhook, as a payload shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -144,7 +187,7 @@ pub struct PayloadData<'d> {
     pub feed: Option<&'d PayloadFeed>,
     /// The entry.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub entry: Option<&'d Entry>,
+    pub entry: Option<PayloadEntry<'d>>,
     /// The subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscription: Option<&'d SubscriptionView>,
@@ -196,7 +239,6 @@ pub fn number_of(prefix: &str, installation: &str, id: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{EntryId, entry::File};
 
     fn entry() -> Entry {
         Entry {
@@ -223,7 +265,7 @@ mod tests {
         let feed =
             PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: None, folder_id: Some(FolderId(2)) };
         let entry = entry();
-        let data = PayloadData { feed: Some(&feed), entry: Some(&entry), ..PayloadData::default() };
+        let data = PayloadData { feed: Some(&feed), entry: Some(PayloadEntry::from(&entry)), ..PayloadData::default() };
         let data = data.to_json();
         let body = payload("evt_1", EventType::EntryCreated, Timestamp::UNIX_EPOCH, &data);
         let value: Value = serde_json::from_str(&body).unwrap();

@@ -18,10 +18,10 @@ pub use self::{
     claimable::{DueRows, claimable},
     domain_event::{DomainEvent, Outgoing, fan_out, is_wanted},
     event::{
-        EventType, FAILING_AFTER, PayloadData, PayloadDelivery, PayloadFeed, PayloadWebhook, number_of, payload,
-        public_id, without_content,
+        EventType, FAILING_AFTER, PayloadData, PayloadDelivery, PayloadEntry, PayloadFeed, PayloadWebhook, number_of,
+        payload, public_id, without_content,
     },
-    header::{HeaderValue, WebhookHeaders, unknown_masked_header},
+    header::{HeaderValue, MASK, WebhookHeaders, unknown_masked_header},
     health::{Consequence, Health},
     outbox::{
         ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, AttemptOutcome, ClaimLimits, Claimed, Delivery,

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use super::{
     event::EventType,
@@ -33,8 +32,7 @@ pub const REMOVED_KEPT: Duration = Duration::from_mins(1);
 pub const PAYLOAD_INLINE_MAX: usize = 32 * 1024;
 
 /// How a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeliveryStatus {
     /// It is to be sent, or sent again.
     Pending,
@@ -189,9 +187,8 @@ pub struct FinishReport {
     pub disabled: Vec<(WebhookId, String)>,
 }
 
-/// A delivery, as the API shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+/// A delivery as it is stored, with its lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Its id.
     pub id: String,
@@ -206,12 +203,10 @@ pub struct Delivery {
     /// Attempts so far, since it was last queued.
     pub attempts: u32,
     /// When it is tried next.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<Timestamp>,
     /// Who sends it just now.
     pub lease_owner: Option<String>,
     /// Until when, unless that is renewed.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub lease_until: Option<Timestamp>,
     /// The last answer's status.
     pub last_status_code: Option<u16>,
@@ -220,21 +215,17 @@ pub struct Delivery {
     /// Why it was cancelled.
     pub reason: Option<String>,
     /// When it was first queued.
-    #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     /// When it arrived.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub delivered_at: Option<Timestamp>,
 }
 
-/// An attempt, as the API shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+/// An attempt as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     /// Which it was, from 1 since it was last queued. One more probe of a broken receiver has the same number again.
     pub number: u32,
     /// When it began.
-    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// How long it took.
     pub duration_ms: u64,
@@ -256,8 +247,7 @@ pub struct DeliveryFilter {
 }
 
 /// A page of deliveries, the newest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryPage {
     /// The deliveries.
     pub events: Vec<Delivery>,
@@ -266,8 +256,7 @@ pub struct DeliveryPage {
 }
 
 /// The outbox in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Overview {
     /// Deliveries that are to be sent, or sent again.
     pub pending: u64,

@@ -1,4 +1,4 @@
-//! A subscription as the store keeps it and the API shows it.
+//! A subscription as the store keeps it and payloads show it.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::{
 const MISSES_MAX: u32 = 2;
 
 /// How a subscription stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SubscriptionState {
     /// Wanted, and not verified by the hub yet.
@@ -180,10 +180,9 @@ impl Subscription {
     }
 }
 
-/// A subscription as the API shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+/// A subscription without what hubs and we keep secret: part of its feed, and of payloads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = Subscription)]
 pub struct SubscriptionView {
     /// The feed; null once it was removed and the hub is being told.
     pub feed_id: Option<FeedId>,
@@ -198,14 +197,12 @@ pub struct SubscriptionView {
     /// The lease that the hub gave.
     pub lease_seconds: Option<u32>,
     /// When that ends.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
     /// Failures since the last success.
     pub error_count: u32,
     /// What the last of them was.
     pub last_error: Option<String>,
     /// When the last push came.
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub last_push_at: Option<Timestamp>,
     /// Pushes so far.
     pub push_count: u64,

@@ -1,11 +1,21 @@
-//! What the commands work on: the running server where there is one, else the store itself. Both speak the API's
-//! shapes, so a command prints the same whichever it was.
+//! What the commands work on: the API of the running server, over HTTP, where there is one; else the same API in this
+//! process, over the store itself. So a command prints the same whichever it was.
+//!
+//! Commands ask for everything through it, but for what the API cannot do:
+//! - `serve` is the API.
+//! - `backup` copies the file of the database, also while a server writes to it.
+//! - `doctor` looks at settings, files, the disk and `base_url` too: they matter most where no API answers.
+//! - `parse` reads a document that nobody keeps.
+//! - `webhook test` where no server runs: nobody would send what the API queues, so the engine sends it meanwhile
+//!   ([`Backend::deliver_to`]).
+//! - `renew` where no server runs is refused, because a hub asks back before it renews.
 
 mod local;
 mod remote;
 
 use std::time::Duration;
 
+use anyhow::bail;
 use async_trait::async_trait;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -15,31 +25,14 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::remote::{Remote, announce, url_of, withdraw};
 use crate::{commands, settings::Settings, wiring};
 
-/// What the commands need.
+/// What the commands ask: the API. How a request reaches it, and what is known of it besides, is all that the two differ
+/// in.
 #[async_trait]
 pub(crate) trait Backend: Send + Sync {
-    /// Any request of the API, with a JSON body or none. An answer that is none of success is a [`Refused`].
-    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value>;
-    /// `GET /api/feeds`.
-    async fn feeds(&self) -> anyhow::Result<Vec<Value>>;
-    /// `GET /api/folders`.
-    async fn folders(&self) -> anyhow::Result<Vec<Value>>;
-    /// `GET /api/counts`.
-    async fn counts(&self) -> anyhow::Result<Value>;
-    /// `POST /api/feeds/{id}/refresh`; the summary, or `None` if there is no such feed.
-    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>>;
-    /// `POST /api/opml/import`.
-    async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value>;
-    /// `GET /api/opml/export`.
-    async fn export(&self) -> anyhow::Result<String>;
-    /// `GET /api/websub/subscriptions`.
-    async fn subscriptions(&self) -> anyhow::Result<Vec<Value>>;
-    /// `POST /api/websub/renew`.
-    async fn renew(&self) -> anyhow::Result<Value>;
+    /// Sends a request of the API: the text of its answer. One that is none of success is a [`Refused`].
+    async fn send(&self, method: Method, path: &str, body: RequestBody) -> anyhow::Result<String>;
     /// Delivers what is due to one webhook until told to stop, where no server does.
     async fn deliver_to(&self, webhook: i64, stop: CancellationToken);
-    /// `GET /readyz`: whether the store answers and, as far as it has noticed, takes writes.
-    async fn ready(&self) -> anyhow::Result<()>;
     /// Where hubs are told to reach it; without it push is off. Of a server, as it was started.
     fn base_url(&self) -> Option<&str>;
     /// Whether it is a running server.
@@ -48,6 +41,86 @@ pub(crate) trait Backend: Send + Sync {
     fn instance(&self) -> Option<&str>;
     /// What it is, for people.
     fn name(&self) -> String;
+
+    /// Any request, with a JSON body or none, that is answered with JSON or nothing.
+    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let text = self.send(method, path, body.map_or(RequestBody::Empty, RequestBody::Json)).await?;
+        if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
+    }
+
+    async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
+        match self.call(Method::GET, path, None).await? {
+            Value::Array(list) => Ok(list),
+            _ => bail!("the server's answer to {path} is no list"),
+        }
+    }
+
+    async fn feeds(&self) -> anyhow::Result<Vec<Value>> {
+        self.list("/api/feeds").await
+    }
+
+    async fn folders(&self) -> anyhow::Result<Vec<Value>> {
+        self.list("/api/folders").await
+    }
+
+    async fn counts(&self) -> anyhow::Result<Value> {
+        self.call(Method::GET, "/api/counts", None).await
+    }
+
+    /// The summary of a poll, or `None` if there is no such feed.
+    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {
+        match self.call(Method::POST, &format!("/api/feeds/{id}/refresh"), None).await {
+            Ok(mut answer) => Ok(Some(answer["summary"].take())),
+            Err(error) if is_not_found(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value> {
+        let text = self.send(Method::POST, "/api/opml/import", RequestBody::Opml(opml)).await?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    async fn export(&self) -> anyhow::Result<String> {
+        self.send(Method::GET, "/api/opml/export", RequestBody::Empty).await
+    }
+
+    async fn subscriptions(&self) -> anyhow::Result<Vec<Value>> {
+        self.list("/api/websub/subscriptions").await
+    }
+
+    async fn renew(&self) -> anyhow::Result<Value> {
+        self.call(Method::POST, "/api/websub/renew", None).await
+    }
+
+    /// Whether the store answers and, as far as it has noticed, takes writes.
+    async fn ready(&self) -> anyhow::Result<()> {
+        let ready = self.send(Method::GET, "/readyz", RequestBody::Empty);
+        match tokio::time::timeout(READY_TIMEOUT, ready).await {
+            Ok(ready) => ready.map(drop),
+            Err(_) => bail!("{} does not answer", self.name()),
+        }
+    }
+}
+
+/// How long it may take to say whether it is ready.
+const READY_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(crate) enum RequestBody {
+    Empty,
+    Json(Value),
+    Opml(Vec<u8>),
+}
+
+impl RequestBody {
+    /// Its content type and its bytes.
+    fn into_parts(self) -> Option<(&'static str, Vec<u8>)> {
+        match self {
+            Self::Empty => None,
+            Self::Json(value) => Some(("application/json", value.to_string().into_bytes())),
+            Self::Opml(bytes) => Some(("text/x-opml", bytes)),
+        }
+    }
 }
 
 /// An answer of the API that is none of success, with its sentence.
@@ -59,7 +132,8 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    fn new(status: StatusCode, body: &Value) -> Self {
+    fn new(status: StatusCode, text: &str) -> Self {
+        let body: Value = serde_json::from_str(text).unwrap_or_default();
         let said = body["error"].as_str().map_or_else(|| format!("the server answered {}", status.as_u16()), plain);
         // A feed that is known is named.
         let feed = body["feedId"].as_i64().map(|id| format!(": feed {id}"));
@@ -113,7 +187,7 @@ async fn find(settings: &Settings, may_create: bool) -> anyhow::Result<Box<dyn B
     match tokio::time::timeout(WAIT_MAX, wait_for(settings, may_create)).await {
         Ok(backend) => backend,
         Err(_) => {
-            anyhow::bail!("another process still uses {}: try again when it has ended", settings.data_dir.display())
+            bail!("another process still uses {}: try again when it has ended", settings.data_dir.display())
         }
     }
 }
@@ -125,7 +199,9 @@ async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<d
             return Ok(Box::new(remote));
         }
         match check_there(settings) {
-            Err(NoData { place, .. }) if may_create => commands::tell(&format!("making a new data folder: {place}")),
+            Err(NoData { place, .. }) if may_create => {
+                commands::print_notice(&format!("making a new data folder: {place}"));
+            }
             there => there?,
         }
         match wiring::open_store(settings).await {
@@ -134,7 +210,10 @@ async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<d
             Err(error) => return Err(error),
         }
         if !std::mem::replace(&mut is_told, true) {
-            commands::tell(&format!("another process uses {}: waiting for it to end", settings.data_dir.display()));
+            commands::print_notice(&format!(
+                "another process uses {}: waiting for it to end",
+                settings.data_dir.display()
+            ));
         }
         tokio::time::sleep(WAIT).await;
     }

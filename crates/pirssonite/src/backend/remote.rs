@@ -2,14 +2,14 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use async_trait::async_trait;
 use domain::ingest::Hash;
 use reqwest::Method;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backend, Refused, is_not_found};
+use super::{Backend, Refused, RequestBody};
 use crate::settings::Settings;
 
 /// How long one call may take: adding a feed waits for its publisher.
@@ -75,84 +75,24 @@ impl Remote {
         // Another server may have the address of one that is gone.
         Ok((health["instance"] == instance).then_some(remote))
     }
-
-    /// Sends a request; an error of the API becomes an error with its sentence.
-    async fn text(&self, request: reqwest::RequestBuilder) -> anyhow::Result<String> {
-        let response = request.send().await.with_context(|| format!("the server at {} does not answer", self.url))?;
-        let status = response.status();
-        let text = response.text().await?;
-        if status.is_success() {
-            return Ok(text);
-        }
-        let body: Value = serde_json::from_str(&text).unwrap_or_default();
-        Err(Refused::new(status, &body).into())
-    }
-
-    async fn list(&self, path: &str) -> anyhow::Result<Vec<Value>> {
-        match self.call(Method::GET, path, None).await? {
-            Value::Array(list) => Ok(list),
-            _ => bail!("the server's answer to {path} is no list"),
-        }
-    }
 }
 
 #[async_trait]
 impl Backend for Remote {
-    async fn call(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
-        let request = self.client.request(method, format!("{}{path}", self.url));
-        let request = match body {
-            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
-            None => request,
-        };
-        let text = self.text(request).await?;
-        if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
-    }
-
-    async fn feeds(&self) -> anyhow::Result<Vec<Value>> {
-        self.list("/api/feeds").await
-    }
-
-    async fn folders(&self) -> anyhow::Result<Vec<Value>> {
-        self.list("/api/folders").await
-    }
-
-    async fn counts(&self) -> anyhow::Result<Value> {
-        self.call(Method::GET, "/api/counts", None).await
-    }
-
-    async fn refresh_feed(&self, id: i64) -> anyhow::Result<Option<Value>> {
-        match self.call(Method::POST, &format!("/api/feeds/{id}/refresh"), None).await {
-            Ok(mut answer) => Ok(Some(answer["summary"].take())),
-            Err(error) if is_not_found(&error) => Ok(None),
-            Err(error) => Err(error),
+    async fn send(&self, method: Method, path: &str, body: RequestBody) -> anyhow::Result<String> {
+        let mut request = self.client.request(method, format!("{}{path}", self.url));
+        if let Some((content_type, bytes)) = body.into_parts() {
+            request = request.header("content-type", content_type).body(bytes);
         }
-    }
-
-    async fn import(&self, opml: Vec<u8>) -> anyhow::Result<Value> {
-        let request =
-            self.client.post(format!("{}/api/opml/import", self.url)).header("content-type", "text/x-opml").body(opml);
-        Ok(serde_json::from_str(&self.text(request).await?)?)
-    }
-
-    async fn export(&self) -> anyhow::Result<String> {
-        self.text(self.client.get(format!("{}/api/opml/export", self.url))).await
-    }
-
-    async fn subscriptions(&self) -> anyhow::Result<Vec<Value>> {
-        self.list("/api/websub/subscriptions").await
-    }
-
-    async fn renew(&self) -> anyhow::Result<Value> {
-        self.call(Method::POST, "/api/websub/renew", None).await
+        let response = request.send().await.with_context(|| format!("the server at {} does not answer", self.url))?;
+        let status = response.status();
+        let text = response.text().await?;
+        if status.is_success() { Ok(text) } else { Err(Refused::new(status, &text).into()) }
     }
 
     async fn deliver_to(&self, _webhook: i64, stop: CancellationToken) {
         // The server does.
         stop.cancelled().await;
-    }
-
-    async fn ready(&self) -> anyhow::Result<()> {
-        self.text(self.client.get(format!("{}/readyz", self.url)).timeout(PROBE_TIMEOUT)).await.map(drop)
     }
 
     fn base_url(&self) -> Option<&str> {

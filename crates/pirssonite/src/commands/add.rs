@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    counted,
+    format_count,
     named::{self, id_of},
-    number, say, say_json, title_of,
+    number, print_json, print_line, title_of,
 };
 use crate::{
     backend::{self, Backend},
@@ -48,10 +48,10 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     }
     let feed = added?;
     if arguments.json {
-        say_json(&feed)?;
+        print_json(&feed)?;
     } else {
         for line in lines(&feed, &arguments.url) {
-            say(&line)?;
+            print_line(&line)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -74,13 +74,13 @@ async fn folder(backend: &dyn Backend, given: &str) -> anyhow::Result<(i64, bool
 /// What was added, and what else the page offers.
 fn lines(feed: &Value, typed: &str) -> Vec<String> {
     let url = feed["url"].as_str().unwrap_or_default();
-    let entries = counted(number(&feed["unreadCount"]), "entry", "entries");
+    let entries = format_count(number(&feed["unreadCount"]), "entry", "entries");
     let place = if url == typed { String::new() } else { format!(" from {url}") };
     let mut lines = vec![format!("added feed {}: {} ({entries}){place}", feed["id"], title_of(feed))];
     let offered = feed["offered"].as_array().map(Vec::as_slice).unwrap_or_default();
     let others: Vec<&Value> = offered.iter().filter(|offer| offer["url"] != url).collect();
     if !others.is_empty() {
-        lines.push(format!("the page also offers {}:", counted(others.len() as u64, "feed", "feeds")));
+        lines.push(format!("the page also offers {}:", format_count(others.len() as u64, "feed", "feeds")));
         let title = |offer: &Value| offer["title"].as_str().map(|title| format!("  {}", one_line(title)));
         let line = |offer: &&Value| {
             let url = offer["url"].as_str().unwrap_or_default();
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_f1_what_a_page_offers_besides_is_named() {
+    fn u5_f1_other_offered_feeds_are_named() {
         let feed = json!({
             "id": 1, "url": "https://e.org/feed", "title": "News", "unreadCount": 1,
             "offered": [

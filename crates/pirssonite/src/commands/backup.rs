@@ -11,7 +11,7 @@ use domain::ports::StoreError;
 use serde_json::json;
 use store::SqliteStore;
 
-use super::{say, say_json, sized};
+use super::{format_size, print_json, print_line};
 use crate::{backend, settings::Settings, wiring};
 
 /// Where to.
@@ -42,9 +42,9 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<
     let file = to.display().to_string();
     let bytes = fs::metadata(to).with_context(|| file.clone())?.len();
     if arguments.json {
-        say_json(&json!({ "file": file, "bytes": bytes }))?;
+        print_json(&json!({ "file": file, "bytes": bytes }))?;
     } else {
-        say(&format!("{file} written: {}", sized(bytes)))?;
+        print_line(&format!("{file} written: {}", format_size(bytes)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

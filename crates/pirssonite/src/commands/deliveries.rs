@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, number};
+use super::{format_count, number};
 use crate::backend::Backend;
 
 /// All webhooks together.
@@ -90,7 +90,7 @@ impl Outbox<'_> {
 /// A length of time, roughly, as one says it.
 fn lasting(secs: u64) -> String {
     match secs {
-        0..120 => counted(secs, "second", "seconds"),
+        0..120 => format_count(secs, "second", "seconds"),
         120..7200 => format!("{} minutes", secs / 60),
         7200..172_800 => format!("{} hours", secs / 3600),
         _ => format!("{} days", secs / 86_400),
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d9_webhooks_are_added_up_and_those_in_trouble_named() {
+    fn u5_d9_failing_webhooks_are_named() {
         let webhook = |id: u32, enabled: bool, failures: u32, why: Option<&str>| {
             json!({
                 "id": id, "url": "https://r.org/", "enabled": enabled, "consecutiveFailures": failures, "breakerOpen": failures >= 10,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_d10_the_outbox_is_told_in_a_line() {
+    fn u5_d10_outbox_in_a_line() {
         let mut overview = json!({ "pending": 12, "ready": 3, "inFlight": 2, "failed": 1, "oldestPendingAge": 1 });
         assert_eq!(
             Outbox(&overview).in_words(),

@@ -4,7 +4,7 @@ use std::{fs, io::Write, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 
-use super::{counted, say};
+use super::{format_count, print_line};
 use crate::{backend, settings::Settings};
 
 /// The file to write.
@@ -24,8 +24,8 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     }
     let name = arguments.file.display().to_string();
     fs::write(&arguments.file, opml).with_context(|| name.clone())?;
-    let feeds = counted(backend.feeds().await?.len() as u64, "feed", "feeds");
-    let folders = counted(backend.folders().await?.len() as u64, "folder", "folders");
-    say(&format!("{name} written: {feeds}, {folders}"))?;
+    let feeds = format_count(backend.feeds().await?.len() as u64, "feed", "feeds");
+    let folders = format_count(backend.folders().await?.len() as u64, "folder", "folders");
+    print_line(&format!("{name} written: {feeds}, {folders}"))?;
     Ok(ExitCode::SUCCESS)
 }

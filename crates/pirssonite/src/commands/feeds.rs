@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     named::{self, id_of},
-    say, say_json, title_of,
+    print_json, print_line, title_of,
 };
 use crate::{
     backend::{self, Backend},
@@ -66,11 +66,11 @@ pub(crate) async fn remove(arguments: &Remove, settings: &Settings) -> anyhow::R
         backend.call(Method::DELETE, &path(feed), None).await?;
         if !arguments.json {
             let url = feed["url"].as_str().unwrap_or_default();
-            say(&format!("removed feed {} and its entries: {} ({url})", id_of(feed), title_of(feed)))?;
+            print_line(&format!("removed feed {} and its entries: {} ({url})", id_of(feed), title_of(feed)))?;
         }
     }
     if arguments.json {
-        say_json(&json!({ "removed": feeds.iter().map(id_of).collect::<Vec<_>>() }))?;
+        print_json(&json!({ "removed": feeds.iter().map(id_of).collect::<Vec<_>>() }))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -82,9 +82,9 @@ pub(crate) async fn rename(arguments: &Rename, settings: &Settings) -> anyhow::R
     let title = arguments.title.as_deref().map(one_line);
     let renamed = backend.call(Method::PATCH, &path(feed), Some(json!({ "title": title }))).await?;
     if arguments.json {
-        say_json(&renamed)?;
+        print_json(&renamed)?;
     } else {
-        say(&format!("feed {} is called {} now", id_of(&renamed), title_of(&renamed)))?;
+        print_line(&format!("feed {} is called {} now", id_of(&renamed), title_of(&renamed)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -101,12 +101,12 @@ pub(crate) async fn move_to_folder(arguments: &Move, settings: &Settings) -> any
     for feed in meant(backend, &arguments.feeds).await? {
         let feed = backend.call(Method::PATCH, &path(&feed), Some(body.clone())).await?;
         if !arguments.json {
-            say(&format!("feed {} is in {place} now: {}", id_of(&feed), title_of(&feed)))?;
+            print_line(&format!("feed {} is in {place} now: {}", id_of(&feed), title_of(&feed)))?;
         }
         moved.push(feed);
     }
     if arguments.json {
-        say_json(&Value::Array(moved))?;
+        print_json(&Value::Array(moved))?;
     }
     Ok(ExitCode::SUCCESS)
 }

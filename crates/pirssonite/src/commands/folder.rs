@@ -7,9 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    counted,
+    format_count,
     named::{self, folder_name, id_of},
-    number, say, say_json,
+    number, print_json, print_line,
 };
 use crate::{
     backend::{self, Backend},
@@ -39,16 +39,16 @@ enum Action {
     /// Give a folder another name.
     Rename {
         #[command(flatten)]
-        which: Which,
+        which: Target,
         /// What to call it.
         name: String,
     },
     /// Remove a folder. Its feeds stay, in no folder.
-    Remove(Which),
+    Remove(Target),
 }
 
 #[derive(Debug, clap::Args)]
-struct Which {
+struct Target {
     /// The folder: its name or its id.
     folder: String,
 }
@@ -73,9 +73,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         Action::Remove(which) => remove(backend, which).await?,
     };
     if arguments.json {
-        say_json(&answer)?;
+        print_json(&answer)?;
     } else {
-        say(&said)?;
+        print_line(&said)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -97,14 +97,14 @@ async fn list(backend: &dyn Backend) -> anyhow::Result<(Value, String)> {
     Ok((Value::Array(folders), heading.into_iter().chain(lines).collect::<Vec<_>>().join("\n")))
 }
 
-async fn remove(backend: &dyn Backend, which: &Which) -> anyhow::Result<(Value, String)> {
+async fn remove(backend: &dyn Backend, which: &Target) -> anyhow::Result<(Value, String)> {
     let folder = named::folder(backend, &which.folder).await?;
     let feeds = backend.feeds().await?;
     let within = feeds.iter().filter(|feed| feed["folderId"] == folder["id"]).count();
     backend.call(Method::DELETE, &path(&folder), None).await?;
     let kept = match within {
         0 => String::new(),
-        feeds => format!("; {} kept, in no folder", counted(feeds as u64, "feed is", "feeds are")),
+        feeds => format!("; {} kept, in no folder", format_count(feeds as u64, "feed is", "feeds are")),
     };
     let said = format!("removed folder {}: {}{kept}", id_of(&folder), folder_name(&folder));
     Ok((json!({ "removed": id_of(&folder) }), said))

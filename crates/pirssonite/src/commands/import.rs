@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::{counted, number, progress_bar, refresh::refresh, say, say_json};
+use super::{format_count, number, print_json, print_line, progress_bar, refresh::refresh};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -66,11 +66,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         if arguments.json {
             so_far.add_to(&mut report);
         } else {
-            so_far.say(who_fetches(backend.is_server(), settings))?;
+            so_far.print_line(who_fetches(backend.is_server(), settings))?;
         }
     }
     if arguments.json {
-        say_json(&report)?;
+        print_json(&report)?;
     }
     match end {
         End::Failed(error) => Err(error),
@@ -110,10 +110,10 @@ fn is_refused(report: &Value) -> bool {
 fn say_report(report: &Value) -> anyhow::Result<()> {
     for error in errors(report) {
         let place = error["url"].as_str().filter(|url| !url.is_empty()).map(|url| format!("{url}: "));
-        say(&format!("problem: {}{}", place.unwrap_or_default(), error["error"].as_str().unwrap_or_default()))?;
+        print_line(&format!("problem: {}{}", place.unwrap_or_default(), error["error"].as_str().unwrap_or_default()))?;
     }
-    let problems = counted(errors(report).len() as u64, "problem", "problems");
-    say(&format!("{} imported, {} already there, {problems}", report["imported"], report["skipped"]))
+    let problems = format_count(errors(report).len() as u64, "problem", "problems");
+    print_line(&format!("{} imported, {} already there, {problems}", report["imported"], report["skipped"]))
 }
 
 /// Who fetches what was not waited for. Of nodes that share a database, the one that was asked may not fetch at all.
@@ -200,15 +200,15 @@ impl Progress {
         report["newEntries"] = json!(self.entries);
     }
 
-    fn say(&self, who_fetches: &str) -> anyhow::Result<()> {
+    fn print_line(&self, who_fetches: &str) -> anyhow::Result<()> {
         let Self { fetched, failed, waiting, entries } = self;
         if fetched + failed > 0 {
             let hint = if *failed > 0 { " (`pirssonite list` says why)" } else { "" };
-            let entries = counted(*entries, "new entry", "new entries");
-            say(&format!("{fetched} fetched, {failed} failed{hint}; {entries}"))?;
+            let entries = format_count(*entries, "new entry", "new entries");
+            print_line(&format!("{fetched} fetched, {failed} failed{hint}; {entries}"))?;
         }
         if *waiting > 0 {
-            say(&format!("{waiting} not fetched yet: {who_fetches}"))?;
+            print_line(&format!("{waiting} not fetched yet: {who_fetches}"))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     named::{self, folder_name, id_of},
-    number, say, say_json, title_of,
+    number, print_json, print_line, title_of,
 };
 use crate::{
     backend,
@@ -43,15 +43,15 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         feeds.retain(|feed| feed["folderId"] == folder["id"]);
     }
     if arguments.json {
-        say_json(&Value::Array(feeds))?;
+        print_json(&Value::Array(feeds))?;
         return Ok(ExitCode::SUCCESS);
     }
     if feeds.is_empty() {
         let empty = if arguments.folder.is_some() { "no feeds in this folder" } else { "no feeds yet" };
-        say(&format!("{empty}: add one with `pirssonite add URL`"))?;
+        print_line(&format!("{empty}: add one with `pirssonite add URL`"))?;
     }
     for line in lines(feeds, &folders, Screen::of_stdout()) {
-        say(&line)?;
+        print_line(&line)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_feeds_are_listed_by_folder_and_title_as_people_sort() {
+    fn u5_feeds_are_listed_by_folder_and_title() {
         let folders = [json!({ "id": 9, "name": "Zürich" }), json!({ "id": 8, "name": "Art" })];
         let feeds = vec![
             feed(1, "zebra", None, None),

@@ -36,45 +36,45 @@ use serde_json::{
 
 use crate::{
     backend::Backend,
-    screen::{Screen, harmless},
+    screen::{Screen, escape_controls},
 };
 
 /// How often a progress bar is drawn by itself.
 const BAR_TICK: Duration = Duration::from_millis(100);
 
 /// Says on standard error what went wrong, with its causes.
-pub(crate) fn complain(error: &anyhow::Error) {
-    tell(&format!("{error:#}"));
+pub(crate) fn print_error(error: &anyhow::Error) {
+    print_notice(&format!("{error:#}"));
 }
 
 /// Tells a person, on standard error, what is going on. If nobody listens there, there is nobody to tell.
-pub(crate) fn tell(what: &str) {
-    let said = Screen::of_stderr().labelled("pirssonite: ", &harmless(what));
+pub(crate) fn print_notice(what: &str) {
+    let said = Screen::of_stderr().labelled("pirssonite: ", &escape_controls(what));
     let _ = writeln!(std::io::stderr(), "{said}");
 }
 
-/// Prints a line.
-fn say(line: &str) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout(), "{}", harmless(line))?)
+fn print_line(line: &str) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout(), "{}", escape_controls(line))?)
 }
 
 /// Prints a text under a label.
-fn say_under(label: &str, text: &str) -> anyhow::Result<()> {
-    say(&Screen::of_stdout().labelled(label, text))
+fn print_labelled(label: &str, text: &str) -> anyhow::Result<()> {
+    print_line(&Screen::of_stdout().labelled(label, text))
 }
 
 /// Prints JSON for programs.
-fn say_json(value: &impl Serialize) -> anyhow::Result<()> {
+fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Harmless(PrettyFormatter::new())))?;
+    value
+        .serialize(&mut serde_json::Serializer::with_formatter(&mut out, EscapingFormatter(PrettyFormatter::new())))?;
     Ok(writeln!(out)?)
 }
 
 /// JSON in which no character is one that a terminal takes for a command. Below a blank they are written by their number
 /// in all JSON, but not those beyond ASCII: a program reads the same, and a person may look on.
-struct Harmless(PrettyFormatter<'static>);
+struct EscapingFormatter(PrettyFormatter<'static>);
 
-impl Formatter for Harmless {
+impl Formatter for EscapingFormatter {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, text: &str) -> std::io::Result<()> {
         let mut rest = text;
         while let Some(at) = rest.find(char::is_control) {
@@ -136,7 +136,7 @@ fn progress_bar(steps: usize, what: &'static str) -> ProgressBar {
 }
 
 /// So many of something, as one says it.
-fn counted(number: u64, one: &str, many: &str) -> String {
+fn format_count(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
@@ -167,11 +167,11 @@ fn title_of(feed: &Value) -> &str {
 }
 
 /// A size, roughly, as one says it.
-fn sized(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
-        None => counted(bytes, "byte", "bytes"),
+        None => format_count(bytes, "byte", "bytes"),
     }
 }
 
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_sizes_are_told_in_units_that_people_know() {
-        let sizes: Vec<String> = [0, 1, 999, 1_000, 1_250_000, 3_999_999_999].map(sized).into();
+    fn u5_sizes_have_units() {
+        let sizes: Vec<String> = [0, 1, 999, 1_000, 1_250_000, 3_999_999_999].map(format_size).into();
         assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "1.2 MB", "3.9 GB"]);
     }
 }

@@ -17,7 +17,7 @@ const LISTED_MAX: usize = 10;
 
 /// Which of some things is meant.
 #[derive(Debug, PartialEq, Eq)]
-enum Meant<'v> {
+enum NameMatch<'v> {
     One(&'v Value),
     None,
     Several(Vec<&'v Value>),
@@ -42,9 +42,9 @@ pub(super) async fn folder_id(backend: &dyn Backend, given: &str) -> anyhow::Res
 /// The folder that is meant, if there is one.
 pub(super) fn find_folder<'v>(folders: &'v [Value], given: &str) -> anyhow::Result<Option<&'v Value>> {
     match find(folders, given, |folder| vec![folder_name(folder)]) {
-        Meant::One(folder) => Ok(Some(folder)),
-        Meant::None => Ok(None),
-        Meant::Several(several) => bail!(ambiguous("folder", given, &several, folder_name)),
+        NameMatch::One(folder) => Ok(Some(folder)),
+        NameMatch::None => Ok(None),
+        NameMatch::Several(several) => bail!(ambiguous("folder", given, &several, folder_name)),
     }
 }
 
@@ -61,9 +61,9 @@ pub(super) fn feed<'v>(feeds: &'v [Value], given: &str) -> anyhow::Result<&'v Va
         vec![title_of(feed).to_owned(), bare(&url), url]
     };
     match find(feeds, given, names) {
-        Meant::One(feed) => Ok(feed),
-        Meant::None => bail!("there is no feed {}: `pirssonite list` shows those that are there", clean(given)),
-        Meant::Several(several) => bail!(ambiguous("feed", given, &several, |feed| title_of(feed).to_owned())),
+        NameMatch::One(feed) => Ok(feed),
+        NameMatch::None => bail!("there is no feed {}: `pirssonite list` shows those that are there", clean(given)),
+        NameMatch::Several(several) => bail!(ambiguous("feed", given, &several, |feed| title_of(feed).to_owned())),
     }
 }
 
@@ -77,14 +77,14 @@ pub(super) fn folder_name(folder: &Value) -> String {
     folder["name"].as_str().unwrap_or_default().to_owned()
 }
 
-fn find<'v>(things: &'v [Value], given: &str, names: impl Fn(&Value) -> Vec<String>) -> Meant<'v> {
+fn find<'v>(things: &'v [Value], given: &str, names: impl Fn(&Value) -> Vec<String>) -> NameMatch<'v> {
     let given = given.trim();
     let by_id = |text: &str| {
         let id = text.parse::<i64>().ok();
         things.iter().find(move |thing| id.is_some_and(|id| id_of(thing) == id))
     };
     if let Some(id) = given.strip_prefix(ID) {
-        return by_id(id).map_or(Meant::None, Meant::One);
+        return by_id(id).map_or(NameMatch::None, NameMatch::One);
     }
     let called = |fits: &dyn Fn(&str) -> bool| -> Vec<&'v Value> {
         things.iter().filter(|thing| names(thing).iter().any(|name| fits(name))).collect()
@@ -100,9 +100,9 @@ fn find<'v>(things: &'v [Value], given: &str, names: impl Fn(&Value) -> Vec<Stri
         meant.push(thing);
     }
     match meant.as_slice() {
-        [] => Meant::None,
-        [one] => Meant::One(one),
-        _ => Meant::Several(meant),
+        [] => NameMatch::None,
+        [one] => NameMatch::One(one),
+        _ => NameMatch::Several(meant),
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_a_folder_is_meant_by_its_name_or_its_id() {
+    fn u5_folder_is_found_by_name_or_id() {
         let folders: Vec<Value> = [(1, "Daily"), (2, "news"), (3, "News"), (4, "1"), (5, "Über uns"), (6, "2024")]
             .map(|(id, name)| json!({ "id": id, "name": name }))
             .into();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_a_feed_is_meant_by_its_id_its_title_or_its_url() {
+    fn u5_feed_is_found_by_id_title_or_url() {
         let feeds = [
             json!({ "id": 1, "url": "https://e.org/feed/", "title": "News", "customTitle": "Mine" }),
             json!({ "id": 2, "url": "https://f.org/", "title": "News" }),

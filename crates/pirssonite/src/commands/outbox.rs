@@ -7,7 +7,7 @@ use domain::folder::one_line;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, deliveries::Outbox, number, pages::paged, say, say_json};
+use super::{deliveries::Outbox, format_count, number, pages::paged, print_json, print_line};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -30,13 +30,13 @@ enum Action {
     /// List deliveries, the newest first.
     List(Filter),
     /// Show a delivery with its attempts.
-    Show(Which),
+    Show(Target),
     /// Queue a delivery again that has failed or was delivered, or all of a webhook that have failed.
-    Requeue(Again),
+    Requeue(RequeueArguments),
     /// Call off a delivery that is pending or has failed.
     Cancel {
         #[command(flatten)]
-        which: Which,
+        which: Target,
         /// Why; it is kept with the delivery.
         #[arg(long)]
         reason: Option<String>,
@@ -57,14 +57,14 @@ struct Filter {
 }
 
 #[derive(Debug, clap::Args)]
-struct Which {
+struct Target {
     /// The id of the delivery, as `pirssonite outbox list` shows it.
     id: String,
 }
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Again {
+struct RequeueArguments {
     /// The id of the delivery, as `pirssonite outbox list` shows it.
     id: Option<String>,
     /// All failed ones of this webhook.
@@ -94,19 +94,19 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         }
     };
     if arguments.json {
-        say_json(&answer)?;
+        print_json(&answer)?;
     } else {
-        say(&said)?;
+        print_line(&said)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Which {
+impl Target {
     fn path(&self, rest: &str) -> anyhow::Result<String> {
         // What is no id would be another path.
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         ensure!(!self.id.is_empty() && self.id.bytes().all(is_word), "there is no such delivery");
-        Ok(format!("/api/outbox/events/{}{rest}", self.id))
+        Ok(format!("/api/outbox/deliveries/{}{rest}", self.id))
     }
 }
 
@@ -115,20 +115,20 @@ async fn list(backend: &dyn Backend, filter: &Filter) -> anyhow::Result<(Value, 
     let conditions = [("status", filter.status.clone()), ("webhookId", filter.webhook.map(|id| id.to_string()))];
     let conditions: Vec<(&str, String)> =
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let (events, cursor) = paged(backend, "/api/outbox/events", &conditions, "events", filter.limit).await?;
+    let (events, cursor) = paged(backend, "/api/outbox/deliveries", &conditions, "events", filter.limit).await?;
     let lines: Vec<String> = events.iter().map(line).collect();
     let said = if lines.is_empty() { "no such deliveries".to_owned() } else { lines.join("\n") };
     Ok((json!({ "events": events, "nextCursor": cursor }), said))
 }
 
-async fn requeue(backend: &dyn Backend, again: &Again) -> anyhow::Result<(Value, String)> {
+async fn requeue(backend: &dyn Backend, again: &RequeueArguments) -> anyhow::Result<(Value, String)> {
     let Some(id) = &again.id else {
         let body = json!({ "webhookId": again.webhook });
         let requeued = backend.call(Method::POST, "/api/outbox/requeue", Some(body)).await?;
-        let said = format!("{} queued again", counted(number(&requeued["requeued"]), "delivery", "deliveries"));
+        let said = format!("{} queued again", format_count(number(&requeued["requeued"]), "delivery", "deliveries"));
         return Ok((requeued, said));
     };
-    let which = Which { id: id.clone() };
+    let which = Target { id: id.clone() };
     let delivery = backend.call(Method::POST, &which.path("/requeue")?, None).await?;
     Ok((delivery, format!("{id} queued again")))
 }
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d10_a_delivery_is_told_in_a_line_and_its_attempts_below() {
+    fn u5_d10_delivery_is_shown_with_attempts() {
         let mut delivery = json!({
             "id": "dlv_1", "eventId": "evt_1", "eventType": "entry.created", "webhookId": 3, "attempts": 2,
             "maxAttempts": 16, "deliveryStatus": "pending", "nextAttemptAt": "2026-03-01T12:00:00Z",
@@ -213,10 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn u5_d10_what_is_no_id_is_no_path() {
+    fn u5_d10_bad_ids_make_no_path() {
         for id in ["", "a/b", "a?b", "..", "a b"] {
-            assert!(Which { id: id.to_owned() }.path("").is_err(), "{id}");
+            assert!(Target { id: id.to_owned() }.path("").is_err(), "{id}");
         }
-        assert_eq!(Which { id: "dlv_0a".to_owned() }.path("/x").unwrap(), "/api/outbox/events/dlv_0a/x");
+        assert_eq!(Target { id: "dlv_0a".to_owned() }.path("/x").unwrap(), "/api/outbox/deliveries/dlv_0a/x");
     }
 }

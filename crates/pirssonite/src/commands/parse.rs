@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 use feed::{Feed, Hints};
 use serde::{Deserialize, Serialize};
 
-use super::say_json;
+use super::print_json;
 use crate::fetch;
 
 /// What to parse, and how.
@@ -51,7 +51,7 @@ struct Document {
 
 /// A line of the list.
 #[derive(Debug, Deserialize)]
-struct Listed {
+struct ListArguments {
     file: String,
     url: Option<String>,
     #[serde(default)]
@@ -81,7 +81,7 @@ fn parse_one(source: &str, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let mut document = read(source, arguments.max_bytes)?;
     document.url = arguments.url.clone().or(document.url);
     let feed = parse(&document, arguments).with_context(|| source.to_owned())?;
-    say_json(&feed)?;
+    print_json(&feed)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,7 +95,7 @@ fn parse_list(list: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         if line.trim().is_empty() {
             continue;
         }
-        let listed: Listed =
+        let listed: ListArguments =
             serde_json::from_str(&line).with_context(|| format!("{}, line {}", list.display(), number + 1))?;
         let parsed = read(&folder.join(&listed.file).to_string_lossy(), arguments.max_bytes).and_then(|document| {
             parse(&Document { url: listed.url.clone(), headers: listed.headers.clone(), ..document }, arguments)

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{counted, named, number, progress_bar, say, say_json, tell};
+use super::{format_count, named, number, print_json, print_line, print_notice, progress_bar};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -39,15 +39,15 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     };
     let Refreshed { summary, missing, failures } = refresh(&*backend, &wanted, "refreshing").await;
     if arguments.json {
-        say_json(&summary)?;
+        print_json(&summary)?;
     } else {
-        say(&format!(
+        print_line(&format!(
             "{} polled: {} fetched, {} unchanged, {} failed; {}, {} changed",
-            counted(number(&summary["polled"]), "feed", "feeds"),
+            format_count(number(&summary["polled"]), "feed", "feeds"),
             summary["fetched"],
             summary["unchanged"],
             summary["failed"],
-            counted(number(&summary["newEntries"]), "new entry", "new entries"),
+            format_count(number(&summary["newEntries"]), "new entry", "new entries"),
             summary["changedEntries"]
         ))?;
     }
@@ -55,10 +55,13 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     // for by name.
     let is_named = !arguments.feeds.is_empty();
     for id in missing.iter().filter(|_| is_named) {
-        tell(&format!("there is no feed {id}"));
+        print_notice(&format!("there is no feed {id}"));
     }
     if let Some(error) = failures.first() {
-        tell(&format!("{} could not be polled: {error:#}", counted(failures.len() as u64, "feed", "feeds")));
+        print_notice(&format!(
+            "{} could not be polled: {error:#}",
+            format_count(failures.len() as u64, "feed", "feeds")
+        ));
     }
     let is_bad = !failures.is_empty() || is_named && (number(&summary["failed"]) > 0 || !missing.is_empty());
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -6,7 +6,7 @@ use std::{collections::HashMap, process::ExitCode};
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::{counted, number, say, say_json, title_of};
+use super::{format_count, number, print_json, print_line, title_of};
 use crate::{backend, settings::Settings};
 
 /// How to print it.
@@ -26,20 +26,25 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         backend.base_url().is_some(),
         "push is off, because no base_url is set: there is nothing to renew, and all feeds are polled"
     );
+    ensure!(
+        backend.is_server(),
+        "no server is running here, and a hub renews nothing before it has asked back at the base_url: \
+         start `pirssonite`, which renews by itself as well"
+    );
     let summary = backend.renew().await?;
     let results = summary["results"].as_array().map(Vec::as_slice).unwrap_or_default();
     if arguments.json {
-        say_json(&summary)?;
+        print_json(&summary)?;
     } else if results.is_empty() {
-        say("nothing to renew: no lease ends soon")?;
+        print_line("nothing to renew: no lease ends soon")?;
     } else {
         let feeds = backend.feeds().await?;
         let titles: HashMap<i64, &str> =
             feeds.iter().filter_map(|feed| Some((feed["id"].as_i64()?, title_of(feed)))).collect();
         for result in results {
-            say(&line(result, &titles))?;
+            print_line(&line(result, &titles))?;
         }
-        say(&total(&summary, results.len()))?;
+        print_line(&total(&summary, results.len()))?;
     }
     Ok(if number(&summary["failed"]) > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -61,7 +66,7 @@ fn line(result: &Value, titles: &HashMap<i64, &str>) -> String {
 }
 
 fn total(summary: &Value, results: usize) -> String {
-    let count = counted(results as u64, "subscription", "subscriptions");
+    let count = format_count(results as u64, "subscription", "subscriptions");
     let more = if results < RENEWALS_MAX { "" } else { "; at most so many in one go: there may be more" };
     format!(
         "{count}: {} renewed, {} failed, {} pending{more}",
@@ -76,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w7_each_renewal_is_told_in_a_line() {
+    fn w7_renewals_are_told_line_by_line() {
         let titles = HashMap::from([(7, "News")]);
         for (result, expect) in [
             (

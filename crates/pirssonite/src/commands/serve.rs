@@ -21,7 +21,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     start_logging(settings);
-    outlive_hangups();
+    ignore_hangups();
     open_files::raise_limit();
     // First, so that a server that cannot be makes no folder and no database.
     let listener = tokio::net::TcpListener::bind(settings.listen)
@@ -42,7 +42,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         if let Ok(ended) = tokio::time::timeout(STOP_TIMEOUT, work).await {
             has_worked = ended.unwrap_or(false);
         } else {
-            tracing::warn!("polls or deliveries did not end in time; their leases will run out");
+            tracing::warn!(seconds = STOP_TIMEOUT.as_secs(), "work not finished in time, leases left to run out");
         }
     }
     served?;
@@ -56,7 +56,7 @@ async fn work(engine: Arc<Engine>, stop: CancellationToken) -> bool {
     let has_ended = AssertUnwindSafe(engine.run(stop.clone())).catch_unwind().await.is_ok();
     let has_worked = has_ended && stop.is_cancelled();
     if !has_worked {
-        tracing::error!("polls and deliveries have ended by themselves: so does the server");
+        tracing::error!("background work ended unexpectedly, stopping");
         stop.cancel();
     }
     has_worked
@@ -79,14 +79,14 @@ fn start_logging(settings: &Settings) {
 
 /// Goes on when the terminal is closed, or when a tool for log files asks to have them opened anew: the log is standard
 /// error, and settings are read at the start.
-fn outlive_hangups() {
+fn ignore_hangups() {
     match signal(SignalKind::hangup()) {
         Ok(mut hangups) => drop(tokio::spawn(async move {
             while hangups.recv().await.is_some() {
-                tracing::info!("SIGHUP ignored: settings are read at the start, the log is standard error");
+                tracing::info!("SIGHUP ignored");
             }
         })),
-        Err(error) => tracing::error!(%error, "cannot listen for SIGHUP, which would end the server"),
+        Err(error) => tracing::error!(%error, "SIGHUP handler not installed"),
     }
 }
 
@@ -94,7 +94,7 @@ fn outlive_hangups() {
 async fn stop_on_signal(stop: CancellationToken) {
     let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
     else {
-        tracing::error!("cannot listen for signals");
+        tracing::error!("signal handlers not installed");
         return;
     };
     for first in [true, false] {

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     deliveries::{Outbox, Webhooks},
-    is_failing, is_gone, outage_of, say_json, say_under,
+    is_failing, is_gone, outage_of, print_json, print_labelled,
     subscriptions::{OFF, Summary},
 };
 use crate::{
@@ -50,26 +50,26 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         "outage": outage,
     });
     if arguments.json {
-        say_json(&status)?;
+        print_json(&status)?;
         return Ok(ExitCode::SUCCESS);
     }
-    say_under("working on  ", &backend.name())?;
-    say_under(
+    print_labelled("working on  ", &backend.name())?;
+    print_labelled(
         "feeds       ",
         &format!("{} ({} due, {} failing, {} gone)", status["feeds"], status["due"], status["failing"], status["gone"]),
     )?;
     if let Some(reason) = outage.as_ref().and_then(|outage| outage["reason"].as_str()) {
-        say_under("outage      ", &format!("{reason}: feeds are not polled, and none of them is blamed"))?;
+        print_labelled("outage      ", &format!("{reason}: feeds are not polled, and none of them is blamed"))?;
     }
-    say_under("folders     ", &status["folders"].to_string())?;
-    say_under("entries     ", &format!("{} unread, {} starred", status["unread"], status["starred"]))?;
+    print_labelled("folders     ", &status["folders"].to_string())?;
+    print_labelled("entries     ", &format!("{} unread, {} starred", status["unread"], status["starred"]))?;
     say_push(&*backend, &subscriptions)?;
     if !webhooks.is_empty() {
-        say_under("webhooks    ", &webhooks.in_words())?;
-        say_under("outbox      ", &Outbox(&status["outbox"]).in_words())?;
+        print_labelled("webhooks    ", &webhooks.in_words())?;
+        print_labelled("outbox      ", &Outbox(&status["outbox"]).in_words())?;
     }
     for webhook in &webhooks.troubled {
-        say_under("webhook     ", webhook)?;
+        print_labelled("webhook     ", webhook)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -83,16 +83,20 @@ fn push_json(backend: &dyn Backend, subscriptions: &Summary) -> serde_json::Valu
 
 fn say_push(backend: &dyn Backend, subscriptions: &Summary) -> anyhow::Result<()> {
     match backend.base_url() {
-        None => say_under("push        ", &format!("off: {OFF}"))?,
-        Some(url) if backend.is_server() => say_under("push        ", &format!("on: hubs are told to push to {url}"))?,
-        Some(url) => say_under("push        ", &format!("waits for a server, which hubs are told to reach at {url}"))?,
+        None => print_labelled("push        ", &format!("off: {OFF}"))?,
+        Some(url) if backend.is_server() => {
+            print_labelled("push        ", &format!("on: hubs are told to push to {url}"))?;
+        }
+        Some(url) => {
+            print_labelled("push        ", &format!("waits for a server, which hubs are told to reach at {url}"))?;
+        }
     }
     if backend.base_url().is_some() || !subscriptions.is_empty() {
-        say_under("hubs        ", &subscriptions.states())?;
-        say_under("pushes      ", &subscriptions.pushes())?;
+        print_labelled("hubs        ", &subscriptions.states())?;
+        print_labelled("pushes      ", &subscriptions.pushes())?;
     }
     for hub in &subscriptions.failing {
-        say_under("failing     ", &hub.in_words())?;
+        print_labelled("failing     ", &hub.in_words())?;
     }
     Ok(())
 }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn w13_subscriptions_are_added_up_by_state_and_by_hub() {
+    fn w13_subscriptions_are_counted_by_state_and_hub() {
         let all = [
             subscription(1, "https://a.org/", "active", Some("2026-03-12T12:00:00Z"), None),
             subscription(

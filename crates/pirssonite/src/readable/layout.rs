@@ -16,7 +16,7 @@ pub(super) struct Layout {
     /// The block that is being written.
     text: String,
     heading: Option<usize>,
-    inner: Vec<Inner>,
+    inner: Vec<Container>,
     is_code: bool,
     /// Whether the block that is being written is a row of a table.
     is_row: bool,
@@ -28,18 +28,18 @@ struct Block {
     text: String,
     is_code: bool,
     /// No blank line stands before it if the one before is of the same kind: an item's first block, a row.
-    tight: Tight,
+    tight: Spacing,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Tight {
+enum Spacing {
     No,
     Item,
     Row,
 }
 
 /// What a block can be in.
-enum Inner {
+enum Container {
     Quote,
     Indent,
     /// Counted from here, or not at all.
@@ -119,47 +119,47 @@ impl Layout {
 
     pub(super) fn open_list(&mut self, from: Option<i64>) {
         self.end_block();
-        self.inner.push(Inner::List(from));
+        self.inner.push(Container::List(from));
     }
 
     pub(super) fn open_item(&mut self) {
         self.end_block();
         // An item that was not closed ends where the next begins.
-        if matches!(self.inner.last(), Some(Inner::Item { .. })) {
+        if matches!(self.inner.last(), Some(Container::Item { .. })) {
             self.inner.pop();
         }
         let mark = match self.inner.last_mut() {
-            Some(Inner::List(Some(number))) => {
+            Some(Container::List(Some(number))) => {
                 let mark = format!("{number}. ");
                 *number = number.saturating_add(1);
                 mark
             }
             _ => "- ".to_owned(),
         };
-        self.inner.push(Inner::Item { mark, is_marked: false });
+        self.inner.push(Container::Item { mark, is_marked: false });
     }
 
     pub(super) fn open_quote(&mut self) {
         self.end_block();
-        self.inner.push(Inner::Quote);
+        self.inner.push(Container::Quote);
     }
 
     pub(super) fn open_indent(&mut self) {
         self.end_block();
-        self.inner.push(Inner::Indent);
+        self.inner.push(Container::Indent);
     }
 
     /// Ends an item, a quote or the like.
     pub(super) fn close_inner(&mut self) {
         self.end_block();
-        if matches!(self.inner.last(), Some(Inner::Item { .. } | Inner::Quote | Inner::Indent)) {
+        if matches!(self.inner.last(), Some(Container::Item { .. } | Container::Quote | Container::Indent)) {
             self.inner.pop();
         }
     }
 
     pub(super) fn close_list(&mut self) {
         self.close_inner();
-        if matches!(self.inner.last(), Some(Inner::List(_))) {
+        if matches!(self.inner.last(), Some(Container::List(_))) {
             self.inner.pop();
         }
     }
@@ -185,11 +185,11 @@ impl Layout {
         let (first, others, is_item) = self.prefixes();
         let first = format!("{first}{}", heading.map(|level| format!("{} ", "#".repeat(level))).unwrap_or_default());
         let tight = if is_item {
-            Tight::Item
+            Spacing::Item
         } else if is_row {
-            Tight::Row
+            Spacing::Row
         } else {
-            Tight::No
+            Spacing::No
         };
         self.blocks.push(Block { first, others, text: text.to_owned(), is_code: self.is_code, tight });
     }
@@ -197,12 +197,12 @@ impl Layout {
     /// What stands before the first line of a block and before its others, and whether that marks an item.
     fn prefixes(&mut self) -> (String, String, bool) {
         let (mut first, mut others, mut is_item) = (String::new(), String::new(), false);
-        let indented = self.inner.iter_mut().filter(|inner| !matches!(inner, Inner::List(_)));
+        let indented = self.inner.iter_mut().filter(|inner| !matches!(inner, Container::List(_)));
         for inner in indented.take(DEPTH_MAX) {
             let (mark, rest) = match inner {
-                Inner::Quote => ("> ".to_owned(), "> ".to_owned()),
-                Inner::Indent | Inner::List(_) => ("  ".to_owned(), "  ".to_owned()),
-                Inner::Item { mark, is_marked } => {
+                Container::Quote => ("> ".to_owned(), "> ".to_owned()),
+                Container::Indent | Container::List(_) => ("  ".to_owned(), "  ".to_owned()),
+                Container::Item { mark, is_marked } => {
                     let blanks = " ".repeat(mark.len());
                     let is_first = !std::mem::replace(is_marked, true);
                     is_item |= is_first;
@@ -221,7 +221,7 @@ impl Layout {
         let mut lines = Vec::new();
         let mut before = None;
         for block in self.blocks {
-            let is_tight = block.tight != Tight::No && before == Some(block.tight);
+            let is_tight = block.tight != Spacing::No && before == Some(block.tight);
             if before.is_some() && !is_tight {
                 lines.push(String::new());
             }

@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn u5_paragraphs_are_wrapped_at_words_on_a_terminal_only() {
+    fn u5_paragraphs_wrap_on_terminals_only() {
         let html = "<p>One two\n three</p><p>four<br>five</p>six <b>seven</b>";
         assert_eq!(text(html, Some(8)), "One two\nthree\n\nfour\nfive\n\nsix\nseven");
         assert_eq!(text(html, None), "One two three\n\nfour\nfive\n\nsix seven");
     }
 
     #[test]
-    fn u5_lists_quotes_code_and_tables_can_be_told_apart() {
+    fn u5_blocks_are_told_apart() {
         for (html, expect) in [
             ("<h2>News</h2><p>x</p>", "## News\n\nx"),
             ("<ul><li>a</li><li>b c d e<ul><li>f</li></ul></li></ul><p>g</p>", "- a\n- b c d e\n  - f\n\ng"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_formulas_keep_their_meaning_and_what_is_hidden_stays_so() {
+    fn u5_formulas_keep_their_meaning() {
         for (html, expect) in [
             ("<math><msup><mi>x</mi><mn>2</mn></msup><mo>+</mo><mn>1</mn></math>", "x^2+1"),
             ("<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac></math>", "(a+b)/c"),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_nothing_that_a_terminal_obeys_comes_out_of_an_entry() {
+    fn u5_entries_send_no_terminal_commands() {
         let html = "<p title=\"\u{1b}[1m\">a\u{1b}[2J&#27;[31m&#x9b;0m\u{7}\u{8}\u{202e}b\r</p><pre>c\u{1b}]0;x\u{7}\td</pre>\
                     <a href=\"https://e.org/\u{1b}[2J&#27;\">l</a><img alt=\"&#27;[5m\">";
         let read = readable(html, Some(80));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_what_is_broken_or_deep_is_read_to_its_end() {
+    fn u5_broken_html_is_read_to_its_end() {
         for html in ["<", "<a", "<a href", "<a href=\"x", "</", "<!--", "<!-- x", "&#", "<p", "<ul><ul>"] {
             readable(html, Some(20));
         }

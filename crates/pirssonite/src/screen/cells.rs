@@ -14,7 +14,7 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// A text without what a terminal takes for a command. Much of what is printed comes from outside: what webhooks answer,
 /// what feeds are called. All that is for people passes here, on its way out.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_controls(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || is_reordering(c);
     if !text.contains(is_harmful) {
         return text.into();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_what_a_terminal_takes_for_a_command_is_shown_instead() {
+    fn u5_control_characters_are_shown() {
         for (text, expect) in [
             ("two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧", "two\nlines,\ta tab, é 👨\u{200d}👩\u{200d}👧"),
             ("\u{1b}[2J\u{1b}]0;mine\u{7}", "\\u{1b}[2J\\u{1b}]0;mine\\u{7}"),
@@ -68,13 +68,13 @@ mod tests {
             ("what it hides\r\u{8}", "what it hides\\r\\u{8}"),
             ("evil \u{202e}gpj.exe", "evil \\u{202e}gpj.exe"),
         ] {
-            assert_eq!(harmless(text), expect);
+            assert_eq!(escape_controls(text), expect);
         }
         assert_eq!(clean(" a\u{1b}[2J\n\tb \u{9b}0m\u{202e}c\u{2069} "), "a[2J b 0mc");
     }
 
     #[test]
-    fn u5_texts_are_cut_and_filled_up_by_cells() {
+    fn u5_texts_are_cut_and_padded_by_cells() {
         for (text, cells, expect) in [
             ("abcdef", 6, "abcdef"),
             ("abcdefg", 6, "abcde…"),

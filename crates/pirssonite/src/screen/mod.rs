@@ -10,7 +10,7 @@ mod wrap;
 use std::{io::IsTerminal, os::fd::AsFd};
 
 pub(crate) use self::{
-    cells::{clean, harmless, is_reordering},
+    cells::{clean, escape_controls, is_reordering},
     table::{Column, table},
     wrap::wrap,
 };
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_long_lines_wrap_at_words_below_their_label_and_not_in_a_pipe() {
+    fn u5_long_lines_wrap_below_their_label() {
         let text = "none is running; `pirssonite` starts one";
         assert_eq!(Screen::of(None).labelled("ok     server    ", text), format!("ok     server    {text}"));
         assert_eq!(

@@ -14,7 +14,6 @@ const COLUMN_CELLS_MIN: usize = 4;
 /// Cells that a value of a column is filled up to in a pipe; a longer one moves those after it.
 const PIPE_CELLS_MAX: usize = 48;
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     pub(crate) heading: &'static str,
@@ -92,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_columns_are_as_wide_as_their_cells_and_fit_the_terminal() {
+    fn u5_columns_fit_the_terminal() {
         let all = rows(&[["1", "日本語", "", "pushed"], ["12", "A long title\n of a feed", "", ""]]);
         let (heading, lines) = table(&COLUMNS, &all, Screen::of(Some(80)));
         assert_eq!(heading.as_deref(), Some("ID  TITLE                   STATE"), "an empty column is left out");
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_a_pipe_has_the_whole_text_and_no_headings() {
+    fn u5_pipes_get_whole_text_without_headings() {
         let long = "x".repeat(70);
         let (heading, lines) =
             table(&COLUMNS, &rows(&[["1", &long, "Daily", ""], ["2", "b", "", "gone"]]), Screen::of(None));

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_lines_end_between_words_and_between_wide_characters() {
+    fn u5_lines_break_between_words_and_wide_characters() {
         for (text, cells, expect) in [
             ("a quick brown fox", 7, &["a quick", "brown", "fox"][..]),
             ("a  quick\tfox", 80, &["a quick fox"]),

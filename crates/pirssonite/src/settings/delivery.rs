@@ -9,14 +9,14 @@ use domain::{
 use engine::DeliverySettings;
 
 use super::{
-    Raw, Wrong, get,
+    Raw, SettingsError, get,
     value::{duration, number, part, some_time},
 };
 
 /// How long a webhook may take to answer, at most: so long its place is taken.
 const TIMEOUT_MAX: Duration = Duration::from_mins(5);
 
-pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings, Wrong> {
+pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings, SettingsError> {
     let (retry_max, usual) = (get(raw, "retry_max", some_time)?, DeliverySettings::default());
     let breaker = BreakerRules {
         open_after: get(raw, "breaker_failures", |text| number(text, 1, 10_000))?,

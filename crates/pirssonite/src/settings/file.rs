@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io, path::Path};
 
 use super::{
-    Raw, Wrong,
+    Raw, SettingsError,
     table::{Setting, TABLE},
 };
 
@@ -15,9 +15,9 @@ const WAYS: &str = "write a setting on a line of its own, as name = \"text\", na
                     name = [\"text\", \"text\"]";
 
 /// The settings in the file; none if there is no file and none was named.
-pub(super) fn read(named: Option<&Path>) -> Result<BTreeMap<&'static str, Raw>, Wrong> {
+pub(super) fn read(named: Option<&Path>) -> Result<BTreeMap<&'static str, Raw>, SettingsError> {
     let file = named.unwrap_or(Path::new(FILE));
-    let wrong = |why: String| Wrong::File { file: file.display().to_string(), why };
+    let wrong = |why: String| SettingsError::File { file: file.display().to_string(), why };
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound && named.is_none() => return Ok(BTreeMap::new()),
@@ -29,7 +29,7 @@ pub(super) fn read(named: Option<&Path>) -> Result<BTreeMap<&'static str, Raw>, 
         .into_iter()
         .map(|(name, value)| {
             let setting = by_name(&name);
-            let setting = setting.ok_or_else(|| Wrong::Unknown { name, origin: origin.clone() })?;
+            let setting = setting.ok_or_else(|| SettingsError::Unknown { name, origin: origin.clone() })?;
             let value = plain(&value)
                 .ok_or_else(|| wrong(format!("{} is neither a text, a number nor a list of texts", setting.name)))?;
             Ok((setting.name, Raw { value, origin: origin.clone() }))

@@ -95,7 +95,7 @@ impl std::fmt::Debug for Secret {
 
 /// Why the settings cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Wrong {
+pub(crate) enum SettingsError {
     #[error("{origin}: {value} is no {name}: {why}")]
     Value { name: String, origin: String, value: String, why: String },
     #[error("{origin}: there is no setting {name}")]
@@ -176,7 +176,7 @@ struct Raw {
 
 impl Settings {
     /// Reads the settings from flags, from variables and from the file, in this order.
-    pub(crate) fn read(flags: &Flags) -> Result<Self, Wrong> {
+    pub(crate) fn read(flags: &Flags) -> Result<Self, SettingsError> {
         Self::read_from(
             flags,
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
@@ -188,7 +188,7 @@ impl Settings {
         self.base_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned())
     }
 
-    fn read_from(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Self, Wrong> {
+    fn read_from(flags: &Flags, variables: impl Iterator<Item = (String, String)>) -> Result<Self, SettingsError> {
         let variables: BTreeMap<String, String> =
             variables.filter(|(name, _)| name.starts_with("PIRSSONITE_")).collect();
         let named = flags.file.clone().or_else(|| variables.get(FILE_VARIABLE).map(PathBuf::from));
@@ -200,7 +200,9 @@ impl Settings {
                 }
                 None if OTHER_VARIABLES.iter().any(|other| name.starts_with(other)) => {}
                 None if platform::is_set_by_platform(name, value) => {}
-                None => return Err(Wrong::Unknown { name: name.clone(), origin: "the environment".to_owned() }),
+                None => {
+                    return Err(SettingsError::Unknown { name: name.clone(), origin: "the environment".to_owned() });
+                }
             }
         }
         for setting in TABLE.iter().filter(|setting| flags.values.contains_key(setting.name)) {
@@ -210,7 +212,7 @@ impl Settings {
         Self::check(&raw)
     }
 
-    fn check(raw: &BTreeMap<&'static str, Raw>) -> Result<Self, Wrong> {
+    fn check(raw: &BTreeMap<&'static str, Raw>) -> Result<Self, SettingsError> {
         let settings = Self {
             listen: get(raw, "listen", |text| {
                 text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:3000".to_owned())
@@ -256,23 +258,23 @@ impl Settings {
     }
 
     /// What each value alone cannot show.
-    fn check_together(&self) -> Result<(), Wrong> {
+    fn check_together(&self) -> Result<(), SettingsError> {
         if self.poll_min > self.poll_max {
-            return Err(Wrong::Together("poll_min is longer than poll_max".to_owned()));
+            return Err(SettingsError::Together("poll_min is longer than poll_max".to_owned()));
         }
         if self.delivery.retry.first > self.delivery.retry.max {
-            return Err(Wrong::Together("retry_first is longer than retry_max".to_owned()));
+            return Err(SettingsError::Together("retry_first is longer than retry_max".to_owned()));
         }
         if self.delivery.breaker.probe_first > self.delivery.breaker.probe_max {
-            return Err(Wrong::Together("probe_first is longer than probe_max".to_owned()));
+            return Err(SettingsError::Together("probe_first is longer than probe_max".to_owned()));
         }
         if self.role != Role::All && self.database_url.is_none() {
-            return Err(Wrong::Together(
+            return Err(SettingsError::Together(
                 "role is not all, but there is no database_url: one process alone uses the embedded database, and must do everything".to_owned(),
             ));
         }
         if !self.listen.ip().is_loopback() && !self.no_auth {
-            return Err(Wrong::Together(format!(
+            return Err(SettingsError::Together(format!(
                 "listen is {}, which others can reach, and there is no login: serve on a loopback address such as 127.0.0.1:3000, behind a proxy that asks for one, or say --no-auth",
                 self.listen
             )));
@@ -286,11 +288,11 @@ fn get<T>(
     raw: &BTreeMap<&'static str, Raw>,
     name: &'static str,
     read: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, Wrong> {
+) -> Result<T, SettingsError> {
     let setting = TABLE.iter().find(|setting| setting.name == name).expect("every setting is in the table");
     let default = Raw { value: setting.default.to_owned(), origin: "the default".to_owned() };
     let Raw { value, origin } = raw.get(name).unwrap_or(&default);
-    read(value.trim()).map_err(|why| Wrong::Value {
+    read(value.trim()).map_err(|why| SettingsError::Value {
         name: name.to_owned(),
         origin: origin.clone(),
         // A URL may hold a password.

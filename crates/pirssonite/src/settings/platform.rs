@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u4_what_container_platforms_set_is_told_from_settings() {
+    fn u4_platform_variables_are_no_settings() {
         for (name, value, expect) in [
             ("PIRSSONITE_PORT", "tcp://10.0.0.7:3000", true),
             ("PIRSSONITE_PORT", "8080", true),

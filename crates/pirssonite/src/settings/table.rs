@@ -1,7 +1,6 @@
 //! Every setting by name, with its default and what it is for. Flags, variables, the file and the documents follow from
 //! this one table.
 
-/// A setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     /// As the file has it: `base_url`. The flag is `--base-url`, the variable `PIRSSONITE_BASE_URL`.

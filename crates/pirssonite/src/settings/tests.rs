@@ -6,7 +6,7 @@ use clap::{Args, FromArgMatches};
 
 use super::*;
 
-fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, Wrong> {
+fn read(flags: &[&str], variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
     let command = Flags::augment_args(clap::Command::new("test"));
     let matches = command.try_get_matches_from(["test"].iter().chain(flags)).unwrap();
     let flags = Flags::from_arg_matches(&matches).unwrap();
@@ -21,7 +21,7 @@ impl Settings {
 }
 
 #[test]
-fn u4_alone_it_serves_on_loopback_with_the_embedded_store() {
+fn u4_defaults_are_loopback_and_sqlite() {
     let settings = read(&[], &[]).unwrap();
     assert_eq!(settings.listen.to_string(), "127.0.0.1:3000");
     assert_eq!(settings.data_dir, Path::new("data"));
@@ -33,7 +33,7 @@ fn u4_alone_it_serves_on_loopback_with_the_embedded_store() {
 }
 
 #[test]
-fn u4_flags_go_before_variables_and_those_before_the_file() {
+fn u4_flags_before_variables_before_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     std::fs::write(
@@ -52,7 +52,7 @@ fn u4_flags_go_before_variables_and_those_before_the_file() {
 }
 
 #[test]
-fn u4_a_wrong_setting_is_named_with_its_place_and_its_reason() {
+fn u4_wrong_setting_is_named_with_reason() {
     let check = |flags: &[&str], variables: &[(&str, &str)], expect: &[&str]| {
         let wrong = read(flags, variables).unwrap_err().to_string();
         assert!(expect.iter().all(|part| wrong.contains(part)), "{wrong}");
@@ -81,7 +81,7 @@ fn u4_a_wrong_setting_is_named_with_its_place_and_its_reason() {
 }
 
 #[test]
-fn u4_a_line_of_the_file_that_cannot_be_read_is_named_and_not_shown() {
+fn u4_unreadable_line_is_named_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     for (text, expect) in [
@@ -103,7 +103,7 @@ fn u4_a_line_of_the_file_that_cannot_be_read_is_named_and_not_shown() {
 }
 
 #[test]
-fn u4_push_is_set_as_the_engine_would_be_by_itself() {
+fn u4_push_defaults_match_engine() {
     let (settings, push) = (read(&[], &[]).unwrap(), engine::PushSettings::default());
     assert_eq!((settings.base_url, push.base_url), (None, None));
     assert_eq!(settings.renew_before, push.rules.renew_before);
@@ -113,7 +113,7 @@ fn u4_push_is_set_as_the_engine_would_be_by_itself() {
 }
 
 #[test]
-fn f7_unread_entries_go_after_a_year_or_never() {
+fn f7_unread_pruning_is_a_setting() {
     let usual = engine::EngineSettings::default().prune;
     let settings = read(&[], &[]).unwrap();
     assert_eq!((settings.prune_after, settings.prune_unread_after), (usual.read_older_than, usual.unread_older_than));
@@ -125,7 +125,7 @@ fn f7_unread_entries_go_after_a_year_or_never() {
 }
 
 #[test]
-fn u4_push_is_set_by_flags_variables_and_the_file() {
+fn u4_push_settings_from_all_sources() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     let text = "push_audit = 0\npush_rate = 60\nhub_lease = \"1h\"\n\
@@ -145,7 +145,7 @@ fn u4_push_is_set_by_flags_variables_and_the_file() {
 }
 
 #[test]
-fn u4_a_wrong_setting_of_push_is_named_with_its_reason() {
+fn u4_wrong_push_setting_is_named() {
     for (flag, value, expect) in [
         ("--base-url", "https://e.org/?a=b", "without ? and #"),
         ("--base-url", "ftp://e.org/", "http://"),
@@ -166,13 +166,13 @@ fn u4_a_wrong_setting_of_push_is_named_with_its_reason() {
 }
 
 #[test]
-fn u4_deliveries_are_set_as_the_engine_would_set_them_by_itself() {
+fn u4_delivery_defaults_match_engine() {
     let settings = read(&[], &[]).unwrap();
     assert_eq!(format!("{:?}", settings.delivery), format!("{:?}", engine::DeliverySettings::default()));
 }
 
 #[test]
-fn u4_deliveries_are_set_by_flags_variables_and_the_file() {
+fn u4_delivery_settings_from_all_sources() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     let text = "delivery_lease = \"600ms\"\nretry_jitter = 0.5\nretry_budget = 3\nwebhook_concurrency = 1\n";
@@ -191,7 +191,7 @@ fn u4_deliveries_are_set_by_flags_variables_and_the_file() {
 }
 
 #[test]
-fn u4_d9_d11_breaker_and_keeping_are_set_by_flags_variables_and_the_file() {
+fn u4_d9_d11_breaker_settings_from_all_sources() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");
     std::fs::write(&file, "breaker_failures = 3\nprobe_first = \"2s\"\nkeep_delivered = \"1d\"\n").unwrap();
@@ -214,7 +214,7 @@ fn u4_d9_d11_breaker_and_keeping_are_set_by_flags_variables_and_the_file() {
 }
 
 #[test]
-fn fr_003_ac3_a_lease_that_beats_cannot_keep_stops_the_start_with_a_clear_error_d5_u4() {
+fn fr_003_d5_u4_short_lease_is_refused() {
     for lease in ["0s", "1ms", "100ms"] {
         let wrong = read(&[], &[("PIRSSONITE_DELIVERY_LEASE", lease)]).unwrap_err().to_string();
         for expect in ["PIRSSONITE_DELIVERY_LEASE", "is no delivery_lease", "ms is too short", "every 100 ms"] {
@@ -225,7 +225,7 @@ fn fr_003_ac3_a_lease_that_beats_cannot_keep_stops_the_start_with_a_clear_error_
 }
 
 #[test]
-fn u4_a_wrong_setting_of_deliveries_is_named_with_its_reason() {
+fn u4_wrong_delivery_setting_is_named() {
     for (flag, value, expect) in [
         ("--delivery-lease", "10", "unit"),
         ("--delivery-timeout", "0s", "a millisecond or more"),
@@ -264,7 +264,7 @@ fn u4_secrets_are_not_shown() {
 }
 
 #[test]
-fn u7_an_address_that_others_reach_needs_a_word() {
+fn u7_public_address_needs_no_auth_flag() {
     let wrong = read(&["--listen", "0.0.0.0:3000"], &[]).unwrap_err().to_string();
     assert!(wrong.contains("--no-auth"), "{wrong}");
     assert!(read(&["--listen", "0.0.0.0:3000", "--no-auth"], &[]).is_ok());

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_a_time_may_be_told_by_how_long_ago_it_was() {
+    fn u5_times_may_be_relative() {
         let now: Timestamp = "2026-03-03T12:00:00Z".parse().unwrap();
         for (text, expect) in [
             ("2h", Some("2026-03-03T10:00:00Z")),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn u4_a_part_is_a_number_up_to_one_or_a_percentage() {
+    fn u4_fractions_are_numbers_or_percentages() {
         for (text, expect) in [
             ("0.2", Some(0.2)),
             ("20%", Some(0.2)),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn u4_w3_the_address_that_hubs_are_told_is_plain() {
+    fn u4_w3_base_url_is_plain() {
         for (text, expect) in [
             ("https://reader.example.org", true),
             ("https://reader.example.org/", true),

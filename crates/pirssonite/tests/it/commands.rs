@@ -154,7 +154,7 @@ async fn u4_nodes_share_a_database_each_in_its_role() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u6_a_server_says_how_it_is_and_what_it_can() {
+async fn u6_server_describes_itself() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(Data::Folder(folder.path()), &["--log-format", "json"]);
     for path in ["/healthz", "/readyz", "/api/openapi.json"] {
@@ -168,7 +168,7 @@ async fn u6_a_server_says_how_it_is_and_what_it_can() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u6_a_server_whose_log_nobody_reads_any_more_answers_and_stops() {
+async fn u6_server_survives_closed_log() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_unread(Data::Folder(folder.path()));
     for path in ["/healthz", "/api/feeds"] {
@@ -179,7 +179,7 @@ async fn u6_a_server_whose_log_nobody_reads_any_more_answers_and_stops() {
 }
 
 #[test]
-fn u4_a_wrong_setting_stops_the_start_and_names_itself() {
+fn u4_wrong_setting_stops_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());
     for (arguments, expect) in [
@@ -218,7 +218,7 @@ fn u4_a_server_that_cannot_listen_makes_nothing() {
 }
 
 #[test]
-fn u4_a_data_folder_that_is_a_file_is_refused_and_left_alone() {
+fn u4_file_as_data_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let names = |folder: &Path| {
         let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name()).collect();
@@ -246,7 +246,7 @@ fn u4_a_data_folder_that_is_a_file_is_refused_and_left_alone() {
 }
 
 #[test]
-fn u5_only_commands_that_fill_a_data_folder_make_one() {
+fn u5_only_filling_commands_make_data_folders() {
     let folder = tempfile::tempdir().unwrap();
     let (none, empty) = (folder.path().join("none"), folder.path().join("empty"));
     fs::create_dir(&empty).unwrap();

@@ -18,13 +18,13 @@ const KILLS: usize = 10;
 const SETTLE_MAX: Duration = Duration::from_mins(5);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f4_sqlite_loses_and_doubles_nothing_when_killed_while_polling() {
+async fn f4_sqlite_kills_while_polling_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     survive(Data::Folder(folder.path()), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f4_postgres_loses_and_doubles_nothing_when_killed_while_polling() {
+async fn f4_postgres_kills_while_polling_lose_nothing() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     survive(Data::Database(database.url(), folder.path()), 2).await;
 }

@@ -58,13 +58,13 @@ async fn add_as_typed(data: Data<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_f1_add_takes_what_people_type_without_a_server() {
+async fn u5_f1_add_takes_typed_addresses_without_server() {
     let folder = tempfile::tempdir().unwrap();
     add_as_typed(Data::Folder(&folder.path().join("data"))).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_f1_add_takes_what_people_type_with_a_server_on_postgres() {
+async fn u5_f1_add_takes_typed_addresses_on_postgres() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     let data = Data::Database(database.url(), folder.path());
     let _server = Server::start(data, &[]);

@@ -38,7 +38,7 @@ fn check(output: &Output, is_well: bool, words: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_u6_doctor_notices_a_full_disk_with_a_server_and_without() {
+async fn u5_u6_doctor_notices_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let data = made(folder.path());
     let expect = ["WRONG  database", "nothing more can be written to", "make room"];
@@ -70,7 +70,7 @@ fn u5_u6_doctor_asks_the_server_whether_it_is_ready() {
 }
 
 #[test]
-fn u5_doctor_knows_what_to_do_about_a_damaged_database() {
+fn u5_doctor_advises_on_damaged_database() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("pirssonite.db"), "no database ".repeat(1000)).unwrap();
     let output = doctor(Data::Folder(folder.path()));
@@ -79,7 +79,7 @@ fn u5_doctor_knows_what_to_do_about_a_damaged_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_doctor_and_status_count_alike_what_fails_and_what_is_gone() {
+async fn u5_doctor_and_status_count_alike() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());
     let publisher = Publisher::start().await;
@@ -97,7 +97,7 @@ async fn u5_doctor_and_status_count_alike_what_fails_and_what_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f4_u6_readyz_status_and_doctor_name_an_outage_that_is_blamed_on_no_feed() {
+async fn f4_u6_outage_is_named_and_blames_no_feed() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());
     let server = Server::start(data, &[]);

@@ -78,13 +78,13 @@ async fn put_in_order(data: Data<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_f6_feeds_and_folders_are_put_in_order_without_a_server() {
+async fn u5_f6_folders_without_a_server() {
     let folder = tempfile::tempdir().unwrap();
     put_in_order(made(folder.path())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_f6_feeds_and_folders_are_put_in_order_by_a_server() {
+async fn u5_f6_folders_by_a_server() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());
     let _server = Server::start(data, &[]);
@@ -92,7 +92,7 @@ async fn u5_f6_feeds_and_folders_are_put_in_order_by_a_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_f6_feeds_and_folders_are_put_in_order_on_postgres() {
+async fn u5_f6_folders_on_postgres() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     put_in_order(Data::Database(database.url(), folder.path())).await;
 }

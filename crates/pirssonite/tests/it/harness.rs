@@ -20,7 +20,7 @@ const HOLD: &str = "PIRSSONITE_TEST_HOLD";
 const END_MAX: Duration = Duration::from_mins(3);
 
 #[test]
-fn a_server_ends_when_its_test_panics() {
+fn harness_ends_server_when_test_panics() {
     let folder = tempfile::tempdir().unwrap();
     let mut pid = None;
     let test = AssertUnwindSafe(|| {
@@ -36,7 +36,7 @@ fn a_server_ends_when_its_test_panics() {
 
 #[test]
 #[ignore = "the other half of the test below, which kills it"]
-fn hold_a_server_until_killed() {
+fn harness_holds_server_until_killed() {
     if std::env::var_os(HOLD).is_none() {
         return;
     }
@@ -49,9 +49,9 @@ fn hold_a_server_until_killed() {
 }
 
 #[test]
-fn a_server_ends_when_the_tests_are_killed() {
+fn harness_ends_server_when_tests_are_killed() {
     let mut tests = Command::new(std::env::current_exe().unwrap());
-    tests.args(["--exact", "harness::hold_a_server_until_killed", "--ignored", "--nocapture"]).env(HOLD, "1");
+    tests.args(["--exact", "harness::harness_holds_server_until_killed", "--ignored", "--nocapture"]).env(HOLD, "1");
     let mut tests = Running::start(tests.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut output = BufReader::new(tests.process.stdout.take().unwrap());
     let mut line = String::new();

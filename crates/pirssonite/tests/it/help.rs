@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn u5_the_short_help_has_no_settings_and_the_long_one_has() {
+fn u5_only_long_help_lists_settings() {
     let commands = [
         &[][..],
         &["serve"],
@@ -44,7 +44,7 @@ fn u5_the_short_help_has_no_settings_and_the_long_one_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u6_the_start_says_what_to_open_and_requests_are_logged_only_for_debugging() {
+async fn u6_start_names_address_and_logs_no_requests() {
     let folder = tempfile::tempdir().unwrap();
     for (level, expect) in [("info", 0), ("debug", 1)] {
         let server = Server::start(Data::Folder(folder.path()), &["--log", level]);

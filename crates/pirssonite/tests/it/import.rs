@@ -92,7 +92,7 @@ async fn u5_import_watches_the_server_fetch_what_it_imported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_import_promises_nothing_for_a_node_that_does_not_fetch() {
+async fn u5_import_into_web_node_promises_nothing() {
     let (database, list) = (fresh_postgres().await, List::of(&["http://127.0.0.1:1/"]));
     let folder = list.data();
     let data = Data::Database(database.url(), &folder);

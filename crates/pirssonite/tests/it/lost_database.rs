@@ -61,7 +61,7 @@ async fn is_ready(server: &Server) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f5_u6_a_lost_database_is_said_and_survived_without_loss() {
+async fn f5_u6_lost_database_is_survived_without_loss() {
     // Whoever shuts a database must not be in it: the second is the door to the first.
     let (database, admin, folder) = (fresh_postgres().await, fresh_postgres().await, tempfile::tempdir().unwrap());
     let publisher = Publisher::start().await;

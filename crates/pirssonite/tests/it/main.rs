@@ -19,6 +19,7 @@ mod open_files;
 mod parse;
 mod program;
 mod push;
+mod requirements;
 mod server;
 mod surroundings;
 mod terminal;

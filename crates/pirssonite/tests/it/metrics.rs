@@ -102,7 +102,7 @@ fn metric_name(text: &str) -> Option<String> {
     (is_name && PREFIXES.iter().any(|prefix| text.starts_with(prefix))).then(|| text.to_owned())
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let (folders, files): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
     let rust = files.into_iter().filter(|file| file.extension().is_some_and(|extension| extension == "rs"));

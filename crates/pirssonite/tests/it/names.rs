@@ -45,7 +45,7 @@ async fn check_bounds(data: Data<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_names_have_the_same_bounds_with_a_server_and_without() {
+async fn u5_names_have_the_same_bounds_everywhere() {
     let (alone, served) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     check_bounds(Data::Folder(alone.path())).await;
     let _server = Server::start(Data::Folder(served.path()), &[]);

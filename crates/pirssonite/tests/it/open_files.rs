@@ -18,14 +18,14 @@ fn limits(pid: u32) -> (u64, u64) {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn u8_a_server_takes_as_many_open_files_as_it_may_have() {
+fn u8_open_file_limit_is_raised() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start_after("ulimit -Sn 256; ulimit -Hn 300", Data::Folder(folder.path()));
     assert_eq!(limits(server.pid()), (300, 300));
 }
 
 #[test]
-fn u5_u8_doctor_notes_that_a_server_may_have_too_few() {
+fn u5_u8_doctor_notes_low_file_limit() {
     let folder = tempfile::tempdir().unwrap();
     let doctor = |limit: &str| {
         let mut command = Command::new("sh");

@@ -14,7 +14,7 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn u5_standard_input_becomes_the_model() {
+fn u5_parse_reads_standard_input() {
     let output = run(&["parse", "-"], FEED.as_bytes());
     assert!(output.status.success(), "{}", stderr(&output));
     let model = json(&stdout(&output));
@@ -24,7 +24,7 @@ fn u5_standard_input_becomes_the_model() {
 }
 
 #[test]
-fn u5_a_file_is_read_with_the_url_that_it_came_from() {
+fn u5_parse_reads_file_with_base_url() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("feed.xml");
     fs::write(&file, FEED.replace("<link>http://e.org/</link>", "")).unwrap();
@@ -33,7 +33,7 @@ fn u5_a_file_is_read_with_the_url_that_it_came_from() {
 }
 
 #[test]
-fn u5_a_url_is_fetched_and_its_headers_count() {
+fn u5_parse_fetches_url_with_headers() {
     let body = b"<rss><channel><title>\xe9</title></channel></rss>";
     let mut reply = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/xml; charset=iso-8859-1\r\ncontent-length: {}\r\n\r\n",
@@ -53,7 +53,7 @@ fn u5_a_url_is_fetched_and_its_headers_count() {
 }
 
 #[test]
-fn u5_what_cannot_be_parsed_is_said_with_an_exit_code() {
+fn u5_parse_failure_has_exit_code() {
     let (url, server) = answer(vec![b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_vec()]);
     let missing = url.replace("http://", "http://user:secret@");
     for (arguments, input, expect) in [
@@ -77,7 +77,7 @@ fn u5_what_cannot_be_parsed_is_said_with_an_exit_code() {
 }
 
 #[test]
-fn u5_a_list_gives_a_line_for_each_file_whatever_it_holds() {
+fn u5_list_gives_a_line_for_each_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("feeds/a")).unwrap();
     fs::write(folder.path().join("feeds/a/good.xml"), FEED.replace("<link>http://e.org/</link>", "")).unwrap();
@@ -105,7 +105,7 @@ fn u5_a_list_gives_a_line_for_each_file_whatever_it_holds() {
 }
 
 #[test]
-fn a_reader_that_stops_reading_is_no_error() {
+fn u5_closed_pipe_is_no_error() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("feed.xml");
     fs::write(&file, FEED.replace("Hi", &"long text ".repeat(100_000))).unwrap();

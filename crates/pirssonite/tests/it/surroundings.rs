@@ -28,7 +28,7 @@ async fn u6_sighup_does_not_end_a_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u8_a_server_that_others_reach_without_a_login_answers_only_to_its_own_names() {
+async fn u7_public_server_answers_only_own_names() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--no-auth", "--base-url", "https://reader.example"];
     let server = Server::start_on("0.0.0.0:0", Data::Folder(folder.path()), &flags);

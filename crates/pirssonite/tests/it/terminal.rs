@@ -43,7 +43,7 @@ fn on_terminal(columns: u16, data: Data<'_>, arguments: &[&str]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_lists_and_texts_fit_the_terminal_and_are_whole_in_a_pipe() {
+async fn u5_output_fits_terminal_and_is_whole_in_pipe() {
     let folder = tempfile::tempdir().unwrap();
     let data = made(folder.path());
     let publisher = Publisher::start().await;

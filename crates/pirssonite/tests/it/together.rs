@@ -48,7 +48,7 @@ async fn u5_commands_without_a_server_wait_for_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_refresh_goes_on_past_a_feed_that_is_removed_meanwhile() {
+async fn u5_refresh_survives_removed_feed() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());
     let publisher = Publisher::start().await;

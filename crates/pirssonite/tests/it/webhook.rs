@@ -89,13 +89,13 @@ fn life_of_a_webhook(data: Data<'_>) {
 }
 
 #[test]
-fn u5_d1_d10_webhooks_and_the_outbox_where_no_server_runs() {
+fn u5_d1_d10_webhook_commands_without_server() {
     let folder = tempfile::tempdir().unwrap();
     life_of_a_webhook(made(folder.path()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_d1_d10_webhooks_and_the_outbox_of_the_server_that_runs() {
+async fn u5_d1_d10_webhook_commands_with_server() {
     let folder = tempfile::tempdir().unwrap();
     let data = Data::Folder(folder.path());
     let _server = Server::start(data, &[]);
@@ -103,13 +103,13 @@ async fn u5_d1_d10_webhooks_and_the_outbox_of_the_server_that_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_d1_d10_webhooks_and_the_outbox_on_postgres() {
+async fn u5_d1_d10_webhook_commands_on_postgres() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     tokio::task::block_in_place(|| life_of_a_webhook(Data::Database(database.url(), folder.path())));
 }
 
 #[test]
-fn u5_d1_a_test_where_no_server_runs_sends_nothing_to_others() {
+fn u5_d1_offline_test_sends_nothing_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let data = made(folder.path());
     let add_and_test = || {
@@ -128,7 +128,7 @@ fn u5_d1_a_test_where_no_server_runs_sends_nothing_to_others() {
 }
 
 #[test]
-fn u5_d1_a_test_of_a_held_webhook_says_until_when() {
+fn u5_d1_test_of_held_webhook_says_until_when() {
     let folder = tempfile::tempdir().unwrap();
     let data = made(folder.path());
     let (url, receiver) = answer(vec![HELD.to_vec()]);
@@ -143,7 +143,7 @@ fn u5_d1_a_test_of_a_held_webhook_says_until_when() {
 }
 
 #[test]
-fn u5_d1_what_cannot_be_a_webhook_is_refused_with_a_reason() {
+fn u5_d1_bad_webhook_is_refused_with_reason() {
     let folder = tempfile::tempdir().unwrap();
     let data = made(folder.path());
     for (arguments, code, says) in [

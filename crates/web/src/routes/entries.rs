@@ -7,8 +7,8 @@ use axum::{
     response::Response,
 };
 use domain::{
-    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId, Search,
-    entry::{Counts, ENTRY_IDS_MAX, Order, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, Since},
+    Cursor, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId, Search,
+    entry::{ENTRY_IDS_MAX, Order, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, Since},
     ports::MarkRead,
 };
 use jiff::Timestamp;
@@ -21,7 +21,8 @@ use crate::{
     query::{CURSOR, Parameters},
     state::AppState,
     time::time,
-    work::to_its_end,
+    views::{CountsView, EntryView, ids},
+    work::run_to_completion,
 };
 
 /// Which entries are wanted.
@@ -29,8 +30,10 @@ use crate::{
 #[into_params(rename_all = "camelCase", parameter_in = Query)]
 pub(crate) struct EntriesQuery {
     /// Of this feed.
+    #[param(value_type = Option<ids::FeedId>)]
     feed_id: Option<FeedId>,
     /// Of the feeds in this folder.
+    #[param(value_type = Option<ids::FolderId>)]
     folder_id: Option<FolderId>,
     /// Not read yet (true), or read (false).
     unread: Option<bool>,
@@ -80,7 +83,7 @@ enum OrderName {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PageView {
     /// The entries.
-    entries: Vec<Entry>,
+    entries: Vec<EntryView>,
     /// Where the next page begins; null on the last. A page with a cursor may have fewer entries than asked for.
     next_cursor: Option<String>,
 }
@@ -91,12 +94,25 @@ pub(crate) struct PageView {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct MarkReadBody {
     /// Only of this feed.
+    #[schema(value_type = Option<ids::FeedId>)]
     feed_id: Option<FeedId>,
     /// Only of the feeds in this folder.
+    #[schema(value_type = Option<ids::FolderId>)]
     folder_id: Option<FolderId>,
     /// Only those received at this time or before.
     #[schema(format = DateTime)]
     before: Option<String>,
+}
+
+/// What a reader changes about an entry.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = EntryPatch)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PatchBody {
+    /// Read or not.
+    is_read: Option<bool>,
+    /// Starred or not.
+    is_starred: Option<bool>,
 }
 
 /// Entries to mark, and how. What is not named stays.
@@ -105,7 +121,7 @@ pub(crate) struct MarkReadBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PatchManyBody {
     /// Which. Those that do not exist are passed over.
-    #[schema(max_items = 1000)]
+    #[schema(value_type = Vec<ids::EntryId>, max_items = 1000)]
     ids: Vec<EntryId>,
     /// Read or not.
     is_read: Option<bool>,
@@ -115,7 +131,8 @@ pub(crate) struct PatchManyBody {
 
 /// How many were marked.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Marked {
+#[schema(as = Marked)]
+pub(crate) struct MarkResult {
     /// Entries that were not so before.
     marked: u64,
 }
@@ -152,45 +169,45 @@ async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
     let limit = query.limit.unwrap_or(usual_limit);
     let EntryPage { entries, next_cursor } = state.store().entries(&filter, limit, query.cursor).await?;
     let next_cursor = next_cursor.map(|cursor| cursor.encode(state.store().installation()));
-    Ok(PageView { entries, next_cursor })
+    Ok(PageView { entries: entries.into_iter().map(EntryView::from).collect(), next_cursor })
 }
 
 /// Marks many entries at once as read or unread, starred or not: all of them or, if it fails, none.
 #[utoipa::path(
     patch, path = "/api/entries", tag = "entries", operation_id = "patchEntries", request_body = PatchManyBody,
     responses(
-        (status = 200, description = "How many were not so before.", body = Marked),
+        (status = 200, description = "How many were not so before.", body = MarkResult),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
     )
 )]
 pub(crate) async fn patch_many(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<PatchManyBody>,
-) -> ApiResult<Json<Marked>> {
+) -> ApiResult<Json<MarkResult>> {
     check_number_of_ids(body.ids.len())?;
     let patch = EntryPatch { is_read: body.is_read, is_starred: body.is_starred };
-    Ok(Json(Marked { marked: state.store().patch_entries(&body.ids, patch).await? }))
+    Ok(Json(MarkResult { marked: state.store().patch_entries(&body.ids, patch).await? }))
 }
 
 /// One entry.
 #[utoipa::path(
-    get, path = "/api/entries/{id}", tag = "entries", operation_id = "getEntry", params(("id" = EntryId, Path)),
+    get, path = "/api/entries/{id}", tag = "entries", operation_id = "getEntry", params(("id" = ids::EntryId, Path)),
     responses(
-        (status = 200, description = "The entry.", body = Entry),
+        (status = 200, description = "The entry.", body = EntryView),
         (status = 404, description = "There is no such entry.", body = ErrorBody),
     )
 )]
 pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<EntryId>) -> ApiResult<Response> {
-    let entry = async { state.store().entry(id).await?.ok_or(ApiError::NotFound("entry")) };
+    let entry = async { state.store().entry(id).await?.map(EntryView::from).ok_or(ApiError::NotFound("entry")) };
     state.answers.json(entry).await
 }
 
 /// Marks an entry as read or unread, starred or not.
 #[utoipa::path(
-    patch, path = "/api/entries/{id}", tag = "entries", operation_id = "patchEntry", params(("id" = EntryId, Path)),
-    request_body = EntryPatch,
+    patch, path = "/api/entries/{id}", tag = "entries", operation_id = "patchEntry", params(("id" = ids::EntryId, Path)),
+    request_body = PatchBody,
     responses(
-        (status = 200, description = "The entry as it is now.", body = Entry),
+        (status = 200, description = "The entry as it is now.", body = EntryView),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
         (status = 404, description = "There is no such entry.", body = ErrorBody),
     )
@@ -198,38 +215,39 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<EntryId>) -> A
 pub(crate) async fn patch(
     State(state): State<AppState>,
     Id(id): Id<EntryId>,
-    extract::Json(patch): extract::Json<EntryPatch>,
+    extract::Json(body): extract::Json<PatchBody>,
 ) -> ApiResult<Response> {
+    let patch = EntryPatch { is_read: body.is_read, is_starred: body.is_starred };
     let entry = async { state.store().patch_entry(id, patch).await?.ok_or(ApiError::NotFound("entry")) };
-    state.answers.json(entry).await
+    state.answers.json(async { entry.await.map(EntryView::from) }).await
 }
 
 /// Marks entries as read, by the time of their receipt.
 #[utoipa::path(
     post, path = "/api/entries/mark-read", tag = "entries", operation_id = "markRead", request_body = MarkReadBody,
     responses(
-        (status = 200, description = "How many had not been read.", body = Marked),
+        (status = 200, description = "How many had not been read.", body = MarkResult),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
     )
 )]
 pub(crate) async fn mark_read(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<MarkReadBody>,
-) -> ApiResult<Json<Marked>> {
+) -> ApiResult<Json<MarkResult>> {
     let before = body.before.as_deref().map(|before| time("before", before)).transpose()?;
     let which = MarkRead { feed_id: body.feed_id, folder_id: body.folder_id, before };
     let store = state.store().clone();
-    let marked = to_its_end(async move { store.mark_read(which).await }).await??;
-    Ok(Json(Marked { marked }))
+    let marked = run_to_completion(async move { store.mark_read(which).await }).await??;
+    Ok(Json(MarkResult { marked }))
 }
 
 /// Unread entries in all, by folder and by feed, and starred ones.
 #[utoipa::path(
     get, path = "/api/counts", tag = "entries", operation_id = "getCounts",
-    responses((status = 200, description = "The counts.", body = Counts))
+    responses((status = 200, description = "The counts.", body = CountsView))
 )]
-pub(crate) async fn counts(State(state): State<AppState>) -> ApiResult<Json<Counts>> {
-    Ok(Json(state.store().counts().await?))
+pub(crate) async fn counts(State(state): State<AppState>) -> ApiResult<Json<CountsView>> {
+    Ok(Json(state.store().counts().await?.into()))
 }
 
 impl FromRequestParts<AppState> for EntriesQuery {
@@ -238,7 +256,7 @@ impl FromRequestParts<AppState> for EntriesQuery {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {
         let installation = state.store().installation();
         let mut given = Parameters::of(parts.uri.query());
-        check_together(&given)?;
+        check_exclusive(&given)?;
         let query = Self {
             feed_id: given.id("feedId")?.map(FeedId),
             folder_id: given.id("folderId")?.map(FolderId),
@@ -264,14 +282,14 @@ impl FromRequestParts<AppState> for EntriesQuery {
 const TRUE_OR_FALSE: &str = "`true` or `false`";
 
 /// What cannot be together: ids say by themselves which entries, a page goes by one time, and a search by `sortAt`.
-const APART: [(&str, &[&str]); 3] = [
+const EXCLUSIVE: [(&str, &[&str]); 3] = [
     ("ids", &["feedId", "folderId", "unread", "starred", "q", "receivedSince", "changedSince"]),
     ("receivedSince", &["changedSince", "q"]),
     ("changedSince", &["q"]),
 ];
 
-fn check_together(given: &Parameters) -> ApiResult<()> {
-    for (name, others) in APART.into_iter().filter(|(name, _)| given.has(name)) {
+fn check_exclusive(given: &Parameters) -> ApiResult<()> {
+    for (name, others) in EXCLUSIVE.into_iter().filter(|(name, _)| given.has(name)) {
         if let Some(other) = others.iter().find(|other| given.has(other)) {
             return Err(ApiError::field(name, format_args!("cannot be together with `{other}`")));
         }

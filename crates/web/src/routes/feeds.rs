@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{
-    Feed, FeedId, FeedPatch, FolderId,
+    FeedId, FeedPatch, FolderId,
     feed_state::{FEED_TITLE_CHARS_MAX, FeedAddress, POLL_INTERVAL_SECS},
     folder::one_line,
 };
@@ -19,6 +19,7 @@ use crate::{
     error::{ApiError, ApiResult, ErrorBody, updated},
     extract::{self, Change, Id, change, check_length},
     state::AppState,
+    views::{FeedView, ids},
 };
 
 /// A feed to add.
@@ -31,6 +32,7 @@ pub(crate) struct AddBody {
     #[schema(max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:|(//)?[^\s/?#@:\\]+(\.|:[0-9]|/|$))")]
     url: String,
     /// The folder to put it in.
+    #[schema(value_type = Option<ids::FolderId>)]
     folder_id: Option<FolderId>,
     /// A name of the user's for it.
     #[schema(max_length = 500)]
@@ -52,7 +54,7 @@ pub(crate) struct PatchBody {
     url: Option<String>,
     /// The folder to put it in; null for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<FolderId>)]
+    #[schema(value_type = Option<ids::FolderId>)]
     folder_id: Change<FolderId>,
     /// Seconds between two polls; null to adapt to the feed.
     #[serde(default, deserialize_with = "change")]
@@ -68,7 +70,7 @@ pub(crate) struct PatchBody {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AddedView {
     #[serde(flatten)]
-    feed: Feed,
+    feed: FeedView,
     /// All feeds that the page behind the URL offers, best first; not there if the URL is a feed's own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     offered: Vec<OfferedView>,
@@ -108,37 +110,41 @@ pub(crate) async fn add(
         state.engine.add(AddFeed { url: body.url, folder_id: body.folder_id, title }).await?;
     let location = format!("/api/feeds/{}", feed.id);
     let offered = offered.into_iter().map(|OfferedFeed { url, title }| OfferedView { url, title }).collect();
-    let added = AddedView { feed, offered };
+    let added = AddedView { feed: feed.into(), offered };
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(added)).into_response())
 }
 
 /// All feeds, by title.
 #[utoipa::path(
     get, path = "/api/feeds", tag = "feeds", operation_id = "listFeeds",
-    responses((status = 200, description = "The feeds.", body = Vec<Feed>))
+    responses((status = 200, description = "The feeds.", body = Vec<FeedView>))
 )]
 pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Response> {
-    state.answers.json(async { Ok(state.store().feeds().await?) }).await
+    let feeds = async {
+        let feeds = state.store().feeds().await?;
+        Ok(feeds.into_iter().map(FeedView::from).collect::<Vec<_>>())
+    };
+    state.answers.json(feeds).await
 }
 
 /// One feed.
 #[utoipa::path(
-    get, path = "/api/feeds/{id}", tag = "feeds", operation_id = "getFeed", params(("id" = FeedId, Path)),
+    get, path = "/api/feeds/{id}", tag = "feeds", operation_id = "getFeed", params(("id" = ids::FeedId, Path)),
     responses(
-        (status = 200, description = "The feed.", body = Feed),
+        (status = 200, description = "The feed.", body = FeedView),
         (status = 404, description = "There is no such feed.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<Feed>> {
-    Ok(Json(state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?))
+pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<FeedView>> {
+    Ok(Json(state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?.into()))
 }
 
 /// Changes a feed. With another URL it is polled at once.
 #[utoipa::path(
-    patch, path = "/api/feeds/{id}", tag = "feeds", operation_id = "patchFeed", params(("id" = FeedId, Path)),
+    patch, path = "/api/feeds/{id}", tag = "feeds", operation_id = "patchFeed", params(("id" = ids::FeedId, Path)),
     request_body = PatchBody,
     responses(
-        (status = 200, description = "The feed as it is now.", body = Feed),
+        (status = 200, description = "The feed as it is now.", body = FeedView),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
         (status = 404, description = "There is no such feed, or no such folder.", body = ErrorBody),
         (status = 409, description = "Another feed has this URL: `feedId`.", body = ErrorBody),
@@ -148,13 +154,13 @@ pub(crate) async fn patch(
     State(state): State<AppState>,
     Id(id): Id<FeedId>,
     extract::Json(body): extract::Json<PatchBody>,
-) -> ApiResult<Json<Feed>> {
-    Ok(Json(updated(state.engine.update_feed(id, body.try_into()?).await?, "feed", "URL")?))
+) -> ApiResult<Json<FeedView>> {
+    Ok(Json(updated(state.engine.update_feed(id, body.try_into()?).await?, "feed", "URL")?.into()))
 }
 
 /// Removes a feed and its entries. Its hub is told afterwards.
 #[utoipa::path(
-    delete, path = "/api/feeds/{id}", tag = "feeds", operation_id = "deleteFeed", params(("id" = FeedId, Path)),
+    delete, path = "/api/feeds/{id}", tag = "feeds", operation_id = "deleteFeed", params(("id" = ids::FeedId, Path)),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, description = "There is no such feed.", body = ErrorBody),

@@ -23,6 +23,7 @@ use crate::{
     error::{ApiError, ApiResult, ErrorBody, updated},
     extract::{self, Id},
     state::AppState,
+    views::{FolderView, ids},
 };
 
 /// A folder's name.
@@ -48,17 +49,17 @@ pub(crate) struct OrderBody {
 /// All folders in their order.
 #[utoipa::path(
     get, path = "/api/folders", tag = "folders", operation_id = "listFolders",
-    responses((status = 200, description = "The folders.", body = Vec<Folder>))
+    responses((status = 200, description = "The folders.", body = Vec<FolderView>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Folder>>> {
-    Ok(Json(state.store().folders().await?))
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<FolderView>>> {
+    Ok(Json(views(state.store().folders().await?)))
 }
 
 /// Makes a folder, last in the order.
 #[utoipa::path(
     post, path = "/api/folders", tag = "folders", operation_id = "createFolder", request_body = NameBody,
     responses(
-        (status = 201, description = "The folder.", body = Folder),
+        (status = 201, description = "The folder.", body = FolderView),
         (status = 400, description = "The name is empty or too long.", body = ErrorBody),
         (status = 409, description = "Another folder has this name.", body = ErrorBody),
     )
@@ -68,17 +69,17 @@ pub(crate) async fn create(
     extract::Json(body): extract::Json<NameBody>,
 ) -> ApiResult<Response> {
     match state.store().create_folder(&name(&body.name)?).await? {
-        Ok(folder) => Ok((StatusCode::CREATED, Json(folder)).into_response()),
+        Ok(folder) => Ok((StatusCode::CREATED, Json(FolderView::from(folder))).into_response()),
         Err(Conflict) => Err(ApiError::Conflict("another folder has this name already".to_owned(), None)),
     }
 }
 
 /// Gives a folder another name.
 #[utoipa::path(
-    patch, path = "/api/folders/{id}", tag = "folders", operation_id = "renameFolder", params(("id" = FolderId, Path)),
+    patch, path = "/api/folders/{id}", tag = "folders", operation_id = "renameFolder", params(("id" = ids::FolderId, Path)),
     request_body = NameBody,
     responses(
-        (status = 200, description = "The folder as it is now.", body = Folder),
+        (status = 200, description = "The folder as it is now.", body = FolderView),
         (status = 400, description = "The name is empty or too long.", body = ErrorBody),
         (status = 404, description = "There is no such folder.", body = ErrorBody),
         (status = 409, description = "Another folder has this name.", body = ErrorBody),
@@ -88,13 +89,14 @@ pub(crate) async fn rename(
     State(state): State<AppState>,
     Id(id): Id<FolderId>,
     extract::Json(body): extract::Json<NameBody>,
-) -> ApiResult<Json<Folder>> {
-    updated(state.store().rename_folder(id, &name(&body.name)?).await?, "folder", "name").map(Json)
+) -> ApiResult<Json<FolderView>> {
+    let renamed = state.store().rename_folder(id, &name(&body.name)?).await?;
+    Ok(Json(updated(renamed, "folder", "name")?.into()))
 }
 
 /// Removes a folder; its feeds stay, in none.
 #[utoipa::path(
-    delete, path = "/api/folders/{id}", tag = "folders", operation_id = "deleteFolder", params(("id" = FolderId, Path)),
+    delete, path = "/api/folders/{id}", tag = "folders", operation_id = "deleteFolder", params(("id" = ids::FolderId, Path)),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, description = "There is no such folder.", body = ErrorBody),
@@ -108,7 +110,7 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FolderId>) 
 #[utoipa::path(
     patch, path = "/api/folders/reorder", tag = "folders", operation_id = "reorderFolders", request_body = OrderBody,
     responses(
-        (status = 200, description = "All folders in their new order.", body = Vec<Folder>),
+        (status = 200, description = "All folders in their new order.", body = Vec<FolderView>),
         (status = 400, description = "A folder is named twice.", body = ErrorBody),
         (status = 404, description = "A folder does not exist.", body = ErrorBody),
     )
@@ -116,13 +118,18 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FolderId>) 
 pub(crate) async fn reorder(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<OrderBody>,
-) -> ApiResult<Json<Vec<Folder>>> {
+) -> ApiResult<Json<Vec<FolderView>>> {
     let mut seen = HashSet::new();
     if !body.folder_ids.iter().all(|id| seen.insert(*id)) {
         return Err(ApiError::field("folderIds", "one of them is named twice"));
     }
     let folders = state.store().reorder_folders(&body.folder_ids).await?;
-    Ok(Json(folders.ok_or_else(|| ApiError::NamesNothing("folderIds", "one of them does not exist".to_owned()))?))
+    let unknown = || ApiError::UnknownReference("folderIds", "one of them does not exist".to_owned());
+    Ok(Json(views(folders.ok_or_else(unknown)?)))
+}
+
+fn views(folders: Vec<Folder>) -> Vec<FolderView> {
+    folders.into_iter().map(FolderView::from).collect()
 }
 
 fn name(text: &str) -> ApiResult<String> {

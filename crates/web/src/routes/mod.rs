@@ -1,11 +1,26 @@
 //! The routes: each takes a request apart, asks the engine or the store, and puts the answer together.
+//!
+//! **Which of the two:** the engine for whatever has consequences beyond its own transaction: a request to somebody else
+//! (a feed, a hub, the name service), a wake-up of polling or push, a secret or a token made by chance. What only reads or
+//! changes rows goes to the store directly. So:
+//!
+//! | asks the engine | asks the store |
+//! | --- | --- |
+//! | feeds: add, patch, delete, refresh, subscribe, unsubscribe | feeds: list, get |
+//! | `refresh`, `websub/renew`, the callback with all its steps | subscriptions: list |
+//! | webhooks: create, rotate the secret, check a URL | webhooks: all else |
+//! | OPML: import; export, because only the engine writes the format | folders, entries, counts |
+//! | readiness: the outage, which is in memory | outbox: all; readiness: the store itself |
+//!
+//! Queueing deliveries (test, replay, requeue, enabling a webhook) needs no engine: the store announces with the commit
+//! that something is due.
 
 mod entries;
 mod feeds;
 mod folders;
 mod operations;
 mod opml;
-mod outbox;
+pub(crate) mod outbox;
 mod refresh;
 mod webhooks;
 mod websub;
@@ -22,7 +37,6 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{error::ApiError, middleware, openapi, state::AppState};
 
-/// The whole server.
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
     wrapped(routes, state)
@@ -73,7 +87,8 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
 
 /// Routes that wait for the store alone.
 fn quick() -> OpenApiRouter<AppState> {
-    OpenApiRouter::new()
+    let old = outbox::old_routes().into_iter();
+    old.fold(OpenApiRouter::new(), |router, (path, route)| router.route(path, route))
         .routes(routes!(feeds::list))
         .routes(routes!(feeds::get, feeds::patch, feeds::delete))
         .routes(routes!(folders::list, folders::create))

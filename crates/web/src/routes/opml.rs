@@ -16,11 +16,11 @@ use utoipa::{
 };
 
 use crate::{
-    body::{self, Taken},
+    body::{self, MemoryPermit},
     error::{ApiError, ApiResult, ErrorBody},
     extract::{check_not_encoded, content_type},
     state::AppState,
-    work::to_its_end,
+    work::run_to_completion,
 };
 
 /// What a form may add around a file of the largest size.
@@ -120,17 +120,17 @@ pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response>
     )
 )]
 pub(crate) async fn import(State(state): State<AppState>, request: Request) -> ApiResult<Json<ImportSummary>> {
-    // A client that is slow to send holds up nobody: only what has come in waits for a place.
-    let (file, room) = file(request, &state).await?;
+    // A client that is slow to send holds up nobody: only what has come in waits for a slot.
+    let (file, memory) = file(request, &state).await?;
     // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
-    let place = state.imports.clone().acquire_owned().await;
+    let slot = state.imports.clone().acquire_owned().await;
     let engine = state.engine.clone();
     let work = async move {
         // For as long as the import takes, which is longer than the request of a client that goes away.
-        let _held = (place, room);
+        let _held = (slot, memory);
         engine.import_opml(&file).await
     };
-    let report = to_its_end(work).await??;
+    let report = run_to_completion(work).await??;
     Ok(Json(report.into()))
 }
 
@@ -143,20 +143,22 @@ impl From<ImportReport> for ImportSummary {
 }
 
 /// The OPML file in a request, of whatever kind.
-async fn file(request: Request, state: &AppState) -> ApiResult<(Bytes, Taken)> {
+async fn file(request: Request, state: &AppState) -> ApiResult<(Bytes, MemoryPermit)> {
     let (bytes_max, time_max) = (state.settings.opml_bytes_max, state.settings.opml_timeout);
     check_not_encoded(request.headers())?;
     let kind = content_type(request.headers()).unwrap_or_default();
     let (parts, body) = request.into_parts();
     if kind == "multipart/form-data" {
         let form_bytes_max = bytes_max.saturating_add(FORM_BYTES_EXTRA);
-        let (form, taken) = body::read_into(&state.opml_room, body, form_bytes_max, time_max).await?;
-        return Ok((file_of_form(&parts.headers, form, bytes_max).await?, taken));
+        let (form, permit) = body::read_within_budget(&state.opml_memory, body, form_bytes_max, time_max).await?;
+        return Ok((file_of_form(&parts.headers, form, bytes_max).await?, permit));
     }
     if !may_be_opml(&kind) {
-        return Err(ApiError::MediaType("send OPML, as it is or as the field `file` of a `multipart/form-data` form"));
+        return Err(ApiError::UnsupportedMediaType(
+            "send OPML, as it is or as the field `file` of a `multipart/form-data` form",
+        ));
     }
-    body::read_into(&state.opml_room, body, bytes_max, time_max).await
+    body::read_within_budget(&state.opml_memory, body, bytes_max, time_max).await
 }
 
 /// Clients name OPML in many ways, and those that only know a file name nothing or what they always do.

@@ -4,10 +4,11 @@ use axum::{
     Json,
     extract::{FromRequestParts, Path, State},
     http::request::Parts,
+    routing::{self, MethodRouter},
 };
 use domain::{
     WebhookId,
-    delivery::{Attempt, Delivery, DeliveryFilter, DeliveryStatus, Moved, Overview, number_of},
+    delivery::{DeliveryFilter, DeliveryStatus, Moved, number_of},
     entry::PAGE_ENTRIES_DEFAULT,
     folder::one_line,
 };
@@ -19,35 +20,34 @@ use crate::{
     extract,
     query::{CURSOR, Parameters},
     state::AppState,
-    work::to_its_end,
+    views::{AttemptView, DeliveryView, OverviewView, StatusView, ids},
+    work::run_to_completion,
 };
 
 /// Characters of the reason why a delivery is cancelled.
 const REASON_CHARS_MAX: usize = 500;
 
+/// What deliveries were called in paths before, with what they are called now: the old paths are answered in the same
+/// way, and described as deprecated.
+pub(crate) const OLD_PATHS: [(&str, &str); 4] = [
+    ("/api/outbox/events", "/api/outbox/deliveries"),
+    ("/api/outbox/events/{id}", "/api/outbox/deliveries/{id}"),
+    ("/api/outbox/events/{id}/requeue", "/api/outbox/deliveries/{id}/requeue"),
+    ("/api/outbox/events/{id}/cancel", "/api/outbox/deliveries/{id}/cancel"),
+];
+
 /// What stands for a reason that was not given.
 const NO_REASON: &str = "no reason given";
-
-/// A delivery.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = DeliveryShown)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct DeliveryView {
-    #[serde(flatten)]
-    delivery: Delivery,
-    /// Attempts that it has before it has failed.
-    max_attempts: u32,
-}
 
 /// A delivery with its attempts.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = DeliveryWithAttempts)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DetailedView {
+pub(crate) struct DeliveryDetailView {
     #[serde(flatten)]
     delivery: DeliveryView,
     /// The attempts, the first first; of very many the last ones.
-    attempt_log: Vec<Attempt>,
+    attempt_log: Vec<AttemptView>,
 }
 
 /// A page of deliveries, the newest first.
@@ -64,11 +64,12 @@ pub(crate) struct PageView {
 /// Which deliveries are wanted.
 #[derive(Debug, IntoParams)]
 #[into_params(rename_all = "camelCase", parameter_in = Query)]
-pub(crate) struct EventsQuery {
+pub(crate) struct DeliveriesQuery {
     /// Those that stand so.
-    #[param(value_type = Option<DeliveryStatus>)]
+    #[param(value_type = Option<StatusView>)]
     status: Option<DeliveryStatus>,
     /// Those to this webhook.
+    #[param(value_type = Option<ids::WebhookId>)]
     webhook_id: Option<WebhookId>,
     /// Deliveries on the page.
     #[param(minimum = 1, maximum = 500, default = 50)]
@@ -94,57 +95,75 @@ pub(crate) struct CancelBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RequeueBody {
     /// Those of this webhook.
+    #[schema(value_type = ids::WebhookId)]
     webhook_id: WebhookId,
 }
 
 /// What was queued again.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Requeued {
+#[schema(as = Requeued)]
+pub(crate) struct RequeueResult {
     /// So many deliveries.
     requeued: u64,
+}
+
+/// The routes of [`OLD_PATHS`], in their order.
+pub(crate) fn old_routes() -> [(&'static str, MethodRouter<AppState>); 4] {
+    let [all, one, requeued, cancelled] = OLD_PATHS.map(|(old, _)| old);
+    [
+        (all, routing::get(list)),
+        (one, routing::get(get)),
+        (requeued, routing::post(requeue)),
+        (cancelled, routing::post(cancel)),
+    ]
 }
 
 /// The outbox in numbers.
 #[utoipa::path(
     get, path = "/api/outbox/overview", tag = "outbox", operation_id = "getOutboxOverview",
-    responses((status = 200, description = "The numbers.", body = Overview))
+    responses((status = 200, description = "The numbers.", body = OverviewView))
 )]
-pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<Overview>> {
-    Ok(Json(state.store().outbox_overview().await?))
+pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<OverviewView>> {
+    Ok(Json(state.store().outbox_overview().await?.into()))
 }
 
 /// A page of deliveries, the newest first.
 #[utoipa::path(
-    get, path = "/api/outbox/events", tag = "outbox", operation_id = "listDeliveries", params(EventsQuery),
+    get, path = "/api/outbox/deliveries", tag = "outbox", operation_id = "listDeliveries", params(DeliveriesQuery),
     responses(
         (status = 200, description = "The page; `nextCursor` is null on the last.", body = PageView),
         (status = 400, description = "A parameter is wrong or not known; the sentence names it.", body = ErrorBody),
     )
 )]
-pub(crate) async fn list(State(state): State<AppState>, query: EventsQuery) -> ApiResult<Json<PageView>> {
+pub(crate) async fn list(State(state): State<AppState>, query: DeliveriesQuery) -> ApiResult<Json<PageView>> {
     let filter = DeliveryFilter { status: query.status, webhook_id: query.webhook_id };
     let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
     let page = state.store().deliveries(filter, limit, query.cursor.as_deref()).await?;
-    let events = page.events.into_iter().map(|delivery| DeliveryView::of(delivery, &state)).collect();
+    let events =
+        page.events.into_iter().map(|delivery| DeliveryView::new(delivery, state.engine.attempts_max())).collect();
     Ok(Json(PageView { events, next_cursor: page.next_cursor }))
 }
 
 /// One delivery with its attempts.
 #[utoipa::path(
-    get, path = "/api/outbox/events/{id}", tag = "outbox", operation_id = "getDelivery", params(("id" = String, Path)),
+    get, path = "/api/outbox/deliveries/{id}", tag = "outbox", operation_id = "getDelivery", params(("id" = String, Path)),
     responses(
-        (status = 200, description = "The delivery.", body = DetailedView),
+        (status = 200, description = "The delivery.", body = DeliveryDetailView),
         (status = 404, description = "There is no such delivery.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, DeliveryRef(id): DeliveryRef) -> ApiResult<Json<DetailedView>> {
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    DeliveryRef(id): DeliveryRef,
+) -> ApiResult<Json<DeliveryDetailView>> {
     let (delivery, attempt_log) = state.store().delivery(&id).await?.ok_or(ApiError::NotFound(DELIVERY))?;
-    Ok(Json(DetailedView { delivery: DeliveryView::of(delivery, &state), attempt_log }))
+    let attempt_log = attempt_log.into_iter().map(AttemptView::from).collect();
+    Ok(Json(DeliveryDetailView { delivery: DeliveryView::new(delivery, state.engine.attempts_max()), attempt_log }))
 }
 
 /// Queues a delivery again that has failed or was delivered. It has all its attempts again, and the event the same id.
 #[utoipa::path(
-    post, path = "/api/outbox/events/{id}/requeue", tag = "outbox", operation_id = "requeueDelivery",
+    post, path = "/api/outbox/deliveries/{id}/requeue", tag = "outbox", operation_id = "requeueDelivery",
     params(("id" = String, Path)),
     responses(
         (status = 200, description = "The delivery as it is now.", body = DeliveryView),
@@ -157,12 +176,12 @@ pub(crate) async fn requeue(
     DeliveryRef(id): DeliveryRef,
 ) -> ApiResult<Json<DeliveryView>> {
     let moved = state.store().requeue_delivery(&id).await?;
-    shown(moved, &state, "only one that has failed or was delivered can be queued again")
+    moved_response(moved, &state, "only one that has failed or was delivered can be queued again")
 }
 
 /// Calls off a delivery that is pending or has failed. If it is being sent, the mark of that attempt is skipped.
 #[utoipa::path(
-    post, path = "/api/outbox/events/{id}/cancel", tag = "outbox", operation_id = "cancelDelivery",
+    post, path = "/api/outbox/deliveries/{id}/cancel", tag = "outbox", operation_id = "cancelDelivery",
     params(("id" = String, Path)), request_body = Option<CancelBody>,
     responses(
         (status = 200, description = "The delivery as it is now.", body = DeliveryView),
@@ -181,14 +200,14 @@ pub(crate) async fn cancel(
     let reason = one_line(&reason);
     let reason = if reason.is_empty() { NO_REASON } else { &reason };
     let moved = state.store().cancel_delivery(&id, reason).await?;
-    shown(moved, &state, "only one that is pending or has failed can be cancelled")
+    moved_response(moved, &state, "only one that is pending or has failed can be cancelled")
 }
 
 /// Queues all failed deliveries of a webhook again.
 #[utoipa::path(
     post, path = "/api/outbox/requeue", tag = "outbox", operation_id = "requeueFailed", request_body = RequeueBody,
     responses(
-        (status = 200, description = "How many there were.", body = Requeued),
+        (status = 200, description = "How many there were.", body = RequeueResult),
         (status = 400, description = "A field is wrong; the sentence names it.", body = ErrorBody),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
@@ -196,32 +215,26 @@ pub(crate) async fn cancel(
 pub(crate) async fn requeue_failed(
     State(state): State<AppState>,
     extract::Json(body): extract::Json<RequeueBody>,
-) -> ApiResult<Json<Requeued>> {
+) -> ApiResult<Json<RequeueResult>> {
     let store = state.store().clone();
-    let requeued = to_its_end(async move { store.requeue_failed(body.webhook_id).await }).await??;
-    Ok(Json(Requeued { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
+    let requeued = run_to_completion(async move { store.requeue_failed(body.webhook_id).await }).await??;
+    Ok(Json(RequeueResult { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
 }
 
-impl DeliveryView {
-    /// As it is stored, with what the settings say.
-    pub(crate) fn of(delivery: Delivery, state: &AppState) -> Self {
-        Self { delivery, max_attempts: state.engine.attempts_max() }
-    }
-}
-
-/// How a delivery is called where there is none.
 const DELIVERY: &str = "delivery";
 
-/// A delivery after a wish; `only` says of which ones that can be wished.
-fn shown(moved: Moved, state: &AppState, only: &str) -> ApiResult<Json<DeliveryView>> {
+/// A delivery after a change of state; `only` says which ones can be changed so.
+fn moved_response(moved: Moved, state: &AppState, only: &str) -> ApiResult<Json<DeliveryView>> {
     match moved {
-        Moved::Done(delivery) => Ok(Json(DeliveryView::of(*delivery, state))),
-        Moved::WrongState(status) => Err(ApiError::Conflict(format!("this delivery {}: {only}", stands(status)), None)),
+        Moved::Done(delivery) => Ok(Json(DeliveryView::new(*delivery, state.engine.attempts_max()))),
+        Moved::WrongState(status) => {
+            Err(ApiError::Conflict(format!("this delivery {}: {only}", status_words(status)), None))
+        }
         Moved::NotFound => Err(ApiError::NotFound(DELIVERY)),
     }
 }
 
-fn stands(status: DeliveryStatus) -> &'static str {
+fn status_words(status: DeliveryStatus) -> &'static str {
     match status {
         DeliveryStatus::Pending => "is pending",
         DeliveryStatus::Delivered => "was delivered",
@@ -245,7 +258,7 @@ impl<S: Send + Sync> FromRequestParts<S> for DeliveryRef {
     }
 }
 
-impl FromRequestParts<AppState> for EventsQuery {
+impl FromRequestParts<AppState> for DeliveriesQuery {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {

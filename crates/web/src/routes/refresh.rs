@@ -1,7 +1,7 @@
 //! Polling on demand.
 
 use axum::{Json, extract::State};
-use domain::{Feed, FeedId};
+use domain::FeedId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -9,7 +9,8 @@ use crate::{
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
     state::AppState,
-    work::to_its_end,
+    views::{FeedView, ids},
+    work::run_to_completion,
 };
 
 /// How polls ended.
@@ -34,14 +35,14 @@ pub(crate) struct RefreshSummary {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RefreshedFeed {
     #[serde(flatten)]
-    feed: Feed,
+    feed: FeedView,
     /// How the poll ended.
     summary: RefreshSummary,
 }
 
 /// Polls one feed now, or joins the poll that is under way.
 #[utoipa::path(
-    post, path = "/api/feeds/{id}/refresh", tag = "feeds", operation_id = "refreshFeed", params(("id" = FeedId, Path)),
+    post, path = "/api/feeds/{id}/refresh", tag = "feeds", operation_id = "refreshFeed", params(("id" = ids::FeedId, Path)),
     responses(
         (status = 200, description = "The feed afterwards; if the poll failed, `lastError` says why.", body = RefreshedFeed),
         (status = 404, description = "There is no such feed.", body = ErrorBody),
@@ -49,9 +50,10 @@ pub(crate) struct RefreshedFeed {
 )]
 pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<RefreshedFeed>> {
     let engine = state.engine.clone();
-    let summary = to_its_end(async move { engine.refresh_feed(id).await }).await??.ok_or(ApiError::NotFound("feed"))?;
+    let summary =
+        run_to_completion(async move { engine.refresh_feed(id).await }).await??.ok_or(ApiError::NotFound("feed"))?;
     let feed = state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?;
-    Ok(Json(RefreshedFeed { feed, summary: summary.into() }))
+    Ok(Json(RefreshedFeed { feed: feed.into(), summary: summary.into() }))
 }
 
 /// Polls all feeds that are due.
@@ -61,7 +63,7 @@ pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> A
 )]
 pub(crate) async fn due(State(state): State<AppState>) -> ApiResult<Json<RefreshSummary>> {
     let engine = state.engine.clone();
-    let summary = to_its_end(async move { engine.refresh_due().await }).await??;
+    let summary = run_to_completion(async move { engine.refresh_due().await }).await??;
     Ok(Json(summary.into()))
 }
 

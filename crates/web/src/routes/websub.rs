@@ -13,7 +13,7 @@ use axum::{
 };
 use domain::{
     FeedId,
-    push::{SubscriptionView, TOKEN_CHARS, Unsigned},
+    push::{TOKEN_CHARS, Unsigned},
 };
 use engine::{PushAnswer, PushRequest, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
@@ -21,13 +21,14 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
-    body::{self, Room},
+    body::{self, MemoryBudget},
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
     query::Parameters,
-    rate::Callee,
+    rate::RateKey,
     state::AppState,
-    work::to_its_end,
+    views::{SubscriptionView, ids},
+    work::run_to_completion,
 };
 
 /// The header that says that a push is the hub's.
@@ -51,6 +52,7 @@ pub(crate) struct RenewSummary {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RenewResult {
     /// The feed.
+    #[schema(value_type = Option<ids::FeedId>)]
     feed_id: Option<FeedId>,
     /// `renewed`, `failed` or `pending`.
     status: &'static str,
@@ -121,14 +123,14 @@ pub(crate) async fn subscriptions(State(state): State<AppState>) -> ApiResult<Re
 )]
 pub(crate) async fn renew(State(state): State<AppState>) -> ApiResult<Json<RenewSummary>> {
     let engine = state.engine.clone();
-    let summary = to_its_end(async move { engine.renew_expiring().await }).await??;
+    let summary = run_to_completion(async move { engine.renew_expiring().await }).await??;
     Ok(Json(summary.into()))
 }
 
 /// Subscribes a feed at its hub now. The hub is not waited for.
 #[utoipa::path(
     post, path = "/api/feeds/{id}/subscribe", tag = "websub", operation_id = "subscribeFeed",
-    params(("id" = FeedId, Path)),
+    params(("id" = ids::FeedId, Path)),
     responses(
         (status = 202, description = "The subscription; its hub is being asked.", body = SubscriptionView),
         (status = 404, description = "There is no such feed.", body = ErrorBody),
@@ -138,14 +140,14 @@ pub(crate) async fn renew(State(state): State<AppState>) -> ApiResult<Json<Renew
 )]
 pub(crate) async fn subscribe(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Response> {
     let engine = state.engine.clone();
-    let subscription = to_its_end(async move { engine.subscribe_feed(id).await }).await??;
+    let subscription = run_to_completion(async move { engine.subscribe_feed(id).await }).await??;
     Ok((StatusCode::ACCEPTED, Json(SubscriptionView::from(&subscription))).into_response())
 }
 
 /// Turns push off for a feed, and unsubscribes it at its hub. The hub is not waited for.
 #[utoipa::path(
     post, path = "/api/feeds/{id}/unsubscribe", tag = "websub", operation_id = "unsubscribeFeed",
-    params(("id" = FeedId, Path)),
+    params(("id" = ids::FeedId, Path)),
     responses(
         (status = 204, description = "Push is off for this feed: it is polled."),
         (status = 404, description = "There is no such feed.", body = ErrorBody),
@@ -200,8 +202,8 @@ async fn answer_verification(state: &AppState, token: Option<&str>, query: Optio
         lease_secs: parameters.text("hub.lease_seconds")?,
         reason: parameters.text("hub.reason")?,
     };
-    let stranger = if token.is_some() { Callee::UnknownToken } else { Callee::NoToken };
-    let admits = |id: Option<_>| state.verifications.admits(id.map_or(stranger, Callee::Subscription));
+    let stranger = if token.is_some() { RateKey::UnknownToken } else { RateKey::NoToken };
+    let admits = |id: Option<_>| state.verifications.admits(id.map_or(stranger, RateKey::Subscription));
     match state.engine.verify(token, asked, &admits).await? {
         VerifyAnswer::Confirmed(challenge) => {
             Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response())
@@ -238,17 +240,17 @@ pub(crate) async fn receive(
             (Recipient::Subscription(target), id)
         }
         other => {
-            check_rate(&state, Callee::UnknownToken)?;
-            return told(other.err().unwrap_or(PushAnswer::NotActive));
+            check_rate(&state, RateKey::UnknownToken)?;
+            return push_response(other.err().unwrap_or(PushAnswer::NotActive));
         }
     };
-    if let Err(error) = check_rate(&state, Callee::Subscription(id)) {
+    if let Err(error) = check_rate(&state, RateKey::Subscription(id)) {
         state.engine.refuse_push(&recipient, "too_many").await?;
         return Err(error);
     }
     let (parts, body) = request.into_parts();
-    let room = state.push_room.clone();
-    take_push(state, room, recipient, head_of(&parts), body).await
+    let memory = state.push_memory.clone();
+    take_push(state, memory, recipient, push_head(&parts), body).await
 }
 
 /// The same, where the topic says what is meant: in the address, in a `Link` header or in the document.
@@ -265,24 +267,24 @@ pub(crate) async fn receive(
     )
 )]
 pub(crate) async fn receive_by_topic(State(state): State<AppState>, request: Request) -> ApiResult<StatusCode> {
-    check_rate(&state, Callee::NoToken)?;
+    check_rate(&state, RateKey::NoToken)?;
     let (parts, body) = request.into_parts();
     let topic = Parameters::of(parts.uri.query()).text("hub.topic")?;
-    let head = PushRequest { topic, ..head_of(&parts) };
+    let head = PushRequest { topic, ..push_head(&parts) };
     let recipient = match state.engine.recipient_by_topic(&head).await? {
         Ok(recipient) => recipient,
-        Err(answer) => return told(answer),
+        Err(answer) => return push_response(answer),
     };
-    let room = state.tokenless_room.clone();
-    take_push(state, room, recipient, head, body).await
+    let memory = state.tokenless_memory.clone();
+    take_push(state, memory, recipient, head, body).await
 }
 
-fn check_rate(state: &AppState, callee: Callee) -> ApiResult<()> {
-    if state.pushes.admits(callee) { Ok(()) } else { Err(ApiError::TooManyRequests) }
+fn check_rate(state: &AppState, key: RateKey) -> ApiResult<()> {
+    if state.pushes.admits(key) { Ok(()) } else { Err(ApiError::TooManyRequests) }
 }
 
 /// What the headers of a push say.
-fn head_of(parts: &Parts) -> PushRequest {
+fn push_head(parts: &Parts) -> PushRequest {
     let links = parts.headers.get_all(header::LINK).iter();
     PushRequest {
         signature: text(&parts.headers, SIGNATURE),
@@ -292,16 +294,16 @@ fn head_of(parts: &Parts) -> PushRequest {
     }
 }
 
-/// Reads a push into this room, and stores it.
+/// Reads a push within this memory, and stores it.
 async fn take_push(
     state: AppState,
-    room: Room,
+    memory: MemoryBudget,
     recipient: Recipient,
     head: PushRequest,
     body: Body,
 ) -> ApiResult<StatusCode> {
     let (bytes_max, time_max) = (state.settings.push_bytes_max, state.settings.json_timeout);
-    let (body, taken) = match body::read_into(&room, body, bytes_max, time_max).await {
+    let (body, permit) = match body::read_within_budget(&memory, body, bytes_max, time_max).await {
         Ok(read) => read,
         Err(error) => {
             let why = if matches!(error, ApiError::TooLarge(_)) { "too_large" } else { "not_read" };
@@ -311,11 +313,11 @@ async fn take_push(
     };
     let delivery = PushRequest { body: body.into(), ..head };
     let engine = state.engine.clone();
-    let stored = to_its_end(async move {
-        let _held = taken;
+    let stored = run_to_completion(async move {
+        let _permit = permit;
         engine.receive(recipient, delivery).await
     });
-    told(stored.await??)
+    push_response(stored.await??)
 }
 
 /// The token in the path. What is longer than any, or no text, is none of ours.
@@ -336,7 +338,7 @@ fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
 }
 
-fn told(answer: PushAnswer) -> ApiResult<StatusCode> {
+fn push_response(answer: PushAnswer) -> ApiResult<StatusCode> {
     match answer {
         PushAnswer::Stored => Ok(StatusCode::NO_CONTENT),
         PushAnswer::NotActive => Err(ApiError::NotFound("active subscription")),

@@ -86,7 +86,7 @@ async fn f1_f6_bad_bodies_are_400_and_name_the_field() {
 }
 
 #[tokio::test]
-async fn f6_a_bad_time_is_told_in_words_of_ours() {
+async fn f6_bad_time_is_explained() {
     let server = server().await;
     for time in [
         "",
@@ -108,7 +108,7 @@ async fn f6_a_bad_time_is_told_in_words_of_ours() {
 }
 
 #[tokio::test]
-async fn u8_a_sentence_quotes_no_more_than_a_person_reads() {
+async fn u8_error_sentences_are_shortened() {
     let server = server().await;
     let long = "x".repeat(500_000);
     for body in [format!(r#"{{"url": "http://e.org/", "folderId": "{long}"}}"#), format!(r#"{{"{long}": 1}}"#)] {
@@ -120,7 +120,7 @@ async fn u8_a_sentence_quotes_no_more_than_a_person_reads() {
 }
 
 #[tokio::test]
-async fn f6_parameters_where_none_are_taken_are_400_rather_than_overlooked() {
+async fn f6_unexpected_parameters_are_400() {
     let server = server().await;
     for (method, path, body) in [
         ("POST", "/api/entries/mark-read?feedId=1", "{}"),
@@ -235,7 +235,7 @@ async fn f6_content_types_that_are_not_read_are_415() {
 }
 
 #[tokio::test]
-async fn u8_bodies_that_are_too_large_are_413_announced_or_not() {
+async fn u8_large_bodies_are_413_announced_or_not() {
     let server = server().await;
     let large = format!("{{\"url\": \"{}\"}}", "x".repeat(3 * 1024 * 1024));
     assert!(server.send("POST", "/api/feeds", &large).await.error(413).contains("1048576"));
@@ -276,7 +276,7 @@ async fn f6_forms_without_a_file_are_400() {
 }
 
 #[tokio::test]
-async fn unknown_paths_are_404_and_wrong_methods_405_with_allow() {
+async fn f6_unknown_paths_are_404_wrong_methods_405() {
     let server = server().await;
     for path in ["/api", "/api/", "/api/nothing", "/api/feeds/", "/api/feeds/1/2", "/favicon.ico"] {
         assert_eq!(server.get(path).await.error(404), "there is no such path", "{path}");
@@ -308,7 +308,7 @@ async fn unknown_paths_are_404_and_wrong_methods_405_with_allow() {
 }
 
 #[tokio::test]
-async fn w3_f6_paths_that_cannot_be_read_and_tokens_that_are_too_long_are_answered_in_json() {
+async fn w3_f6_undecodable_paths_are_answered_in_json() {
     let server = server().await;
     let long = "a".repeat(60_000);
     for (method, path, status) in [
@@ -319,7 +319,7 @@ async fn w3_f6_paths_that_cannot_be_read_and_tokens_that_are_too_long_are_answer
         ("POST", &format!("/api/websub/callback/{long}"), 404),
         ("GET", "/api/%ff", 404),
         ("GET", "/%ff/%ff", 404),
-        ("GET", "/api/outbox/events/%ff", 404),
+        ("GET", "/api/outbox/deliveries/%ff", 404),
         ("DELETE", "/api/folders/%ff", 400),
         ("DELETE", "/api/webhooks/%ff", 400),
         ("GET", "/api/entries/%ff", 400),

@@ -63,7 +63,7 @@ async fn f6_pages_neither_repeat_nor_skip() {
 }
 
 #[tokio::test]
-async fn f6_entries_are_filtered_by_all_conditions_together() {
+async fn f6_entry_filters_add_up() {
     let world = World::start().await;
     let folder = world.send("POST", "/api/folders", &json!({"name": "Daily"})).await.ok(201)["id"].clone();
     let one = world.added("/one.xml", &rss("One", 2)).await["id"].clone();
@@ -163,7 +163,7 @@ async fn f6_entries_are_marked_read_and_counted() {
 }
 
 #[tokio::test]
-async fn f6_entries_are_listed_oldest_first_by_ids_and_since_a_time() {
+async fn f6_entries_are_listed_by_order_ids_and_time() {
     let world = World::start().await;
     world.added("/one.xml", &rss("One", 3)).await;
     let page = world.get("/api/entries?order=oldest&limit=2").await;
@@ -206,10 +206,10 @@ async fn f6_many_entries_are_marked_in_one_request() {
 }
 
 #[tokio::test]
-async fn u8_pages_end_at_their_bytes_and_large_ones_wait_for_each_other() {
+async fn u8_pages_are_bounded_and_large_ones_wait() {
     // One after the other, however long that takes on a busy machine.
     let patient = Duration::from_mins(10);
-    let settings = WebSettings { answer_room_bytes: 0, quick_timeout: patient, ..WebSettings::default() };
+    let settings = WebSettings { answer_memory_bytes: 0, quick_timeout: patient, ..WebSettings::default() };
     let world = World::start_with(settings).await;
     let text = "x".repeat(1_000_000);
     world.added("/large.xml", &rss("Large", 6).replace("about", &text)).await;

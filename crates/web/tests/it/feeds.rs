@@ -58,7 +58,7 @@ async fn f1_a_page_is_searched_for_its_feed() {
 }
 
 #[tokio::test]
-async fn f1_what_cannot_be_added_has_its_status_and_nothing_is_stored() {
+async fn f1_failed_add_has_status_and_stores_nothing() {
     let world = World::start().await;
     let page = world.serve("/page", 200, "text/html", "<html><body>no feed here</body></html>");
     let garbage = world.serve("/garbage", 200, "text/xml", "\u{1}\u{2} not a feed");
@@ -115,7 +115,7 @@ async fn f1_a_password_is_used_and_shown_nowhere() {
 }
 
 #[tokio::test]
-async fn f6_a_feed_is_changed_field_by_field_and_null_clears() {
+async fn f6_feed_patch_changes_fields_and_null_clears() {
     let world = World::start().await;
     let folder = world.send("POST", "/api/folders", &json!({"name": "Daily"})).await.ok(201);
     let feed = world.added("/feed.xml", &rss("News", 1)).await;
@@ -141,7 +141,7 @@ async fn f6_a_feed_is_changed_field_by_field_and_null_clears() {
 }
 
 #[tokio::test]
-async fn f1_a_stored_password_survives_the_url_as_it_is_shown() {
+async fn f1_stored_password_survives_url_as_shown() {
     let world = World::start().await;
     let url = world.publish("/feed.xml", &rss("News", 1));
     let secret = url.replace("http://", "http://me:geheim@");

@@ -14,7 +14,7 @@ async fn server(settings: WebSettings) -> Server {
 }
 
 #[tokio::test]
-async fn foreign_pages_are_403_and_foreign_names_421() {
+async fn u7_foreign_origins_are_403_foreign_hosts_421() {
     let server = server(WebSettings::default()).await;
     for path in ["/api/refresh", "/api/opml/import", "/api/feeds"] {
         let foreign = server.request("POST", path).header("origin", "https://evil.example");
@@ -31,7 +31,7 @@ async fn foreign_pages_are_403_and_foreign_names_421() {
 }
 
 #[tokio::test]
-async fn u8_a_server_answers_to_the_name_of_its_base_url() {
+async fn u7_host_of_base_url_is_answered() {
     let base_url = Some("https://reader.example".parse().unwrap());
     let server = server(WebSettings { base_url, ..WebSettings::default() }).await;
     answer(server.request("GET", "/healthz").header("host", "reader.example")).await.ok(200);
@@ -39,7 +39,7 @@ async fn u8_a_server_answers_to_the_name_of_its_base_url() {
 }
 
 #[tokio::test]
-async fn every_answer_carries_the_headers_that_keep_browsers_in_check() {
+async fn u7_answers_carry_security_headers() {
     let server = server(WebSettings::default()).await;
     for path in ["/healthz", "/api/feeds", "/api/nothing", "/api/openapi.json", "/api/entries?limit=0"] {
         let answer = server.get(path).await;

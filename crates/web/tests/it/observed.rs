@@ -48,7 +48,7 @@ async fn server(down: Down) -> Server {
 }
 
 #[tokio::test]
-async fn u6_the_process_lives_and_says_its_version() {
+async fn u6_healthz_says_version() {
     let server = server(Down::Unavailable).await;
     let health = server.get("/healthz").await.ok(200);
     assert_eq!((&health["status"], &health["version"]), (&json!("ok"), &json!("1.2.3")));
@@ -58,7 +58,7 @@ async fn u6_the_process_lives_and_says_its_version() {
 }
 
 #[tokio::test]
-async fn u6_a_request_has_an_id_that_is_taken_or_made() {
+async fn u6_request_id_is_taken_or_made() {
     let server = server(Down::Unavailable).await;
     let given = answer(server.request("GET", "/healthz").header("x-request-id", "abc-1")).await;
     assert_eq!(given.header("x-request-id"), "abc-1");
@@ -72,7 +72,7 @@ async fn u6_a_request_has_an_id_that_is_taken_or_made() {
 }
 
 #[tokio::test]
-async fn u6_a_request_is_one_line_in_the_log_without_its_query() {
+async fn u6_request_is_logged_once_without_query() {
     let server = server(Down::Unavailable).await;
     let request = server.request("GET", "/api/entries?q=secret&limit=0").header("x-request-id", "log-1");
     answer(request).await.error(400);
@@ -86,7 +86,7 @@ async fn u6_a_request_is_one_line_in_the_log_without_its_query() {
 }
 
 #[tokio::test]
-async fn u6_what_went_wrong_inside_is_in_the_log_under_the_request() {
+async fn u6_internal_errors_are_logged_with_request_id() {
     for (down, id) in [(Down::Failed, "log-2"), (Down::Panic, "log-3"), (Down::Unavailable, "log-4")] {
         let server = server(down).await;
         answer(server.request("GET", "/api/feeds").header("x-request-id", id)).await;
@@ -97,7 +97,7 @@ async fn u6_what_went_wrong_inside_is_in_the_log_under_the_request() {
 }
 
 #[tokio::test]
-async fn u6_requests_are_counted_by_route_and_never_by_what_clients_make_up() {
+async fn u6_requests_are_counted_by_route() {
     let server = server(Down::Unavailable).await;
     server.get("/api/feeds/77001").await;
     server.get("/api/made-up-77002").await;

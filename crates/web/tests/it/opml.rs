@@ -20,7 +20,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn f6_a_file_is_imported_and_what_failed_is_reported() {
+async fn f6_import_reports_failures() {
     let world = World::start().await;
     let report = world.import("text/x-opml", FILE).await.ok(200);
     assert_eq!(keys(&report), fields("imported skipped errors"));
@@ -36,7 +36,7 @@ async fn f6_a_file_is_imported_and_what_failed_is_reported() {
 }
 
 #[tokio::test]
-async fn f6_a_file_comes_as_a_form_or_under_any_name_for_text() {
+async fn f6_import_takes_forms_and_text_types() {
     let form = format!(
         "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nx\r\n\
          --b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.opml\"\r\n\
@@ -63,7 +63,7 @@ async fn f6_what_is_not_opml_is_400() {
 }
 
 #[tokio::test]
-async fn f6_an_export_is_a_file_that_imports_as_the_same() {
+async fn f6_export_imports_as_the_same() {
     let world = World::start().await;
     world.import("text/x-opml", FILE).await.ok(200);
     let export = world.server.get("/api/opml/export").await;

@@ -25,7 +25,7 @@ async fn f5_one_feed_is_polled_now() {
 }
 
 #[tokio::test]
-async fn f5_a_poll_that_fails_is_told_in_the_feed() {
+async fn f5_failed_poll_shows_in_feed() {
     let world = World::start().await;
     let feed = world.added("/feed.xml", &rss("News", 1)).await;
     let path = format!("/api/feeds/{}/refresh", feed["id"]);
@@ -40,7 +40,7 @@ async fn f5_a_poll_that_fails_is_told_in_the_feed() {
 }
 
 #[tokio::test]
-async fn f5_what_is_due_is_polled_and_nothing_else() {
+async fn f5_refresh_polls_only_due_feeds() {
     let world = World::start().await;
     world.added("/fresh.xml", &rss("Fresh", 1)).await;
     let nothing = world.server.call("POST", "/api/refresh").await.ok(200);
@@ -57,7 +57,7 @@ async fn f5_what_is_due_is_polled_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn f5_a_poll_under_way_is_joined_and_outlives_a_client_that_goes() {
+async fn f5_running_poll_is_joined_and_outlives_client() {
     let world = World::start().await;
     let feed = world.added("/feed.xml", &rss("News", 1)).await;
     let path = format!("/api/feeds/{}/refresh", feed["id"]);

@@ -27,7 +27,7 @@ async fn within(limits: ServeLimits) -> Server {
 }
 
 #[tokio::test]
-async fn u8_a_client_that_sends_no_headers_or_half_of_them_is_cut_off() {
+async fn u8_slow_headers_are_cut_off() {
     let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
     for sent in ["", "GET", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "] {
         let mut client = Client::connect(&server.url).await;
@@ -37,7 +37,7 @@ async fn u8_a_client_that_sends_no_headers_or_half_of_them_is_cut_off() {
 }
 
 #[tokio::test]
-async fn u8_headers_that_come_byte_by_byte_gain_no_time() {
+async fn u8_trickled_headers_gain_no_time() {
     let server = within(ServeLimits { header_timeout: SHORT, ..ServeLimits::default() }).await;
     let mut client = Client::connect(&server.url).await;
     client.send("GET /healthz HTTP/1.1\r\nX-Slow: ").await;
@@ -54,7 +54,7 @@ async fn u8_headers_that_come_byte_by_byte_gain_no_time() {
 }
 
 #[tokio::test]
-async fn u8_a_connection_is_kept_for_further_requests_and_closed_when_idle() {
+async fn u8_connection_is_kept_and_closed_when_idle() {
     let server = within(ServeLimits { header_timeout: ENOUGH, ..ServeLimits::default() }).await;
     let mut client = Client::connect(&server.url).await;
     for _ in 0..3 {
@@ -65,7 +65,7 @@ async fn u8_a_connection_is_kept_for_further_requests_and_closed_when_idle() {
 }
 
 #[tokio::test]
-async fn u8_a_time_limit_for_headers_is_none_for_the_answer() {
+async fn u8_header_timeout_does_not_bound_answers() {
     let asked = Arc::new(Notify::new());
     let settings = WebSettings { quick_timeout: ENOUGH + SHORT * 2, ..WebSettings::default() };
     let limits = ServeLimits { header_timeout: ENOUGH, ..ServeLimits::default() };
@@ -74,7 +74,7 @@ async fn u8_a_time_limit_for_headers_is_none_for_the_answer() {
 }
 
 #[tokio::test]
-async fn u8_a_body_that_does_not_come_is_408_and_the_end_of_its_connection() {
+async fn u8_missing_body_is_408_and_closes() {
     let settings = WebSettings { json_timeout: SHORT, opml_timeout: SHORT, ..WebSettings::default() };
     let server = server(Down::Unavailable, settings, ServeLimits::default()).await;
     for (path, kind) in [("/api/folders", "application/json"), ("/api/opml/import", "text/x-opml")] {
@@ -89,7 +89,7 @@ async fn u8_a_body_that_does_not_come_is_408_and_the_end_of_its_connection() {
 }
 
 #[tokio::test]
-async fn u8_a_client_that_does_not_read_its_answer_is_cut_off() {
+async fn u8_client_that_reads_nothing_is_cut_off() {
     let server = within(ServeLimits { write_timeout: SHORT, ..ServeLimits::default() }).await;
     let mut client = Client::connect(&server.url).await;
     // Until all buffers between the two are full, and then until the connection is gone.
@@ -99,7 +99,7 @@ async fn u8_a_client_that_does_not_read_its_answer_is_cut_off() {
 }
 
 #[tokio::test]
-async fn u8_connections_at_once_are_bounded_and_none_is_closed_that_is_at_work() {
+async fn u8_connections_are_bounded_and_busy_ones_kept() {
     let asked = Arc::new(Notify::new());
     let settings = WebSettings { quick_timeout: LONG * 2, ..WebSettings::default() };
     let limits = ServeLimits { connections_max: 2, header_timeout: LONG * 2, ..ServeLimits::default() };
@@ -125,7 +125,7 @@ async fn u8_connections_at_once_are_bounded_and_none_is_closed_that_is_at_work()
 }
 
 #[tokio::test]
-async fn w5_u8_what_is_left_of_a_refused_body_is_read_before_the_answer() {
+async fn w5_u8_refused_body_is_drained_before_answer() {
     let server = within(ServeLimits::default()).await;
     let token = "x".repeat(60_000);
     let body = "x".repeat(6 * 1024 * 1024);
@@ -154,7 +154,7 @@ async fn w5_u8_what_is_left_of_a_refused_body_is_read_before_the_answer() {
 }
 
 #[tokio::test]
-async fn w5_u8_a_client_that_waits_to_be_asked_for_a_body_that_is_refused_is_not_asked() {
+async fn w5_u8_refused_body_is_never_continued() {
     let server = within(ServeLimits::default()).await;
     for (path, status) in [("/api/websub/callback", "403 Forbidden"), ("/api/nothing", "404 Not Found")] {
         let mut client = Client::connect(&server.url).await;
@@ -166,7 +166,7 @@ async fn w5_u8_a_client_that_waits_to_be_asked_for_a_body_that_is_refused_is_not
 }
 
 #[tokio::test]
-async fn u6_connections_that_ask_nothing_do_not_hold_up_the_end() {
+async fn u6_idle_connections_do_not_delay_shutdown() {
     let mut server = within(ServeLimits { shutdown_max: LONG * 2, ..ServeLimits::default() }).await;
     let (mut used, mut fresh) = (Client::connect(&server.url).await, Client::connect(&server.url).await);
     used.send(PROBE).await;
@@ -177,7 +177,7 @@ async fn u6_connections_that_ask_nothing_do_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn u6_requests_that_do_not_end_are_cut_off_when_the_server_stops() {
+async fn u6_endless_requests_are_cut_off_at_shutdown() {
     let asked = Arc::new(Notify::new());
     let limits = ServeLimits { shutdown_max: SHORT, ..ServeLimits::default() };
     let mut server = server(Down::Hangs(asked.clone()), WebSettings::default(), limits).await;
@@ -193,7 +193,7 @@ const IMPORT: &str = "POST /api/opml/import HTTP/1.1\r\nHost: localhost\r\nConte
                       Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n";
 
 #[tokio::test]
-async fn f6_u8_files_that_come_slowly_hold_up_no_other_import() {
+async fn f6_u8_slow_uploads_delay_no_import() {
     let world = World::start().await;
     let mut slow = Vec::new();
     // More than there are places for imports.
@@ -211,8 +211,8 @@ async fn f6_u8_files_that_come_slowly_hold_up_no_other_import() {
 }
 
 #[tokio::test]
-async fn f6_u8_files_take_no_more_memory_together_than_there_is_room_for() {
-    let settings = WebSettings { opml_room_bytes: 1024, ..WebSettings::default() };
+async fn f6_u8_uploads_share_one_memory_budget() {
+    let settings = WebSettings { opml_memory_bytes: 1024, ..WebSettings::default() };
     let server = server(Down::Unavailable, settings, ServeLimits::default()).await;
     let import = |bytes: usize| {
         let opml = format!(r#"<opml><body><outline xmlUrl="http://e.example/"/></body></opml>{}"#, " ".repeat(bytes));
@@ -226,7 +226,7 @@ async fn f6_u8_files_take_no_more_memory_together_than_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn f6_u8_an_import_keeps_its_place_after_its_client_has_gone() {
+async fn f6_u8_import_keeps_its_slot_without_client() {
     let asked = Arc::new(Notify::new());
     // Long enough to get as far as the store.
     let settings = WebSettings { long_timeout: ENOUGH, ..WebSettings::default() };

@@ -39,10 +39,10 @@ const REQUESTS: [(&str, &str, &str); 33] = [
     ("POST", "/api/webhooks/1/rotate-secret", ""),
     ("POST", "/api/webhooks/1/replay", r#"{"since": "2024-01-01T00:00:00Z"}"#),
     ("GET", "/api/outbox/overview", ""),
-    ("GET", "/api/outbox/events", ""),
-    ("GET", "/api/outbox/events/dlv_1", ""),
-    ("POST", "/api/outbox/events/dlv_1/requeue", ""),
-    ("POST", "/api/outbox/events/dlv_1/cancel", "{}"),
+    ("GET", "/api/outbox/deliveries", ""),
+    ("GET", "/api/outbox/deliveries/dlv_1", ""),
+    ("POST", "/api/outbox/deliveries/dlv_1/requeue", ""),
+    ("POST", "/api/outbox/deliveries/dlv_1/cancel", "{}"),
     ("POST", "/api/outbox/requeue", r#"{"webhookId": 1}"#),
     ("GET", "/readyz", ""),
 ];
@@ -54,7 +54,7 @@ async fn server(down: Down, settings: WebSettings) -> Server {
 }
 
 #[tokio::test]
-async fn f6_u6_a_store_that_is_away_is_503_with_retry_after() {
+async fn f6_u6_unavailable_store_is_503_with_retry_after() {
     let server = server(Down::Unavailable, WebSettings::default()).await;
     for (method, path, body) in REQUESTS {
         let answer = server.send(method, path, body).await;
@@ -68,7 +68,7 @@ async fn f6_u6_a_store_that_is_away_is_503_with_retry_after() {
 }
 
 #[tokio::test]
-async fn f6_a_store_that_fails_or_panics_is_500_without_internals() {
+async fn f6_failing_store_is_500_without_internals() {
     for down in [Down::Failed, Down::Panic] {
         let server = server(down.clone(), WebSettings::default()).await;
         for (method, path, body) in REQUESTS.iter().filter(|(_, path, _)| *path != "/readyz") {
@@ -95,7 +95,7 @@ async fn u8_requests_at_once_are_bounded_and_probes_pass() {
 }
 
 #[tokio::test]
-async fn u6_the_server_stops_when_told_and_finishes_what_is_under_way() {
+async fn u6_shutdown_finishes_running_requests() {
     let asked = Arc::new(Notify::new());
     // Long enough to get as far as the store.
     let settings = WebSettings { quick_timeout: Duration::from_secs(10), ..WebSettings::default() };

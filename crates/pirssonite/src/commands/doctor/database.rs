@@ -13,10 +13,10 @@ use crate::{backend::Backend, settings::Settings, wiring};
 const WHAT: &str = "database";
 
 /// Bytes that there must be room for. Many times as much is wanted in a day.
-const ROOM_BYTES: usize = 64 * 1024;
+const PROBE_BYTES: usize = 64 * 1024;
 
 /// The file by which it is seen whether there is room. Always the same, so that whatever happens there is one at most.
-const ROOM_FILE: &str = "doctor.tmp";
+const PROBE_FILE: &str = "doctor.tmp";
 
 /// What SQLite says of a file that is no database, or no longer.
 const DAMAGED: [&str; 2] = ["file is not a database", "database disk image is malformed"];
@@ -31,7 +31,7 @@ pub(super) async fn judge(
     if let Err(error) = feeds {
         return Finding::wrong(WHAT, format!("{error:#}; {}", advice(error, settings, server.as_deref())));
     }
-    if let Some(says) = lack_of_room(settings) {
+    if let Some(says) = disk_full(settings) {
         return Finding::wrong(WHAT, says);
     }
     let ready = match backend {
@@ -74,7 +74,7 @@ fn advice(error: &anyhow::Error, settings: &Settings, server: Option<&str>) -> S
             real(&settings.data_dir).display()
         );
     }
-    if let Some(says) = lack_of_room(settings) {
+    if let Some(says) = disk_full(settings) {
         return says;
     }
     match server {
@@ -85,13 +85,13 @@ fn advice(error: &anyhow::Error, settings: &Settings, server: Option<&str>) -> S
 
 /// That the disk of the embedded database takes nothing more, if it is so. A server only knows once it has failed to
 /// write, so it is tried here too.
-fn lack_of_room(settings: &Settings) -> Option<String> {
+fn disk_full(settings: &Settings) -> Option<String> {
     use io::ErrorKind::{FileTooLarge, NotFound, PermissionDenied, QuotaExceeded, StorageFull};
     if settings.database_url.is_some() {
         return None;
     }
     let folder = settings.data_dir.as_path();
-    let error = try_room(folder).err()?;
+    let error = try_write(folder).err()?;
     let advice = match error.kind() {
         // There is no folder, or it is another's, whose server writes to it.
         NotFound | PermissionDenied => return None,
@@ -102,15 +102,15 @@ fn lack_of_room(settings: &Settings) -> Option<String> {
 }
 
 /// Writes a file, and takes it away again.
-fn try_room(folder: &Path) -> io::Result<()> {
-    let file = folder.join(ROOM_FILE);
+fn try_write(folder: &Path) -> io::Result<()> {
+    let file = folder.join(PROBE_FILE);
     let written = write_out(&file);
     let _ = fs::remove_file(&file);
     written
 }
 
 fn write_out(file: &Path) -> io::Result<()> {
-    fs::write(file, vec![0; ROOM_BYTES])?;
+    fs::write(file, vec![0; PROBE_BYTES])?;
     // Some file systems say only now that there is no room.
     fs::File::open(file)?.sync_all()
 }

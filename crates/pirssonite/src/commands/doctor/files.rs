@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_u8_a_limit_of_open_files_that_is_too_low_is_noted() {
+    fn u5_u8_low_file_limit_is_noted() {
         assert!(finding(None, 1200).is_none() && finding(Some(1200), 1200).is_none());
         let low = finding(Some(1199), 1200).map(|finding| finding.says);
         assert!(low.is_some_and(|says| says.contains("may open 1199") && says.contains("needs 1200")));

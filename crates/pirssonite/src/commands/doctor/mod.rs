@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
-use super::{is_failing, is_gone, outage_of, say, say_json};
+use super::{is_failing, is_gone, outage_of, print_json, print_line};
 use crate::{
     backend::{self, NoData},
     screen::Screen,
@@ -62,7 +62,7 @@ impl Finding {
 }
 
 pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<ExitCode> {
-    let Examined { findings, failing } = examine(flags).await;
+    let Examination { findings, failing } = examine(flags).await;
     let is_well = findings.iter().all(|finding| finding.verdict != Verdict::Wrong);
     if arguments.json {
         let in_json = |finding: &Finding| {
@@ -70,7 +70,7 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<
             json!({ "check": finding.what, "ok": is_ok, "note": is_noted, "says": finding.says })
         };
         let list: Vec<Value> = findings.iter().map(in_json).collect();
-        say_json(&json!({ "ok": is_well, "checks": list }))?;
+        print_json(&json!({ "ok": is_well, "checks": list }))?;
     } else {
         let screen = Screen::of_stdout();
         for finding in &findings {
@@ -79,25 +79,24 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<
                 Verdict::Noted => "note ",
                 Verdict::Wrong => "WRONG",
             };
-            say(&screen.labelled(&format!("{mark}  {:<9} ", finding.what), &finding.says))?;
+            print_line(&screen.labelled(&format!("{mark}  {:<9} ", finding.what), &finding.says))?;
         }
-        say(&conclusion(is_well, failing))?;
+        print_line(&conclusion(is_well, failing))?;
     }
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// All that was looked at.
-struct Examined {
+struct Examination {
     findings: Vec<Finding>,
-    /// Feeds that fail.
     failing: usize,
 }
 
-async fn examine(flags: &Flags) -> Examined {
+async fn examine(flags: &Flags) -> Examination {
     let settings = match Settings::read(flags) {
         Ok(settings) => settings,
         Err(wrong) => {
-            return Examined { findings: vec![Finding::wrong("settings", wrong.to_string())], failing: 0 };
+            return Examination { findings: vec![Finding::wrong("settings", wrong.to_string())], failing: 0 };
         }
     };
     let sound = "no mistake in the flags, the PIRSSONITE_ variables or the settings file";
@@ -125,7 +124,7 @@ async fn examine(flags: &Flags) -> Examined {
         findings.extend(webhooks::judge(&*backend, &settings).await);
         findings.extend(outage_of(&*backend).await.as_ref().map(network));
     }
-    Examined { findings, failing }
+    Examination { findings, failing }
 }
 
 /// Whether there is a server, or could be one.
@@ -187,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_feeds_that_fail_are_counted_apart_from_those_that_are_gone() {
+    fn u5_failing_and_gone_feeds_are_counted_apart() {
         let fine = json!({ "isGone": false, "failureCount": 0 });
         let failing = json!({ "isGone": false, "failureCount": 3, "lastError": "no" });
         let gone = json!({ "isGone": true, "failureCount": 1, "lastError": "gone" });
@@ -204,14 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn u6_an_outage_of_ours_is_told_with_what_to_do() {
+    fn u6_outage_is_told_with_advice() {
         let finding = network(&json!({ "since": "2026-03-01T12:00:00Z", "reason": "no host answers" }));
         assert!(finding.verdict == Verdict::Wrong);
         assert!(finding.says.starts_with("since 2026-03-01T12:00:00Z no host answers: "), "{}", finding.says);
     }
 
     #[test]
-    fn u5_that_feeds_fail_is_said_at_the_end_and_is_nothing_wrong() {
+    fn u5_failing_feeds_are_no_fault_of_ours() {
         assert_eq!(conclusion(true, 0), "all is well");
         assert!(conclusion(true, 1).contains("works here; 1 feed fails"));
         assert!(conclusion(true, 7).contains("works here; 7 feeds fail"));

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     backend::Backend,
-    reach::{self, Reached},
+    callback_probe::{self, ProbeResult},
     settings::Settings,
 };
 
@@ -30,12 +30,12 @@ pub(super) async fn base_url(settings: &Settings, backend: Option<&dyn Backend>)
         return Finding::noted(what, format!("push is on; whether {url} leads here shows when a server runs"));
     }
     let instance = server.and_then(Backend::instance);
-    let reached = reach::callback(url, instance, settings.proxy.as_ref()).await;
+    let reached = callback_probe::callback(url, instance, settings.proxy.as_ref()).await;
     judge(url, &reached, server.map(Backend::name).as_deref(), settings.database_url.is_some(), &hints(url).await)
 }
 
 /// What it means who answers at the base URL. Nodes of one database stand in for each other.
-fn judge(url: &str, reached: &Reached, server: Option<&str>, is_shared: bool, hints: &str) -> Finding {
+fn judge(url: &str, reached: &ProbeResult, server: Option<&str>, is_shared: bool, hints: &str) -> Finding {
     let what = "base_url";
     let good = |says: String| Finding {
         what,
@@ -46,19 +46,21 @@ fn judge(url: &str, reached: &Reached, server: Option<&str>, is_shared: bool, hi
     let bad = |says: String| if server.is_some() { Finding::wrong(what, says) } else { Finding::noted(what, says) };
     let here = server.unwrap_or("a node");
     match reached {
-        Reached::Itself => good(format!("push is on, and {url} leads to this server")),
-        Reached::Another if is_shared => {
+        ProbeResult::ThisServer => good(format!("push is on, and {url} leads to this server")),
+        ProbeResult::OtherServer if is_shared => {
             good(format!("push is on, and {url} leads to a node, which must use the same database"))
         }
-        Reached::Another => bad(format!("{url} leads to another server, which gets the pushes: let it lead to {here}")),
-        Reached::Unnamed => Finding::noted(
+        ProbeResult::OtherServer => {
+            bad(format!("{url} leads to another server, which gets the pushes: let it lead to {here}"))
+        }
+        ProbeResult::UnknownInstance => Finding::noted(
             what,
             format!("push is on, and {url} leads to a piRSSonite, though whether to this one does not show{hints}"),
         ),
-        Reached::Stranger(said) => bad(format!(
+        ProbeResult::NotPirssonite(said) => bad(format!(
             "{url} does not lead to this server ({said}): let it pass {url}/api/websub/callback and all below that on to {here}"
         )),
-        Reached::Nobody(why) => bad(format!(
+        ProbeResult::Unreachable(why) => bad(format!(
             "nobody answers at {url} ({why}): check its name, and the proxy or tunnel that leads to {here}. If this \
              network does not lead back to itself, look from outside, with `curl {url}/api/websub/callback`"
         )),
@@ -67,7 +69,7 @@ fn judge(url: &str, reached: &Reached, server: Option<&str>, is_shared: bool, hi
 
 /// What may keep hubs from an address that this machine can reach.
 async fn hints(url: &str) -> String {
-    if let Some(address) = reach::only_private(url).await {
+    if let Some(address) = callback_probe::only_private(url).await {
         return format!("; but {address} is no public address: only hubs in its own network reach it");
     }
     if url.starts_with("http://") {
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_hubs_that_do_not_get_through_are_told_from_a_hub_that_fails() {
+    fn w9_blocked_hubs_differ_from_failing_ones() {
         let unheard = json!({ "hubUrl": "https://a.org/", "state": "pending", "lastError": NOT_VERIFIED });
         let active = json!({ "hubUrl": "https://b.org/", "state": "active", "isActive": true });
         let alone = judged(std::slice::from_ref(&unheard));
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_of_many_failing_hubs_some_are_listed() {
+    fn w9_listed_failing_hubs_are_bounded() {
         let hub = |number: usize| json!({ "hubUrl": number.to_string(), "state": "inactive", "lastError": "no" });
         let many = judged(&(0..HUBS_MAX + 2).map(hub).collect::<Vec<_>>());
         assert_eq!((many.len(), many[HUBS_MAX + 1].1.starts_with("2 others fail")), (HUBS_MAX + 2, true));
@@ -136,19 +138,19 @@ mod tests {
     }
 
     #[test]
-    fn w3_nodes_of_one_database_stand_in_for_each_other_and_others_do_not() {
+    fn w3_nodes_stand_in_for_each_other() {
         let verdict =
             |reached, server, is_shared, hints: &str| judge("https://e.org", &reached, server, is_shared, hints);
         let here = Some("the server at http://127.0.0.1:3000");
         for (reached, server, is_shared, hints, expect) in [
-            (Reached::Itself, here, false, "", Verdict::Fine),
-            (Reached::Itself, here, false, "; but", Verdict::Noted),
-            (Reached::Another, here, true, "", Verdict::Fine),
-            (Reached::Another, here, false, "", Verdict::Wrong),
-            (Reached::Unnamed, here, false, "", Verdict::Noted),
-            (Reached::Stranger("it answers 404".to_owned()), here, true, "", Verdict::Wrong),
-            (Reached::Nobody("refused".to_owned()), here, true, "", Verdict::Wrong),
-            (Reached::Nobody("refused".to_owned()), None, true, "", Verdict::Noted),
+            (ProbeResult::ThisServer, here, false, "", Verdict::Fine),
+            (ProbeResult::ThisServer, here, false, "; but", Verdict::Noted),
+            (ProbeResult::OtherServer, here, true, "", Verdict::Fine),
+            (ProbeResult::OtherServer, here, false, "", Verdict::Wrong),
+            (ProbeResult::UnknownInstance, here, false, "", Verdict::Noted),
+            (ProbeResult::NotPirssonite("it answers 404".to_owned()), here, true, "", Verdict::Wrong),
+            (ProbeResult::Unreachable("refused".to_owned()), here, true, "", Verdict::Wrong),
+            (ProbeResult::Unreachable("refused".to_owned()), None, true, "", Verdict::Noted),
         ] {
             let finding = verdict(reached, server, is_shared, hints);
             assert!(finding.verdict == expect && finding.says.contains("https://e.org"), "{}", finding.says);

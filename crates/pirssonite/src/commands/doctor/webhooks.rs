@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_d9_a_webhook_in_trouble_is_noted_and_what_nobody_delivers_too() {
+    fn u5_d9_doctor_notes_failing_webhooks() {
         assert!(judged(&[], 0, true).is_empty());
         let well = json!({ "id": 1, "url": "https://r.org/", "enabled": true, "consecutiveFailures": 0 });
         assert!(judged(std::slice::from_ref(&well), 3, true)[0].0 == Verdict::Fine);

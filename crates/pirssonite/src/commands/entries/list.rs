@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{
-    super::{number, pages::paged, say, say_json},
+    super::{number, pages::paged, print_json, print_line},
     meant, minute, title_of,
 };
 use crate::{
@@ -24,7 +24,7 @@ const COLUMNS: [Column; 5] = [
 /// Which entries.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-pub(super) struct Listed {
+pub(super) struct ListArguments {
     /// Only those that are not read yet.
     #[arg(long)]
     unread: bool,
@@ -55,10 +55,14 @@ pub(super) struct Searched {
     #[arg(required = true)]
     pub(super) query: Vec<String>,
     #[command(flatten)]
-    pub(super) listed: Listed,
+    pub(super) listed: ListArguments,
 }
 
-pub(super) async fn run(backend: &dyn Backend, listed: &Listed, query: Option<&str>) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(
+    backend: &dyn Backend,
+    listed: &ListArguments,
+    query: Option<&str>,
+) -> anyhow::Result<ExitCode> {
     let (feed, folder) = meant(backend, listed.feed.as_deref(), listed.folder.as_deref()).await?;
     let conditions = [
         ("q", query.map(str::to_owned)),
@@ -72,11 +76,11 @@ pub(super) async fn run(backend: &dyn Backend, listed: &Listed, query: Option<&s
         conditions.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let (entries, next_cursor) = paged(backend, "/api/entries", &conditions, "entries", listed.limit).await?;
     if listed.json {
-        say_json(&json!({ "entries": entries, "nextCursor": next_cursor }))?;
+        print_json(&json!({ "entries": entries, "nextCursor": next_cursor }))?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {
-        say(if query.is_some() { "no entry holds that" } else { "no such entries" })?;
+        print_line(if query.is_some() { "no entry holds that" } else { "no such entries" })?;
         return Ok(ExitCode::SUCCESS);
     }
     let feeds = backend.feeds().await?;
@@ -84,11 +88,11 @@ pub(super) async fn run(backend: &dyn Backend, listed: &Listed, query: Option<&s
     let screen = Screen::of_stdout();
     let (heading, lines) = table(&COLUMNS, &rows, screen);
     for line in heading.iter().chain(&lines) {
-        say(line)?;
+        print_line(line)?;
     }
     if screen.is_terminal() {
         let more = next_cursor.map(|_| format!("there are more: --limit {} lists further ones; ", listed.limit * 2));
-        say(&format!("{}`pirssonite entries show ID` shows one", more.unwrap_or_default()))?;
+        print_line(&format!("{}`pirssonite entries show ID` shows one", more.unwrap_or_default()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,12 +9,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    super::{counted, number, pages::paged, say, say_json},
+    super::{format_count, number, pages::paged, print_json, print_line},
     meant,
 };
 use crate::{
     backend::Backend,
-    settings::{Wrong, ago},
+    settings::{SettingsError, ago},
     wiring,
 };
 
@@ -23,7 +23,7 @@ const AT_ONCE: usize = 500;
 
 /// Which entries, and how.
 #[derive(Debug, clap::Args)]
-pub(super) struct Marked {
+pub(super) struct MarkArguments {
     /// How to mark them.
     #[arg(value_name = "MARK")]
     mark: Mark,
@@ -77,19 +77,19 @@ impl Mark {
     }
 }
 
-pub(super) async fn run(backend: &dyn Backend, marked: &Marked) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Result<ExitCode> {
     let count =
         if marked.ids.is_empty() { mark_all(backend, marked).await? } else { mark_some(backend, marked).await? };
     if marked.json {
-        say_json(&json!({ "marked": count }))?;
+        print_json(&json!({ "marked": count }))?;
     } else {
-        say(&format!("{} marked as {}", counted(count, "entry", "entries"), marked.mark.name()))?;
+        print_line(&format!("{} marked as {}", format_count(count, "entry", "entries"), marked.mark.name()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Marks those that are named, if all are there.
-async fn mark_some(backend: &dyn Backend, marked: &Marked) -> anyhow::Result<u64> {
+async fn mark_some(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Result<u64> {
     let missing = missing(backend, &marked.ids).await?;
     match missing.as_slice() {
         [] => {}
@@ -120,10 +120,10 @@ fn joined(ids: &[i64]) -> String {
 }
 
 /// Marks all of a feed, of a folder, or all there are.
-async fn mark_all(backend: &dyn Backend, marked: &Marked) -> anyhow::Result<u64> {
+async fn mark_all(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Result<u64> {
     if marked.mark != Mark::Read {
         let says = format!("only `read` is for many at once: name the ids to mark as {}", marked.mark.name());
-        bail!(Wrong::Together(says));
+        bail!(SettingsError::Together(says));
     }
     let (feed, folder) = meant(backend, marked.feed.as_deref(), marked.folder.as_deref()).await?;
     let body = json!({ "feedId": feed, "folderId": folder, "before": marked.before });

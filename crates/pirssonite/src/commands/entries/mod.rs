@@ -21,19 +21,19 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
-    list: list::Listed,
+    list: list::ListArguments,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// List entries, the newest first, as without a command.
-    List(list::Listed),
+    List(list::ListArguments),
     /// List the entries that hold what is searched for.
     Search(list::Searched),
     /// Show entries as text.
-    Show(show::Shown),
+    Show(show::ShowArguments),
     /// Mark entries as read, unread, starred or unstarred.
-    Mark(mark::Marked),
+    Mark(mark::MarkArguments),
 }
 
 pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {

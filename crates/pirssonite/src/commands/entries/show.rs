@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    super::{say, say_json, sized, title_of as feed_title},
+    super::{format_size, print_json, print_line, title_of as feed_title},
     minute, title_of,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// Which entries.
 #[derive(Debug, clap::Args)]
-pub(super) struct Shown {
+pub(super) struct ShowArguments {
     /// The ids of the entries, as `pirssonite entries` shows them.
     #[arg(required = true, value_name = "ID")]
     ids: Vec<i64>,
@@ -29,7 +29,7 @@ pub(super) struct Shown {
     json: bool,
 }
 
-pub(super) async fn run(backend: &dyn Backend, shown: &Shown) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(backend: &dyn Backend, shown: &ShowArguments) -> anyhow::Result<ExitCode> {
     let mut entries = Vec::new();
     for id in &shown.ids {
         let entry = backend.call(Method::GET, &format!("/api/entries/{id}"), None).await;
@@ -44,17 +44,17 @@ pub(super) async fn run(backend: &dyn Backend, shown: &Shown) -> anyhow::Result<
     }
     if shown.json {
         let one_or_all = if let [entry] = entries.as_slice() { entry.clone() } else { Value::Array(entries) };
-        say_json(&one_or_all)?;
+        print_json(&one_or_all)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (feeds, screen) = (backend.feeds().await?, Screen::of_stdout());
     for (number, entry) in entries.iter().enumerate() {
         if number > 0 {
-            say("")?;
+            print_line("")?;
         }
         let feed = feeds.iter().find(|feed| feed["id"] == entry["feedId"]);
         for line in lines(entry, feed.map(feed_title), screen.text_cells()) {
-            say(&line)?;
+            print_line(&line)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -92,7 +92,7 @@ fn enclosures(entry: &Value) -> Vec<String> {
     let in_words = |file: &Value| {
         let mime = file["type"].as_str().map(clean);
         let size = file["length"].as_u64().filter(|size| *size > 0);
-        let about: Vec<String> = mime.into_iter().chain(size.map(sized)).collect();
+        let about: Vec<String> = mime.into_iter().chain(size.map(format_size)).collect();
         let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
         format!("file: {}{about}", clean(file["url"].as_str().unwrap_or_default()))
     };
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_an_entry_is_shown_with_its_feed_time_marks_links_and_files() {
+    fn u5_entry_is_shown_in_full() {
         let entry = json!({
             "id": 7, "title": "Fresh\u{1b}[2J bread", "author": "Ann\u{9b}0m", "url": "https://e.org/1", "isRead": false,
             "isStarred": true, "sortAt": "2026-03-02T18:55:00Z", "content": "<p>Warm <a href='https://e.org/w'>it</a></p>",

@@ -6,20 +6,20 @@ use domain::folder::one_line;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::{number, say, say_json, text};
+use super::{number, print_json, print_line, text};
 use crate::backend::Backend;
 
 pub(super) async fn run(backend: &dyn Backend, json: bool) -> anyhow::Result<ExitCode> {
     let webhooks = backend.call(Method::GET, "/api/webhooks", None).await?;
     let list = webhooks.as_array().map(Vec::as_slice).unwrap_or_default();
     if json {
-        say_json(&webhooks)?;
+        print_json(&webhooks)?;
     } else if list.is_empty() {
-        say("no webhooks yet: add one with `pirssonite webhook add URL`")?;
+        print_line("no webhooks yet: add one with `pirssonite webhook add URL`")?;
     } else {
         let folders = backend.folders().await?;
         for webhook in list {
-            say(&line(webhook, &folders))?;
+            print_line(&line(webhook, &folders))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d1_each_webhook_is_told_in_a_line() {
+    fn u5_d1_webhooks_are_listed_line_by_line() {
         let webhook = json!({
             "id": 1, "url": "https://r.org/", "enabled": true, "consecutiveFailures": 0, "description": null,
             "eventTypes": null, "feedIds": null, "folderIds": null, "disabledReason": null,

@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{counted, named, number, say, say_json};
+use super::{format_count, named, number, print_json, print_line};
 use crate::{
     backend::{self, Backend},
-    settings::{Settings, Wrong, ago},
+    settings::{Settings, SettingsError, ago},
     wiring,
 };
 
@@ -30,22 +30,22 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// Add a webhook. Its secret is printed this once.
-    Add(Box<New>),
+    Add(Box<AddArguments>),
     /// List the webhooks.
     List,
     /// Send a webhook a test, and say what came of it.
-    Test(Which),
+    Test(Target),
     /// Give a webhook another secret, which is printed this once. The old one signs along for a day, also if there is yet
     /// another meanwhile.
-    Rotate(Which),
+    Rotate(Target),
     /// Enable a webhook, also one that was disabled because it failed. What has waited for it is sent.
-    Enable(Which),
+    Enable(Target),
     /// Disable a webhook. What waits for it stays.
-    Disable(Which),
+    Disable(Target),
     /// Send a webhook once more what happened since a time, or between two, as far as it wants it.
     Replay {
         #[command(flatten)]
-        which: Which,
+        which: Target,
         /// The time, as 2026-03-01T12:00:00Z, or how long ago, as 2h or 3d.
         #[arg(long, value_name = "TIME", value_parser = |text: &str| ago(text, wiring::now()))]
         since: Timestamp,
@@ -54,17 +54,17 @@ enum Action {
         until: Option<Timestamp>,
     },
     /// Remove a webhook, with what waits for it.
-    Remove(Which),
+    Remove(Target),
 }
 
 #[derive(Debug, clap::Args)]
-struct Which {
+struct Target {
     /// The id of the webhook, as `pirssonite webhook list` shows it.
     id: i64,
 }
 
 #[derive(Debug, clap::Args)]
-struct New {
+struct AddArguments {
     /// Where events are sent.
     url: String,
     /// A note about it.
@@ -122,7 +122,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         Action::Disable(which) => which.set_enabled(backend, false).await?,
         Action::Replay { which, .. } => {
             let queued = backend.call(Method::POST, &which.path("/replay"), body).await?;
-            let said = format!("{} queued", counted(number(&queued["queued"]), "delivery", "deliveries"));
+            let said = format!("{} queued", format_count(number(&queued["queued"]), "delivery", "deliveries"));
             (queued, said)
         }
         Action::Remove(which) => {
@@ -132,18 +132,18 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         Action::List | Action::Test(_) => unreachable!("both are done above"),
     };
     if arguments.json {
-        say_json(&answer)?;
+        print_json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
-    say(&said)?;
+    print_line(&said)?;
     if let Some(secret) = answer["secret"].as_str() {
-        say(&format!("secret: {secret}"))?;
-        say("keep it where the receiver can read it: it is shown this once")?;
+        print_line(&format!("secret: {secret}"))?;
+        print_line("keep it where the receiver can read it: it is shown this once")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Which {
+impl Target {
     fn path(&self, rest: &str) -> String {
         format!("/api/webhooks/{}{rest}", self.id)
     }
@@ -155,7 +155,7 @@ impl Which {
     }
 }
 
-impl New {
+impl AddArguments {
     /// The same with the ids of the feeds and folders that are meant. Nothing said of them means all.
     async fn with_ids(&self, backend: &dyn Backend, mut body: Value) -> anyhow::Result<Value> {
         let some = |ids: Vec<i64>| if ids.is_empty() { Value::Null } else { json!(ids) };
@@ -172,12 +172,12 @@ impl New {
     }
 
     /// As the API takes it, but for what must be looked up.
-    fn to_json(&self) -> Result<Value, Wrong> {
+    fn to_json(&self) -> Result<Value, SettingsError> {
         let some = |list: Value| if list.as_array().is_some_and(Vec::is_empty) { Value::Null } else { list };
         let mut headers = serde_json::Map::new();
         for (name, value) in &self.headers {
             if headers.insert(name.clone(), json!(value.expose())).is_some() {
-                return Err(Wrong::Together(format!("the header {name} is given more than once")));
+                return Err(SettingsError::Together(format!("the header {name} is given more than once")));
             }
         }
         Ok(json!({
@@ -207,8 +207,8 @@ fn text(value: &Value) -> &str {
 mod tests {
     use super::*;
 
-    fn new(headers: &[&str]) -> New {
-        New {
+    fn new(headers: &[&str]) -> AddArguments {
+        AddArguments {
             url: "https://r.org/".into(),
             description: None,
             events: vec![],
@@ -222,12 +222,12 @@ mod tests {
     }
 
     #[test]
-    fn u5_d1_what_is_not_said_means_all_and_headers_are_a_name_and_a_value() {
+    fn u5_d1_new_webhook_from_flags() {
         let body = new(&["Authorization: Bearer a:b", "X-A:"]).to_json().unwrap();
         assert_eq!(body["eventTypes"], json!(null));
         assert_eq!(body["headers"], json!({ "Authorization": "Bearer a:b", "X-A": "" }));
         assert_eq!((&body["includeContent"], &body["backlog"]), (&json!(false), &json!(false)));
-        let some = New { events: vec!["entry.created".into()], ..new(&[]) }.to_json().unwrap();
+        let some = AddArguments { events: vec!["entry.created".into()], ..new(&[]) }.to_json().unwrap();
         assert_eq!(some["eventTypes"], json!(["entry.created"]));
         assert!(header("nonsense").unwrap_err().contains("write its name, a colon"));
         assert!(new(&["a: 1", "a: 2"]).to_json().unwrap_err().to_string().contains("more than once"));

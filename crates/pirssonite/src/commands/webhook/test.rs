@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{number, say, say_json, text};
+use super::{number, print_json, print_line, text};
 use crate::{backend::Backend, settings::Settings, wiring};
 
 /// How often it is looked: at first, and later.
@@ -21,7 +21,7 @@ pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, jso
     let webhook = backend.call(Method::GET, &format!("/api/webhooks/{id}"), None).await?;
     let held_until = webhook["heldUntil"].as_str();
     let queued = backend.call(Method::POST, &format!("/api/webhooks/{id}/test"), None).await?;
-    let path = format!("/api/outbox/events/{}", text(&queued["id"]));
+    let path = format!("/api/outbox/deliveries/{}", text(&queued["id"]));
     let stop = CancellationToken::new();
     let wait_max = if is_held_for_long(held_until, wiring::now()) {
         Duration::ZERO
@@ -39,9 +39,9 @@ pub(super) async fn run(backend: &dyn Backend, id: i64, settings: &Settings, jso
         Err(_) => backend.call(Method::GET, &path, None).await?,
     };
     if json {
-        say_json(&delivery)?;
+        print_json(&delivery)?;
     } else {
-        say(&outcome(&delivery, held_until))?;
+        print_line(&outcome(&delivery, held_until))?;
     }
     let is_good = delivery["deliveryStatus"] == "delivered";
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d1_what_came_of_a_test_is_told_with_status_and_duration() {
+    fn u5_d1_test_outcome_is_told() {
         for (delivery, expect) in [
             (
                 json!({ "deliveryStatus": "delivered", "attemptLog": [{ "statusCode": 204, "durationMs": 12 }] }),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_a_test_of_a_held_webhook_says_until_when_and_does_not_wait_for_that() {
+    fn d1_test_of_held_webhook_does_not_wait() {
         let waiting = json!({ "deliveryStatus": "pending", "id": "dlv_1", "attemptLog": [] });
         let said = outcome(&waiting, Some("2026-03-01T12:00:00Z"));
         assert!(said.contains("nothing until 2026-03-01T12:00:00Z"), "{said}");

@@ -46,13 +46,13 @@ const ALL_MAX: Duration = Duration::from_mins(5);
 const PENDING_MAX: u32 = 100_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d12_sqlite_delivers_all_at_least_once_when_killed_while_delivering() {
+async fn d12_sqlite_kills_while_delivering_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
     survive(Data::Folder(folder.path()), Outbox::Sqlite(folder.path()), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d12_postgres_delivers_all_at_least_once_when_killed_while_delivering() {
+async fn d12_postgres_kills_while_delivering_lose_nothing() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     survive(Data::Database(database.url(), folder.path()), Outbox::Postgres(&database), 2).await;
 }

@@ -77,7 +77,7 @@ fn time(delivery: &Value, field: &str) -> Timestamp {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fr_001_d5_a_send_of_three_leases_stays_with_its_node_and_is_delivered_once() {
+async fn fr_001_d5_long_send_keeps_its_lease() {
     let held = Held::by_the_first().await;
     let before = delivery(&held.second).await;
     let owner = before["leaseOwner"].clone();
@@ -107,7 +107,7 @@ async fn fr_001_d5_a_send_of_three_leases_stays_with_its_node_and_is_delivered_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fr_004_d7_what_a_killed_node_was_sending_is_delivered_by_another() {
+async fn fr_004_d7_another_node_takes_over_after_kill() {
     let held = Held::by_the_first().await;
     assert_eq!(held.receipts(), 1);
     held.first.signal("-KILL");
@@ -123,7 +123,7 @@ async fn fr_004_d7_what_a_killed_node_was_sending_is_delivered_by_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fr_002_fr_005_d6_the_mark_of_a_node_that_was_frozen_past_its_lease_changes_nothing() {
+async fn fr_002_fr_005_d6_late_mark_changes_nothing() {
     let held = Held::by_the_first().await;
     held.first.signal("-STOP");
     let receipts = held.second_takes_over().await;
@@ -153,7 +153,7 @@ async fn fr_002_fr_005_d6_the_mark_of_a_node_that_was_frozen_past_its_lease_chan
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fr_004_d7_sqlite_delivers_in_its_next_life_what_it_was_sending_when_it_was_killed() {
+async fn fr_004_d7_sqlite_resumes_after_kill() {
     let (scene, folder) = (Scene::start().await, tempfile::tempdir().unwrap());
     let data = Data::Folder(folder.path());
     scene.receiver.answer_next("/a", [Page::hang()]);
@@ -173,7 +173,7 @@ async fn fr_004_d7_sqlite_delivers_in_its_next_life_what_it_was_sending_when_it_
 
 /// Nobody else is there to take it, and the node must not do so itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn d6_d12_a_node_that_stood_still_alone_goes_on_with_what_it_was_sending() {
+async fn d6_d12_frozen_lone_node_goes_on() {
     let (scene, folder, gate) = (Scene::start().await, tempfile::tempdir().unwrap(), Gate::default());
     let server = Server::start(Data::Folder(folder.path()), &FLAGS);
     scene.receiver.answer_next("/a", [Page::ok().behind(&gate)]);

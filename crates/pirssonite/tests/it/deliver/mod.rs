@@ -131,7 +131,7 @@ async fn logged(server: &Server, what: &str) -> String {
 
 /// The newest deliveries.
 async fn deliveries(server: &Server) -> Vec<Value> {
-    server.get("/api/outbox/events?limit=500").await["events"].as_array().unwrap().clone()
+    server.get("/api/outbox/deliveries?limit=500").await["events"].as_array().unwrap().clone()
 }
 
 /// The only delivery.
@@ -145,7 +145,7 @@ async fn delivery(server: &Server) -> Value {
 async fn delivered(server: &Server) -> Value {
     let is_so = async || Some(delivery(server).await).filter(|delivery| delivery["deliveryStatus"] == "delivered");
     let found = until("the delivery", server, is_so).await;
-    server.get(&format!("/api/outbox/events/{}", found["id"].as_str().unwrap())).await
+    server.get(&format!("/api/outbox/deliveries/{}", found["id"].as_str().unwrap())).await
 }
 
 /// Waits until nothing is pending. Returns what is left.

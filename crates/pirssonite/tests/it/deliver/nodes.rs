@@ -20,7 +20,7 @@ async fn attempts(server: &Server) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u4_d4_a_node_that_only_serves_delivers_nothing_and_a_worker_all_that_it_queues() {
+async fn u4_d4_only_workers_deliver() {
     let (scene, shared) = (Scene::start().await, Shared::new().await);
     let web = shared.start(&["--role", "web"]);
     let webhook = scene.webhook(&web, "/a").await["id"].clone();
@@ -52,7 +52,7 @@ async fn u4_d4_a_node_that_only_serves_delivers_nothing_and_a_worker_all_that_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d4_two_nodes_deliver_everything_once_between_them() {
+async fn d4_two_nodes_deliver_everything_once() {
     let (scene, shared, gate) = (Scene::start().await, Shared::new().await, Gate::default());
     // Nothing is given up or taken over because the machine is slow.
     let flags = ["--delivery-lease", "60s", "--delivery-timeout", "5m"];

@@ -6,7 +6,7 @@ use crate::{
 };
 
 #[test]
-fn fr_003_ac3_d5_the_program_does_not_start_with_a_lease_that_beats_cannot_keep() {
+fn fr_003_d5_short_lease_stops_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let ended = on(Data::Folder(folder.path()), &["serve", "--listen", "127.0.0.1:0", "--delivery-lease", "100ms"]);
     let said = stderr(&ended);

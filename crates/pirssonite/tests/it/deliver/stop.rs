@@ -39,7 +39,7 @@ async fn overview_has(server: &Server, field: &str, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d7_sigterm_while_a_hundred_are_being_sent_gives_the_rest_to_another_node_at_once() {
+async fn d7_sigterm_hands_over_at_once() {
     let (scene, shared, gate) = (Scene::start().await, Shared::new().await, Gate::default());
     let first = shared.start(&FLAGS);
     for webhook in 0..WEBHOOKS {

@@ -78,13 +78,13 @@ async fn renew_and_status(data: Data<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_w7_w13_sqlite_renew_and_status_tell_how_push_is() {
+async fn u5_w7_w13_sqlite_renew_and_status() {
     let folder = tempfile::tempdir().unwrap();
     renew_and_status(Data::Folder(folder.path())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_w7_w13_postgres_renew_and_status_tell_how_push_is() {
+async fn u5_w7_w13_postgres_renew_and_status() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     renew_and_status(Data::Database(database.url(), folder.path())).await;
 }

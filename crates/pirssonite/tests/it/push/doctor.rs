@@ -51,7 +51,7 @@ async fn u5_w3_doctor_says_whether_hubs_reach_this_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_w3_doctor_says_who_answers_instead_of_this_server() {
+async fn u5_w3_doctor_names_who_answers_instead() {
     let scene = Scene::start().await;
     let nobody = Place::reserve();
     let (folder, other_folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -77,7 +77,7 @@ async fn u5_w3_doctor_says_who_answers_instead_of_this_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u5_w3_doctor_knows_that_nodes_of_one_database_stand_in_for_each_other() {
+async fn u5_w3_doctor_accepts_nodes_of_one_database() {
     let database = fresh_postgres().await;
     let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let [first, second, third] = [0, 1, 2].map(|place| Data::Database(database.url(), folders[place].path()));

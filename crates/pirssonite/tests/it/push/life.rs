@@ -36,19 +36,19 @@ async fn from_command_to_entry(data: Data<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w2_w5_sqlite_a_feed_that_a_command_adds_is_pushed() {
+async fn w2_w5_sqlite_added_feed_is_pushed() {
     let folder = tempfile::tempdir().unwrap();
     from_command_to_entry(Data::Folder(folder.path())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w2_w5_postgres_a_feed_that_a_command_adds_is_pushed() {
+async fn w2_w5_postgres_added_feed_is_pushed() {
     let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
     from_command_to_entry(Data::Database(database.url(), folder.path())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w2_a_feed_that_is_added_while_no_server_runs_is_subscribed_by_the_next() {
+async fn w2_feed_added_offline_is_subscribed_later() {
     let (scene, place, folder) = (Scene::start().await, Place::reserve(), tempfile::tempdir().unwrap());
     let data = Data::Folder(folder.path());
     let url = scene.publish("/feed", &["first"]);
@@ -108,12 +108,12 @@ async fn killed_while_it_renews(past: Past) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w8_sqlite_a_renewal_that_sigkill_interrupts_is_made_at_the_next_start() {
+async fn w8_sqlite_killed_renewal_is_resumed() {
     killed_while_it_renews(Past::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w8_postgres_a_renewal_that_sigkill_interrupts_is_made_at_the_next_start() {
+async fn w8_postgres_killed_renewal_is_resumed() {
     killed_while_it_renews(Past::postgres().await).await;
 }
 
@@ -135,17 +135,17 @@ async fn away_while_its_lease_ends(past: Past) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w9_sqlite_a_lease_that_ran_out_while_the_process_was_down_is_made_up_for_at_once() {
+async fn w9_sqlite_lease_expired_while_down() {
     away_while_its_lease_ends(Past::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w9_postgres_a_lease_that_ran_out_while_the_process_was_down_is_made_up_for_at_once() {
+async fn w9_postgres_lease_expired_while_down() {
     away_while_its_lease_ends(Past::postgres().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w3_another_base_url_is_told_to_the_hub_and_none_ends_push() {
+async fn w3_changed_base_url_is_followed() {
     let (scene, folder) = (Scene::start().await, tempfile::tempdir().unwrap());
     let (first, second) = (Place::reserve(), Place::reserve());
     let data = Data::Folder(folder.path());
@@ -177,7 +177,7 @@ async fn w3_another_base_url_is_told_to_the_hub_and_none_ends_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u4_w1_w5_the_settings_of_push_are_in_force() {
+async fn u4_w1_w5_push_settings_are_in_force() {
     let (scene, place, folder) = (Scene::start().await, Place::reserve(), tempfile::tempdir().unwrap());
     let data = Data::Folder(folder.path());
     // A feed that names no hub, of a publisher that is known for one.

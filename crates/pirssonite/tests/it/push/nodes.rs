@@ -132,7 +132,7 @@ async fn w8_three_nodes_renew_500_subscriptions_once_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w8_three_nodes_of_which_one_is_killed_in_the_middle_renew_all() {
+async fn w8_three_nodes_renew_all_after_a_kill() {
     let mut nodes = Nodes::start().await;
     nodes.a_day_passes().await;
     let hub = &nodes.scene.hub;

@@ -22,7 +22,7 @@ pub(super) const HEADER_VALUE_CHARS_MAX: usize = 4000;
 const HEADERS_BYTES_MAX: usize = 4096;
 
 /// Headers that are ours to set: they say where a request goes, how it is sent, what it holds and who sends it.
-const OURS: [&str; 16] = [
+const RESERVED_HEADERS: [&str; 16] = [
     "accept-encoding",
     "connection",
     "content-encoding",
@@ -42,28 +42,28 @@ const OURS: [&str; 16] = [
 ];
 
 /// What our own headers begin with.
-const OUR_PREFIXES: [&str; 2] = ["webhook-", "pirssonite-"];
+const RESERVED_PREFIXES: [&str; 2] = ["webhook-", "pirssonite-"];
 
 /// Names and values as they were given, in their order.
 #[derive(Default)]
-pub(crate) struct GivenHeaders(Vec<(String, String)>);
+pub(crate) struct HeadersInput(Vec<(String, String)>);
 
-impl<'de> Deserialize<'de> for GivenHeaders {
+impl<'de> Deserialize<'de> for HeadersInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Pairs;
         impl<'de> Visitor<'de> for Pairs {
-            type Value = GivenHeaders;
+            type Value = HeadersInput;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("an object of names and texts")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<GivenHeaders, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<HeadersInput, M::Error> {
                 let mut pairs = Vec::new();
                 while let Some(pair) = map.next_entry()? {
                     pairs.push(pair);
                 }
-                Ok(GivenHeaders(pairs))
+                Ok(HeadersInput(pairs))
             }
         }
         deserializer.deserialize_map(Pairs)
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for GivenHeaders {
 }
 
 /// Headers that can be sent. No sentence shows a value, which may be a secret.
-pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<WebhookHeaders> {
+pub(super) fn checked(HeadersInput(given): HeadersInput) -> ApiResult<WebhookHeaders> {
     let refused = |problem: String| Err(ApiError::field("headers", problem));
     if given.len() > HEADERS_MAX {
         return refused(format!("more than {HEADERS_MAX}"));
@@ -90,7 +90,9 @@ pub(super) fn checked(GivenHeaders(given): GivenHeaders) -> ApiResult<WebhookHea
             return refused(format!("`{name}` can be no header's name"));
         }
         let known = name.to_ascii_lowercase();
-        if OURS.contains(&known.as_str()) || OUR_PREFIXES.iter().any(|prefix| known.starts_with(prefix)) {
+        if RESERVED_HEADERS.contains(&known.as_str())
+            || RESERVED_PREFIXES.iter().any(|prefix| known.starts_with(prefix))
+        {
             return refused(format!("`{name}` is set by this server itself"));
         }
         if headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {

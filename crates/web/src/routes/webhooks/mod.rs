@@ -1,8 +1,8 @@
 //! Webhooks: made, listed, changed, tried, removed. A secret is shown once, when it is made.
 
-mod described;
-mod given;
 mod headers;
+mod input;
+mod schemas;
 
 use axum::{
     Json,
@@ -18,14 +18,14 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub(crate) use self::given::{CreateBody, PatchBody};
-use super::outbox::DeliveryView;
+pub(crate) use self::input::{CreateBody, PatchBody};
 use crate::{
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id},
     state::AppState,
     time::time,
-    work::to_its_end,
+    views::{DeliveryView, WebhookView, ids},
+    work::run_to_completion,
 };
 
 /// Webhooks in all: each event looks at every one of them.
@@ -35,7 +35,7 @@ const WEBHOOKS_MAX: usize = 1000;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct WebhookWithSecret {
     #[serde(flatten)]
-    webhook: Webhook,
+    webhook: WebhookView,
     /// What its requests are signed with: `whsec_` and 32 random bytes in base64.
     secret: String,
 }
@@ -55,7 +55,8 @@ pub(crate) struct ReplayBody {
 
 /// What was queued.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Queued {
+#[schema(as = Queued)]
+pub(crate) struct ReplayResult {
     /// So many deliveries.
     queued: u64,
 }
@@ -63,10 +64,11 @@ pub(crate) struct Queued {
 /// All webhooks, by id.
 #[utoipa::path(
     get, path = "/api/webhooks", tag = "webhooks", operation_id = "listWebhooks",
-    responses((status = 200, description = "The webhooks.", body = Vec<Webhook>))
+    responses((status = 200, description = "The webhooks.", body = Vec<WebhookView>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Webhook>>> {
-    Ok(Json(state.store().webhooks().await?))
+pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<WebhookView>>> {
+    let webhooks = state.store().webhooks().await?;
+    Ok(Json(webhooks.into_iter().map(WebhookView::from).collect()))
 }
 
 /// Makes a webhook. Its secret is in this answer and in no other.
@@ -85,35 +87,35 @@ pub(crate) async fn create(
 ) -> ApiResult<Response> {
     let wanted = PatchBody::from(body).checked()?;
     headers::check_masked(&wanted, &[])?;
-    given::check_named(&state, &wanted, None).await?;
-    given::check_url(&state, &wanted, None).await?;
+    input::check_ids_exist(&state, &wanted, None).await?;
+    input::check_url(&state, &wanted, None).await?;
     if state.store().webhooks().await?.len() >= WEBHOOKS_MAX {
         return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
     }
-    let webhook = state.engine.create_webhook(|secret| given::new_webhook(wanted, secret)).await?;
+    let webhook = state.engine.create_webhook(|secret| input::new_webhook(wanted, secret)).await?;
     let location = format!("/api/webhooks/{}", webhook.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], shown_once(webhook)?).into_response())
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], secret_response(webhook)?).into_response())
 }
 
 /// One webhook.
 #[utoipa::path(
-    get, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "getWebhook", params(("id" = WebhookId, Path)),
+    get, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "getWebhook", params(("id" = ids::WebhookId, Path)),
     responses(
-        (status = 200, description = "The webhook.", body = Webhook),
+        (status = 200, description = "The webhook.", body = WebhookView),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Json<Webhook>> {
-    Ok(Json(state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?))
+pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Json<WebhookView>> {
+    Ok(Json(state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
 }
 
 /// Changes a webhook. One that was disabled and is enabled is well again: its failures, and why it was disabled, are
 /// forgotten, and what waits for it is sent. Enabling one that is enabled changes nothing.
 #[utoipa::path(
     patch, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "patchWebhook",
-    params(("id" = WebhookId, Path)), request_body = PatchBody,
+    params(("id" = ids::WebhookId, Path)), request_body = PatchBody,
     responses(
-        (status = 200, description = "The webhook as it is now.", body = Webhook),
+        (status = 200, description = "The webhook as it is now.", body = WebhookView),
         (status = 400, description = "A field is wrong, or the URL leads to a private address; the sentence says which.", body = ErrorBody),
         (status = 404, description = "There is no such webhook, or a feed or a folder that is named does not exist.", body = ErrorBody),
     )
@@ -122,25 +124,25 @@ pub(crate) async fn patch(
     State(state): State<AppState>,
     Id(id): Id<WebhookId>,
     extract::Json(mut body): extract::Json<PatchBody>,
-) -> ApiResult<Json<Webhook>> {
+) -> ApiResult<Json<WebhookView>> {
     let stored = async || state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"));
     if body.may_have_stored_url() {
         body = body.without_url_of(&stored().await?);
     }
     let patch = body.checked()?;
-    if given::needs_stored(&patch) {
+    if input::needs_stored(&patch) {
         let before = stored().await?;
         headers::check_masked(&patch, &before.headers)?;
-        given::check_named(&state, &patch, Some(&before)).await?;
-        given::check_url(&state, &patch, Some(&before)).await?;
+        input::check_ids_exist(&state, &patch, Some(&before)).await?;
+        input::check_url(&state, &patch, Some(&before)).await?;
     }
-    Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?))
+    Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
 }
 
 /// Removes a webhook, with what was still to be sent to it.
 #[utoipa::path(
     delete, path = "/api/webhooks/{id}", tag = "webhooks", operation_id = "deleteWebhook",
-    params(("id" = WebhookId, Path)),
+    params(("id" = ids::WebhookId, Path)),
     responses(
         (status = 204, description = "It is gone."),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
@@ -155,7 +157,7 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<WebhookId>)
 /// delivery. While the webhook is held (`heldUntil`), it waits too.
 #[utoipa::path(
     post, path = "/api/webhooks/{id}/test", tag = "webhooks", operation_id = "testWebhook",
-    params(("id" = WebhookId, Path)),
+    params(("id" = ids::WebhookId, Path)),
     responses(
         (status = 202, description = "The delivery, which is sent next.", body = DeliveryView),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
@@ -165,7 +167,8 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<WebhookId>)
 pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
     match state.store().test_webhook(id).await? {
         TestOutcome::Queued(delivery) => {
-            Ok((StatusCode::ACCEPTED, Json(DeliveryView::of(*delivery, &state))).into_response())
+            let delivery = DeliveryView::new(*delivery, state.engine.attempts_max());
+            Ok((StatusCode::ACCEPTED, Json(delivery)).into_response())
         }
         TestOutcome::Disabled => Err(disabled()),
         TestOutcome::NotFound => Err(ApiError::NotFound("webhook")),
@@ -176,22 +179,22 @@ pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -
 /// meanwhile.
 #[utoipa::path(
     post, path = "/api/webhooks/{id}/rotate-secret", tag = "webhooks", operation_id = "rotateSecret",
-    params(("id" = WebhookId, Path)),
+    params(("id" = ids::WebhookId, Path)),
     responses(
         (status = 200, description = "The webhook, with its new secret.", body = WebhookWithSecret),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
 )]
 pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
-    shown_once(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
+    secret_response(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
 }
 
 /// Queues what happened in a time once more for a webhook, as far as it wants it.
 #[utoipa::path(
     post, path = "/api/webhooks/{id}/replay", tag = "webhooks", operation_id = "replayWebhook",
-    params(("id" = WebhookId, Path)), request_body = ReplayBody,
+    params(("id" = ids::WebhookId, Path)), request_body = ReplayBody,
     responses(
-        (status = 202, description = "How many deliveries were queued.", body = Queued),
+        (status = 202, description = "How many deliveries were queued.", body = ReplayResult),
         (status = 400, description = "Not a time with its zone.", body = ErrorBody),
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
         (status = 409, description = "It is disabled, or the time is yet to come or ends before it begins.", body = ErrorBody),
@@ -216,9 +219,9 @@ pub(crate) async fn replay(
         return Err(disabled());
     }
     let store = state.store().clone();
-    let queued = to_its_end(async move { store.replay(id, since, until).await }).await??;
+    let queued = run_to_completion(async move { store.replay(id, since, until).await }).await??;
     let queued = queued.ok_or(ApiError::NotFound("webhook"))?;
-    Ok((StatusCode::ACCEPTED, Json(Queued { queued })).into_response())
+    Ok((StatusCode::ACCEPTED, Json(ReplayResult { queued })).into_response())
 }
 
 fn disabled() -> ApiError {
@@ -226,9 +229,9 @@ fn disabled() -> ApiError {
 }
 
 /// A webhook with its newest secret, which nobody may keep on the way.
-fn shown_once(webhook: Webhook) -> ApiResult<Response> {
+fn secret_response(webhook: Webhook) -> ApiResult<Response> {
     let secret = webhook.secrets.first().map(WebhookSecret::expose);
     let secret = secret.ok_or_else(|| ApiError::Internal("a webhook has no secret".to_owned()))?;
-    let body = Json(WebhookWithSecret { webhook, secret });
+    let body = Json(WebhookWithSecret { webhook: webhook.into(), secret });
     Ok(([(header::CACHE_CONTROL, "no-store")], body).into_response())
 }

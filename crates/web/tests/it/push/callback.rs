@@ -7,7 +7,7 @@ use testkit::{Behaviour, Hub, HubPush, Lease, Page, Param, Query, Signed, Verify
 use super::world::{DAY, HOUR, World, atom, each, each_with, each_with_few_pushes};
 
 #[tokio::test]
-async fn w4_s13_a_verification_is_answered_with_the_challenge_and_starts_the_lease() {
+async fn w4_verification_echoes_challenge_and_starts_lease() {
     for world in each().await {
         world.hub.script(Behaviour::verifying(Verify::Never));
         let id = world.subscribe("/f").await;
@@ -28,7 +28,7 @@ async fn w4_s13_a_verification_is_answered_with_the_challenge_and_starts_the_lea
 }
 
 #[tokio::test]
-async fn w4_leases_that_are_absent_or_absurd() {
+async fn w4_absurd_leases_are_bounded() {
     for world in each().await {
         let cases = [
             (Lease::Absent, 432_000),
@@ -65,7 +65,7 @@ async fn w4_missing_parameters_are_400_and_unknown_ones_404() {
 }
 
 #[tokio::test]
-async fn w4_an_unsubscription_that_nobody_asked_for_is_404() {
+async fn w4_unasked_unsubscription_is_404() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let request = world.hub.request().await;
@@ -76,7 +76,7 @@ async fn w4_an_unsubscription_that_nobody_asked_for_is_404() {
 }
 
 #[tokio::test]
-async fn w4_s17_a_denial_ends_the_subscription_with_the_hubs_reason() {
+async fn w4_denial_ends_subscription_with_reason() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let answer = world.hub.deny(&world.hub.request().await, Some("you may not")).await;
@@ -91,7 +91,7 @@ async fn w4_s17_a_denial_ends_the_subscription_with_the_hubs_reason() {
 }
 
 #[tokio::test]
-async fn w5_every_algorithm_that_is_allowed_is_taken_and_no_other() {
+async fn w5_only_allowed_algorithms_are_taken() {
     let settings = PushSettings { algorithms: vec![Algorithm::Sha1, Algorithm::Sha512], ..PushSettings::default() };
     for (settings, allowed) in
         [(PushSettings::default(), &Algorithm::ALL[..]), (settings, &[Algorithm::Sha1, Algorithm::Sha512])]
@@ -115,7 +115,7 @@ async fn w5_every_algorithm_that_is_allowed_is_taken_and_no_other() {
 }
 
 #[tokio::test]
-async fn w5_s21_the_token_says_whose_a_push_is_and_links_do_not() {
+async fn w5_push_belongs_to_its_token() {
     for world in each().await {
         let (one, two) = (world.subscribe("/one").await, world.subscribe("/two").await);
         let held = world.held("/one").await;
@@ -128,7 +128,7 @@ async fn w5_s21_the_token_says_whose_a_push_is_and_links_do_not() {
 }
 
 #[tokio::test]
-async fn w5_a_push_is_read_for_what_it_is_and_one_that_is_no_feed_is_400() {
+async fn w5_push_is_sniffed_and_400_if_no_feed() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let held = world.held("/f").await;
@@ -146,7 +146,7 @@ async fn w5_a_push_is_read_for_what_it_is_and_one_that_is_no_feed_is_400() {
 }
 
 #[tokio::test]
-async fn w5_no_active_subscription_is_404_and_a_removed_feed_410() {
+async fn w5_inactive_is_404_removed_feed_410() {
     for world in each().await {
         world.hub.script(Behaviour::verifying(Verify::Never));
         world.subscribe("/f").await;
@@ -163,7 +163,7 @@ async fn w5_no_active_subscription_is_404_and_a_removed_feed_410() {
 }
 
 #[tokio::test]
-async fn w5_a_push_that_comes_twice_or_forty_times_at_once_is_stored_once() {
+async fn w5_repeated_push_is_stored_once() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let held = world.held("/f").await;
@@ -178,7 +178,7 @@ async fn w5_a_push_that_comes_twice_or_forty_times_at_once_is_stored_once() {
 }
 
 #[tokio::test]
-async fn w5_a_thin_push_makes_the_feed_be_polled_within_a_minute_once() {
+async fn w5_thin_push_polls_feed_once() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let held = world.held("/f").await;
@@ -202,7 +202,7 @@ async fn w5_a_thin_push_makes_the_feed_be_polled_within_a_minute_once() {
 }
 
 #[tokio::test]
-async fn w5_what_a_poll_adds_to_an_entry_that_was_pushed_bare_completes_it() {
+async fn w5_poll_completes_bare_pushed_entry() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let held = world.held("/f").await;
@@ -223,7 +223,7 @@ async fn w5_what_a_poll_adds_to_an_entry_that_was_pushed_bare_completes_it() {
 }
 
 #[tokio::test]
-async fn w5_u8_too_large_is_413_and_too_many_429_and_both_make_the_feed_be_polled() {
+async fn w5_u8_refused_pushes_poll_the_feed() {
     for world in each_with_few_pushes().await {
         let id = world.subscribe("/f").await;
         let held = world.held("/f").await;
@@ -249,7 +249,7 @@ fn tokenless(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn w3_without_a_token_the_topic_says_what_is_meant_and_only_what_was_asked_for_is_confirmed() {
+async fn w3_tokenless_verification_confirms_only_what_was_asked() {
     for world in each().await {
         world.hub.script(Behaviour::verifying(Verify::Never));
         let id = world.subscribe("/f").await;
@@ -268,7 +268,7 @@ async fn w3_without_a_token_the_topic_says_what_is_meant_and_only_what_was_asked
 }
 
 #[tokio::test]
-async fn w3_without_a_token_a_push_is_known_by_its_topic_and_its_signature() {
+async fn w3_tokenless_push_is_known_by_topic_and_signature() {
     for world in each().await {
         let (one, two) = (world.subscribe("/one").await, world.subscribe("/two").await);
         let mut held = world.held("/two").await;
@@ -290,7 +290,7 @@ async fn w3_without_a_token_a_push_is_known_by_its_topic_and_its_signature() {
 }
 
 #[tokio::test]
-async fn w13_subscriptions_are_listed_with_all_there_is_to_know() {
+async fn w13_subscriptions_are_listed_in_full() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.push(&world.held("/f").await, world.push_of("/f", &["new"])).await;
@@ -306,7 +306,7 @@ async fn w13_subscriptions_are_listed_with_all_there_is_to_know() {
 }
 
 #[tokio::test]
-async fn w2_a_subscription_is_asked_for_as_the_standard_says() {
+async fn w2_subscription_request_follows_standard() {
     let settings = PushSettings { lease_secs: Some(1234), ..PushSettings::default() };
     for (settings, lease) in [(PushSettings::default(), None), (settings, Some("1234"))] {
         for world in each_with(settings.clone()).await {
@@ -328,7 +328,7 @@ async fn w2_a_subscription_is_asked_for_as_the_standard_says() {
 }
 
 #[tokio::test]
-async fn w10_deleting_a_feed_unsubscribes_whatever_the_hub_does() {
+async fn w10_deleted_feed_is_unsubscribed() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.request().await;
@@ -349,7 +349,7 @@ async fn w10_deleting_a_feed_unsubscribes_whatever_the_hub_does() {
 }
 
 #[tokio::test]
-async fn w10_a_subscription_without_a_feed_lives_until_its_lease_is_over() {
+async fn w10_orphaned_subscription_lives_until_lease_end() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.script(Behaviour::verifying(Verify::Never));
@@ -363,7 +363,7 @@ async fn w10_a_subscription_without_a_feed_lives_until_its_lease_is_over() {
 }
 
 #[tokio::test]
-async fn w11_push_can_be_turned_off_and_on_for_one_feed() {
+async fn w11_push_is_switched_per_feed() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.request().await;
@@ -386,7 +386,7 @@ async fn w11_push_can_be_turned_off_and_on_for_one_feed() {
 }
 
 #[tokio::test]
-async fn w9_the_next_hub_is_tried_when_one_has_failed_twice() {
+async fn w9_next_hub_after_two_failures() {
     for world in each().await {
         let second = Hub::start().await;
         second.script(Behaviour::verifying(Verify::BeforeAnswer));

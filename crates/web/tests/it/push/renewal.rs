@@ -22,7 +22,7 @@ async fn expiring(world: &World, count: usize) {
 }
 
 #[tokio::test]
-async fn renewal_query_find_subscriptions_expiring_soon_w7() {
+async fn w7_renewal_finds_expiring_subscriptions() {
     for world in each().await {
         let a = world.subscribe_for("/a", DAY).await;
         let b = world.subscribe_for("/b", 3 * DAY).await;
@@ -35,7 +35,7 @@ async fn renewal_query_find_subscriptions_expiring_soon_w7() {
 }
 
 #[tokio::test]
-async fn renewal_resubscribe_successful_renewal_w6_w7() {
+async fn w6_w7_renewal_succeeds() {
     for world in each().await {
         let id = world.subscribe_for("/f", DAY).await;
         let first = world.hub.request().await;
@@ -57,7 +57,7 @@ async fn renewal_resubscribe_successful_renewal_w6_w7() {
 }
 
 #[tokio::test]
-async fn renewal_resubscribe_hub_unavailable_during_renewal_w7_w9() {
+async fn w7_w9_renewal_with_hub_unreachable() {
     for world in each().await {
         let id = world.subscribe_for("/f", DAY).await;
         world.hub.stop().await;
@@ -73,7 +73,7 @@ async fn renewal_resubscribe_hub_unavailable_during_renewal_w7_w9() {
 }
 
 #[tokio::test]
-async fn renewal_error_handling_deactivate_after_5_failures_w9() {
+async fn w9_fifth_failure_deactivates() {
     for world in each().await {
         let id = world.subscribe_for("/f", DAY).await;
         world.hub.script(Behaviour::only(Page::status(500)));
@@ -99,7 +99,7 @@ async fn renewal_error_handling_deactivate_after_5_failures_w9() {
 }
 
 #[tokio::test]
-async fn renewal_error_handling_recovery_after_previous_failures_w9() {
+async fn w9_success_clears_failures() {
     for world in each().await {
         let id = world.subscribe_for("/f", DAY).await;
         world.hub.next(Behaviour::only(Page::status(500)));
@@ -116,7 +116,7 @@ async fn renewal_error_handling_recovery_after_previous_failures_w9() {
 }
 
 #[tokio::test]
-async fn renewal_batch_process_batch_of_expiring_subscriptions_w7() {
+async fn w7_renewal_takes_twenty_at_once() {
     for world in each().await {
         expiring(&world, 25).await;
         world.hub.script(Behaviour { lease: Lease::Secs(864_000), ..Behaviour::verifying(Verify::BeforeAnswer) });
@@ -128,7 +128,7 @@ async fn renewal_batch_process_batch_of_expiring_subscriptions_w7() {
 }
 
 #[tokio::test]
-async fn renewal_batch_no_expiring_subscriptions_w7() {
+async fn w7_renewal_with_nothing_due() {
     for world in each().await {
         world.subscribe("/f").await;
         let none = json!({"renewed": 0, "failed": 0, "pending": 0, "results": []});
@@ -137,7 +137,7 @@ async fn renewal_batch_no_expiring_subscriptions_w7() {
 }
 
 #[tokio::test]
-async fn renewal_endpoint_mixed_results_w7() {
+async fn w7_renewal_reports_mixed_results() {
     for world in each().await {
         expiring(&world, 5).await;
         world.hub.next(Behaviour::only(Page::status(500)));
@@ -149,7 +149,7 @@ async fn renewal_endpoint_mixed_results_w7() {
 }
 
 #[tokio::test]
-async fn w7_accepted_but_not_verified_is_pending_and_a_failure_after_five_minutes() {
+async fn w7_unverified_renewal_is_pending_then_failed() {
     let settings = engine::PushSettings { verify_wait: Duration::from_millis(100), ..engine::PushSettings::default() };
     for world in super::world::each_with(settings).await {
         let id = world.subscribe_for("/f", DAY).await;
@@ -165,7 +165,7 @@ async fn w7_accepted_but_not_verified_is_pending_and_a_failure_after_five_minute
 }
 
 #[tokio::test]
-async fn w8_leases_are_renewed_by_themselves_short_ones_halfway_and_not_on_every_round() {
+async fn w8_short_leases_are_renewed_halfway() {
     for world in each().await {
         world.subscribe_for("/short", DAY).await;
         world.subscribe_for("/long", 10 * DAY).await;
@@ -184,7 +184,7 @@ async fn w8_leases_are_renewed_by_themselves_short_ones_halfway_and_not_on_every
 }
 
 #[tokio::test]
-async fn w9_retry_after_is_honoured_and_a_first_subscription_waits_longer_each_time() {
+async fn w9_first_subscription_backs_off() {
     for world in each().await {
         world.hub.next(Behaviour::only(Page::status(503).header("Retry-After", "600")));
         let id = world.subscribe("/f").await;

@@ -17,7 +17,7 @@ fn publish_at(world: &World, path: &str, title: &str) {
 }
 
 #[tokio::test]
-async fn w12_a_hub_that_falls_silent_is_noticed_and_trusted_again_after_a_push() {
+async fn w12_silent_hub_is_distrusted_until_next_push() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         for day in 1..=2_u32 {
@@ -38,7 +38,7 @@ async fn w12_a_hub_that_falls_silent_is_noticed_and_trusted_again_after_a_push()
 }
 
 #[tokio::test]
-async fn w12_no_push_postpones_the_daily_check_and_zero_turns_it_off() {
+async fn w12_daily_audit_is_not_postponed() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.advance(DAY / 2).await;
@@ -52,7 +52,7 @@ async fn w12_no_push_postpones_the_daily_check_and_zero_turns_it_off() {
 }
 
 #[tokio::test]
-async fn f5_what_is_pushed_is_not_polled_and_what_is_not_is() {
+async fn f5_pushed_feeds_are_not_polled() {
     for world in each().await {
         let pushed = world.subscribe("/pushed").await;
         world.hub.script(Behaviour::only(Page::status(500)));
@@ -71,7 +71,7 @@ async fn f5_what_is_pushed_is_not_polled_and_what_is_not_is() {
 }
 
 #[tokio::test]
-async fn w11_each_poll_looks_at_the_hubs_and_the_topic_and_follows_a_change() {
+async fn w11_poll_follows_changed_hub_and_topic() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let old = world.hub.request().await;
@@ -99,7 +99,7 @@ async fn w11_each_poll_looks_at_the_hubs_and_the_topic_and_follows_a_change() {
 }
 
 #[tokio::test]
-async fn w11_an_inactive_subscription_is_tried_again_once_a_day_or_now() {
+async fn w11_inactive_subscription_is_retried_daily() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.deny(&world.hub.request().await, None).await;

@@ -23,10 +23,10 @@ fn push_of_size(world: &World, path: &str, title: &str, bytes: usize) -> HubPush
 }
 
 #[tokio::test]
-async fn w3_u8_an_unfinished_body_without_a_token_takes_no_room_of_pushes_with_one() {
+async fn w3_u8_tokenless_bodies_have_own_memory() {
     let settings = WebSettings {
-        push_room_bytes: 64 * 1024,
-        tokenless_room_bytes: 64 * 1024,
+        push_memory_bytes: 64 * 1024,
+        tokenless_memory_bytes: 64 * 1024,
         json_timeout: LONG * 2,
         ..WebSettings::default()
     };
@@ -52,7 +52,7 @@ async fn w3_u8_an_unfinished_body_without_a_token_takes_no_room_of_pushes_with_o
 }
 
 #[tokio::test]
-async fn w3_a_body_without_a_token_is_not_read_unless_it_is_signed_and_its_topic_is_wanted() {
+async fn w3_tokenless_body_is_read_only_if_wanted() {
     for world in each().await {
         world.subscribe("/f").await;
         let known = world.publisher.url("/f");
@@ -76,7 +76,7 @@ async fn w3_a_body_without_a_token_is_not_read_unless_it_is_signed_and_its_topic
 }
 
 #[tokio::test]
-async fn w3_u8_unknown_tokens_and_calls_without_one_use_up_nothing_of_a_subscription() {
+async fn w3_u8_strangers_use_up_no_subscription_rate() {
     for world in each_with_few_pushes().await {
         let id = world.subscribe("/f").await;
         // The minute in which they are counted is a real one.
@@ -94,7 +94,7 @@ async fn w3_u8_unknown_tokens_and_calls_without_one_use_up_nothing_of_a_subscrip
 }
 
 #[tokio::test]
-async fn w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_push() {
+async fn w3_tokenless_confirmation_keeps_polling_until_push() {
     for world in each().await {
         world.hub.script(Behaviour::verifying(Verify::Never));
         let id = world.subscribe("/f").await;
@@ -127,7 +127,7 @@ async fn w4_head_verifies_nothing() {
 }
 
 #[tokio::test]
-async fn w3_u8_a_thousand_connections_that_do_nothing_delay_no_push_and_no_probe() {
+async fn w3_u8_idle_connections_delay_no_push() {
     // Client and server are one process here.
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();

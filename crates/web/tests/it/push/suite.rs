@@ -51,7 +51,7 @@ async fn passes(world: &World, path: &str, topic: &str, hub: &Hub, pushed: &str)
 }
 
 #[tokio::test]
-async fn w1_s2_100_hub_and_self_in_two_link_headers() {
+async fn w1_100_hub_and_self_in_two_link_headers() {
     for world in worlds().await {
         let topic = world.publisher.url("/100");
         let page = Page::body(html("", POST)).header("Content-Type", "text/html");
@@ -62,7 +62,7 @@ async fn w1_s2_100_hub_and_self_in_two_link_headers() {
 }
 
 #[tokio::test]
-async fn w1_s3_101_links_in_the_head_of_a_page() {
+async fn w1_101_links_in_the_head_of_a_page() {
     for world in worlds().await {
         let topic = world.publisher.url("/101");
         let page = Page::body(html(&links(&world.hub.url(), &topic), POST));
@@ -72,7 +72,7 @@ async fn w1_s3_101_links_in_the_head_of_a_page() {
 }
 
 #[tokio::test]
-async fn w1_s3_102_103_links_in_atom_and_in_rss() {
+async fn w1_102_103_links_in_atom_and_in_rss() {
     for world in worlds().await {
         let (hub, topic) = (world.hub.url(), world.publisher.url("/102"));
         world.publisher.set("/102", Page::body(atom(&hub, &topic, &["a"])).header("Content-Type", "text/xml"));
@@ -84,7 +84,7 @@ async fn w1_s3_102_103_links_in_atom_and_in_rss() {
 }
 
 #[tokio::test]
-async fn w1_s1_104_the_hub_of_the_headers_goes_before_that_of_the_document() {
+async fn w1_104_header_hub_goes_first() {
     for world in worlds().await {
         let (other, topic) = (Hub::start().await, world.publisher.url("/104"));
         let link = format!("<{}>; rel=hub, <{topic}>; rel=self", world.hub.url());
@@ -96,7 +96,7 @@ async fn w1_s1_104_the_hub_of_the_headers_goes_before_that_of_the_document() {
 }
 
 #[tokio::test]
-async fn w2_s7_200_the_topic_is_exactly_self_and_the_feed_keeps_its_url() {
+async fn w2_200_topic_is_exactly_self() {
     for world in worlds().await {
         let (hub, topic) = (world.hub.url(), world.publisher.url("/200?self=other"));
         world.publisher.set("/200", Page::body(atom(&hub, &topic, &["a"])));
@@ -106,7 +106,7 @@ async fn w2_s7_200_the_topic_is_exactly_self_and_the_feed_keeps_its_url() {
 }
 
 #[tokio::test]
-async fn w1_201_202_the_topic_is_the_self_of_where_redirects_lead() {
+async fn w1_201_202_topic_is_self_after_redirects() {
     for world in worlds().await {
         for (status, path) in [(302, "/201"), (301, "/202")] {
             let (hub, target) = (world.hub.url(), format!("{path}-target"));
@@ -119,7 +119,7 @@ async fn w1_201_202_the_topic_is_the_self_of_where_redirects_lead() {
 }
 
 #[tokio::test]
-async fn w2_s12_203_204_the_request_is_repeated_where_a_hub_sends_it() {
+async fn w2_203_204_subscription_follows_redirects() {
     for world in worlds().await {
         for (status, path) in [(307, "/203"), (308, "/204")] {
             let first = Hub::start().await;
@@ -133,7 +133,7 @@ async fn w2_s12_203_204_the_request_is_repeated_where_a_hub_sends_it() {
 }
 
 #[tokio::test]
-async fn w4_s13_s14_205_another_topic_is_404() {
+async fn w4_205_another_topic_is_404() {
     for world in worlds().await {
         world.hub.script(Behaviour::asking([Query::invalid_topic()]));
         let id = world.subscribe("/205").await;
@@ -143,7 +143,7 @@ async fn w4_s13_s14_205_another_topic_is_404() {
 }
 
 #[tokio::test]
-async fn w5_s22_s25_300_301_302_only_what_is_rightly_signed_is_taken() {
+async fn w5_300_301_302_only_signed_pushes_are_taken() {
     for world in worlds().await {
         let id = world.subscribe("/300").await;
         let held = world.held("/300").await;

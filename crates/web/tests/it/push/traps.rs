@@ -9,7 +9,7 @@ use testkit::{Behaviour, Gate, Lease, Page, Signed, Verify};
 use super::world::{DAY, HOUR, each};
 
 #[tokio::test]
-async fn w2_the_hub_may_verify_and_even_push_before_it_answers() {
+async fn w2_hub_may_verify_before_it_answers() {
     for world in each().await {
         let gate = Gate::default();
         world.hub.script(Behaviour {
@@ -31,7 +31,7 @@ async fn w2_the_hub_may_verify_and_even_push_before_it_answers() {
 }
 
 #[tokio::test]
-async fn w2_a_hub_that_refuses_after_it_has_verified_has_verified() {
+async fn w2_refusal_after_verification_is_ignored() {
     for world in each().await {
         world.hub.script(Behaviour { answer: Page::status(500), ..Behaviour::verifying(Verify::BeforeAnswer) });
         let id = world.subscribe("/f").await;
@@ -41,7 +41,7 @@ async fn w2_a_hub_that_refuses_after_it_has_verified_has_verified() {
 }
 
 #[tokio::test]
-async fn w6_a_push_signed_with_the_old_secret_is_taken_during_and_after_a_renewal() {
+async fn w6_old_secret_is_good_through_renewal() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         let first = world.hub.request().await.secret.unwrap();
@@ -68,7 +68,7 @@ async fn w6_a_push_signed_with_the_old_secret_is_taken_during_and_after_a_renewa
 }
 
 #[tokio::test]
-async fn w10_a_removed_feed_whose_hub_asks_later_is_not_subscribed_again() {
+async fn w10_removed_feed_is_not_subscribed_again() {
     for world in each().await {
         world.hub.script(Behaviour::verifying(Verify::Never));
         let id = world.subscribe("/f").await;
@@ -84,7 +84,7 @@ async fn w10_a_removed_feed_whose_hub_asks_later_is_not_subscribed_again() {
 }
 
 #[tokio::test]
-async fn w3_two_feeds_with_the_same_topic_are_two_subscriptions() {
+async fn w3_feeds_of_one_topic_have_own_subscriptions() {
     for world in each().await {
         let page = Page::body(super::world::atom(&world.hub.url(), &world.publisher.url("/topic"), &["first"]));
         world.publisher.set("/one", page.clone());
@@ -102,7 +102,7 @@ async fn w3_two_feeds_with_the_same_topic_are_two_subscriptions() {
 }
 
 #[tokio::test]
-async fn w9_a_lease_that_ran_out_while_nothing_ran_is_polled_at_once_and_subscribed_again() {
+async fn w9_expired_lease_is_polled_and_resubscribed() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.publish("/f", &["first", "meanwhile"]);
@@ -118,7 +118,7 @@ async fn w9_a_lease_that_ran_out_while_nothing_ran_is_polled_at_once_and_subscri
 }
 
 #[tokio::test]
-async fn w3_another_base_url_since_the_last_start_is_told_to_the_hub() {
+async fn w3_changed_base_url_is_told_to_hub() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.route_callbacks_to(world.url.strip_prefix("http://").unwrap().parse().unwrap());
@@ -157,7 +157,7 @@ async fn w3_without_a_base_url_push_is_off_and_everything_is_polled() {
 }
 
 #[tokio::test]
-async fn w8_a_renewal_that_was_interrupted_is_made_up_for_when_its_claim_has_run_out() {
+async fn w8_interrupted_renewal_is_resumed_after_claim() {
     for world in each().await {
         let id = world.subscribe_for("/f", DAY).await;
         world.advance(DAY / 2).await;
@@ -203,7 +203,7 @@ async fn f4_a_slow_poll_never_undoes_a_newer_push() {
 }
 
 #[tokio::test]
-async fn w8_u8_a_lease_of_a_second_does_not_make_us_ask_all_day() {
+async fn w8_u8_tiny_leases_are_not_renewed_in_a_loop() {
     for world in each().await {
         world.hub.script(Behaviour { lease: Lease::Secs(1), ..Behaviour::verifying(Verify::BeforeAnswer) });
         world.subscribe("/f").await;
@@ -217,7 +217,7 @@ async fn w8_u8_a_lease_of_a_second_does_not_make_us_ask_all_day() {
 }
 
 #[tokio::test]
-async fn w8_u8_short_leases_are_renewed_without_asking_the_publisher_each_time() {
+async fn w8_u8_short_renewals_spare_the_publisher() {
     for world in each().await {
         world.hub.script(Behaviour { lease: Lease::Secs(60), ..Behaviour::verifying(Verify::BeforeAnswer) });
         let id = world.subscribe("/f").await;
@@ -233,7 +233,7 @@ async fn w8_u8_short_leases_are_renewed_without_asking_the_publisher_each_time()
 }
 
 #[tokio::test]
-async fn u8_a_hub_that_asks_again_and_again_is_told_to_wait() {
+async fn u8_verifications_are_rate_limited() {
     for world in each().await {
         world.subscribe("/f").await;
         let request = world.hub.request().await;
@@ -249,7 +249,7 @@ async fn u8_a_hub_that_asks_again_and_again_is_told_to_wait() {
 }
 
 #[tokio::test]
-async fn w1_w11_a_feed_that_moves_has_another_topic_also_if_nothing_in_it_is_new() {
+async fn w1_w11_moved_feed_gets_new_topic() {
     for world in each().await {
         let bare = |entries: &str| {
             format!(
@@ -272,7 +272,7 @@ async fn w1_w11_a_feed_that_moves_has_another_topic_also_if_nothing_in_it_is_new
 }
 
 #[tokio::test]
-async fn w2_any_2xx_accepts_also_one_whose_body_breaks_off_or_never_ends() {
+async fn w2_any_2xx_accepts_whatever_its_body() {
     for world in each().await {
         world
             .hub
@@ -290,7 +290,7 @@ async fn w2_any_2xx_accepts_also_one_whose_body_breaks_off_or_never_ends() {
 }
 
 #[tokio::test]
-async fn w7_twenty_at_a_hub_that_hangs_are_all_asked_four_at_a_time() {
+async fn w7_hanging_hub_is_asked_four_at_a_time() {
     // The hub that hangs is waited for, and one that answers must not run into it on a slow machine.
     let settings = PushSettings { hub_timeout: Duration::from_secs(10), ..PushSettings::default() };
     for world in super::world::each_with(settings).await {
@@ -307,7 +307,7 @@ async fn w7_twenty_at_a_hub_that_hangs_are_all_asked_four_at_a_time() {
 }
 
 #[tokio::test]
-async fn w12_a_hub_that_told_us_something_has_missed_nothing() {
+async fn w12_pushed_entry_is_no_miss() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.advance(2 * HOUR).await;

@@ -61,7 +61,7 @@ async fn d1_bad_fields_are_400_and_name_the_field() {
 }
 
 #[tokio::test]
-async fn d1_d3_headers_that_we_set_ourselves_are_refused_and_others_taken() {
+async fn d1_d3_reserved_headers_are_refused() {
     let server = server().await;
     let body = |name: &str| json!({ "url": "https://r.example/", "headers": { name: "x" } }).to_string();
     for name in [
@@ -93,7 +93,7 @@ async fn d1_d3_headers_that_we_set_ourselves_are_refused_and_others_taken() {
 }
 
 #[tokio::test]
-async fn d1_d10_bad_bodies_and_parameters_are_400_and_name_what_is_wrong() {
+async fn d1_d10_bad_input_is_400_and_named() {
     let server = server().await;
     let long = "x".repeat(501);
     for (method, path, body, names) in [
@@ -118,24 +118,29 @@ async fn d1_d10_bad_bodies_and_parameters_are_400_and_name_what_is_wrong() {
         ("POST", "/api/outbox/requeue", "{}", "`webhookId`"),
         ("POST", "/api/outbox/requeue", r#"{"webhookId": null}"#, "webhookId: "),
         ("POST", "/api/outbox/requeue?webhookId=1", r#"{"webhookId": 1}"#, "`webhookId`: no such parameter"),
-        ("POST", "/api/outbox/events/dlv_1/cancel", r#"{"why": "x"}"#, "unknown field `why`"),
-        ("POST", "/api/outbox/events/dlv_1/cancel", &format!(r#"{{"reason": "{long}"}}"#), "`reason`: longer than 500"),
+        ("POST", "/api/outbox/deliveries/dlv_1/cancel", r#"{"why": "x"}"#, "unknown field `why`"),
+        (
+            "POST",
+            "/api/outbox/deliveries/dlv_1/cancel",
+            &format!(r#"{{"reason": "{long}"}}"#),
+            "`reason`: longer than 500",
+        ),
         (
             "GET",
-            "/api/outbox/events?status=open",
+            "/api/outbox/deliveries?status=open",
             "",
             "`status`: expected `pending`, `delivered`, `failed` or `cancelled`",
         ),
-        ("GET", "/api/outbox/events?webhookId=x", "", "`webhookId`: expected a whole number"),
-        ("GET", "/api/outbox/events?limit=0", "", "`limit`: expected a number from 1 to 500"),
-        ("GET", "/api/outbox/events?limit=501", "", "`limit`"),
-        ("GET", "/api/outbox/events?cursor=x", "", "`cursor`: expected the `nextCursor`"),
-        ("GET", "/api/outbox/events?cursor=dlv_%00", "", "`cursor`"),
-        ("GET", "/api/outbox/events?page=2", "", "`page`: no such parameter; there are `status`"),
+        ("GET", "/api/outbox/deliveries?webhookId=x", "", "`webhookId`: expected a whole number"),
+        ("GET", "/api/outbox/deliveries?limit=0", "", "`limit`: expected a number from 1 to 500"),
+        ("GET", "/api/outbox/deliveries?limit=501", "", "`limit`"),
+        ("GET", "/api/outbox/deliveries?cursor=x", "", "`cursor`: expected the `nextCursor`"),
+        ("GET", "/api/outbox/deliveries?cursor=dlv_%00", "", "`cursor`"),
+        ("GET", "/api/outbox/deliveries?page=2", "", "`page`: no such parameter; there are `status`"),
     ] {
         let sentence = server.send(method, path, body).await.error(400);
         assert!(sentence.contains(names), "{method} {path} {body}: {sentence}");
     }
-    let request = server.request("POST", "/api/outbox/events/dlv_1/cancel").body("reason=x");
+    let request = server.request("POST", "/api/outbox/deliveries/dlv_1/cancel").body("reason=x");
     crate::server::answer(request).await.error(415);
 }

@@ -6,7 +6,7 @@ use super::world::each;
 use crate::server::answer;
 
 #[tokio::test]
-async fn u6_requests_that_fit_the_description_are_not_refused() {
+async fn u6_described_requests_are_taken() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let replay = format!("/api/webhooks/{}/replay", webhook["id"]);
@@ -22,7 +22,7 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
             // Any cursor of this installation, also one at the end of time.
             ("GET", cursor(&format!("/api/entries?cursor=cur_{}", "f".repeat(32))), json!(null), 200),
             ("GET", cursor(&format!("/api/entries?cursor=cur_7{}", "f".repeat(31))), json!(null), 200),
-            ("GET", cursor("/api/outbox/events?cursor=dlv_ffffffffffff"), json!(null), 200),
+            ("GET", cursor("/api/outbox/deliveries?cursor=dlv_ffffffffffff"), json!(null), 200),
             (
                 "GET",
                 "/api/entries?ids=1,-7,9223372036854775807&order=oldest&content=false".to_owned(),
@@ -44,7 +44,7 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
             ("POST", "/api/outbox/requeue".to_owned(), json!({ "webhookId": 1.0 }), 200),
             ("GET", "/api/feeds/-610.0".to_owned(), json!(null), 404),
             ("GET", "/api/webhooks/1.0".to_owned(), json!(null), 200),
-            ("GET", "/api/outbox/events?webhookId=1.0&limit=5.0".to_owned(), json!(null), 200),
+            ("GET", "/api/outbox/deliveries?webhookId=1.0&limit=5.0".to_owned(), json!(null), 200),
             // What is named and does not exist is 404.
             ("PATCH", "/api/folders/reorder".to_owned(), json!({ "folderIds": [i64::MAX] }), 404),
             ("PATCH", "/api/feeds/1".to_owned(), json!({ "folderId": i64::MIN }), 404),
@@ -61,7 +61,7 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
                 201,
             ),
             // A body that may be left out may be null.
-            ("POST", cursor("/api/outbox/events/dlv_000000000001/cancel"), json!(null), 404),
+            ("POST", cursor("/api/outbox/deliveries/dlv_000000000001/cancel"), json!(null), 404),
             // Whether a time has come is not for a description to say.
             ("POST", replay.clone(), json!({ "since": "4410-09-17T06:36:46.0+06:00" }), 409),
             // A hub whose topic nobody knows.
@@ -84,7 +84,7 @@ async fn u6_requests_that_fit_the_description_are_not_refused() {
 }
 
 #[tokio::test]
-async fn u6_requests_that_do_not_fit_the_description_are_refused() {
+async fn u6_undescribed_requests_are_refused() {
     for world in each().await {
         let blanks = format!("{}{}", " ".repeat(100), "n".repeat(101));
         for (method, path, body, names) in [
@@ -114,7 +114,7 @@ async fn u6_requests_that_do_not_fit_the_description_are_refused() {
 }
 
 #[tokio::test]
-async fn u6_limits_of_the_server_are_in_the_description() {
+async fn u6_description_has_the_limits() {
     for world in each().await {
         let document = world.get("/api/openapi.json").await;
         let installation = world.store.installation();
@@ -136,7 +136,7 @@ async fn u6_limits_of_the_server_are_in_the_description() {
             let parameters = document["paths"][path]["get"]["parameters"].as_array().unwrap();
             parameters.iter().find(|parameter| parameter["name"] == name).unwrap().clone()
         };
-        for (path, begin) in [("/api/entries", "cur"), ("/api/outbox/events", "dlv")] {
+        for (path, begin) in [("/api/entries", "cur"), ("/api/outbox/deliveries", "dlv")] {
             let pattern = parameter(path, "cursor")["schema"]["pattern"].clone();
             assert!(pattern.as_str().unwrap().starts_with(&format!("^{begin}_{installation}[")), "{pattern}");
         }

@@ -1,8 +1,8 @@
 //! Webhooks and the outbox over HTTP (SPEC D1, D10), on both stores.
 
+mod actions;
 mod bad_input;
 mod described;
-mod given;
+mod fields;
 mod outbox;
-mod wishes;
 mod world;

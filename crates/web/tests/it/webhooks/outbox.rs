@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn d10_the_outbox_is_shown_in_numbers() {
+async fn d10_overview_counts() {
     for world in each().await {
         let empty = json!({ "pending": 0, "ready": 0, "inFlight": 0, "failed": 0, "oldestPendingAge": null });
         assert_eq!(world.get("/api/outbox/overview").await, empty);
@@ -29,7 +29,7 @@ async fn d10_the_outbox_is_shown_in_numbers() {
 }
 
 #[tokio::test]
-async fn d10_pages_go_from_the_newest_and_neither_repeat_nor_skip() {
+async fn d10_pages_neither_repeat_nor_skip() {
     for world in each().await {
         let (first, second) = (world.webhook(json!({})).await, world.webhook(json!({})).await);
         let mut tests = Vec::new();
@@ -40,23 +40,23 @@ async fn d10_pages_go_from_the_newest_and_neither_repeat_nor_skip() {
         let ids = |page: &Value| -> Vec<String> {
             page["events"].as_array().unwrap().iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect()
         };
-        let whole = world.get("/api/outbox/events").await;
+        let whole = world.get("/api/outbox/deliveries").await;
         assert_eq!((ids(&whole), &whole["nextCursor"]), (tests.clone(), &json!(null)));
         assert_eq!(keys(&whole["events"][0]), fields(DELIVERY));
-        let (mut seen, mut path) = (Vec::new(), "/api/outbox/events?limit=2".to_owned());
+        let (mut seen, mut path) = (Vec::new(), "/api/outbox/deliveries?limit=2".to_owned());
         loop {
             let page = world.get(&path).await;
             seen.extend(ids(&page));
             let Some(cursor) = page["nextCursor"].as_str() else { break };
-            path = format!("/api/outbox/events?limit=2&cursor={cursor}");
+            path = format!("/api/outbox/deliveries?limit=2&cursor={cursor}");
         }
         assert_eq!(seen, tests);
-        let of_second = world.get(&format!("/api/outbox/events?webhookId={}", second["id"])).await;
+        let of_second = world.get(&format!("/api/outbox/deliveries?webhookId={}", second["id"])).await;
         assert_eq!(ids(&of_second), [tests[1].clone(), tests[3].clone()]);
         world.end(Verdict::Delivered, Some(200)).await;
-        assert_eq!(ids(&world.get("/api/outbox/events?status=pending").await), Vec::<String>::new());
-        assert_eq!(ids(&world.get("/api/outbox/events?status=delivered&limit=500").await), tests);
-        let none = world.get("/api/outbox/events?status=delivered&webhookId=999").await;
+        assert_eq!(ids(&world.get("/api/outbox/deliveries?status=pending").await), Vec::<String>::new());
+        assert_eq!(ids(&world.get("/api/outbox/deliveries?status=delivered&limit=500").await), tests);
+        let none = world.get("/api/outbox/deliveries?status=delivered&webhookId=999").await;
         assert_eq!(none, json!({ "events": [], "nextCursor": null }));
     }
 }
@@ -72,10 +72,10 @@ async fn d10_f6_a_cursor_of_another_installation_is_400() {
             world.test(&webhook).await;
         }
         let next = async |path: &str| world.get(path).await["nextCursor"].as_str().unwrap().to_owned();
-        cursors.push([next("/api/entries?limit=1").await, next("/api/outbox/events?limit=1").await]);
+        cursors.push([next("/api/entries?limit=1").await, next("/api/outbox/deliveries?limit=1").await]);
     }
     for (world, [ours, theirs]) in worlds.iter().zip([[0, 1], [1, 0]]) {
-        for (path, place) in [("/api/entries?cursor=", 0), ("/api/outbox/events?cursor=", 1)] {
+        for (path, place) in [("/api/entries?cursor=", 0), ("/api/outbox/deliveries?cursor=", 1)] {
             world.get(&format!("{path}{}", cursors[ours][place])).await;
             let (foreign, of_other_page) = (cursors[theirs][place].as_str(), cursors[ours][1 - place].as_str());
             for bad in [foreign, of_other_page, "", "x", "dlv_1", "cur_1", "AAAA"] {
@@ -90,7 +90,7 @@ async fn d10_f6_a_cursor_of_another_installation_is_400() {
 async fn d10_a_delivery_is_shown_with_its_attempts() {
     for world in each().await {
         let id = world.test(&world.webhook(json!({})).await).await;
-        let path = format!("/api/outbox/events/{id}");
+        let path = format!("/api/outbox/deliveries/{id}");
         assert_eq!(world.get(&path).await["attemptLog"], json!([]));
         world.end(Verdict::Retry(Duration::ZERO), None).await;
         world.end(Verdict::Delivered, Some(204)).await;
@@ -115,12 +115,12 @@ async fn d10_a_delivery_is_shown_with_its_attempts() {
 }
 
 #[tokio::test]
-async fn d10_what_can_be_queued_again_and_called_off_and_what_is_409() {
+async fn d10_requeue_and_cancel_by_state() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let id = world.test(&webhook).await;
-        let (requeue, cancel) = (format!("/api/outbox/events/{id}/requeue"), format!("/api/outbox/events/{id}/cancel"));
-        let event = world.get(&format!("/api/outbox/events/{id}")).await["eventId"].clone();
+        let [requeue, cancel] = ["requeue", "cancel"].map(|action| format!("/api/outbox/deliveries/{id}/{action}"));
+        let event = world.get(&format!("/api/outbox/deliveries/{id}")).await["eventId"].clone();
         let status = |delivery: &Value| delivery["deliveryStatus"].as_str().unwrap().to_owned();
 
         assert!(world.server.call("POST", &requeue).await.error(409).starts_with("this delivery is pending: only"));
@@ -140,28 +140,47 @@ async fn d10_what_can_be_queued_again_and_called_off_and_what_is_409() {
         // A reason is not needed, nor is a body.
         let failed = world.test(&webhook).await;
         world.end(Verdict::Failed, None).await;
-        let cancelled = world.server.call("POST", &format!("/api/outbox/events/{failed}/cancel")).await.ok(200);
+        let cancelled = world.server.call("POST", &format!("/api/outbox/deliveries/{failed}/cancel")).await.ok(200);
         assert_eq!((status(&cancelled).as_str(), &cancelled["reason"]), ("cancelled", &json!("no reason given")));
         for body in [Body::from(""), Body::wrap_stream(futures_util::stream::empty::<std::io::Result<Vec<u8>>>())] {
-            let path = format!("/api/outbox/events/{}/cancel", world.test(&webhook).await);
+            let path = format!("/api/outbox/deliveries/{}/cancel", world.test(&webhook).await);
             let request = world.server.request("POST", &path).header("content-type", "application/json").body(body);
             assert_eq!(answer(request).await.ok(200)["reason"], "no reason given");
         }
         let last = world.test(&webhook).await;
-        let cancelled = world.send("POST", &format!("/api/outbox/events/{last}/cancel"), &json!({})).await.ok(200);
+        let cancelled = world.send("POST", &format!("/api/outbox/deliveries/{last}/cancel"), &json!({})).await.ok(200);
         assert_eq!(status(&cancelled), "cancelled");
         assert_eq!(world.end(Verdict::Delivered, Some(200)).await, 0);
     }
 }
 
 #[tokio::test]
-async fn d10_what_is_no_delivery_is_404() {
+async fn d10_old_paths_answer_as_new_ones() {
+    for world in each().await {
+        let webhook = world.webhook(json!({})).await;
+        let id = world.test(&webhook).await;
+        world.end(Verdict::Failed, Some(500)).await;
+        for path in ["", "?status=failed&limit=1", "?page=2", "/dlv_1", &format!("/{id}")] {
+            let [old, new] = ["events", "deliveries"].map(|name| format!("/api/outbox/{name}{path}"));
+            let (old, new) = (world.server.get(&old).await, world.server.get(&new).await);
+            assert_eq!((old.status, old.text), (new.status, new.text), "{path}");
+        }
+        let old = |action: &str| format!("/api/outbox/events/{id}/{action}");
+        assert_eq!(world.server.call("POST", &old("requeue")).await.ok(200)["deliveryStatus"], "pending");
+        let cancelled = world.send("POST", &old("cancel"), &json!({ "reason": "old" })).await.ok(200);
+        assert_eq!((&cancelled["deliveryStatus"], &cancelled["reason"]), (&json!("cancelled"), &json!("old")));
+        world.server.call("POST", &format!("{}?x=1", old("cancel"))).await.error(400);
+    }
+}
+
+#[tokio::test]
+async fn d10_unknown_delivery_is_404() {
     for world in each().await {
         let id = world.test(&world.webhook(json!({})).await).await;
         let nobody = format!("dlv_{}", "f".repeat(24));
         for other in [nobody.as_str(), "1", "dlv_", "x", "%FF", "%00", "evt_1", &id.to_uppercase(), &id[..id.len() - 1]]
         {
-            let path = format!("/api/outbox/events/{other}");
+            let path = format!("/api/outbox/deliveries/{other}");
             assert_eq!(world.server.get(&path).await.error(404), "there is no such delivery", "{other}");
             for wish in ["requeue", "cancel"] {
                 let said = world.server.call("POST", &format!("{path}/{wish}")).await.error(404);
@@ -172,7 +191,7 @@ async fn d10_what_is_no_delivery_is_404() {
 }
 
 #[tokio::test]
-async fn d10_all_failed_deliveries_of_a_webhook_are_queued_again() {
+async fn d10_requeue_of_all_failed() {
     for world in each().await {
         let none = json!({ "eventTypes": [] });
         let (first, second) = (world.webhook(none.clone()).await, world.webhook(none).await);

@@ -9,7 +9,7 @@ use super::world::{DELIVERY, WEBHOOK, each};
 use crate::world::{fields, keys};
 
 #[tokio::test]
-async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
+async fn d1_test_is_queued_whatever_is_wanted() {
     for world in each().await {
         let webhook = world.webhook(json!({ "eventTypes": [], "feedIds": [] })).await;
         let other = world.webhook(json!({})).await;
@@ -27,7 +27,7 @@ async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
         ] {
             assert_eq!(queued[field], expect, "{field}");
         }
-        let theirs = world.get(&format!("/api/outbox/events?webhookId={}", other["id"])).await;
+        let theirs = world.get(&format!("/api/outbox/deliveries?webhookId={}", other["id"])).await;
         assert_eq!(theirs["events"], json!([]));
         world.send("PATCH", &format!("/api/webhooks/{}", webhook["id"]), &json!({ "enabled": false })).await.ok(200);
         assert!(world.server.call("POST", &path).await.error(409).contains("disabled"));
@@ -36,7 +36,7 @@ async fn d1_a_test_is_queued_whatever_the_webhook_wants() {
 }
 
 #[tokio::test]
-async fn d9_a_held_webhook_says_until_when_also_to_whoever_tries_it() {
+async fn d9_held_webhook_says_until_when() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         assert_eq!(webhook["heldUntil"], json!(null));
@@ -56,7 +56,7 @@ async fn d9_a_held_webhook_says_until_when_also_to_whoever_tries_it() {
 }
 
 #[tokio::test]
-async fn d1_another_secret_is_shown_once_and_both_sign() {
+async fn d1_rotated_secret_is_shown_once() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let path = format!("/api/webhooks/{}", webhook["id"]);
@@ -74,7 +74,7 @@ async fn d1_another_secret_is_shown_once_and_both_sign() {
 }
 
 #[tokio::test]
-async fn d1_what_happened_is_queued_once_more() {
+async fn d1_replay_queues_past_events() {
     for world in each().await {
         let webhook = world.webhook(json!({ "backlog": true })).await;
         world.feed("/feed", 3).await;

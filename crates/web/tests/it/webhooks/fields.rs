@@ -18,7 +18,7 @@ fn is_secret(text: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn d1_a_webhook_is_made_and_its_secret_shown_once() {
+async fn d1_secret_of_new_webhook_is_shown_once() {
     for world in each().await {
         assert_eq!(world.get("/api/webhooks").await, json!([]));
         let answer = world.send("POST", "/api/webhooks", &json!({ "url": " https://r.example/hook?a=b " })).await;
@@ -45,7 +45,7 @@ async fn d1_a_webhook_is_made_and_its_secret_shown_once() {
 }
 
 #[tokio::test]
-async fn d1_all_that_is_said_of_a_webhook_is_kept() {
+async fn d1_webhook_fields_are_kept() {
     for world in each().await {
         let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
         let wanted = json!({
@@ -96,7 +96,7 @@ async fn d1_a_url_that_is_shown_can_be_sent_back() {
 }
 
 #[tokio::test]
-async fn u8_a_private_url_is_refused_when_a_webhook_is_made_or_changed() {
+async fn u8_private_webhook_url_is_refused() {
     for world in each().await {
         let path = format!("/api/webhooks/{}", world.webhook(json!({})).await["id"]);
         for (url, names) in [
@@ -120,7 +120,7 @@ async fn u8_a_private_url_is_refused_when_a_webhook_is_made_or_changed() {
 }
 
 #[tokio::test]
-async fn u8_a_webhook_whose_url_is_no_longer_allowed_can_still_be_changed() {
+async fn u8_webhook_with_disallowed_url_can_be_changed() {
     for world in each().await {
         let secret = WebhookSecret::parse("whsec_b2xk").unwrap();
         let stored = world.store.create_webhook(NewWebhook::to("http://10.0.0.1/", secret)).await.unwrap();
@@ -181,7 +181,7 @@ async fn stored_headers(world: &World, webhook: &Value) -> Vec<(String, String)>
 }
 
 #[tokio::test]
-async fn d1_a_webhook_is_changed_field_by_field_and_null_clears() {
+async fn d1_webhook_patch_changes_fields_and_null_clears() {
     for world in each().await {
         let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
         let path = format!("/api/webhooks/{}", world.webhook(json!({})).await["id"]);
@@ -218,7 +218,7 @@ async fn d1_a_webhook_is_changed_field_by_field_and_null_clears() {
 }
 
 #[tokio::test]
-async fn d1_feeds_and_folders_must_be_there_unless_the_webhook_names_them_already() {
+async fn d1_new_feed_and_folder_ids_must_exist() {
     for world in each().await {
         let (feed, folder) = (world.feed("/feed", 1).await, world.folder("Daily").await);
         let named = json!({ "feedIds": [feed["id"]], "folderIds": [folder["id"]] });
@@ -246,7 +246,7 @@ async fn d1_feeds_and_folders_must_be_there_unless_the_webhook_names_them_alread
 }
 
 #[tokio::test]
-async fn d1_a_webhook_is_removed_with_what_was_to_be_sent() {
+async fn d1_deleted_webhook_takes_its_deliveries() {
     for world in each().await {
         let webhook = world.webhook(json!({})).await;
         let delivery = world.test(&webhook).await;
@@ -254,13 +254,13 @@ async fn d1_a_webhook_is_removed_with_what_was_to_be_sent() {
         assert_eq!(world.server.call("DELETE", &path).await.status, 204);
         assert_eq!(world.server.call("DELETE", &path).await.error(404), "there is no such webhook");
         world.server.get(&path).await.error(404);
-        world.server.get(&format!("/api/outbox/events/{delivery}")).await.error(404);
+        world.server.get(&format!("/api/outbox/deliveries/{delivery}")).await.error(404);
         assert_eq!(world.get("/api/outbox/overview").await["pending"], 0);
     }
 }
 
 #[tokio::test]
-async fn d1_a_thousand_webhooks_are_enough() {
+async fn d1_webhooks_are_bounded() {
     for world in each().await {
         fill(&world, 1000).await;
         let refused = world.send("POST", "/api/webhooks", &json!({ "url": "https://r.example/" })).await.error(409);

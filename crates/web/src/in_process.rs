@@ -14,6 +14,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tower::ServiceExt;
 
 use crate::{
+    error::FailureReason,
     routes::router,
     state::{AppState, WebSettings},
 };
@@ -24,6 +25,14 @@ const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// The API of an engine in this process.
 #[derive(Debug, Clone)]
 pub struct InProcessApi(Router);
+
+#[derive(Debug)]
+pub struct InProcessAnswer {
+    pub status: u16,
+    pub body: String,
+    /// What went wrong inside, if that did: clients are not told, but who has the store to itself may know.
+    pub reason: Option<String>,
+}
 
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
@@ -37,23 +46,26 @@ impl InProcessApi {
         Self(router(AppState::new(engine, metrics, WebSettings::default(), ids, version)))
     }
 
-    /// Asks it, with a JSON body or none: the status and the body of the answer.
+    /// Asks it, with a body of a content type or none.
     pub async fn call(
         &self,
         method: Method,
         path: &str,
-        json: Option<String>,
-    ) -> Result<(u16, String), InProcessError> {
+        body: Option<(&'static str, Vec<u8>)>,
+    ) -> Result<InProcessAnswer, InProcessError> {
         let failed = |error: &dyn std::fmt::Display| InProcessError(error.to_string());
         let mut request = Request::builder().method(method).uri(path);
-        if json.is_some() {
-            request = request.header(header::CONTENT_TYPE, "application/json");
+        let mut bytes = Vec::new();
+        if let Some((content_type, body)) = body {
+            request = request.header(header::CONTENT_TYPE, content_type);
+            bytes = body;
         }
-        let request = request.body(Body::from(json.unwrap_or_default())).map_err(|error| failed(&error))?;
+        let request = request.body(Body::from(bytes)).map_err(|error| failed(&error))?;
         // A router takes every request, and answers it.
         let response = self.0.clone().oneshot(request).await.unwrap_or_else(|never| match never {});
         let status = response.status().as_u16();
+        let reason = response.extensions().get::<FailureReason>().map(|FailureReason(reason)| reason.clone());
         let body = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await.map_err(|error| failed(&error))?;
-        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+        Ok(InProcessAnswer { status, body: String::from_utf8_lossy(&body).into_owned(), reason })
     }
 }

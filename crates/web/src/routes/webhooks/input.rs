@@ -12,13 +12,14 @@ use url::Url;
 use utoipa::ToSchema;
 
 use super::{
-    described,
-    headers::{self, GivenHeaders},
+    headers::{self, HeadersInput},
+    schemas,
 };
 use crate::{
     error::{ApiError, ApiResult},
     extract::{Change, change, check_length},
     state::AppState,
+    views::ids,
 };
 
 /// Characters of a webhook's URL as it is written.
@@ -49,17 +50,17 @@ pub(crate) struct CreateBody {
     /// Whether events are sent; they are, if it is not said.
     enabled: Option<bool>,
     /// Which; null for all.
-    #[schema(schema_with = described::event_types)]
+    #[schema(schema_with = schemas::event_types)]
     event_types: Option<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none. If folders are named too: of either.
-    #[schema(max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FeedId>>, max_items = 10_000)]
     feed_ids: Option<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
-    #[schema(max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FolderId>>, max_items = 10_000)]
     folder_ids: Option<Vec<FolderId>>,
     /// Headers to send along, such as `Authorization`. Their values are secrets, and shown as `***` from then on.
-    #[schema(schema_with = described::headers)]
-    headers: Option<GivenHeaders>,
+    #[schema(schema_with = schemas::headers)]
+    headers: Option<HeadersInput>,
     /// Whether entries are sent with their content and summary; they are, if it is not said.
     include_content: Option<bool>,
     /// Whether what a feed holds when it is first fetched is news; it is not, if it is not said.
@@ -86,20 +87,20 @@ pub(crate) struct PatchBody {
     enabled: Option<bool>,
     /// Which; null for all.
     #[serde(default, deserialize_with = "change")]
-    #[schema(schema_with = described::event_types)]
+    #[schema(schema_with = schemas::event_types)]
     event_types: Change<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<FeedId>>, max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FeedId>>, max_items = 10_000)]
     feed_ids: Change<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
     #[serde(default, deserialize_with = "change")]
-    #[schema(value_type = Option<Vec<FolderId>>, max_items = 10_000)]
+    #[schema(value_type = Option<Vec<ids::FolderId>>, max_items = 10_000)]
     folder_ids: Change<Vec<FolderId>>,
     /// All headers to send along; null for none. The value `***` keeps the stored value of the header of that name.
     #[serde(default, deserialize_with = "change")]
-    #[schema(schema_with = described::headers)]
-    headers: Change<GivenHeaders>,
+    #[schema(schema_with = schemas::headers)]
+    headers: Change<HeadersInput>,
     /// Whether entries are sent with their content and summary.
     include_content: Option<bool>,
     /// Whether what a feed holds when it is first fetched is news.
@@ -146,10 +147,10 @@ impl PatchBody {
             description: self.description.map(|text| description(&text.unwrap_or_default())).transpose()?,
             enabled: self.enabled,
             event_types: self.event_types.map(|kinds| kinds.map(event_types).transpose()).transpose()?,
-            feed_ids: self.feed_ids.map(|ids| ids.map(|ids| each_once("feedIds", ids)).transpose()).transpose()?,
+            feed_ids: self.feed_ids.map(|ids| ids.map(|ids| deduplicated("feedIds", ids)).transpose()).transpose()?,
             folder_ids: self
                 .folder_ids
-                .map(|ids| ids.map(|ids| each_once("folderIds", ids)).transpose())
+                .map(|ids| ids.map(|ids| deduplicated("folderIds", ids)).transpose())
                 .transpose()?,
             headers: self.headers.map(|given| headers::checked(given.unwrap_or_default())).transpose()?,
             include_content: self.include_content,
@@ -198,18 +199,22 @@ pub(super) async fn check_url(state: &AppState, wanted: &WebhookPatch, before: O
 
 /// Refuses feeds and folders that are not there, but for those that the webhook names already: one of a feed that was
 /// removed can still be changed.
-pub(super) async fn check_named(state: &AppState, wanted: &WebhookPatch, before: Option<&Webhook>) -> ApiResult<()> {
+pub(super) async fn check_ids_exist(
+    state: &AppState,
+    wanted: &WebhookPatch,
+    before: Option<&Webhook>,
+) -> ApiResult<()> {
     let had = before.and_then(|webhook| webhook.feed_ids.as_deref());
     let new = not_in(wanted.feed_ids.as_ref(), had);
     if !new.is_empty() {
         let there = state.store().feeds().await?.iter().map(|feed| feed.id).collect();
-        all_there("feedIds", "feed", &new, &there)?;
+        check_exist("feedIds", "feed", &new, &there)?;
     }
     let had = before.and_then(|webhook| webhook.folder_ids.as_deref());
     let new = not_in(wanted.folder_ids.as_ref(), had);
     if !new.is_empty() {
         let there = state.store().folders().await?.iter().map(|folder| folder.id).collect();
-        all_there("folderIds", "folder", &new, &there)?;
+        check_exist("folderIds", "folder", &new, &there)?;
     }
     Ok(())
 }
@@ -219,12 +224,12 @@ fn not_in<T: Copy + PartialEq>(wanted: Option<&Option<Vec<T>>>, had: Option<&[T]
     wanted.filter(|id| !had.unwrap_or_default().contains(id)).collect()
 }
 
-fn all_there<T>(field: &'static str, what: &str, ids: &[T], there: &HashSet<T>) -> ApiResult<()>
+fn check_exist<T>(field: &'static str, what: &str, ids: &[T], there: &HashSet<T>) -> ApiResult<()>
 where
     T: Eq + std::hash::Hash + std::fmt::Display,
 {
     match ids.iter().find(|id| !there.contains(id)) {
-        Some(id) => Err(ApiError::NamesNothing(field, format!("there is no {what} {id}"))),
+        Some(id) => Err(ApiError::UnknownReference(field, format!("there is no {what} {id}"))),
         None => Ok(()),
     }
 }
@@ -269,11 +274,11 @@ fn event_types(names: Vec<String>) -> ApiResult<Vec<EventType>> {
             ApiError::field("eventTypes", format_args!("there is no `{name}`; there are {known}"))
         })
     };
-    each_once("eventTypes", names.into_iter().map(kind).collect::<ApiResult<_>>()?)
+    deduplicated("eventTypes", names.into_iter().map(kind).collect::<ApiResult<_>>()?)
 }
 
 /// The same without what is named twice.
-fn each_once<T: Copy + Eq + std::hash::Hash>(field: &str, list: Vec<T>) -> ApiResult<Vec<T>> {
+fn deduplicated<T: Copy + Eq + std::hash::Hash>(field: &str, list: Vec<T>) -> ApiResult<Vec<T>> {
     if list.len() > IDS_MAX {
         return Err(ApiError::field(field, format_args!("more than {IDS_MAX}")));
     }

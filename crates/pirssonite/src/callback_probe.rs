@@ -21,44 +21,44 @@ const ASKED_FOR: &str = "hub.mode";
 
 /// Who answers at a base URL.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) enum ProbeResult {
     /// The process that was looked for.
-    Itself,
+    ThisServer,
     /// Another one of our kind.
-    Another,
+    OtherServer,
     /// One of our kind; which does not show.
-    Unnamed,
+    UnknownInstance,
     /// None of our kind, and this is what it says.
-    Stranger(String),
+    NotPirssonite(String),
     /// Nobody, because of this.
-    Nobody(String),
+    Unreachable(String),
 }
 
 /// Asks the callback at a base URL who it is. `instance` is the process that is looked for.
-pub(crate) async fn callback(base_url: &str, instance: Option<&str>, proxy: Option<&Url>) -> Reached {
+pub(crate) async fn callback(base_url: &str, instance: Option<&str>, proxy: Option<&Url>) -> ProbeResult {
     let client = match client(proxy) {
         Ok(client) => client,
-        Err(error) => return Reached::Nobody(root(&error)),
+        Err(error) => return ProbeResult::Unreachable(root(&error)),
     };
     let answer = match ask(&client, &format!("{base_url}/api/websub/callback")).await {
         Ok(answer) => answer,
         Err(error) if error.is_timeout() => {
-            return Reached::Nobody(format!("no answer within {} s", TIMEOUT.as_secs()));
+            return ProbeResult::Unreachable(format!("no answer within {} s", TIMEOUT.as_secs()));
         }
-        Err(error) => return Reached::Nobody(root(&error)),
+        Err(error) => return ProbeResult::Unreachable(root(&error)),
     };
     if !answer.is_ours() {
-        return Reached::Stranger(answer.in_words());
+        return ProbeResult::NotPirssonite(answer.in_words());
     }
     let of = |instance: &str| answer.request_id.as_deref().is_some_and(|id| id.starts_with(&format!("{instance}-")));
     if instance.is_some_and(of) {
-        return Reached::Itself;
+        return ProbeResult::ThisServer;
     }
     // A proxy may number requests in its own way. Where it lets us, we ask for the name.
     match named(&client, base_url).await {
-        Some(name) if Some(name.as_str()) == instance => Reached::Itself,
-        Some(_) => Reached::Another,
-        None => Reached::Unnamed,
+        Some(name) if Some(name.as_str()) == instance => ProbeResult::ThisServer,
+        Some(_) => ProbeResult::OtherServer,
+        None => ProbeResult::UnknownInstance,
     }
 }
 
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w3_addresses_of_a_machine_and_its_network_are_told_from_public_ones() {
+    fn w3_private_addresses_are_recognised() {
         for (address, expect) in [
             ("127.0.0.1", true),
             ("10.1.2.3", true),

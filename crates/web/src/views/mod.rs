@@ -1,0 +1,22 @@
+//! The JSON shapes of the API, made from the domain's types. Doc comments in here are part of the API: the description
+//! shows them.
+//!
+//! What a webhook is sent has shapes of its own (`domain::delivery::PayloadData`), which are stored and change at another
+//! pace.
+
+mod delivery;
+mod entry;
+mod feed;
+mod folder;
+pub(crate) mod ids;
+mod subscription;
+mod webhook;
+
+pub(crate) use self::{
+    delivery::{AttemptView, DeliveryView, OverviewView, StatusView},
+    entry::{CountsView, EntryView},
+    feed::FeedView,
+    folder::FolderView,
+    subscription::SubscriptionView,
+    webhook::WebhookView,
+};
