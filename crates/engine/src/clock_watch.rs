@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::settings::Parts;
+use crate::settings::Deps;
 
 /// How often it is looked at: nothing waits for longer than this.
 const WATCH_EVERY: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
+pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
     loop {
-        match parts.store.watch_clock().await {
+        match deps.store.watch_clock().await {
             Ok(None) => {}
             Ok(Some(back)) => {
                 tracing::warn!(

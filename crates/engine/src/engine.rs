@@ -21,7 +21,7 @@ use crate::{
     poll::{self, Outage, Poller},
     prune,
     push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
-    settings::Parts,
+    settings::Deps,
 };
 
 /// The engine. What it does goes on even if whoever asked for it stops waiting.
@@ -34,16 +34,16 @@ pub struct Engine {
 
 impl Engine {
     /// Puts the parts together. Nothing happens by itself before [`run`](Self::run).
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let dispatcher = Dispatcher::new(&parts, None);
-        let poller = Poller::new(parts);
+    pub fn new(deps: Deps) -> Arc<Self> {
+        let dispatcher = Dispatcher::new(&deps, None);
+        let poller = Poller::new(deps);
         let pusher = Pusher::new(Arc::clone(&poller));
         Arc::new(Self { poller, pusher, dispatcher })
     }
 
     /// The time, by this node's clock.
     pub fn now(&self) -> Timestamp {
-        self.poller.parts.clock.now()
+        self.poller.deps.clock.now()
     }
 
     /// The outage that keeps this node from polling: no network, no name service, no files or memory left.
@@ -53,7 +53,7 @@ impl Engine {
 
     /// Where everything is kept.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.poller.parts.store
+        &self.poller.deps.store
     }
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
@@ -96,12 +96,12 @@ impl Engine {
 
     /// Removes all that is too old or too much; returns how many entries went.
     pub async fn prune(&self) -> StoreResult<u64> {
-        prune::prune(&self.poller.parts).await
+        prune::prune(&self.poller.deps).await
     }
 
     /// Removes what has been done with in the outbox for long enough; returns how many deliveries and events went.
     pub async fn prune_outbox(&self) -> StoreResult<u64> {
-        prune::prune_outbox(&self.poller.parts).await
+        prune::prune_outbox(&self.poller.deps).await
     }
 
     /// Says that something may be due now.
@@ -189,7 +189,7 @@ impl Engine {
 
     /// Where hubs reach us; without it push is off.
     pub fn base_url(&self) -> Option<&str> {
-        self.poller.parts.settings.push.base_url.as_deref()
+        self.poller.deps.settings.push.base_url.as_deref()
     }
 
     /// Makes what is stored agree with the base URL: done once at the start of [`run`](Self::run).
@@ -204,32 +204,32 @@ impl Engine {
 
     /// Refuses a URL that nothing may be sent to, as far as can be told now.
     pub async fn check_url(&self, url: &str) -> Result<(), HttpError> {
-        self.poller.parts.http.check(url).await
+        self.poller.deps.http.check(url).await
     }
 
     /// Makes a webhook; its secret is the first of its secrets.
     pub async fn create_webhook(&self, make: impl FnOnce(WebhookSecret) -> NewWebhook) -> StoreResult<Webhook> {
-        let secret = WebhookSecret::new(&*self.poller.parts.ids);
+        let secret = WebhookSecret::new(&*self.poller.deps.ids);
         self.store().create_webhook(make(secret)).await
     }
 
     /// Gives a webhook another secret, which is the first of its secrets from then on; the one that it had signs along for
     /// a day. `None` if there is no such webhook.
     pub async fn rotate_secret(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
-        let parts = &self.poller.parts;
-        let secret = WebhookSecret::new(&*parts.ids);
-        parts.store.rotate_secret(id, secret, parts.settings.delivery.old_secret).await
+        let deps = &self.poller.deps;
+        let secret = WebhookSecret::new(&*deps.ids);
+        deps.store.rotate_secret(id, secret, deps.settings.delivery.old_secret).await
     }
 
     /// How many attempts a delivery has.
     pub fn attempts_max(&self) -> u32 {
-        self.poller.parts.settings.delivery.retry.attempts_max()
+        self.poller.deps.settings.delivery.retry.attempts_max()
     }
 
     /// Delivers what is due to one webhook until told to stop, and does nothing else: for a program that runs for a moment
     /// only.
     pub async fn deliver_to(&self, webhook: WebhookId, stop: &CancellationToken) {
-        dispatch::run(&Dispatcher::new(&self.poller.parts, Some(webhook)), stop).await;
+        dispatch::run(&Dispatcher::new(&self.poller.deps, Some(webhook)), stop).await;
     }
 
     /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or
@@ -239,8 +239,8 @@ impl Engine {
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, &stop),
-            prune::run(&self.poller.parts, &stop),
-            clock_watch::run(&self.poller.parts, &stop),
+            prune::run(&self.poller.deps, &stop),
+            clock_watch::run(&self.poller.deps, &stop),
             overview::run(self.store().as_ref(), &stop)
         );
     }

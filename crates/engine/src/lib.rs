@@ -12,11 +12,13 @@
 mod add;
 mod api;
 mod clock_watch;
+mod coalesce;
 mod cpu;
 mod dispatch;
+mod document_memory;
 mod engine;
 mod fetch;
-mod gather;
+mod hosts;
 pub mod http;
 mod ingest;
 mod measure;
@@ -38,5 +40,5 @@ pub use poll::Outage;
 pub use push::{
     PushAnswer, PushRequest, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer,
 };
-pub use settings::{DeliverySettings, EngineSettings, Parts, PushSettings};
+pub use settings::{DeliverySettings, Deps, EngineSettings, PushSettings};
 pub use system::{SystemClock, SystemIds};

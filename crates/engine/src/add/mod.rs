@@ -42,7 +42,7 @@ struct Read {
     push: domain::ingest::Found,
     bytes: usize,
     validators: domain::ingest::Validators,
-    asked: poll::Asked,
+    hints: poll::ScheduleHints,
 }
 
 /// What is behind an address.
@@ -89,7 +89,7 @@ async fn first_answer<'a>(
 }
 
 /// An answer, and what its server asks of pollers.
-type Answered = (Answer, poll::Asked);
+type Answered = (Answer, poll::ScheduleHints);
 
 fn is_no_connection(error: &HttpError) -> bool {
     use HttpError as Error;
@@ -125,7 +125,7 @@ fn unreachable(error: &HttpError) -> AddFeedError {
 }
 
 async fn check_new(poller: &Poller, url: &str) -> Result<(), AddFeedError> {
-    match poller.parts.store.feed_by_url(url).await? {
+    match poller.deps.store.feed_by_url(url).await? {
         Some(id) => Err(AddFeedError::AlreadyThere(id)),
         None => Ok(()),
     }
@@ -136,7 +136,7 @@ async fn first_that_parses(poller: &Arc<Poller>, offers: &[Offer]) -> Result<Opt
     let tried = async {
         for offer in offers.iter().take(DISCOVERED_TRIES_MAX) {
             check_new(poller, &offer.address.url).await?;
-            if let Look::Feed(found) = look(poller, &offer.address).await? {
+            if let Probe::Feed(found) = probe(poller, &offer.address).await? {
                 return Ok(Some(*found));
             }
         }
@@ -149,11 +149,11 @@ async fn first_that_parses(poller: &Arc<Poller>, offers: &[Offer]) -> Result<Opt
 async fn first_at_usual_places(poller: &Arc<Poller>, page: &FeedAddress) -> Result<Option<Read>, AddFeedError> {
     let tried = async {
         for place in usual_places(page) {
-            match look(poller, &place).await? {
-                Look::Feed(found) if found.parsed.feed.version != HFEED => return Ok(Some(*found)),
-                Look::Feed(_) | Look::Nothing => {}
+            match probe(poller, &place).await? {
+                Probe::Feed(found) if found.parsed.feed.version != HFEED => return Ok(Some(*found)),
+                Probe::Feed(_) | Probe::Nothing => {}
                 // Whoever does not answer, or has had enough of us, is left alone.
-                Look::Unwelcome => return Ok(None),
+                Probe::BackOff => return Ok(None),
             }
         }
         Ok(None)
@@ -162,30 +162,30 @@ async fn first_at_usual_places(poller: &Arc<Poller>, page: &FeedAddress) -> Resu
 }
 
 /// What a look at an address that nobody typed shows.
-enum Look {
+enum Probe {
     Feed(Box<Read>),
     Nothing,
     /// No answer, or one that says to ask no more.
-    Unwelcome,
+    BackOff,
 }
 
-async fn look(poller: &Arc<Poller>, address: &FeedAddress) -> Result<Look, AddFeedError> {
+async fn probe(poller: &Arc<Poller>, address: &FeedAddress) -> Result<Probe, AddFeedError> {
     let answered = match poll::fetch_new(poller, address).await {
-        Ok((Answer::Refused(429 | 503), _)) => return Ok(Look::Unwelcome),
+        Ok((Answer::Refused(429 | 503), _)) => return Ok(Probe::BackOff),
         Ok(answered) => answered,
-        Err(HttpError::TooLarge(_)) => return Ok(Look::Nothing),
-        Err(_) => return Ok(Look::Unwelcome),
+        Err(HttpError::TooLarge(_)) => return Ok(Probe::Nothing),
+        Err(_) => return Ok(Probe::BackOff),
     };
     match read(poller, address, answered).await {
-        Ok(Behind::Feed(found, _)) => Ok(Look::Feed(found)),
-        Ok(Behind::Page(..)) | Err(AddFeedError::NotAFeed(_) | AddFeedError::Unreachable(_)) => Ok(Look::Nothing),
+        Ok(Behind::Feed(found, _)) => Ok(Probe::Feed(found)),
+        Ok(Behind::Page(..)) | Err(AddFeedError::NotAFeed(_) | AddFeedError::Unreachable(_)) => Ok(Probe::Nothing),
         Err(error) => Err(error),
     }
 }
 
 /// Reads what is behind an address.
 async fn read(poller: &Arc<Poller>, address: &FeedAddress, answered: Answered) -> Result<Behind, AddFeedError> {
-    let (answer, asked) = answered;
+    let (answer, hints) = answered;
     let document = match answer {
         Answer::Document(document) => document,
         Answer::Gone => return Err(AddFeedError::Unreachable(fetch::refusal(410))),
@@ -194,16 +194,16 @@ async fn read(poller: &Arc<Poller>, address: &FeedAddress, answered: Answered) -
     };
     check_new(poller, &document.url).await?;
     let address =
-        asked.moved_to.as_deref().and_then(|url| poll::moved(address, url)).unwrap_or_else(|| address.clone());
+        hints.moved_to.as_deref().and_then(|url| poll::moved(address, url)).unwrap_or_else(|| address.clone());
     check_new(poller, &address.url).await?;
-    parse(poller, document, address, asked).await
+    parse(poller, document, address, hints).await
 }
 
 async fn parse(
     poller: &Arc<Poller>,
     document: fetch::Document,
     address: FeedAddress,
-    asked: poll::Asked,
+    hints: poll::ScheduleHints,
 ) -> Result<Behind, AddFeedError> {
     let validators = document.validators.clone();
     let document = Arc::new(document);
@@ -211,9 +211,9 @@ async fn parse(
         Ok((parsed, bytes)) => {
             let is_page = parsed.feed.version == HFEED;
             let offers = if is_page { offers(poller, &document, &address).await } else { Offers::default() };
-            let asked = asked.by_feed(&parsed.feed.head);
+            let hints = hints.by_feed(&parsed.feed.head);
             let push = poll::found(poller, &document, &parsed);
-            Ok(Behind::Feed(Box::new(Read { address, parsed, push, bytes, validators, asked }), offers))
+            Ok(Behind::Feed(Box::new(Read { address, parsed, push, bytes, validators, hints }), offers))
         }
         Err(feed::Error::WebPage) => {
             Ok(Behind::Page(after_redirects(&document, &address), offers(poller, &document, &address).await))
@@ -243,7 +243,7 @@ fn in_words(error: &feed::Error) -> String {
 
 /// The feeds that a page offers, but for itself. The password goes along where it may be sent.
 async fn offers(poller: &Poller, document: &Arc<fetch::Document>, page: &FeedAddress) -> Offers {
-    let bytes_max = poller.parts.settings.document_bytes_max;
+    let bytes_max = poller.deps.settings.document_bytes_max;
     let shared = Arc::clone(document);
     let in_page =
         poller.cpu.run(document.body.len(), move || feed::discover(&shared.body, &shared.hints(bytes_max))).await;
@@ -251,13 +251,13 @@ async fn offers(poller: &Poller, document: &Arc<fetch::Document>, page: &FeedAdd
 }
 
 async fn keep(poller: &Arc<Poller>, found: Read, new: AddFeed) -> Result<Feed, AddFeedError> {
-    let Read { address, parsed, push, bytes, validators, asked } = found;
-    let next_check_in = poll::first_check(&asked, poll::moment(poller));
+    let Read { address, parsed, push, bytes, validators, hints } = found;
+    let next_check_in = poll::first_check(&hints, poll::schedule_inputs(poller));
     let prepared = poll::prepare(poller, parsed, bytes, domain::ingest::KnownEntries::new(), validators).await;
     let document = domain::ingest::Document { found: Some(push), ..prepared };
     let custom_title = new.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let new = NewFeed { address, folder_id: new.folder_id, custom_title, document, next_check_in };
-    match poller.parts.store.add_feed(new).await? {
+    match poller.deps.store.add_feed(new).await? {
         NewFeedOutcome::Added(feed) => {
             tracing::info!(feed_id = feed.id.0, "a feed was added");
             poller.wake_push.notify_one();

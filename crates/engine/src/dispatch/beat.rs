@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 
 use super::{
     Dispatcher,
-    held::{HeldDelivery, StopReason},
+    in_flight::delivery::{HeldDelivery, StopReason},
 };
 use crate::measure;
 

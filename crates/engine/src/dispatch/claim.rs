@@ -5,12 +5,12 @@ use std::{sync::atomic::Ordering, time::Duration};
 use domain::{DeliveryId, Lease, delivery::DeliveryJob, ports::StoreResult};
 use jiff::Timestamp;
 
-use super::{Dispatcher, held::StopReason};
+use super::{Dispatcher, in_flight::delivery::StopReason};
 use crate::measure;
 
 /// What a claim brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Catch {
+pub(crate) struct ClaimSummary {
     /// So many deliveries.
     pub(crate) count: usize,
     /// There may be more, and room for it.
@@ -19,10 +19,10 @@ pub(crate) struct Catch {
 
 impl Dispatcher {
     /// Claims once. What there was is held, and waits for its turn.
-    pub(crate) async fn claim(&self) -> StoreResult<Catch> {
-        let mut room = self.desk().room();
+    pub(crate) async fn claim(&self) -> StoreResult<ClaimSummary> {
+        let mut limits = self.queues().claim_limits();
         if let Some(only) = self.only {
-            room = room.only_to(only);
+            limits = limits.only_to(only);
         }
         // A node that stood still would find the rows that it is sending free.
         if self.held.may_have_run_out(self.clock.now()) {
@@ -32,7 +32,8 @@ impl Dispatcher {
         // The lease begins when it is asked for at the latest: it never ends later than we think.
         let (asked_at, until) = (self.clock.now(), self.after(lease));
         self.is_claiming.store(true, Ordering::SeqCst);
-        let claimed = measure::store("claim_deliveries", self.store.claim_deliveries(&self.owner, lease, &room)).await;
+        let claimed =
+            measure::store("claim_deliveries", self.store.claim_deliveries(&self.owner, lease, &limits)).await;
         let taken = claimed.map(|mut claimed| (self.held.hold(std::mem::take(&mut claimed.jobs), until), claimed));
         self.is_claiming.store(false, Ordering::SeqCst);
         let (taken, mut claimed) = taken?;
@@ -41,22 +42,22 @@ impl Dispatcher {
         }
         let count = taken.jobs.len();
         claimed.jobs = taken.jobs;
-        let mut desk = self.desk();
-        desk.take_in(&room, claimed, asked_at);
-        let (sending, waiting) = desk.counts();
+        let mut queues = self.queues();
+        queues.take_in(&limits, claimed, asked_at);
+        let (sending, waiting) = queues.counts();
         measure::deliveries_held(sending, waiting);
-        Ok(Catch { count, may_have_more: desk.may_have_more() })
+        Ok(ClaimSummary { count, may_have_more: queues.may_have_more() })
     }
 
     /// When there will be something to claim, as far as there is room for it.
     pub(crate) async fn next_in(&self) -> StoreResult<Option<Duration>> {
-        let full = self.desk().full();
+        let full = self.queues().full();
         self.store.next_delivery_in(&full).await
     }
 
     /// Gives back all that waits, at once. No attempt is counted.
     pub(crate) async fn release_waiting(&self) {
-        let waiting = self.desk().clear();
+        let waiting = self.queues().clear();
         self.give_back(claims_of(waiting)).await;
     }
 

@@ -10,10 +10,9 @@
 
 mod beat;
 mod claim;
-mod desk;
-mod gather;
-mod held;
-mod large;
+mod in_flight;
+mod marks;
+mod payload_memory;
 mod runner;
 mod send;
 
@@ -30,8 +29,11 @@ use domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{desk::Desk, held::Held, large::LargePayloads};
-use crate::settings::{DeliverySettings, Parts};
+use self::{
+    in_flight::{delivery::Held, queues::Queues},
+    payload_memory::PayloadMemory,
+};
+use crate::settings::{DeliverySettings, Deps};
 
 pub(crate) use self::runner::run;
 
@@ -48,12 +50,12 @@ pub(crate) struct Dispatcher {
     /// Unique to the life of this process.
     owner: String,
     held: Held,
-    desk: Mutex<Desk>,
+    queues: Mutex<Queues>,
     /// A claim is on its way, and may bring a row again whose lease ran out here.
     is_claiming: AtomicBool,
     /// There may be room for more.
     freed: Notify,
-    large_payloads: LargePayloads,
+    payload_memory: PayloadMemory,
     /// Those who send.
     tasks: TaskTracker,
     /// Everything ends, whatever it is at.
@@ -61,15 +63,15 @@ pub(crate) struct Dispatcher {
     /// How attempts ended, on their way to the gatherer.
     ended: mpsc::UnboundedSender<AttemptOutcome>,
     /// The other end, until the gatherer takes it.
-    gathered: Mutex<Option<mpsc::UnboundedReceiver<AttemptOutcome>>>,
+    outcomes_rx: Mutex<Option<mpsc::UnboundedReceiver<AttemptOutcome>>>,
 }
 
 impl Dispatcher {
     /// With the parts of the engine; for all webhooks, or for one alone.
-    pub(crate) fn new(parts: &Parts, only: Option<WebhookId>) -> Arc<Self> {
-        let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&parts.store);
-        let (http, clock, ids) = (Arc::clone(&parts.http), Arc::clone(&parts.clock), Arc::clone(&parts.ids));
-        Self::with(store, http, clock, ids, parts.settings.delivery.clone(), only)
+    pub(crate) fn new(deps: &Deps, only: Option<WebhookId>) -> Arc<Self> {
+        let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&deps.store);
+        let (http, clock, ids) = (Arc::clone(&deps.http), Arc::clone(&deps.clock), Arc::clone(&deps.ids));
+        Self::with(store, http, clock, ids, deps.settings.delivery.clone(), only)
     }
 
     fn with(
@@ -81,18 +83,18 @@ impl Dispatcher {
         only: Option<WebhookId>,
     ) -> Arc<Self> {
         // As long as what is held, and no longer: only what is held can end.
-        let (ended, gathered) = mpsc::unbounded_channel();
+        let (ended, outcomes_rx) = mpsc::unbounded_channel();
         Arc::new(Self {
             owner: ids.owner(),
             held: Held::default(),
-            desk: Mutex::new(Desk::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
+            queues: Mutex::new(Queues::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
             is_claiming: AtomicBool::new(false),
             freed: Notify::new(),
-            large_payloads: LargePayloads::default(),
+            payload_memory: PayloadMemory::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             ended,
-            gathered: Mutex::new(Some(gathered)),
+            outcomes_rx: Mutex::new(Some(outcomes_rx)),
             store,
             http,
             clock,
@@ -102,7 +104,7 @@ impl Dispatcher {
         })
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queues(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use domain::ports::StoreResult;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Dispatcher, beat, gather, send};
+use super::{Dispatcher, beat, marks, send};
 use crate::measure;
 
 /// The longest sleep: a wake is a hint, and may be lost.
@@ -33,15 +33,15 @@ pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) 
     // Also if this is dropped.
     let closing = dispatcher.closing.clone().drop_guard();
     let beats = tokio::spawn(beat::run(Arc::clone(dispatcher)));
-    let gatherer = tokio::spawn(gather::run(Arc::clone(dispatcher)));
+    let marker = tokio::spawn(marks::run(Arc::clone(dispatcher)));
     tokio::join!(claim_all(dispatcher, stop), measure_all(dispatcher, stop));
     end(dispatcher).await;
     drop(closing);
-    if tokio::time::timeout(MARKS_MAX, gatherer).await.is_err() {
+    if tokio::time::timeout(MARKS_MAX, marker).await.is_err() {
         tracing::warn!("marks were not stored: their deliveries are made again when their leases have run out");
     }
-    let given_back = tokio::time::timeout(MARKS_MAX, dispatcher.release_all()).await;
-    match given_back {
+    let released = tokio::time::timeout(MARKS_MAX, dispatcher.release_all()).await;
+    match released {
         Ok(Ok(0)) => {}
         Ok(Ok(deliveries)) => tracing::warn!(deliveries, "deliveries were still being sent, and were given back"),
         Ok(Err(_)) | Err(_) => tracing::warn!("deliveries were not given back: their leases will run out"),
@@ -102,11 +102,11 @@ async fn begin_due(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) -> St
 
 /// Begins to send what waits, as far as it may be sent.
 fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
-    while let Some(turn) = { dispatcher.desk().next() } {
+    while let Some(ready) = { dispatcher.queues().next() } {
         let dispatcher = Arc::clone(dispatcher);
         let (tasks, closing) = (dispatcher.tasks.clone(), dispatcher.closing.clone());
         let deliver = async move {
-            send::deliver(&dispatcher, turn).await;
+            send::deliver(&dispatcher, ready).await;
             begin_waiting(&dispatcher);
         };
         tasks.spawn(closing.run_until_cancelled_owned(deliver));

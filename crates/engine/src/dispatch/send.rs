@@ -17,8 +17,8 @@ use jiff::Timestamp;
 use super::{
     Dispatcher,
     claim::claims_of,
-    desk::{AfterEnd, Turn},
-    large::{MemoryPermit, in_room},
+    in_flight::queues::{EndEffects, ReadyDelivery},
+    payload_memory::{MemoryPermit, with_permit},
 };
 use crate::measure;
 
@@ -47,15 +47,15 @@ impl Dispatcher {
     async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
         let (id, asked_at) = (webhook.id, self.clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.
-        let known = self.desk().known(id, asked_at);
+        let known = self.queues().known(id, asked_at);
         let found = if known.is_some() {
             known
         } else {
             match self.store.webhook(id).await {
                 Ok(found) => {
                     let found = found.map(Arc::new);
-                    let given_back = self.desk().looked_at(id, found.as_ref(), asked_at);
-                    self.give_back(claims_of(given_back)).await;
+                    let released = self.queues().looked_at(id, found.as_ref(), asked_at);
+                    self.give_back(claims_of(released)).await;
                     found
                 }
                 // What is known is still the best guess: the mark is guarded.
@@ -82,7 +82,7 @@ impl Dispatcher {
             Some(false) => return Attempted::Lost,
             None => return Attempted::Unsent,
         }
-        let (data, room) = match data {
+        let (data, permit) = match data {
             Ok(Some(data)) => data,
             Ok(None) => {
                 let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
@@ -95,7 +95,7 @@ impl Dispatcher {
             }
         };
         let begun = self.clock.now();
-        let request = self.request(&webhook, &job, data, room, begun);
+        let request = self.request(&webhook, &job, data, permit, begun);
         let answer = self.send(webhook.id, request).await;
         if let Err(HttpError::Exhausted(_)) = &answer {
             tracing::error!("this machine has no room for another connection: deliveries wait");
@@ -113,9 +113,9 @@ impl Dispatcher {
         if let Some(data) = job.data.take() {
             return Ok(Some((data, None)));
         }
-        let is_slow = self.desk().is_slow(job.webhook_id);
-        let room = self.large_payloads.room(job.size, is_slow).await;
-        Ok(self.store.event_data(job.event).await?.map(|data| (data, room)))
+        let is_slow = self.queues().is_slow(job.webhook_id);
+        let permit = self.payload_memory.reserve(job.size, is_slow).await;
+        Ok(self.store.event_data(job.event).await?.map(|data| (data, permit)))
     }
 
     /// Asks. A receiver that takes long to answer is slow from then on.
@@ -125,7 +125,7 @@ impl Dispatcher {
         if let Ok(answer) = tokio::time::timeout(SLOW_AFTER, &mut answer).await {
             return answer;
         }
-        self.desk().slowed(to);
+        self.queues().slowed(to);
         answer.await
     }
 
@@ -134,7 +134,7 @@ impl Dispatcher {
         webhook: &Webhook,
         job: &DeliveryJob,
         data: String,
-        room: Option<MemoryPermit>,
+        permit: Option<MemoryPermit>,
         now: Timestamp,
     ) -> HttpRequest {
         let body = if webhook.include_content {
@@ -160,7 +160,7 @@ impl Dispatcher {
             url: webhook.url.clone(),
             credentials: None,
             headers: Headers(own.chain(theirs).collect()),
-            body: in_room(body, room),
+            body: with_permit(body, permit),
             body_bytes_max: ANSWER_BYTES_MAX,
             // A redirect is an answer like another: none that says it has arrived.
             redirects_max: 0,
@@ -237,15 +237,15 @@ fn wrong(status: u16) -> Option<String> {
 }
 
 /// Sends one, and says how it ended to whom it may concern. Whatever happens, its place is free afterwards.
-pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
-    let Turn { webhook, job } = turn;
+pub(super) async fn deliver(dispatcher: &Dispatcher, ready: ReadyDelivery) {
+    let ReadyDelivery { webhook, job } = ready;
     let (id, lease, to) = (job.id, job.lease.clone(), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
     let outcome = match &attempted {
         Ok(Attempted::Ended(finished)) => Some((finished.as_ref(), finished.attempt.duration >= SLOW_AFTER)),
         _ => None,
     };
-    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, outcome);
+    let EndEffects { wants_more, released } = dispatcher.queues().ended(to, outcome);
     match attempted {
         Ok(Attempted::Ended(finished)) => {
             dispatcher.held.ends(id, lease.fence);
@@ -259,7 +259,7 @@ pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
             dispatcher.give_back(vec![(id, lease)]).await;
         }
     }
-    dispatcher.give_back(claims_of(given_back)).await;
+    dispatcher.give_back(claims_of(released)).await;
     if wants_more {
         dispatcher.freed.notify_one();
     }

@@ -11,12 +11,12 @@ use domain::{
 
 use super::{
     Poller,
-    decide::{self, Asked, Moment},
+    decide::{self, ScheduleHints, ScheduleInputs},
     outage::Meaning,
     slot::Slot,
-    work::WorkRoom,
 };
 use crate::{
+    document_memory::DocumentPermit,
     fetch::{self, Answer},
     ingest::{self, Parsed},
     measure,
@@ -30,9 +30,9 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
 pub(crate) enum Attempt {
     /// With a result, and the room that it takes until it is stored.
-    Ended(PollResult, WorkRoom),
+    Ended(PollResult, DocumentPermit),
     /// With nothing that says anything about the feed, which is to be asked again after this.
-    AskAgainIn(Duration),
+    RetryIn(Duration),
 }
 
 /// Polls a feed. It fails only when the store does.
@@ -42,7 +42,7 @@ pub(crate) async fn poll(
     is_by_hand: bool,
     slot: &mut Slot<'_>,
 ) -> StoreResult<Attempt> {
-    let settings = &poller.parts.settings;
+    let settings = &poller.deps.settings;
     let mut request = fetch::request(&job.address, &job.validators, settings);
     if !poller.hosts.has_queue(&job.address.url) {
         // Nobody else asks this host now, and the next poll is many minutes away: an idle connection would only take
@@ -50,27 +50,33 @@ pub(crate) async fn poll(
         request.headers.0.push(("connection".to_owned(), "close".to_owned()));
     }
     let under_way = poller.network.begins(&job.address.url);
-    let answer = slot.wait_for(poller.parts.http.send(request)).await;
-    let sight = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
-    if let Meaning::AskAgainIn(wait) = poller.saw(under_way, job.feed_id, sight, is_by_hand) {
-        return Ok(Attempt::AskAgainIn(wait));
+    let answer = slot.wait_for(poller.deps.http.send(request)).await;
+    let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
+    if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
+        return Ok(Attempt::RetryIn(wait));
     }
-    let mut room = WorkRoom::default();
-    let (outcome, asked) = match answer {
-        Err(error) => (PollOutcome::Failed(error.to_string()), Asked::default()),
+    let mut permit = DocumentPermit::default();
+    let (outcome, hints) = match answer {
+        Err(error) => (PollOutcome::Failed(error.to_string()), ScheduleHints::default()),
         Ok(response) => {
-            let asked =
-                Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
-            read(poller, job, fetch::read(response, &job.validators), asked, &mut room).await?
+            let hints = ScheduleHints {
+                headers: response.headers.clone(),
+                moved_to: response.moved_to.clone(),
+                ..ScheduleHints::default()
+            };
+            read(poller, job, fetch::read(response, &job.validators), hints, &mut permit).await?
         }
     };
-    Ok(Attempt::Ended(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) }), room))
+    Ok(Attempt::Ended(
+        decide::result(job, outcome, &hints, ScheduleInputs { is_by_hand, ..schedule_inputs(poller) }),
+        permit,
+    ))
 }
 
 /// Now, and a bit of chance.
-pub(crate) fn moment(poller: &Poller) -> Moment<'_> {
-    let parts = &poller.parts;
-    Moment { now: parts.clock.now(), chance: parts.ids.fraction(), is_by_hand: false, settings: &parts.settings }
+pub(crate) fn schedule_inputs(poller: &Poller) -> ScheduleInputs<'_> {
+    let deps = &poller.deps;
+    ScheduleInputs { now: deps.clock.now(), chance: deps.ids.fraction(), is_by_hand: false, settings: &deps.settings }
 }
 
 /// The result of a poll that failed for a reason of ours.
@@ -78,8 +84,8 @@ pub(crate) fn failed(poller: &Poller, job: &PollJob, is_by_hand: bool, reason: &
     decide::result(
         job,
         PollOutcome::Failed(reason.to_owned()),
-        &Asked::default(),
-        Moment { is_by_hand, ..moment(poller) },
+        &ScheduleHints::default(),
+        ScheduleInputs { is_by_hand, ..schedule_inputs(poller) },
     )
 }
 
@@ -87,45 +93,45 @@ async fn read(
     poller: &Arc<Poller>,
     job: &PollJob,
     answer: Answer,
-    asked: Asked,
-    room: &mut WorkRoom,
-) -> StoreResult<(PollOutcome, Asked)> {
+    hints: ScheduleHints,
+    permit: &mut DocumentPermit,
+) -> StoreResult<(PollOutcome, ScheduleHints)> {
     let document = match answer {
-        Answer::NotModified(validators) => return Ok((PollOutcome::Unchanged(validators), asked)),
-        Answer::Gone => return Ok((PollOutcome::Gone(format!("{}: it is gone for good", fetch::refusal(410))), asked)),
-        Answer::Refused(status) => return Ok((PollOutcome::Failed(fetch::refusal(status)), asked)),
+        Answer::NotModified(validators) => return Ok((PollOutcome::Unchanged(validators), hints)),
+        Answer::Gone => return Ok((PollOutcome::Gone(format!("{}: it is gone for good", fetch::refusal(410))), hints)),
+        Answer::Refused(status) => return Ok((PollOutcome::Failed(fetch::refusal(status)), hints)),
         Answer::Document(document) => document,
     };
     if document.validators.body_hash == job.validators.body_hash {
-        return Ok((PollOutcome::Unchanged(document.validators), asked));
+        return Ok((PollOutcome::Unchanged(document.validators), hints));
     }
-    *room = poller.work.take(document.body.len()).await;
+    *permit = poller.documents.reserve(document.body.len()).await;
     let document = Arc::new(document);
     match parse(poller, Arc::clone(&document)).await {
-        Err(error) => Ok((PollOutcome::Failed(in_words(&error)), asked)),
+        Err(error) => Ok((PollOutcome::Failed(in_words(&error)), hints)),
         Ok((parsed, bytes)) => {
-            let asked = asked.by_feed(&parsed.feed.head);
+            let hints = hints.by_feed(&parsed.feed.head);
             let known = known(poller, job, &parsed).await?;
             let found = found(poller, &document, &parsed);
             let validators = document.validators.clone();
             // What is parsed holds all that is needed.
             drop(document);
             let prepared = prepare(poller, parsed, bytes, known, validators).await;
-            Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), asked))
+            Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), hints))
         }
     }
 }
 
 /// What a document says about push, and what a subscription is made with, should that lead to one.
 pub(crate) fn found(poller: &Poller, document: &fetch::Document, parsed: &Parsed) -> Found {
-    let settings = &poller.parts.settings.push;
+    let settings = &poller.deps.settings.push;
     Found { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: poller.offer() }
 }
 
 /// Parses a document; returns its size as well, which says where to go on working on it.
 pub(crate) async fn parse(poller: &Poller, document: Arc<fetch::Document>) -> Result<(Parsed, usize), feed::Error> {
     let bytes = document.body.len();
-    let bytes_max = poller.parts.settings.document_bytes_max;
+    let bytes_max = poller.deps.settings.document_bytes_max;
     let work = move || feed::parse(&document.body, &document.hints(bytes_max)).map(Parsed::new);
     Ok((poller.cpu.run(bytes, work).await?, bytes))
 }
@@ -147,14 +153,14 @@ async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<K
         return Ok(KnownEntries::new());
     }
     let identities = parsed.identities();
-    let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
+    let tries = poller.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
     for _ in 0..tries {
-        match measure::store("known_entries", poller.parts.store.known_entries(job.feed_id, &identities)).await {
+        match measure::store("known_entries", poller.deps.store.known_entries(job.feed_id, &identities)).await {
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
             answer => return answer,
         }
     }
-    poller.parts.store.known_entries(job.feed_id, &identities).await
+    poller.deps.store.known_entries(job.feed_id, &identities).await
 }
 
 /// Why a document is no feed, for a user whose feed it was.
@@ -170,10 +176,17 @@ fn in_words(error: &feed::Error) -> String {
 }
 
 /// Asks for a document without knowing anything of it yet, within the limits of its host.
-pub(crate) async fn fetch_new(poller: &Arc<Poller>, address: &FeedAddress) -> Result<(Answer, Asked), HttpError> {
+pub(crate) async fn fetch_new(
+    poller: &Arc<Poller>,
+    address: &FeedAddress,
+) -> Result<(Answer, ScheduleHints), HttpError> {
     let _permit = poller.hosts.apply_urgently(&address.url).wait().await;
-    let request = fetch::request(address, &Validators::default(), &poller.parts.settings);
-    let response = poller.parts.http.send(request).await?;
-    let asked = Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
-    Ok((fetch::read(response, &Validators::default()), asked))
+    let request = fetch::request(address, &Validators::default(), &poller.deps.settings);
+    let response = poller.deps.http.send(request).await?;
+    let hints = ScheduleHints {
+        headers: response.headers.clone(),
+        moved_to: response.moved_to.clone(),
+        ..ScheduleHints::default()
+    };
+    Ok((fetch::read(response, &Validators::default()), hints))
 }

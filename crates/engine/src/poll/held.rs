@@ -19,7 +19,7 @@ pub(crate) type Ending = watch::Receiver<Option<PollEnd>>;
 
 /// The feeds that are held.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldLeases {
     state: Mutex<State>,
     emptied: Notify,
 }
@@ -40,7 +40,7 @@ struct HeldPoll {
     is_ending: bool,
 }
 
-impl Held {
+impl HeldLeases {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,13 +113,13 @@ impl Held {
 
 /// A claim that is kept alive until this is dropped, whatever becomes of the poll.
 #[derive(Debug)]
-pub(crate) struct Holding {
+pub(crate) struct LeaseGuard {
     poller: Arc<Poller>,
     feed: FeedId,
     fence: i64,
 }
 
-impl Drop for Holding {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
         self.poller.held.forget(self.feed, self.fence);
         let poller = &self.poller;
@@ -129,19 +129,19 @@ impl Drop for Holding {
 }
 
 /// Holds a claim from now on, and sees to it that there is a beat.
-pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: Ending) -> Holding {
+pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: Ending) -> LeaseGuard {
     let fence = lease.fence;
     let mut state = poller.held.lock();
     state.polls.insert(feed, HeldPoll { lease, ending, is_lost: false, is_ending: false });
     if !std::mem::replace(&mut state.is_beating, true) {
         tokio::spawn(beat(Arc::clone(poller)));
     }
-    Holding { poller: Arc::clone(poller), feed, fence }
+    LeaseGuard { poller: Arc::clone(poller), feed, fence }
 }
 
 /// Beats until nothing is held any more.
 async fn beat(poller: Arc<Poller>) {
-    let pause = poller.parts.settings.poll_lease.beat_every();
+    let pause = poller.deps.settings.poll_lease.beat_every();
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -165,7 +165,7 @@ async fn renew(poller: &Poller) -> StoreResult<()> {
     if leases.is_empty() {
         return Ok(());
     }
-    let renewed = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease.length());
+    let renewed = poller.deps.store.renew_polls(&leases, poller.deps.settings.poll_lease.length());
     let not_ours = measure::store("renew_polls", renewed).await?;
     leases.retain(|(feed, _)| not_ours.contains(feed));
     for feed in poller.held.lose(&leases) {

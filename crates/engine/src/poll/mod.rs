@@ -11,16 +11,14 @@
 
 mod attempt;
 mod decide;
+mod deferred;
 mod finish;
 mod held;
-mod hosts;
 mod outage;
-mod put_off;
 mod refresh;
 mod runner;
-mod singles;
+mod single_claims;
 mod slot;
-mod work;
 
 use std::{
     panic::AssertUnwindSafe,
@@ -42,23 +40,27 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::outage::Outage;
 use self::{
     attempt::Attempt,
+    deferred::{DEFER_FOR, DeferredFeeds},
     finish::Finisher,
-    held::{Ending, Held},
-    hosts::Admission,
-    outage::{Meaning, NetworkWatch, PROBES_MAX, Request, Turn},
-    put_off::{PUT_OFF_FOR, PutOff},
-    singles::SingleClaims,
+    held::{Ending, HeldLeases},
+    outage::{Meaning, NetworkWatch, OutageChange, PROBES_MAX, Request},
+    single_claims::SingleFeedClaims,
     slot::Slot,
-    work::{Work, WorkRoom},
 };
 pub(crate) use self::{
-    attempt::{fetch_new, found, moment, parse, prepare},
-    decide::{Asked, first_check, moved, same_host},
-    hosts::Hosts,
+    attempt::{fetch_new, found, parse, prepare, schedule_inputs},
+    decide::{ScheduleHints, first_check, moved, same_host},
     refresh::{refresh_due, refresh_feed},
     runner::{run, step},
 };
-use crate::{cpu::Cpu, gather::Gatherer, measure, settings::Parts};
+use crate::{
+    coalesce::Coalescer,
+    cpu::Cpu,
+    document_memory::{DocumentMemory, DocumentPermit},
+    hosts::{Admission, Hosts},
+    measure,
+    settings::Deps,
+};
 
 /// Claims in a row before whoever claims looks around: whether to stop, or what has ended.
 const CLAIMS_IN_A_ROW_MAX: usize = 64;
@@ -81,31 +83,31 @@ pub(crate) enum PollEnd {
     /// With nothing that says anything about the feed: there is an outage of ours.
     Outage,
     /// Not at all: it was given back, or another worker has it.
-    GivenBack,
+    Released,
 }
 
 /// All that polls share.
 #[derive(Debug)]
 pub(crate) struct Poller {
-    pub(crate) parts: Parts,
+    pub(crate) deps: Deps,
     owner: String,
     hosts: Arc<Hosts>,
-    put_off: PutOff,
+    deferred: DeferredFeeds,
     slots: Semaphore,
     /// For polls that wait long for their servers, and have given up their slots.
-    slow_places: Semaphore,
+    slow_permits: Semaphore,
     network: NetworkWatch,
-    work: Work,
+    documents: DocumentMemory,
     urgent_slots: Semaphore,
     /// For adds, and apart from those of polls: an add takes its slot before its place at a host, a poll after it, and
     /// with the same slots each could wait for the other.
     pub(crate) add_slots: Semaphore,
     pub(crate) cpu: Cpu,
-    held: Held,
+    held: HeldLeases,
     /// Whoever claims is alone until what was claimed is held: nobody takes our own claims for another node's.
     claiming: tokio::sync::Mutex<()>,
     /// Claims of single feeds: those that are asked for together are one.
-    singles: Arc<Gatherer<SingleClaims>>,
+    single_claims: Arc<Coalescer<SingleFeedClaims>>,
     finisher: Finisher,
     /// Claims that were never begun, to be given back together.
     unbegun: Mutex<Vec<(FeedId, Lease)>>,
@@ -119,24 +121,24 @@ pub(crate) struct Poller {
     /// Nothing new is begun.
     stopping: CancellationToken,
     /// What was begun is broken off.
-    cutting: CancellationToken,
+    aborting: CancellationToken,
 }
 
 impl Poller {
-    pub(crate) fn new(parts: Parts) -> Arc<Self> {
+    pub(crate) fn new(deps: Deps) -> Arc<Self> {
         Arc::new_cyclic(|poller| Self {
-            owner: parts.ids.owner(),
-            singles: Gatherer::new(SingleClaims(Weak::clone(poller))),
-            hosts: Hosts::new(parts.settings.host_concurrency),
-            put_off: PutOff::default(),
-            slots: Semaphore::new(parts.settings.poll_concurrency.max(1)),
-            slow_places: Semaphore::new(parts.settings.slow_polls_max),
+            owner: deps.ids.owner(),
+            single_claims: Coalescer::new(SingleFeedClaims(Weak::clone(poller))),
+            hosts: Hosts::new(deps.settings.host_concurrency),
+            deferred: DeferredFeeds::default(),
+            slots: Semaphore::new(deps.settings.poll_concurrency.max(1)),
+            slow_permits: Semaphore::new(deps.settings.slow_polls_max),
             network: NetworkWatch::default(),
-            work: Work::default(),
+            documents: DocumentMemory::default(),
             urgent_slots: Semaphore::new(URGENT_MAX),
             add_slots: Semaphore::new(ADDS_MAX),
             cpu: Cpu::new(),
-            held: Held::default(),
+            held: HeldLeases::default(),
             claiming: tokio::sync::Mutex::default(),
             finisher: Finisher::default(),
             unbegun: Mutex::default(),
@@ -145,29 +147,29 @@ impl Poller {
             ended: Notify::new(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            cutting: CancellationToken::new(),
-            parts,
+            aborting: CancellationToken::new(),
+            deps,
         })
     }
 
     /// What a new subscription is made with, should one be needed; nothing if push is off.
     pub(crate) fn offer(&self) -> Option<Offer> {
-        let base_url = self.parts.settings.push.base_url.clone()?;
-        Some(Offer { token: push::new_token(&*self.parts.ids), base_url })
+        let base_url = self.deps.settings.push.base_url.clone()?;
+        Some(Offer { token: push::new_token(&*self.deps.ids), base_url })
     }
 
     /// How many more feeds may be claimed: those that wait for their hosts take up no slot. During an outage few are, to
     /// see whether it is over.
-    fn room(&self) -> usize {
+    fn capacity(&self) -> usize {
         let busy = self.held.count().saturating_sub(self.hosts.waiting()).saturating_sub(self.slow_count());
-        let most = self.parts.settings.poll_concurrency.max(1);
+        let most = self.deps.settings.poll_concurrency.max(1);
         let most = if self.has_outage() { most.min(PROBES_MAX) } else { most };
         most.saturating_sub(busy)
     }
 
     /// Polls that wait for their servers without a slot.
     fn slow_count(&self) -> usize {
-        self.parts.settings.slow_polls_max.saturating_sub(self.slow_places.available_permits())
+        self.deps.settings.slow_polls_max.saturating_sub(self.slow_permits.available_permits())
     }
 
     /// The outage of ours that there is.
@@ -180,14 +182,14 @@ impl Poller {
     }
 
     /// Takes note of how a request ended.
-    fn saw(&self, request: Request, feed: FeedId, sight: Observation, is_by_hand: bool) -> Meaning {
-        let (meaning, turn) = self.network.ends(request, feed, sight, is_by_hand, self.parts.clock.now());
+    fn observe(&self, request: Request, feed: FeedId, observation: Observation, is_by_hand: bool) -> Meaning {
+        let (meaning, turn) = self.network.ends(request, feed, observation, is_by_hand, self.deps.clock.now());
         match turn {
-            Some(Turn::Began(outage)) => {
+            Some(OutageChange::Began(outage)) => {
                 measure::outage(true);
                 tracing::error!(reason = outage.reason, "outage: no failure is counted until a host is reached");
             }
-            Some(Turn::Ended(outage)) => {
+            Some(OutageChange::Ended(outage)) => {
                 measure::outage(false);
                 tracing::info!(reason = outage.reason, since = %outage.since, "outage over: polling goes on");
                 self.wake.notify_one();
@@ -201,70 +203,70 @@ impl Poller {
     /// place in its host's queue is put off: the next claim then goes on to the feeds of others.
     async fn begin_due(self: &Arc<Self>, wanted: impl Fn(FeedId) -> bool) -> StoreResult<Begun> {
         let _claiming = self.claiming.lock().await;
-        let limit = self.room();
+        let limit = self.capacity();
         if limit == 0 || self.stopping.is_cancelled() {
-            return Ok(Begun { polls: Vec::new(), put_off: 0, is_all: self.stopping.is_cancelled() });
+            return Ok(Begun { polls: Vec::new(), deferred: 0, is_all: self.stopping.is_cancelled() });
         }
         let count = u32::try_from(limit).unwrap_or(u32::MAX);
-        let claimed = self.parts.store.claim_due_polls(&self.owner, count, self.parts.settings.poll_lease.length());
+        let claimed = self.deps.store.claim_due_polls(&self.owner, count, self.deps.settings.poll_lease.length());
         let jobs = measure::store("claim_polls", claimed).await?;
         let is_all = jobs.len() < limit;
         let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
-        let (polls, without_place) = self.begin_in_queues(wanted);
-        let put_off = without_place.len();
-        self.put_off(without_place).await;
+        let (polls, without_slot) = self.begin_in_queues(wanted);
+        let deferred = without_slot.len();
+        self.defer(without_slot).await;
         self.release(others.into_iter().map(|job| (job.feed_id, job.lease)).collect()).await;
-        Ok(Begun { polls, put_off, is_all })
+        Ok(Begun { polls, deferred, is_all })
     }
 
     /// Claims feeds that were put off and for which there is room now, and begins those that are `wanted`.
-    async fn begin_put_off(
+    async fn begin_deferred(
         self: &Arc<Self>,
         wanted: &(dyn Fn(FeedId) -> bool + Sync),
     ) -> StoreResult<Vec<(FeedId, Ending)>> {
-        if self.put_off.is_empty() {
+        if self.deferred.is_empty() {
             return Ok(Vec::new());
         }
         let _claiming = self.claiming.lock().await;
-        if self.room() == 0 || self.has_outage() || self.stopping.is_cancelled() {
+        if self.capacity() == 0 || self.has_outage() || self.stopping.is_cancelled() {
             return Ok(Vec::new());
         }
-        let picked = self.put_off.pick(&self.hosts, self.parts.clock.now(), wanted);
+        let picked = self.deferred.pick(&self.hosts, self.deps.clock.now(), wanted);
         if picked.is_empty() {
             return Ok(Vec::new());
         }
         let feeds: Vec<FeedId> = picked.iter().map(|(_, feed)| *feed).collect();
-        let jobs = self.parts.store.claim_polls(&self.owner, &feeds, self.parts.settings.poll_lease.length()).await?;
-        let (polls, without_place) = self.begin_in_queues(jobs);
+        let jobs = self.deps.store.claim_polls(&self.owner, &feeds, self.deps.settings.poll_lease.length()).await?;
+        let (polls, without_slot) = self.begin_in_queues(jobs);
         // Also those that were not claimed: they are deleted, or another node has them.
-        self.put_off.forget_all(&picked);
-        self.put_off(without_place).await;
+        self.deferred.forget_all(&picked);
+        self.defer(without_slot).await;
         Ok(polls)
     }
 
     /// Begins polls that nobody waits for, as far as there are places in their hosts' queues; returns the others too.
     fn begin_in_queues(self: &Arc<Self>, jobs: Vec<PollJob>) -> (Vec<(FeedId, Ending)>, Vec<PollJob>) {
         let mut polls = Vec::with_capacity(jobs.len());
-        let mut without_place = Vec::new();
+        let mut without_slot = Vec::new();
         for job in jobs {
             match self.hosts.apply(&job.address.url) {
                 Some(admission) => polls.push((job.feed_id, self.begin(job, admission, false))),
-                None => without_place.push(job),
+                None => without_slot.push(job),
             }
         }
         measure::holds(self.held.count(), self.hosts.waiting(), self.slow_count());
-        (polls, without_place)
+        (polls, without_slot)
     }
 
     /// Gives claims back until there is room at their hosts.
-    async fn put_off(&self, jobs: Vec<PollJob>) {
+    async fn defer(&self, jobs: Vec<PollJob>) {
         if jobs.is_empty() {
             return;
         }
         let noted = jobs.iter().map(|job| (job.feed_id, job.address.url.as_str()));
-        self.put_off.note(noted, self.parts.clock.now());
+        self.deferred.note(noted, self.deps.clock.now());
         let leases: Vec<_> = jobs.into_iter().map(|job| (job.feed_id, job.lease)).collect();
-        if let Err(error) = self.parts.store.postpone_polls(&leases, PUT_OFF_FOR).await {
+        if let Err(error) = self.deps.store.postpone_polls(&leases, DEFER_FOR).await {
             tracing::warn!(%error, feeds = leases.len(), "claims were not put off: they run out by themselves");
         }
     }
@@ -272,18 +274,18 @@ impl Poller {
     /// Claims a feed, due or not, and begins to poll it, or finds the poll that is under way; `None` if another node
     /// holds the feed, or there is none.
     async fn begin_one(self: &Arc<Self>, feed: FeedId) -> StoreResult<Option<Ending>> {
-        self.singles.call(feed, 0).await
+        self.single_claims.call(feed, 0).await
     }
 
     /// Begins a poll. It goes on whether or not anybody waits for its end.
     fn begin(self: &Arc<Self>, job: PollJob, admission: Admission, urgent: bool) -> Ending {
         let (sender, ending) = watch::channel(None);
-        let holding = held::hold(self, job.feed_id, job.lease.clone(), ending.clone());
-        self.put_off.forget(job.feed_id, &job.address.url);
+        let guard = held::hold(self, job.feed_id, job.lease.clone(), ending.clone());
+        self.deferred.forget(job.feed_id, &job.address.url);
         let poller = Arc::clone(self);
         self.tasks.spawn(async move {
             let end = poller.carry_out(job, admission, urgent).await;
-            drop(holding);
+            drop(guard);
             sender.send_replace(Some(end));
         });
         ending
@@ -298,32 +300,33 @@ impl Poller {
         };
         let (host, mut slot) = tokio::select! {
             biased;
-            () = self.stopping.cancelled() => return self.give_back(&job),
+            () = self.stopping.cancelled() => return self.release_later(&job),
             admitted = begin => admitted,
         };
-        let began_at = self.parts.clock.now();
+        let began_at = self.deps.clock.now();
         measure::waited(began_at.duration_since(job.claimed_at));
         let result = tokio::select! {
             biased;
-            () = self.cutting.cancelled() => return self.give_back(&job),
+            () = self.aborting.cancelled() => return self.release_later(&job),
             // In a box of its own: those that only wait stay small.
             result = Box::pin(self.attempt(&job, urgent, &mut slot)) => result,
         };
         drop((host, slot));
-        measure::took(self.parts.clock.now().duration_since(began_at));
+        measure::took(self.deps.clock.now().duration_since(began_at));
         match result {
             Ok(Attempt::Ended(result, _room)) => self.conclude(result).await,
-            Ok(Attempt::AskAgainIn(wait)) => self.ask_again(&job, wait, urgent).await,
+            Ok(Attempt::RetryIn(wait)) => self.retry_later(&job, wait, urgent).await,
             Err(error) => {
                 tracing::warn!(feed_id = job.feed_id.0, %error, "the store was away for longer than the lease: a poll is given up");
-                self.give_back(&job)
+                self.release_later(&job)
             }
         }
     }
 
     /// Polls. A mistake of ours is a failure of this feed, and of nothing else.
     async fn attempt(self: &Arc<Self>, job: &PollJob, is_by_hand: bool, slot: &mut Slot<'_>) -> StoreResult<Attempt> {
-        let failed = |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason), WorkRoom::default());
+        let failed =
+            |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason), DocumentPermit::default());
         match AssertUnwindSafe(attempt::poll(self, job, is_by_hand, slot)).catch_unwind().await {
             Ok(Err(StoreError::Failed(error))) => {
                 tracing::error!(feed_id = job.feed_id.0, %error, "what is known of this feed cannot be read");
@@ -338,13 +341,13 @@ impl Poller {
     }
 
     /// Gives a claim back of a feed that says nothing, because of us: it is as it was, and asked again shortly.
-    async fn ask_again(&self, job: &PollJob, wait: Duration, is_by_hand: bool) -> PollEnd {
+    async fn retry_later(&self, job: &PollJob, wait: Duration, is_by_hand: bool) -> PollEnd {
         let leases = [(job.feed_id, job.lease.clone())];
         self.held.ends(job.feed_id, job.lease.fence);
         let given_back = if is_by_hand {
-            self.parts.store.release_polls(&leases).await
+            self.deps.store.release_polls(&leases).await
         } else {
-            self.parts.store.postpone_polls(&leases, wait).await
+            self.deps.store.postpone_polls(&leases, wait).await
         };
         if let Err(error) = given_back {
             tracing::warn!(feed_id = job.feed_id.0, %error, "claim not released: its lease runs out by itself");
@@ -356,7 +359,7 @@ impl Poller {
     /// Compares the subscription of a feed that has moved with what it wants now.
     async fn follow_move(&self, feed: FeedId) {
         let Some(offer) = self.offer() else { return };
-        match self.parts.store.subscribe(vec![(feed, offer)]).await {
+        match self.deps.store.subscribe(vec![(feed, offer)]).await {
             Ok(0) => {}
             Ok(_) => self.wake_push.notify_one(),
             Err(error) => {
@@ -389,7 +392,7 @@ impl Poller {
             (None, _) => PollEnd::Failed,
             (Some(stored), _) if !stored.applied => {
                 tracing::info!(feed_id, "a poll came too late: the feed was claimed or changed in the meantime");
-                PollEnd::GivenBack
+                PollEnd::Released
             }
             (Some(_), Some((outcome, reason))) => {
                 tracing::info!(feed_id, outcome, reason, "a poll failed");
@@ -406,9 +409,9 @@ impl Poller {
     }
 
     /// Notes a claim that will be given back with the others.
-    fn give_back(&self, job: &PollJob) -> PollEnd {
+    fn release_later(&self, job: &PollJob) -> PollEnd {
         self.unbegun.lock().unwrap_or_else(PoisonError::into_inner).push((job.feed_id, job.lease.clone()));
-        PollEnd::GivenBack
+        PollEnd::Released
     }
 
     /// Gives claims back, these and all that were noted.
@@ -417,7 +420,7 @@ impl Poller {
         if leases.is_empty() {
             return;
         }
-        if let Err(error) = self.parts.store.release_polls(&leases).await {
+        if let Err(error) = self.deps.store.release_polls(&leases).await {
             tracing::warn!(%error, feeds = leases.len(), "claims were not given back: they run out by themselves");
         }
     }
@@ -428,7 +431,7 @@ impl Poller {
 struct Begun {
     polls: Vec<(FeedId, Ending)>,
     /// So many others found no place in their hosts' queues.
-    put_off: usize,
+    deferred: usize,
     /// Nothing else is due.
     is_all: bool,
 }

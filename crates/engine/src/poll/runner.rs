@@ -54,19 +54,19 @@ pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
 /// One step: claims and begins what is due, and says for how long there is nothing else to do; nothing if there is more
 /// to do as soon as there is room.
 pub(crate) async fn step(poller: &Arc<Poller>) -> StoreResult<Option<Duration>> {
-    poller.put_off.forget_past(poller.parts.clock.now());
+    poller.deferred.forget_past(poller.deps.clock.now());
     if poller.has_outage() {
         poller.begin_due(|_| true).await?;
         return Ok(Some(SLEEP_BUSY));
     }
     for _ in 0..CLAIMS_IN_A_ROW_MAX {
-        let has_filled_up = !poller.begin_put_off(&|_| true).await?.is_empty();
-        if poller.room() < claim_min(poller) {
+        let has_filled_up = !poller.begin_deferred(&|_| true).await?.is_empty();
+        if poller.capacity() < claim_min(poller) {
             return Ok(None);
         }
         if poller.begin_due(|_| true).await?.is_all && !has_filled_up {
-            let longest = if poller.put_off.is_empty() { SLEEP_MAX } else { SLEEP_BUSY };
-            return Ok(Some(match poller.parts.store.next_poll_in().await? {
+            let longest = if poller.deferred.is_empty() { SLEEP_MAX } else { SLEEP_BUSY };
+            return Ok(Some(match poller.deps.store.next_poll_in().await? {
                 None => longest,
                 Some(Duration::ZERO) => SLEEP_BUSY,
                 Some(next) => next.clamp(SLEEP_MIN, longest),
@@ -93,8 +93,8 @@ async fn wait(poller: &Poller, pause: Option<Duration>) {
 async fn wind_down(poller: &Poller) {
     poller.stopping.cancel();
     poller.tasks.close();
-    if tokio::time::timeout(poller.parts.settings.stop_wait.min(STOP_POLLS_MAX), poller.tasks.wait()).await.is_err() {
-        poller.cutting.cancel();
+    if tokio::time::timeout(poller.deps.settings.stop_wait.min(STOP_POLLS_MAX), poller.tasks.wait()).await.is_err() {
+        poller.aborting.cancel();
         let _ = tokio::time::timeout(STOP_CUT_MAX, poller.tasks.wait()).await;
     }
     let held = poller.held.leases();

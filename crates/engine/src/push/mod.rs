@@ -13,11 +13,11 @@
 
 mod ask;
 mod batches;
-mod doubted;
-mod passed_over;
+mod poll_throttle;
 mod receive;
 mod renew;
 mod runner;
+mod skipped_hubs;
 mod step;
 mod verify;
 
@@ -33,8 +33,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
     batches::{Changes, Pushes, Targets},
-    doubted::Doubted,
-    passed_over::PassedOver,
+    poll_throttle::PollThrottle,
+    skipped_hubs::SkippedHubs,
 };
 pub use self::{
     receive::{PushAnswer, PushRequest, Recipient},
@@ -49,9 +49,10 @@ pub(crate) use self::{
 };
 use crate::{
     api::SubscribeError,
-    gather::Gatherer,
+    coalesce::Coalescer,
+    hosts::Hosts,
     measure,
-    poll::{self, Hosts, Poller},
+    poll::{self, Poller},
     settings::PushSettings,
 };
 
@@ -66,12 +67,12 @@ pub(crate) struct Pusher {
     held: std::sync::Mutex<HashMap<String, usize>>,
     /// Pushes without a token, which may be anybody's, are worked on one at a time.
     tokenless: Semaphore,
-    doubted: Doubted,
-    passed_over: PassedOver,
+    poll_throttle: PollThrottle,
+    skipped_hubs: SkippedHubs,
     /// Looks at tokens, pushes and changes of subscriptions: those that come together go to the store together.
-    targets: Arc<Gatherer<Targets>>,
-    pushes: Arc<Gatherer<Pushes>>,
-    changes: Arc<Gatherer<Changes>>,
+    targets: Arc<Coalescer<Targets>>,
+    pushes: Arc<Coalescer<Pushes>>,
+    changes: Arc<Coalescer<Changes>>,
     /// Counts what has changed, for those who wait for it.
     changed: watch::Sender<u64>,
     /// A step has ended.
@@ -83,15 +84,15 @@ pub(crate) struct Pusher {
 impl Pusher {
     pub(crate) fn new(poller: Arc<Poller>) -> Arc<Self> {
         Arc::new(Self {
-            owner: poller.parts.ids.owner(),
-            hubs: Hosts::new(poller.parts.settings.push.hub_concurrency),
+            owner: poller.deps.ids.owner(),
+            hubs: Hosts::new(poller.deps.settings.push.hub_concurrency),
             held: std::sync::Mutex::default(),
             tokenless: Semaphore::new(1),
-            doubted: Doubted::default(),
-            passed_over: PassedOver::default(),
-            targets: Gatherer::new(Targets(Arc::clone(&poller.parts.store))),
-            pushes: Gatherer::new(Pushes(Arc::clone(&poller.parts.store))),
-            changes: Gatherer::new(Changes(Arc::clone(&poller.parts.store))),
+            poll_throttle: PollThrottle::default(),
+            skipped_hubs: SkippedHubs::default(),
+            targets: Coalescer::new(Targets(Arc::clone(&poller.deps.store))),
+            pushes: Coalescer::new(Pushes(Arc::clone(&poller.deps.store))),
+            changes: Coalescer::new(Changes(Arc::clone(&poller.deps.store))),
             changed: watch::Sender::new(0),
             ended: Notify::new(),
             tasks: TaskTracker::new(),
@@ -101,7 +102,7 @@ impl Pusher {
     }
 
     fn settings(&self) -> &PushSettings {
-        &self.poller.parts.settings.push
+        &self.poller.deps.settings.push
     }
 
     /// Stores what happens to a subscription, and does what follows from it.
@@ -162,13 +163,13 @@ impl Pusher {
     }
 
     pub(super) async fn subscribe(&self, feed: FeedId, offer: Offer) -> StoreResult<()> {
-        self.poller.parts.store.subscribe(vec![(feed, offer)]).await.map(drop)
+        self.poller.deps.store.subscribe(vec![(feed, offer)]).await.map(drop)
     }
 }
 
 /// Subscribes a feed at its hub now. One that was not known to have a hub is asked once more.
 pub(crate) async fn subscribe_now(pusher: &Pusher, id: FeedId) -> Result<Subscription, SubscribeError> {
-    let (poller, store) = (&pusher.poller, &pusher.poller.parts.store);
+    let (poller, store) = (&pusher.poller, &pusher.poller.deps.store);
     let offer = poller.offer().ok_or(SubscribeError::Off)?;
     let patch = FeedPatch { push_enabled: Some(true), ..FeedPatch::default() };
     if !matches!(store.update_feed(id, patch).await?, UpdateOutcome::Updated(_)) {

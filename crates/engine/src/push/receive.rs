@@ -158,7 +158,7 @@ async fn take_by_topic(
 }
 
 async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget>> {
-    let mut targets = pusher.poller.parts.store.push_targets(topic, SAME_TOPIC_MAX).await?;
+    let mut targets = pusher.poller.deps.store.push_targets(topic, SAME_TOPIC_MAX).await?;
     targets.retain(|target| target.subscription.is_active() && target.feed_url.is_some());
     Ok(targets)
 }
@@ -228,7 +228,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
 
 /// Makes the feed of a push that could not be taken due soon.
 async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
-    pusher.poller.parts.store.poll_soon(feed, pusher.settings().poll_after_thin).await?;
+    pusher.poller.deps.store.poll_soon(feed, pusher.settings().poll_after_thin).await?;
     pusher.poller.wake.notify_one();
     Ok(())
 }
@@ -237,8 +237,8 @@ async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
 /// because it is not certain that it is the hub.
 async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult<()> {
     let Some(feed) = target.subscription.feed_id else { return Ok(()) };
-    let is_its_turn = pusher.doubted.is_its_turn(feed, pusher.poller.parts.clock.now());
-    if is_its_turn { poll_soon(pusher, feed).await } else { Ok(()) }
+    let allows = pusher.poll_throttle.allows(feed, pusher.poller.deps.clock.now());
+    if allows { poll_soon(pusher, feed).await } else { Ok(()) }
 }
 
 /// Notes that a push was not read; its feed is polled instead.
@@ -261,7 +261,7 @@ async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<PushRequ
 /// Reads the body for what it is, whatever it is called.
 async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
     let shared = Arc::clone(delivery);
-    let document_bytes_max = pusher.poller.parts.settings.document_bytes_max;
+    let document_bytes_max = pusher.poller.deps.settings.document_bytes_max;
     let work = move || {
         let hints = feed::Hints {
             content_type: shared.content_type.as_deref(),
@@ -277,7 +277,7 @@ async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<St
 async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) -> StoreResult<Document> {
     let identities = parsed.identities();
     let known = if identities.len() > ENTRIES_UNASKED_MAX {
-        pusher.poller.parts.store.known_entries(feed, &identities).await?
+        pusher.poller.deps.store.known_entries(feed, &identities).await?
     } else {
         KnownEntries::new()
     };

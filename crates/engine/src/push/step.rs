@@ -85,11 +85,11 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
 }
 
 async fn give_back(pusher: &Pusher, job: &SubscriptionJob) -> StoreResult<()> {
-    pusher.poller.parts.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
+    pusher.poller.deps.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
 }
 
 async fn reread(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
-    pusher.poller.parts.store.subscription(id).await
+    pusher.poller.deps.store.subscription(id).await
 }
 
 async fn ask_in_turn(
@@ -139,8 +139,8 @@ fn was_looked_at(job: &SubscriptionJob) -> bool {
 
 /// Stored before it is sent, because a hub may verify before it answers.
 async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<StepEnd> {
-    let (id, parts, settings) = (job.subscription.id, &pusher.poller.parts, pusher.settings());
-    let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*parts.ids));
+    let (id, deps, settings) = (job.subscription.id, &pusher.poller.deps, pusher.settings());
+    let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*deps.ids));
     let base_url = settings.base_url.clone().unwrap_or_else(|| job.subscription.base_url.clone());
     let asking = Event::Asking { mode, secret: secret.clone(), base_url };
     let Changed::Done(asked) = pusher.change(id, Claim::Under(job.lease.clone()), asking).await? else {
@@ -149,7 +149,7 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
     };
     let Some(subscription) = asked.after else { return Ok(StepEnd::Other) };
     let request = ask::request(&subscription, mode, secret.as_deref(), settings.lease_secs, settings.hub_timeout);
-    let event = ask::event(parts.http.send(request).await, parts.clock.now());
+    let event = ask::event(deps.http.send(request).await, deps.clock.now());
     if let Event::Failed { error, .. } = &event {
         tracing::warn!(
             feed_id = subscription.feed_id.map(|id| id.0),

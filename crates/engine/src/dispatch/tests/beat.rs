@@ -201,7 +201,7 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     scene.database.clock.advance(LEASE);
     let _guard = log::listen();
     let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!((catch.count, worker.dispatcher.desk().next().is_none()), (0, true), "there is nothing to send");
+    assert_eq!((catch.count, worker.dispatcher.queues().next().is_none()), (0, true), "there is nothing to send");
     assert!(scene.delivery().await.lease_until > first, "but it has a new lease");
     worker.dispatcher.beat().await;
     assert!(!log::take().contains("stop_reason"), "which is renewed like any other");
@@ -228,8 +228,8 @@ async fn d12_a_mark_that_meets_the_workers_own_claim_waits_for_it() {
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
     scene.database.clock.advance(LEASE);
-    let room = ClaimLimits { limit: 9, of_others: 9, ..ClaimLimits::default() };
-    let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &room).await.unwrap();
+    let limits = ClaimLimits { limit: 9, of_others: 9, ..ClaimLimits::default() };
+    let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &limits).await.unwrap();
     assert_eq!(claimed.jobs.len(), 1);
     worker.dispatcher.is_claiming.store(true, Ordering::SeqCst);
     let marks = worker.unmarked();
@@ -305,7 +305,7 @@ async fn d7_a_send_that_panics_frees_its_place_and_gives_its_row_back() {
     scene.network.mine();
     assert!(worker.begin().await);
     worker.settle().await;
-    assert_eq!(worker.dispatcher.desk().counts(), (0, 0));
+    assert_eq!(worker.dispatcher.queues().counts(), (0, 0));
     let delivery = scene.delivery().await;
     assert_eq!((delivery.lease_owner, delivery.attempts), (None, 0));
     worker.dispatcher.claim().await.unwrap();

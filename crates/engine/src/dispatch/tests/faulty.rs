@@ -145,12 +145,12 @@ hand_on!({
         webhook
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, limits: &ClaimLimits) -> StoreResult<Claimed> {
         self.fails()?;
         let asked_at = self.clock.now();
-        let claimed = self.inner.claim_deliveries(owner, lease, room).await?;
+        let claimed = self.inner.claim_deliveries(owner, lease, limits).await?;
         let answered_at = self.clock.now();
-        assert!(claimed.jobs.len() <= room.limit as usize, "more than there is room for");
+        assert!(claimed.jobs.len() <= limits.limit as usize, "more than there is room for");
         self.with(|model| {
             for job in &claimed.jobs {
                 model.claim(job.id, &job.lease, answered_at, asked_at + lease);

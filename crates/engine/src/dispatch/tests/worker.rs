@@ -11,7 +11,7 @@ use testkit::{SeededIds, SimulatedClock};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
-    super::{Dispatcher, gather, send},
+    super::{Dispatcher, marks, send},
     faulty::Faulty,
     network::{Line, Network, Pair},
 };
@@ -47,7 +47,7 @@ impl Worker {
         let http = Arc::new(Line { network: Arc::clone(network), worker: number });
         let ids = Arc::new(SeededIds::new(number));
         let dispatcher = Dispatcher::with(Arc::new(store), http, Arc::new(clock.clone()), ids, settings, None);
-        let ended = dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap();
+        let ended = dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap();
         let network = Arc::clone(network);
         let (sending, unmarked, pairs) = (Vec::new(), Vec::new(), HashMap::new());
         Self { dispatcher, clock, network, number, ended, sending, unmarked, pairs }
@@ -55,11 +55,11 @@ impl Worker {
 
     /// Begins to send the next that waits; false if nothing may be sent.
     pub(super) async fn begin(&mut self) -> bool {
-        let Some(turn) = self.dispatcher.desk().next() else { return false };
-        let pair = (turn.webhook.url.clone(), turn.job.event_id.clone());
-        self.pairs.insert(turn.job.id, pair.clone());
+        let Some(ready) = self.dispatcher.queues().next() else { return false };
+        let pair = (ready.webhook.url.clone(), ready.job.event_id.clone());
+        self.pairs.insert(ready.job.id, pair.clone());
         let (dispatcher, sent) = (Arc::clone(&self.dispatcher), self.network.sent_in_all());
-        let task = tokio::spawn(async move { send::deliver(&dispatcher, turn).await });
+        let task = tokio::spawn(async move { send::deliver(&dispatcher, ready).await });
         // Until it is on its way, or was not sent at all.
         while self.network.sent_in_all() == sent && !task.is_finished() {
             tokio::task::yield_now().await;
@@ -106,9 +106,9 @@ impl Worker {
     }
 
     /// From now on its marks are gathered and stored by themselves.
-    pub(super) fn gather(self) -> Arc<Dispatcher> {
-        *self.dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.ended);
-        tokio::spawn(gather::run(Arc::clone(&self.dispatcher)));
+    pub(super) fn marks(self) -> Arc<Dispatcher> {
+        *self.dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.ended);
+        tokio::spawn(marks::run(Arc::clone(&self.dispatcher)));
         self.dispatcher
     }
 

@@ -14,7 +14,7 @@ use domain::{
 };
 use futures_util::FutureExt;
 
-use super::{Dispatcher, held::StopReason};
+use super::{Dispatcher, in_flight::delivery::StopReason};
 use crate::measure;
 
 /// Marks in one call.
@@ -53,7 +53,7 @@ impl Dispatcher {
             self.stop(finished.id, finished.lease.fence, reason);
         }
         let has_retries = marked.iter().any(|finished| matches!(finished.verdict, Verdict::Retry(_)));
-        let makes_room = self.desk().marked(marked.iter().map(|finished| finished.webhook_id));
+        let makes_room = self.queues().marked(marked.iter().map(|finished| finished.webhook_id));
         if has_retries || makes_room {
             // Something may be due sooner than what is waited for, or be had now.
             self.freed.notify_one();
@@ -118,7 +118,7 @@ impl Dispatcher {
         for finished in batch {
             self.stop(finished.id, finished.lease.fence, StopReason::Unmarkable);
         }
-        self.desk().marked(batch.iter().map(|finished| finished.webhook_id));
+        self.queues().marked(batch.iter().map(|finished| finished.webhook_id));
         self.freed.notify_one();
     }
 
@@ -129,14 +129,14 @@ impl Dispatcher {
             return;
         }
         let webhooks: Vec<WebhookId> = later.iter().map(|finished| finished.webhook_id).collect();
-        self.desk().put_off(webhooks.iter().copied());
+        self.queues().defer(webhooks.iter().copied());
         let (dispatcher, closing) = (Arc::clone(self), self.closing.clone());
         let again = async move {
             while !later.is_empty() {
                 tokio::time::sleep(LATER).await;
                 later = dispatcher.mark_at_last(&later, true).await;
             }
-            dispatcher.desk().put_off_no_longer(webhooks.into_iter());
+            dispatcher.queues().undefer(webhooks.into_iter());
             dispatcher.freed.notify_one();
         };
         self.tasks.spawn(closing.run_until_cancelled_owned(again));
@@ -145,7 +145,7 @@ impl Dispatcher {
 
 /// Gathers and stores marks to the end, and those that have come until then.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
-    let taken = dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let taken = dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(mut ended) = taken else { return };
     let mut batch = Vec::new();
     loop {
@@ -155,7 +155,7 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
             () = dispatcher.closing.cancelled() => return,
         }
         if batch.len() < BATCH_MAX && !dispatcher.closing.is_cancelled() {
-            tokio::time::sleep(dispatcher.settings.gather).await;
+            tokio::time::sleep(dispatcher.settings.batch_wait).await;
         }
         while batch.len() < BATCH_MAX {
             let Ok(finished) = ended.try_recv() else { break };

@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 
 /// After so long a webhook is looked at again before something is sent to it: it may have been changed, disabled or
 /// removed, here or elsewhere.
-const LOOK_EVERY: SignedDuration = SignedDuration::from_millis(100);
+const RELOAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
 
 /// How much there is of what, of one lane or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sums {
+pub(super) struct Counts {
     pub(super) sending: u32,
     pub(super) waiting: u32,
     pub(super) unmarked: u32,
@@ -25,7 +25,7 @@ pub(super) struct Sums {
     pub(super) shared_held_slow: u32,
 }
 
-impl Sums {
+impl Counts {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             sending: self.sending + other.sending,
@@ -53,10 +53,10 @@ impl Sums {
 
 /// Whether anything may be sent to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum Intake {
     Open,
     /// Its receiver wants nothing any more (410): it is sent nothing until that is stored.
-    Shut,
+    Paused,
     /// The webhook is not there any more.
     Removed,
 }
@@ -64,7 +64,7 @@ enum Door {
 /// What goes to one webhook.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
-pub(super) struct Lane {
+pub(super) struct WebhookQueue {
     pub(super) webhook: Arc<Webhook>,
     pub(super) window: Window,
     pub(super) waiting: VecDeque<DeliveryJob>,
@@ -77,9 +77,9 @@ pub(super) struct Lane {
     pub(super) is_slow: bool,
     /// The last that was claimed had never been tried: the next is one that was.
     pub(super) retries_first: bool,
-    door: Door,
+    intake: Intake,
     /// Marks that cannot be stored for now, because somebody else has their rows locked.
-    put_off: u32,
+    defer: u32,
     /// What is known of the webhook is too old to go by, whatever its age.
     is_to_be_looked_at: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
@@ -92,7 +92,7 @@ pub(super) struct Lane {
     looked_at: Timestamp,
 }
 
-impl Lane {
+impl WebhookQueue {
     pub(super) fn new(webhook: Arc<Webhook>, places: u32, asked_at: Timestamp) -> Self {
         Self {
             failures: webhook.consecutive_failures,
@@ -106,16 +106,16 @@ impl Lane {
             may_have_more: false,
             is_slow: false,
             retries_first: false,
-            door: Door::Open,
-            put_off: 0,
+            intake: Intake::Open,
+            defer: 0,
             is_to_be_looked_at: false,
             looked_at: asked_at,
         }
     }
 
-    pub(super) fn sums(&self) -> Sums {
+    pub(super) fn totals(&self) -> Counts {
         let (shared, shared_held) = (self.sending.saturating_sub(1), self.held().saturating_sub(1));
-        Sums {
+        Counts {
             sending: self.sending,
             waiting: self.waits(),
             unmarked: self.unmarked,
@@ -156,9 +156,9 @@ impl Lane {
     }
 
     /// None while the store has to hear first what became of it.
-    pub(super) fn room(&self) -> u32 {
+    pub(super) fn capacity(&self) -> u32 {
         let is_unheard = (self.is_open || self.is_held) && self.unmarked > 0;
-        if self.door != Door::Open || self.put_off > 0 || is_unheard {
+        if self.intake != Intake::Open || self.defer > 0 || is_unheard {
             return 0;
         }
         if self.is_open {
@@ -175,7 +175,7 @@ impl Lane {
     /// Whether one more may be sent, if there is a place for it. What waits for one that was removed has its turn too, and
     /// is given back then.
     pub(super) fn may_send(&self) -> bool {
-        self.door != Door::Shut && self.sending < self.window.size()
+        self.intake != Intake::Paused && self.sending < self.window.size()
     }
 
     /// It is sent only what was claimed as a probe.
@@ -201,7 +201,7 @@ impl Lane {
             self.is_open |= rules.opens_at(self.failures);
         }
         if finished.verdict == Verdict::Gone {
-            self.door = Door::Shut;
+            self.intake = Intake::Paused;
         }
         if finished.ended.hold().is_some() {
             self.window.limited();
@@ -215,37 +215,37 @@ impl Lane {
 
     /// The webhook is not there any more.
     pub(super) fn removed(&mut self) {
-        self.door = Door::Removed;
+        self.intake = Intake::Removed;
     }
 
     /// Nothing will ever be sent to it again, and nothing is under way.
     pub(super) fn is_done_with(&self) -> bool {
-        self.door == Door::Removed && self.is_idle()
+        self.intake == Intake::Removed && self.is_idle()
     }
 
     /// One mark has been stored, or never will be. True if that makes room for it where there was none.
     pub(super) fn marked(&mut self) -> bool {
-        let before = (self.room() > 0, self.has_place_of_its_own());
+        let before = (self.capacity() > 0, self.has_place_of_its_own());
         self.unmarked = self.unmarked.saturating_sub(1);
         // From now on the store knows.
         self.is_held &= self.unmarked > 0;
-        if self.unmarked == 0 && self.door == Door::Shut {
-            self.door = Door::Open;
+        if self.unmarked == 0 && self.intake == Intake::Paused {
+            self.intake = Intake::Open;
             // Only the store knows how it is now.
             self.is_to_be_looked_at = true;
             return true;
         }
-        before != (self.room() > 0, self.has_place_of_its_own())
+        before != (self.capacity() > 0, self.has_place_of_its_own())
     }
 
     /// A mark is put off.
-    pub(super) fn put_off(&mut self) {
-        self.put_off += 1;
+    pub(super) fn defer(&mut self) {
+        self.defer += 1;
     }
 
     /// It is not any more.
-    pub(super) fn put_off_no_longer(&mut self) {
-        self.put_off = self.put_off.saturating_sub(1);
+    pub(super) fn undefer(&mut self) {
+        self.defer = self.defer.saturating_sub(1);
     }
 
     /// All that waits, but for a probe.
@@ -275,7 +275,7 @@ impl Lane {
 
     /// The webhook, unless it is time to look at it again.
     pub(super) fn known(&self, now: Timestamp) -> Option<Arc<Webhook>> {
-        let is_fresh = !self.is_to_be_looked_at && now.duration_since(self.looked_at).abs() < LOOK_EVERY;
+        let is_fresh = !self.is_to_be_looked_at && now.duration_since(self.looked_at).abs() < RELOAD_EVERY;
         is_fresh.then(|| Arc::clone(&self.webhook))
     }
 }

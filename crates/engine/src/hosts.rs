@@ -134,7 +134,7 @@ impl Hosts {
     }
 
     /// How many more a host's queue can take, by the host's [key].
-    pub(crate) fn room(&self, key: &str) -> usize {
+    pub(crate) fn queue_capacity(&self, key: &str) -> usize {
         let state = self.lock();
         let patient = state.hosts.get(key).map_or(0, |host| host.patient.len());
         HOST_WAITING_MAX.saturating_sub(patient).min(WAITING_MAX.saturating_sub(state.waiting))
@@ -261,10 +261,10 @@ mod tests {
     fn f4_a_hosts_queue_is_bounded_and_takes_nobody_elses_place() {
         let hosts = Hosts::new(1);
         let running = granted(hosts.apply("http://a/"));
-        assert_eq!(hosts.room(&key("http://a/")), HOST_WAITING_MAX);
+        assert_eq!(hosts.queue_capacity(&key("http://a/")), HOST_WAITING_MAX);
         let _waiting: Vec<_> = (0..HOST_WAITING_MAX).map(|_| queued(hosts.apply("http://a/"))).collect();
         assert!(hosts.apply("http://a/").is_none());
-        assert_eq!(hosts.room(&key("http://a/")), 0);
+        assert_eq!(hosts.queue_capacity(&key("http://a/")), 0);
         let _other = granted(hosts.apply("http://b/"));
         let _other_waits = queued(hosts.apply("http://b/"));
         let _person = urgent(&hosts, "http://a/");
@@ -283,6 +283,6 @@ mod tests {
         }
         let _idle = granted(hosts.apply("http://idle.e.org/"));
         assert!(hosts.apply("http://idle.e.org/").is_none());
-        assert_eq!((hosts.waiting(), hosts.room(&key("http://new.e.org/"))), (WAITING_MAX, 0));
+        assert_eq!((hosts.waiting(), hosts.queue_capacity(&key("http://new.e.org/"))), (WAITING_MAX, 0));
     }
 }

@@ -17,21 +17,21 @@ pub(super) type MemoryPermit = OwnedSemaphorePermit;
 
 /// All of it.
 #[derive(Debug)]
-pub(super) struct LargePayloads {
+pub(super) struct PayloadMemory {
     quick: Arc<Semaphore>,
     slow: Arc<Semaphore>,
 }
 
-impl Default for LargePayloads {
+impl Default for PayloadMemory {
     fn default() -> Self {
         let half = || Arc::new(Semaphore::new(HALF_KIB as usize));
         Self { quick: half(), slow: half() }
     }
 }
 
-impl LargePayloads {
+impl PayloadMemory {
     /// Waits for room for so many bytes. What is larger than a half has that to itself.
-    pub(super) async fn room(&self, bytes: usize, is_slow: bool) -> Option<MemoryPermit> {
+    pub(super) async fn reserve(&self, bytes: usize, is_slow: bool) -> Option<MemoryPermit> {
         let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX).min(HALF_KIB);
         let half = if is_slow { &self.slow } else { &self.quick };
         // Never closed.
@@ -40,22 +40,22 @@ impl LargePayloads {
 }
 
 /// A body, and the room that it takes for as long as it is there.
-struct Placed {
+struct PermittedBody {
     body: Vec<u8>,
-    _room: MemoryPermit,
+    _permit: MemoryPermit,
 }
 
-impl AsRef<[u8]> for Placed {
+impl AsRef<[u8]> for PermittedBody {
     fn as_ref(&self) -> &[u8] {
         &self.body
     }
 }
 
 /// The body, which gives its room back when nobody has it any more.
-pub(super) fn in_room(body: Vec<u8>, room: Option<MemoryPermit>) -> Bytes {
-    match room {
+pub(super) fn with_permit(body: Vec<u8>, permit: Option<MemoryPermit>) -> Bytes {
+    match permit {
         None => body.into(),
-        Some(room) => Bytes::from_owner(Placed { body, _room: room }),
+        Some(permit) => Bytes::from_owner(PermittedBody { body, _permit: permit }),
     }
 }
 
@@ -67,28 +67,28 @@ mod tests {
 
     #[test]
     fn d9_slow_receivers_leave_room_for_large_payloads_to_others() {
-        let large = LargePayloads::default();
+        let memory = PayloadMemory::default();
         let mut taken = Vec::new();
-        while let Some(room) = large.room(4 * 1024 * 1024, true).now_or_never() {
-            taken.push(room);
+        while let Some(permit) = memory.reserve(4 * 1024 * 1024, true).now_or_never() {
+            taken.push(permit);
         }
         assert_eq!(taken.len(), 7, "eight of four MiB and a little are more than half");
-        let other = large.room(4 * 1024 * 1024, false).now_or_never();
+        let other = memory.reserve(4 * 1024 * 1024, false).now_or_never();
         assert!(other.is_some());
-        assert!(large.room(usize::MAX, false).now_or_never().is_none(), "it waits until it is alone");
+        assert!(memory.reserve(usize::MAX, false).now_or_never().is_none(), "it waits until it is alone");
     }
 
     #[test]
     fn d9_a_body_gives_its_room_back_when_it_is_dropped() {
-        let large = LargePayloads::default();
-        let room = large.room(usize::MAX, false).now_or_never().flatten();
-        let body = in_room(b"large".to_vec(), room);
-        assert!(large.room(1, false).now_or_never().is_none());
+        let memory = PayloadMemory::default();
+        let permit = memory.reserve(usize::MAX, false).now_or_never().flatten();
+        let body = with_permit(b"large".to_vec(), permit);
+        assert!(memory.reserve(1, false).now_or_never().is_none());
         let handed_on = body.clone();
         drop(body);
         assert_eq!(handed_on, b"large".as_slice());
-        assert!(large.room(1, false).now_or_never().is_none());
+        assert!(memory.reserve(1, false).now_or_never().is_none());
         drop(handed_on);
-        assert!(large.room(1, false).now_or_never().is_some());
+        assert!(memory.reserve(1, false).now_or_never().is_some());
     }
 }

@@ -25,9 +25,9 @@ async fn marked_in_spite_of(scene: &Scene, troubles: impl IntoIterator<Item = Ma
         }
         worker.settle().await;
     }
-    assert_eq!(worker.dispatcher.desk().unmarked(), 3);
+    assert_eq!(worker.dispatcher.queues().unmarked(), 3);
     scene.marks.lock().unwrap().extend(troubles);
-    worker.gather()
+    worker.marks()
 }
 
 async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
@@ -38,7 +38,7 @@ async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
 /// Waits until so many marks are still to be stored, by the word of the dispatcher itself.
 async fn wait_unmarked(dispatcher: &Dispatcher, count: u32) {
     let is_so = async {
-        while dispatcher.desk().unmarked() != count {
+        while dispatcher.queues().unmarked() != count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -70,7 +70,10 @@ async fn d9_d12_marks_that_are_locked_are_stored_later_and_hold_up_no_others() {
     wait_unmarked(&dispatcher, 1).await;
     assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 2);
     assert_eq!(dispatcher.held.leases().len(), 1, "it is held until it is stored");
-    assert!(dispatcher.desk().room().of.iter().all(|(_, room)| *room == 0), "its webhook is sent nothing more");
+    assert!(
+        dispatcher.queues().claim_limits().of.iter().all(|(_, limits)| *limits == 0),
+        "its webhook is sent nothing more"
+    );
     scene.marks.lock().unwrap().clear();
     wait_unmarked(&dispatcher, 0).await;
     assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 3);

@@ -63,7 +63,7 @@ impl HeldDelivery {
 
 /// What became of what was claimed.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
+pub(crate) struct Admitted {
     /// To be sent.
     pub(crate) jobs: Vec<DeliveryJob>,
     /// Earlier claims of the same rows that were renewed until now: somebody else has had them, so they are lost.
@@ -83,9 +83,9 @@ impl Held {
 
     /// Holds what was claimed, from the claim on. What this node is sending already, because it stood still and its lease
     /// ran out, is not to be sent once more: it has another lease, that is all.
-    pub(crate) fn hold(&self, jobs: Vec<DeliveryJob>, until: Timestamp) -> Taken {
+    pub(crate) fn hold(&self, jobs: Vec<DeliveryJob>, until: Timestamp) -> Admitted {
         let mut held = self.lock();
-        let mut taken = Taken::default();
+        let mut taken = Admitted::default();
         for job in jobs {
             if let Some(delivery) = held.get_mut(&job.id).filter(|delivery| delivery.is_claimed_again_by(&job)) {
                 (delivery.lease, delivery.until, delivery.stopped) = (job.lease, until, None);
