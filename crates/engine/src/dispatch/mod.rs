@@ -33,7 +33,7 @@ use self::{
     in_flight::{delivery::Held, queues::Queues},
     payload_memory::PayloadMemory,
 };
-use crate::settings::{DeliverySettings, Deps};
+use crate::{context::Context, settings::DeliverySettings};
 
 pub(crate) use self::runner::run;
 
@@ -67,8 +67,9 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// With the parts of the engine; for all webhooks, or for one alone.
-    pub(crate) fn new(deps: &Deps, only: Option<WebhookId>) -> Arc<Self> {
+    /// For all webhooks, or for one alone.
+    pub(crate) fn new(context: &Context, only: Option<WebhookId>) -> Arc<Self> {
+        let deps = &context.deps;
         let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&deps.store);
         let (http, clock, ids) = (Arc::clone(&deps.http), Arc::clone(&deps.clock), Arc::clone(&deps.ids));
         Self::with(store, http, clock, ids, deps.settings.delivery.clone(), only)

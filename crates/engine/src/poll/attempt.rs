@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Document, Found, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
     outage::Observation,
     ports::{HttpError, StoreError, StoreResult},
 };
@@ -16,9 +16,11 @@ use super::{
     slot::Slot,
 };
 use crate::{
+    context::Context,
     document_memory::DocumentPermit,
+    documents,
     fetch::{self, Answer},
-    ingest::{self, Parsed},
+    ingest::Parsed,
     measure,
 };
 
@@ -42,15 +44,15 @@ pub(crate) async fn poll(
     is_by_hand: bool,
     slot: &mut Slot<'_>,
 ) -> StoreResult<Attempt> {
-    let settings = &poller.deps.settings;
+    let settings = &poller.context.deps.settings;
     let mut request = fetch::request(&job.address, &job.validators, settings);
-    if !poller.hosts.has_queue(&job.address.url) {
+    if !poller.context.hosts.has_queue(&job.address.url) {
         // Nobody else asks this host now, and the next poll is many minutes away: an idle connection would only take
         // memory, here and there.
         request.headers.0.push(("connection".to_owned(), "close".to_owned()));
     }
     let under_way = poller.network.begins(&job.address.url);
-    let answer = slot.wait_for(poller.deps.http.send(request)).await;
+    let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
     let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
     if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
         return Ok(Attempt::RetryIn(wait));
@@ -68,15 +70,15 @@ pub(crate) async fn poll(
         }
     };
     Ok(Attempt::Ended(
-        decide::result(job, outcome, &hints, ScheduleInputs { is_by_hand, ..schedule_inputs(poller) }),
+        decide::result(job, outcome, &hints, ScheduleInputs { is_by_hand, ..schedule_inputs(&poller.context) }),
         permit,
     ))
 }
 
 /// Now, and a bit of chance.
-pub(crate) fn schedule_inputs(poller: &Poller) -> ScheduleInputs<'_> {
-    let deps = &poller.deps;
-    ScheduleInputs { now: deps.clock.now(), chance: deps.ids.fraction(), is_by_hand: false, settings: &deps.settings }
+pub(crate) fn schedule_inputs(context: &Context) -> ScheduleInputs<'_> {
+    let chance = context.deps.ids.fraction();
+    ScheduleInputs { now: context.now(), chance, is_by_hand: false, settings: context.settings() }
 }
 
 /// The result of a poll that failed for a reason of ours.
@@ -85,7 +87,7 @@ pub(crate) fn failed(poller: &Poller, job: &PollJob, is_by_hand: bool, reason: &
         job,
         PollOutcome::Failed(reason.to_owned()),
         &ScheduleHints::default(),
-        ScheduleInputs { is_by_hand, ..schedule_inputs(poller) },
+        ScheduleInputs { is_by_hand, ..schedule_inputs(&poller.context) },
     )
 }
 
@@ -105,46 +107,21 @@ async fn read(
     if document.validators.body_hash == job.validators.body_hash {
         return Ok((PollOutcome::Unchanged(document.validators), hints));
     }
-    *permit = poller.documents.reserve(document.body.len()).await;
+    *permit = poller.context.documents.reserve(document.body.len()).await;
     let document = Arc::new(document);
-    match parse(poller, Arc::clone(&document)).await {
+    match documents::parse(&poller.context, Arc::clone(&document)).await {
         Err(error) => Ok((PollOutcome::Failed(in_words(&error)), hints)),
         Ok((parsed, bytes)) => {
             let hints = hints.by_feed(&parsed.feed.head);
             let known = known(poller, job, &parsed).await?;
-            let found = found(poller, &document, &parsed);
+            let found = documents::found(&poller.context, &document, &parsed);
             let validators = document.validators.clone();
             // What is parsed holds all that is needed.
             drop(document);
-            let prepared = prepare(poller, parsed, bytes, known, validators).await;
+            let prepared = documents::prepare(&poller.context, parsed, bytes, known, validators).await;
             Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), hints))
         }
     }
-}
-
-/// What a document says about push, and what a subscription is made with, should that lead to one.
-pub(crate) fn found(poller: &Poller, document: &fetch::Document, parsed: &Parsed) -> Found {
-    let settings = &poller.deps.settings.push;
-    Found { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: poller.offer() }
-}
-
-/// Parses a document; returns its size as well, which says where to go on working on it.
-pub(crate) async fn parse(poller: &Poller, document: Arc<fetch::Document>) -> Result<(Parsed, usize), feed::Error> {
-    let bytes = document.body.len();
-    let bytes_max = poller.deps.settings.document_bytes_max;
-    let work = move || feed::parse(&document.body, &document.hints(bytes_max)).map(Parsed::new);
-    Ok((poller.cpu.run(bytes, work).await?, bytes))
-}
-
-/// Sanitises what is new or changed.
-pub(crate) async fn prepare(
-    poller: &Poller,
-    parsed: Parsed,
-    bytes: usize,
-    known: KnownEntries,
-    validators: Validators,
-) -> Document {
-    poller.cpu.run(bytes, move || ingest::document(parsed, &known, validators)).await
 }
 
 /// What the store knows of a document's entries. While it is away the answer is waited for, as long as the lease lasts.
@@ -153,14 +130,14 @@ async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<K
         return Ok(KnownEntries::new());
     }
     let identities = parsed.identities();
-    let tries = poller.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
+    let tries = poller.context.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
     for _ in 0..tries {
-        match measure::store("known_entries", poller.deps.store.known_entries(job.feed_id, &identities)).await {
+        match measure::store("known_entries", poller.context.deps.store.known_entries(job.feed_id, &identities)).await {
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
             answer => return answer,
         }
     }
-    poller.deps.store.known_entries(job.feed_id, &identities).await
+    poller.context.deps.store.known_entries(job.feed_id, &identities).await
 }
 
 /// Why a document is no feed, for a user whose feed it was.
@@ -176,13 +153,10 @@ fn in_words(error: &feed::Error) -> String {
 }
 
 /// Asks for a document without knowing anything of it yet, within the limits of its host.
-pub(crate) async fn fetch_new(
-    poller: &Arc<Poller>,
-    address: &FeedAddress,
-) -> Result<(Answer, ScheduleHints), HttpError> {
-    let _permit = poller.hosts.apply_urgently(&address.url).wait().await;
-    let request = fetch::request(address, &Validators::default(), &poller.deps.settings);
-    let response = poller.deps.http.send(request).await?;
+pub(crate) async fn fetch_new(context: &Context, address: &FeedAddress) -> Result<(Answer, ScheduleHints), HttpError> {
+    let _permit = context.hosts.apply_urgently(&address.url).wait().await;
+    let request = fetch::request(address, &Validators::default(), context.settings());
+    let response = context.deps.http.send(request).await?;
     let hints = ScheduleHints {
         headers: response.headers.clone(),
         moved_to: response.moved_to.clone(),

@@ -64,7 +64,7 @@ pub(crate) async fn finish(poller: &Arc<Poller>, result: PollResult) -> Option<S
 
 /// Stores batches until nothing waits.
 async fn run(poller: Arc<Poller>) {
-    let batch_wait = poller.deps.settings.batch_wait;
+    let batch_wait = poller.context.deps.settings.batch_wait;
     if !batch_wait.is_zero() {
         tokio::time::sleep(batch_wait).await;
     }
@@ -98,10 +98,10 @@ fn entry_count(result: &PollResult) -> usize {
 
 /// Stores a batch, again and again while the store is away and the leases last.
 async fn store(poller: &Poller, mut batch: Vec<Waiting>) {
-    let tries = poller.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis() + 1;
+    let tries = poller.context.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis() + 1;
     for _ in 0..tries {
         let results = batch.iter().map(|waiting| waiting.result.clone()).collect();
-        match measure::store("finish_polls", poller.deps.store.finish_polls(results)).await {
+        match measure::store("finish_polls", poller.context.deps.store.finish_polls(results)).await {
             Ok(outcomes) => batch = settle(batch, outcomes),
             Err(StoreError::Failed(error)) => return give_up(&batch, &error),
             Err(StoreError::Unavailable(error)) => {

@@ -123,7 +123,7 @@ impl Drop for LeaseGuard {
     fn drop(&mut self) {
         self.poller.held.forget(self.feed, self.fence);
         let poller = &self.poller;
-        measure::holds(poller.held.count(), poller.hosts.waiting(), poller.slow_count());
+        measure::holds(poller.held.count(), poller.context.hosts.waiting(), poller.slow_count());
         self.poller.ended.notify_one();
     }
 }
@@ -141,7 +141,7 @@ pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: End
 
 /// Beats until nothing is held any more.
 async fn beat(poller: Arc<Poller>) {
-    let pause = poller.deps.settings.poll_lease.beat_every();
+    let pause = poller.context.deps.settings.poll_lease.beat_every();
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -165,7 +165,7 @@ async fn renew(poller: &Poller) -> StoreResult<()> {
     if leases.is_empty() {
         return Ok(());
     }
-    let renewed = poller.deps.store.renew_polls(&leases, poller.deps.settings.poll_lease.length());
+    let renewed = poller.context.deps.store.renew_polls(&leases, poller.context.deps.settings.poll_lease.length());
     let not_ours = measure::store("renew_polls", renewed).await?;
     leases.retain(|(feed, _)| not_ours.contains(feed));
     for feed in poller.held.lose(&leases) {

@@ -26,12 +26,12 @@ use std::{
     time::Duration,
 };
 
+use async_trait::async_trait;
 use domain::{
     FeedId, Lease,
     ingest::{PollJob, PollOutcome, PollResult},
     outage::Observation,
     ports::{StoreError, StoreResult},
-    push::{self, Offer},
 };
 use futures_util::FutureExt;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -48,18 +48,17 @@ use self::{
     slot::Slot,
 };
 pub(crate) use self::{
-    attempt::{fetch_new, found, parse, prepare, schedule_inputs},
+    attempt::{fetch_new, schedule_inputs},
     decide::{ScheduleHints, first_check, moved, same_host},
     refresh::{refresh_due, refresh_feed},
     runner::{run, step},
 };
 use crate::{
     coalesce::Coalescer,
-    cpu::Cpu,
-    document_memory::{DocumentMemory, DocumentPermit},
-    hosts::{Admission, Hosts},
+    context::{Context, PollFeed},
+    document_memory::DocumentPermit,
+    hosts::Admission,
     measure,
-    settings::Deps,
 };
 
 /// Claims in a row before whoever claims looks around: whether to stop, or what has ended.
@@ -67,9 +66,6 @@ const CLAIMS_IN_A_ROW_MAX: usize = 64;
 
 /// Polls at once that a person waits for, besides those of the background.
 const URGENT_MAX: usize = 16;
-
-/// Feeds that are added at once; others wait for their turn, in order.
-const ADDS_MAX: usize = 16;
 
 /// How a poll ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,20 +85,14 @@ pub(crate) enum PollEnd {
 /// All that polls share.
 #[derive(Debug)]
 pub(crate) struct Poller {
-    pub(crate) deps: Deps,
+    context: Arc<Context>,
     owner: String,
-    hosts: Arc<Hosts>,
     deferred: DeferredFeeds,
     slots: Semaphore,
     /// For polls that wait long for their servers, and have given up their slots.
     slow_permits: Semaphore,
     network: NetworkWatch,
-    documents: DocumentMemory,
     urgent_slots: Semaphore,
-    /// For adds, and apart from those of polls: an add takes its slot before its place at a host, a poll after it, and
-    /// with the same slots each could wait for the other.
-    pub(crate) add_slots: Semaphore,
-    pub(crate) cpu: Cpu,
     held: HeldLeases,
     /// Whoever claims is alone until what was claimed is held: nobody takes our own claims for another node's.
     claiming: tokio::sync::Mutex<()>,
@@ -111,10 +101,6 @@ pub(crate) struct Poller {
     finisher: Finisher,
     /// Claims that were never begun, to be given back together.
     unbegun: Mutex<Vec<(FeedId, Lease)>>,
-    /// Something may be due now.
-    pub(crate) wake: Notify,
-    /// A subscription may be due now.
-    pub(crate) wake_push: Notify,
     /// A poll has ended.
     ended: Notify,
     tasks: TaskTracker,
@@ -125,51 +111,39 @@ pub(crate) struct Poller {
 }
 
 impl Poller {
-    pub(crate) fn new(deps: Deps) -> Arc<Self> {
+    pub(crate) fn new(context: Arc<Context>) -> Arc<Self> {
         Arc::new_cyclic(|poller| Self {
-            owner: deps.ids.owner(),
+            owner: context.deps.ids.owner(),
             single_claims: Coalescer::new(SingleFeedClaims(Weak::clone(poller))),
-            hosts: Hosts::new(deps.settings.host_concurrency),
             deferred: DeferredFeeds::default(),
-            slots: Semaphore::new(deps.settings.poll_concurrency.max(1)),
-            slow_permits: Semaphore::new(deps.settings.slow_polls_max),
+            slots: Semaphore::new(context.settings().poll_concurrency.max(1)),
+            slow_permits: Semaphore::new(context.settings().slow_polls_max),
             network: NetworkWatch::default(),
-            documents: DocumentMemory::default(),
             urgent_slots: Semaphore::new(URGENT_MAX),
-            add_slots: Semaphore::new(ADDS_MAX),
-            cpu: Cpu::new(),
             held: HeldLeases::default(),
             claiming: tokio::sync::Mutex::default(),
             finisher: Finisher::default(),
             unbegun: Mutex::default(),
-            wake: Notify::new(),
-            wake_push: Notify::new(),
             ended: Notify::new(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
             aborting: CancellationToken::new(),
-            deps,
+            context,
         })
-    }
-
-    /// What a new subscription is made with, should one be needed; nothing if push is off.
-    pub(crate) fn offer(&self) -> Option<Offer> {
-        let base_url = self.deps.settings.push.base_url.clone()?;
-        Some(Offer { token: push::new_token(&*self.deps.ids), base_url })
     }
 
     /// How many more feeds may be claimed: those that wait for their hosts take up no slot. During an outage few are, to
     /// see whether it is over.
     fn capacity(&self) -> usize {
-        let busy = self.held.count().saturating_sub(self.hosts.waiting()).saturating_sub(self.slow_count());
-        let most = self.deps.settings.poll_concurrency.max(1);
+        let busy = self.held.count().saturating_sub(self.context.hosts.waiting()).saturating_sub(self.slow_count());
+        let most = self.context.deps.settings.poll_concurrency.max(1);
         let most = if self.has_outage() { most.min(PROBES_MAX) } else { most };
         most.saturating_sub(busy)
     }
 
     /// Polls that wait for their servers without a slot.
     fn slow_count(&self) -> usize {
-        self.deps.settings.slow_polls_max.saturating_sub(self.slow_permits.available_permits())
+        self.context.deps.settings.slow_polls_max.saturating_sub(self.slow_permits.available_permits())
     }
 
     /// The outage of ours that there is.
@@ -183,7 +157,7 @@ impl Poller {
 
     /// Takes note of how a request ended.
     fn observe(&self, request: Request, feed: FeedId, observation: Observation, is_by_hand: bool) -> Meaning {
-        let (meaning, turn) = self.network.ends(request, feed, observation, is_by_hand, self.deps.clock.now());
+        let (meaning, turn) = self.network.ends(request, feed, observation, is_by_hand, self.context.now());
         match turn {
             Some(OutageChange::Began(outage)) => {
                 measure::outage(true);
@@ -192,7 +166,7 @@ impl Poller {
             Some(OutageChange::Ended(outage)) => {
                 measure::outage(false);
                 tracing::info!(reason = outage.reason, since = %outage.since, "outage over: polling goes on");
-                self.wake.notify_one();
+                self.context.wake.polls.notify_one();
             }
             None => {}
         }
@@ -208,7 +182,8 @@ impl Poller {
             return Ok(Begun { polls: Vec::new(), deferred: 0, is_all: self.stopping.is_cancelled() });
         }
         let count = u32::try_from(limit).unwrap_or(u32::MAX);
-        let claimed = self.deps.store.claim_due_polls(&self.owner, count, self.deps.settings.poll_lease.length());
+        let claimed =
+            self.context.deps.store.claim_due_polls(&self.owner, count, self.context.deps.settings.poll_lease.length());
         let jobs = measure::store("claim_polls", claimed).await?;
         let is_all = jobs.len() < limit;
         let (wanted, others): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| wanted(job.feed_id));
@@ -231,12 +206,17 @@ impl Poller {
         if self.capacity() == 0 || self.has_outage() || self.stopping.is_cancelled() {
             return Ok(Vec::new());
         }
-        let picked = self.deferred.pick(&self.hosts, self.deps.clock.now(), wanted);
+        let picked = self.deferred.pick(&self.context.hosts, self.context.now(), wanted);
         if picked.is_empty() {
             return Ok(Vec::new());
         }
         let feeds: Vec<FeedId> = picked.iter().map(|(_, feed)| *feed).collect();
-        let jobs = self.deps.store.claim_polls(&self.owner, &feeds, self.deps.settings.poll_lease.length()).await?;
+        let jobs = self
+            .context
+            .deps
+            .store
+            .claim_polls(&self.owner, &feeds, self.context.deps.settings.poll_lease.length())
+            .await?;
         let (polls, without_slot) = self.begin_in_queues(jobs);
         // Also those that were not claimed: they are deleted, or another node has them.
         self.deferred.forget_all(&picked);
@@ -249,12 +229,12 @@ impl Poller {
         let mut polls = Vec::with_capacity(jobs.len());
         let mut without_slot = Vec::new();
         for job in jobs {
-            match self.hosts.apply(&job.address.url) {
+            match self.context.hosts.apply(&job.address.url) {
                 Some(admission) => polls.push((job.feed_id, self.begin(job, admission, false))),
                 None => without_slot.push(job),
             }
         }
-        measure::holds(self.held.count(), self.hosts.waiting(), self.slow_count());
+        measure::holds(self.held.count(), self.context.hosts.waiting(), self.slow_count());
         (polls, without_slot)
     }
 
@@ -264,9 +244,9 @@ impl Poller {
             return;
         }
         let noted = jobs.iter().map(|job| (job.feed_id, job.address.url.as_str()));
-        self.deferred.note(noted, self.deps.clock.now());
+        self.deferred.note(noted, self.context.now());
         let leases: Vec<_> = jobs.into_iter().map(|job| (job.feed_id, job.lease)).collect();
-        if let Err(error) = self.deps.store.postpone_polls(&leases, DEFER_FOR).await {
+        if let Err(error) = self.context.deps.store.postpone_polls(&leases, DEFER_FOR).await {
             tracing::warn!(%error, feeds = leases.len(), "claims were not put off: they run out by themselves");
         }
     }
@@ -303,7 +283,7 @@ impl Poller {
             () = self.stopping.cancelled() => return self.release_later(&job),
             admitted = begin => admitted,
         };
-        let began_at = self.deps.clock.now();
+        let began_at = self.context.now();
         measure::waited(began_at.duration_since(job.claimed_at));
         let result = tokio::select! {
             biased;
@@ -312,7 +292,7 @@ impl Poller {
             result = Box::pin(self.attempt(&job, urgent, &mut slot)) => result,
         };
         drop((host, slot));
-        measure::took(self.deps.clock.now().duration_since(began_at));
+        measure::took(self.context.now().duration_since(began_at));
         match result {
             Ok(Attempt::Ended(result, _room)) => self.conclude(result).await,
             Ok(Attempt::RetryIn(wait)) => self.retry_later(&job, wait, urgent).await,
@@ -345,9 +325,9 @@ impl Poller {
         let leases = [(job.feed_id, job.lease.clone())];
         self.held.ends(job.feed_id, job.lease.fence);
         let given_back = if is_by_hand {
-            self.deps.store.release_polls(&leases).await
+            self.context.deps.store.release_polls(&leases).await
         } else {
-            self.deps.store.postpone_polls(&leases, wait).await
+            self.context.deps.store.postpone_polls(&leases, wait).await
         };
         if let Err(error) = given_back {
             tracing::warn!(feed_id = job.feed_id.0, %error, "claim not released: its lease runs out by itself");
@@ -358,10 +338,10 @@ impl Poller {
 
     /// Compares the subscription of a feed that has moved with what it wants now.
     async fn follow_move(&self, feed: FeedId) {
-        let Some(offer) = self.offer() else { return };
-        match self.deps.store.subscribe(vec![(feed, offer)]).await {
+        let Some(offer) = self.context.offer() else { return };
+        match self.context.deps.store.subscribe(vec![(feed, offer)]).await {
             Ok(0) => {}
-            Ok(_) => self.wake_push.notify_one(),
+            Ok(_) => self.context.wake.push.notify_one(),
             Err(error) => {
                 tracing::warn!(feed_id = feed.0, %error, "a feed that has moved keeps its subscription for now");
             }
@@ -386,7 +366,7 @@ impl Poller {
             self.follow_move(FeedId(feed_id)).await;
         }
         if has_hubs {
-            self.wake_push.notify_one();
+            self.context.wake.push.notify_one();
         }
         let end = match (stored, failure) {
             (None, _) => PollEnd::Failed,
@@ -420,9 +400,16 @@ impl Poller {
         if leases.is_empty() {
             return;
         }
-        if let Err(error) = self.deps.store.release_polls(&leases).await {
+        if let Err(error) = self.context.deps.store.release_polls(&leases).await {
             tracing::warn!(%error, feeds = leases.len(), "claims were not given back: they run out by themselves");
         }
+    }
+}
+
+#[async_trait]
+impl PollFeed for Arc<Poller> {
+    async fn poll_feed(&self, feed: FeedId) -> StoreResult<()> {
+        refresh_feed(self, feed).await.map(drop)
     }
 }
 

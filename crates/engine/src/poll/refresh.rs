@@ -24,7 +24,7 @@ pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResul
         if let Some(ending) = poller.begin_one(id).await? {
             return Ok(Some(summary_of(end_of(ending).await)));
         }
-        let Some(feed) = poller.deps.store.feed(id).await? else { return Ok(None) };
+        let Some(feed) = poller.context.deps.store.feed(id).await? else { return Ok(None) };
         if before.as_ref().is_some_and(|before| was_polled(before, &feed)) {
             return Ok(Some(as_it_says(&feed)));
         }
@@ -148,30 +148,30 @@ async fn is_any_left(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<boo
     if poller.stopping.is_cancelled() || poller.has_outage() {
         return Ok(false);
     }
-    let now = poller.deps.clock.now();
+    let now = poller.context.now();
     Ok(poller.deferred.any(now, |feed| !seen.contains(&feed)) || others_are_at_it(poller, seen).await?)
 }
 
 /// Whether another node holds a feed that is due: it polls it just now, or died in the attempt, and then the feed is
 /// ours when its lease has run out.
 async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
-    let store = &poller.deps.store;
-    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.deps.settings.poll_lease.length());
+    let store = &poller.context.deps.store;
+    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.context.deps.settings.poll_lease.length());
     if !soon {
         return Ok(false);
     }
-    let now = poller.deps.clock.now();
+    let now = poller.context.now();
     let is_due = |feed: &Feed| !feed.is_gone && feed.next_check_at <= now && !seen.contains(&feed.id);
     Ok(store.feeds().await?.iter().any(is_due))
 }
 
 /// How often to look for the end of another node's poll: until it ends, or its lease does.
 fn looks(poller: &Poller) -> u128 {
-    poller.deps.settings.poll_lease.length().as_millis() / LOOK_PAUSE.as_millis() + 2
+    poller.context.deps.settings.poll_lease.length().as_millis() / LOOK_PAUSE.as_millis() + 2
 }
 
 /// The room from which a claim is worth while.
 pub(super) fn claim_min(poller: &Poller) -> usize {
     const PARTS_OF_CONCURRENCY: usize = 4;
-    (poller.deps.settings.poll_concurrency / PARTS_OF_CONCURRENCY).max(1)
+    (poller.context.deps.settings.poll_concurrency / PARTS_OF_CONCURRENCY).max(1)
 }

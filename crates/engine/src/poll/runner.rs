@@ -54,7 +54,7 @@ pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
 /// One step: claims and begins what is due, and says for how long there is nothing else to do; nothing if there is more
 /// to do as soon as there is room.
 pub(crate) async fn step(poller: &Arc<Poller>) -> StoreResult<Option<Duration>> {
-    poller.deferred.forget_past(poller.deps.clock.now());
+    poller.deferred.forget_past(poller.context.now());
     if poller.has_outage() {
         poller.begin_due(|_| true).await?;
         return Ok(Some(SLEEP_BUSY));
@@ -66,7 +66,7 @@ pub(crate) async fn step(poller: &Arc<Poller>) -> StoreResult<Option<Duration>> 
         }
         if poller.begin_due(|_| true).await?.is_all && !has_filled_up {
             let longest = if poller.deferred.is_empty() { SLEEP_MAX } else { SLEEP_BUSY };
-            return Ok(Some(match poller.deps.store.next_poll_in().await? {
+            return Ok(Some(match poller.context.deps.store.next_poll_in().await? {
                 None => longest,
                 Some(Duration::ZERO) => SLEEP_BUSY,
                 Some(next) => next.clamp(SLEEP_MIN, longest),
@@ -81,7 +81,7 @@ async fn wait(poller: &Poller, pause: Option<Duration>) {
         Some(pause) => {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = poller.wake.notified() => {}
+                () = poller.context.wake.polls.notified() => {}
             }
         }
         // With a bound, should a notice ever get lost.
@@ -93,7 +93,10 @@ async fn wait(poller: &Poller, pause: Option<Duration>) {
 async fn wind_down(poller: &Poller) {
     poller.stopping.cancel();
     poller.tasks.close();
-    if tokio::time::timeout(poller.deps.settings.stop_wait.min(STOP_POLLS_MAX), poller.tasks.wait()).await.is_err() {
+    if tokio::time::timeout(poller.context.deps.settings.stop_wait.min(STOP_POLLS_MAX), poller.tasks.wait())
+        .await
+        .is_err()
+    {
         poller.aborting.cancel();
         let _ = tokio::time::timeout(STOP_CUT_MAX, poller.tasks.wait()).await;
     }

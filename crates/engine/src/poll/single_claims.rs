@@ -49,9 +49,10 @@ impl Poller {
         if missing.is_empty() {
             return Ok(endings);
         }
-        let claimed = self.deps.store.claim_polls(&self.owner, &missing, self.deps.settings.poll_lease.length());
+        let claimed =
+            self.context.deps.store.claim_polls(&self.owner, &missing, self.context.deps.settings.poll_lease.length());
         let begin = |job: PollJob| {
-            let admission = self.hosts.apply_urgently(&job.address.url);
+            let admission = self.context.hosts.apply_urgently(&job.address.url);
             (job.feed_id, self.begin(job, admission, true))
         };
         let started: HashMap<FeedId, Ending> = claimed.await?.into_iter().map(begin).collect();

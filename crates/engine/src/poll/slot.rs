@@ -25,7 +25,7 @@ impl<'p> Slot<'p> {
     /// Waits for a server, without the slot if that takes long and not too many do so already.
     pub(crate) async fn wait_for<T>(&mut self, answer: impl Future<Output = T>) -> T {
         tokio::pin!(answer);
-        let slow_after: Duration = self.poller.deps.settings.slow_after;
+        let slow_after: Duration = self.poller.context.deps.settings.slow_after;
         if let Ok(answer) = tokio::time::timeout(slow_after, &mut answer).await {
             return answer;
         }

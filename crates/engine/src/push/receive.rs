@@ -12,7 +12,7 @@ use domain::{
 };
 
 use super::{Pusher, verify::SAME_TOPIC_MAX};
-use crate::{ingest::Parsed, measure, poll};
+use crate::{documents, ingest::Parsed, measure};
 
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
 const ENTRIES_UNASKED_MAX: usize = 8;
@@ -158,7 +158,7 @@ async fn take_by_topic(
 }
 
 async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget>> {
-    let mut targets = pusher.poller.deps.store.push_targets(topic, SAME_TOPIC_MAX).await?;
+    let mut targets = pusher.context.deps.store.push_targets(topic, SAME_TOPIC_MAX).await?;
     targets.retain(|target| target.subscription.is_active() && target.feed_url.is_some());
     Ok(targets)
 }
@@ -210,7 +210,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {
             if poll_in.is_some() {
-                pusher.poller.wake.notify_one();
+                pusher.context.wake.polls.notify_one();
             }
             if stored.new + stored.changed + stored.completed > 0 {
                 tracing::info!(
@@ -228,16 +228,14 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
 
 /// Makes the feed of a push that could not be taken due soon.
 async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
-    pusher.poller.deps.store.poll_soon(feed, pusher.settings().poll_after_thin).await?;
-    pusher.poller.wake.notify_one();
-    Ok(())
+    pusher.context.poll_soon(feed, pusher.settings().poll_after_thin).await
 }
 
 /// Only the hub knows the token: it may have lost the secret, and what it would bring is fetched instead. Now and then,
 /// because it is not certain that it is the hub.
 async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult<()> {
     let Some(feed) = target.subscription.feed_id else { return Ok(()) };
-    let allows = pusher.poll_throttle.allows(feed, pusher.poller.deps.clock.now());
+    let allows = pusher.poll_throttle.allows(feed, pusher.context.now());
     if allows { poll_soon(pusher, feed).await } else { Ok(()) }
 }
 
@@ -255,13 +253,13 @@ async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<PushRequ
     let secrets: Vec<String> = target.subscription.secrets.newest_first().map(str::to_owned).collect();
     let shared = Arc::clone(delivery);
     let find = move || secrets.into_iter().find(|secret| signature.is_of(&shared.body, secret));
-    pusher.poller.cpu.run(delivery.body.len(), find).await.ok_or(Unsigned::Wrong)
+    pusher.context.cpu.run(delivery.body.len(), find).await.ok_or(Unsigned::Wrong)
 }
 
 /// Reads the body for what it is, whatever it is called.
 async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
     let shared = Arc::clone(delivery);
-    let document_bytes_max = pusher.poller.deps.settings.document_bytes_max;
+    let document_bytes_max = pusher.context.deps.settings.document_bytes_max;
     let work = move || {
         let hints = feed::Hints {
             content_type: shared.content_type.as_deref(),
@@ -271,17 +269,17 @@ async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<St
         };
         feed::parse(&shared.body, &hints).map(Parsed::new)
     };
-    pusher.poller.cpu.run(delivery.body.len(), work).await
+    pusher.context.cpu.run(delivery.body.len(), work).await
 }
 
 async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) -> StoreResult<Document> {
     let identities = parsed.identities();
     let known = if identities.len() > ENTRIES_UNASKED_MAX {
-        pusher.poller.deps.store.known_entries(feed, &identities).await?
+        pusher.context.deps.store.known_entries(feed, &identities).await?
     } else {
         KnownEntries::new()
     };
-    let mut document = poll::prepare(&pusher.poller, parsed, bytes, known, Validators::default()).await;
+    let mut document = documents::prepare(&pusher.context, parsed, bytes, known, Validators::default()).await;
     for entry in &mut document.entries {
         entry.is_thin = entry.summary.is_none() && entry.content.is_none();
     }

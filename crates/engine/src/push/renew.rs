@@ -80,7 +80,7 @@ pub(crate) async fn renew_expiring(pusher: &Arc<Pusher>) -> StoreResult<RenewSum
     if settings.base_url.is_none() {
         return Ok(RenewSummary::default());
     }
-    let store = &pusher.poller.deps.store;
+    let store = &pusher.context.deps.store;
     let within = settings.rules.renew_before;
     // They may wait for their hubs' turns for longer than those of the background.
     let lease = settings.step_lease + step::MANUAL_WAIT_MAX;
@@ -142,14 +142,14 @@ async fn await_verification(pusher: &Pusher, asked: Subscription) -> StoreResult
     let id = asked.id;
     match tokio::time::timeout(pusher.settings().verify_wait, settled(pusher, id)).await {
         Ok(subscription) => subscription,
-        Err(_) => pusher.poller.deps.store.subscription(id).await,
+        Err(_) => pusher.context.deps.store.subscription(id).await,
     }
 }
 
 async fn settled(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
     let mut changed = pusher.changed.subscribe();
     loop {
-        let subscription = pusher.poller.deps.store.subscription(id).await?;
+        let subscription = pusher.context.deps.store.subscription(id).await?;
         if subscription.as_ref().is_none_or(|subscription| subscription.asked.is_none()) {
             return Ok(subscription);
         }

@@ -40,11 +40,11 @@ const STOP_MAX: Duration = Duration::from_secs(6);
 /// Makes what is stored agree with the base URL: feeds whose hubs do not know it are subscribed again, and without one
 /// nothing is pushed.
 pub(crate) async fn start(pusher: &Pusher) -> StoreResult<()> {
-    let store = &pusher.poller.deps.store;
+    let store = &pusher.context.deps.store;
     let Some(base_url) = pusher.settings().base_url.clone() else {
         let stopped = store.stop_push().await?;
         tracing::info!(stopped, "push is off, because there is no base_url: all feeds are polled");
-        pusher.poller.wake.notify_one();
+        pusher.context.wake.polls.notify_one();
         return Ok(());
     };
     let mut after = FeedId(0);
@@ -52,10 +52,10 @@ pub(crate) async fn start(pusher: &Pusher) -> StoreResult<()> {
         let feeds = store.feeds_to_subscribe(&base_url, after, FEEDS_CHUNK).await?;
         let Some(last) = feeds.last() else { return Ok(()) };
         after = *last;
-        let requests = feeds.into_iter().filter_map(|feed| Some((feed, pusher.poller.offer()?))).collect();
+        let requests = feeds.into_iter().filter_map(|feed| Some((feed, pusher.context.offer()?))).collect();
         let subscribed = store.subscribe(requests).await?;
         tracing::info!(subscribed, "feeds are subscribed at their hubs");
-        pusher.poller.wake.notify_one();
+        pusher.context.wake.polls.notify_one();
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
     let (mut synced_at, mut was_away) = (None, false);
     while !stop.is_cancelled() {
         let begun = async {
-            let now = pusher.poller.deps.clock.now();
+            let now = pusher.context.now();
             // Without a base URL once is enough: nobody here makes a subscription after that.
             let is_due = |at: Timestamp| pusher.settings().base_url.is_some() && now.duration_since(at) >= SYNC_EVERY;
             if synced_at.is_none_or(is_due) {
@@ -103,7 +103,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
-            () = pusher.poller.wake_push.notified() => pusher.skipped_hubs.forget(),
+            () = pusher.context.wake.push.notified() => pusher.skipped_hubs.forget(),
             () = pusher.ended.notified() => {}
         }
     }
@@ -133,7 +133,7 @@ async fn begin_due(pusher: &Arc<Pusher>) -> StoreResult<Duration> {
             });
         }
     }
-    let next = pusher.poller.deps.store.next_step_in().await?;
+    let next = pusher.context.deps.store.next_step_in().await?;
     Ok(match next {
         None => SLEEP_MAX,
         Some(Duration::ZERO) => SLEEP_BUSY,
@@ -150,13 +150,13 @@ async fn claim(pusher: &Arc<Pusher>) -> StoreResult<Vec<SubscriptionJob>> {
             held.iter().filter(|(_, count)| **count >= HELD_OF_HUB_MAX).map(|(hub, _)| hub.clone()).collect();
         (STEPS_MAX.saturating_sub(at_work), busy)
     };
-    let now = pusher.poller.deps.clock.now();
+    let now = pusher.context.now();
     if capacity == 0 || !busy.is_empty() && pusher.skipped_hubs.covers(&busy, now) {
         return Ok(Vec::new());
     }
     let limit = u32::try_from(capacity).unwrap_or(u32::MAX);
     let lease = pusher.settings().step_lease;
-    let claimed = pusher.poller.deps.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy);
+    let claimed = pusher.context.deps.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy);
     let jobs = measure::store("claim_subscriptions", claimed).await?;
     if !busy.is_empty() && jobs.len() < capacity {
         pusher.skipped_hubs.skipped(busy, now);

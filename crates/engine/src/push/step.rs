@@ -11,7 +11,7 @@ use futures_util::FutureExt;
 use jiff::SignedDuration;
 
 use super::{Pusher, ask};
-use crate::{measure, poll};
+use crate::measure;
 
 /// How long the look at the feed may take that comes before a renewal: a renewal does not wait for a slow publisher.
 const REDISCOVER_MAX: Duration = Duration::from_secs(20);
@@ -69,7 +69,7 @@ async fn pass(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEn
 
 /// After a day, or when a lease ran out: the best of the feed's hubs, or the same again.
 async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEnd> {
-    if let (Some(feed), Some(offer)) = (job.subscription.feed_id, pusher.poller.offer()) {
+    if let (Some(feed), Some(offer)) = (job.subscription.feed_id, pusher.context.offer()) {
         pusher.subscribe(feed, offer).await?;
     }
     let id = job.subscription.id;
@@ -80,16 +80,16 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
     }
     let event = if pusher.settings().base_url.is_some() { Event::Retry } else { Event::Unwanted };
     pusher.change(id, Claim::Ends(job.lease.clone()), event).await?;
-    pusher.poller.wake_push.notify_one();
+    pusher.context.wake.push.notify_one();
     Ok(StepEnd::Other)
 }
 
 async fn give_back(pusher: &Pusher, job: &SubscriptionJob) -> StoreResult<()> {
-    pusher.poller.deps.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
+    pusher.context.deps.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
 }
 
 async fn reread(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
-    pusher.poller.deps.store.subscription(id).await
+    pusher.context.deps.store.subscription(id).await
 }
 
 async fn ask_in_turn(
@@ -124,7 +124,7 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
     if was_looked_at(job) {
         return Ok(true);
     }
-    if tokio::time::timeout(REDISCOVER_MAX, poll::refresh_feed(&pusher.poller, feed)).await.is_err() {
+    if tokio::time::timeout(REDISCOVER_MAX, pusher.poll_feed.poll_feed(feed)).await.is_err() {
         tracing::info!(feed_id = feed.0, "a feed did not answer before its renewal, which goes on without");
     }
     // Its token is looked up together with those of others.
@@ -139,7 +139,7 @@ fn was_looked_at(job: &SubscriptionJob) -> bool {
 
 /// Stored before it is sent, because a hub may verify before it answers.
 async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<StepEnd> {
-    let (id, deps, settings) = (job.subscription.id, &pusher.poller.deps, pusher.settings());
+    let (id, deps, settings) = (job.subscription.id, &pusher.context.deps, pusher.settings());
     let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*deps.ids));
     let base_url = settings.base_url.clone().unwrap_or_else(|| job.subscription.base_url.clone());
     let asking = Event::Asking { mode, secret: secret.clone(), base_url };

@@ -57,7 +57,7 @@ pub(crate) async fn verify(
         Ok(question) => question,
         Err(reason) => return Ok(VerifyAnswer::Bad(reason)),
     };
-    let store = &pusher.poller.deps.store;
+    let store = &pusher.context.deps.store;
     let known = match token {
         Some(token) => pusher.target(token).await?,
         None => None,
