@@ -1,20 +1,19 @@
-//! How attempts ended, gathered for a moment and stored together with their log: one commit for many.
+//! Marks: how attempts ended, stored in batches together with their log, one commit for many.
 
 use std::{
     collections::HashSet,
     panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError, atomic::Ordering},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
 use domain::{
-    WebhookId,
     delivery::{AttemptOutcome, Verdict},
     ports::{StoreError, StoreResult},
 };
 use futures_util::FutureExt;
 
-use super::{Dispatcher, in_flight::delivery::StopReason};
+use super::{Dispatcher, in_flight::StopReason};
 use crate::measure;
 
 /// Marks in one call.
@@ -31,30 +30,32 @@ impl Dispatcher {
     /// node has claimed them again meanwhile. Whether it has is not known while a claim is on its way; that is waited for
     /// once. On an error nothing is stored, and all may be stored again.
     pub(crate) async fn mark(&self, batch: &[AttemptOutcome], is_again: bool) -> StoreResult<Vec<AttemptOutcome>> {
-        let by_lease: Vec<AttemptOutcome> = batch.iter().map(|finished| self.with_lease(finished)).collect();
+        let by_lease = self.with_leases(batch);
         let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
         let finished = self.store.finish_deliveries(by_lease, &self.settings.breaker);
         let marks = measure::store("mark_deliveries", finished).await?;
         let skipped: HashSet<_> = marks.skipped.into_iter().collect();
         let locked: HashSet<_> = marks.locked.into_iter().collect();
-        let (mut later, mut marked) = (Vec::new(), Vec::new());
-        for (finished, fence) in batch.iter().zip(fences) {
-            // Skipped, but claimed again by this node meanwhile: it counts by the new lease.
-            let may_have_new_lease = || {
-                let may_come = !is_again && self.is_claiming.load(Ordering::SeqCst);
-                may_come || self.held.lease_of(finished.id, &finished.lease).fence != fence
+        let (later, marked, end) = {
+            let mut in_flight = self.in_flight();
+            let may_come = !is_again && in_flight.is_claiming;
+            let (mut later, mut marked) = (Vec::new(), Vec::new());
+            for (outcome, fence) in batch.iter().zip(fences) {
+                // Skipped, but claimed again by this node meanwhile: it counts by the new lease.
+                let has_new_lease = || in_flight.lease_of(outcome.into()).is_some_and(|lease| lease.fence != fence);
+                let is_for_later =
+                    locked.contains(&outcome.id) || skipped.contains(&outcome.id) && (may_come || has_new_lease());
+                if is_for_later { later.push(outcome.clone()) } else { marked.push(outcome) }
+            }
+            let reason = |outcome: &AttemptOutcome| {
+                if skipped.contains(&outcome.id) { StopReason::LeaseLost } else { StopReason::Completed }
             };
-            let is_for_later = locked.contains(&finished.id) || skipped.contains(&finished.id) && may_have_new_lease();
-            if is_for_later { later.push(finished.clone()) } else { marked.push(finished) }
-        }
-        for finished in &marked {
-            let is_late = skipped.contains(&finished.id);
-            let reason = if is_late { StopReason::LeaseLost } else { StopReason::Completed };
-            self.stop(finished.id, finished.lease.fence, reason);
-        }
-        let has_retries = marked.iter().any(|finished| matches!(finished.verdict, Verdict::Retry(_)));
-        let makes_room = self.queues().marked(marked.iter().map(|finished| finished.webhook_id));
-        if has_retries || makes_room {
+            let end = in_flight.marked(marked.iter().map(|outcome| (*outcome, reason(outcome))));
+            (later, marked, end)
+        };
+        self.log_stopped(&end.stopped);
+        let has_retries = marked.iter().any(|outcome| matches!(outcome.verdict, Verdict::Retry(_)));
+        if has_retries || end.frees_capacity {
             // Something may be due sooner than what is waited for, or be had now.
             self.freed.notify_one();
         }
@@ -66,9 +67,11 @@ impl Dispatcher {
         Ok(later)
     }
 
-    /// The same with the lease that it has now.
-    fn with_lease(&self, finished: &AttemptOutcome) -> AttemptOutcome {
-        AttemptOutcome { lease: self.held.lease_of(finished.id, &finished.lease), ..finished.clone() }
+    /// The same with the leases that they have now.
+    fn with_leases(&self, batch: &[AttemptOutcome]) -> Vec<AttemptOutcome> {
+        let in_flight = self.in_flight();
+        let lease_of = |outcome: &AttemptOutcome| in_flight.lease_of(outcome.into()).unwrap_or(&outcome.lease).clone();
+        batch.iter().map(|outcome| AttemptOutcome { lease: lease_of(outcome), ..outcome.clone() }).collect()
     }
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
@@ -115,10 +118,8 @@ impl Dispatcher {
 
     /// These marks will never be stored: their deliveries are made again when their leases have run out.
     fn do_without(&self, batch: &[AttemptOutcome]) {
-        for finished in batch {
-            self.stop(finished.id, finished.lease.fence, StopReason::Unmarkable);
-        }
-        self.queues().marked(batch.iter().map(|finished| finished.webhook_id));
+        let end = self.in_flight().marked(batch.iter().map(|outcome| (outcome, StopReason::Unmarkable)));
+        self.log_stopped(&end.stopped);
         self.freed.notify_one();
     }
 
@@ -128,37 +129,34 @@ impl Dispatcher {
         if later.is_empty() {
             return;
         }
-        let webhooks: Vec<WebhookId> = later.iter().map(|finished| finished.webhook_id).collect();
-        self.queues().defer(webhooks.iter().copied());
+        self.in_flight().defer(&later);
         let (dispatcher, closing) = (Arc::clone(self), self.closing.clone());
         let again = async move {
             while !later.is_empty() {
                 tokio::time::sleep(LATER).await;
                 later = dispatcher.mark_at_last(&later, true).await;
             }
-            dispatcher.queues().undefer(webhooks.into_iter());
-            dispatcher.freed.notify_one();
         };
         self.tasks.spawn(closing.run_until_cancelled_owned(again));
     }
 }
 
-/// Gathers and stores marks to the end, and those that have come until then.
+/// Stores marks in batches to the end, and those that have come until then.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
     let taken = dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(mut ended) = taken else { return };
+    let Some(mut outcomes) = taken else { return };
     let mut batch = Vec::new();
     loop {
         tokio::select! {
             biased;
-            _ = ended.recv_many(&mut batch, BATCH_MAX) => {}
+            _ = outcomes.recv_many(&mut batch, BATCH_MAX) => {}
             () = dispatcher.closing.cancelled() => return,
         }
         if batch.len() < BATCH_MAX && !dispatcher.closing.is_cancelled() {
             tokio::time::sleep(dispatcher.settings.batch_wait).await;
         }
         while batch.len() < BATCH_MAX {
-            let Ok(finished) = ended.try_recv() else { break };
+            let Ok(finished) = outcomes.try_recv() else { break };
             batch.push(finished);
         }
         let later = dispatcher.mark_at_last(&batch, false).await;

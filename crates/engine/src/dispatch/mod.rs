@@ -1,8 +1,8 @@
 //! Deliveries on their way to webhooks, as small pieces that a [runner] puts together and tests can step:
 //!
 //! ```text
-//! claim ─> desk (waits) ─> send ─> gather ─> mark (delivered | retry at | failed)
-//!   └──────────── beat: one renewal for all that is held ────────────┘
+//! claim ─> in_flight (waits) ─> send ─> marks, in batches (delivered | retry at | failed)
+//!   └─────────────── beat: one renewal for all that is held ───────────────┘
 //! ```
 //!
 //! What is claimed is held from the claim on until its mark is stored. A node that dies leaves nothing behind but leases
@@ -19,7 +19,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::{
     WebhookId,
@@ -29,10 +29,7 @@ use domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{
-    in_flight::{delivery::Held, queues::Queues},
-    payload_memory::PayloadMemory,
-};
+use self::{in_flight::InFlight, payload_memory::PayloadMemory};
 use crate::{context::Context, settings::DeliverySettings};
 
 pub(crate) use self::runner::run;
@@ -49,20 +46,18 @@ pub(crate) struct Dispatcher {
     only: Option<WebhookId>,
     /// Unique to the life of this process.
     owner: String,
-    held: Held,
-    queues: Mutex<Queues>,
-    /// A claim is on its way, and may bring a row again whose lease ran out here.
-    is_claiming: AtomicBool,
-    /// There may be room for more.
+    /// All that is held. Never locked across a request or a call of the store.
+    in_flight: Mutex<InFlight>,
+    /// There may be capacity for more.
     freed: Notify,
     payload_memory: PayloadMemory,
     /// Those who send.
     tasks: TaskTracker,
     /// Everything ends, whatever it is at.
     closing: CancellationToken,
-    /// How attempts ended, on their way to the gatherer.
-    ended: mpsc::UnboundedSender<AttemptOutcome>,
-    /// The other end, until the gatherer takes it.
+    /// How attempts ended, on their way to the store.
+    outcomes: mpsc::UnboundedSender<AttemptOutcome>,
+    /// The other end, until [`marks`] takes it.
     outcomes_rx: Mutex<Option<mpsc::UnboundedReceiver<AttemptOutcome>>>,
 }
 
@@ -84,17 +79,15 @@ impl Dispatcher {
         only: Option<WebhookId>,
     ) -> Arc<Self> {
         // As long as what is held, and no longer: only what is held can end.
-        let (ended, outcomes_rx) = mpsc::unbounded_channel();
+        let (outcomes, outcomes_rx) = mpsc::unbounded_channel();
         Arc::new(Self {
             owner: ids.owner(),
-            held: Held::default(),
-            queues: Mutex::new(Queues::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
-            is_claiming: AtomicBool::new(false),
+            in_flight: Mutex::new(InFlight::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
             freed: Notify::new(),
             payload_memory: PayloadMemory::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
-            ended,
+            outcomes,
             outcomes_rx: Mutex::new(Some(outcomes_rx)),
             store,
             http,
@@ -105,7 +98,7 @@ impl Dispatcher {
         })
     }
 
-    fn queues(&self) -> MutexGuard<'_, Queues> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    fn in_flight(&self) -> MutexGuard<'_, InFlight> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

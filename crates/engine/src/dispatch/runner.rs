@@ -102,7 +102,7 @@ async fn begin_due(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) -> St
 
 /// Begins to send what waits, as far as it may be sent.
 fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
-    while let Some(ready) = { dispatcher.queues().next() } {
+    while let Some(ready) = { dispatcher.in_flight().next() } {
         let dispatcher = Arc::clone(dispatcher);
         let (tasks, closing) = (dispatcher.tasks.clone(), dispatcher.closing.clone());
         let deliver = async move {

@@ -16,8 +16,8 @@ use jiff::Timestamp;
 
 use super::{
     Dispatcher,
-    claim::claims_of,
-    in_flight::queues::{EndEffects, ReadyDelivery},
+    claim::keys_of,
+    in_flight::{ClaimKey, EndEffects, ReadyDelivery, SendEnd},
     payload_memory::{MemoryPermit, with_permit},
 };
 use crate::measure;
@@ -35,11 +35,16 @@ impl Dispatcher {
     /// Whether it is its turn: it is still ours. One whose lease may have run out, because this node stood still, is
     /// renewed first.
     pub(crate) async fn is_still_ours(&self, job: &DeliveryJob) -> bool {
-        if let Some(is_ours) = self.held.is_ours(job.id, job.lease.fence, self.clock.now()) {
+        if let Some(is_ours) = self.is_ours(job) {
             return is_ours;
         }
         self.beat().await;
-        self.held.is_ours(job.id, job.lease.fence, self.clock.now()) == Some(true)
+        self.is_ours(job) == Some(true)
+    }
+
+    /// `None` if only the store can tell.
+    fn is_ours(&self, job: &DeliveryJob) -> Option<bool> {
+        self.in_flight().is_ours(job.into(), self.clock.now())
     }
 
     /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out gives back
@@ -47,15 +52,15 @@ impl Dispatcher {
     async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
         let (id, asked_at) = (webhook.id, self.clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.
-        let known = self.queues().known(id, asked_at);
+        let known = self.in_flight().known(id, asked_at);
         let found = if known.is_some() {
             known
         } else {
             match self.store.webhook(id).await {
                 Ok(found) => {
                     let found = found.map(Arc::new);
-                    let released = self.queues().looked_at(id, found.as_ref(), asked_at);
-                    self.give_back(claims_of(released)).await;
+                    let released = self.in_flight().looked_at(id, found.as_ref(), asked_at);
+                    self.release_or_warn(&keys_of(&released)).await;
                     found
                 }
                 // What is known is still the best guess: the mark is guarded.
@@ -77,7 +82,7 @@ impl Dispatcher {
         }
         let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
         // The look may have taken longer than the lease lasts: the store may be away, or this node may have stood still.
-        match self.held.is_ours(job.id, job.lease.fence, self.clock.now()) {
+        match self.is_ours(&job) {
             Some(true) => {}
             Some(false) => return Attempted::Lost,
             None => return Attempted::Unsent,
@@ -113,7 +118,7 @@ impl Dispatcher {
         if let Some(data) = job.data.take() {
             return Ok(Some((data, None)));
         }
-        let is_slow = self.queues().is_slow(job.webhook_id);
+        let is_slow = self.in_flight().is_slow(job.webhook_id);
         let permit = self.payload_memory.reserve(job.size, is_slow).await;
         Ok(self.store.event_data(job.event).await?.map(|data| (data, permit)))
     }
@@ -125,7 +130,7 @@ impl Dispatcher {
         if let Ok(answer) = tokio::time::timeout(SLOW_AFTER, &mut answer).await {
             return answer;
         }
-        self.queues().slowed(to);
+        self.in_flight().slowed(to);
         answer.await
     }
 
@@ -236,30 +241,30 @@ fn wrong(status: u16) -> Option<String> {
     }
 }
 
-/// Sends one, and says how it ended to whom it may concern. Whatever happens, its place is free afterwards.
+/// Sends one, and hands on how it ended. Whatever happens, its place is free afterwards.
 pub(super) async fn deliver(dispatcher: &Dispatcher, ready: ReadyDelivery) {
     let ReadyDelivery { webhook, job } = ready;
-    let (id, lease, to) = (job.id, job.lease.clone(), webhook.id);
+    let (key, to) = (ClaimKey::from(&job), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
-    let outcome = match &attempted {
-        Ok(Attempted::Ended(finished)) => Some((finished.as_ref(), finished.attempt.duration >= SLOW_AFTER)),
-        _ => None,
+    let attempted = attempted.unwrap_or_else(|_| {
+        tracing::error!(delivery = key.id.0, "a delivery panicked; it is given back");
+        Attempted::Unsent
+    });
+    let end = match &attempted {
+        Attempted::Ended(outcome) => {
+            SendEnd::Attempted { outcome: outcome.as_ref(), is_slow: outcome.attempt.duration >= SLOW_AFTER }
+        }
+        Attempted::Unsent => SendEnd::Unsent,
+        Attempted::Lost => SendEnd::Lost,
     };
-    let EndEffects { wants_more, released } = dispatcher.queues().ended(to, outcome);
+    let EndEffects { wants_more, released } = dispatcher.in_flight().ended(key, to, end);
     match attempted {
-        Ok(Attempted::Ended(finished)) => {
-            dispatcher.held.ends(id, lease.fence);
-            // The gatherer ends after all who send.
-            let _ = dispatcher.ended.send(*finished);
-        }
-        Ok(Attempted::Lost) => drop(dispatcher.held.forget(id, lease.fence)),
-        Ok(Attempted::Unsent) => dispatcher.give_back(vec![(id, lease)]).await,
-        Err(_) => {
-            tracing::error!(delivery = id.0, "a delivery panicked; it is given back");
-            dispatcher.give_back(vec![(id, lease)]).await;
-        }
+        // Marks are stored until after all who send have ended.
+        Attempted::Ended(outcome) => drop(dispatcher.outcomes.send(*outcome)),
+        Attempted::Unsent => dispatcher.release_or_warn(&[key]).await,
+        Attempted::Lost => {}
     }
-    dispatcher.give_back(claims_of(released)).await;
+    dispatcher.release_or_warn(&keys_of(&released)).await;
     if wants_more {
         dispatcher.freed.notify_one();
     }

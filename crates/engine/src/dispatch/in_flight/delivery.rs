@@ -1,17 +1,20 @@
-//! The deliveries that this node holds, and whether they are still its own.
+//! One delivery while this node holds it: its states, and what moves it from one to the next.
+//!
+//! ```text
+//! claim ─> Queued ─> Sending ─> Unmarked ─> Deferred ─> (forgotten: its mark is stored)
+//!             └─────────┴─> Releasing ─> (forgotten: its lease is released)
+//! ```
+//!
+//! Beside that goes its lease, which each beat renews until it is lost or has expired. A delivery that is lost is not sent;
+//! one that is being sent then goes on, and its mark, which the store guards as well, tells what became of it.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
-use domain::{DeliveryId, Lease, delivery::DeliveryJob};
+use domain::{Lease, delivery::DeliveryJob};
 use jiff::Timestamp;
 
 /// Why a lease is renewed no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// The delivery was marked, or given back.
+    /// The delivery was marked, or released.
     Completed,
     /// The row is not ours any more.
     LeaseLost,
@@ -32,174 +35,200 @@ impl StopReason {
     }
 }
 
+/// A lease that is renewed no longer, for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stopped {
+    pub(crate) event_id: String,
+    pub(crate) reason: StopReason,
+}
+
+/// How far a delivery is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits in its webhook's queue.
+    Queued,
+    /// It is being sent, or about to be.
+    Sending,
+    /// It was sent, and its mark is on its way into the store.
+    Unmarked,
+    /// It was sent, and its mark is stored later, because somebody else has its row locked.
+    Deferred,
+    /// It was not sent, and its lease is about to be released.
+    Releasing,
+}
+
+/// What becomes of its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Renewal {
+    /// Each beat renews it.
+    Renewed,
+    /// No beat worked before it ended. Whose the row is, only the store can tell.
+    Expired,
+    /// The row is another's.
+    Lost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) stage: Stage,
+    pub(super) renewal: Renewal,
+}
+
+/// What happens to a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// It is its turn.
+    Begun,
+    /// The attempt has ended, however.
+    Ended,
+    /// It is not sent after all.
+    Unsent,
+    /// Its mark has to wait.
+    MarkDeferred,
+    /// A beat heard from the store that the row is another's.
+    Refused,
+    /// A beat failed after its lease had run out.
+    Expired,
+    /// This node has claimed it again, and nothing happened to it in between.
+    Reclaimed,
+    /// This node has claimed it again, after somebody else had it.
+    Superseded,
+}
+
+impl State {
+    /// As it is when it was claimed.
+    pub(super) const CLAIMED: Self = Self { stage: Stage::Queued, renewal: Renewal::Renewed };
+
+    pub(super) fn is_renewed(self) -> bool {
+        self.renewal == Renewal::Renewed
+    }
+
+    /// What an event makes of it, and why its lease is renewed no longer, if that is new. An event that does not belong to
+    /// its state changes nothing.
+    pub(super) fn after(self, event: Event) -> (Self, Option<StopReason>) {
+        let Self { stage, renewal } = self;
+        let moved = |stage| (Self { stage, renewal }, None);
+        let stopped = |renewal, reason| (Self { stage, renewal }, Some(reason));
+        match (event, stage, renewal) {
+            (Event::Begun, Stage::Queued, _) => moved(Stage::Sending),
+            (Event::Ended, Stage::Sending, _) => moved(Stage::Unmarked),
+            (Event::Unsent, Stage::Queued | Stage::Sending, _) => moved(Stage::Releasing),
+            (Event::MarkDeferred, Stage::Unmarked, _) => moved(Stage::Deferred),
+            // What was sent may just have been marked, which ends its lease too: its mark will tell.
+            (Event::Refused, Stage::Queued | Stage::Sending | Stage::Releasing, Renewal::Renewed)
+            | (Event::Superseded, _, Renewal::Renewed) => stopped(Renewal::Lost, StopReason::LeaseLost),
+            (Event::Superseded, _, _) => (Self { stage, renewal: Renewal::Lost }, None),
+            (Event::Expired, _, Renewal::Renewed) => stopped(Renewal::Expired, StopReason::RenewalFailed),
+            (Event::Reclaimed, _, _) => (Self { stage, renewal: Renewal::Renewed }, None),
+            _ => (self, None),
+        }
+    }
+}
+
 /// A delivery that is held.
 #[derive(Debug, Clone)]
-pub(crate) struct HeldDelivery {
+pub(super) struct HeldDelivery {
+    pub(super) state: State,
     /// The lease that it has now.
-    lease: Lease,
-    /// The fence of the claim that brought it, by which the desk and whoever sends it know it.
-    claim: i64,
+    pub(super) lease: Lease,
     /// Attempts that were made before it was claimed.
     attempts: u32,
-    pub(crate) event_id: String,
+    pub(super) event_id: String,
     /// Until when the lease lasts, by our own clock, counted from when it was asked for.
-    until: Timestamp,
-    /// Why it is renewed no longer, if so.
-    stopped: Option<StopReason>,
-    /// Its mark is on its way into the store, and the lease ends with that.
-    is_ending: bool,
+    pub(super) until: Timestamp,
 }
 
 impl HeldDelivery {
-    fn is_renewed(&self) -> bool {
-        self.stopped.is_none()
+    pub(super) fn new(job: &DeliveryJob, until: Timestamp) -> Self {
+        let (lease, event_id) = (job.lease.clone(), job.event_id.clone());
+        Self { state: State::CLAIMED, lease, attempts: job.attempts, event_id, until }
     }
 
     /// Whether this node has claimed it once more, and nothing has happened to it in between.
-    fn is_claimed_again_by(&self, job: &DeliveryJob) -> bool {
+    pub(super) fn is_claimed_again_by(&self, job: &DeliveryJob) -> bool {
         job.lease.fence == self.lease.fence + 1 && job.attempts == self.attempts
     }
-}
 
-/// What became of what was claimed.
-#[derive(Debug, Default)]
-pub(crate) struct Admitted {
-    /// To be sent.
-    pub(crate) jobs: Vec<DeliveryJob>,
-    /// Earlier claims of the same rows that were renewed until now: somebody else has had them, so they are lost.
-    pub(crate) lost: Vec<HeldDelivery>,
-}
-
-/// All of them.
-#[derive(Debug, Default)]
-pub(crate) struct Held {
-    deliveries: Mutex<HashMap<DeliveryId, HeldDelivery>>,
-}
-
-impl Held {
-    fn lock(&self) -> MutexGuard<'_, HashMap<DeliveryId, HeldDelivery>> {
-        self.deliveries.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn reclaimed(&mut self, lease: Lease, until: Timestamp) {
+        (self.lease, self.until) = (lease, until);
+        self.apply(Event::Reclaimed);
     }
 
-    /// Holds what was claimed, from the claim on. What this node is sending already, because it stood still and its lease
-    /// ran out, is not to be sent once more: it has another lease, that is all.
-    pub(crate) fn hold(&self, jobs: Vec<DeliveryJob>, until: Timestamp) -> Admitted {
-        let mut held = self.lock();
-        let mut taken = Admitted::default();
-        for job in jobs {
-            if let Some(delivery) = held.get_mut(&job.id).filter(|delivery| delivery.is_claimed_again_by(&job)) {
-                (delivery.lease, delivery.until, delivery.stopped) = (job.lease, until, None);
-                continue;
+    pub(super) fn apply(&mut self, event: Event) -> Option<Stopped> {
+        let (state, reason) = self.state.after(event);
+        self.state = state;
+        reason.map(|reason| Stopped { event_id: self.event_id.clone(), reason })
+    }
+
+    /// It is held no longer. What is known to be lost was told then; of what has expired, only its end tells what became of
+    /// it.
+    pub(super) fn stop(self, reason: StopReason) -> Option<Stopped> {
+        (self.state.renewal != Renewal::Lost).then_some(Stopped { event_id: self.event_id, reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event::*, Renewal::*, Stage::*, StopReason::*, *};
+
+    const STAGES: [Stage; 5] = [Queued, Sending, Unmarked, Deferred, Releasing];
+    const RENEWALS: [Renewal; 3] = [Renewed, Renewal::Expired, Lost];
+    const EVENTS: [Event; 8] = [Begun, Ended, Unsent, MarkDeferred, Refused, Event::Expired, Reclaimed, Superseded];
+
+    /// Events that move a delivery on, whatever becomes of its lease.
+    const MOVES: &[(Event, &[Stage], Stage)] = &[
+        (Begun, &[Queued], Sending),
+        (Ended, &[Sending], Unmarked),
+        (Unsent, &[Queued, Sending], Releasing),
+        (MarkDeferred, &[Unmarked], Deferred),
+    ];
+
+    /// Events that change what becomes of its lease, and what is told of that.
+    const LEASES: &[(Event, &[Stage], &[Renewal], Renewal, Option<StopReason>)] = &[
+        (Refused, &[Queued, Sending, Releasing], &[Renewed], Lost, Some(LeaseLost)),
+        (Event::Expired, &STAGES, &[Renewed], Renewal::Expired, Some(RenewalFailed)),
+        (Reclaimed, &STAGES, &RENEWALS, Renewed, None),
+        (Superseded, &STAGES, &[Renewed], Lost, Some(LeaseLost)),
+        (Superseded, &STAGES, &[Renewal::Expired], Lost, None),
+    ];
+
+    fn expected(from: State, event: Event) -> (State, Option<StopReason>) {
+        for (moves, stages, stage) in MOVES {
+            if *moves == event && stages.contains(&from.stage) {
+                return (State { stage: *stage, ..from }, None);
             }
-            let delivery = HeldDelivery {
-                lease: job.lease.clone(),
-                claim: job.lease.fence,
-                attempts: job.attempts,
-                event_id: job.event_id.clone(),
-                until,
-                stopped: None,
-                is_ending: false,
+        }
+        for (changes, stages, renewals, renewal, told) in LEASES {
+            if *changes == event && stages.contains(&from.stage) && renewals.contains(&from.renewal) {
+                return (State { renewal: *renewal, ..from }, *told);
+            }
+        }
+        (from, None)
+    }
+
+    #[test]
+    fn d5_d6_states_and_transitions() {
+        for stage in STAGES {
+            for renewal in RENEWALS {
+                for event in EVENTS {
+                    let from = State { stage, renewal };
+                    assert_eq!(from.after(event), expected(from, event), "{from:?} {event:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fr_005_end_of_lost_delivery_is_told_once_d6() {
+        for (renewal, is_told) in [(Renewed, true), (Renewal::Expired, true), (Lost, false)] {
+            let held = HeldDelivery {
+                state: State { stage: Unmarked, renewal },
+                lease: Lease { owner: "w".to_owned(), fence: 1 },
+                attempts: 0,
+                event_id: "evt".to_owned(),
+                until: Timestamp::UNIX_EPOCH,
             };
-            taken.lost.extend(held.insert(job.id, delivery).filter(HeldDelivery::is_renewed));
-            taken.jobs.push(job);
+            assert_eq!(held.stop(Completed).is_some(), is_told, "{renewal:?}");
         }
-        taken
-    }
-
-    /// Whether a lease that is to be renewed may have run out, as after a pause of the machine.
-    pub(crate) fn may_have_run_out(&self, now: Timestamp) -> bool {
-        self.lock().values().any(|delivery| delivery.is_renewed() && delivery.until <= now)
-    }
-
-    /// All leases that are to be renewed.
-    pub(crate) fn leases(&self) -> Vec<(DeliveryId, Lease)> {
-        let held = self.lock();
-        let renewed = held.iter().filter(|(_, delivery)| delivery.is_renewed());
-        renewed.map(|(id, delivery)| (*id, delivery.lease.clone())).collect()
-    }
-
-    /// The claims that these leases go back to.
-    pub(crate) fn claims(&self) -> Vec<(DeliveryId, Lease)> {
-        let held = self.lock();
-        let renewed = held.iter().filter(|(_, delivery)| delivery.is_renewed());
-        renewed.map(|(id, held)| (*id, Lease { owner: held.lease.owner.clone(), fence: held.claim })).collect()
-    }
-
-    /// The lease that a claim has now; its own if it is held no longer.
-    pub(crate) fn lease_of(&self, id: DeliveryId, claim: &Lease) -> Lease {
-        let held = self.lock();
-        held.get(&id).filter(|delivery| delivery.claim == claim.fence).map_or(claim, |delivery| &delivery.lease).clone()
-    }
-
-    /// The events that they are about, for the log.
-    pub(crate) fn events(&self) -> Vec<String> {
-        let held = self.lock();
-        held.values().filter(|delivery| delivery.is_renewed()).map(|delivery| delivery.event_id.clone()).collect()
-    }
-
-    /// Whether a delivery may be sent: it is ours for all we know. `None` if only the store can tell.
-    pub(crate) fn is_ours(&self, id: DeliveryId, claim: i64, now: Timestamp) -> Option<bool> {
-        match self.lock().get(&id).filter(|delivery| delivery.claim == claim) {
-            Some(delivery) if !delivery.is_renewed() => Some(false),
-            Some(delivery) if delivery.until > now => Some(true),
-            Some(_) => None,
-            None => Some(false),
-        }
-    }
-
-    /// A beat worked for these, asked for when their leases would last until then.
-    pub(crate) fn prolong(&self, leases: &[(DeliveryId, Lease)], until: Timestamp) {
-        let mut held = self.lock();
-        for (id, lease) in leases {
-            if let Some(delivery) = held.get_mut(id).filter(|delivery| delivery.lease.fence == lease.fence) {
-                delivery.until = delivery.until.max(until);
-            }
-        }
-    }
-
-    /// The store says that these are not ours. Returns those that were not about to end anyway, which are renewed no
-    /// longer: what is about to end may just have ended, and its mark will tell.
-    pub(crate) fn lose(&self, leases: &[(DeliveryId, Lease)]) -> Vec<HeldDelivery> {
-        let mut held = self.lock();
-        let mut lost = Vec::new();
-        for (id, lease) in leases {
-            let ours = |delivery: &&mut HeldDelivery| {
-                delivery.lease.fence == lease.fence && !delivery.is_ending && delivery.is_renewed()
-            };
-            if let Some(delivery) = held.get_mut(id).filter(ours) {
-                delivery.stopped = Some(StopReason::LeaseLost);
-                lost.push(delivery.clone());
-            }
-        }
-        lost
-    }
-
-    /// A beat failed: those whose leases had run out when it was asked for are renewed no longer.
-    pub(crate) fn run_out(&self, asked_at: Timestamp) -> Vec<HeldDelivery> {
-        let mut held = self.lock();
-        let ended = held.values_mut().filter(|delivery| delivery.is_renewed() && delivery.until <= asked_at);
-        ended
-            .map(|delivery| {
-                delivery.stopped = Some(StopReason::RenewalFailed);
-                delivery.clone()
-            })
-            .collect()
-    }
-
-    /// The mark of a delivery is about to be stored.
-    pub(crate) fn ends(&self, id: DeliveryId, claim: i64) {
-        if let Some(delivery) = self.lock().get_mut(&id).filter(|delivery| delivery.claim == claim) {
-            delivery.is_ending = true;
-        }
-    }
-
-    /// Forgets a claim, but not a later one of the same row. Returns it unless it is known to be lost: of one whose
-    /// renewal failed, only its end tells what became of it.
-    pub(crate) fn forget(&self, id: DeliveryId, claim: i64) -> Option<HeldDelivery> {
-        let mut held = self.lock();
-        if held.get(&id)?.claim != claim {
-            return None;
-        }
-        held.remove(&id).filter(|delivery| delivery.stopped != Some(StopReason::LeaseLost))
     }
 }

@@ -236,18 +236,14 @@ impl Queues {
         makes_room
     }
 
-    /// The marks of requests to these webhooks cannot be stored for now: they are sent nothing more until then.
-    pub(crate) fn defer(&mut self, webhooks: impl Iterator<Item = WebhookId>) {
-        for webhook in webhooks {
-            self.change(webhook, WebhookQueue::defer);
-        }
+    /// A mark for this webhook cannot be stored for now: it is sent nothing more until then.
+    pub(crate) fn defer(&mut self, webhook: WebhookId) {
+        self.change(webhook, WebhookQueue::defer);
     }
 
-    /// Those marks have been stored, or never will be.
-    pub(crate) fn undefer(&mut self, webhooks: impl Iterator<Item = WebhookId>) {
-        for webhook in webhooks {
-            self.change(webhook, WebhookQueue::undefer);
-        }
+    /// Such a mark has been stored, or never will be. True if that frees capacity where there was none.
+    pub(crate) fn undefer(&mut self, webhook: WebhookId) -> bool {
+        self.change(webhook, WebhookQueue::undefer) == Some(true)
     }
 
     fn forget_removed(&mut self, webhook: WebhookId) {

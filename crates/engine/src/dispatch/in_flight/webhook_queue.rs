@@ -79,7 +79,7 @@ pub(super) struct WebhookQueue {
     pub(super) retries_first: bool,
     intake: Intake,
     /// Marks that cannot be stored for now, because somebody else has their rows locked.
-    defer: u32,
+    deferred: u32,
     /// What is known of the webhook is too old to go by, whatever its age.
     is_to_be_looked_at: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
@@ -107,7 +107,7 @@ impl WebhookQueue {
             is_slow: false,
             retries_first: false,
             intake: Intake::Open,
-            defer: 0,
+            deferred: 0,
             is_to_be_looked_at: false,
             looked_at: asked_at,
         }
@@ -158,7 +158,7 @@ impl WebhookQueue {
     /// None while the store has to hear first what became of it.
     pub(super) fn capacity(&self) -> u32 {
         let is_unheard = (self.is_open || self.is_held) && self.unmarked > 0;
-        if self.intake != Intake::Open || self.defer > 0 || is_unheard {
+        if self.intake != Intake::Open || self.deferred > 0 || is_unheard {
             return 0;
         }
         if self.is_open {
@@ -238,14 +238,16 @@ impl WebhookQueue {
         before != (self.capacity() > 0, self.has_place_of_its_own())
     }
 
-    /// A mark is put off.
+    /// A mark is deferred.
     pub(super) fn defer(&mut self) {
-        self.defer += 1;
+        self.deferred += 1;
     }
 
-    /// It is not any more.
-    pub(super) fn undefer(&mut self) {
-        self.defer = self.defer.saturating_sub(1);
+    /// One that was is stored, or never will be. True if that frees capacity where there was none.
+    pub(super) fn undefer(&mut self) -> bool {
+        let before = self.capacity() > 0;
+        self.deferred = self.deferred.saturating_sub(1);
+        before != (self.capacity() > 0)
     }
 
     /// All that waits, but for a probe.

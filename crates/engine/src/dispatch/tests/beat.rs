@@ -1,6 +1,6 @@
 //! The beat, step by step: what it renews, what it says, and when it ends.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use domain::{
     delivery::{BreakerRules, ClaimLimits, DeliveryStatus},
@@ -35,7 +35,7 @@ async fn fr_001_a_row_is_renewed_from_its_claim_until_its_mark_d5() {
     worker.mark(1, || 0).await;
     assert!(scene.logged(&worker, &claimed.event_id).contains("stop_reason=\"completed\""), "FR-005 AC2");
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
-    assert!(worker.dispatcher.held.leases().is_empty(), "AC3: it ends with the mark");
+    assert!(worker.dispatcher.in_flight().leases().is_empty(), "AC3: it ends with the mark");
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn fr_002_a_row_that_is_not_its_own_is_left_alone_and_a_late_mark_changes_
     assert!(scene.logged(&first, &taken.event_id).contains("stop_reason=\"lease_lost\""), "FR-005 AC2");
     drop(guard);
     assert_eq!(scene.delivery().await, taken, "AC2: nothing of it is touched");
-    assert!(first.dispatcher.held.leases().is_empty(), "and it is renewed no longer");
+    assert!(first.dispatcher.in_flight().leases().is_empty(), "and it is renewed no longer");
     // The attempt goes on, and its mark changes nothing.
     scene.network.answer(0, Ok(500), None);
     first.settle().await;
@@ -201,7 +201,7 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     scene.database.clock.advance(LEASE);
     let _guard = log::listen();
     let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!((catch.count, worker.dispatcher.queues().next().is_none()), (0, true), "there is nothing to send");
+    assert_eq!((catch.count, worker.dispatcher.in_flight().next().is_none()), (0, true), "there is nothing to send");
     assert!(scene.delivery().await.lease_until > first, "but it has a new lease");
     worker.dispatcher.beat().await;
     assert!(!log::take().contains("stop_reason"), "which is renewed like any other");
@@ -215,7 +215,7 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     assert_eq!(model.lock().unwrap().skipped, 0);
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
     assert_eq!(scene.network.sent_in_all(), 1);
-    assert!(worker.dispatcher.held.leases().is_empty());
+    assert!(worker.dispatcher.in_flight().leases().is_empty());
 }
 
 /// The store has claimed the row for this worker once more, the answer is on its way, and its mark finds another fence.
@@ -231,12 +231,12 @@ async fn d12_a_mark_that_meets_the_workers_own_claim_waits_for_it() {
     let limits = ClaimLimits { limit: 9, of_others: 9, ..ClaimLimits::default() };
     let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &limits).await.unwrap();
     assert_eq!(claimed.jobs.len(), 1);
-    worker.dispatcher.is_claiming.store(true, Ordering::SeqCst);
+    worker.dispatcher.in_flight().is_claiming = true;
     let marks = worker.unmarked();
     let later = worker.dispatcher.mark(&marks, false).await.unwrap();
     assert_eq!(later.len(), 1, "whether the row is lost is not known yet");
-    let taken = worker.dispatcher.held.hold(claimed.jobs, worker.dispatcher.after(LEASE));
-    assert_eq!((taken.jobs.len(), taken.lost.len()), (0, 0), "it is not sent once more");
+    let (jobs, stopped) = worker.dispatcher.in_flight().hold(claimed.jobs, worker.dispatcher.after(LEASE));
+    assert_eq!((jobs.len(), stopped.len()), (0, 0), "it is not sent once more");
     assert!(scene.store.finish_deliveries(later.clone(), &BreakerRules::default()).await.unwrap().skipped.len() == 1);
     assert_eq!(worker.dispatcher.mark(&later, true).await.unwrap(), []);
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
@@ -305,7 +305,7 @@ async fn d7_a_send_that_panics_frees_its_place_and_gives_its_row_back() {
     scene.network.mine();
     assert!(worker.begin().await);
     worker.settle().await;
-    assert_eq!(worker.dispatcher.queues().counts(), (0, 0));
+    assert_eq!(worker.dispatcher.in_flight().counts(), (0, 0));
     let delivery = scene.delivery().await;
     assert_eq!((delivery.lease_owner, delivery.attempts), (None, 0));
     worker.dispatcher.claim().await.unwrap();

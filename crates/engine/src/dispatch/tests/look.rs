@@ -8,7 +8,7 @@ use super::{
     scene::{LEASE, Scene},
     worker::Worker,
 };
-use crate::dispatch::{in_flight::queues::ReadyDelivery, send::Attempted};
+use crate::dispatch::{in_flight::ReadyDelivery, send::Attempted};
 
 #[tokio::test]
 async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_sent() {
@@ -17,7 +17,7 @@ async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_s
     scene.store.test_webhook(webhook.id).await.unwrap();
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
-    let next = || worker.dispatcher.queues().next().unwrap();
+    let next = || worker.dispatcher.in_flight().next().unwrap();
     let order = [next(), next()];
     let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     scene.store.update_webhook(webhook.id, disabled).await.unwrap();
@@ -34,7 +34,7 @@ async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_s
 /// A turn with a payload that is too large to come with its claim, sent while there is no room for it in memory; meanwhile
 /// something happens, and then there is room.
 async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>) -> Attempted {
-    let ReadyDelivery { webhook, mut job } = worker.dispatcher.queues().next().unwrap();
+    let ReadyDelivery { webhook, mut job } = worker.dispatcher.in_flight().next().unwrap();
     (job.data, job.size) = (None, 1_000_000);
     let taken = worker.dispatcher.payload_memory.reserve(usize::MAX, false).await;
     let attempt = worker.dispatcher.attempt(webhook, job);
@@ -84,7 +84,7 @@ async fn d6_what_was_lost_while_its_webhook_was_looked_at_is_not_sent() {
     let (other, _) = scene.worker(2);
     // The webhook is to be looked at again, and the lease is good.
     scene.pass(&[&worker, &other], Duration::from_millis(100));
-    let ReadyDelivery { webhook, job } = worker.dispatcher.queues().next().unwrap();
+    let ReadyDelivery { webhook, job } = worker.dispatcher.in_flight().next().unwrap();
     let answers = scene.answers.lock().await;
     let attempt = worker.dispatcher.attempt(webhook, job);
     let meanwhile = async {

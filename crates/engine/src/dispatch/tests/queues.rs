@@ -10,7 +10,7 @@ use domain::{
 };
 use jiff::Timestamp;
 
-use super::super::in_flight::queues::{EndEffects, Queues, ReadyDelivery};
+use super::super::in_flight::{EndEffects, Queues, ReadyDelivery};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 const FAILED: Verdict = Verdict::Retry(Duration::from_secs(5));

@@ -309,6 +309,7 @@ fn run_seed(seed: u64) {
         simulation.publish().await;
         for _ in 0..STEPS {
             simulation.step().await;
+            simulation.workers.iter().for_each(|worker| worker.dispatcher.in_flight().check());
         }
         simulation.come_to_rest().await;
         simulation.check().await;

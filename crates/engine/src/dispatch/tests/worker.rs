@@ -55,7 +55,7 @@ impl Worker {
 
     /// Begins to send the next that waits; false if nothing may be sent.
     pub(super) async fn begin(&mut self) -> bool {
-        let Some(ready) = self.dispatcher.queues().next() else { return false };
+        let Some(ready) = self.dispatcher.in_flight().next() else { return false };
         let pair = (ready.webhook.url.clone(), ready.job.event_id.clone());
         self.pairs.insert(ready.job.id, pair.clone());
         let (dispatcher, sent) = (Arc::clone(&self.dispatcher), self.network.sent_in_all());
