@@ -14,12 +14,9 @@ pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
         match deps.store.watch_clock().await {
             Ok(None) => {}
             Ok(Some(back)) => {
-                tracing::warn!(
-                    seconds = back.as_secs(),
-                    "the clock was set back: all that was to happen later was moved"
-                );
+                tracing::warn!(seconds = back.as_secs(), "clock set back");
             }
-            Err(error) => tracing::debug!(%error, "the store's clock could not be watched"),
+            Err(error) => tracing::debug!(%error, "clock check failed"),
         }
         tokio::select! {
             () = stop.cancelled() => return,

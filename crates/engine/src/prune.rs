@@ -56,16 +56,16 @@ pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
             () = stop.cancelled() => return,
             pruned = prune(deps) => match pruned {
                 Ok(0) => {}
-                Ok(entries) => tracing::info!(entries, "old entries were pruned"),
-                Err(error) => tracing::warn!(%error, "pruning failed; the next round tries again"),
+                Ok(entries) => tracing::info!(entries, "entries pruned"),
+                Err(error) => tracing::warn!(%error, "pruning failed"),
             },
         }
         tokio::select! {
             () = stop.cancelled() => return,
             pruned = prune_outbox(deps) => match pruned {
                 Ok(0) => {}
-                Ok(rows) => tracing::info!(rows, "the outbox was pruned"),
-                Err(error) => tracing::warn!(%error, "pruning the outbox failed; the next round tries again"),
+                Ok(rows) => tracing::info!(rows, "outbox pruned"),
+                Err(error) => tracing::warn!(%error, "outbox pruning failed"),
             },
         }
     }

@@ -265,7 +265,7 @@ async fn keep(context: &Context, found: Read, new: AddFeed) -> Result<Feed, AddF
     let new = NewFeed { address, folder_id: new.folder_id, custom_title, document, next_check_in };
     match context.deps.store.add_feed(new).await? {
         NewFeedOutcome::Added(feed) => {
-            tracing::info!(feed_id = feed.id.0, "a feed was added");
+            tracing::info!(feed_id = feed.id.0, "feed added");
             context.wake.push.notify_one();
             Ok(*feed)
         }

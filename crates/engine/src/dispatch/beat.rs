@@ -41,7 +41,7 @@ impl Dispatcher {
             Err(error) => {
                 measure::beat("failed");
                 let events = self.in_flight().events();
-                tracing::warn!(worker_id = %self.owner, ?events, %error, "leases were not renewed; the next beat tries again");
+                tracing::warn!(worker_id = %self.owner, ?events, %error, "lease renewal failed");
                 // Not those that ran out while it was waited for an answer: if it was this node that stood still, the
                 // next beat finds out whose they are.
                 let stopped = self.in_flight().expire(asked_at);
@@ -56,7 +56,7 @@ impl Dispatcher {
             let (worker_id, stop_reason) = (&self.owner, reason.name());
             let error = match reason {
                 StopReason::Completed => {
-                    tracing::debug!(%worker_id, %event_id, stop_reason, "the lease of a delivery is renewed no longer");
+                    tracing::debug!(%worker_id, %event_id, stop_reason, "lease renewal stopped");
                     continue;
                 }
                 StopReason::LeaseLost => "the row is not this worker's any more",
@@ -64,7 +64,7 @@ impl Dispatcher {
                 StopReason::Unmarkable => "its mark cannot be stored",
             };
             measure::lease_lost();
-            tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
+            tracing::warn!(%worker_id, %event_id, stop_reason, error, "lease renewal stopped");
         }
     }
 }
@@ -81,7 +81,7 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
         }
         // A beat that panicked must not be the last: all leases would be lost.
         if AssertUnwindSafe(dispatcher.beat()).catch_unwind().await.is_err() {
-            tracing::error!("a renewal of leases panicked; the next beat tries again");
+            tracing::error!("lease renewal panicked");
         }
     }
 }

@@ -80,7 +80,7 @@ impl Dispatcher {
     /// Releases what was never sent. If that fails nothing can be done: the leases run out.
     pub(super) async fn release_or_warn(&self, claims: &[ClaimKey]) {
         if let Err(error) = self.release(claims).await {
-            tracing::warn!(deliveries = claims.len(), %error, "deliveries were not given back: their leases will run out");
+            tracing::warn!(deliveries = claims.len(), %error, "claims not released");
         }
     }
 

@@ -62,7 +62,7 @@ impl Dispatcher {
         let late = marked.iter().filter(|finished| skipped.contains(&finished.id)).count();
         measure::marked(marked.len() - late, late);
         for (webhook, reason) in marks.disabled {
-            tracing::warn!(webhook_id = webhook.0, %reason, "a webhook was disabled");
+            tracing::warn!(webhook_id = webhook.0, %reason, "webhook disabled");
         }
         Ok(later)
     }
@@ -82,18 +82,18 @@ impl Dispatcher {
             match self.mark_or_fail(batch, is_again).await {
                 Ok(later) => return later,
                 Err(StoreError::Failed(error)) if batch.len() > 1 => {
-                    tracing::error!(%error, "marks could not be stored; each is tried by itself");
+                    tracing::error!(%error, "batch of marks not stored");
                     return self.mark_each(batch, is_again).await;
                 }
                 Err(StoreError::Failed(error)) => {
                     let deliveries: Vec<_> = batch.iter().map(|finished| finished.id.0).collect();
-                    tracing::error!(?deliveries, %error, "a mark was not stored");
+                    tracing::error!(?deliveries, %error, "mark not stored");
                     self.do_without(batch);
                     return Vec::new();
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut was_away, true) {
-                        tracing::warn!(marks = batch.len(), %error, "marks wait for the store");
+                        tracing::warn!(marks = batch.len(), %error, "marks waiting for store");
                     }
                     tokio::time::sleep(AGAIN_AFTER).await;
                 }

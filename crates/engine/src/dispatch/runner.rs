@@ -29,7 +29,7 @@ const MARKS_MAX: Duration = Duration::from_millis(1500);
 /// Delivers until it is told to stop. Then it takes no more, gives back at once what it has not begun, lets end what is
 /// being sent, and gives back the rest.
 pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
-    tracing::info!(worker_id = %dispatcher.owner, "delivering");
+    tracing::info!(worker_id = %dispatcher.owner, "dispatcher started");
     // Also if this is dropped.
     let closing = dispatcher.closing.clone().drop_guard();
     let beats = tokio::spawn(beat::run(Arc::clone(dispatcher)));
@@ -38,13 +38,13 @@ pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) 
     end(dispatcher).await;
     drop(closing);
     if tokio::time::timeout(MARKS_MAX, marker).await.is_err() {
-        tracing::warn!("marks were not stored: their deliveries are made again when their leases have run out");
+        tracing::warn!("marks not stored");
     }
     let released = tokio::time::timeout(MARKS_MAX, dispatcher.release_all()).await;
     match released {
         Ok(Ok(0)) => {}
-        Ok(Ok(deliveries)) => tracing::warn!(deliveries, "deliveries were still being sent, and were given back"),
-        Ok(Err(_)) | Err(_) => tracing::warn!("deliveries were not given back: their leases will run out"),
+        Ok(Ok(deliveries)) => tracing::warn!(deliveries, "unfinished deliveries released"),
+        Ok(Err(_)) | Err(_) => tracing::warn!("claims not released"),
     }
     let _ = beats.await;
 }
@@ -71,7 +71,7 @@ async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
             }
             Err(error) => {
                 if !std::mem::replace(&mut was_away, true) {
-                    tracing::error!(%error, "deliveries wait for the store");
+                    tracing::error!(%error, "deliveries waiting for store");
                 }
                 SLEEP_MAX
             }
@@ -116,11 +116,11 @@ fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
 /// Nothing more is begun, and what was begun ends.
 async fn end(dispatcher: &Arc<Dispatcher>) {
     if tokio::time::timeout(MARKS_MAX, dispatcher.release_waiting()).await.is_err() {
-        tracing::warn!("deliveries were not given back: their leases will run out");
+        tracing::warn!("claims not released");
     }
     dispatcher.tasks.close();
     if tokio::time::timeout(dispatcher.settings.stop_wait, dispatcher.tasks.wait()).await.is_err() {
-        tracing::warn!("deliveries were still being sent at the end");
+        tracing::warn!("deliveries still being sent");
     }
 }
 

@@ -94,7 +94,7 @@ impl Dispatcher {
                 return finished(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
             }
             Err(error) => {
-                tracing::warn!(event_id = %job.event_id, %error, "a payload could not be read");
+                tracing::warn!(event_id = %job.event_id, %error, "payload not read");
                 tokio::time::sleep(UNSENT_PAUSE).await;
                 return Attempted::Unsent;
             }
@@ -102,8 +102,8 @@ impl Dispatcher {
         let begun = self.clock.now();
         let request = self.request(&webhook, &job, data, permit, begun);
         let answer = self.send(webhook.id, request).await;
-        if let Err(HttpError::Exhausted(_)) = &answer {
-            tracing::error!("this machine has no room for another connection: deliveries wait");
+        if let Err(error @ HttpError::Exhausted(_)) = &answer {
+            tracing::error!(event_id = %job.event_id, %error, "out of connections");
             tokio::time::sleep(UNSENT_PAUSE).await;
             return Attempted::Unsent;
         }
@@ -247,7 +247,7 @@ pub(super) async fn deliver(dispatcher: &Dispatcher, ready: ReadyDelivery) {
     let (key, to) = (ClaimKey::from(&job), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
     let attempted = attempted.unwrap_or_else(|_| {
-        tracing::error!(delivery = key.id.0, "a delivery panicked; it is given back");
+        tracing::error!(delivery = key.id.0, "delivery panicked");
         Attempted::Unsent
     });
     let end = match &attempted {

@@ -210,7 +210,7 @@ fn without_certificates(settings: &ClientSettings, resolver: &GuardedResolver) -
         .tls_certs_only([])
         .build()
         .map_err(|error| ClientError(error.without_url().to_string()))?;
-    tracing::warn!("this system has no CA certificates: no https address can be read; install `ca-certificates`");
+    tracing::warn!(advice = "install ca-certificates: without them no https address can be read", "no CA certificates");
     Ok(client)
 }
 

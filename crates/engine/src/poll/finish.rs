@@ -105,7 +105,7 @@ async fn store(poller: &Poller, mut batch: Vec<Waiting>) {
             Ok(outcomes) => batch = settle(batch, outcomes),
             Err(StoreError::Failed(error)) => return give_up(&batch, &error),
             Err(StoreError::Unavailable(error)) => {
-                tracing::warn!(%error, results = batch.len(), "the store is away: results of polls wait for it");
+                tracing::warn!(%error, results = batch.len(), "poll results waiting for store");
             }
         }
         if batch.is_empty() {
@@ -125,7 +125,7 @@ fn settle(batch: Vec<Waiting>, outcomes: Vec<StoreResult<Stored>>) -> Vec<Waitin
             Ok(stored) => drop(waiting.answer.send(Some(stored))),
             Err(StoreError::Unavailable(_)) => again.push(waiting),
             Err(StoreError::Failed(error)) => {
-                tracing::error!(feed_id = waiting.result.feed_id.0, %error, "a poll's result cannot be stored");
+                tracing::error!(feed_id = waiting.result.feed_id.0, %error, "poll result not stored");
                 // The feed has to be put off all the same, or it would be claimed again at once, and for ever.
                 if !matches!(waiting.result.outcome, PollOutcome::Failed(_)) {
                     waiting.result.outcome = PollOutcome::Failed(UNSTORABLE.to_owned());
@@ -139,10 +139,6 @@ fn settle(batch: Vec<Waiting>, outcomes: Vec<StoreResult<Stored>>) -> Vec<Waitin
 
 fn give_up(batch: &[Waiting], error: &str) {
     for waiting in batch {
-        tracing::error!(
-            feed_id = waiting.result.feed_id.0,
-            error,
-            "a poll's result is lost; the feed will be polled again"
-        );
+        tracing::error!(feed_id = waiting.result.feed_id.0, error, "poll result lost");
     }
 }

@@ -153,8 +153,8 @@ async fn beat(poller: Arc<Poller>) {
         // A beat that panicked must not be the last: all leases would be lost, and nobody would start another.
         match AssertUnwindSafe(renew(&poller)).catch_unwind().await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "leases were not renewed; the next beat tries again"),
-            Err(_) => tracing::error!("a renewal of leases panicked; the next beat tries again"),
+            Ok(Err(error)) => tracing::warn!(%error, "lease renewal failed"),
+            Err(_) => tracing::error!("lease renewal panicked"),
         }
     }
 }
@@ -169,7 +169,7 @@ async fn renew(poller: &Poller) -> StoreResult<()> {
     let not_ours = measure::store("renew_polls", renewed).await?;
     leases.retain(|(feed, _)| not_ours.contains(feed));
     for feed in poller.held.lose(&leases) {
-        tracing::warn!(feed_id = feed.0, "the lease of this feed is lost: another worker polls it");
+        tracing::warn!(feed_id = feed.0, "lease lost");
     }
     Ok(())
 }

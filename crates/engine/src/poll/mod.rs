@@ -161,11 +161,11 @@ impl Poller {
         match turn {
             Some(OutageChange::Began(outage)) => {
                 measure::outage(true);
-                tracing::error!(reason = outage.reason, "outage: no failure is counted until a host is reached");
+                tracing::error!(reason = outage.reason, "outage began");
             }
             Some(OutageChange::Ended(outage)) => {
                 measure::outage(false);
-                tracing::info!(reason = outage.reason, since = %outage.since, "outage over: polling goes on");
+                tracing::info!(reason = outage.reason, since = %outage.since, "outage ended");
                 self.context.wake.polls.notify_one();
             }
             None => {}
@@ -247,7 +247,7 @@ impl Poller {
         self.deferred.note(noted, self.context.now());
         let leases: Vec<_> = jobs.into_iter().map(|job| (job.feed_id, job.lease)).collect();
         if let Err(error) = self.context.deps.store.postpone_polls(&leases, DEFER_FOR).await {
-            tracing::warn!(%error, feeds = leases.len(), "claims were not put off: they run out by themselves");
+            tracing::warn!(%error, feeds = leases.len(), "claims not deferred");
         }
     }
 
@@ -297,7 +297,7 @@ impl Poller {
             Ok(Attempt::Ended(result, _room)) => self.conclude(result).await,
             Ok(Attempt::RetryIn(wait)) => self.retry_later(&job, wait, urgent).await,
             Err(error) => {
-                tracing::warn!(feed_id = job.feed_id.0, %error, "the store was away for longer than the lease: a poll is given up");
+                tracing::warn!(feed_id = job.feed_id.0, %error, "poll abandoned");
                 self.release_later(&job)
             }
         }
@@ -309,12 +309,12 @@ impl Poller {
             |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason), DocumentPermit::default());
         match AssertUnwindSafe(attempt::poll(self, job, is_by_hand, slot)).catch_unwind().await {
             Ok(Err(StoreError::Failed(error))) => {
-                tracing::error!(feed_id = job.feed_id.0, %error, "what is known of this feed cannot be read");
+                tracing::error!(feed_id = job.feed_id.0, %error, "known entries not read");
                 Ok(failed("it could not be compared with what is stored; the log says why"))
             }
             Ok(result) => result,
             Err(_) => {
-                tracing::error!(feed_id = job.feed_id.0, "a poll panicked");
+                tracing::error!(feed_id = job.feed_id.0, "poll panicked");
                 Ok(failed("it could not be read: a mistake in piRSSonite; the log says where"))
             }
         }
@@ -330,7 +330,7 @@ impl Poller {
             self.context.deps.store.postpone_polls(&leases, wait).await
         };
         if let Err(error) = given_back {
-            tracing::warn!(feed_id = job.feed_id.0, %error, "claim not released: its lease runs out by itself");
+            tracing::warn!(feed_id = job.feed_id.0, %error, "claim not released");
         }
         measure::ended(PollEnd::Outage);
         PollEnd::Outage
@@ -343,7 +343,7 @@ impl Poller {
             Ok(0) => {}
             Ok(_) => self.context.wake.push.notify_one(),
             Err(error) => {
-                tracing::warn!(feed_id = feed.0, %error, "a feed that has moved keeps its subscription for now");
+                tracing::warn!(feed_id = feed.0, %error, "resubscribing moved feed failed");
             }
         }
     }
@@ -371,15 +371,15 @@ impl Poller {
         let end = match (stored, failure) {
             (None, _) => PollEnd::Failed,
             (Some(stored), _) if !stored.applied => {
-                tracing::info!(feed_id, "a poll came too late: the feed was claimed or changed in the meantime");
+                tracing::info!(feed_id, "poll result too late");
                 PollEnd::Released
             }
             (Some(_), Some((outcome, reason))) => {
-                tracing::info!(feed_id, outcome, reason, "a poll failed");
+                tracing::info!(feed_id, outcome, reason, "poll failed");
                 PollEnd::Failed
             }
             (Some(stored), None) if stored.new + stored.changed > 0 => {
-                tracing::info!(feed_id, new = stored.new, changed = stored.changed, "a poll brought entries");
+                tracing::info!(feed_id, new = stored.new, changed = stored.changed, "entries fetched");
                 PollEnd::Fetched { new: stored.new, changed: stored.changed }
             }
             (Some(_), None) => PollEnd::Unchanged,
@@ -401,7 +401,7 @@ impl Poller {
             return;
         }
         if let Err(error) = self.context.deps.store.release_polls(&leases).await {
-            tracing::warn!(%error, feeds = leases.len(), "claims were not given back: they run out by themselves");
+            tracing::warn!(%error, feeds = leases.len(), "claims not released");
         }
     }
 }

@@ -32,13 +32,13 @@ pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
         let pause = match step(poller).await {
             Ok(pause) => {
                 if std::mem::take(&mut was_away) {
-                    tracing::info!("the store is back: polling goes on");
+                    tracing::info!("polling resumed");
                 }
                 pause
             }
             Err(error) => {
                 if !std::mem::replace(&mut was_away, true) {
-                    tracing::error!(%error, "polling waits for the store");
+                    tracing::error!(%error, "polling waiting for store");
                 }
                 Some(SLEEP_BUSY)
             }
@@ -102,6 +102,6 @@ async fn wind_down(poller: &Poller) {
     }
     let held = poller.held.leases();
     if tokio::time::timeout(STOP_RELEASE_MAX, poller.release(held)).await.is_err() {
-        tracing::warn!("claims were not given back in time: they run out by themselves");
+        tracing::warn!("claims not released");
     }
 }

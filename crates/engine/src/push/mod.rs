@@ -141,7 +141,7 @@ impl Pusher {
             state,
             event = kind,
             error,
-            "a subscription changed"
+            "subscription changed"
         );
         measure::subscription_became(state);
         if was == SubscriptionState::Active || is == Some(SubscriptionState::Active) {
@@ -160,7 +160,7 @@ impl Pusher {
         match self.subscribe(feed, offer).await {
             Ok(()) => self.context.wake.push.notify_one(),
             Err(error) => {
-                tracing::warn!(feed_id = feed.0, %error, "no other hub could be chosen; it is tried again later");
+                tracing::warn!(feed_id = feed.0, %error, "choosing another hub failed");
             }
         }
     }

@@ -126,7 +126,7 @@ fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
         let subscription = target.map(|target| &target.subscription);
         let feed_id = subscription.and_then(|subscription| subscription.feed_id).map(|id| id.0);
         let topic = subscription.map(|subscription| subscription.topic_url.as_str());
-        tracing::warn!(feed_id, topic, %reason, "a push was refused");
+        tracing::warn!(feed_id, topic, %reason, "push refused");
     }
 }
 
@@ -213,12 +213,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
                 pusher.context.wake.polls.notify_one();
             }
             if stored.new + stored.changed + stored.completed > 0 {
-                tracing::info!(
-                    feed_id = feed_id.0,
-                    new = stored.new,
-                    changed = stored.changed,
-                    "a push brought entries"
-                );
+                tracing::info!(feed_id = feed_id.0, new = stored.new, changed = stored.changed, "entries pushed");
                 measure::brought(stored.new, stored.changed);
             }
             Ok(PushAnswer::Stored)
@@ -243,7 +238,7 @@ async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult
 pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
-    tracing::warn!(feed_id = feed_id.0, why, "a push was refused: the feed is polled instead");
+    tracing::warn!(feed_id = feed_id.0, why, "push refused");
     poll_soon(pusher, feed_id).await
 }
 

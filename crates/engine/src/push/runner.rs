@@ -43,7 +43,7 @@ pub(crate) async fn start(pusher: &Pusher) -> StoreResult<()> {
     let store = &pusher.context.deps.store;
     let Some(base_url) = pusher.settings().base_url.clone() else {
         let stopped = store.stop_push().await?;
-        tracing::info!(stopped, "push is off, because there is no base_url: all feeds are polled");
+        tracing::info!(stopped, reason = "no base_url", "push off");
         pusher.context.wake.polls.notify_one();
         return Ok(());
     };
@@ -54,7 +54,7 @@ pub(crate) async fn start(pusher: &Pusher) -> StoreResult<()> {
         after = *last;
         let requests = feeds.into_iter().filter_map(|feed| Some((feed, pusher.context.offer()?))).collect();
         let subscribed = store.subscribe(requests).await?;
-        tracing::info!(subscribed, "feeds are subscribed at their hubs");
+        tracing::info!(subscribed, "feeds subscribed");
         pusher.context.wake.polls.notify_one();
     }
 }
@@ -95,7 +95,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
             }
             Err(error) => {
                 if !std::mem::replace(&mut was_away, true) {
-                    tracing::error!(%error, "push waits for the store");
+                    tracing::error!(%error, "push waiting for store");
                 }
                 SLEEP_BUSY
             }
@@ -110,7 +110,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
     pusher.stopping.cancel();
     pusher.tasks.close();
     if tokio::time::timeout(STOP_MAX, pusher.tasks.wait()).await.is_err() {
-        tracing::warn!("hubs were still being asked: those claims run out by themselves");
+        tracing::warn!("hub requests unfinished");
     }
 }
 
@@ -127,7 +127,7 @@ async fn begin_due(pusher: &Arc<Pusher>) -> StoreResult<Duration> {
             tasks.spawn(async move {
                 let id = job.subscription.id.0;
                 if let Err(error) = one(&pusher, job).await {
-                    tracing::warn!(subscription_id = id, %error, "a step was broken off: it is taken again later");
+                    tracing::warn!(subscription_id = id, %error, "subscription step failed");
                 }
                 pusher.ended.notify_one();
             });

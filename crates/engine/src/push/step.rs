@@ -58,7 +58,7 @@ async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step, hub_w
         return end;
     }
     // It stays claimed until the claim runs out: so it is not taken again at once, and for ever.
-    tracing::error!(subscription_id = job.subscription.id.0, "a step of a subscription panicked");
+    tracing::error!(subscription_id = job.subscription.id.0, "subscription step panicked");
     Ok(StepEnd::Other)
 }
 
@@ -125,7 +125,7 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
         return Ok(true);
     }
     if tokio::time::timeout(REDISCOVER_MAX, pusher.poll_feed.poll_feed(feed)).await.is_err() {
-        tracing::info!(feed_id = feed.0, "a feed did not answer before its renewal, which goes on without");
+        tracing::info!(feed_id = feed.0, "poll before renewal timed out");
     }
     // Its token is looked up together with those of others.
     let now = pusher.target(&subscription.token).await?.map(|target| target.subscription);
@@ -156,7 +156,7 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
             hub = subscription.hub_url,
             mode = mode.name(),
             error,
-            "a hub was asked in vain"
+            "hub request failed"
         );
     }
     measure::hub_asked(mode, matches!(event, Event::Accepted));

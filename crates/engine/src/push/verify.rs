@@ -81,7 +81,7 @@ pub(crate) async fn verify(
     }
     measure::hub_verified(&event, false);
     let feed_id = targets.first().and_then(|target| target.subscription.feed_id).map(|id| id.0);
-    tracing::info!(feed_id, event = ?event, known = targets.len(), "a hub asked for what is not wanted");
+    tracing::info!(feed_id, event = ?event, known = targets.len(), "hub verification rejected");
     Ok(VerifyAnswer::NotWanted)
 }
 
