@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn w5_what_arrives_together_is_stored_together_and_in_order() {
+    async fn w5_batch_keeps_arrival_order() {
         let (answers, batches) = coalesce(&[(1, 10), (2, 10), (3, 10)]).await;
         assert_eq!(answers, [Ok(2), Ok(4), Ok(6)]);
         assert_eq!(batches, [[1, 2, 3]]);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn w5_all_of_a_batch_are_told_that_it_failed() {
+    async fn w5_failed_batch_fails_all_its_jobs() {
         let away = || Err(StoreError::Unavailable("away".to_owned()));
         assert_eq!(coalesce(&[(1, 0), (ALL_FAIL, 0)]).await.0, [away(), away()]);
         // And the next is worked on.

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_documents_that_are_worked_on_are_bounded_and_the_largest_is_alone() {
+    async fn u8_document_memory_is_bounded() {
         let memory = DocumentMemory::default();
         let largest = memory.reserve(usize::MAX).await;
         assert!(memory.reserve(1).now_or_never().is_none());

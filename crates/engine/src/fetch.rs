@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_304_keeps_what_it_does_not_replace() {
+    fn f4_304_keeps_other_validators() {
         let Answer::NotModified(validators) = read(response(304, &[("last-modified", "now")]), &known()) else {
             panic!("not modified")
         };

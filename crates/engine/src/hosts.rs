@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_waited_for_goes_first_and_who_gave_up_is_passed_over() {
+    fn f4_urgent_goes_first_and_abandoned_is_skipped() {
         let hosts = Hosts::new(1);
         let running = granted(hosts.apply("http://a/"));
         drop(queued(hosts.apply("http://a/")));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn f5_those_who_are_waited_for_are_served_in_the_order_they_came() {
+    fn f5_urgent_polls_keep_their_order() {
         let hosts = Hosts::new(1);
         let mut permit = granted(hosts.apply("http://a/"));
         let mut patient = [queued(hosts.apply("http://a/")), queued(hosts.apply("http://a/"))];
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_hosts_queue_is_bounded_and_takes_nobody_elses_place() {
+    fn f4_host_queue_is_bounded() {
         let hosts = Hosts::new(1);
         let running = granted(hosts.apply("http://a/"));
         assert_eq!(hosts.queue_capacity(&key("http://a/")), HOST_WAITING_MAX);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_all_queues_together_are_bounded_and_an_idle_host_is_asked_all_the_same() {
+    fn f4_all_host_queues_are_bounded() {
         let hosts = Hosts::new(1);
         let url = |host: usize| format!("http://{host}.e.org/");
         let mut kept = Vec::new();

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d9_slow_receivers_leave_room_for_large_payloads_to_others() {
+    fn d9_slow_receivers_share_half_the_memory() {
         let memory = PayloadMemory::default();
         let mut taken = Vec::new();
         while let Some(permit) = memory.reserve(4 * 1024 * 1024, true).now_or_never() {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn d9_a_body_gives_its_room_back_when_it_is_dropped() {
+    fn d9_dropped_body_frees_its_memory() {
         let memory = PayloadMemory::default();
         let permit = memory.reserve(usize::MAX, false).now_or_never().flatten();
         let body = with_permit(b"large".to_vec(), permit);

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_documents_share_their_memory_and_give_it_back() {
+    async fn u8_bodies_share_bounded_memory() {
         let memory = BodyMemory { pieces: Arc::new(Semaphore::new(4)) };
         let mut one = BodyPermit::default();
         for bytes in [1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES] {

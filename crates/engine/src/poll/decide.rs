@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_news_shorten_the_interval_and_silence_lengthens_it() {
+    fn f4_interval_adapts_to_news() {
         let check = |outcome, hints: &ScheduleHints, hours: f64| {
             assert_eq!(ended(&job(), outcome, hints).next_check_in, HOUR.mul_f64(hours));
         };
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn f5_asking_by_hand_before_a_feed_is_due_lengthens_nothing() {
+    fn f5_early_refresh_lengthens_no_interval() {
         let due_at = Timestamp::UNIX_EPOCH + HOUR;
         let not_due = PollJob { due_at, ..job() };
         for outcome in [PollOutcome::Unchanged(Validators::default()), PollOutcome::Failed(String::new())] {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_feed_moves_only_with_an_answer_and_its_password_only_within_its_host() {
+    fn f4_move_needs_an_answer() {
         let moved = |outcome, to: &str| {
             let hints = ScheduleHints { moved_to: Some(to.to_owned()), ..ScheduleHints::default() };
             ended(&job(), outcome, &hints).moved_to.map(|address| (address.url, address.credentials))

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_feed_is_picked_once_its_hosts_queue_is_half_empty() {
+    fn f4_deferred_feed_is_picked_at_half_queue() {
         let hosts = Hosts::new(1);
         let mut waiting: Vec<_> = (0..=HOST_WAITING_MAX).map(|_| hosts.apply("http://a/")).collect();
         let deferred = deferred(0..1000, "http://a/feed");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_who_was_put_off_first_is_picked_first_however_often_it_was_put_off_again() {
+    fn f4_deferred_first_is_picked_first() {
         let hosts = Hosts::new(1);
         let minute = SignedDuration::try_from(DEFER_FOR).unwrap();
         let deferred = deferred(50..52, "http://a/");
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_what_is_due_again_by_itself_is_forgotten_and_memory_is_bounded() {
+    fn f4_deferred_feeds_are_forgotten_and_bounded() {
         let hosts = Hosts::new(1);
         let later = NOW + SignedDuration::try_from(DEFER_FOR).unwrap() * 2;
         let many = i64::try_from(REMEMBERED_MAX).unwrap();

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_feeds_of_one_dead_host_are_no_outage() {
+    fn f4_dead_host_feeds_are_no_outage() {
         let watch = NetworkWatch::default();
         ask(&watch, &[(1, Observation::Reached), (2, Observation::Reached), (3, Observation::Reached)]);
         let mut hints = vec![(4, Observation::Reached)];
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_an_outage_counts_for_no_feed_and_ends_with_the_first_host_that_is_reached() {
+    fn f4_outage_ends_at_first_reached_host() {
         let watch = NetworkWatch::default();
         let all = |observation| (0..20).map(|host| (host, observation)).collect::<Vec<_>>();
         assert!(ask(&watch, &all(Observation::Reached)).into_iter().all(|counts| counts));
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_host_that_dies_alone_is_asked_again_a_few_times_and_then_counted() {
+    fn f4_dead_host_is_retried_then_counted() {
         let watch = NetworkWatch::default();
         ask(&watch, &[(1, Observation::Reached), (2, Observation::Reached), (3, Observation::Reached)]);
         let counted: Vec<bool> = (0..5).map(|_| ask(&watch, &[(3, DEAD)])[0]).collect();

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn w2_a_subscription_is_asked_for_by_a_form() {
+    fn w2_subscription_request_is_a_form() {
         let asked = request(&subscription(), Mode::Subscribe, Some("s"), None, Duration::from_secs(10));
         assert_eq!(asked.url, "https://h.org/hub?x=1");
         assert_eq!(asked.headers.get("content-type"), Some("application/x-www-form-urlencoded"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn w2_w9_any_2xx_accepts_and_the_rest_fails_in_words() {
+    fn w2_w9_only_2xx_accepts() {
         for status in [200, 202, 204] {
             assert_eq!(answered(status, &[]), Event::Accepted);
         }

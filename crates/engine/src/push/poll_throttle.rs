@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w5_a_feed_has_its_turn_once_in_ten_minutes_and_not_too_many_are_remembered() {
+    fn w5_poll_throttle_is_ten_minutes_and_bounded() {
         let (poll_throttle, start) = (PollThrottle::default(), Timestamp::UNIX_EPOCH);
         let at = |minutes: i64| start + SignedDuration::from_mins(minutes);
         for (minutes, feed, expect) in [(0, 1, true), (0, 2, true), (9, 1, false), (10, 1, true), (11, 1, false)] {

@@ -11,7 +11,7 @@ use super::{
 use crate::dispatch::{in_flight::ReadyDelivery, send::Attempted};
 
 #[tokio::test]
-async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_sent() {
+async fn d9_begun_delivery_rechecks_disabled_webhook() {
     let scene = Scene::new().await;
     let webhook = scene.store.webhooks().await.unwrap().remove(0);
     scene.store.test_webhook(webhook.id).await.unwrap();
@@ -48,7 +48,7 @@ async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>
 }
 
 #[tokio::test]
-async fn d9_a_large_payload_that_waited_for_memory_is_not_sent_to_a_webhook_that_was_disabled_meanwhile() {
+async fn d9_large_payload_is_not_sent_after_disabling() {
     let scene = Scene::new().await;
     let webhook = scene.store.webhooks().await.unwrap().remove(0);
     let (worker, _) = scene.worker(1);
@@ -63,7 +63,7 @@ async fn d9_a_large_payload_that_waited_for_memory_is_not_sent_to_a_webhook_that
 }
 
 #[tokio::test]
-async fn d6_a_large_payload_that_waited_for_memory_is_not_sent_under_a_lease_that_was_lost_meanwhile() {
+async fn d6_large_payload_is_not_sent_after_lease_loss() {
     let scene = Scene::new().await;
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -77,7 +77,7 @@ async fn d6_a_large_payload_that_waited_for_memory_is_not_sent_under_a_lease_tha
 }
 
 #[tokio::test]
-async fn d6_what_was_lost_while_its_webhook_was_looked_at_is_not_sent() {
+async fn d6_lease_lost_during_webhook_read_sends_nothing() {
     let scene = Scene::new().await;
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();

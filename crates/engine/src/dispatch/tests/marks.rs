@@ -46,7 +46,7 @@ async fn wait_unmarked(dispatcher: &Dispatcher, count: u32) {
 }
 
 #[tokio::test]
-async fn d12_a_mark_that_cannot_be_stored_costs_no_other_also_if_the_store_goes_away_meanwhile() {
+async fn d12_unstorable_mark_costs_no_other() {
     for is_panic in [false, true] {
         let scene = Scene::new().await;
         let failure = || MarkTrouble::Fails(StoreError::Failed("as wanted".to_owned()));
@@ -62,7 +62,7 @@ async fn d12_a_mark_that_cannot_be_stored_costs_no_other_also_if_the_store_goes_
 }
 
 #[tokio::test]
-async fn d9_d12_marks_that_are_locked_are_stored_later_and_hold_up_no_others() {
+async fn d9_d12_locked_marks_are_deferred() {
     let scene = Scene::new().await;
     // It is locked until this test says otherwise.
     let locked = (0..1000).map(|_| MarkTrouble::FirstIsLocked);

@@ -115,7 +115,7 @@ fn warm(queues: &mut Queues, id: i64) {
 }
 
 #[test]
-fn d9_a_webhook_starts_with_two_and_has_sixteen_at_most() {
+fn d9_window_starts_at_two_up_to_sixteen() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     claim(&mut queues, &[1]);
     assert_eq!(begin_all(&mut queues).len(), 2);
@@ -149,7 +149,7 @@ fn d9_each_webhook_has_its_turn() {
 }
 
 #[test]
-fn d9_each_webhook_has_a_place_of_its_own_that_nobody_can_take() {
+fn d9_each_webhook_has_its_own_place() {
     let mut queues = Queues::new(1, 16, BreakerRules::default());
     let many: Vec<i64> = (1..=500).collect();
     for _ in 0..3 {
@@ -169,7 +169,7 @@ fn d9_each_webhook_has_a_place_of_its_own_that_nobody_can_take() {
 }
 
 #[test]
-fn d9_slow_receivers_have_half_of_the_shared_places() {
+fn d9_slow_receivers_share_half_the_places() {
     let mut queues = Queues::new(8, 16, BreakerRules::default());
     let slow: Vec<i64> = (1..=4).collect();
     claim(&mut queues, &slow);
@@ -190,7 +190,7 @@ fn d9_slow_receivers_have_half_of_the_shared_places() {
 }
 
 #[test]
-fn d9_a_claim_that_brought_all_it_could_is_followed_by_another() {
+fn d9_full_claim_is_followed_by_another() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     claim(&mut queues, &[1]);
     assert!(queues.may_have_more());
@@ -209,7 +209,7 @@ fn d9_a_claim_that_brought_all_it_could_is_followed_by_another() {
 }
 
 #[test]
-fn d9_after_ten_failures_what_waits_is_given_back_and_only_a_probe_is_sent() {
+fn d9_ten_failures_open_the_breaker() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     warm(&mut queues, 1);
     assert_eq!(queues.counts(), (16, 16));
@@ -234,7 +234,7 @@ fn d9_after_ten_failures_what_waits_is_given_back_and_only_a_probe_is_sent() {
 }
 
 #[test]
-fn d9_what_waits_for_a_webhook_that_is_disabled_broken_or_gone_is_given_back() {
+fn d9_releases_claims_of_disabled_webhooks() {
     let disabled = Webhook { enabled: false, ..webhook(1, 0) };
     for (found, count) in [(Some(webhook(1, 0)), 0), (Some(disabled), 16), (Some(webhook(1, 10)), 16), (None, 16)] {
         let mut queues = Queues::new(256, 16, BreakerRules::default());
@@ -246,7 +246,7 @@ fn d9_what_waits_for_a_webhook_that_is_disabled_broken_or_gone_is_given_back() {
 }
 
 #[test]
-fn d1_a_webhook_is_looked_at_again_after_a_moment() {
+fn d1_webhook_is_reread_after_a_moment() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     claim(&mut queues, &[1]);
     let after = |millis| NOW + jiff::SignedDuration::from_millis(millis);
@@ -258,7 +258,7 @@ fn d1_a_webhook_is_looked_at_again_after_a_moment() {
 }
 
 #[test]
-fn d5_of_a_slow_receiver_one_waits_because_what_waits_is_renewed() {
+fn d5_slow_receiver_has_one_queued() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     warm(&mut queues, 1);
     assert_eq!(queues.counts(), (16, 16), "as many wait as are sent");
@@ -277,7 +277,7 @@ fn d5_of_a_slow_receiver_one_waits_because_what_waits_is_renewed() {
 }
 
 #[test]
-fn d7_what_waits_is_given_back() {
+fn d7_queued_deliveries_are_released() {
     let mut queues = Queues::new(1, 16, BreakerRules::default());
     claim(&mut queues, &[1, 2]);
     queues.next().unwrap();
@@ -287,7 +287,7 @@ fn d7_what_waits_is_given_back() {
 }
 
 #[test]
-fn d12_what_is_not_marked_yet_counts_as_held() {
+fn d12_unmarked_deliveries_count_as_held() {
     let mut queues = Queues::new(4, 16, BreakerRules::default());
     let many: Vec<i64> = (1..=20).collect();
     for _ in 0..1000 {
@@ -309,7 +309,7 @@ fn d12_what_is_not_marked_yet_counts_as_held() {
 }
 
 #[test]
-fn d9_d12_a_receiver_that_is_broken_is_sent_nothing_before_the_store_knows() {
+fn d9_d12_open_breaker_waits_for_marks() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     warm(&mut queues, 1);
     while queues.counts().0 > 0 {
@@ -321,7 +321,7 @@ fn d9_d12_a_receiver_that_is_broken_is_sent_nothing_before_the_store_knows() {
 }
 
 #[test]
-fn d9_slow_receivers_with_nothing_to_do_take_nothing_from_others() {
+fn d9_idle_slow_receivers_take_no_share() {
     let mut queues = Queues::new(8, 16, BreakerRules::default());
     for id in 1..=300 {
         claim(&mut queues, &[id]);
@@ -344,7 +344,7 @@ fn d9_slow_receivers_with_nothing_to_do_take_nothing_from_others() {
 }
 
 #[test]
-fn d8_d9_after_a_410_nothing_is_sent_until_that_is_stored_and_then_it_is_looked() {
+fn d8_d9_410_pauses_queue_until_stored() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     warm(&mut queues, 1);
     let released = end_unmarked(&mut queues, 1, Verdict::Gone).released;
@@ -364,7 +364,7 @@ fn d8_d9_after_a_410_nothing_is_sent_until_that_is_stored_and_then_it_is_looked(
 }
 
 #[test]
-fn d9_a_webhook_that_was_removed_is_forgotten_with_the_last_of_its_requests() {
+fn d9_queue_of_removed_webhook_is_dropped() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     claim(&mut queues, &[1]);
     begin_all(&mut queues);

@@ -9,7 +9,7 @@ use testkit::{Gate, Page};
 use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
+async fn d7_stop_finishes_sends_and_releases_queued() {
     for office in each(quick()).await {
         let gate = Gate::default();
         office.webhook("/a").await;
@@ -40,7 +40,7 @@ async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d7_what_does_not_end_in_time_is_given_back_too() {
+async fn d7_unfinished_sends_are_released() {
     let settings = DeliverySettings { stop_wait: Duration::from_millis(50), ..quick() };
     for office in each(settings).await {
         office.webhook("/a").await;
