@@ -10,7 +10,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const BYTES_MAX: usize = 2 * 1024 * 1024;
 const PIECE_BYTES: usize = 1024;
 
-/// The memory.
 #[derive(Debug)]
 pub(crate) struct DocumentMemory {
     pieces: Arc<Semaphore>,
@@ -27,7 +26,7 @@ impl Default for DocumentMemory {
 }
 
 impl DocumentMemory {
-    /// Waits for room for a document of so many bytes. Those that have room wait for nobody here, so it comes.
+    /// Waits for memory for a document of so many bytes. Those that have memory wait for nobody here, so it comes.
     pub(crate) async fn reserve(&self, bytes: usize) -> DocumentPermit {
         let pieces = u32::try_from(bytes.min(BYTES_MAX).div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
         let permit = Arc::clone(&self.pieces).acquire_many_owned(pieces).await;

@@ -125,7 +125,7 @@ impl Engine {
     }
 
     /// One step of the background: claims and begins what is due, without waiting for it; returns how long there is
-    /// nothing else to do, or nothing if there is more than there is room for.
+    /// nothing else to do, or nothing if there is more than there is capacity for.
     pub async fn poll_step(&self) -> StoreResult<Option<Duration>> {
         poll::step(&self.poller).await
     }
@@ -248,7 +248,7 @@ impl Engine {
     }
 
     /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or
-    /// was given back with the rest: polls after some seconds, deliveries after half a minute.
+    /// was released with the rest: polls after some seconds, deliveries after half a minute.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         tokio::join!(
             poll::run(&self.poller, &stop),

@@ -26,7 +26,6 @@ const VALIDATOR_BYTES_MAX: usize = 1024;
 /// What a server's answer means.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// A document.
     Document(Document),
     /// It has not changed since it was last asked for.
     NotModified(Validators),

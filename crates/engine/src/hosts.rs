@@ -1,6 +1,6 @@
 //! At most so many requests at once to a host, without one host holding up another: whoever has to wait for a host
 //! waits here, in its own queue, and occupies nothing else. The queues are bounded: what finds no place in them has to
-//! be put off.
+//! be deferred.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -56,9 +56,7 @@ pub(crate) struct HostPermit {
 /// A place in a host's queue, or the permit itself.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// There is room.
     Granted(HostPermit),
-    /// There will be.
     Queued(oneshot::Receiver<HostPermit>),
 }
 
@@ -140,7 +138,7 @@ impl Hosts {
         HOST_WAITING_MAX.saturating_sub(patient).min(WAITING_MAX.saturating_sub(state.waiting))
     }
 
-    /// The next in the queue of a host, or nobody, and then there is room for one more.
+    /// The next in the queue of a host, or nobody, and then there is a place for one more.
     fn next(&self, key: &str) -> Option<oneshot::Sender<HostPermit>> {
         let mut guard = self.lock();
         let State { hosts, waiting } = &mut *guard;

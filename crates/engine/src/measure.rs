@@ -146,7 +146,6 @@ pub fn register_metrics() {
     drop(metrics::histogram!("pirssonite_delivery_latency_seconds"));
 }
 
-/// A poll ended.
 pub(crate) fn ended(end: PollEnd) {
     metrics::counter!(POLLS, "outcome" => poll_outcome(end)).increment(1);
     if let PollEnd::Fetched { new, changed } = end {

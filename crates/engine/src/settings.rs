@@ -17,9 +17,8 @@ pub struct Deps {
     pub store: Arc<dyn Store>,
     /// How strangers are asked.
     pub http: Arc<dyn Http>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// Chance: tokens, secrets, jitter.
     pub ids: Arc<dyn Ids>,
     /// How it is set.
     pub settings: EngineSettings,

@@ -8,7 +8,6 @@ use std::{
 use domain::ports::{Clock, Ids};
 use jiff::Timestamp;
 
-/// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

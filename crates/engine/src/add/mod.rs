@@ -59,7 +59,6 @@ enum Behind {
     Page(FeedAddress, Offers),
 }
 
-/// Adds a feed.
 pub(crate) async fn add(context: &Context, slots: &Semaphore, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
     let typed = typed_address(&new.url)?;
     for address in &typed {

@@ -15,7 +15,6 @@ use super::{
 use crate::measure;
 
 impl Dispatcher {
-    /// One beat.
     pub(crate) async fn beat(&self) {
         let leases = self.in_flight().leases();
         if leases.is_empty() {

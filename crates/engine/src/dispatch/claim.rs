@@ -14,7 +14,6 @@ use crate::measure;
 /// What a claim brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClaimSummary {
-    /// So many deliveries.
     pub(crate) count: usize,
     /// There may be more, and capacity for it.
     pub(crate) may_have_more: bool,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! What is claimed is held from the claim on until its mark is stored. A node that dies leaves nothing behind but leases
-//! that run out; one that is told to stop gives back what it has not begun.
+//! that run out; one that is told to stop releases what it has not begun.
 
 mod beat;
 mod claim;
@@ -51,7 +51,6 @@ pub(crate) struct Dispatcher {
     /// There may be capacity for more.
     freed: Notify,
     payload_memory: PayloadMemory,
-    /// Those who send.
     tasks: TaskTracker,
     /// Everything ends, whatever it is at.
     closing: CancellationToken,

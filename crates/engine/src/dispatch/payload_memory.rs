@@ -1,8 +1,8 @@
-//! Room in memory for large payloads.
+//! Memory for large payloads.
 //!
 //! Those that are too large to come with their claims are fetched when they are sent, and so many bytes of them are in
-//! memory at once. A payload takes its room until it has been handed to the network, and no longer: a receiver that reads
-//! it and does not answer keeps nobody waiting. Receivers that are known to be slow have half of the room.
+//! memory at once. A payload takes its memory until it has been handed to the network, and no longer: a receiver that reads
+//! it and does not answer keeps nobody waiting. Receivers that are known to be slow have half of the memory.
 
 use std::sync::Arc;
 
@@ -12,10 +12,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// In KiB, for those that are slow and for the others each.
 const HALF_KIB: u32 = 32 * 1024;
 
-/// Room that a payload takes.
+/// Memory that a payload takes.
 pub(super) type MemoryPermit = OwnedSemaphorePermit;
 
-/// All of it.
 #[derive(Debug)]
 pub(super) struct PayloadMemory {
     quick: Arc<Semaphore>,
@@ -30,7 +29,7 @@ impl Default for PayloadMemory {
 }
 
 impl PayloadMemory {
-    /// Waits for room for so many bytes. What is larger than a half has that to itself.
+    /// Waits for memory for so many bytes. What is larger than a half has that to itself.
     pub(super) async fn reserve(&self, bytes: usize, is_slow: bool) -> Option<MemoryPermit> {
         let kib = u32::try_from(bytes / 1024 + 1).unwrap_or(u32::MAX).min(HALF_KIB);
         let half = if is_slow { &self.slow } else { &self.quick };
@@ -39,7 +38,7 @@ impl PayloadMemory {
     }
 }
 
-/// A body, and the room that it takes for as long as it is there.
+/// A body, and the memory that it takes for as long as it is there.
 struct PermittedBody {
     body: Vec<u8>,
     _permit: MemoryPermit,
@@ -51,7 +50,7 @@ impl AsRef<[u8]> for PermittedBody {
     }
 }
 
-/// The body, which gives its room back when nobody has it any more.
+/// The body, which frees its memory when nobody has it any more.
 pub(super) fn with_permit(body: Vec<u8>, permit: Option<MemoryPermit>) -> Bytes {
     match permit {
         None => body.into(),

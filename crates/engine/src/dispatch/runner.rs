@@ -12,7 +12,7 @@ use crate::measure;
 /// The longest sleep: a wake is a hint, and may be lost.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// The first sleep when something is due that cannot be had, because another node is at it or there is no room. It is
+/// The first sleep when something is due that cannot be had, because another node is at it or there is no capacity. It is
 /// doubled each time.
 const SLEEP_BUSY: Duration = Duration::from_millis(20);
 
@@ -23,11 +23,11 @@ const SLEEP_MIN: Duration = Duration::from_millis(2);
 const MEASURE_EVERY: Duration = Duration::from_secs(15);
 const MEASURE_PAUSE_FACTOR: u32 = 20;
 
-/// After a stop: how long it may take to give back what was not begun, and to store the last marks.
+/// After a stop: how long it may take to release what was not begun, and to store the last marks.
 const MARKS_MAX: Duration = Duration::from_millis(1500);
 
-/// Delivers until it is told to stop. Then it takes no more, gives back at once what it has not begun, lets end what is
-/// being sent, and gives back the rest.
+/// Delivers until it is told to stop. Then it takes no more, releases at once what it has not begun, lets end what is
+/// being sent, and releases the rest.
 pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
     tracing::info!(worker_id = %dispatcher.owner, "dispatcher started");
     // Also if this is dropped.

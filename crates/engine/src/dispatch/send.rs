@@ -25,7 +25,7 @@ use crate::measure;
 /// From then on a request is slow, and so is its receiver.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
 
-/// How long it is waited before a delivery is given back that this node could not send: it would claim it again at once.
+/// How long it is waited before a delivery is released that this node could not send: it would claim it again at once.
 const UNSENT_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a delivery is told whose event is not there: it cannot be, but must not be tried for ever.
@@ -47,7 +47,7 @@ impl Dispatcher {
         self.in_flight().is_ours(job.into(), self.clock.now())
     }
 
-    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out gives back
+    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out releases
     /// what waits for it.
     async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
         let (id, asked_at) = (webhook.id, self.clock.now());
@@ -112,7 +112,7 @@ impl Dispatcher {
         self.judge(&webhook, job, answer, took, ended_at)
     }
 
-    /// What the event is about. A large one is fetched now, as far as there is room in memory: half of that is for
+    /// What the event is about. A large one is fetched now, as far as there is memory: half of that is for
     /// receivers that are not slow.
     async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<MemoryPermit>)>> {
         if let Some(data) = job.data.take() {
@@ -211,7 +211,7 @@ pub(crate) enum Attempted {
     Ended(Box<AttemptOutcome>),
     /// It was not ours any more, and not sent: whoever has it sends it.
     Lost,
-    /// It could not be sent, or is to be sent no more: it is given back.
+    /// It could not be sent, or is to be sent no more: it is released.
     Unsent,
 }
 

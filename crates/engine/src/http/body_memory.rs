@@ -10,10 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const BYTES_MAX: usize = 256 * 1024 * 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// How long a document waits for room. After that it is given up, which is not its fault.
+/// How long a document waits for memory. After that it is given up, which is not its fault.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// The memory.
 #[derive(Debug)]
 pub(super) struct BodyMemory {
     pieces: Arc<Semaphore>,
@@ -30,7 +29,7 @@ impl Default for BodyMemory {
 pub(super) struct BodyPermit(Option<OwnedSemaphorePermit>);
 
 impl BodyPermit {
-    /// Makes sure that there is room for so many bytes in all.
+    /// Makes sure that there is memory for so many bytes in all.
     pub(super) async fn grow(&mut self, memory: &BodyMemory, bytes: usize) -> Result<(), HttpError> {
         let has = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let more = bytes.div_ceil(PIECE_BYTES).saturating_sub(has);

@@ -19,7 +19,6 @@ pub(crate) enum Stage {
     Reading,
 }
 
-/// Says what happened.
 pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> HttpError {
     let host = || host.to_owned();
     if let Some(name_error) = cause::<NameError>(error) {

@@ -138,7 +138,6 @@ impl fmt::Debug for GuardedClient {
 }
 
 impl GuardedClient {
-    /// Makes a client.
     pub fn new(mut settings: ClientSettings) -> Result<Self, ClientError> {
         // Another part of the process may have chosen a provider before us: theirs serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();

@@ -8,7 +8,6 @@ use url::Url;
 /// Where this server answers.
 #[derive(Debug, Clone, Default)]
 pub struct OwnServer {
-    /// Where it listens.
     pub listen: Option<SocketAddr>,
     /// Where the world reaches it.
     pub base_url: Option<Url>,

@@ -37,7 +37,6 @@ pub(super) struct Outline {
     pub(super) push_enabled: bool,
 }
 
-/// Reads a file.
 pub(super) fn read(bytes: &[u8]) -> Result<Opml, OpmlError> {
     if bytes.len() > FILE_BYTES_MAX {
         return Err(OpmlError::NotOpml(format!("it is larger than {FILE_BYTES_MAX} bytes")));
@@ -79,7 +78,6 @@ struct Walk {
     open: Vec<Open>,
 }
 
-/// An open outline.
 struct Open {
     /// What it is called, if it is a folder.
     folder: Option<String>,

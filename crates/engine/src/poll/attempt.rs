@@ -31,7 +31,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
 pub(crate) enum Attempt {
-    /// With a result, and the room that it takes until it is stored.
+    /// With a result, and the memory that it takes until it is stored.
     Ended(PollResult, DocumentPermit),
     /// With nothing that says anything about the feed, which is to be asked again after this.
     RetryIn(Duration),

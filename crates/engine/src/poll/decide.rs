@@ -17,7 +17,6 @@ use crate::{ingest::asks_of, settings::EngineSettings};
 /// What an answer says about when to ask again, and where.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScheduleHints {
-    /// The answer's headers.
     pub(crate) headers: Headers,
     /// What the feed itself asks for, if it came; else what it asked for last counts.
     pub(crate) by_feed: Option<Asks>,

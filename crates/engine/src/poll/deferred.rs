@@ -1,5 +1,5 @@
 //! The feeds that found no place in their host's queue. The store has put them off for a while, so that claims go on to
-//! the feeds of others; here it is remembered which they are, so that they are polled as soon as there is room.
+//! the feeds of others; here it is remembered which they are, so that they are polled as soon as there is capacity.
 //!
 //! Nothing depends on it: what is forgotten is due again by itself.
 
@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::hosts::{self, HOST_WAITING_MAX, Hosts};
 
-/// For how long a feed is put off.
+/// For how long a feed is deferred.
 pub(crate) const DEFER_FOR: Duration = Duration::from_mins(1);
 
 /// For how long that is remembered: a little longer, so that there is no moment in which a feed is neither remembered
@@ -24,13 +24,12 @@ const REMEMBERED_FOR: SignedDuration = SignedDuration::from_secs(70);
 /// Feeds that are remembered.
 const REMEMBERED_MAX: usize = 65_536;
 
-/// The room in a host's queue from which it is filled up again: a claim costs the store something.
+/// The free places in a host's queue from which it is filled up again: a claim costs the store something.
 const REFILL_MIN: usize = HOST_WAITING_MAX / 2;
 
 /// Feeds that are picked at once.
 const PICKED_MAX: usize = HOST_WAITING_MAX;
 
-/// What is remembered.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredFeeds {
     state: Mutex<State>,
@@ -44,7 +43,7 @@ struct State {
 
 #[derive(Debug, Clone, Copy)]
 struct Remembered {
-    /// When it was first put off. In the store it loses its place with every time; here it keeps it.
+    /// When it was first deferred. In the store it loses its place with every time; here it keeps it.
     since: Timestamp,
     until: Timestamp,
 }
@@ -77,7 +76,7 @@ impl DeferredFeeds {
         self.lock().count == 0
     }
 
-    /// Remembers feeds that are put off now, each with its URL.
+    /// Remembers feeds that are deferred now, each with its URL.
     pub(crate) fn note<'u>(&self, feeds: impl Iterator<Item = (FeedId, &'u str)>, now: Timestamp) {
         let until = now.saturating_add(REMEMBERED_FOR).unwrap_or(Timestamp::MAX);
         let mut state = self.lock();
@@ -116,7 +115,7 @@ impl DeferredFeeds {
         }
     }
 
-    /// Feeds for which their hosts' queues have room again, with their hosts; of each host those that have waited
+    /// Feeds for which their hosts' queues have places again, with their hosts; of each host those that have waited
     /// longest. They stay remembered.
     pub(crate) fn pick(
         &self,
@@ -138,7 +137,7 @@ impl DeferredFeeds {
         picked
     }
 
-    /// Whether any of those that are wanted is still put off.
+    /// Whether any of those that are wanted is still deferred.
     pub(crate) fn any(&self, now: Timestamp, wanted: impl Fn(FeedId) -> bool) -> bool {
         self.lock().hosts.values().flatten().any(|(feed, remembered)| remembered.until > now && wanted(*feed))
     }

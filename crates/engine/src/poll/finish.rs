@@ -126,7 +126,7 @@ fn settle(batch: Vec<Waiting>, outcomes: Vec<StoreResult<Stored>>) -> Vec<Waitin
             Err(StoreError::Unavailable(_)) => again.push(waiting),
             Err(StoreError::Failed(error)) => {
                 tracing::error!(feed_id = waiting.result.feed_id.0, %error, "poll result not stored");
-                // The feed has to be put off all the same, or it would be claimed again at once, and for ever.
+                // The feed has to be deferred all the same, or it would be claimed again at once, and for ever.
                 if !matches!(waiting.result.outcome, PollOutcome::Failed(_)) {
                     waiting.result.outcome = PollOutcome::Failed(UNSTORABLE.to_owned());
                     again.push(waiting);

@@ -1,13 +1,13 @@
 //! Polling: due feeds are claimed, asked, and what they bring is stored.
 //!
 //! ```text
-//! claim ─> host's queue ─> slot ─> attempt (ask, parse, compare) ─> finish (in batches) ─> lease given back
+//! claim ─> host's queue ─> slot ─> attempt (ask, parse, compare) ─> finish (in batches) ─> lease released
 //!            held leases: one beat for all, from the claim to the finish
 //! ```
 //!
 //! A poll never holds up another: those of a busy host wait in its own queue without a slot, those that find no place
-//! in it are put off, one that waits for its server for long gives up its slot and is cut off by its time-out, and
-//! nothing but the result of a whole poll reaches the store. A node that dies leaves leases that run out; a node that stops gives back what it has not begun.
+//! in it are deferred, one that waits for its server for long gives up its slot and is cut off by its time-out, and
+//! nothing but the result of a whole poll reaches the store. A node that dies leaves leases that run out; a node that stops releases what it has not begun.
 
 mod attempt;
 mod decide;
@@ -71,14 +71,16 @@ const URGENT_MAX: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PollEnd {
     /// With so many entries that are new, and so many that have changed.
-    Fetched { new: u32, changed: u32 },
-    /// With nothing new.
+    Fetched {
+        new: u32,
+        changed: u32,
+    },
     Unchanged,
     /// With an error, which the feed tells.
     Failed,
     /// With nothing that says anything about the feed: there is an outage of ours.
     Outage,
-    /// Not at all: it was given back, or another worker has it.
+    /// Not at all: it was released, or another worker has it.
     Released,
 }
 
@@ -99,7 +101,7 @@ pub(crate) struct Poller {
     /// Claims of single feeds: those that are asked for together are one.
     single_claims: Arc<Coalescer<SingleFeedClaims>>,
     finisher: Finisher,
-    /// Claims that were never begun, to be given back together.
+    /// Claims that were never begun, to be released together.
     unbegun: Mutex<Vec<(FeedId, Lease)>>,
     /// A poll has ended.
     ended: Notify,
@@ -173,8 +175,8 @@ impl Poller {
         meaning
     }
 
-    /// Claims what is due, up to the room there is, and begins what is `wanted`; the rest is given back. What finds no
-    /// place in its host's queue is put off: the next claim then goes on to the feeds of others.
+    /// Claims what is due, up to the capacity there is, and begins what is `wanted`; the rest is released. What finds no
+    /// place in its host's queue is deferred: the next claim then goes on to the feeds of others.
     async fn begin_due(self: &Arc<Self>, wanted: impl Fn(FeedId) -> bool) -> StoreResult<Begun> {
         let _claiming = self.claiming.lock().await;
         let limit = self.capacity();
@@ -194,7 +196,7 @@ impl Poller {
         Ok(Begun { polls, deferred, is_all })
     }
 
-    /// Claims feeds that were put off and for which there is room now, and begins those that are `wanted`.
+    /// Claims feeds that were deferred and for which there is capacity now, and begins those that are `wanted`.
     async fn begin_deferred(
         self: &Arc<Self>,
         wanted: &(dyn Fn(FeedId) -> bool + Sync),
@@ -238,7 +240,7 @@ impl Poller {
         (polls, without_slot)
     }
 
-    /// Gives claims back until there is room at their hosts.
+    /// Releases claims until there are places at their hosts.
     async fn defer(&self, jobs: Vec<PollJob>) {
         if jobs.is_empty() {
             return;
@@ -388,13 +390,13 @@ impl Poller {
         end
     }
 
-    /// Notes a claim that will be given back with the others.
+    /// Notes a claim that will be released with the others.
     fn release_later(&self, job: &PollJob) -> PollEnd {
         self.unbegun.lock().unwrap_or_else(PoisonError::into_inner).push((job.feed_id, job.lease.clone()));
         PollEnd::Released
     }
 
-    /// Gives claims back, these and all that were noted.
+    /// Releases claims, these and all that were noted.
     async fn release(&self, mut leases: Vec<(FeedId, Lease)>) {
         leases.append(&mut self.unbegun.lock().unwrap_or_else(PoisonError::into_inner));
         if leases.is_empty() {
@@ -413,7 +415,6 @@ impl PollFeed for Arc<Poller> {
     }
 }
 
-/// What was begun.
 #[derive(Debug)]
 struct Begun {
     polls: Vec<(FeedId, Ending)>,

@@ -34,7 +34,6 @@ const RETRY_MAX: Duration = Duration::from_mins(1);
 /// An outage of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// Since when.
     pub since: Timestamp,
     /// What happens, in words.
     pub reason: &'static str,
@@ -80,7 +79,7 @@ pub(crate) struct Request {
 /// What a request's end means for its feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// What it says.
+    /// It counts for the feed.
     Counts,
     /// Nothing: the feed is to be asked again after this.
     RetryIn(Duration),

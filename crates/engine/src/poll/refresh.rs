@@ -11,7 +11,7 @@ use crate::api::RefreshSummary;
 /// How often it is looked whether another node has finished with a feed.
 const LOOK_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often it is looked whether there is room for more, though no poll has ended.
+/// How often it is looked whether there is capacity for more, though no poll has ended.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 
 /// Polls in one refresh of what is due. Feeds with intervals of seconds are due again before it ends.
@@ -73,7 +73,7 @@ fn add(summary: &mut RefreshSummary, end: PollEnd) {
 }
 
 /// Polls what is due until nothing is, and waits for the polls of this node that were under way already. Feeds that this
-/// node has put off for want of room at their hosts were due as well, and are polled as room appears.
+/// node has deferred for want of a place at their hosts were due as well, and are polled as places are free.
 pub(crate) async fn refresh_due(
     poller: &Arc<Poller>,
     progress: &(dyn Fn(&RefreshSummary) + Sync),
@@ -86,7 +86,7 @@ pub(crate) async fn refresh_due(
         for ending in collect(poller, &mut seen).await? {
             under_way.push(end_of(ending));
         }
-        // Polls that wait long for their servers give up their slots: there may be room though none has ended.
+        // Polls that wait long for their servers give up their slots: there may be capacity though none has ended.
         let Ok(next) = tokio::time::timeout(LOOK_AROUND, under_way.next()).await else { continue };
         let Some(end) = next else {
             if looks_left == 0 || !is_any_left(poller, &seen).await? {
@@ -120,7 +120,7 @@ async fn collect(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResul
         return Ok(endings);
     }
     for _ in 0..CLAIMS_IN_A_ROW_MAX {
-        // A claim costs the store something: with little room, rather wait for more of it.
+        // A claim costs the store something: with little capacity, rather wait for more of it.
         if poller.capacity() < claim_min(poller) || seen.len() >= REFRESH_POLLS_MAX {
             break;
         }
@@ -170,7 +170,7 @@ fn looks(poller: &Poller) -> u128 {
     poller.context.deps.settings.poll_lease.length().as_millis() / LOOK_PAUSE.as_millis() + 2
 }
 
-/// The room from which a claim is worth while.
+/// The capacity from which a claim is worth while.
 pub(super) fn claim_min(poller: &Poller) -> usize {
     const PARTS_OF_CONCURRENCY: usize = 4;
     (poller.context.deps.settings.poll_concurrency / PARTS_OF_CONCURRENCY).max(1)

@@ -11,15 +11,14 @@ use crate::measure;
 /// The longest sleep: another node may have taken in feeds that are due at once.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 
-/// The sleep when something is due that another node holds, when feeds wait for room at their hosts, or when the store
+/// The sleep when something is due that another node holds, when feeds wait for places at their hosts, or when the store
 /// is away.
 const SLEEP_BUSY: Duration = Duration::from_secs(1);
 
-/// The shortest sleep.
 const SLEEP_MIN: Duration = Duration::from_millis(10);
 
 /// After a stop: how long polls that have begun may take to end at most, how long to break off after that, and how long
-/// giving back the others may take.
+/// releasing the others may take.
 const STOP_POLLS_MAX: Duration = Duration::from_secs(6);
 const STOP_CUT_MAX: Duration = Duration::from_secs(2);
 const STOP_RELEASE_MAX: Duration = Duration::from_secs(2);
@@ -52,7 +51,7 @@ pub(crate) async fn run(poller: &Arc<Poller>, stop: &CancellationToken) {
 }
 
 /// One step: claims and begins what is due, and says for how long there is nothing else to do; nothing if there is more
-/// to do as soon as there is room.
+/// to do as soon as there is capacity.
 pub(crate) async fn step(poller: &Arc<Poller>) -> StoreResult<Option<Duration>> {
     poller.deferred.forget_past(poller.context.now());
     if poller.has_outage() {
@@ -89,7 +88,7 @@ async fn wait(poller: &Poller, pause: Option<Duration>) {
     }
 }
 
-/// Lets polls that have begun end, breaks off those that take too long, and gives back all that is left.
+/// Lets polls that have begun end, breaks off those that take too long, and releases all that is left.
 async fn wind_down(poller: &Poller) {
     poller.stopping.cancel();
     poller.tasks.close();

@@ -31,7 +31,7 @@ impl<'p> Slot<'p> {
         }
         let Ok(_place) = self.poller.slow_permits.try_acquire() else { return answer.await };
         self.permit = None;
-        // There is room for another.
+        // There is capacity for another.
         self.poller.ended.notify_one();
         let answer = answer.await;
         self.permit = Some(acquire(self.slots).await);

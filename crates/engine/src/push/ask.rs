@@ -19,7 +19,6 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// What a hub that cannot be reached is accused of.
 pub(super) const UNREACHABLE: &str = "Hub unreachable";
 
-/// The request.
 pub(super) fn request(
     subscription: &Subscription,
     mode: Mode,

@@ -10,11 +10,9 @@ use domain::{
 
 use crate::coalesce::BatchCall;
 
-/// Tokens, looked up.
 #[derive(Debug)]
 pub(super) struct Targets(pub(super) Arc<dyn Store>);
 
-/// Pushes, stored.
 #[derive(Debug)]
 pub(super) struct Pushes(pub(super) Arc<dyn Store>);
 

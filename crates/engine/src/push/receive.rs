@@ -46,20 +46,17 @@ impl Recipient {
 pub struct PushRequest {
     /// `X-Hub-Signature`.
     pub signature: Option<String>,
-    /// `Content-Type`.
     pub content_type: Option<String>,
     /// All `Link` headers.
     pub links: Vec<String>,
     /// `hub.topic` of the address, where there is no token.
     pub topic: Option<String>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 /// What the hub is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushAnswer {
-    /// It is stored.
     Stored,
     /// There is no active subscription for it.
     NotActive,
@@ -97,7 +94,6 @@ pub(crate) async fn recipient_by_topic(
     Ok(if targets.is_empty() { Err(PushAnswer::NotActive) } else { Ok(Recipient::Topic(targets)) })
 }
 
-/// Takes a push.
 pub(crate) async fn receive(
     pusher: &Arc<Pusher>,
     recipient: Recipient,

@@ -24,11 +24,9 @@ const LOOK_PAUSE: Duration = Duration::from_millis(250);
 pub struct RenewSummary {
     /// Verified by their hubs.
     pub renewed: u32,
-    /// Failed.
     pub failed: u32,
     /// Accepted by their hubs, and not verified yet.
     pub pending: u32,
-    /// Each of them.
     pub results: Vec<RenewResult>,
 }
 
@@ -45,7 +43,6 @@ pub enum RenewStatus {
 }
 
 impl RenewStatus {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Renewed => "renewed",
@@ -55,15 +52,11 @@ impl RenewStatus {
     }
 }
 
-/// One renewal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenewResult {
-    /// The feed.
     pub feed_id: Option<FeedId>,
-    /// How it ended.
     pub status: RenewStatus,
-    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Failures since the last success.

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::{Pusher, step};
 use crate::measure;
 
-/// Steps at once.
 const STEPS_MAX: usize = 64;
 
 /// Subscriptions of one hub that are held at once; what else it has that is due does not keep others waiting.
@@ -31,7 +30,6 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// The sleep when something is due that another node holds, or the store is away.
 const SLEEP_BUSY: Duration = Duration::from_secs(1);
 
-/// The shortest sleep.
 const SLEEP_MIN: Duration = Duration::from_millis(10);
 
 /// After a stop: how long steps that have begun may take to end.
@@ -141,7 +139,7 @@ async fn begin_due(pusher: &Arc<Pusher>) -> StoreResult<Duration> {
     })
 }
 
-/// Claims what is due, up to the room there is, but not of hubs that have enough to do.
+/// Claims what is due, up to the capacity there is, but not of hubs that have enough to do.
 async fn claim(pusher: &Arc<Pusher>) -> StoreResult<Vec<SubscriptionJob>> {
     let (capacity, busy) = {
         let held = pusher.held.lock().unwrap_or_else(PoisonError::into_inner);

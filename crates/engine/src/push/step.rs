@@ -16,13 +16,13 @@ use crate::measure;
 /// How long the look at the feed may take that comes before a renewal: a renewal does not wait for a slow publisher.
 const REDISCOVER_MAX: Duration = Duration::from_secs(20);
 
-/// How long a subscription waits for its hub's turn before it is given back.
+/// How long a subscription waits for its hub's turn before it is released.
 const HUB_WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// The same, when a person waits: twenty at a hub that hangs, four at a time, take fifty seconds.
 pub(super) const MANUAL_WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// A renewal does without a look at the feed if it was fetched within this time: a step that was given back, or a lease of
+/// A renewal does without a look at the feed if it was fetched within this time: a step that was released, or a lease of
 /// minutes, does not cost its publisher a request each time.
 const LOOKED_AT_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
@@ -31,7 +31,7 @@ const LOOKED_AT_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 pub(super) enum StepEnd {
     /// The hub was asked, and the subscription is so now.
     Asked(Box<Subscription>),
-    /// Something else was done, or it was given back.
+    /// Something else was done, or it was released.
     Other,
 }
 

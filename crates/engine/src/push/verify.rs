@@ -35,9 +35,7 @@ pub struct Verification {
 pub enum VerifyAnswer {
     /// Yes: its challenge.
     Confirmed(String),
-    /// We have heard.
     Noted,
-    /// No.
     NotWanted,
     /// It asks too often.
     TooMany,

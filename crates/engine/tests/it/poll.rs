@@ -266,7 +266,7 @@ async fn f4_slow_host_holds_up_no_other() {
         let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
         other.asked("/feed", 1).await;
         assert!(world.publisher.request_count() <= 2);
-        // What found no place in its host's queue was put off; what has one is as it was.
+        // What found no place in its host's queue was deferred; what has one is as it was.
         let (first, later) = (world.feed(ids[0]).await, world.feed(ids[SLOW / 2]).await);
         assert!(
             world.due_in(&first) <= 0 && (1..=60).contains(&world.due_in(&later)),
@@ -287,7 +287,7 @@ async fn f4_deferred_feed_is_polled_when_queue_drains() {
         for path in &paths {
             world.publisher.set(path, Page::body(rss(&[("1", path)])));
         }
-        // They are put off for a minute, which never passes.
+        // They are deferred for a minute, which never passes.
         world.stop_clocks().await;
         world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let stop = CancellationToken::new();
@@ -337,7 +337,7 @@ async fn f5_refresh_skips_deleted_feeds() {
         let put_off = ids[FEEDS - 1];
         assert!((1..=60).contains(&world.due_in(&world.feed(put_off).await)));
         let deleted = async {
-            // One that is asked just now, one that waits for its host, and one that was put off.
+            // One that is asked just now, one that waits for its host, and one that was deferred.
             for id in [ids[0], ids[100], put_off] {
                 assert!(world.store.delete_feed(id).await.unwrap());
             }

@@ -127,7 +127,6 @@ impl World {
         self.entries(id).await.into_iter().map(|entry| entry.title.unwrap_or_default()).collect()
     }
 
-    /// Polls one feed.
     pub(crate) async fn refresh(&self, id: FeedId) -> RefreshSummary {
         self.engine.refresh_feed(id).await.unwrap().expect("the feed is there")
     }

@@ -24,7 +24,7 @@ const IDLE_QUEUES_MAX: usize = 4096;
 /// largest batches of marks, so that one is filled while the other is stored.
 const UNMARKED_MIN: u32 = 1000;
 
-/// Webhooks that nothing is known of yet and that one claim can give their first, if there is no room besides.
+/// Webhooks that nothing is known of yet and that one claim can give their first, if there is no capacity besides.
 const NEWCOMERS: u32 = 32;
 
 /// A delivery whose turn it is.
@@ -39,7 +39,7 @@ pub(crate) struct ReadyDelivery {
 pub(crate) struct EndEffects {
     /// It is time to claim more.
     pub(crate) wants_more: bool,
-    /// What waited for a receiver that is broken now, or wants nothing any more: to be given back.
+    /// What waited for a receiver that is broken now, or wants nothing any more: to be released.
     pub(crate) released: Vec<DeliveryJob>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Queues {
     webhook_places: u32,
     breaker: BreakerRules,
     totals: Counts,
-    /// The last claim had no room for all that is due.
+    /// The last claim had no capacity for all that is due.
     is_short: bool,
 }
 
@@ -134,7 +134,7 @@ impl Queues {
         self.queues.iter().filter(|(_, queue)| left.for_lane(queue) == 0).map(|(id, _)| *id).collect()
     }
 
-    /// Takes in what was claimed with this room, asked for at this time.
+    /// Takes in what was claimed within these limits, asked for at this time.
     pub(crate) fn take_in(&mut self, limits: &ClaimLimits, claimed: Claimed, asked_at: Timestamp) {
         for webhook in claimed.webhooks {
             let (id, places) = (webhook.id, self.webhook_places);
@@ -218,14 +218,14 @@ impl Queues {
             outcome.map(|(finished, was_long)| queue.ended(finished, was_long, &rules))
         });
         self.forget_removed(webhook);
-        // If there is no room for it, a mark will make some.
+        // If there is no capacity for it, a mark will make some.
         let has_room = |queue: &WebhookQueue| self.shared_left() > 0 || queue.has_place_of_its_own();
         let wants_more =
             self.is_short || self.queues.get(&webhook).is_some_and(|queue| queue.wants_more() && has_room(queue));
         EndEffects { wants_more, released: released.flatten().unwrap_or_default() }
     }
 
-    /// The marks of requests to these webhooks have been stored, or never will be. True if that makes room where there was
+    /// The marks of requests to these webhooks have been stored, or never will be. True if that frees capacity where there was
     /// none.
     pub(crate) fn marked(&mut self, webhooks: impl Iterator<Item = WebhookId>) -> bool {
         let mut makes_room = self.shared_left() == 0;
@@ -277,7 +277,7 @@ impl Queues {
         released.unwrap_or_default()
     }
 
-    /// Gives back all that waits.
+    /// Releases all that waits.
     pub(crate) fn clear(&mut self) -> Vec<DeliveryJob> {
         self.order.clear();
         let waiting: Vec<DeliveryJob> = self.queues.values_mut().flat_map(|queue| queue.waiting.drain(..)).collect();
@@ -285,7 +285,7 @@ impl Queues {
         waiting
     }
 
-    /// Changes a lane, and the sums with it.
+    /// Changes a queue, and the totals with it.
     fn change<T>(&mut self, webhook: WebhookId, change: impl FnOnce(&mut WebhookQueue) -> T) -> Option<T> {
         let queue = self.queues.get_mut(&webhook)?;
         let before = queue.totals();

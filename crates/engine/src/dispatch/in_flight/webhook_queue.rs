@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 /// removed, here or elsewhere.
 const RELOAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
 
-/// How much there is of what, of one lane or of all.
+/// How much there is of what, of one queue or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) sending: u32,
@@ -71,7 +71,7 @@ pub(super) struct WebhookQueue {
     pub(super) sending: u32,
     /// Sent, but how that ended is not stored yet: a crash would send it again.
     pub(super) unmarked: u32,
-    /// The last claim brought as much as there was room for: there may be more.
+    /// The last claim brought as much as there was capacity for: there may be more.
     pub(super) may_have_more: bool,
     /// The last request was slow.
     pub(super) is_slow: bool,
@@ -173,7 +173,7 @@ impl WebhookQueue {
     }
 
     /// Whether one more may be sent, if there is a place for it. What waits for one that was removed has its turn too, and
-    /// is given back then.
+    /// is released then.
     pub(super) fn may_send(&self) -> bool {
         self.intake != Intake::Paused && self.sending < self.window.size()
     }
@@ -223,7 +223,7 @@ impl WebhookQueue {
         self.intake == Intake::Removed && self.is_idle()
     }
 
-    /// One mark has been stored, or never will be. True if that makes room for it where there was none.
+    /// One mark has been stored, or never will be. True if that frees capacity for it where there was none.
     pub(super) fn marked(&mut self) -> bool {
         let before = (self.capacity() > 0, self.has_place_of_its_own());
         self.unmarked = self.unmarked.saturating_sub(1);
@@ -264,7 +264,7 @@ impl WebhookQueue {
         self.look(webhook, asked_at);
     }
 
-    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle lane takes its
+    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle queue takes its
     /// word for how its receiver stands, unless only probes are sent to it.
     pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;

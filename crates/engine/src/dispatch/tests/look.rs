@@ -31,14 +31,14 @@ async fn d9_begun_delivery_rechecks_disabled_webhook() {
     assert_eq!(scene.network.sent_in_all(), 0);
 }
 
-/// A turn with a payload that is too large to come with its claim, sent while there is no room for it in memory; meanwhile
-/// something happens, and then there is room.
+/// A turn with a payload that is too large to come with its claim, sent while there is no memory for it; meanwhile
+/// something happens, and then there is memory.
 async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>) -> Attempted {
     let ReadyDelivery { webhook, mut job } = worker.dispatcher.in_flight().next().unwrap();
     (job.data, job.size) = (None, 1_000_000);
     let taken = worker.dispatcher.payload_memory.reserve(usize::MAX, false).await;
     let attempt = worker.dispatcher.attempt(webhook, job);
-    // The first of the two is polled first: it waits for room by then.
+    // The first of the two is polled first: it waits for memory by then.
     let meanwhile = async {
         meanwhile.await;
         drop(taken);

@@ -47,7 +47,6 @@ fn settings() -> DeliverySettings {
     }
 }
 
-/// One run.
 struct Simulation {
     chance: SeededIds,
     database: FreshSqlite,

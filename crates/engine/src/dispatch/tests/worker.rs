@@ -105,7 +105,7 @@ impl Worker {
         late
     }
 
-    /// From now on its marks are gathered and stored by themselves.
+    /// From now on its marks are stored by themselves, in batches.
     pub(super) fn marks(self) -> Arc<Dispatcher> {
         *self.dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.ended);
         tokio::spawn(marks::run(Arc::clone(&self.dispatcher)));

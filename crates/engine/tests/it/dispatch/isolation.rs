@@ -51,7 +51,7 @@ async fn d9_a_hundred_that_hang_delay_nobody() {
     }
 }
 
-/// Together more than there is room for in memory at once: what has been read is not kept until it is answered.
+/// Together more than memory has place for at once: what has been read is not kept until it is answered.
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_hanging_large_payloads_delay_nobody() {
     for office in each(quick()).await {

@@ -1,4 +1,4 @@
-//! Told to stop, it takes no more, ends what it sends, and gives back the rest.
+//! Told to stop, it takes no more, ends what it sends, and releases the rest.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn d7_stop_finishes_sends_and_releases_queued() {
         // Two are being sent, and others wait for their turn.
         office.wait_sending("/a", 2).await;
         working.stop.cancel();
-        // Given back while the others are still being sent.
+        // Released while the others are still being sent.
         office.wait_held(2).await;
         assert_eq!(office.receiver.receipts("/a").count(), 2, "nothing more is begun");
         gate.open();
