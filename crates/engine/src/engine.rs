@@ -193,8 +193,8 @@ impl Engine {
     }
 
     /// Takes a push: it is stored when this returns.
-    pub async fn receive(&self, recipient: Recipient, delivery: PushRequest) -> StoreResult<PushAnswer> {
-        push::receive(&self.pusher, recipient, delivery).await
+    pub async fn receive(&self, recipient: Recipient, request: PushRequest) -> StoreResult<PushAnswer> {
+        push::receive(&self.pusher, recipient, request).await
     }
 
     /// A push could not be read, because it is too large or there are too many: its feed is polled soon.

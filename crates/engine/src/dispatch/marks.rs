@@ -8,6 +8,7 @@ use std::{
 };
 
 use domain::{
+    Lease,
     delivery::{AttemptOutcome, Verdict},
     ports::{StoreError, StoreResult},
 };
@@ -31,9 +32,9 @@ impl Dispatcher {
     /// once. On an error nothing is stored, and all may be stored again.
     pub(crate) async fn mark(&self, batch: &[AttemptOutcome], is_again: bool) -> StoreResult<Vec<AttemptOutcome>> {
         let by_lease = self.with_leases(batch);
-        let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
-        let finished = self.store.finish_deliveries(by_lease, &self.settings.breaker);
-        let marks = measure::store("mark_deliveries", finished).await?;
+        let fences: Vec<i64> = by_lease.iter().map(|outcome| outcome.lease.fence).collect();
+        let finishing = self.store.finish_deliveries(by_lease, &self.settings.breaker);
+        let marks = measure::store("mark_deliveries", finishing).await?;
         let skipped: HashSet<_> = marks.skipped.into_iter().collect();
         let locked: HashSet<_> = marks.locked.into_iter().collect();
         let (later, marked, end) = {
@@ -45,7 +46,7 @@ impl Dispatcher {
                 let has_new_lease = || in_flight.lease_of(outcome.into()).is_some_and(|lease| lease.fence != fence);
                 let is_for_later =
                     locked.contains(&outcome.id) || skipped.contains(&outcome.id) && (may_come || has_new_lease());
-                if is_for_later { later.push(outcome.clone()) } else { marked.push(outcome) }
+                if is_for_later { later.push(outcome) } else { marked.push(outcome) }
             }
             let reason = |outcome: &AttemptOutcome| {
                 if skipped.contains(&outcome.id) { StopReason::LeaseLost } else { StopReason::Completed }
@@ -59,24 +60,26 @@ impl Dispatcher {
             // Something may be due sooner than what is waited for, or be had now.
             self.freed.notify_one();
         }
-        let late = marked.iter().filter(|finished| skipped.contains(&finished.id)).count();
+        let late = marked.iter().filter(|outcome| skipped.contains(&outcome.id)).count();
         measure::marked(marked.len() - late, late);
         for (webhook, reason) in marks.disabled {
             tracing::warn!(webhook_id = webhook.0, %reason, "webhook disabled");
         }
-        Ok(later)
+        Ok(later.into_iter().cloned().collect())
     }
 
     /// The same with the leases that they have now.
     fn with_leases(&self, batch: &[AttemptOutcome]) -> Vec<AttemptOutcome> {
-        let in_flight = self.in_flight();
-        let lease_of = |outcome: &AttemptOutcome| in_flight.lease_of(outcome.into()).unwrap_or(&outcome.lease).clone();
-        batch.iter().map(|outcome| AttemptOutcome { lease: lease_of(outcome), ..outcome.clone() }).collect()
+        let leases: Vec<Lease> = {
+            let in_flight = self.in_flight();
+            batch.iter().map(|outcome| in_flight.lease_of(outcome.into()).unwrap_or(&outcome.lease).clone()).collect()
+        };
+        batch.iter().zip(leases).map(|(outcome, lease)| AttemptOutcome { lease, ..outcome.clone() }).collect()
     }
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
     /// a moment. Returns those that are to be stored in a while: they must not hold up others.
-    async fn mark_at_last(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
+    async fn mark_until_stored(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
         let mut was_away = false;
         loop {
             match self.mark_or_fail(batch, is_again).await {
@@ -86,9 +89,9 @@ impl Dispatcher {
                     return self.mark_each(batch, is_again).await;
                 }
                 Err(StoreError::Failed(error)) => {
-                    let deliveries: Vec<_> = batch.iter().map(|finished| finished.id.0).collect();
+                    let deliveries: Vec<_> = batch.iter().map(|outcome| outcome.id.0).collect();
                     tracing::error!(?deliveries, %error, "mark not stored");
-                    self.do_without(batch);
+                    self.abandon(batch);
                     return Vec::new();
                 }
                 Err(error) => {
@@ -110,14 +113,14 @@ impl Dispatcher {
     /// One mark that cannot be stored costs no other.
     async fn mark_each(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
         let mut later = Vec::new();
-        for finished in batch.chunks(1) {
-            later.extend(Box::pin(self.mark_at_last(finished, is_again)).await);
+        for outcome in batch.chunks(1) {
+            later.extend(Box::pin(self.mark_until_stored(outcome, is_again)).await);
         }
         later
     }
 
     /// These marks will never be stored: their deliveries are made again when their leases have run out.
-    fn do_without(&self, batch: &[AttemptOutcome]) {
+    fn abandon(&self, batch: &[AttemptOutcome]) {
         let end = self.in_flight().marked(batch.iter().map(|outcome| (outcome, StopReason::Unmarkable)));
         self.log_stopped(&end.stopped);
         self.freed.notify_one();
@@ -134,7 +137,7 @@ impl Dispatcher {
         let again = async move {
             while !later.is_empty() {
                 tokio::time::sleep(LATER).await;
-                later = dispatcher.mark_at_last(&later, true).await;
+                later = dispatcher.mark_until_stored(&later, true).await;
             }
         };
         self.tasks.spawn(closing.run_until_cancelled_owned(again));
@@ -156,10 +159,10 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
             tokio::time::sleep(dispatcher.settings.batch_wait).await;
         }
         while batch.len() < BATCH_MAX {
-            let Ok(finished) = outcomes.try_recv() else { break };
-            batch.push(finished);
+            let Ok(outcome) = outcomes.try_recv() else { break };
+            batch.push(outcome);
         }
-        let later = dispatcher.mark_at_last(&batch, false).await;
+        let later = dispatcher.mark_until_stored(&batch, false).await;
         dispatcher.mark_later(later);
         batch.clear();
     }

@@ -91,9 +91,9 @@ async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
 /// Claims and begins what is due; returns when something will be.
 async fn begin_due(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) -> StoreResult<Option<Duration>> {
     loop {
-        let catch = dispatcher.claim().await?;
+        let summary = dispatcher.claim().await?;
         begin_waiting(dispatcher);
-        if !catch.may_have_more || catch.count == 0 || stop.is_cancelled() {
+        if !summary.may_have_more || summary.count == 0 || stop.is_cancelled() {
             break;
         }
     }

@@ -49,7 +49,7 @@ impl Dispatcher {
 
     /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out releases
     /// what waits for it.
-    async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
+    async fn current_webhook(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
         let (id, asked_at) = (webhook.id, self.clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.
         let known = self.in_flight().known(id, asked_at);
@@ -59,7 +59,7 @@ impl Dispatcher {
             match self.store.webhook(id).await {
                 Ok(found) => {
                     let found = found.map(Arc::new);
-                    let released = self.in_flight().looked_at(id, found.as_ref(), asked_at);
+                    let released = self.in_flight().reread(id, found.as_ref(), asked_at);
                     self.release_or_warn(&keys_of(&released)).await;
                     found
                 }
@@ -80,7 +80,7 @@ impl Dispatcher {
         if !self.is_still_ours(&job).await {
             return Attempted::Lost;
         }
-        let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
+        let Some(webhook) = self.current_webhook(webhook, &job).await else { return Attempted::Unsent };
         // The look may have taken longer than the lease lasts: the store may be away, or this node may have stood still.
         match self.is_ours(&job) {
             Some(true) => {}
@@ -91,7 +91,7 @@ impl Dispatcher {
             Ok(Some(data)) => data,
             Ok(None) => {
                 let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
-                return finished(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
+                return outcome(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
             }
             Err(error) => {
                 tracing::warn!(event_id = %job.event_id, %error, "payload not read");
@@ -200,7 +200,7 @@ impl Dispatcher {
         if verdict == Verdict::Delivered {
             measure::delivered_after(now.duration_since(job.happened_at));
         }
-        finished(webhook, job, verdict, ended.honoured(&self.settings.retry), AttemptLog { duration, ..log })
+        outcome(webhook, job, verdict, ended.honoured(&self.settings.retry), AttemptLog { duration, ..log })
     }
 }
 
@@ -216,7 +216,7 @@ pub(crate) enum Attempted {
 }
 
 /// How an attempt ended, for the store.
-fn finished(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
+fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
     Attempted::Ended(Box::new(AttemptOutcome {
         id: job.id,
         lease: job.lease,

@@ -9,10 +9,10 @@ use super::{CLAIMS_IN_A_ROW_MAX, PollEnd, Poller, held::Ending};
 use crate::api::RefreshSummary;
 
 /// How often it is looked whether another node has finished with a feed.
-const LOOK_PAUSE: Duration = Duration::from_millis(200);
+const RECHECK_PAUSE: Duration = Duration::from_millis(200);
 
 /// How often it is looked whether there is capacity for more, though no poll has ended.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
+const CAPACITY_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Polls in one refresh of what is due. Feeds with intervals of seconds are due again before it ends.
 const REFRESH_POLLS_MAX: usize = 1_000_000;
@@ -20,7 +20,7 @@ const REFRESH_POLLS_MAX: usize = 1_000_000;
 /// Polls one feed now, or joins the poll that is under way; `None` if there is no such feed.
 pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResult<Option<RefreshSummary>> {
     let mut before: Option<Feed> = None;
-    for _ in 0..looks(poller) {
+    for _ in 0..rechecks(poller) {
         if let Some(ending) = poller.begin_one(id).await? {
             return Ok(Some(summary_of(end_of(ending).await)));
         }
@@ -29,7 +29,7 @@ pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResul
             return Ok(Some(as_it_says(&feed)));
         }
         before.get_or_insert(feed);
-        tokio::time::sleep(LOOK_PAUSE).await;
+        tokio::time::sleep(RECHECK_PAUSE).await;
     }
     Ok(before.as_ref().map(as_it_says))
 }
@@ -81,19 +81,19 @@ pub(crate) async fn refresh_due(
     let mut summary = RefreshSummary::default();
     let mut seen = HashSet::new();
     let mut under_way = FuturesUnordered::new();
-    let mut looks_left = looks(poller);
+    let mut rechecks_left = rechecks(poller);
     loop {
         for ending in collect(poller, &mut seen).await? {
             under_way.push(end_of(ending));
         }
         // Polls that wait long for their servers give up their slots: there may be capacity though none has ended.
-        let Ok(next) = tokio::time::timeout(LOOK_AROUND, under_way.next()).await else { continue };
+        let Ok(next) = tokio::time::timeout(CAPACITY_CHECK_EVERY, under_way.next()).await else { continue };
         let Some(end) = next else {
-            if looks_left == 0 || !is_any_left(poller, &seen).await? {
+            if rechecks_left == 0 || !is_any_left(poller, &seen).await? {
                 return Ok(summary);
             }
-            looks_left -= 1;
-            tokio::time::sleep(LOOK_PAUSE).await;
+            rechecks_left -= 1;
+            tokio::time::sleep(RECHECK_PAUSE).await;
             continue;
         };
         add(&mut summary, end);
@@ -166,8 +166,8 @@ async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResul
 }
 
 /// How often to look for the end of another node's poll: until it ends, or its lease does.
-fn looks(poller: &Poller) -> u128 {
-    poller.context.deps.settings.poll_lease.length().as_millis() / LOOK_PAUSE.as_millis() + 2
+fn rechecks(poller: &Poller) -> u128 {
+    poller.context.deps.settings.poll_lease.length().as_millis() / RECHECK_PAUSE.as_millis() + 2
 }
 
 /// The capacity from which a claim is worth while.

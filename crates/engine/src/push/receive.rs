@@ -97,19 +97,19 @@ pub(crate) async fn recipient_by_topic(
 pub(crate) async fn receive(
     pusher: &Arc<Pusher>,
     recipient: Recipient,
-    delivery: PushRequest,
+    request: PushRequest,
 ) -> StoreResult<PushAnswer> {
-    let delivery = Arc::new(delivery);
+    let request = Arc::new(request);
     let (target, answer) = match recipient {
         Recipient::Subscription(target) => {
-            let answer = take(pusher, &target, &delivery).await?;
+            let answer = take(pusher, &target, &request).await?;
             if matches!(answer, PushAnswer::Unsigned(Unsigned::Missing | Unsigned::Wrong)) {
                 poll_for_certainty(pusher, &target).await?;
             }
             (Some(*target), answer)
         }
-        Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &delivery).await?,
-        Recipient::Unknown => take_by_topic(pusher, None, &delivery).await?,
+        Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &request).await?,
+        Recipient::Unknown => take_by_topic(pusher, None, &request).await?,
     };
     note(target.as_ref(), &answer);
     Ok(answer)
@@ -131,19 +131,19 @@ fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
 async fn take_by_topic(
     pusher: &Arc<Pusher>,
     targets: Option<Vec<PushTarget>>,
-    delivery: &Arc<PushRequest>,
+    request: &Arc<PushRequest>,
 ) -> StoreResult<(Option<PushTarget>, PushAnswer)> {
     let _turn = pusher.tokenless.acquire().await.expect("the semaphore is never closed");
     let targets = match targets {
         Some(targets) => targets,
-        None => match topic_in(pusher, delivery).await {
+        None => match topic_in(pusher, request).await {
             Some(topic) => active_with(pusher, &topic).await?,
             None => Vec::new(),
         },
     };
     let mut answer = (None, PushAnswer::NotActive);
     for target in targets {
-        let taken = take(pusher, &target, delivery).await?;
+        let taken = take(pusher, &target, request).await?;
         let is_wrong = taken == PushAnswer::Unsigned(Unsigned::Wrong);
         answer = (Some(target), taken);
         if !is_wrong {
@@ -169,28 +169,28 @@ fn named_topic(head: &PushRequest) -> Option<String> {
 }
 
 /// The same as the document says.
-async fn topic_in(pusher: &Pusher, delivery: &PushRequest) -> Option<String> {
-    let length = delivery.body.len().min(HEAD_BYTES_MAX);
+async fn topic_in(pusher: &Pusher, request: &PushRequest) -> Option<String> {
+    let length = request.body.len().min(HEAD_BYTES_MAX);
     let head = PushRequest {
-        content_type: delivery.content_type.clone(),
-        body: delivery.body.get(..length).unwrap_or_default().to_vec(),
+        content_type: request.content_type.clone(),
+        body: request.body.get(..length).unwrap_or_default().to_vec(),
         ..PushRequest::default()
     };
     let parsed = parse(pusher, &Arc::new(head), None).await.ok()?;
     parsed.feed.head.self_url.clone()
 }
 
-async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequest>) -> StoreResult<PushAnswer> {
+async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushRequest>) -> StoreResult<PushAnswer> {
     let Some(feed_id) = target.subscription.feed_id else { return Ok(PushAnswer::NoFeed) };
-    let secret = match secret_of(pusher, target, delivery).await {
+    let secret = match secret_of(pusher, target, request).await {
         Ok(secret) => secret,
         Err(reason) => return Ok(PushAnswer::Unsigned(reason)),
     };
     let mut document = Document::default();
-    let is_blank = delivery.body.iter().all(u8::is_ascii_whitespace);
+    let is_blank = request.body.iter().all(u8::is_ascii_whitespace);
     if !is_blank {
-        match parse(pusher, delivery, target.feed_url.clone()).await {
-            Ok(parsed) => document = prepare(pusher, feed_id, parsed, delivery.body.len()).await?,
+        match parse(pusher, request, target.feed_url.clone()).await {
+            Ok(parsed) => document = prepare(pusher, feed_id, parsed, request.body.len()).await?,
             Err(error) => {
                 // The hub has something for us that we cannot read: the feed itself may be better.
                 poll_soon(pusher, feed_id).await?;
@@ -201,7 +201,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
-    match measure::store("push", pusher.pushes.call(push, delivery.body.len())).await? {
+    match measure::store("push", pusher.pushes.call(push, request.body.len())).await? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {
@@ -239,17 +239,17 @@ pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static
 }
 
 /// The secret that a push is signed with. Over the raw bytes, before anything else looks at them.
-async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<PushRequest>) -> Result<String, Unsigned> {
-    let signature = Signature::parse(delivery.signature.as_deref(), &pusher.settings().algorithms)?;
+async fn secret_of(pusher: &Pusher, target: &PushTarget, request: &Arc<PushRequest>) -> Result<String, Unsigned> {
+    let signature = Signature::parse(request.signature.as_deref(), &pusher.settings().algorithms)?;
     let secrets: Vec<String> = target.subscription.secrets.newest_first().map(str::to_owned).collect();
-    let shared = Arc::clone(delivery);
+    let shared = Arc::clone(request);
     let find = move || secrets.into_iter().find(|secret| signature.is_of(&shared.body, secret));
-    pusher.context.cpu.run(delivery.body.len(), find).await.ok_or(Unsigned::Wrong)
+    pusher.context.cpu.run(request.body.len(), find).await.ok_or(Unsigned::Wrong)
 }
 
 /// Reads the body for what it is, whatever it is called.
-async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
-    let shared = Arc::clone(delivery);
+async fn parse(pusher: &Pusher, request: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
+    let shared = Arc::clone(request);
     let document_bytes_max = pusher.context.deps.settings.document_bytes_max;
     let work = move || {
         let hints = feed::Hints {
@@ -260,7 +260,7 @@ async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<St
         };
         feed::parse(&shared.body, &hints).map(Parsed::new)
     };
-    pusher.context.cpu.run(delivery.body.len(), work).await
+    pusher.context.cpu.run(request.body.len(), work).await
 }
 
 async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) -> StoreResult<Document> {

@@ -17,7 +17,7 @@ use super::{
 const RENEWALS_MAX: u32 = 20;
 
 /// How often it is looked whether a hub has verified at another node.
-const LOOK_PAUSE: Duration = Duration::from_millis(250);
+const RECHECK_PAUSE: Duration = Duration::from_millis(250);
 
 /// What a manual renewal did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -147,6 +147,6 @@ async fn settled(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subs
             return Ok(subscription);
         }
         // At another node nothing tells us.
-        let _ = tokio::time::timeout(LOOK_PAUSE, changed.changed()).await;
+        let _ = tokio::time::timeout(RECHECK_PAUSE, changed.changed()).await;
     }
 }

@@ -24,7 +24,7 @@ pub(super) const MANUAL_WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// A renewal does without a look at the feed if it was fetched within this time: a step that was released, or a lease of
 /// minutes, does not cost its publisher a request each time.
-const LOOKED_AT_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+const FETCHED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,7 +121,7 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
     let subscription = &job.subscription;
     let is_renewal = mode == Mode::Subscribe && subscription.state == SubscriptionState::Active;
     let Some(feed) = subscription.feed_id.filter(|_| is_renewal) else { return Ok(true) };
-    if was_looked_at(job) {
+    if was_fetched_lately(job) {
         return Ok(true);
     }
     if tokio::time::timeout(REDISCOVER_MAX, pusher.poll_feed.poll_feed(feed)).await.is_err() {
@@ -133,8 +133,8 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
 }
 
 /// Whether a feed was fetched so lately that its publisher is spared. Both times are the store's.
-fn was_looked_at(job: &SubscriptionJob) -> bool {
-    job.feed_fetched_at.is_some_and(|fetched_at| job.claimed_at.duration_since(fetched_at) < LOOKED_AT_WITHIN)
+fn was_fetched_lately(job: &SubscriptionJob) -> bool {
+    job.feed_fetched_at.is_some_and(|fetched_at| job.claimed_at.duration_since(fetched_at) < FETCHED_WITHIN)
 }
 
 /// Stored before it is sent, because a hub may verify before it answers.

@@ -230,13 +230,13 @@ impl InFlight {
 
     /// A webhook was read: it was so when that was asked, or not there. Returns what waited for it, if it is to be sent
     /// nothing now.
-    pub(super) fn looked_at(
+    pub(super) fn reread(
         &mut self,
         id: WebhookId,
         webhook: Option<&Arc<Webhook>>,
         asked_at: Timestamp,
     ) -> Vec<DeliveryJob> {
-        let released = self.queues.looked_at(id, webhook, asked_at);
+        let released = self.queues.reread(id, webhook, asked_at);
         self.unqueued(&released);
         released
     }

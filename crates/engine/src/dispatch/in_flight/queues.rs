@@ -141,7 +141,7 @@ impl Queues {
             let webhook = Arc::new(webhook);
             let queue =
                 self.queues.entry(id).or_insert_with(|| WebhookQueue::new(Arc::clone(&webhook), places, asked_at));
-            queue.look(webhook, asked_at);
+            queue.update(webhook, asked_at);
         }
         self.is_short = claimed.jobs.len() >= limits.limit as usize;
         let mut brought: HashMap<WebhookId, u32> = HashMap::new();
@@ -215,7 +215,7 @@ impl Queues {
         let rules = self.breaker;
         let released = self.change(webhook, |queue| {
             queue.sending = queue.sending.saturating_sub(1);
-            outcome.map(|(finished, was_long)| queue.ended(finished, was_long, &rules))
+            outcome.map(|(outcome, was_long)| queue.ended(outcome, was_long, &rules))
         });
         self.forget_removed(webhook);
         // If there is no capacity for it, a mark will make some.
@@ -228,12 +228,12 @@ impl Queues {
     /// The marks of requests to these webhooks have been stored, or never will be. True if that frees capacity where there was
     /// none.
     pub(crate) fn marked(&mut self, webhooks: impl Iterator<Item = WebhookId>) -> bool {
-        let mut makes_room = self.shared_left() == 0;
+        let mut frees_capacity = self.shared_left() == 0;
         for webhook in webhooks {
-            makes_room |= self.change(webhook, WebhookQueue::marked) == Some(true);
+            frees_capacity |= self.change(webhook, WebhookQueue::marked) == Some(true);
             self.forget_removed(webhook);
         }
-        makes_room
+        frees_capacity
     }
 
     /// A mark for this webhook cannot be stored for now: it is sent nothing more until then.
@@ -259,7 +259,7 @@ impl Queues {
 
     /// A webhook was looked at: it was so when that was asked, or not there. Returns what waited for it, if it is to be
     /// sent nothing now.
-    pub(crate) fn looked_at(
+    pub(crate) fn reread(
         &mut self,
         id: WebhookId,
         webhook: Option<&Arc<Webhook>>,
@@ -267,11 +267,11 @@ impl Queues {
     ) -> Vec<DeliveryJob> {
         let released = self.change(id, |queue| {
             match webhook {
-                Some(webhook) => queue.looked_at(Arc::clone(webhook), asked_at),
+                Some(webhook) => queue.reread(Arc::clone(webhook), asked_at),
                 None => queue.removed(),
             }
-            let may_send =
-                webhook.is_some_and(|webhook| webhook.enabled && webhook.held_until.is_none()) && !queue.is_open();
+            let may_send = webhook.is_some_and(|webhook| webhook.enabled && webhook.held_until.is_none())
+                && !queue.is_breaker_open();
             if may_send { Vec::new() } else { queue.take_waiting() }
         });
         released.unwrap_or_default()

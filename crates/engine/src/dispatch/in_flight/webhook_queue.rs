@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 /// After so long a webhook is looked at again before something is sent to it: it may have been changed, disabled or
 /// removed, here or elsewhere.
-const RELOAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
+const REREAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
 
 /// How much there is of what, of one queue or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -81,22 +81,22 @@ pub(super) struct WebhookQueue {
     /// Marks that cannot be stored for now, because somebody else has their rows locked.
     deferred: u32,
     /// What is known of the webhook is too old to go by, whatever its age.
-    is_to_be_looked_at: bool,
+    must_reread: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
     failures: u32,
     /// The breaker is open, as far as this node knows.
-    is_open: bool,
+    is_breaker_open: bool,
     /// Its receiver has asked to be left alone, and the store does not know yet.
     is_held: bool,
     /// The webhook was as it is here at this time, or later.
-    looked_at: Timestamp,
+    read_at: Timestamp,
 }
 
 impl WebhookQueue {
     pub(super) fn new(webhook: Arc<Webhook>, places: u32, asked_at: Timestamp) -> Self {
         Self {
             failures: webhook.consecutive_failures,
-            is_open: webhook.is_breaker_open,
+            is_breaker_open: webhook.is_breaker_open,
             is_held: false,
             webhook,
             window: Window::new(places),
@@ -108,8 +108,8 @@ impl WebhookQueue {
             retries_first: false,
             intake: Intake::Open,
             deferred: 0,
-            is_to_be_looked_at: false,
-            looked_at: asked_at,
+            must_reread: false,
+            read_at: asked_at,
         }
     }
 
@@ -157,11 +157,11 @@ impl WebhookQueue {
 
     /// None while the store has to hear first what became of it.
     pub(super) fn capacity(&self) -> u32 {
-        let is_unheard = (self.is_open || self.is_held) && self.unmarked > 0;
+        let is_unheard = (self.is_breaker_open || self.is_held) && self.unmarked > 0;
         if self.intake != Intake::Open || self.deferred > 0 || is_unheard {
             return 0;
         }
-        if self.is_open {
+        if self.is_breaker_open {
             // One request at a time.
             return 1u32.saturating_sub(self.held());
         }
@@ -179,38 +179,33 @@ impl WebhookQueue {
     }
 
     /// It is sent only what was claimed as a probe.
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
+    pub(super) fn is_breaker_open(&self) -> bool {
+        self.is_breaker_open
     }
 
     /// A request has ended so. Returns what waited for a receiver that is to be sent no more of it now.
-    pub(super) fn ended(
-        &mut self,
-        finished: &AttemptOutcome,
-        was_long: bool,
-        rules: &BreakerRules,
-    ) -> Vec<DeliveryJob> {
+    pub(super) fn ended(&mut self, outcome: &AttemptOutcome, was_long: bool, rules: &BreakerRules) -> Vec<DeliveryJob> {
         self.unmarked += 1;
-        if finished.verdict == Verdict::Delivered {
+        if outcome.verdict == Verdict::Delivered {
             self.window.succeeded();
             self.is_slow = was_long;
-            (self.failures, self.is_open) = (0, false);
-        } else if !finished.ended.is_about_event() {
+            (self.failures, self.is_breaker_open) = (0, false);
+        } else if !outcome.ended.is_about_event() {
             self.window.failed();
             self.failures = self.failures.saturating_add(1);
-            self.is_open |= rules.opens_at(self.failures);
+            self.is_breaker_open |= rules.opens_at(self.failures);
         }
-        if finished.verdict == Verdict::Gone {
+        if outcome.verdict == Verdict::Gone {
             self.intake = Intake::Paused;
         }
-        if finished.ended.hold().is_some() {
+        if outcome.ended.hold().is_some() {
             self.window.limited();
             self.is_held = true;
         }
-        if finished.verdict == Verdict::Gone || self.is_held {
+        if outcome.verdict == Verdict::Gone || self.is_held {
             return self.waiting.drain(..).collect();
         }
-        if self.is_open { self.take_waiting() } else { Vec::new() }
+        if self.is_breaker_open { self.take_waiting() } else { Vec::new() }
     }
 
     /// The webhook is not there any more.
@@ -232,7 +227,7 @@ impl WebhookQueue {
         if self.unmarked == 0 && self.intake == Intake::Paused {
             self.intake = Intake::Open;
             // Only the store knows how it is now.
-            self.is_to_be_looked_at = true;
+            self.must_reread = true;
             return true;
         }
         before != (self.capacity() > 0, self.has_place_of_its_own())
@@ -259,25 +254,25 @@ impl WebhookQueue {
     }
 
     /// It was looked at, for its own sake.
-    pub(super) fn looked_at(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
-        self.is_to_be_looked_at = false;
-        self.look(webhook, asked_at);
+    pub(super) fn reread(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
+        self.must_reread = false;
+        self.update(webhook, asked_at);
     }
 
     /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle queue takes its
     /// word for how its receiver stands, unless only probes are sent to it.
-    pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
+    pub(super) fn update(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;
         if self.is_idle() || is_another || webhook.is_breaker_open {
-            (self.failures, self.is_open) = (webhook.consecutive_failures, webhook.is_breaker_open);
+            (self.failures, self.is_breaker_open) = (webhook.consecutive_failures, webhook.is_breaker_open);
         }
         self.webhook = webhook;
-        self.looked_at = asked_at;
+        self.read_at = asked_at;
     }
 
     /// The webhook, unless it is time to look at it again.
     pub(super) fn known(&self, now: Timestamp) -> Option<Arc<Webhook>> {
-        let is_fresh = !self.is_to_be_looked_at && now.duration_since(self.looked_at).abs() < RELOAD_EVERY;
+        let is_fresh = !self.must_reread && now.duration_since(self.read_at).abs() < REREAD_EVERY;
         is_fresh.then(|| Arc::clone(&self.webhook))
     }
 }

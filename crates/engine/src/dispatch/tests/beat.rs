@@ -181,8 +181,8 @@ async fn d12_stalled_worker_renews_before_claiming() {
     worker.dispatcher.claim().await.unwrap();
     assert!(worker.begin().await);
     scene.pass(&[&worker], LEASE);
-    let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!(catch.count, 0, "its own row is not free");
+    let summary = worker.dispatcher.claim().await.unwrap();
+    assert_eq!(summary.count, 0, "its own row is not free");
     assert_eq!(scene.delivery().await.lease_until, Some(scene.database.clock.now() + LEASE));
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
@@ -200,8 +200,8 @@ async fn d12_reclaimed_delivery_is_not_sent_twice() {
     assert!(worker.begin().await);
     scene.database.clock.advance(LEASE);
     let _guard = log::listen();
-    let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!((catch.count, worker.dispatcher.in_flight().next().is_none()), (0, true), "there is nothing to send");
+    let summary = worker.dispatcher.claim().await.unwrap();
+    assert_eq!((summary.count, worker.dispatcher.in_flight().next().is_none()), (0, true), "there is nothing to send");
     assert!(scene.delivery().await.lease_until > first, "but it has a new lease");
     worker.dispatcher.beat().await;
     assert!(!log::take().contains("stop_reason"), "which is renewed like any other");

@@ -3,10 +3,10 @@
 mod beat;
 mod faulty;
 mod log;
-mod look;
 mod marks;
 mod network;
 mod queues;
+mod reread;
 mod scene;
 mod simulation;
 mod worker;

@@ -55,7 +55,7 @@ fn job(webhook: i64, number: i64) -> DeliveryJob {
 }
 
 /// The end of a request, with an answer that fits.
-fn finished(webhook: i64, verdict: Verdict) -> AttemptOutcome {
+fn outcome(webhook: i64, verdict: Verdict) -> AttemptOutcome {
     let DeliveryJob { id, lease, webhook_id, event, kind, is_probe, tries, .. } = job(webhook, 0);
     let status = match verdict {
         Verdict::Delivered => 200,
@@ -85,13 +85,13 @@ fn claim(queues: &mut Queues, webhooks: &[i64]) -> ClaimLimits {
 
 /// A request ends, and its mark is not stored yet.
 fn end_unmarked(queues: &mut Queues, webhook: i64, verdict: Verdict) -> EndEffects {
-    queues.ended(WebhookId(webhook), Some((&finished(webhook, verdict), false)))
+    queues.ended(WebhookId(webhook), Some((&outcome(webhook, verdict), false)))
 }
 
 /// A request ends, and its mark is stored at once.
 fn end(queues: &mut Queues, webhook: i64, verdict: Option<Verdict>, was_long: bool) -> EndEffects {
-    let finished = verdict.map(|verdict| finished(webhook, verdict));
-    let after = queues.ended(WebhookId(webhook), finished.as_ref().map(|finished| (finished, was_long)));
+    let outcome = verdict.map(|verdict| outcome(webhook, verdict));
+    let after = queues.ended(WebhookId(webhook), outcome.as_ref().map(|outcome| (outcome, was_long)));
     if verdict.is_some() {
         queues.marked([WebhookId(webhook)].into_iter());
     }
@@ -240,7 +240,7 @@ fn d9_releases_claims_of_disabled_webhooks() {
         let mut queues = Queues::new(256, 16, BreakerRules::default());
         warm(&mut queues, 1);
         let found = found.map(std::sync::Arc::new);
-        assert_eq!(queues.looked_at(WebhookId(1), found.as_ref(), NOW).len(), count);
+        assert_eq!(queues.reread(WebhookId(1), found.as_ref(), NOW).len(), count);
         assert_eq!(queues.counts().0, 16, "what is being sent goes on");
     }
 }
@@ -253,7 +253,7 @@ fn d1_webhook_is_reread_after_a_moment() {
     assert!(queues.known(WebhookId(1), after(99)).is_some());
     assert!(queues.known(WebhookId(1), after(100)).is_none());
     assert!(queues.known(WebhookId(1), after(-500)).is_none(), "also after a clock went back");
-    queues.looked_at(WebhookId(1), Some(&std::sync::Arc::new(webhook(1, 0))), after(100));
+    queues.reread(WebhookId(1), Some(&std::sync::Arc::new(webhook(1, 0))), after(100));
     assert!(queues.known(WebhookId(1), after(150)).is_some());
 }
 
@@ -359,7 +359,7 @@ fn d8_d9_410_pauses_queue_until_stored() {
     assert!(queues.known(WebhookId(1), NOW).is_none(), "only the store knows how it is now");
     queues.take_in(&limits, Claimed { jobs: vec![], webhooks: vec![webhook(1, 0)] }, NOW);
     assert!(queues.known(WebhookId(1), NOW).is_none(), "not a claim that began before");
-    queues.looked_at(WebhookId(1), Some(&std::sync::Arc::new(webhook(1, 0))), NOW);
+    queues.reread(WebhookId(1), Some(&std::sync::Arc::new(webhook(1, 0))), NOW);
     assert!(queues.known(WebhookId(1), NOW).is_some());
 }
 
@@ -368,7 +368,7 @@ fn d9_queue_of_removed_webhook_is_dropped() {
     let mut queues = Queues::new(256, 16, BreakerRules::default());
     claim(&mut queues, &[1]);
     begin_all(&mut queues);
-    queues.looked_at(WebhookId(1), None, NOW);
+    queues.reread(WebhookId(1), None, NOW);
     end(&mut queues, 1, None, false);
     assert!(queues.known(WebhookId(1), NOW).is_some());
     end(&mut queues, 1, Some(FAILED), false);

@@ -79,27 +79,27 @@ impl Worker {
 
     /// Marks that are not stored yet.
     pub(super) fn unmarked(&mut self) -> Vec<AttemptOutcome> {
-        while let Ok(finished) = self.ended.try_recv() {
-            self.unmarked.push(finished);
+        while let Ok(outcome) = self.ended.try_recv() {
+            self.unmarked.push(outcome);
         }
         self.unmarked.drain(..).collect()
     }
 
     /// Stores up to so many marks; what fails is kept for later. Returns the pairs whose marks came too late.
     pub(super) async fn mark(&mut self, limit: usize, skipped_so_far: impl Fn() -> usize) -> Vec<Pair> {
-        while let Ok(finished) = self.ended.try_recv() {
-            self.unmarked.push(finished);
+        while let Ok(outcome) = self.ended.try_recv() {
+            self.unmarked.push(outcome);
         }
         let mut late = Vec::new();
-        for finished in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
+        for outcome in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
             let before = skipped_so_far();
             let is_stored =
-                self.dispatcher.mark(std::slice::from_ref(&finished), true).await.is_ok_and(|later| later.is_empty());
+                self.dispatcher.mark(std::slice::from_ref(&outcome), true).await.is_ok_and(|later| later.is_empty());
             if skipped_so_far() > before {
-                late.extend(self.pairs.get(&finished.id).cloned());
+                late.extend(self.pairs.get(&outcome.id).cloned());
             }
             if !is_stored {
-                self.unmarked.push(finished);
+                self.unmarked.push(outcome);
             }
         }
         late
@@ -114,11 +114,11 @@ impl Worker {
 
     /// It dies. Returns what it had sent and not marked.
     pub(super) fn crash(mut self) -> Vec<Pair> {
-        while let Ok(finished) = self.ended.try_recv() {
-            self.unmarked.push(finished);
+        while let Ok(outcome) = self.ended.try_recv() {
+            self.unmarked.push(outcome);
         }
         let mut open: Vec<Pair> = self.sending.iter().map(|sending| sending.pair.clone()).collect();
-        open.extend(self.unmarked.iter().filter_map(|finished| self.pairs.get(&finished.id).cloned()));
+        open.extend(self.unmarked.iter().filter_map(|outcome| self.pairs.get(&outcome.id).cloned()));
         self.sending.iter().for_each(|sending| sending.task.abort());
         open
     }
