@@ -51,7 +51,7 @@ struct Capacity {
 }
 
 impl Capacity {
-    fn for_lane(self, queue: &WebhookQueue) -> u32 {
+    fn for_queue(self, queue: &WebhookQueue) -> u32 {
         let own = u32::from(queue.has_place_of_its_own());
         let shared = if queue.is_slow { self.shared.min(self.for_each_slow) } else { self.shared };
         queue.capacity().min(own + shared)
@@ -103,23 +103,23 @@ impl Queues {
         if self.queues.len() > IDLE_QUEUES_MAX {
             self.queues.retain(|_, queue| !queue.is_idle());
         }
-        let left = self.left();
+        let capacity = self.capacity();
         let idle = self.queues.values().filter(|queue| queue.has_place_of_its_own()).count();
         ClaimLimits {
-            limit: left.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
-            of: self.queues.iter().map(|(id, queue)| (*id, left.for_lane(queue))).collect(),
-            of_others: if left.shared > 0 { Window::new(self.webhook_places).size() } else { 1 },
+            limit: capacity.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
+            of: self.queues.iter().map(|(id, queue)| (*id, capacity.for_queue(queue))).collect(),
+            of_others: if capacity.shared > 0 { Window::new(self.webhook_places).size() } else { 1 },
             retries_first: self.queues.iter().filter(|(_, queue)| queue.retries_first).map(|(id, _)| *id).collect(),
         }
     }
 
     /// What may still be held beyond one for each webhook: twice what can be sent, and of that half by slow receivers.
-    fn left(&self) -> Capacity {
-        let slow_lanes = self.queues.values().filter(|queue| queue.is_slow_at_work()).count();
+    fn capacity(&self) -> Capacity {
+        let slow_queues = self.queues.values().filter(|queue| queue.is_slow_at_work()).count();
         let for_slow = self.places.saturating_sub(self.totals.shared_held_slow);
         Capacity {
             shared: self.shared_left(),
-            for_each_slow: for_slow / u32::try_from(slow_lanes).unwrap_or(u32::MAX).max(1),
+            for_each_slow: for_slow / u32::try_from(slow_queues).unwrap_or(u32::MAX).max(1),
         }
     }
 
@@ -130,8 +130,8 @@ impl Queues {
 
     /// Webhooks that have as much as they may: when one is done, it is looked for more.
     pub(crate) fn full(&self) -> Vec<WebhookId> {
-        let left = self.left();
-        self.queues.iter().filter(|(_, queue)| left.for_lane(queue) == 0).map(|(id, _)| *id).collect()
+        let capacity = self.capacity();
+        self.queues.iter().filter(|(_, queue)| capacity.for_queue(queue) == 0).map(|(id, _)| *id).collect()
     }
 
     /// Takes in what was claimed within these limits, asked for at this time.
@@ -167,8 +167,8 @@ impl Queues {
 
     /// Whether another claim may bring more at once.
     pub(crate) fn may_have_more(&self) -> bool {
-        let left = self.left();
-        self.is_short || self.queues.values().any(|queue| queue.may_have_more && left.for_lane(queue) > 0)
+        let capacity = self.capacity();
+        self.is_short || self.queues.values().any(|queue| queue.may_have_more && capacity.for_queue(queue) > 0)
     }
 
     /// The next that may be sent, each webhook in its turn.
