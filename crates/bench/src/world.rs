@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context;
 use domain::ports::{Clock, Store};
 use engine::{
-    Engine, EngineSettings, Parts, PushSettings,
+    Engine, EngineSettings, Deps, PushSettings,
     http::{ClientSettings, GuardedClient},
     system::{SystemClock, SystemIds},
 };
@@ -138,7 +138,7 @@ impl World {
             ..ClientSettings::default()
         })?;
         let clock: Arc<dyn Clock> = self.clock.clone();
-        Ok(Engine::new(Parts {
+        Ok(Engine::new(Deps {
             store: self.store.clone(),
             http: Arc::new(client),
             clock,

@@ -17,7 +17,6 @@ pub struct AddFeed {
 /// A feed that was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddedFeed {
-    /// The feed.
     pub feed: Feed,
     /// All feeds that the page behind the address offers, best first; none if the address is a feed's own.
     pub offered: Vec<OfferedFeed>,
@@ -26,7 +25,6 @@ pub struct AddedFeed {
 /// A feed that a page offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedFeed {
-    /// Where it is.
     pub url: String,
     /// What the page calls it.
     pub title: Option<String>,
@@ -61,7 +59,6 @@ pub enum SubscribeError {
     /// There is no such feed.
     #[error("there is no such feed")]
     NoFeed,
-    /// Push is off.
     #[error("push is off, because no base_url is set: hubs cannot reach this server")]
     Off,
     /// The feed has no hub.
@@ -72,11 +69,9 @@ pub enum SubscribeError {
     Store(#[from] StoreError),
 }
 
-/// How polls ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefreshSummary {
-    /// Feeds polled.
     pub polled: u32,
     /// Of them, those that answered with something.
     pub fetched: u32,

@@ -4,22 +4,19 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::settings::Parts;
+use crate::settings::Deps;
 
 /// How often it is looked at: nothing waits for longer than this.
 const WATCH_EVERY: Duration = Duration::from_secs(10);
 
-pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
+pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
     loop {
-        match parts.store.watch_clock().await {
+        match deps.store.watch_clock().await {
             Ok(None) => {}
             Ok(Some(back)) => {
-                tracing::warn!(
-                    seconds = back.as_secs(),
-                    "the clock was set back: all that was to happen later was moved"
-                );
+                tracing::warn!(seconds = back.as_secs(), "clock set back");
             }
-            Err(error) => tracing::debug!(%error, "the store's clock could not be watched"),
+            Err(error) => tracing::debug!(%error, "clock check failed"),
         }
         tokio::select! {
             () = stop.cancelled() => return,

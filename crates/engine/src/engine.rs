@@ -1,4 +1,12 @@
 //! The engine's handle: what the web API, the command line and the background ask of it.
+//!
+//! One rule says whether a route asks the engine or the store:
+//!
+//! - **The engine** for whatever has consequences beyond its transaction: a request to somebody else, a wake-up, a secret
+//!   made by chance, work in several transactions. And for what only this process knows or makes: its time, its outage,
+//!   its settings, an OPML file.
+//! - **The store** ([`Engine::store`]) for whatever only reads or changes rows. Deliveries that this queues need no
+//!   wake-up from here: the store itself says after a commit that there are some.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,41 +17,48 @@ use domain::{
     push::Subscription,
 };
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     add,
     api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
     clock_watch,
+    context::Context,
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
     overview,
     poll::{self, Outage, Poller},
     prune,
     push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
-    settings::Parts,
+    settings::Deps,
 };
 
 /// The engine. What it does goes on even if whoever asked for it stops waiting.
 #[derive(Debug)]
 pub struct Engine {
+    context: Arc<Context>,
     poller: Arc<Poller>,
     pusher: Arc<Pusher>,
     dispatcher: Arc<Dispatcher>,
+    /// Apart from those of polls: an add takes its slot before its place at a host, a poll after it, and with the same
+    /// slots each could wait for the other.
+    add_slots: Semaphore,
 }
 
 impl Engine {
-    /// Puts the parts together. Nothing happens by itself before [`run`](Self::run).
-    pub fn new(parts: Parts) -> Arc<Self> {
-        let dispatcher = Dispatcher::new(&parts, None);
-        let poller = Poller::new(parts);
-        let pusher = Pusher::new(Arc::clone(&poller));
-        Arc::new(Self { poller, pusher, dispatcher })
+    /// Nothing happens by itself before [`run`](Self::run).
+    pub fn new(deps: Deps) -> Arc<Self> {
+        let context = Context::new(deps);
+        let poller = Poller::new(Arc::clone(&context));
+        let pusher = Pusher::new(Arc::clone(&context), Arc::new(Arc::clone(&poller)));
+        let dispatcher = Dispatcher::new(&context, None);
+        Arc::new(Self { context, poller, pusher, dispatcher, add_slots: Semaphore::new(add::ADDS_MAX) })
     }
 
     /// The time, by this node's clock.
     pub fn now(&self) -> Timestamp {
-        self.poller.parts.clock.now()
+        self.context.now()
     }
 
     /// The outage that keeps this node from polling: no network, no name service, no files or memory left.
@@ -53,12 +68,12 @@ impl Engine {
 
     /// Where everything is kept.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.poller.parts.store
+        &self.context.deps.store
     }
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
     pub async fn add(&self, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
-        add::add(&self.poller, new).await
+        add::add(&self.context, &self.add_slots, new).await
     }
 
     /// The same, for callers to whom only the feed matters.
@@ -96,21 +111,21 @@ impl Engine {
 
     /// Removes all that is too old or too much; returns how many entries went.
     pub async fn prune(&self) -> StoreResult<u64> {
-        prune::prune(&self.poller.parts).await
+        prune::prune(&self.context.deps).await
     }
 
     /// Removes what has been done with in the outbox for long enough; returns how many deliveries and events went.
     pub async fn prune_outbox(&self) -> StoreResult<u64> {
-        prune::prune_outbox(&self.poller.parts).await
+        prune::prune_outbox(&self.context.deps).await
     }
 
     /// Says that something may be due now.
     pub fn wake(&self) {
-        self.poller.wake.notify_one();
+        self.context.wake.polls.notify_one();
     }
 
     /// One step of the background: claims and begins what is due, without waiting for it; returns how long there is
-    /// nothing else to do, or nothing if there is more than there is room for.
+    /// nothing else to do, or nothing if there is more than there is capacity for.
     pub async fn poll_step(&self) -> StoreResult<Option<Duration>> {
         poll::step(&self.poller).await
     }
@@ -120,7 +135,7 @@ impl Engine {
         let turns_push_on = patch.push_enabled == Some(true);
         let mut outcome = self.store().update_feed(id, patch).await?;
         if turns_push_on
-            && let (UpdateOutcome::Updated(feed), Some(offer)) = (&mut outcome, self.poller.offer())
+            && let (UpdateOutcome::Updated(feed), Some(offer)) = (&mut outcome, self.context.offer())
             && self.store().subscribe(vec![(id, offer)]).await? > 0
             && let Some(now) = self.store().feed(id).await?
         {
@@ -128,14 +143,14 @@ impl Engine {
         }
         // It may be due at once, and its hub to be told.
         self.wake();
-        self.poller.wake_push.notify_one();
+        self.context.wake.push.notify_one();
         Ok(outcome)
     }
 
     /// Removes a feed; its hub is told afterwards, whatever it says. False if there is none.
     pub async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
         let is_deleted = self.store().delete_feed(id).await?;
-        self.poller.wake_push.notify_one();
+        self.context.wake.push.notify_one();
         Ok(is_deleted)
     }
 
@@ -178,8 +193,8 @@ impl Engine {
     }
 
     /// Takes a push: it is stored when this returns.
-    pub async fn receive(&self, recipient: Recipient, delivery: PushRequest) -> StoreResult<PushAnswer> {
-        push::receive(&self.pusher, recipient, delivery).await
+    pub async fn receive(&self, recipient: Recipient, request: PushRequest) -> StoreResult<PushAnswer> {
+        push::receive(&self.pusher, recipient, request).await
     }
 
     /// A push could not be read, because it is too large or there are too many: its feed is polled soon.
@@ -189,7 +204,7 @@ impl Engine {
 
     /// Where hubs reach us; without it push is off.
     pub fn base_url(&self) -> Option<&str> {
-        self.poller.parts.settings.push.base_url.as_deref()
+        self.context.deps.settings.push.base_url.as_deref()
     }
 
     /// Makes what is stored agree with the base URL: done once at the start of [`run`](Self::run).
@@ -204,43 +219,43 @@ impl Engine {
 
     /// Refuses a URL that nothing may be sent to, as far as can be told now.
     pub async fn check_url(&self, url: &str) -> Result<(), HttpError> {
-        self.poller.parts.http.check(url).await
+        self.context.deps.http.check(url).await
     }
 
     /// Makes a webhook; its secret is the first of its secrets.
     pub async fn create_webhook(&self, make: impl FnOnce(WebhookSecret) -> NewWebhook) -> StoreResult<Webhook> {
-        let secret = WebhookSecret::new(&*self.poller.parts.ids);
+        let secret = WebhookSecret::new(&*self.context.deps.ids);
         self.store().create_webhook(make(secret)).await
     }
 
     /// Gives a webhook another secret, which is the first of its secrets from then on; the one that it had signs along for
     /// a day. `None` if there is no such webhook.
     pub async fn rotate_secret(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
-        let parts = &self.poller.parts;
-        let secret = WebhookSecret::new(&*parts.ids);
-        parts.store.rotate_secret(id, secret, parts.settings.delivery.old_secret).await
+        let deps = &self.context.deps;
+        let secret = WebhookSecret::new(&*deps.ids);
+        deps.store.rotate_secret(id, secret, deps.settings.delivery.old_secret).await
     }
 
     /// How many attempts a delivery has.
     pub fn attempts_max(&self) -> u32 {
-        self.poller.parts.settings.delivery.retry.attempts_max()
+        self.context.deps.settings.delivery.retry.attempts_max()
     }
 
     /// Delivers what is due to one webhook until told to stop, and does nothing else: for a program that runs for a moment
     /// only.
     pub async fn deliver_to(&self, webhook: WebhookId, stop: &CancellationToken) {
-        dispatch::run(&Dispatcher::new(&self.poller.parts, Some(webhook)), stop).await;
+        dispatch::run(&Dispatcher::new(&self.context, Some(webhook)), stop).await;
     }
 
     /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or
-    /// was given back with the rest: polls after some seconds, deliveries after half a minute.
+    /// was released with the rest: polls after some seconds, deliveries after half a minute.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         tokio::join!(
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, &stop),
-            prune::run(&self.poller.parts, &stop),
-            clock_watch::run(&self.poller.parts, &stop),
+            prune::run(&self.context.deps, &stop),
+            clock_watch::run(&self.context.deps, &stop),
             overview::run(self.store().as_ref(), &stop)
         );
     }

@@ -26,7 +26,6 @@ const VALIDATOR_BYTES_MAX: usize = 1024;
 /// What a server's answer means.
 #[derive(Debug)]
 pub(crate) enum Answer {
-    /// A document.
     Document(Document),
     /// It has not changed since it was last asked for.
     NotModified(Validators),
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_304_keeps_what_it_does_not_replace() {
+    fn f4_304_keeps_other_validators() {
         let Answer::NotModified(validators) = read(response(304, &[("last-modified", "now")]), &known()) else {
             panic!("not modified")
         };

@@ -146,7 +146,6 @@ pub fn register_metrics() {
     drop(metrics::histogram!("pirssonite_delivery_latency_seconds"));
 }
 
-/// A poll ended.
 pub(crate) fn ended(end: PollEnd) {
     metrics::counter!(POLLS, "outcome" => poll_outcome(end)).increment(1);
     if let PollEnd::Fetched { new, changed } = end {
@@ -161,7 +160,7 @@ fn poll_outcome(end: PollEnd) -> &'static str {
         PollEnd::Unchanged => "unchanged",
         PollEnd::Failed => "failed",
         PollEnd::Outage => "outage",
-        PollEnd::GivenBack => "given_back",
+        PollEnd::Released => "given_back",
     }
 }
 
@@ -333,7 +332,7 @@ mod tests {
     fn u6_every_value_of_a_label_is_registered() {
         let values = |name| COUNTERS.iter().find(|(counter, ..)| *counter == name).unwrap().2;
         let fetched = PollEnd::Fetched { new: 1, changed: 0 };
-        for end in [fetched, PollEnd::Unchanged, PollEnd::Failed, PollEnd::Outage, PollEnd::GivenBack] {
+        for end in [fetched, PollEnd::Unchanged, PollEnd::Failed, PollEnd::Outage, PollEnd::Released] {
             assert!(values(POLLS).contains(&poll_outcome(end)), "{end:?}");
         }
         for answer in [

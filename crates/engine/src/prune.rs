@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::ports::StoreResult;
 use tokio_util::sync::CancellationToken;
 
-use crate::{measure, settings::Parts};
+use crate::{measure, settings::Deps};
 
 /// Time between two rounds, and before the first: a start has better things to do.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
@@ -15,11 +15,11 @@ const PRUNE_FIRST: Duration = Duration::from_mins(2);
 const CHUNKS_MAX: usize = 2000;
 
 /// Removes all that is due to be removed; returns how many entries went.
-pub(crate) async fn prune(parts: &Parts) -> StoreResult<u64> {
-    let limits = parts.settings.prune;
+pub(crate) async fn prune(deps: &Deps) -> StoreResult<u64> {
+    let limits = deps.settings.prune;
     let mut total = 0;
     for _ in 0..CHUNKS_MAX {
-        let gone = parts.store.prune_entries(limits).await?;
+        let gone = deps.store.prune_entries(limits).await?;
         measure::pruned(gone);
         total += gone;
         if gone < u64::from(limits.chunk) {
@@ -30,11 +30,11 @@ pub(crate) async fn prune(parts: &Parts) -> StoreResult<u64> {
 }
 
 /// The same of the outbox; returns how many deliveries and events went.
-pub(crate) async fn prune_outbox(parts: &Parts) -> StoreResult<u64> {
-    let limits = parts.settings.delivery.limits;
+pub(crate) async fn prune_outbox(deps: &Deps) -> StoreResult<u64> {
+    let limits = deps.settings.delivery.limits;
     let mut total = 0;
     for _ in 0..CHUNKS_MAX {
-        let gone = parts.store.prune_deliveries(limits).await?;
+        let gone = deps.store.prune_deliveries(limits).await?;
         total += gone;
         if gone == 0 {
             break;
@@ -44,7 +44,7 @@ pub(crate) async fn prune_outbox(parts: &Parts) -> StoreResult<u64> {
 }
 
 /// Prunes now and then, until it is told to stop.
-pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
+pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
     let mut pause = PRUNE_FIRST;
     loop {
         tokio::select! {
@@ -54,18 +54,18 @@ pub(crate) async fn run(parts: &Parts, stop: &CancellationToken) {
         pause = PRUNE_EVERY;
         tokio::select! {
             () = stop.cancelled() => return,
-            pruned = prune(parts) => match pruned {
+            pruned = prune(deps) => match pruned {
                 Ok(0) => {}
-                Ok(entries) => tracing::info!(entries, "old entries were pruned"),
-                Err(error) => tracing::warn!(%error, "pruning failed; the next round tries again"),
+                Ok(entries) => tracing::info!(entries, "entries pruned"),
+                Err(error) => tracing::warn!(%error, "pruning failed"),
             },
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            pruned = prune_outbox(parts) => match pruned {
+            pruned = prune_outbox(deps) => match pruned {
                 Ok(0) => {}
-                Ok(rows) => tracing::info!(rows, "the outbox was pruned"),
-                Err(error) => tracing::warn!(%error, "pruning the outbox failed; the next round tries again"),
+                Ok(rows) => tracing::info!(rows, "outbox pruned"),
+                Err(error) => tracing::warn!(%error, "outbox pruning failed"),
             },
         }
     }

@@ -12,14 +12,13 @@ use domain::{
 
 /// All that the engine needs of the world.
 #[derive(Debug, Clone)]
-pub struct Parts {
+pub struct Deps {
     /// Where everything is kept.
     pub store: Arc<dyn Store>,
     /// How strangers are asked.
     pub http: Arc<dyn Http>,
-    /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Chance.
+    /// Chance: tokens, secrets, jitter.
     pub ids: Arc<dyn Ids>,
     /// How it is set.
     pub settings: EngineSettings,
@@ -47,7 +46,7 @@ pub struct EngineSettings {
     /// Bytes from which a document is refused, counted after decompression.
     pub document_bytes_max: usize,
     /// How long the first result of a batch waits for others.
-    pub gather: Duration,
+    pub batch_wait: Duration,
     /// How much is kept.
     pub prune: PruneLimits,
     /// How push is set.
@@ -72,7 +71,7 @@ pub struct DeliverySettings {
     /// When only probes are sent, and when a webhook is disabled.
     pub breaker: BreakerRules,
     /// How long the first result of a batch waits for others.
-    pub gather: Duration,
+    pub batch_wait: Duration,
     /// After a stop: how long deliveries that are being sent may take to end.
     pub stop_wait: Duration,
     /// How long an old secret signs along with a new one.
@@ -90,7 +89,7 @@ impl Default for DeliverySettings {
             webhook_concurrency: 16,
             retry: RetryRules::default(),
             breaker: BreakerRules::default(),
-            gather: Duration::from_millis(2),
+            batch_wait: Duration::from_millis(2),
             stop_wait: Duration::from_secs(25),
             old_secret: Duration::from_hours(24),
             limits: OutboxLimits {
@@ -162,7 +161,7 @@ impl Default for EngineSettings {
             fetch_timeout: Duration::from_secs(30),
             stop_wait: Duration::from_secs(6),
             document_bytes_max: feed::limits::DOCUMENT_BYTES_MAX,
-            gather: Duration::from_millis(4),
+            batch_wait: Duration::from_millis(4),
             prune: PruneLimits {
                 read_older_than: Duration::from_hours(180 * 24),
                 unread_older_than: Some(Duration::from_hours(365 * 24)),

@@ -8,7 +8,6 @@ use std::{
 use domain::ports::{Clock, Ids};
 use jiff::Timestamp;
 
-/// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -63,7 +62,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "there is no other way to come by an instant")]
-    fn d8_a_clock_that_is_set_back_delays_nothing() {
+    fn d8_clock_set_back_delays_nothing() {
         let (clock, begun) = (SteadyClock::default(), Instant::now());
         let noon: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
         let secs = Duration::from_secs;

@@ -9,7 +9,7 @@ use domain::{
     schedule::Bounds,
 };
 use engine::{
-    Engine, EngineSettings, Parts, PushSettings,
+    Engine, EngineSettings, Deps, PushSettings,
     http::{ClientSettings, GuardedClient, OwnServer, user_agent},
     system::{SteadyClock, SystemClock, SystemIds},
 };
@@ -56,7 +56,7 @@ pub(crate) fn build_engine(
     listen: Option<SocketAddr>,
 ) -> anyhow::Result<Arc<Engine>> {
     let client = GuardedClient::new(client_settings(settings, listen))?;
-    Ok(Engine::new(Parts {
+    Ok(Engine::new(Deps {
         store,
         http: Arc::new(client),
         clock: Arc::new(SystemClock),

@@ -12,6 +12,7 @@ use domain::{
     ports::{HttpError, NewFeedOutcome},
     typed_address,
 };
+use tokio::sync::Semaphore;
 
 use self::{
     offers::{Offer, Offers},
@@ -19,10 +20,15 @@ use self::{
 };
 use crate::{
     api::{AddFeed, AddFeedError, AddedFeed},
+    context::Context,
+    documents,
     fetch::{self, Answer},
     ingest::Parsed,
-    poll::{self, Poller},
+    poll,
 };
+
+/// Feeds that are added at once; others wait for their turn, in order.
+pub(crate) const ADDS_MAX: usize = 16;
 
 /// Feeds that a page offers which are tried, one after the other.
 const DISCOVERED_TRIES_MAX: usize = 5;
@@ -42,7 +48,7 @@ struct Read {
     push: domain::ingest::Found,
     bytes: usize,
     validators: domain::ingest::Validators,
-    asked: poll::Asked,
+    hints: poll::ScheduleHints,
 }
 
 /// What is behind an address.
@@ -53,31 +59,30 @@ enum Behind {
     Page(FeedAddress, Offers),
 }
 
-/// Adds a feed.
-pub(crate) async fn add(poller: &Arc<Poller>, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
+pub(crate) async fn add(context: &Context, slots: &Semaphore, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
     let typed = typed_address(&new.url)?;
     for address in &typed {
-        check_new(poller, &address.url).await?;
+        check_new(context, &address.url).await?;
     }
-    let _slot = poller.add_slots.acquire().await.expect("the slots are never closed");
-    let (address, answered) = first_answer(poller, &typed).await.map_err(|error| unreachable(&error))?;
-    let (found, offers) = match read(poller, address, answered).await? {
+    let _slot = slots.acquire().await.expect("the slots are never closed");
+    let (address, answered) = first_answer(context, &typed).await.map_err(|error| unreachable(&error))?;
+    let (found, offers) = match read(context, address, answered).await? {
         // A page that is a feed is a poor one if it offers a better.
-        Behind::Feed(found, offers) => (first_that_parses(poller, &offers.main).await?.unwrap_or(*found), offers),
-        Behind::Page(page, offers) => (search(poller, &page, &offers).await?, offers),
+        Behind::Feed(found, offers) => (first_that_parses(context, &offers.main).await?.unwrap_or(*found), offers),
+        Behind::Page(page, offers) => (search(context, &page, &offers).await?, offers),
     };
-    Ok(AddedFeed { feed: keep(poller, found, new).await?, offered: offers.named() })
+    Ok(AddedFeed { feed: keep(context, found, new).await?, offered: offers.named() })
 }
 
 /// Asks the addresses that may be meant until a server answers. Only where there is no connection, the next is asked:
 /// a server that refuses over https would not be asked for the same in the clear.
 async fn first_answer<'a>(
-    poller: &Arc<Poller>,
+    context: &Context,
     typed: &'a [FeedAddress],
 ) -> Result<(&'a FeedAddress, Answered), HttpError> {
     let mut first = None;
     for address in typed {
-        match poll::fetch_new(poller, address).await {
+        match poll::fetch_new(context, address).await {
             Ok(answered) => return Ok((address, answered)),
             Err(error) if is_no_connection(&error) => {
                 first.get_or_insert(error);
@@ -89,7 +94,7 @@ async fn first_answer<'a>(
 }
 
 /// An answer, and what its server asks of pollers.
-type Answered = (Answer, poll::Asked);
+type Answered = (Answer, poll::ScheduleHints);
 
 fn is_no_connection(error: &HttpError) -> bool {
     use HttpError as Error;
@@ -97,14 +102,14 @@ fn is_no_connection(error: &HttpError) -> bool {
 }
 
 /// The feed of a page that is none: the best that it offers, else one at the usual places, else one of its comments.
-async fn search(poller: &Arc<Poller>, page: &FeedAddress, offers: &Offers) -> Result<Read, AddFeedError> {
-    if let Some(found) = first_that_parses(poller, &offers.main).await? {
+async fn search(context: &Context, page: &FeedAddress, offers: &Offers) -> Result<Read, AddFeedError> {
+    if let Some(found) = first_that_parses(context, &offers.main).await? {
         return Ok(found);
     }
-    if let Some(found) = first_at_usual_places(poller, page).await? {
+    if let Some(found) = first_at_usual_places(context, page).await? {
         return Ok(found);
     }
-    first_that_parses(poller, &offers.comments).await?.ok_or_else(|| no_feed(offers.len()))
+    first_that_parses(context, &offers.comments).await?.ok_or_else(|| no_feed(offers.len()))
 }
 
 fn no_feed(offered: usize) -> AddFeedError {
@@ -124,19 +129,19 @@ fn unreachable(error: &HttpError) -> AddFeedError {
     }
 }
 
-async fn check_new(poller: &Poller, url: &str) -> Result<(), AddFeedError> {
-    match poller.parts.store.feed_by_url(url).await? {
+async fn check_new(context: &Context, url: &str) -> Result<(), AddFeedError> {
+    match context.deps.store.feed_by_url(url).await? {
         Some(id) => Err(AddFeedError::AlreadyThere(id)),
         None => Ok(()),
     }
 }
 
 /// The first of the feeds that a page offers which is one.
-async fn first_that_parses(poller: &Arc<Poller>, offers: &[Offer]) -> Result<Option<Read>, AddFeedError> {
+async fn first_that_parses(context: &Context, offers: &[Offer]) -> Result<Option<Read>, AddFeedError> {
     let tried = async {
         for offer in offers.iter().take(DISCOVERED_TRIES_MAX) {
-            check_new(poller, &offer.address.url).await?;
-            if let Look::Feed(found) = look(poller, &offer.address).await? {
+            check_new(context, &offer.address.url).await?;
+            if let Probe::Feed(found) = probe(context, &offer.address).await? {
                 return Ok(Some(*found));
             }
         }
@@ -146,14 +151,14 @@ async fn first_that_parses(poller: &Arc<Poller>, offers: &[Offer]) -> Result<Opt
 }
 
 /// The first feed where feeds usually are. A page in h-entry is none of those: it stands at every address of some sites.
-async fn first_at_usual_places(poller: &Arc<Poller>, page: &FeedAddress) -> Result<Option<Read>, AddFeedError> {
+async fn first_at_usual_places(context: &Context, page: &FeedAddress) -> Result<Option<Read>, AddFeedError> {
     let tried = async {
         for place in usual_places(page) {
-            match look(poller, &place).await? {
-                Look::Feed(found) if found.parsed.feed.version != HFEED => return Ok(Some(*found)),
-                Look::Feed(_) | Look::Nothing => {}
+            match probe(context, &place).await? {
+                Probe::Feed(found) if found.parsed.feed.version != HFEED => return Ok(Some(*found)),
+                Probe::Feed(_) | Probe::Nothing => {}
                 // Whoever does not answer, or has had enough of us, is left alone.
-                Look::Unwelcome => return Ok(None),
+                Probe::BackOff => return Ok(None),
             }
         }
         Ok(None)
@@ -162,64 +167,64 @@ async fn first_at_usual_places(poller: &Arc<Poller>, page: &FeedAddress) -> Resu
 }
 
 /// What a look at an address that nobody typed shows.
-enum Look {
+enum Probe {
     Feed(Box<Read>),
     Nothing,
     /// No answer, or one that says to ask no more.
-    Unwelcome,
+    BackOff,
 }
 
-async fn look(poller: &Arc<Poller>, address: &FeedAddress) -> Result<Look, AddFeedError> {
-    let answered = match poll::fetch_new(poller, address).await {
-        Ok((Answer::Refused(429 | 503), _)) => return Ok(Look::Unwelcome),
+async fn probe(context: &Context, address: &FeedAddress) -> Result<Probe, AddFeedError> {
+    let answered = match poll::fetch_new(context, address).await {
+        Ok((Answer::Refused(429 | 503), _)) => return Ok(Probe::BackOff),
         Ok(answered) => answered,
-        Err(HttpError::TooLarge(_)) => return Ok(Look::Nothing),
-        Err(_) => return Ok(Look::Unwelcome),
+        Err(HttpError::TooLarge(_)) => return Ok(Probe::Nothing),
+        Err(_) => return Ok(Probe::BackOff),
     };
-    match read(poller, address, answered).await {
-        Ok(Behind::Feed(found, _)) => Ok(Look::Feed(found)),
-        Ok(Behind::Page(..)) | Err(AddFeedError::NotAFeed(_) | AddFeedError::Unreachable(_)) => Ok(Look::Nothing),
+    match read(context, address, answered).await {
+        Ok(Behind::Feed(found, _)) => Ok(Probe::Feed(found)),
+        Ok(Behind::Page(..)) | Err(AddFeedError::NotAFeed(_) | AddFeedError::Unreachable(_)) => Ok(Probe::Nothing),
         Err(error) => Err(error),
     }
 }
 
 /// Reads what is behind an address.
-async fn read(poller: &Arc<Poller>, address: &FeedAddress, answered: Answered) -> Result<Behind, AddFeedError> {
-    let (answer, asked) = answered;
+async fn read(context: &Context, address: &FeedAddress, answered: Answered) -> Result<Behind, AddFeedError> {
+    let (answer, hints) = answered;
     let document = match answer {
         Answer::Document(document) => document,
         Answer::Gone => return Err(AddFeedError::Unreachable(fetch::refusal(410))),
         Answer::Refused(status) => return Err(AddFeedError::Unreachable(fetch::refusal(status))),
         Answer::NotModified(_) => return Err(AddFeedError::Unreachable(fetch::refusal(304))),
     };
-    check_new(poller, &document.url).await?;
+    check_new(context, &document.url).await?;
     let address =
-        asked.moved_to.as_deref().and_then(|url| poll::moved(address, url)).unwrap_or_else(|| address.clone());
-    check_new(poller, &address.url).await?;
-    parse(poller, document, address, asked).await
+        hints.moved_to.as_deref().and_then(|url| poll::moved(address, url)).unwrap_or_else(|| address.clone());
+    check_new(context, &address.url).await?;
+    parse(context, document, address, hints).await
 }
 
 async fn parse(
-    poller: &Arc<Poller>,
+    context: &Context,
     document: fetch::Document,
     address: FeedAddress,
-    asked: poll::Asked,
+    hints: poll::ScheduleHints,
 ) -> Result<Behind, AddFeedError> {
     let validators = document.validators.clone();
     let document = Arc::new(document);
-    match poll::parse(poller, Arc::clone(&document)).await {
+    match documents::parse(context, Arc::clone(&document)).await {
         Ok((parsed, bytes)) => {
             let is_page = parsed.feed.version == HFEED;
-            let offers = if is_page { offers(poller, &document, &address).await } else { Offers::default() };
-            let asked = asked.by_feed(&parsed.feed.head);
-            let push = poll::found(poller, &document, &parsed);
-            Ok(Behind::Feed(Box::new(Read { address, parsed, push, bytes, validators, asked }), offers))
+            let offers = if is_page { offers(context, &document, &address).await } else { Offers::default() };
+            let hints = hints.by_feed(&parsed.feed.head);
+            let push = documents::found(context, &document, &parsed);
+            Ok(Behind::Feed(Box::new(Read { address, parsed, push, bytes, validators, hints }), offers))
         }
         Err(feed::Error::WebPage) => {
-            Ok(Behind::Page(after_redirects(&document, &address), offers(poller, &document, &address).await))
+            Ok(Behind::Page(after_redirects(&document, &address), offers(context, &document, &address).await))
         }
         // Other documents can have `Link` headers as well, and what looks like none may be a page.
-        Err(error) => match offers(poller, &document, &address).await {
+        Err(error) => match offers(context, &document, &address).await {
             offers if offers.is_empty() => Err(AddFeedError::NotAFeed(in_words(&error))),
             offers => Ok(Behind::Page(after_redirects(&document, &address), offers)),
         },
@@ -242,25 +247,25 @@ fn in_words(error: &feed::Error) -> String {
 }
 
 /// The feeds that a page offers, but for itself. The password goes along where it may be sent.
-async fn offers(poller: &Poller, document: &Arc<fetch::Document>, page: &FeedAddress) -> Offers {
-    let bytes_max = poller.parts.settings.document_bytes_max;
+async fn offers(context: &Context, document: &Arc<fetch::Document>, page: &FeedAddress) -> Offers {
+    let bytes_max = context.deps.settings.document_bytes_max;
     let shared = Arc::clone(document);
     let in_page =
-        poller.cpu.run(document.body.len(), move || feed::discover(&shared.body, &shared.hints(bytes_max))).await;
+        context.cpu.run(document.body.len(), move || feed::discover(&shared.body, &shared.hints(bytes_max))).await;
     Offers::of(&document.links, in_page, &document.url).without(&page.url).with_credentials(page)
 }
 
-async fn keep(poller: &Arc<Poller>, found: Read, new: AddFeed) -> Result<Feed, AddFeedError> {
-    let Read { address, parsed, push, bytes, validators, asked } = found;
-    let next_check_in = poll::first_check(&asked, poll::moment(poller));
-    let prepared = poll::prepare(poller, parsed, bytes, domain::ingest::KnownEntries::new(), validators).await;
+async fn keep(context: &Context, found: Read, new: AddFeed) -> Result<Feed, AddFeedError> {
+    let Read { address, parsed, push, bytes, validators, hints } = found;
+    let next_check_in = poll::first_check(&hints, poll::schedule_inputs(context));
+    let prepared = documents::prepare(context, parsed, bytes, domain::ingest::KnownEntries::new(), validators).await;
     let document = domain::ingest::Document { found: Some(push), ..prepared };
     let custom_title = new.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
     let new = NewFeed { address, folder_id: new.folder_id, custom_title, document, next_check_in };
-    match poller.parts.store.add_feed(new).await? {
+    match context.deps.store.add_feed(new).await? {
         NewFeedOutcome::Added(feed) => {
-            tracing::info!(feed_id = feed.id.0, "a feed was added");
-            poller.wake_push.notify_one();
+            tracing::info!(feed_id = feed.id.0, "feed added");
+            context.wake.push.notify_one();
             Ok(*feed)
         }
         NewFeedOutcome::AlreadyThere(id) => Err(AddFeedError::AlreadyThere(id)),

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn f1_the_feeds_of_a_page_are_ranked_and_comments_kept_apart() {
+    fn f1_offers_are_ranked_comments_apart() {
         let page = vec![
             found("https://e.org/wp-json/wp/v2/pages/2", "JSON", "application/json"),
             found("https://e.org/comments/feed/", "Site » Comments Feed", "application/rss+xml"),

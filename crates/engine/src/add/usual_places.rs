@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn f1_the_usual_places_are_in_the_pages_folder_and_at_the_top() {
+    fn f1_usual_places_in_folder_and_root() {
         for (page, first, count) in [
             ("https://e.org/", "https://e.org/feed", NAMES.len()),
             ("https://e.org/index.html?a=b", "https://e.org/feed", NAMES.len()),

@@ -10,14 +10,13 @@ use futures_util::FutureExt;
 
 use super::{
     Dispatcher,
-    held::{HeldDelivery, StopReason},
+    in_flight::{StopReason, Stopped},
 };
 use crate::measure;
 
 impl Dispatcher {
-    /// One beat.
     pub(crate) async fn beat(&self) {
-        let leases = self.held.leases();
+        let leases = self.in_flight().leases();
         if leases.is_empty() {
             return;
         }
@@ -31,38 +30,41 @@ impl Dispatcher {
                 measure::beat("renewed");
                 let not_ours: HashSet<_> = not_ours.into_iter().collect();
                 let (lost, kept): (Vec<_>, Vec<_>) = leases.into_iter().partition(|(id, _)| not_ours.contains(id));
-                self.held.prolong(&kept, until);
-                for delivery in self.held.lose(&lost) {
-                    self.say_stopped(&delivery, StopReason::LeaseLost);
-                }
+                let stopped = {
+                    let mut in_flight = self.in_flight();
+                    in_flight.prolong(&kept, until);
+                    in_flight.refused(&lost)
+                };
+                self.log_stopped(&stopped);
             }
             Err(error) => {
                 measure::beat("failed");
-                let events = self.held.events();
-                tracing::warn!(worker_id = %self.owner, ?events, %error, "leases were not renewed; the next beat tries again");
+                let events = self.in_flight().events();
+                tracing::warn!(worker_id = %self.owner, ?events, %error, "lease renewal failed");
                 // Not those that ran out while it was waited for an answer: if it was this node that stood still, the
                 // next beat finds out whose they are.
-                for delivery in self.held.run_out(asked_at) {
-                    self.say_stopped(&delivery, StopReason::RenewalFailed);
-                }
+                let stopped = self.in_flight().expire(asked_at);
+                self.log_stopped(&stopped);
             }
         }
     }
 
-    /// Says why a lease is renewed no longer: never what is in it, never a secret.
-    pub(super) fn say_stopped(&self, delivery: &HeldDelivery, reason: StopReason) {
-        let (worker_id, event_id, stop_reason) = (&self.owner, &delivery.event_id, reason.name());
-        let error = match reason {
-            StopReason::Completed => {
-                tracing::debug!(%worker_id, %event_id, stop_reason, "the lease of a delivery is renewed no longer");
-                return;
-            }
-            StopReason::LeaseLost => "the row is not this worker's any more",
-            StopReason::RenewalFailed => "no beat worked before the lease ended",
-            StopReason::Unmarkable => "its mark cannot be stored",
-        };
-        measure::lease_lost();
-        tracing::warn!(%worker_id, %event_id, stop_reason, error, "the lease of a delivery is renewed no longer");
+    /// Logs why leases are renewed no longer: never what is in them, never a secret.
+    pub(super) fn log_stopped(&self, stopped: &[Stopped]) {
+        for Stopped { event_id, reason } in stopped {
+            let (worker_id, stop_reason) = (&self.owner, reason.name());
+            let error = match reason {
+                StopReason::Completed => {
+                    tracing::debug!(%worker_id, %event_id, stop_reason, "lease renewal stopped");
+                    continue;
+                }
+                StopReason::LeaseLost => "the row is not this worker's any more",
+                StopReason::RenewalFailed => "no beat worked before the lease ended",
+                StopReason::Unmarkable => "its mark cannot be stored",
+            };
+            measure::lease_lost();
+            tracing::warn!(%worker_id, %event_id, stop_reason, error, "lease renewal stopped");
+        }
     }
 }
 
@@ -78,7 +80,7 @@ pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
         }
         // A beat that panicked must not be the last: all leases would be lost.
         if AssertUnwindSafe(dispatcher.beat()).catch_unwind().await.is_err() {
-            tracing::error!("a renewal of leases panicked; the next beat tries again");
+            tracing::error!("lease renewal panicked");
         }
     }
 }

@@ -1,95 +1,85 @@
-//! Claiming what is due, as there is room, and giving it back.
+//! Claiming what is due, within the limits of the moment, and releasing it.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
-use domain::{DeliveryId, Lease, delivery::DeliveryJob, ports::StoreResult};
+use domain::{delivery::DeliveryJob, ports::StoreResult};
 use jiff::Timestamp;
 
-use super::{Dispatcher, held::StopReason};
+use super::{
+    Dispatcher,
+    in_flight::{ClaimKey, TakenIn},
+};
 use crate::measure;
 
 /// What a claim brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Catch {
-    /// So many deliveries.
+pub(crate) struct ClaimSummary {
     pub(crate) count: usize,
-    /// There may be more, and room for it.
+    /// There may be more, and capacity for it.
     pub(crate) may_have_more: bool,
 }
 
 impl Dispatcher {
     /// Claims once. What there was is held, and waits for its turn.
-    pub(crate) async fn claim(&self) -> StoreResult<Catch> {
-        let mut room = self.desk().room();
+    pub(crate) async fn claim(&self) -> StoreResult<ClaimSummary> {
+        let mut limits = self.in_flight().claim_limits();
         if let Some(only) = self.only {
-            room = room.only_to(only);
+            limits = limits.only_to(only);
         }
         // A node that stood still would find the rows that it is sending free.
-        if self.held.may_have_run_out(self.clock.now()) {
+        let may_have_expired = self.in_flight().may_have_expired(self.clock.now());
+        if may_have_expired {
             self.beat().await;
         }
         let lease = self.settings.lease.length();
         // The lease begins when it is asked for at the latest: it never ends later than we think.
         let (asked_at, until) = (self.clock.now(), self.after(lease));
-        self.is_claiming.store(true, Ordering::SeqCst);
-        let claimed = measure::store("claim_deliveries", self.store.claim_deliveries(&self.owner, lease, &room)).await;
-        let taken = claimed.map(|mut claimed| (self.held.hold(std::mem::take(&mut claimed.jobs), until), claimed));
-        self.is_claiming.store(false, Ordering::SeqCst);
-        let (taken, mut claimed) = taken?;
-        for delivery in taken.lost {
-            self.say_stopped(&delivery, StopReason::LeaseLost);
-        }
-        let count = taken.jobs.len();
-        claimed.jobs = taken.jobs;
-        let mut desk = self.desk();
-        desk.take_in(&room, claimed, asked_at);
-        let (sending, waiting) = desk.counts();
+        self.in_flight().is_claiming = true;
+        let claimed =
+            measure::store("claim_deliveries", self.store.claim_deliveries(&self.owner, lease, &limits)).await;
+        let (taken, (sending, waiting)) = {
+            let mut in_flight = self.in_flight();
+            in_flight.is_claiming = false;
+            (in_flight.take_in(&limits, claimed?, asked_at, until), in_flight.counts())
+        };
+        let TakenIn { count, may_have_more, stopped } = taken;
+        self.log_stopped(&stopped);
         measure::deliveries_held(sending, waiting);
-        Ok(Catch { count, may_have_more: desk.may_have_more() })
+        Ok(ClaimSummary { count, may_have_more })
     }
 
-    /// When there will be something to claim, as far as there is room for it.
+    /// When there will be something to claim, as far as there is capacity for it.
     pub(crate) async fn next_in(&self) -> StoreResult<Option<Duration>> {
-        let full = self.desk().full();
+        let full = self.in_flight().full();
         self.store.next_delivery_in(&full).await
     }
 
-    /// Gives back all that waits, at once. No attempt is counted.
+    /// Releases all that waits, at once. No attempt is counted.
     pub(crate) async fn release_waiting(&self) {
-        let waiting = self.desk().clear();
-        self.give_back(claims_of(waiting)).await;
+        let waiting = self.in_flight().clear();
+        self.release_or_warn(&keys_of(&waiting)).await;
     }
 
-    /// Gives back all that is held, whatever becomes of it: it is time to go.
+    /// Releases all that is held, whatever becomes of it: it is time to go.
     pub(crate) async fn release_all(&self) -> StoreResult<usize> {
-        let claims = self.held.claims();
+        let claims = self.in_flight().claims();
         self.release(&claims).await?;
         Ok(claims.len())
     }
 
-    /// Gives back what was never sent.
-    pub(crate) async fn release(&self, claims: &[(DeliveryId, Lease)]) -> StoreResult<()> {
+    async fn release(&self, claims: &[ClaimKey]) -> StoreResult<()> {
         if claims.is_empty() {
             return Ok(());
         }
-        let leases: Vec<_> = claims.iter().map(|(id, claim)| (*id, self.held.lease_of(*id, claim))).collect();
-        for (id, claim) in claims {
-            self.stop(*id, claim.fence, StopReason::Completed);
-        }
+        let (leases, stopped) = self.in_flight().release(claims, &self.owner);
+        self.log_stopped(&stopped);
         self.store.release_deliveries(&leases).await
     }
 
-    /// The same, where nothing can be done if it fails.
-    pub(super) async fn give_back(&self, claims: Vec<(DeliveryId, Lease)>) {
-        if let Err(error) = self.release(&claims).await {
-            tracing::warn!(deliveries = claims.len(), %error, "deliveries were not given back: their leases will run out");
-        }
-    }
-
-    /// A claim is held no longer.
-    pub(super) fn stop(&self, id: DeliveryId, claim: i64, reason: StopReason) {
-        if let Some(delivery) = self.held.forget(id, claim) {
-            self.say_stopped(&delivery, reason);
+    /// Releases what was never sent. If that fails nothing can be done: the leases run out.
+    pub(super) async fn release_or_warn(&self, claims: &[ClaimKey]) {
+        if let Err(error) = self.release(claims).await {
+            tracing::warn!(deliveries = claims.len(), %error, "claims not released");
         }
     }
 
@@ -99,7 +89,6 @@ impl Dispatcher {
     }
 }
 
-/// The claims of what is to be given back.
-pub(super) fn claims_of(jobs: Vec<DeliveryJob>) -> Vec<(DeliveryId, Lease)> {
-    jobs.into_iter().map(|job| (job.id, job.lease)).collect()
+pub(super) fn keys_of(jobs: &[DeliveryJob]) -> Vec<ClaimKey> {
+    jobs.iter().map(ClaimKey::from).collect()
 }

@@ -1,26 +1,25 @@
 //! Deliveries on their way to webhooks, as small pieces that a [runner] puts together and tests can step:
 //!
 //! ```text
-//! claim ─> desk (waits) ─> send ─> gather ─> mark (delivered | retry at | failed)
-//!   └──────────── beat: one renewal for all that is held ────────────┘
+//! claim ─> in_flight (waits) ─> send ─> marks, in batches (delivered | retry at | failed)
+//!   └─────────────── beat: one renewal for all that is held ───────────────┘
 //! ```
 //!
 //! What is claimed is held from the claim on until its mark is stored. A node that dies leaves nothing behind but leases
-//! that run out; one that is told to stop gives back what it has not begun.
+//! that run out; one that is told to stop releases what it has not begun.
 
 mod beat;
 mod claim;
-mod desk;
-mod gather;
-mod held;
-mod large;
+mod in_flight;
+mod marks;
+mod payload_memory;
 mod runner;
 mod send;
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::{
     WebhookId,
@@ -30,8 +29,8 @@ use domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{desk::Desk, held::Held, large::LargePayloads};
-use crate::settings::{DeliverySettings, Parts};
+use self::{in_flight::InFlight, payload_memory::PayloadMemory};
+use crate::{context::Context, settings::DeliverySettings};
 
 pub(crate) use self::runner::run;
 
@@ -47,29 +46,27 @@ pub(crate) struct Dispatcher {
     only: Option<WebhookId>,
     /// Unique to the life of this process.
     owner: String,
-    held: Held,
-    desk: Mutex<Desk>,
-    /// A claim is on its way, and may bring a row again whose lease ran out here.
-    is_claiming: AtomicBool,
-    /// There may be room for more.
+    /// All that is held. Never locked across a request or a call of the store.
+    in_flight: Mutex<InFlight>,
+    /// There may be capacity for more.
     freed: Notify,
-    large_payloads: LargePayloads,
-    /// Those who send.
+    payload_memory: PayloadMemory,
     tasks: TaskTracker,
     /// Everything ends, whatever it is at.
     closing: CancellationToken,
-    /// How attempts ended, on their way to the gatherer.
-    ended: mpsc::UnboundedSender<AttemptOutcome>,
-    /// The other end, until the gatherer takes it.
-    gathered: Mutex<Option<mpsc::UnboundedReceiver<AttemptOutcome>>>,
+    /// How attempts ended, on their way to the store.
+    outcomes: mpsc::UnboundedSender<AttemptOutcome>,
+    /// The other end, until [`marks`] takes it.
+    outcomes_rx: Mutex<Option<mpsc::UnboundedReceiver<AttemptOutcome>>>,
 }
 
 impl Dispatcher {
-    /// With the parts of the engine; for all webhooks, or for one alone.
-    pub(crate) fn new(parts: &Parts, only: Option<WebhookId>) -> Arc<Self> {
-        let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&parts.store);
-        let (http, clock, ids) = (Arc::clone(&parts.http), Arc::clone(&parts.clock), Arc::clone(&parts.ids));
-        Self::with(store, http, clock, ids, parts.settings.delivery.clone(), only)
+    /// For all webhooks, or for one alone.
+    pub(crate) fn new(context: &Context, only: Option<WebhookId>) -> Arc<Self> {
+        let deps = &context.deps;
+        let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&deps.store);
+        let (http, clock, ids) = (Arc::clone(&deps.http), Arc::clone(&deps.clock), Arc::clone(&deps.ids));
+        Self::with(store, http, clock, ids, deps.settings.delivery.clone(), only)
     }
 
     fn with(
@@ -81,18 +78,16 @@ impl Dispatcher {
         only: Option<WebhookId>,
     ) -> Arc<Self> {
         // As long as what is held, and no longer: only what is held can end.
-        let (ended, gathered) = mpsc::unbounded_channel();
+        let (outcomes, outcomes_rx) = mpsc::unbounded_channel();
         Arc::new(Self {
             owner: ids.owner(),
-            held: Held::default(),
-            desk: Mutex::new(Desk::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
-            is_claiming: AtomicBool::new(false),
+            in_flight: Mutex::new(InFlight::new(settings.concurrency, settings.webhook_concurrency, settings.breaker)),
             freed: Notify::new(),
-            large_payloads: LargePayloads::default(),
+            payload_memory: PayloadMemory::default(),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
-            ended,
-            gathered: Mutex::new(Some(gathered)),
+            outcomes,
+            outcomes_rx: Mutex::new(Some(outcomes_rx)),
             store,
             http,
             clock,
@@ -102,7 +97,7 @@ impl Dispatcher {
         })
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn in_flight(&self) -> MutexGuard<'_, InFlight> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

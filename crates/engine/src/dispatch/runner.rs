@@ -6,13 +6,13 @@ use domain::ports::StoreResult;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Dispatcher, beat, gather, send};
+use super::{Dispatcher, beat, marks, send};
 use crate::measure;
 
 /// The longest sleep: a wake is a hint, and may be lost.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 
-/// The first sleep when something is due that cannot be had, because another node is at it or there is no room. It is
+/// The first sleep when something is due that cannot be had, because another node is at it or there is no capacity. It is
 /// doubled each time.
 const SLEEP_BUSY: Duration = Duration::from_millis(20);
 
@@ -23,28 +23,28 @@ const SLEEP_MIN: Duration = Duration::from_millis(2);
 const MEASURE_EVERY: Duration = Duration::from_secs(15);
 const MEASURE_PAUSE_FACTOR: u32 = 20;
 
-/// After a stop: how long it may take to give back what was not begun, and to store the last marks.
+/// After a stop: how long it may take to release what was not begun, and to store the last marks.
 const MARKS_MAX: Duration = Duration::from_millis(1500);
 
-/// Delivers until it is told to stop. Then it takes no more, gives back at once what it has not begun, lets end what is
-/// being sent, and gives back the rest.
+/// Delivers until it is told to stop. Then it takes no more, releases at once what it has not begun, lets end what is
+/// being sent, and releases the rest.
 pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
-    tracing::info!(worker_id = %dispatcher.owner, "delivering");
+    tracing::info!(worker_id = %dispatcher.owner, "dispatcher started");
     // Also if this is dropped.
     let closing = dispatcher.closing.clone().drop_guard();
     let beats = tokio::spawn(beat::run(Arc::clone(dispatcher)));
-    let gatherer = tokio::spawn(gather::run(Arc::clone(dispatcher)));
+    let marker = tokio::spawn(marks::run(Arc::clone(dispatcher)));
     tokio::join!(claim_all(dispatcher, stop), measure_all(dispatcher, stop));
     end(dispatcher).await;
     drop(closing);
-    if tokio::time::timeout(MARKS_MAX, gatherer).await.is_err() {
-        tracing::warn!("marks were not stored: their deliveries are made again when their leases have run out");
+    if tokio::time::timeout(MARKS_MAX, marker).await.is_err() {
+        tracing::warn!("marks not stored");
     }
-    let given_back = tokio::time::timeout(MARKS_MAX, dispatcher.release_all()).await;
-    match given_back {
+    let released = tokio::time::timeout(MARKS_MAX, dispatcher.release_all()).await;
+    match released {
         Ok(Ok(0)) => {}
-        Ok(Ok(deliveries)) => tracing::warn!(deliveries, "deliveries were still being sent, and were given back"),
-        Ok(Err(_)) | Err(_) => tracing::warn!("deliveries were not given back: their leases will run out"),
+        Ok(Ok(deliveries)) => tracing::warn!(deliveries, "unfinished deliveries released"),
+        Ok(Err(_)) | Err(_) => tracing::warn!("claims not released"),
     }
     let _ = beats.await;
 }
@@ -71,7 +71,7 @@ async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
             }
             Err(error) => {
                 if !std::mem::replace(&mut was_away, true) {
-                    tracing::error!(%error, "deliveries wait for the store");
+                    tracing::error!(%error, "deliveries waiting for store");
                 }
                 SLEEP_MAX
             }
@@ -91,9 +91,9 @@ async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
 /// Claims and begins what is due; returns when something will be.
 async fn begin_due(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) -> StoreResult<Option<Duration>> {
     loop {
-        let catch = dispatcher.claim().await?;
+        let summary = dispatcher.claim().await?;
         begin_waiting(dispatcher);
-        if !catch.may_have_more || catch.count == 0 || stop.is_cancelled() {
+        if !summary.may_have_more || summary.count == 0 || stop.is_cancelled() {
             break;
         }
     }
@@ -102,11 +102,11 @@ async fn begin_due(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) -> St
 
 /// Begins to send what waits, as far as it may be sent.
 fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
-    while let Some(turn) = { dispatcher.desk().next() } {
+    while let Some(ready) = { dispatcher.in_flight().next() } {
         let dispatcher = Arc::clone(dispatcher);
         let (tasks, closing) = (dispatcher.tasks.clone(), dispatcher.closing.clone());
         let deliver = async move {
-            send::deliver(&dispatcher, turn).await;
+            send::deliver(&dispatcher, ready).await;
             begin_waiting(&dispatcher);
         };
         tasks.spawn(closing.run_until_cancelled_owned(deliver));
@@ -116,11 +116,11 @@ fn begin_waiting(dispatcher: &Arc<Dispatcher>) {
 /// Nothing more is begun, and what was begun ends.
 async fn end(dispatcher: &Arc<Dispatcher>) {
     if tokio::time::timeout(MARKS_MAX, dispatcher.release_waiting()).await.is_err() {
-        tracing::warn!("deliveries were not given back: their leases will run out");
+        tracing::warn!("claims not released");
     }
     dispatcher.tasks.close();
     if tokio::time::timeout(dispatcher.settings.stop_wait, dispatcher.tasks.wait()).await.is_err() {
-        tracing::warn!("deliveries were still being sent at the end");
+        tracing::warn!("deliveries still being sent");
     }
 }
 

@@ -16,16 +16,16 @@ use jiff::Timestamp;
 
 use super::{
     Dispatcher,
-    claim::claims_of,
-    desk::{AfterEnd, Turn},
-    large::{MemoryPermit, in_room},
+    claim::keys_of,
+    in_flight::{ClaimKey, EndEffects, ReadyDelivery, SendEnd},
+    payload_memory::{MemoryPermit, with_permit},
 };
 use crate::measure;
 
 /// From then on a request is slow, and so is its receiver.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
 
-/// How long it is waited before a delivery is given back that this node could not send: it would claim it again at once.
+/// How long it is waited before a delivery is released that this node could not send: it would claim it again at once.
 const UNSENT_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a delivery is told whose event is not there: it cannot be, but must not be tried for ever.
@@ -35,27 +35,32 @@ impl Dispatcher {
     /// Whether it is its turn: it is still ours. One whose lease may have run out, because this node stood still, is
     /// renewed first.
     pub(crate) async fn is_still_ours(&self, job: &DeliveryJob) -> bool {
-        if let Some(is_ours) = self.held.is_ours(job.id, job.lease.fence, self.clock.now()) {
+        if let Some(is_ours) = self.is_ours(job) {
             return is_ours;
         }
         self.beat().await;
-        self.held.is_ours(job.id, job.lease.fence, self.clock.now()) == Some(true)
+        self.is_ours(job) == Some(true)
     }
 
-    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out gives back
+    /// `None` if only the store can tell.
+    fn is_ours(&self, job: &DeliveryJob) -> Option<bool> {
+        self.in_flight().is_ours(job.into(), self.clock.now())
+    }
+
+    /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out releases
     /// what waits for it.
-    async fn look_at(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
+    async fn current_webhook(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
         let (id, asked_at) = (webhook.id, self.clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.
-        let known = self.desk().known(id, asked_at);
+        let known = self.in_flight().known(id, asked_at);
         let found = if known.is_some() {
             known
         } else {
             match self.store.webhook(id).await {
                 Ok(found) => {
                     let found = found.map(Arc::new);
-                    let given_back = self.desk().looked_at(id, found.as_ref(), asked_at);
-                    self.give_back(claims_of(given_back)).await;
+                    let released = self.in_flight().reread(id, found.as_ref(), asked_at);
+                    self.release_or_warn(&keys_of(&released)).await;
                     found
                 }
                 // What is known is still the best guess: the mark is guarded.
@@ -75,30 +80,30 @@ impl Dispatcher {
         if !self.is_still_ours(&job).await {
             return Attempted::Lost;
         }
-        let Some(webhook) = self.look_at(webhook, &job).await else { return Attempted::Unsent };
+        let Some(webhook) = self.current_webhook(webhook, &job).await else { return Attempted::Unsent };
         // The look may have taken longer than the lease lasts: the store may be away, or this node may have stood still.
-        match self.held.is_ours(job.id, job.lease.fence, self.clock.now()) {
+        match self.is_ours(&job) {
             Some(true) => {}
             Some(false) => return Attempted::Lost,
             None => return Attempted::Unsent,
         }
-        let (data, room) = match data {
+        let (data, permit) = match data {
             Ok(Some(data)) => data,
             Ok(None) => {
                 let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
-                return finished(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
+                return outcome(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
             }
             Err(error) => {
-                tracing::warn!(event_id = %job.event_id, %error, "a payload could not be read");
+                tracing::warn!(event_id = %job.event_id, %error, "payload not read");
                 tokio::time::sleep(UNSENT_PAUSE).await;
                 return Attempted::Unsent;
             }
         };
         let begun = self.clock.now();
-        let request = self.request(&webhook, &job, data, room, begun);
+        let request = self.request(&webhook, &job, data, permit, begun);
         let answer = self.send(webhook.id, request).await;
-        if let Err(HttpError::Exhausted(_)) = &answer {
-            tracing::error!("this machine has no room for another connection: deliveries wait");
+        if let Err(error @ HttpError::Exhausted(_)) = &answer {
+            tracing::error!(event_id = %job.event_id, %error, "out of connections");
             tokio::time::sleep(UNSENT_PAUSE).await;
             return Attempted::Unsent;
         }
@@ -107,15 +112,15 @@ impl Dispatcher {
         self.judge(&webhook, job, answer, took, ended_at)
     }
 
-    /// What the event is about. A large one is fetched now, as far as there is room in memory: half of that is for
+    /// What the event is about. A large one is fetched now, as far as there is memory: half of that is for
     /// receivers that are not slow.
     async fn data(&self, job: &mut DeliveryJob) -> StoreResult<Option<(String, Option<MemoryPermit>)>> {
         if let Some(data) = job.data.take() {
             return Ok(Some((data, None)));
         }
-        let is_slow = self.desk().is_slow(job.webhook_id);
-        let room = self.large_payloads.room(job.size, is_slow).await;
-        Ok(self.store.event_data(job.event).await?.map(|data| (data, room)))
+        let is_slow = self.in_flight().is_slow(job.webhook_id);
+        let permit = self.payload_memory.reserve(job.size, is_slow).await;
+        Ok(self.store.event_data(job.event).await?.map(|data| (data, permit)))
     }
 
     /// Asks. A receiver that takes long to answer is slow from then on.
@@ -125,7 +130,7 @@ impl Dispatcher {
         if let Ok(answer) = tokio::time::timeout(SLOW_AFTER, &mut answer).await {
             return answer;
         }
-        self.desk().slowed(to);
+        self.in_flight().slowed(to);
         answer.await
     }
 
@@ -134,7 +139,7 @@ impl Dispatcher {
         webhook: &Webhook,
         job: &DeliveryJob,
         data: String,
-        room: Option<MemoryPermit>,
+        permit: Option<MemoryPermit>,
         now: Timestamp,
     ) -> HttpRequest {
         let body = if webhook.include_content {
@@ -160,7 +165,7 @@ impl Dispatcher {
             url: webhook.url.clone(),
             credentials: None,
             headers: Headers(own.chain(theirs).collect()),
-            body: in_room(body, room),
+            body: with_permit(body, permit),
             body_bytes_max: ANSWER_BYTES_MAX,
             // A redirect is an answer like another: none that says it has arrived.
             redirects_max: 0,
@@ -195,7 +200,7 @@ impl Dispatcher {
         if verdict == Verdict::Delivered {
             measure::delivered_after(now.duration_since(job.happened_at));
         }
-        finished(webhook, job, verdict, ended.honoured(&self.settings.retry), AttemptLog { duration, ..log })
+        outcome(webhook, job, verdict, ended.honoured(&self.settings.retry), AttemptLog { duration, ..log })
     }
 }
 
@@ -206,12 +211,12 @@ pub(crate) enum Attempted {
     Ended(Box<AttemptOutcome>),
     /// It was not ours any more, and not sent: whoever has it sends it.
     Lost,
-    /// It could not be sent, or is to be sent no more: it is given back.
+    /// It could not be sent, or is to be sent no more: it is released.
     Unsent,
 }
 
 /// How an attempt ended, for the store.
-fn finished(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
+fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
     Attempted::Ended(Box::new(AttemptOutcome {
         id: job.id,
         lease: job.lease,
@@ -236,30 +241,30 @@ fn wrong(status: u16) -> Option<String> {
     }
 }
 
-/// Sends one, and says how it ended to whom it may concern. Whatever happens, its place is free afterwards.
-pub(super) async fn deliver(dispatcher: &Dispatcher, turn: Turn) {
-    let Turn { webhook, job } = turn;
-    let (id, lease, to) = (job.id, job.lease.clone(), webhook.id);
+/// Sends one, and hands on how it ended. Whatever happens, its place is free afterwards.
+pub(super) async fn deliver(dispatcher: &Dispatcher, ready: ReadyDelivery) {
+    let ReadyDelivery { webhook, job } = ready;
+    let (key, to) = (ClaimKey::from(&job), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
-    let outcome = match &attempted {
-        Ok(Attempted::Ended(finished)) => Some((finished.as_ref(), finished.attempt.duration >= SLOW_AFTER)),
-        _ => None,
+    let attempted = attempted.unwrap_or_else(|_| {
+        tracing::error!(delivery = key.id.0, "delivery panicked");
+        Attempted::Unsent
+    });
+    let end = match &attempted {
+        Attempted::Ended(outcome) => {
+            SendEnd::Attempted { outcome: outcome.as_ref(), is_slow: outcome.attempt.duration >= SLOW_AFTER }
+        }
+        Attempted::Unsent => SendEnd::Unsent,
+        Attempted::Lost => SendEnd::Lost,
     };
-    let AfterEnd { wants_more, given_back } = dispatcher.desk().ended(to, outcome);
+    let EndEffects { wants_more, released } = dispatcher.in_flight().ended(key, to, end);
     match attempted {
-        Ok(Attempted::Ended(finished)) => {
-            dispatcher.held.ends(id, lease.fence);
-            // The gatherer ends after all who send.
-            let _ = dispatcher.ended.send(*finished);
-        }
-        Ok(Attempted::Lost) => drop(dispatcher.held.forget(id, lease.fence)),
-        Ok(Attempted::Unsent) => dispatcher.give_back(vec![(id, lease)]).await,
-        Err(_) => {
-            tracing::error!(delivery = id.0, "a delivery panicked; it is given back");
-            dispatcher.give_back(vec![(id, lease)]).await;
-        }
+        // Marks are stored until after all who send have ended.
+        Attempted::Ended(outcome) => drop(dispatcher.outcomes.send(*outcome)),
+        Attempted::Unsent => dispatcher.release_or_warn(&[key]).await,
+        Attempted::Lost => {}
     }
-    dispatcher.give_back(claims_of(given_back)).await;
+    dispatcher.release_or_warn(&keys_of(&released)).await;
     if wants_more {
         dispatcher.freed.notify_one();
     }

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn u8_a_private_address_is_refused_before_anything_is_sent() {
+    async fn u8_private_address_is_refused_unsent() {
         for (url, names) in [
             ("http://127.0.0.1:8080/hook", "127.0.0.1:8080"),
             ("http://2130706433/", "127.0.0.1"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn u8_a_name_that_leads_to_private_addresses_alone_is_refused_with_one_of_them() {
+    fn u8_private_only_name_is_refused_with_address() {
         let url = Url::parse("http://intern.example:81/hook").unwrap();
         let refused = judge_name(&url, Some(NameError::Forbidden([10, 0, 0, 5].into()))).unwrap_err();
         let sentence = "the address of intern.example:81 (10.0.0.5) is not public; `allow_networks` can allow it";

@@ -10,10 +10,10 @@ use url::{Host, Url};
 
 use super::{
     GuardedClient,
+    body_memory::{BodyMemory, BodyPermit},
     failure::{Stage, describe},
     redirect::{Chain, host_of, strip_secrets},
     resolver::NameError,
-    room::{BodyRoom, Share},
 };
 
 /// Bytes read of an answer that is no success: enough to tell a person why.
@@ -132,9 +132,9 @@ async fn read(
         .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
         .collect();
     // Of what was sent, the status is the answer, and of a refusal: what else is said only explains it.
-    let mut share = Share::default();
+    let mut permit = BodyPermit::default();
     let body = if status.is_success() && request.method == Method::Get {
-        whole_body(&mut answer, request.body_bytes_max, host, (&client.room, &mut share)).await?
+        whole_body(&mut answer, request.body_bytes_max, host, (&client.memory, &mut permit)).await?
     } else {
         start_of_body(&mut answer, request.body_bytes_max.min(REFUSAL_BYTES_MAX)).await
     };
@@ -144,7 +144,7 @@ async fn read(
         body,
         url: chain.url.into(),
         moved_to: chain.moved_to.map(String::from),
-        room: MemoryPermit(Some(Arc::new(share))),
+        room: MemoryPermit(Some(Arc::new(permit))),
     })
 }
 
@@ -153,7 +153,7 @@ async fn whole_body(
     answer: &mut reqwest::Response,
     bytes_max: usize,
     host: &str,
-    (room, share): (&BodyRoom, &mut Share),
+    (memory, permit): (&BodyMemory, &mut BodyPermit),
 ) -> Result<Vec<u8>, HttpError> {
     let expected = answer.content_length().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
     if expected > bytes_max {
@@ -164,7 +164,7 @@ async fn whole_body(
         if body.len() + piece.len() > bytes_max {
             return Err(HttpError::TooLarge(bytes_max));
         }
-        share.grow(room, body.len() + piece.len()).await?;
+        permit.grow(memory, body.len() + piece.len()).await?;
         body.extend_from_slice(&piece);
     }
     Ok(body)

@@ -19,7 +19,6 @@ pub(crate) enum Stage {
     Reading,
 }
 
-/// Says what happened.
 pub(crate) fn describe(error: &reqwest::Error, stage: Stage, host: &str) -> HttpError {
     let host = || host.to_owned();
     if let Some(name_error) = cause::<NameError>(error) {
@@ -149,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn d8_what_this_machine_lacks_is_not_the_hosts_fault() {
+    fn d8_own_exhaustion_is_not_blamed_on_host() {
         for (code, is_ours) in [(23, true), (24, true), (105, true), (12, true), (99, true), (111, false), (104, false)]
         {
             assert_eq!(is_of_this_machine(&io::Error::from_raw_os_error(code)), is_ours, "{code}");
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_d8_a_failed_handshake_says_why_however_it_is_wrapped() {
+    fn f4_d8_failed_handshake_says_why() {
         let invalid = Tls::InvalidCertificate;
         for (error, expect) in [
             (invalid(CertificateError::Expired), "certificate expired"),

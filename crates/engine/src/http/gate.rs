@@ -23,7 +23,7 @@ impl Gate {
         Self { limit, hosts: Mutex::default() }
     }
 
-    /// Waits until there is room at a host; it is taken until what this returns is dropped.
+    /// Waits until there is a place at a host; it is taken until what this returns is dropped.
     pub(super) async fn enter(&self, host: &str) -> Option<OwnedSemaphorePermit> {
         let places = self.places(host, self.limit?);
         // Never closed, so it cannot fail.

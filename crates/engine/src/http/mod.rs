@@ -7,6 +7,7 @@
 //! Time, size and redirects are bounded, and no error and no log holds more of a URL than its host.
 
 mod address;
+mod body_memory;
 mod check;
 mod exchange;
 mod failure;
@@ -14,7 +15,6 @@ mod gate;
 mod own;
 mod redirect;
 mod resolver;
-mod room;
 
 use std::{
     fmt,
@@ -30,7 +30,7 @@ use url::{Host, Url};
 
 pub use self::own::OwnServer;
 pub(crate) use self::redirect::{host_of, may_share_secrets};
-use self::{address::Guard, check::is_localhost, gate::Gate, resolver::GuardedResolver, room::BodyRoom};
+use self::{address::Guard, body_memory::BodyMemory, check::is_localhost, gate::Gate, resolver::GuardedResolver};
 
 /// Idle connections kept for each host, and for how long: between two polls of a host in one round, or two deliveries of
 /// as many as go to one webhook at once.
@@ -110,7 +110,7 @@ pub struct GuardedClient {
     guard: Arc<Guard>,
     own: Arc<OwnServer>,
     gate: Arc<Gate>,
-    room: Arc<BodyRoom>,
+    memory: Arc<BodyMemory>,
     is_proxied: bool,
 }
 
@@ -138,7 +138,6 @@ impl fmt::Debug for GuardedClient {
 }
 
 impl GuardedClient {
-    /// Makes a client.
     pub fn new(mut settings: ClientSettings) -> Result<Self, ClientError> {
         // Another part of the process may have chosen a provider before us: theirs serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -153,8 +152,8 @@ impl GuardedClient {
         };
         let elsewhere = Route::new(&settings, resolver)?;
         let gate = Arc::new(Gate::new(settings.host_concurrency));
-        let room = Arc::default();
-        Ok(Self { elsewhere, at_own_port, guard, own, gate, room, is_proxied: settings.proxy.is_some() })
+        let memory = Arc::default();
+        Ok(Self { elsewhere, at_own_port, guard, own, gate, memory, is_proxied: settings.proxy.is_some() })
     }
 
     fn route(&self, url: &Url) -> &Route {
@@ -210,7 +209,7 @@ fn without_certificates(settings: &ClientSettings, resolver: &GuardedResolver) -
         .tls_certs_only([])
         .build()
         .map_err(|error| ClientError(error.without_url().to_string()))?;
-    tracing::warn!("this system has no CA certificates: no https address can be read; install `ca-certificates`");
+    tracing::warn!(advice = "install ca-certificates: without them no https address can be read", "no CA certificates");
     Ok(client)
 }
 

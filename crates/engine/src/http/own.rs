@@ -8,7 +8,6 @@ use url::Url;
 /// Where this server answers.
 #[derive(Debug, Clone, Default)]
 pub struct OwnServer {
-    /// Where it listens.
     pub listen: Option<SocketAddr>,
     /// Where the world reaches it.
     pub base_url: Option<Url>,
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn u8_w1_what_lies_under_the_base_url_is_this_server() {
+    fn u8_w1_base_url_is_own_server() {
         for (base, url, expect) in [
             ("https://we.org/", "https://we.org/api/webhooks", true),
             ("https://we.org/", "https://WE.org./", true),
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn u8_w1_what_arrives_where_it_listens_is_this_server() {
+    fn u8_w1_listen_address_is_own_server() {
         for (listen, address, expect) in [
             ("127.0.0.1:3000", "127.0.0.1", true),
             ("127.0.0.1:3000", "::ffff:127.0.0.1", true),

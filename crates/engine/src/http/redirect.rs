@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_only_permanent_redirects_at_the_start_move_a_feed() {
+    fn f4_only_leading_permanent_redirects_move_feed() {
         for (hops, moved_to) in [
             (&[(301, "/b")][..], Some("http://e.org/b")),
             (&[(301, "/b"), (308, "//f.org/c")], Some("http://f.org/c")),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn u8_redirects_are_counted_and_lead_to_the_web_only() {
+    fn u8_redirects_are_bounded_and_http_only() {
         let mut chain = chain(Method::Get, "http://e.org/a", 2);
         assert!(chain.follow(302, Some("http://u:p@e.org/b#c")).unwrap());
         assert_eq!(chain.url.as_str(), "http://e.org/b");

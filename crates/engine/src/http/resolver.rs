@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn f4_a_name_service_without_an_answer_is_told_from_a_name_that_does_not_exist() {
+    fn f4_silent_name_service_differs_from_unknown_name() {
         let of_lookup = |text: &str| io::Error::other(format!("failed to lookup address information: {text}"));
         for (error, expect) in [
             (of_lookup("Temporary failure in name resolution"), true),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn u8_a_name_with_only_private_addresses_is_refused() {
+    async fn u8_private_only_name_is_refused() {
         let resolver = GuardedResolver::new(Arc::new(Guard::default()), None);
         assert!(
             matches!(resolver.addresses("localhost").await, Err(NameError::Forbidden(first)) if first.is_loopback())

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn f2_the_length_of_an_episode_is_that_of_the_file_that_plays_it() {
+    fn f2_episode_length_is_that_of_its_file() {
         let file = |href: &str, mime: &str, duration_secs| feed::Enclosure {
             href: href.into(),
             mime: Some(mime.into()),

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn f3_only_what_is_new_or_changed_is_carried_on() {
+    fn f3_only_new_or_changed_is_prepared() {
         let marks = parsed(RSS).marks;
         let known = |index: usize, fingerprint| {
             let known = KnownEntry {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn f3_what_is_carried_on_is_fit_to_be_shown() {
+    fn f3_prepared_entries_are_sanitised() {
         let document = document(parsed(RSS), &KnownEntries::new(), validators());
         assert_eq!(document.title.as_deref(), Some("A & B"));
         assert_eq!(document.site_url.as_deref(), Some("http://e.org/"));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn f2_a_document_cut_off_is_asked_for_whole_the_next_time() {
+    fn f2_cut_off_document_drops_validators() {
         let document = document(parsed(&RSS[..RSS.len() - 30]), &KnownEntries::new(), validators());
         assert!(!document.is_complete);
         assert_eq!(document.validators, Validators { body_hash: Some(Hash::of(b"b")), ..Validators::default() });

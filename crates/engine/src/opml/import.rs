@@ -37,7 +37,7 @@ pub(crate) async fn import(store: &dyn Store, bytes: &[u8]) -> Result<ImportRepo
         imported = report.imported,
         skipped = report.skipped,
         errors = report.errors.len(),
-        "feeds were imported"
+        "feeds imported"
     );
     Ok(report)
 }

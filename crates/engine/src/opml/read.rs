@@ -37,7 +37,6 @@ pub(super) struct Outline {
     pub(super) push_enabled: bool,
 }
 
-/// Reads a file.
 pub(super) fn read(bytes: &[u8]) -> Result<Opml, OpmlError> {
     if bytes.len() > FILE_BYTES_MAX {
         return Err(OpmlError::NotOpml(format!("it is larger than {FILE_BYTES_MAX} bytes")));
@@ -79,7 +78,6 @@ struct Walk {
     open: Vec<Open>,
 }
 
-/// An open outline.
 struct Open {
     /// What it is called, if it is a folder.
     folder: Option<String>,
@@ -258,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_a_broken_outline_is_reported_and_the_rest_is_read() {
+    fn f6_broken_outline_is_reported() {
         let text = "<opml><body><outline type=rss text='No address'/>\
             <outline text=\"Bare & &eacute; &lt;\" XMLURL='http://a/?x=1&y=2&amp;z' unquoted=yes dup=1 dup=2>\
             </outlin></outline></outline><outline xmlUrl=http://b/ /><outline text='Q \"> & <' xmlUrl='http://c/'/>";
@@ -271,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_a_file_that_breaks_off_gives_what_was_read() {
+    fn f6_cut_off_file_is_read_so_far() {
         let opml =
             read(b"<opml><body><outline text='F'><outline xmlUrl='http://a/'/><outline xmlUrl='http://b").unwrap();
         assert_eq!(opml.feeds.len(), 1);
@@ -298,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_what_is_no_opml_is_refused_and_an_empty_one_is_not() {
+    fn f6_non_opml_is_refused() {
         for bad in [&b""[..], b"hello", b"<rss><channel/></rss>", b"{}", b"\0\0\0\0", b"<html><body>x</body></html>"] {
             assert!(read(bad).is_err(), "{bad:?}");
         }

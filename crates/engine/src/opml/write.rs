@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn f6_what_is_written_is_read_as_the_same() {
+    fn f6_write_read_roundtrip() {
         let names = ["A / x", "B", "A", "A / y", "A / y / z", "Empty", "C / d", "C", "&<\"'> ä / ", "A / x / w"];
         let folders =
             names.iter().zip(0..).map(|(name, id)| Folder { id: FolderId(id), name: (*name).into(), order: id });

@@ -4,21 +4,23 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Document, Found, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
     outage::Observation,
     ports::{HttpError, StoreError, StoreResult},
 };
 
 use super::{
     Poller,
-    decide::{self, Asked, Moment},
+    decide::{self, ScheduleHints, ScheduleInputs},
     outage::Meaning,
     slot::Slot,
-    work::WorkRoom,
 };
 use crate::{
+    context::Context,
+    document_memory::DocumentPermit,
+    documents,
     fetch::{self, Answer},
-    ingest::{self, Parsed},
+    ingest::Parsed,
     measure,
 };
 
@@ -29,10 +31,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
 pub(crate) enum Attempt {
-    /// With a result, and the room that it takes until it is stored.
-    Ended(PollResult, WorkRoom),
+    /// With a result, and the memory that it takes until it is stored.
+    Ended(PollResult, DocumentPermit),
     /// With nothing that says anything about the feed, which is to be asked again after this.
-    AskAgainIn(Duration),
+    RetryIn(Duration),
 }
 
 /// Polls a feed. It fails only when the store does.
@@ -42,35 +44,41 @@ pub(crate) async fn poll(
     is_by_hand: bool,
     slot: &mut Slot<'_>,
 ) -> StoreResult<Attempt> {
-    let settings = &poller.parts.settings;
+    let settings = &poller.context.deps.settings;
     let mut request = fetch::request(&job.address, &job.validators, settings);
-    if !poller.hosts.has_queue(&job.address.url) {
+    if !poller.context.hosts.has_queue(&job.address.url) {
         // Nobody else asks this host now, and the next poll is many minutes away: an idle connection would only take
         // memory, here and there.
         request.headers.0.push(("connection".to_owned(), "close".to_owned()));
     }
     let under_way = poller.network.begins(&job.address.url);
-    let answer = slot.wait_for(poller.parts.http.send(request)).await;
-    let sight = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
-    if let Meaning::AskAgainIn(wait) = poller.saw(under_way, job.feed_id, sight, is_by_hand) {
-        return Ok(Attempt::AskAgainIn(wait));
+    let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
+    let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
+    if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
+        return Ok(Attempt::RetryIn(wait));
     }
-    let mut room = WorkRoom::default();
-    let (outcome, asked) = match answer {
-        Err(error) => (PollOutcome::Failed(error.to_string()), Asked::default()),
+    let mut permit = DocumentPermit::default();
+    let (outcome, hints) = match answer {
+        Err(error) => (PollOutcome::Failed(error.to_string()), ScheduleHints::default()),
         Ok(response) => {
-            let asked =
-                Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
-            read(poller, job, fetch::read(response, &job.validators), asked, &mut room).await?
+            let hints = ScheduleHints {
+                headers: response.headers.clone(),
+                moved_to: response.moved_to.clone(),
+                ..ScheduleHints::default()
+            };
+            read(poller, job, fetch::read(response, &job.validators), hints, &mut permit).await?
         }
     };
-    Ok(Attempt::Ended(decide::result(job, outcome, &asked, Moment { is_by_hand, ..moment(poller) }), room))
+    Ok(Attempt::Ended(
+        decide::result(job, outcome, &hints, ScheduleInputs { is_by_hand, ..schedule_inputs(&poller.context) }),
+        permit,
+    ))
 }
 
 /// Now, and a bit of chance.
-pub(crate) fn moment(poller: &Poller) -> Moment<'_> {
-    let parts = &poller.parts;
-    Moment { now: parts.clock.now(), chance: parts.ids.fraction(), is_by_hand: false, settings: &parts.settings }
+pub(crate) fn schedule_inputs(context: &Context) -> ScheduleInputs<'_> {
+    let chance = context.deps.ids.fraction();
+    ScheduleInputs { now: context.now(), chance, is_by_hand: false, settings: context.settings() }
 }
 
 /// The result of a poll that failed for a reason of ours.
@@ -78,8 +86,8 @@ pub(crate) fn failed(poller: &Poller, job: &PollJob, is_by_hand: bool, reason: &
     decide::result(
         job,
         PollOutcome::Failed(reason.to_owned()),
-        &Asked::default(),
-        Moment { is_by_hand, ..moment(poller) },
+        &ScheduleHints::default(),
+        ScheduleInputs { is_by_hand, ..schedule_inputs(&poller.context) },
     )
 }
 
@@ -87,58 +95,33 @@ async fn read(
     poller: &Arc<Poller>,
     job: &PollJob,
     answer: Answer,
-    asked: Asked,
-    room: &mut WorkRoom,
-) -> StoreResult<(PollOutcome, Asked)> {
+    hints: ScheduleHints,
+    permit: &mut DocumentPermit,
+) -> StoreResult<(PollOutcome, ScheduleHints)> {
     let document = match answer {
-        Answer::NotModified(validators) => return Ok((PollOutcome::Unchanged(validators), asked)),
-        Answer::Gone => return Ok((PollOutcome::Gone(format!("{}: it is gone for good", fetch::refusal(410))), asked)),
-        Answer::Refused(status) => return Ok((PollOutcome::Failed(fetch::refusal(status)), asked)),
+        Answer::NotModified(validators) => return Ok((PollOutcome::Unchanged(validators), hints)),
+        Answer::Gone => return Ok((PollOutcome::Gone(format!("{}: it is gone for good", fetch::refusal(410))), hints)),
+        Answer::Refused(status) => return Ok((PollOutcome::Failed(fetch::refusal(status)), hints)),
         Answer::Document(document) => document,
     };
     if document.validators.body_hash == job.validators.body_hash {
-        return Ok((PollOutcome::Unchanged(document.validators), asked));
+        return Ok((PollOutcome::Unchanged(document.validators), hints));
     }
-    *room = poller.work.take(document.body.len()).await;
+    *permit = poller.context.documents.reserve(document.body.len()).await;
     let document = Arc::new(document);
-    match parse(poller, Arc::clone(&document)).await {
-        Err(error) => Ok((PollOutcome::Failed(in_words(&error)), asked)),
+    match documents::parse(&poller.context, Arc::clone(&document)).await {
+        Err(error) => Ok((PollOutcome::Failed(in_words(&error)), hints)),
         Ok((parsed, bytes)) => {
-            let asked = asked.by_feed(&parsed.feed.head);
+            let hints = hints.by_feed(&parsed.feed.head);
             let known = known(poller, job, &parsed).await?;
-            let found = found(poller, &document, &parsed);
+            let found = documents::found(&poller.context, &document, &parsed);
             let validators = document.validators.clone();
             // What is parsed holds all that is needed.
             drop(document);
-            let prepared = prepare(poller, parsed, bytes, known, validators).await;
-            Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), asked))
+            let prepared = documents::prepare(&poller.context, parsed, bytes, known, validators).await;
+            Ok((PollOutcome::Fetched(Document { found: Some(found), ..prepared }), hints))
         }
     }
-}
-
-/// What a document says about push, and what a subscription is made with, should that lead to one.
-pub(crate) fn found(poller: &Poller, document: &fetch::Document, parsed: &Parsed) -> Found {
-    let settings = &poller.parts.settings.push;
-    Found { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: poller.offer() }
-}
-
-/// Parses a document; returns its size as well, which says where to go on working on it.
-pub(crate) async fn parse(poller: &Poller, document: Arc<fetch::Document>) -> Result<(Parsed, usize), feed::Error> {
-    let bytes = document.body.len();
-    let bytes_max = poller.parts.settings.document_bytes_max;
-    let work = move || feed::parse(&document.body, &document.hints(bytes_max)).map(Parsed::new);
-    Ok((poller.cpu.run(bytes, work).await?, bytes))
-}
-
-/// Sanitises what is new or changed.
-pub(crate) async fn prepare(
-    poller: &Poller,
-    parsed: Parsed,
-    bytes: usize,
-    known: KnownEntries,
-    validators: Validators,
-) -> Document {
-    poller.cpu.run(bytes, move || ingest::document(parsed, &known, validators)).await
 }
 
 /// What the store knows of a document's entries. While it is away the answer is waited for, as long as the lease lasts.
@@ -147,14 +130,14 @@ async fn known(poller: &Poller, job: &PollJob, parsed: &Parsed) -> StoreResult<K
         return Ok(KnownEntries::new());
     }
     let identities = parsed.identities();
-    let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
+    let tries = poller.context.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis();
     for _ in 0..tries {
-        match measure::store("known_entries", poller.parts.store.known_entries(job.feed_id, &identities)).await {
+        match measure::store("known_entries", poller.context.deps.store.known_entries(job.feed_id, &identities)).await {
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(RETRY_PAUSE).await,
             answer => return answer,
         }
     }
-    poller.parts.store.known_entries(job.feed_id, &identities).await
+    poller.context.deps.store.known_entries(job.feed_id, &identities).await
 }
 
 /// Why a document is no feed, for a user whose feed it was.
@@ -170,10 +153,14 @@ fn in_words(error: &feed::Error) -> String {
 }
 
 /// Asks for a document without knowing anything of it yet, within the limits of its host.
-pub(crate) async fn fetch_new(poller: &Arc<Poller>, address: &FeedAddress) -> Result<(Answer, Asked), HttpError> {
-    let _permit = poller.hosts.apply_urgently(&address.url).wait().await;
-    let request = fetch::request(address, &Validators::default(), &poller.parts.settings);
-    let response = poller.parts.http.send(request).await?;
-    let asked = Asked { headers: response.headers.clone(), moved_to: response.moved_to.clone(), ..Asked::default() };
-    Ok((fetch::read(response, &Validators::default()), asked))
+pub(crate) async fn fetch_new(context: &Context, address: &FeedAddress) -> Result<(Answer, ScheduleHints), HttpError> {
+    let _permit = context.hosts.apply_urgently(&address.url).wait().await;
+    let request = fetch::request(address, &Validators::default(), context.settings());
+    let response = context.deps.http.send(request).await?;
+    let hints = ScheduleHints {
+        headers: response.headers.clone(),
+        moved_to: response.moved_to.clone(),
+        ..ScheduleHints::default()
+    };
+    Ok((fetch::read(response, &Validators::default()), hints))
 }

@@ -16,8 +16,7 @@ use crate::{ingest::asks_of, settings::EngineSettings};
 
 /// What an answer says about when to ask again, and where.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
-    /// The answer's headers.
+pub(crate) struct ScheduleHints {
     pub(crate) headers: Headers,
     /// What the feed itself asks for, if it came; else what it asked for last counts.
     pub(crate) by_feed: Option<Asks>,
@@ -25,7 +24,7 @@ pub(crate) struct Asked {
     pub(crate) moved_to: Option<String>,
 }
 
-impl Asked {
+impl ScheduleHints {
     /// Adds what the feed itself says.
     pub(crate) fn by_feed(mut self, head: &Head) -> Self {
         self.by_feed = Some(asks_of(head));
@@ -35,7 +34,7 @@ impl Asked {
 
 /// What a decision depends on besides the poll.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment<'s> {
+pub(crate) struct ScheduleInputs<'s> {
     pub(crate) now: Timestamp,
     pub(crate) chance: f64,
     /// A person asked for it.
@@ -44,23 +43,28 @@ pub(crate) struct Moment<'s> {
 }
 
 /// The result of a poll that ended so.
-pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment: Moment<'_>) -> PollResult {
+pub(crate) fn result(
+    job: &PollJob,
+    outcome: PollOutcome,
+    hints: &ScheduleHints,
+    schedule_inputs: ScheduleInputs<'_>,
+) -> PollResult {
     // One that was due anyway is a poll like any other.
-    let is_early = moment.is_by_hand && job.due_at > job.claimed_at;
+    let is_early = schedule_inputs.is_by_hand && job.due_at > job.claimed_at;
     let ended = match &outcome {
         PollOutcome::Fetched(document) if !document.entries.is_empty() => Ended::Changed,
         PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Ended::Unchanged,
         PollOutcome::Failed(_) | PollOutcome::Gone(_) => Ended::Failed(job.failure_count.saturating_add(1)),
     };
-    let mut next = next_check(job, ended, asked, moment);
+    let mut next = next_check(job, ended, hints, schedule_inputs);
     let due_by = is_early.then(|| {
         next.adaptive = next.adaptive.min(secs(job.adaptive_secs));
-        let retry_after = retry_after(ended, asked, moment);
-        schedule::due_by(job.due_at, job.claimed_at, retry_after, moment.settings.fetch_timeout)
+        let retry_after = retry_after(ended, hints, schedule_inputs);
+        schedule::due_by(job.due_at, job.claimed_at, retry_after, schedule_inputs.settings.fetch_timeout)
     });
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
     let moved_to = match ended {
-        Ended::Changed | Ended::Unchanged => asked.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
+        Ended::Changed | Ended::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
         Ended::Failed(_) => None,
     };
     PollResult {
@@ -68,7 +72,7 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
         lease: job.lease.clone(),
         claimed_at: job.claimed_at,
         next_check_in: next.delay,
-        next_audit_in: audit_in(moment.settings),
+        next_audit_in: audit_in(schedule_inputs.settings),
         due_by,
         adaptive_secs: u32::try_from(next.adaptive.as_secs()).unwrap_or(u32::MAX),
         moved_to,
@@ -84,18 +88,23 @@ fn audit_in(settings: &EngineSettings) -> Duration {
 }
 
 /// When a feed that was just added is polled next.
-pub(crate) fn first_check(asked: &Asked, moment: Moment<'_>) -> Duration {
-    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, Asks::default(), asked, moment)).delay
+pub(crate) fn first_check(hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Duration {
+    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, Asks::default(), hints, schedule_inputs)).delay
 }
 
-fn next_check(job: &PollJob, ended: Ended, asked: &Asked, moment: Moment<'_>) -> schedule::Next {
+fn next_check(
+    job: &PollJob,
+    ended: Ended,
+    hints: &ScheduleHints,
+    schedule_inputs: ScheduleInputs<'_>,
+) -> schedule::Next {
     let own_interval = job.poll_interval.map(secs);
     // What a first fetch brings is no news and says nothing about how often there is some.
     let adaptive = match ended {
         Ended::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => secs(job.adaptive_secs),
     };
-    schedule::next(&poll(ended, adaptive, own_interval, job.asks, asked, moment))
+    schedule::next(&poll(ended, adaptive, own_interval, job.asks, hints, schedule_inputs))
 }
 
 fn poll(
@@ -103,30 +112,30 @@ fn poll(
     adaptive: Duration,
     own_interval: Option<Duration>,
     known: Asks,
-    asked: &Asked,
-    moment: Moment<'_>,
+    hints: &ScheduleHints,
+    schedule_inputs: ScheduleInputs<'_>,
 ) -> Poll {
-    let Asks { ttl_mins, skips } = asked.by_feed.unwrap_or(known);
-    let header = |name| asked.headers.get(name);
+    let Asks { ttl_mins, skips } = hints.by_feed.unwrap_or(known);
+    let header = |name| hints.headers.get(name);
     Poll {
-        now: moment.now,
-        bounds: moment.settings.bounds,
+        now: schedule_inputs.now,
+        bounds: schedule_inputs.settings.bounds,
         ended,
         adaptive,
         own_interval,
-        fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), moment.now),
+        fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), schedule_inputs.now),
         ttl: ttl_mins.map(|minutes| Duration::from_mins(u64::from(minutes))),
-        retry_after: retry_after(ended, asked, moment),
+        retry_after: retry_after(ended, hints, schedule_inputs),
         skips,
-        chance: moment.chance,
+        chance: schedule_inputs.chance,
     }
 }
 
 /// When a server that refuses wants to be asked again.
-fn retry_after(ended: Ended, asked: &Asked, moment: Moment<'_>) -> Option<Duration> {
-    let header = |name| asked.headers.get(name);
+fn retry_after(ended: Ended, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
+    let header = |name| hints.headers.get(name);
     matches!(ended, Ended::Failed(_))
-        .then(|| schedule::retry_after(header("retry-after"), header("date"), moment.now))
+        .then(|| schedule::retry_after(header("retry-after"), header("date"), schedule_inputs.now))
         .flatten()
 }
 
@@ -176,19 +185,20 @@ mod tests {
         }
     }
 
-    fn asked(headers: &[(&str, &str)]) -> Asked {
+    fn hints(headers: &[(&str, &str)]) -> ScheduleHints {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Asked { headers: Headers(headers), ..Asked::default() }
+        ScheduleHints { headers: Headers(headers), ..ScheduleHints::default() }
     }
 
-    fn ended(job: &PollJob, outcome: PollOutcome, asked: &Asked) -> PollResult {
-        ended_by(job, outcome, asked, false)
+    fn ended(job: &PollJob, outcome: PollOutcome, hints: &ScheduleHints) -> PollResult {
+        ended_by(job, outcome, hints, false)
     }
 
-    fn ended_by(job: &PollJob, outcome: PollOutcome, asked: &Asked, is_by_hand: bool) -> PollResult {
+    fn ended_by(job: &PollJob, outcome: PollOutcome, hints: &ScheduleHints, is_by_hand: bool) -> PollResult {
         let settings = EngineSettings::default();
-        let moment = Moment { now: Timestamp::UNIX_EPOCH, chance: 0.0, is_by_hand, settings: &settings };
-        result(job, outcome, asked, moment)
+        let schedule_inputs =
+            ScheduleInputs { now: Timestamp::UNIX_EPOCH, chance: 0.0, is_by_hand, settings: &settings };
+        result(job, outcome, hints, schedule_inputs)
     }
 
     fn news() -> PollOutcome {
@@ -196,48 +206,51 @@ mod tests {
     }
 
     #[test]
-    fn f4_news_shorten_the_interval_and_silence_lengthens_it() {
-        let check = |outcome, asked: &Asked, hours: f64| {
-            assert_eq!(ended(&job(), outcome, asked).next_check_in, HOUR.mul_f64(hours));
+    fn f4_interval_adapts_to_news() {
+        let check = |outcome, hints: &ScheduleHints, hours: f64| {
+            assert_eq!(ended(&job(), outcome, hints).next_check_in, HOUR.mul_f64(hours));
         };
-        check(news(), &asked(&[]), 1.0);
-        check(PollOutcome::Fetched(Document::default()), &asked(&[]), 3.0);
-        check(PollOutcome::Unchanged(Validators::default()), &asked(&[]), 3.0);
-        check(PollOutcome::Unchanged(Validators::default()), &asked(&[("cache-control", "max-age=36000")]), 10.0);
-        check(PollOutcome::Failed(String::new()), &asked(&[]), 0.5);
-        check(PollOutcome::Failed(String::new()), &asked(&[("retry-after", "18000")]), 5.0);
-        check(news(), &asked(&[("retry-after", "18000")]), 1.0);
-        let ttl = Asked { by_feed: Some(Asks { ttl_mins: Some(240), ..Asks::default() }), ..Asked::default() };
+        check(news(), &hints(&[]), 1.0);
+        check(PollOutcome::Fetched(Document::default()), &hints(&[]), 3.0);
+        check(PollOutcome::Unchanged(Validators::default()), &hints(&[]), 3.0);
+        check(PollOutcome::Unchanged(Validators::default()), &hints(&[("cache-control", "max-age=36000")]), 10.0);
+        check(PollOutcome::Failed(String::new()), &hints(&[]), 0.5);
+        check(PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), 5.0);
+        check(news(), &hints(&[("retry-after", "18000")]), 1.0);
+        let ttl = ScheduleHints {
+            by_feed: Some(Asks { ttl_mins: Some(240), ..Asks::default() }),
+            ..ScheduleHints::default()
+        };
         check(news(), &ttl, 4.0);
         let asks = Asks { ttl_mins: Some(300), ..Asks::default() };
         let unchanged = PollOutcome::Unchanged(Validators::default());
-        let told_before = ended(&PollJob { asks, ..job() }, unchanged, &asked(&[]));
+        let told_before = ended(&PollJob { asks, ..job() }, unchanged, &hints(&[]));
         assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
-        assert_eq!(ended(&first, news(), &asked(&[])).next_check_in, HOUR);
+        assert_eq!(ended(&first, news(), &hints(&[])).next_check_in, HOUR);
     }
 
     #[test]
-    fn f5_asking_by_hand_before_a_feed_is_due_lengthens_nothing() {
+    fn f5_early_refresh_lengthens_no_interval() {
         let due_at = Timestamp::UNIX_EPOCH + HOUR;
         let not_due = PollJob { due_at, ..job() };
         for outcome in [PollOutcome::Unchanged(Validators::default()), PollOutcome::Failed(String::new())] {
-            let by_hand = ended_by(&not_due, outcome.clone(), &asked(&[]), true);
+            let by_hand = ended_by(&not_due, outcome.clone(), &hints(&[]), true);
             assert_eq!((by_hand.due_by, by_hand.adaptive_secs), (Some(due_at), 7200), "{outcome:?}");
-            assert_eq!(ended_by(&job(), outcome.clone(), &asked(&[]), true).due_by, None, "it was due: {outcome:?}");
-            assert_eq!(ended_by(&not_due, outcome.clone(), &asked(&[]), false).due_by, None, "put off: {outcome:?}");
+            assert_eq!(ended_by(&job(), outcome.clone(), &hints(&[]), true).due_by, None, "it was due: {outcome:?}");
+            assert_eq!(ended_by(&not_due, outcome.clone(), &hints(&[]), false).due_by, None, "put off: {outcome:?}");
         }
-        let news_by_hand = ended_by(&not_due, news(), &asked(&[]), true);
+        let news_by_hand = ended_by(&not_due, news(), &hints(&[]), true);
         assert_eq!(news_by_hand.adaptive_secs, 3600, "news may shorten it");
-        let refused = ended_by(&not_due, PollOutcome::Failed(String::new()), &asked(&[("retry-after", "18000")]), true);
+        let refused = ended_by(&not_due, PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), true);
         assert!(refused.due_by >= Some(Timestamp::UNIX_EPOCH + 5 * HOUR), "the server asked for it: {refused:?}");
     }
 
     #[test]
-    fn f4_a_feed_moves_only_with_an_answer_and_its_password_only_within_its_host() {
+    fn f4_move_needs_an_answer() {
         let moved = |outcome, to: &str| {
-            let asked = Asked { moved_to: Some(to.to_owned()), ..Asked::default() };
-            ended(&job(), outcome, &asked).moved_to.map(|address| (address.url, address.credentials))
+            let hints = ScheduleHints { moved_to: Some(to.to_owned()), ..ScheduleHints::default() };
+            ended(&job(), outcome, &hints).moved_to.map(|address| (address.url, address.credentials))
         };
         assert_eq!(moved(news(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
         assert_eq!(moved(news(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));

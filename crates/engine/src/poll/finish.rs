@@ -64,9 +64,9 @@ pub(crate) async fn finish(poller: &Arc<Poller>, result: PollResult) -> Option<S
 
 /// Stores batches until nothing waits.
 async fn run(poller: Arc<Poller>) {
-    let gather = poller.parts.settings.gather;
-    if !gather.is_zero() {
-        tokio::time::sleep(gather).await;
+    let batch_wait = poller.context.deps.settings.batch_wait;
+    if !batch_wait.is_zero() {
+        tokio::time::sleep(batch_wait).await;
     }
     while let Some(batch) = next_batch(&poller.finisher) {
         // Whoever waits for a batch that panicked is told that nothing was stored.
@@ -98,14 +98,14 @@ fn entry_count(result: &PollResult) -> usize {
 
 /// Stores a batch, again and again while the store is away and the leases last.
 async fn store(poller: &Poller, mut batch: Vec<Waiting>) {
-    let tries = poller.parts.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis() + 1;
+    let tries = poller.context.deps.settings.poll_lease.length().as_millis() / RETRY_PAUSE.as_millis() + 1;
     for _ in 0..tries {
         let results = batch.iter().map(|waiting| waiting.result.clone()).collect();
-        match measure::store("finish_polls", poller.parts.store.finish_polls(results)).await {
+        match measure::store("finish_polls", poller.context.deps.store.finish_polls(results)).await {
             Ok(outcomes) => batch = settle(batch, outcomes),
             Err(StoreError::Failed(error)) => return give_up(&batch, &error),
             Err(StoreError::Unavailable(error)) => {
-                tracing::warn!(%error, results = batch.len(), "the store is away: results of polls wait for it");
+                tracing::warn!(%error, results = batch.len(), "poll results waiting for store");
             }
         }
         if batch.is_empty() {
@@ -125,8 +125,8 @@ fn settle(batch: Vec<Waiting>, outcomes: Vec<StoreResult<Stored>>) -> Vec<Waitin
             Ok(stored) => drop(waiting.answer.send(Some(stored))),
             Err(StoreError::Unavailable(_)) => again.push(waiting),
             Err(StoreError::Failed(error)) => {
-                tracing::error!(feed_id = waiting.result.feed_id.0, %error, "a poll's result cannot be stored");
-                // The feed has to be put off all the same, or it would be claimed again at once, and for ever.
+                tracing::error!(feed_id = waiting.result.feed_id.0, %error, "poll result not stored");
+                // The feed has to be deferred all the same, or it would be claimed again at once, and for ever.
                 if !matches!(waiting.result.outcome, PollOutcome::Failed(_)) {
                     waiting.result.outcome = PollOutcome::Failed(UNSTORABLE.to_owned());
                     again.push(waiting);
@@ -139,10 +139,6 @@ fn settle(batch: Vec<Waiting>, outcomes: Vec<StoreResult<Stored>>) -> Vec<Waitin
 
 fn give_up(batch: &[Waiting], error: &str) {
     for waiting in batch {
-        tracing::error!(
-            feed_id = waiting.result.feed_id.0,
-            error,
-            "a poll's result is lost; the feed will be polled again"
-        );
+        tracing::error!(feed_id = waiting.result.feed_id.0, error, "poll result lost");
     }
 }

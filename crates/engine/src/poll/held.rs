@@ -19,7 +19,7 @@ pub(crate) type Ending = watch::Receiver<Option<PollEnd>>;
 
 /// The feeds that are held.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct HeldLeases {
     state: Mutex<State>,
     emptied: Notify,
 }
@@ -40,7 +40,7 @@ struct HeldPoll {
     is_ending: bool,
 }
 
-impl Held {
+impl HeldLeases {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,35 +113,35 @@ impl Held {
 
 /// A claim that is kept alive until this is dropped, whatever becomes of the poll.
 #[derive(Debug)]
-pub(crate) struct Holding {
+pub(crate) struct LeaseGuard {
     poller: Arc<Poller>,
     feed: FeedId,
     fence: i64,
 }
 
-impl Drop for Holding {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
         self.poller.held.forget(self.feed, self.fence);
         let poller = &self.poller;
-        measure::holds(poller.held.count(), poller.hosts.waiting(), poller.slow_count());
+        measure::holds(poller.held.count(), poller.context.hosts.waiting(), poller.slow_count());
         self.poller.ended.notify_one();
     }
 }
 
 /// Holds a claim from now on, and sees to it that there is a beat.
-pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: Ending) -> Holding {
+pub(crate) fn hold(poller: &Arc<Poller>, feed: FeedId, lease: Lease, ending: Ending) -> LeaseGuard {
     let fence = lease.fence;
     let mut state = poller.held.lock();
     state.polls.insert(feed, HeldPoll { lease, ending, is_lost: false, is_ending: false });
     if !std::mem::replace(&mut state.is_beating, true) {
         tokio::spawn(beat(Arc::clone(poller)));
     }
-    Holding { poller: Arc::clone(poller), feed, fence }
+    LeaseGuard { poller: Arc::clone(poller), feed, fence }
 }
 
 /// Beats until nothing is held any more.
 async fn beat(poller: Arc<Poller>) {
-    let pause = poller.parts.settings.poll_lease.beat_every();
+    let pause = poller.context.deps.settings.poll_lease.beat_every();
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
@@ -153,8 +153,8 @@ async fn beat(poller: Arc<Poller>) {
         // A beat that panicked must not be the last: all leases would be lost, and nobody would start another.
         match AssertUnwindSafe(renew(&poller)).catch_unwind().await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "leases were not renewed; the next beat tries again"),
-            Err(_) => tracing::error!("a renewal of leases panicked; the next beat tries again"),
+            Ok(Err(error)) => tracing::warn!(%error, "lease renewal failed"),
+            Err(_) => tracing::error!("lease renewal panicked"),
         }
     }
 }
@@ -165,11 +165,11 @@ async fn renew(poller: &Poller) -> StoreResult<()> {
     if leases.is_empty() {
         return Ok(());
     }
-    let renewed = poller.parts.store.renew_polls(&leases, poller.parts.settings.poll_lease.length());
+    let renewed = poller.context.deps.store.renew_polls(&leases, poller.context.deps.settings.poll_lease.length());
     let not_ours = measure::store("renew_polls", renewed).await?;
     leases.retain(|(feed, _)| not_ours.contains(feed));
     for feed in poller.held.lose(&leases) {
-        tracing::warn!(feed_id = feed.0, "the lease of this feed is lost: another worker polls it");
+        tracing::warn!(feed_id = feed.0, "lease lost");
     }
     Ok(())
 }

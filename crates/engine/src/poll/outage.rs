@@ -16,7 +16,7 @@ use domain::{
 };
 use jiff::Timestamp;
 
-use super::hosts;
+use crate::hosts;
 
 /// Hosts that are remembered. When there are more, the older half is forgotten: what matters is what was seen just now.
 const HOSTS_MAX: usize = 4096;
@@ -34,7 +34,6 @@ const RETRY_MAX: Duration = Duration::from_mins(1);
 /// An outage of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
-    /// Since when.
     pub since: Timestamp,
     /// What happens, in words.
     pub reason: &'static str,
@@ -61,7 +60,7 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     at: u64,
-    sight: Observation,
+    observation: Observation,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -80,15 +79,15 @@ pub(crate) struct Request {
 /// What a request's end means for its feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// What it says.
+    /// It counts for the feed.
     Counts,
     /// Nothing: the feed is to be asked again after this.
-    AskAgainIn(Duration),
+    RetryIn(Duration),
 }
 
 /// What else there is to do after a request has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum OutageChange {
     Began(Outage),
     Ended(Outage),
 }
@@ -109,7 +108,7 @@ impl NetworkWatch {
         let mut state = self.lock();
         state.count += 1;
         let began = state.count;
-        state.hosts.entry(host).or_insert(Seen { at: began, sight: Observation::Nothing });
+        state.hosts.entry(host).or_insert(Seen { at: began, observation: Observation::Nothing });
         if state.hosts.len() > HOSTS_MAX {
             let mut ages: Vec<u64> = state.hosts.values().map(|seen| seen.at).collect();
             let (_, middle, _) = ages.select_nth_unstable(HOSTS_MAX / 2);
@@ -124,22 +123,22 @@ impl NetworkWatch {
         &self,
         request: Request,
         feed: FeedId,
-        sight: Observation,
+        observation: Observation,
         is_by_hand: bool,
         now: Timestamp,
-    ) -> (Meaning, Option<Turn>) {
+    ) -> (Meaning, Option<OutageChange>) {
         let mut state = self.lock();
         state.count += 1;
         let at = state.count;
-        if sight != Observation::Nothing {
-            state.hosts.insert(request.host, Seen { at, sight });
+        if observation != Observation::Nothing {
+            state.hosts.insert(request.host, Seen { at, observation });
         }
-        let Observation::Failed(way) = sight else {
+        let Observation::Failed(way) = observation else {
             state.suspects.remove(&feed);
             let is_over =
-                sight == Observation::Reached && state.outage.is_some_and(|(_, noticed)| request.began > noticed);
+                observation == Observation::Reached && state.outage.is_some_and(|(_, noticed)| request.began > noticed);
             let ended = if is_over { state.outage.take() } else { None };
-            return (Meaning::Counts, ended.map(|(outage, _)| Turn::Ended(outage)));
+            return (Meaning::Counts, ended.map(|(outage, _)| OutageChange::Ended(outage)));
         };
         let suspect = state.suspects.get(&feed).copied().unwrap_or(Suspect { since: request.began, tries: 0 });
         let fault = outage::judge(way, state.evidence(way, suspect, request.host));
@@ -154,7 +153,7 @@ impl NetworkWatch {
                 if let Some(outage) = began {
                     state.outage = Some((outage, at));
                 }
-                (state.suspects(feed, suspect), began.map(Turn::Began))
+                (state.suspects(feed, suspect), began.map(OutageChange::Began))
             }
         }
     }
@@ -164,7 +163,7 @@ impl State {
     fn evidence(&self, way: FailureKind, suspect: Suspect, host: u64) -> Evidence {
         let since = |wanted: Observation| {
             let others = self.hosts.iter().filter(|(known, _)| **known != host);
-            others.filter(|(_, seen)| seen.sight == wanted && seen.at > suspect.since).count()
+            others.filter(|(_, seen)| seen.observation == wanted && seen.at > suspect.since).count()
         };
         Evidence {
             known: self.hosts.len(),
@@ -181,7 +180,7 @@ impl State {
         }
         let wait = RETRY_FIRST.saturating_mul(1 << suspect.tries.min(8)).min(RETRY_MAX);
         self.suspects.insert(feed, Suspect { tries: suspect.tries.saturating_add(1), ..suspect });
-        Meaning::AskAgainIn(wait)
+        Meaning::RetryIn(wait)
     }
 }
 
@@ -196,29 +195,29 @@ mod tests {
     }
 
     /// Asks these hosts at once, a feed each, and tells which failures count.
-    fn ask(watch: &NetworkWatch, asked: &[(usize, Observation)]) -> Vec<bool> {
-        let requests: Vec<Request> = asked.iter().map(|(host, _)| watch.begins(&url(*host))).collect();
-        let ends = requests.into_iter().zip(asked).enumerate().map(|(place, (request, (host, sight)))| {
+    fn ask(watch: &NetworkWatch, hints: &[(usize, Observation)]) -> Vec<bool> {
+        let requests: Vec<Request> = hints.iter().map(|(host, _)| watch.begins(&url(*host))).collect();
+        let ends = requests.into_iter().zip(hints).enumerate().map(|(place, (request, (host, observation)))| {
             let feed = FeedId(i64::try_from(host * 100 + place).unwrap());
-            watch.ends(request, feed, *sight, false, Timestamp::UNIX_EPOCH).0 == Meaning::Counts
+            watch.ends(request, feed, *observation, false, Timestamp::UNIX_EPOCH).0 == Meaning::Counts
         });
         ends.collect()
     }
 
     #[test]
-    fn f4_feeds_of_one_dead_host_are_no_outage() {
+    fn f4_dead_host_feeds_are_no_outage() {
         let watch = NetworkWatch::default();
         ask(&watch, &[(1, Observation::Reached), (2, Observation::Reached), (3, Observation::Reached)]);
-        let mut asked = vec![(4, Observation::Reached)];
-        asked.extend([(9, DEAD); 10]);
-        assert_eq!(ask(&watch, &asked), [true; 11]);
+        let mut hints = vec![(4, Observation::Reached)];
+        hints.extend([(9, DEAD); 10]);
+        assert_eq!(ask(&watch, &hints), [true; 11]);
         assert_eq!(watch.outage(), None);
     }
 
     #[test]
-    fn f4_an_outage_counts_for_no_feed_and_ends_with_the_first_host_that_is_reached() {
+    fn f4_outage_ends_at_first_reached_host() {
         let watch = NetworkWatch::default();
-        let all = |sight| (0..20).map(|host| (host, sight)).collect::<Vec<_>>();
+        let all = |observation| (0..20).map(|host| (host, observation)).collect::<Vec<_>>();
         assert!(ask(&watch, &all(Observation::Reached)).into_iter().all(|counts| counts));
         for _ in 0..10 {
             assert!(ask(&watch, &all(DEAD)).into_iter().all(|counts| !counts), "not one");
@@ -229,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_host_that_dies_alone_is_asked_again_a_few_times_and_then_counted() {
+    fn f4_dead_host_is_retried_then_counted() {
         let watch = NetworkWatch::default();
         ask(&watch, &[(1, Observation::Reached), (2, Observation::Reached), (3, Observation::Reached)]);
         let counted: Vec<bool> = (0..5).map(|_| ask(&watch, &[(3, DEAD)])[0]).collect();

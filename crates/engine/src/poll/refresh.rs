@@ -9,10 +9,10 @@ use super::{CLAIMS_IN_A_ROW_MAX, PollEnd, Poller, held::Ending};
 use crate::api::RefreshSummary;
 
 /// How often it is looked whether another node has finished with a feed.
-const LOOK_PAUSE: Duration = Duration::from_millis(200);
+const RECHECK_PAUSE: Duration = Duration::from_millis(200);
 
-/// How often it is looked whether there is room for more, though no poll has ended.
-const LOOK_AROUND: Duration = Duration::from_secs(1);
+/// How often it is looked whether there is capacity for more, though no poll has ended.
+const CAPACITY_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// Polls in one refresh of what is due. Feeds with intervals of seconds are due again before it ends.
 const REFRESH_POLLS_MAX: usize = 1_000_000;
@@ -20,16 +20,16 @@ const REFRESH_POLLS_MAX: usize = 1_000_000;
 /// Polls one feed now, or joins the poll that is under way; `None` if there is no such feed.
 pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResult<Option<RefreshSummary>> {
     let mut before: Option<Feed> = None;
-    for _ in 0..looks(poller) {
+    for _ in 0..rechecks(poller) {
         if let Some(ending) = poller.begin_one(id).await? {
             return Ok(Some(summary_of(end_of(ending).await)));
         }
-        let Some(feed) = poller.parts.store.feed(id).await? else { return Ok(None) };
+        let Some(feed) = poller.context.deps.store.feed(id).await? else { return Ok(None) };
         if before.as_ref().is_some_and(|before| was_polled(before, &feed)) {
             return Ok(Some(as_it_says(&feed)));
         }
         before.get_or_insert(feed);
-        tokio::time::sleep(LOOK_PAUSE).await;
+        tokio::time::sleep(RECHECK_PAUSE).await;
     }
     Ok(before.as_ref().map(as_it_says))
 }
@@ -53,13 +53,13 @@ fn summary_of(end: PollEnd) -> RefreshSummary {
 /// Waits for a poll to end. One whose task is gone ended without a result.
 async fn end_of(mut ending: Ending) -> PollEnd {
     match ending.wait_for(Option::is_some).await {
-        Ok(end) => end.unwrap_or(PollEnd::GivenBack),
-        Err(_) => PollEnd::GivenBack,
+        Ok(end) => end.unwrap_or(PollEnd::Released),
+        Err(_) => PollEnd::Released,
     }
 }
 
 fn add(summary: &mut RefreshSummary, end: PollEnd) {
-    summary.polled += u32::from(end != PollEnd::GivenBack);
+    summary.polled += u32::from(end != PollEnd::Released);
     match end {
         PollEnd::Fetched { new, changed } => {
             summary.fetched += 1;
@@ -68,12 +68,12 @@ fn add(summary: &mut RefreshSummary, end: PollEnd) {
         }
         PollEnd::Unchanged => summary.unchanged += 1,
         PollEnd::Failed | PollEnd::Outage => summary.failed += 1,
-        PollEnd::GivenBack => {}
+        PollEnd::Released => {}
     }
 }
 
 /// Polls what is due until nothing is, and waits for the polls of this node that were under way already. Feeds that this
-/// node has put off for want of room at their hosts were due as well, and are polled as room appears.
+/// node has deferred for want of a place at their hosts were due as well, and are polled as places are free.
 pub(crate) async fn refresh_due(
     poller: &Arc<Poller>,
     progress: &(dyn Fn(&RefreshSummary) + Sync),
@@ -81,19 +81,19 @@ pub(crate) async fn refresh_due(
     let mut summary = RefreshSummary::default();
     let mut seen = HashSet::new();
     let mut under_way = FuturesUnordered::new();
-    let mut looks_left = looks(poller);
+    let mut rechecks_left = rechecks(poller);
     loop {
-        for ending in gather(poller, &mut seen).await? {
+        for ending in collect(poller, &mut seen).await? {
             under_way.push(end_of(ending));
         }
-        // Polls that wait long for their servers give up their slots: there may be room though none has ended.
-        let Ok(next) = tokio::time::timeout(LOOK_AROUND, under_way.next()).await else { continue };
+        // Polls that wait long for their servers give up their slots: there may be capacity though none has ended.
+        let Ok(next) = tokio::time::timeout(CAPACITY_CHECK_EVERY, under_way.next()).await else { continue };
         let Some(end) = next else {
-            if looks_left == 0 || !is_any_left(poller, &seen).await? {
+            if rechecks_left == 0 || !is_any_left(poller, &seen).await? {
                 return Ok(summary);
             }
-            looks_left -= 1;
-            tokio::time::sleep(LOOK_PAUSE).await;
+            rechecks_left -= 1;
+            tokio::time::sleep(RECHECK_PAUSE).await;
             continue;
         };
         add(&mut summary, end);
@@ -107,7 +107,7 @@ pub(crate) async fn refresh_due(
 }
 
 /// Joins what is under way and begins what is due, each feed once.
-async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult<Vec<Ending>> {
+async fn collect(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult<Vec<Ending>> {
     let take = |polls: Vec<(FeedId, Ending)>, seen: &mut HashSet<FeedId>| -> Vec<Ending> {
         polls.into_iter().filter(|(feed, _)| seen.insert(*feed)).map(|(_, ending)| ending).collect()
     };
@@ -120,19 +120,19 @@ async fn gather(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult
         return Ok(endings);
     }
     for _ in 0..CLAIMS_IN_A_ROW_MAX {
-        // A claim costs the store something: with little room, rather wait for more of it.
-        if poller.room() < claim_min(poller) || seen.len() >= REFRESH_POLLS_MAX {
+        // A claim costs the store something: with little capacity, rather wait for more of it.
+        if poller.capacity() < claim_min(poller) || seen.len() >= REFRESH_POLLS_MAX {
             break;
         }
         let begun = poller.begin_due(|feed| !seen.contains(&feed)).await?;
-        let is_over = begun.is_all || (begun.polls.is_empty() && begun.put_off == 0);
+        let is_over = begun.is_all || (begun.polls.is_empty() && begun.deferred == 0);
         endings.extend(take(begun.polls, seen));
         if is_over {
             break;
         }
     }
     for _ in 0..CLAIMS_IN_A_ROW_MAX {
-        let polls = poller.begin_put_off(&|feed| !seen.contains(&feed)).await?;
+        let polls = poller.begin_deferred(&|feed| !seen.contains(&feed)).await?;
         if polls.is_empty() {
             break;
         }
@@ -148,30 +148,30 @@ async fn is_any_left(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<boo
     if poller.stopping.is_cancelled() || poller.has_outage() {
         return Ok(false);
     }
-    let now = poller.parts.clock.now();
-    Ok(poller.put_off.any(now, |feed| !seen.contains(&feed)) || others_are_at_it(poller, seen).await?)
+    let now = poller.context.now();
+    Ok(poller.deferred.any(now, |feed| !seen.contains(&feed)) || others_are_at_it(poller, seen).await?)
 }
 
 /// Whether another node holds a feed that is due: it polls it just now, or died in the attempt, and then the feed is
 /// ours when its lease has run out.
 async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResult<bool> {
-    let store = &poller.parts.store;
-    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.parts.settings.poll_lease.length());
+    let store = &poller.context.deps.store;
+    let soon = store.next_poll_in().await?.is_some_and(|next| next <= poller.context.deps.settings.poll_lease.length());
     if !soon {
         return Ok(false);
     }
-    let now = poller.parts.clock.now();
+    let now = poller.context.now();
     let is_due = |feed: &Feed| !feed.is_gone && feed.next_check_at <= now && !seen.contains(&feed.id);
     Ok(store.feeds().await?.iter().any(is_due))
 }
 
 /// How often to look for the end of another node's poll: until it ends, or its lease does.
-fn looks(poller: &Poller) -> u128 {
-    poller.parts.settings.poll_lease.length().as_millis() / LOOK_PAUSE.as_millis() + 2
+fn rechecks(poller: &Poller) -> u128 {
+    poller.context.deps.settings.poll_lease.length().as_millis() / RECHECK_PAUSE.as_millis() + 2
 }
 
-/// The room from which a claim is worth while.
+/// The capacity from which a claim is worth while.
 pub(super) fn claim_min(poller: &Poller) -> usize {
     const PARTS_OF_CONCURRENCY: usize = 4;
-    (poller.parts.settings.poll_concurrency / PARTS_OF_CONCURRENCY).max(1)
+    (poller.context.deps.settings.poll_concurrency / PARTS_OF_CONCURRENCY).max(1)
 }

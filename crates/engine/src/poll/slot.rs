@@ -1,6 +1,6 @@
 //! The slots of polls. One that waits long for its server gives its slot up to others, and takes one again when the answer
 //! is there: hosts that hang hold up nobody. How many may wait so is bounded, and so is the memory of the answers that
-//! arrive meanwhile (`http/room.rs`).
+//! arrive meanwhile (`http/capacity.rs`).
 
 use std::time::Duration;
 
@@ -25,13 +25,13 @@ impl<'p> Slot<'p> {
     /// Waits for a server, without the slot if that takes long and not too many do so already.
     pub(crate) async fn wait_for<T>(&mut self, answer: impl Future<Output = T>) -> T {
         tokio::pin!(answer);
-        let slow_after: Duration = self.poller.parts.settings.slow_after;
+        let slow_after: Duration = self.poller.context.deps.settings.slow_after;
         if let Ok(answer) = tokio::time::timeout(slow_after, &mut answer).await {
             return answer;
         }
-        let Ok(_place) = self.poller.slow_places.try_acquire() else { return answer.await };
+        let Ok(_place) = self.poller.slow_permits.try_acquire() else { return answer.await };
         self.permit = None;
-        // There is room for another.
+        // There is capacity for another.
         self.poller.ended.notify_one();
         let answer = answer.await;
         self.permit = Some(acquire(self.slots).await);

@@ -19,7 +19,6 @@ const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// What a hub that cannot be reached is accused of.
 pub(super) const UNREACHABLE: &str = "Hub unreachable";
 
-/// The request.
 pub(super) fn request(
     subscription: &Subscription,
     mode: Mode,
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn w2_a_subscription_is_asked_for_by_a_form() {
+    fn w2_subscription_request_is_a_form() {
         let asked = request(&subscription(), Mode::Subscribe, Some("s"), None, Duration::from_secs(10));
         assert_eq!(asked.url, "https://h.org/hub?x=1");
         assert_eq!(asked.headers.get("content-type"), Some("application/x-www-form-urlencoded"));
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn w2_w9_any_2xx_accepts_and_the_rest_fails_in_words() {
+    fn w2_w9_only_2xx_accepts() {
         for status in [200, 202, 204] {
             assert_eq!(answered(status, &[]), Event::Accepted);
         }

@@ -8,13 +8,11 @@ use domain::{
     push::{Push, PushStored, PushTarget},
 };
 
-use crate::gather::Work;
+use crate::coalesce::BatchCall;
 
-/// Tokens, looked up.
 #[derive(Debug)]
 pub(super) struct Targets(pub(super) Arc<dyn Store>);
 
-/// Pushes, stored.
 #[derive(Debug)]
 pub(super) struct Pushes(pub(super) Arc<dyn Store>);
 
@@ -23,7 +21,7 @@ pub(super) struct Pushes(pub(super) Arc<dyn Store>);
 pub(super) struct Changes(pub(super) Arc<dyn Store>);
 
 #[async_trait]
-impl Work for Targets {
+impl BatchCall for Targets {
     type Job = String;
     type Answer = Option<PushTarget>;
 
@@ -39,7 +37,7 @@ impl Work for Targets {
 }
 
 #[async_trait]
-impl Work for Pushes {
+impl BatchCall for Pushes {
     type Job = Push;
     type Answer = PushStored;
 
@@ -53,7 +51,7 @@ impl Work for Pushes {
 }
 
 #[async_trait]
-impl Work for Changes {
+impl BatchCall for Changes {
     type Job = SubscriptionChange;
     type Answer = Changed;
 

@@ -13,11 +13,11 @@
 
 mod ask;
 mod batches;
-mod doubted;
-mod passed_over;
+mod poll_throttle;
 mod receive;
 mod renew;
 mod runner;
+mod skipped_hubs;
 mod step;
 mod verify;
 
@@ -33,8 +33,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
     batches::{Changes, Pushes, Targets},
-    doubted::Doubted,
-    passed_over::PassedOver,
+    poll_throttle::PollThrottle,
+    skipped_hubs::SkippedHubs,
 };
 pub use self::{
     receive::{PushAnswer, PushRequest, Recipient},
@@ -49,16 +49,18 @@ pub(crate) use self::{
 };
 use crate::{
     api::SubscribeError,
-    gather::Gatherer,
+    coalesce::Coalescer,
+    context::{Context, PollFeed},
+    hosts::Hosts,
     measure,
-    poll::{self, Hosts, Poller},
     settings::PushSettings,
 };
 
 /// All that push shares.
 #[derive(Debug)]
 pub(crate) struct Pusher {
-    pub(crate) poller: Arc<Poller>,
+    context: Arc<Context>,
+    poll_feed: Arc<dyn PollFeed>,
     owner: String,
     /// So many requests at once to a hub.
     hubs: Arc<Hosts>,
@@ -66,12 +68,12 @@ pub(crate) struct Pusher {
     held: std::sync::Mutex<HashMap<String, usize>>,
     /// Pushes without a token, which may be anybody's, are worked on one at a time.
     tokenless: Semaphore,
-    doubted: Doubted,
-    passed_over: PassedOver,
+    poll_throttle: PollThrottle,
+    skipped_hubs: SkippedHubs,
     /// Looks at tokens, pushes and changes of subscriptions: those that come together go to the store together.
-    targets: Arc<Gatherer<Targets>>,
-    pushes: Arc<Gatherer<Pushes>>,
-    changes: Arc<Gatherer<Changes>>,
+    targets: Arc<Coalescer<Targets>>,
+    pushes: Arc<Coalescer<Pushes>>,
+    changes: Arc<Coalescer<Changes>>,
     /// Counts what has changed, for those who wait for it.
     changed: watch::Sender<u64>,
     /// A step has ended.
@@ -81,27 +83,29 @@ pub(crate) struct Pusher {
 }
 
 impl Pusher {
-    pub(crate) fn new(poller: Arc<Poller>) -> Arc<Self> {
+    pub(crate) fn new(context: Arc<Context>, poll_feed: Arc<dyn PollFeed>) -> Arc<Self> {
+        let store = || Arc::clone(&context.deps.store);
         Arc::new(Self {
-            owner: poller.parts.ids.owner(),
-            hubs: Hosts::new(poller.parts.settings.push.hub_concurrency),
+            owner: context.deps.ids.owner(),
+            hubs: Hosts::new(context.settings().push.hub_concurrency),
             held: std::sync::Mutex::default(),
             tokenless: Semaphore::new(1),
-            doubted: Doubted::default(),
-            passed_over: PassedOver::default(),
-            targets: Gatherer::new(Targets(Arc::clone(&poller.parts.store))),
-            pushes: Gatherer::new(Pushes(Arc::clone(&poller.parts.store))),
-            changes: Gatherer::new(Changes(Arc::clone(&poller.parts.store))),
+            poll_throttle: PollThrottle::default(),
+            skipped_hubs: SkippedHubs::default(),
+            targets: Coalescer::new(Targets(store())),
+            pushes: Coalescer::new(Pushes(store())),
+            changes: Coalescer::new(Changes(store())),
             changed: watch::Sender::new(0),
             ended: Notify::new(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            poller,
+            context,
+            poll_feed,
         })
     }
 
     fn settings(&self) -> &PushSettings {
-        &self.poller.parts.settings.push
+        &self.context.deps.settings.push
     }
 
     /// Stores what happens to a subscription, and does what follows from it.
@@ -137,50 +141,50 @@ impl Pusher {
             state,
             event = kind,
             error,
-            "a subscription changed"
+            "subscription changed"
         );
         measure::subscription_became(state);
         if was == SubscriptionState::Active || is == Some(SubscriptionState::Active) {
             // Its feed is due: what was published in between is fetched, or push has ended.
-            self.poller.wake.notify_one();
+            self.context.wake.polls.notify_one();
         }
         self.try_another_hub(after).await;
-        self.poller.wake_push.notify_one();
+        self.context.wake.push.notify_one();
     }
 
     /// A feed's next hub, if this one has failed and the feed has another. If this is lost in a crash, the next failure or
     /// the daily try makes up for it.
     async fn try_another_hub(&self, after: Option<&Subscription>) {
         let feed = after.filter(|after| push::needs_another_hub(after)).and_then(|after| after.feed_id);
-        let (Some(feed), Some(offer)) = (feed, self.poller.offer()) else { return };
+        let (Some(feed), Some(offer)) = (feed, self.context.offer()) else { return };
         match self.subscribe(feed, offer).await {
-            Ok(()) => self.poller.wake_push.notify_one(),
+            Ok(()) => self.context.wake.push.notify_one(),
             Err(error) => {
-                tracing::warn!(feed_id = feed.0, %error, "no other hub could be chosen; it is tried again later");
+                tracing::warn!(feed_id = feed.0, %error, "choosing another hub failed");
             }
         }
     }
 
     pub(super) async fn subscribe(&self, feed: FeedId, offer: Offer) -> StoreResult<()> {
-        self.poller.parts.store.subscribe(vec![(feed, offer)]).await.map(drop)
+        self.context.deps.store.subscribe(vec![(feed, offer)]).await.map(drop)
     }
 }
 
 /// Subscribes a feed at its hub now. One that was not known to have a hub is asked once more.
 pub(crate) async fn subscribe_now(pusher: &Pusher, id: FeedId) -> Result<Subscription, SubscribeError> {
-    let (poller, store) = (&pusher.poller, &pusher.poller.parts.store);
-    let offer = poller.offer().ok_or(SubscribeError::Off)?;
+    let (context, store) = (&pusher.context, &pusher.context.deps.store);
+    let offer = context.offer().ok_or(SubscribeError::Off)?;
     let patch = FeedPatch { push_enabled: Some(true), ..FeedPatch::default() };
     if !matches!(store.update_feed(id, patch).await?, UpdateOutcome::Updated(_)) {
         return Err(SubscribeError::NoFeed);
     }
     pusher.subscribe(id, offer).await?;
     if store.subscription_of(id).await?.is_none() {
-        poll::refresh_feed(poller, id).await?;
+        pusher.poll_feed.poll_feed(id).await?;
     }
     let subscription = store.subscription_of(id).await?.ok_or(SubscribeError::NoHub)?;
     let changed = pusher.change(subscription.id, Claim::None, Event::Retry).await?;
-    poller.wake_push.notify_one();
+    context.wake.push.notify_one();
     match changed {
         Changed::Done(transition) => transition.after.ok_or(SubscribeError::NoHub),
         Changed::Refused | Changed::NotFound => Ok(subscription),

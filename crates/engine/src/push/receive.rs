@@ -12,7 +12,7 @@ use domain::{
 };
 
 use super::{Pusher, verify::SAME_TOPIC_MAX};
-use crate::{ingest::Parsed, measure, poll};
+use crate::{documents, ingest::Parsed, measure};
 
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
 const ENTRIES_UNASKED_MAX: usize = 8;
@@ -46,20 +46,17 @@ impl Recipient {
 pub struct PushRequest {
     /// `X-Hub-Signature`.
     pub signature: Option<String>,
-    /// `Content-Type`.
     pub content_type: Option<String>,
     /// All `Link` headers.
     pub links: Vec<String>,
     /// `hub.topic` of the address, where there is no token.
     pub topic: Option<String>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 /// What the hub is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushAnswer {
-    /// It is stored.
     Stored,
     /// There is no active subscription for it.
     NotActive,
@@ -97,23 +94,22 @@ pub(crate) async fn recipient_by_topic(
     Ok(if targets.is_empty() { Err(PushAnswer::NotActive) } else { Ok(Recipient::Topic(targets)) })
 }
 
-/// Takes a push.
 pub(crate) async fn receive(
     pusher: &Arc<Pusher>,
     recipient: Recipient,
-    delivery: PushRequest,
+    request: PushRequest,
 ) -> StoreResult<PushAnswer> {
-    let delivery = Arc::new(delivery);
+    let request = Arc::new(request);
     let (target, answer) = match recipient {
         Recipient::Subscription(target) => {
-            let answer = take(pusher, &target, &delivery).await?;
+            let answer = take(pusher, &target, &request).await?;
             if matches!(answer, PushAnswer::Unsigned(Unsigned::Missing | Unsigned::Wrong)) {
                 poll_for_certainty(pusher, &target).await?;
             }
             (Some(*target), answer)
         }
-        Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &delivery).await?,
-        Recipient::Unknown => take_by_topic(pusher, None, &delivery).await?,
+        Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &request).await?,
+        Recipient::Unknown => take_by_topic(pusher, None, &request).await?,
     };
     note(target.as_ref(), &answer);
     Ok(answer)
@@ -126,7 +122,7 @@ fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
         let subscription = target.map(|target| &target.subscription);
         let feed_id = subscription.and_then(|subscription| subscription.feed_id).map(|id| id.0);
         let topic = subscription.map(|subscription| subscription.topic_url.as_str());
-        tracing::warn!(feed_id, topic, %reason, "a push was refused");
+        tracing::warn!(feed_id, topic, %reason, "push refused");
     }
 }
 
@@ -135,19 +131,19 @@ fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
 async fn take_by_topic(
     pusher: &Arc<Pusher>,
     targets: Option<Vec<PushTarget>>,
-    delivery: &Arc<PushRequest>,
+    request: &Arc<PushRequest>,
 ) -> StoreResult<(Option<PushTarget>, PushAnswer)> {
     let _turn = pusher.tokenless.acquire().await.expect("the semaphore is never closed");
     let targets = match targets {
         Some(targets) => targets,
-        None => match topic_in(pusher, delivery).await {
+        None => match topic_in(pusher, request).await {
             Some(topic) => active_with(pusher, &topic).await?,
             None => Vec::new(),
         },
     };
     let mut answer = (None, PushAnswer::NotActive);
     for target in targets {
-        let taken = take(pusher, &target, delivery).await?;
+        let taken = take(pusher, &target, request).await?;
         let is_wrong = taken == PushAnswer::Unsigned(Unsigned::Wrong);
         answer = (Some(target), taken);
         if !is_wrong {
@@ -158,7 +154,7 @@ async fn take_by_topic(
 }
 
 async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget>> {
-    let mut targets = pusher.poller.parts.store.push_targets(topic, SAME_TOPIC_MAX).await?;
+    let mut targets = pusher.context.deps.store.push_targets(topic, SAME_TOPIC_MAX).await?;
     targets.retain(|target| target.subscription.is_active() && target.feed_url.is_some());
     Ok(targets)
 }
@@ -173,28 +169,28 @@ fn named_topic(head: &PushRequest) -> Option<String> {
 }
 
 /// The same as the document says.
-async fn topic_in(pusher: &Pusher, delivery: &PushRequest) -> Option<String> {
-    let length = delivery.body.len().min(HEAD_BYTES_MAX);
+async fn topic_in(pusher: &Pusher, request: &PushRequest) -> Option<String> {
+    let length = request.body.len().min(HEAD_BYTES_MAX);
     let head = PushRequest {
-        content_type: delivery.content_type.clone(),
-        body: delivery.body.get(..length).unwrap_or_default().to_vec(),
+        content_type: request.content_type.clone(),
+        body: request.body.get(..length).unwrap_or_default().to_vec(),
         ..PushRequest::default()
     };
     let parsed = parse(pusher, &Arc::new(head), None).await.ok()?;
     parsed.feed.head.self_url.clone()
 }
 
-async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequest>) -> StoreResult<PushAnswer> {
+async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushRequest>) -> StoreResult<PushAnswer> {
     let Some(feed_id) = target.subscription.feed_id else { return Ok(PushAnswer::NoFeed) };
-    let secret = match secret_of(pusher, target, delivery).await {
+    let secret = match secret_of(pusher, target, request).await {
         Ok(secret) => secret,
         Err(reason) => return Ok(PushAnswer::Unsigned(reason)),
     };
     let mut document = Document::default();
-    let is_blank = delivery.body.iter().all(u8::is_ascii_whitespace);
+    let is_blank = request.body.iter().all(u8::is_ascii_whitespace);
     if !is_blank {
-        match parse(pusher, delivery, target.feed_url.clone()).await {
-            Ok(parsed) => document = prepare(pusher, feed_id, parsed, delivery.body.len()).await?,
+        match parse(pusher, request, target.feed_url.clone()).await {
+            Ok(parsed) => document = prepare(pusher, feed_id, parsed, request.body.len()).await?,
             Err(error) => {
                 // The hub has something for us that we cannot read: the feed itself may be better.
                 poll_soon(pusher, feed_id).await?;
@@ -205,20 +201,15 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
-    match measure::store("push", pusher.pushes.call(push, delivery.body.len())).await? {
+    match measure::store("push", pusher.pushes.call(push, request.body.len())).await? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {
             if poll_in.is_some() {
-                pusher.poller.wake.notify_one();
+                pusher.context.wake.polls.notify_one();
             }
             if stored.new + stored.changed + stored.completed > 0 {
-                tracing::info!(
-                    feed_id = feed_id.0,
-                    new = stored.new,
-                    changed = stored.changed,
-                    "a push brought entries"
-                );
+                tracing::info!(feed_id = feed_id.0, new = stored.new, changed = stored.changed, "entries pushed");
                 measure::brought(stored.new, stored.changed);
             }
             Ok(PushAnswer::Stored)
@@ -228,40 +219,38 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, delivery: &Arc<PushRequ
 
 /// Makes the feed of a push that could not be taken due soon.
 async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
-    pusher.poller.parts.store.poll_soon(feed, pusher.settings().poll_after_thin).await?;
-    pusher.poller.wake.notify_one();
-    Ok(())
+    pusher.context.poll_soon(feed, pusher.settings().poll_after_thin).await
 }
 
 /// Only the hub knows the token: it may have lost the secret, and what it would bring is fetched instead. Now and then,
 /// because it is not certain that it is the hub.
 async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult<()> {
     let Some(feed) = target.subscription.feed_id else { return Ok(()) };
-    let is_its_turn = pusher.doubted.is_its_turn(feed, pusher.poller.parts.clock.now());
-    if is_its_turn { poll_soon(pusher, feed).await } else { Ok(()) }
+    let allows = pusher.poll_throttle.allows(feed, pusher.context.now());
+    if allows { poll_soon(pusher, feed).await } else { Ok(()) }
 }
 
 /// Notes that a push was not read; its feed is polled instead.
 pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
-    tracing::warn!(feed_id = feed_id.0, why, "a push was refused: the feed is polled instead");
+    tracing::warn!(feed_id = feed_id.0, why, "push refused");
     poll_soon(pusher, feed_id).await
 }
 
 /// The secret that a push is signed with. Over the raw bytes, before anything else looks at them.
-async fn secret_of(pusher: &Pusher, target: &PushTarget, delivery: &Arc<PushRequest>) -> Result<String, Unsigned> {
-    let signature = Signature::parse(delivery.signature.as_deref(), &pusher.settings().algorithms)?;
+async fn secret_of(pusher: &Pusher, target: &PushTarget, request: &Arc<PushRequest>) -> Result<String, Unsigned> {
+    let signature = Signature::parse(request.signature.as_deref(), &pusher.settings().algorithms)?;
     let secrets: Vec<String> = target.subscription.secrets.newest_first().map(str::to_owned).collect();
-    let shared = Arc::clone(delivery);
+    let shared = Arc::clone(request);
     let find = move || secrets.into_iter().find(|secret| signature.is_of(&shared.body, secret));
-    pusher.poller.cpu.run(delivery.body.len(), find).await.ok_or(Unsigned::Wrong)
+    pusher.context.cpu.run(request.body.len(), find).await.ok_or(Unsigned::Wrong)
 }
 
 /// Reads the body for what it is, whatever it is called.
-async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
-    let shared = Arc::clone(delivery);
-    let document_bytes_max = pusher.poller.parts.settings.document_bytes_max;
+async fn parse(pusher: &Pusher, request: &Arc<PushRequest>, feed_url: Option<String>) -> Result<Parsed, feed::Error> {
+    let shared = Arc::clone(request);
+    let document_bytes_max = pusher.context.deps.settings.document_bytes_max;
     let work = move || {
         let hints = feed::Hints {
             content_type: shared.content_type.as_deref(),
@@ -271,17 +260,17 @@ async fn parse(pusher: &Pusher, delivery: &Arc<PushRequest>, feed_url: Option<St
         };
         feed::parse(&shared.body, &hints).map(Parsed::new)
     };
-    pusher.poller.cpu.run(delivery.body.len(), work).await
+    pusher.context.cpu.run(request.body.len(), work).await
 }
 
 async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) -> StoreResult<Document> {
     let identities = parsed.identities();
     let known = if identities.len() > ENTRIES_UNASKED_MAX {
-        pusher.poller.parts.store.known_entries(feed, &identities).await?
+        pusher.context.deps.store.known_entries(feed, &identities).await?
     } else {
         KnownEntries::new()
     };
-    let mut document = poll::prepare(&pusher.poller, parsed, bytes, known, Validators::default()).await;
+    let mut document = documents::prepare(&pusher.context, parsed, bytes, known, Validators::default()).await;
     for entry in &mut document.entries {
         entry.is_thin = entry.summary.is_none() && entry.content.is_none();
     }

@@ -17,18 +17,16 @@ use super::{
 const RENEWALS_MAX: u32 = 20;
 
 /// How often it is looked whether a hub has verified at another node.
-const LOOK_PAUSE: Duration = Duration::from_millis(250);
+const RECHECK_PAUSE: Duration = Duration::from_millis(250);
 
 /// What a manual renewal did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RenewSummary {
     /// Verified by their hubs.
     pub renewed: u32,
-    /// Failed.
     pub failed: u32,
     /// Accepted by their hubs, and not verified yet.
     pub pending: u32,
-    /// Each of them.
     pub results: Vec<RenewResult>,
 }
 
@@ -45,7 +43,6 @@ pub enum RenewStatus {
 }
 
 impl RenewStatus {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Renewed => "renewed",
@@ -55,15 +52,11 @@ impl RenewStatus {
     }
 }
 
-/// One renewal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenewResult {
-    /// The feed.
     pub feed_id: Option<FeedId>,
-    /// How it ended.
     pub status: RenewStatus,
-    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Failures since the last success.
@@ -80,7 +73,7 @@ pub(crate) async fn renew_expiring(pusher: &Arc<Pusher>) -> StoreResult<RenewSum
     if settings.base_url.is_none() {
         return Ok(RenewSummary::default());
     }
-    let store = &pusher.poller.parts.store;
+    let store = &pusher.context.deps.store;
     let within = settings.rules.renew_before;
     // They may wait for their hubs' turns for longer than those of the background.
     let lease = settings.step_lease + step::MANUAL_WAIT_MAX;
@@ -142,18 +135,18 @@ async fn await_verification(pusher: &Pusher, asked: Subscription) -> StoreResult
     let id = asked.id;
     match tokio::time::timeout(pusher.settings().verify_wait, settled(pusher, id)).await {
         Ok(subscription) => subscription,
-        Err(_) => pusher.poller.parts.store.subscription(id).await,
+        Err(_) => pusher.context.deps.store.subscription(id).await,
     }
 }
 
 async fn settled(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
     let mut changed = pusher.changed.subscribe();
     loop {
-        let subscription = pusher.poller.parts.store.subscription(id).await?;
+        let subscription = pusher.context.deps.store.subscription(id).await?;
         if subscription.as_ref().is_none_or(|subscription| subscription.asked.is_none()) {
             return Ok(subscription);
         }
         // At another node nothing tells us.
-        let _ = tokio::time::timeout(LOOK_PAUSE, changed.changed()).await;
+        let _ = tokio::time::timeout(RECHECK_PAUSE, changed.changed()).await;
     }
 }

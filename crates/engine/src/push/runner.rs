@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::{Pusher, step};
 use crate::measure;
 
-/// Steps at once.
 const STEPS_MAX: usize = 64;
 
 /// Subscriptions of one hub that are held at once; what else it has that is due does not keep others waiting.
@@ -31,7 +30,6 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// The sleep when something is due that another node holds, or the store is away.
 const SLEEP_BUSY: Duration = Duration::from_secs(1);
 
-/// The shortest sleep.
 const SLEEP_MIN: Duration = Duration::from_millis(10);
 
 /// After a stop: how long steps that have begun may take to end.
@@ -40,11 +38,11 @@ const STOP_MAX: Duration = Duration::from_secs(6);
 /// Makes what is stored agree with the base URL: feeds whose hubs do not know it are subscribed again, and without one
 /// nothing is pushed.
 pub(crate) async fn start(pusher: &Pusher) -> StoreResult<()> {
-    let store = &pusher.poller.parts.store;
+    let store = &pusher.context.deps.store;
     let Some(base_url) = pusher.settings().base_url.clone() else {
         let stopped = store.stop_push().await?;
-        tracing::info!(stopped, "push is off, because there is no base_url: all feeds are polled");
-        pusher.poller.wake.notify_one();
+        tracing::info!(stopped, reason = "no base_url", "push off");
+        pusher.context.wake.polls.notify_one();
         return Ok(());
     };
     let mut after = FeedId(0);
@@ -52,10 +50,10 @@ pub(crate) async fn start(pusher: &Pusher) -> StoreResult<()> {
         let feeds = store.feeds_to_subscribe(&base_url, after, FEEDS_CHUNK).await?;
         let Some(last) = feeds.last() else { return Ok(()) };
         after = *last;
-        let wishes = feeds.into_iter().filter_map(|feed| Some((feed, pusher.poller.offer()?))).collect();
-        let subscribed = store.subscribe(wishes).await?;
-        tracing::info!(subscribed, "feeds are subscribed at their hubs");
-        pusher.poller.wake.notify_one();
+        let requests = feeds.into_iter().filter_map(|feed| Some((feed, pusher.context.offer()?))).collect();
+        let subscribed = store.subscribe(requests).await?;
+        tracing::info!(subscribed, "feeds subscribed");
+        pusher.context.wake.polls.notify_one();
     }
 }
 
@@ -79,7 +77,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
     let (mut synced_at, mut was_away) = (None, false);
     while !stop.is_cancelled() {
         let begun = async {
-            let now = pusher.poller.parts.clock.now();
+            let now = pusher.context.now();
             // Without a base URL once is enough: nobody here makes a subscription after that.
             let is_due = |at: Timestamp| pusher.settings().base_url.is_some() && now.duration_since(at) >= SYNC_EVERY;
             if synced_at.is_none_or(is_due) {
@@ -95,7 +93,7 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
             }
             Err(error) => {
                 if !std::mem::replace(&mut was_away, true) {
-                    tracing::error!(%error, "push waits for the store");
+                    tracing::error!(%error, "push waiting for store");
                 }
                 SLEEP_BUSY
             }
@@ -103,14 +101,14 @@ pub(crate) async fn run(pusher: &Arc<Pusher>, stop: &CancellationToken) {
         tokio::select! {
             () = stop.cancelled() => break,
             () = tokio::time::sleep(pause) => {}
-            () = pusher.poller.wake_push.notified() => pusher.passed_over.forget(),
+            () = pusher.context.wake.push.notified() => pusher.skipped_hubs.forget(),
             () = pusher.ended.notified() => {}
         }
     }
     pusher.stopping.cancel();
     pusher.tasks.close();
     if tokio::time::timeout(STOP_MAX, pusher.tasks.wait()).await.is_err() {
-        tracing::warn!("hubs were still being asked: those claims run out by themselves");
+        tracing::warn!("hub requests unfinished");
     }
 }
 
@@ -127,13 +125,13 @@ async fn begin_due(pusher: &Arc<Pusher>) -> StoreResult<Duration> {
             tasks.spawn(async move {
                 let id = job.subscription.id.0;
                 if let Err(error) = one(&pusher, job).await {
-                    tracing::warn!(subscription_id = id, %error, "a step was broken off: it is taken again later");
+                    tracing::warn!(subscription_id = id, %error, "subscription step failed");
                 }
                 pusher.ended.notify_one();
             });
         }
     }
-    let next = pusher.poller.parts.store.next_step_in().await?;
+    let next = pusher.context.deps.store.next_step_in().await?;
     Ok(match next {
         None => SLEEP_MAX,
         Some(Duration::ZERO) => SLEEP_BUSY,
@@ -141,25 +139,25 @@ async fn begin_due(pusher: &Arc<Pusher>) -> StoreResult<Duration> {
     })
 }
 
-/// Claims what is due, up to the room there is, but not of hubs that have enough to do.
+/// Claims what is due, up to the capacity there is, but not of hubs that have enough to do.
 async fn claim(pusher: &Arc<Pusher>) -> StoreResult<Vec<SubscriptionJob>> {
-    let (room, busy) = {
+    let (capacity, busy) = {
         let held = pusher.held.lock().unwrap_or_else(PoisonError::into_inner);
         let at_work = held.values().map(|count| (*count).min(HELD_OF_HUB_MAX)).sum::<usize>();
         let busy: Vec<String> =
             held.iter().filter(|(_, count)| **count >= HELD_OF_HUB_MAX).map(|(hub, _)| hub.clone()).collect();
         (STEPS_MAX.saturating_sub(at_work), busy)
     };
-    let now = pusher.poller.parts.clock.now();
-    if room == 0 || !busy.is_empty() && pusher.passed_over.is_all(&busy, now) {
+    let now = pusher.context.now();
+    if capacity == 0 || !busy.is_empty() && pusher.skipped_hubs.covers(&busy, now) {
         return Ok(Vec::new());
     }
-    let limit = u32::try_from(room).unwrap_or(u32::MAX);
+    let limit = u32::try_from(capacity).unwrap_or(u32::MAX);
     let lease = pusher.settings().step_lease;
-    let claimed = pusher.poller.parts.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy);
+    let claimed = pusher.context.deps.store.claim_due_subscriptions(&pusher.owner, limit, lease, &busy);
     let jobs = measure::store("claim_subscriptions", claimed).await?;
-    if !busy.is_empty() && jobs.len() < room {
-        pusher.passed_over.found_no_more(busy, now);
+    if !busy.is_empty() && jobs.len() < capacity {
+        pusher.skipped_hubs.skipped(busy, now);
     }
     let mut held = pusher.held.lock().unwrap_or_else(PoisonError::into_inner);
     for job in &jobs {

@@ -11,27 +11,27 @@ use futures_util::FutureExt;
 use jiff::SignedDuration;
 
 use super::{Pusher, ask};
-use crate::{measure, poll};
+use crate::measure;
 
 /// How long the look at the feed may take that comes before a renewal: a renewal does not wait for a slow publisher.
 const REDISCOVER_MAX: Duration = Duration::from_secs(20);
 
-/// How long a subscription waits for its hub's turn before it is given back.
+/// How long a subscription waits for its hub's turn before it is released.
 const HUB_WAIT_MAX: Duration = Duration::from_secs(20);
 
 /// The same, when a person waits: twenty at a hub that hangs, four at a time, take fifty seconds.
 pub(super) const MANUAL_WAIT_MAX: Duration = Duration::from_mins(1);
 
-/// A renewal does without a look at the feed if it was fetched within this time: a step that was given back, or a lease of
+/// A renewal does without a look at the feed if it was fetched within this time: a step that was released, or a lease of
 /// minutes, does not cost its publisher a request each time.
-const LOOKED_AT_WITHIN: SignedDuration = SignedDuration::from_mins(10);
+const FETCHED_WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StepEnd {
     /// The hub was asked, and the subscription is so now.
     Asked(Box<Subscription>),
-    /// Something else was done, or it was given back.
+    /// Something else was done, or it was released.
     Other,
 }
 
@@ -58,7 +58,7 @@ async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step, hub_w
         return end;
     }
     // It stays claimed until the claim runs out: so it is not taken again at once, and for ever.
-    tracing::error!(subscription_id = job.subscription.id.0, "a step of a subscription panicked");
+    tracing::error!(subscription_id = job.subscription.id.0, "subscription step panicked");
     Ok(StepEnd::Other)
 }
 
@@ -69,7 +69,7 @@ async fn pass(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEn
 
 /// After a day, or when a lease ran out: the best of the feed's hubs, or the same again.
 async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEnd> {
-    if let (Some(feed), Some(offer)) = (job.subscription.feed_id, pusher.poller.offer()) {
+    if let (Some(feed), Some(offer)) = (job.subscription.feed_id, pusher.context.offer()) {
         pusher.subscribe(feed, offer).await?;
     }
     let id = job.subscription.id;
@@ -80,16 +80,16 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
     }
     let event = if pusher.settings().base_url.is_some() { Event::Retry } else { Event::Unwanted };
     pusher.change(id, Claim::Ends(job.lease.clone()), event).await?;
-    pusher.poller.wake_push.notify_one();
+    pusher.context.wake.push.notify_one();
     Ok(StepEnd::Other)
 }
 
 async fn give_back(pusher: &Pusher, job: &SubscriptionJob) -> StoreResult<()> {
-    pusher.poller.parts.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
+    pusher.context.deps.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
 }
 
 async fn reread(pusher: &Pusher, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
-    pusher.poller.parts.store.subscription(id).await
+    pusher.context.deps.store.subscription(id).await
 }
 
 async fn ask_in_turn(
@@ -121,11 +121,11 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
     let subscription = &job.subscription;
     let is_renewal = mode == Mode::Subscribe && subscription.state == SubscriptionState::Active;
     let Some(feed) = subscription.feed_id.filter(|_| is_renewal) else { return Ok(true) };
-    if was_looked_at(job) {
+    if was_fetched_lately(job) {
         return Ok(true);
     }
-    if tokio::time::timeout(REDISCOVER_MAX, poll::refresh_feed(&pusher.poller, feed)).await.is_err() {
-        tracing::info!(feed_id = feed.0, "a feed did not answer before its renewal, which goes on without");
+    if tokio::time::timeout(REDISCOVER_MAX, pusher.poll_feed.poll_feed(feed)).await.is_err() {
+        tracing::info!(feed_id = feed.0, "poll before renewal timed out");
     }
     // Its token is looked up together with those of others.
     let now = pusher.target(&subscription.token).await?.map(|target| target.subscription);
@@ -133,14 +133,14 @@ async fn rediscovered(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -
 }
 
 /// Whether a feed was fetched so lately that its publisher is spared. Both times are the store's.
-fn was_looked_at(job: &SubscriptionJob) -> bool {
-    job.feed_fetched_at.is_some_and(|fetched_at| job.claimed_at.duration_since(fetched_at) < LOOKED_AT_WITHIN)
+fn was_fetched_lately(job: &SubscriptionJob) -> bool {
+    job.feed_fetched_at.is_some_and(|fetched_at| job.claimed_at.duration_since(fetched_at) < FETCHED_WITHIN)
 }
 
 /// Stored before it is sent, because a hub may verify before it answers.
 async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreResult<StepEnd> {
-    let (id, parts, settings) = (job.subscription.id, &pusher.poller.parts, pusher.settings());
-    let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*parts.ids));
+    let (id, deps, settings) = (job.subscription.id, &pusher.context.deps, pusher.settings());
+    let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*deps.ids));
     let base_url = settings.base_url.clone().unwrap_or_else(|| job.subscription.base_url.clone());
     let asking = Event::Asking { mode, secret: secret.clone(), base_url };
     let Changed::Done(asked) = pusher.change(id, Claim::Under(job.lease.clone()), asking).await? else {
@@ -149,14 +149,14 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
     };
     let Some(subscription) = asked.after else { return Ok(StepEnd::Other) };
     let request = ask::request(&subscription, mode, secret.as_deref(), settings.lease_secs, settings.hub_timeout);
-    let event = ask::event(parts.http.send(request).await, parts.clock.now());
+    let event = ask::event(deps.http.send(request).await, deps.clock.now());
     if let Event::Failed { error, .. } = &event {
         tracing::warn!(
             feed_id = subscription.feed_id.map(|id| id.0),
             hub = subscription.hub_url,
             mode = mode.name(),
             error,
-            "a hub was asked in vain"
+            "hub request failed"
         );
     }
     measure::hub_asked(mode, matches!(event, Event::Accepted));

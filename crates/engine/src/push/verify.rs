@@ -35,9 +35,7 @@ pub struct Verification {
 pub enum VerifyAnswer {
     /// Yes: its challenge.
     Confirmed(String),
-    /// We have heard.
     Noted,
-    /// No.
     NotWanted,
     /// It asks too often.
     TooMany,
@@ -57,7 +55,7 @@ pub(crate) async fn verify(
         Ok(question) => question,
         Err(reason) => return Ok(VerifyAnswer::Bad(reason)),
     };
-    let store = &pusher.poller.parts.store;
+    let store = &pusher.context.deps.store;
     let known = match token {
         Some(token) => pusher.target(token).await?,
         None => None,
@@ -81,7 +79,7 @@ pub(crate) async fn verify(
     }
     measure::hub_verified(&event, false);
     let feed_id = targets.first().and_then(|target| target.subscription.feed_id).map(|id| id.0);
-    tracing::info!(feed_id, event = ?event, known = targets.len(), "a hub asked for what is not wanted");
+    tracing::info!(feed_id, event = ?event, known = targets.len(), "hub verification rejected");
     Ok(VerifyAnswer::NotWanted)
 }
 

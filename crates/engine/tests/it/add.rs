@@ -33,7 +33,7 @@ async fn f1_a_feed_is_stored_with_its_entries() {
 }
 
 #[tokio::test]
-async fn f1_a_page_is_searched_for_the_first_feed_that_parses() {
+async fn f1_page_yields_first_feed_that_parses() {
     for world in world::each().await {
         world.publisher.set("/", page(&["/gone", "/page", "/feed", "/other"]));
         world.publisher.set("/page", page(&[]));
@@ -54,7 +54,7 @@ fn typed(world: &World, path: &str) -> AddFeed {
 }
 
 #[tokio::test]
-async fn f1_an_address_without_a_scheme_is_asked_by_https_and_then_by_http() {
+async fn f1_missing_scheme_tries_https_then_http() {
     for world in world::each().await {
         world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
         let feed = world.engine.add_feed(typed(&world, "/feed")).await.unwrap();
@@ -74,7 +74,7 @@ async fn f1_an_address_without_a_scheme_is_asked_by_https_and_then_by_http() {
 }
 
 #[tokio::test]
-async fn f1_the_best_feed_of_a_page_is_taken_and_all_are_named() {
+async fn f1_best_feed_of_page_is_added() {
     let html = "<html><head><link rel=alternate type=application/rss+xml href=/comments title='Comments on News'>\
                 <link rel=alternate type=application/json href=/wp-json><link rel=alternate \
                 type=application/atom+xml href=/main title=News></head></html>";
@@ -103,7 +103,7 @@ async fn f1_the_best_feed_of_a_page_is_taken_and_all_are_named() {
 }
 
 #[tokio::test]
-async fn f1_comments_are_taken_where_there_is_nothing_else() {
+async fn f1_comments_feed_is_the_last_resort() {
     let html = "<html><head><link rel=alternate type=application/rss+xml href=/comments title=Comments></head></html>";
     for world in world::each().await {
         world.publisher.set("/", Page::body(html));
@@ -116,7 +116,7 @@ async fn f1_comments_are_taken_where_there_is_nothing_else() {
 }
 
 #[tokio::test]
-async fn f1_where_a_page_offers_nothing_the_usual_places_are_tried() {
+async fn f1_usual_places_are_tried_last() {
     for world in world::each().await {
         world.publisher.set("/blog/", page(&[]));
         world.publisher.set("/elsewhere", Page::redirect(302, "/blog/"));
@@ -132,7 +132,7 @@ async fn f1_where_a_page_offers_nothing_the_usual_places_are_tried() {
 }
 
 #[tokio::test]
-async fn f1_u8_a_page_without_a_feed_costs_a_bounded_number_of_requests() {
+async fn f1_u8_page_without_feed_costs_bounded_requests() {
     for world in world::each().await {
         let links: Vec<String> = (0..100).map(|number| format!("/none/{number}")).collect();
         world.publisher.set("/blog/", page(&links.iter().map(String::as_str).collect::<Vec<_>>()));
@@ -150,7 +150,7 @@ async fn f1_u8_a_page_without_a_feed_costs_a_bounded_number_of_requests() {
 }
 
 #[tokio::test]
-async fn f1_a_page_that_is_a_feed_gives_way_to_one_that_it_offers_and_that_parses() {
+async fn f1_offered_feed_is_preferred_to_hfeed() {
     let hfeed = |href: &str| {
         Page::body(format!(
             "<html><head><link rel=alternate type='application/rss+xml' href='{href}'></head><body class=h-feed>\
@@ -170,7 +170,7 @@ async fn f1_a_page_that_is_a_feed_gives_way_to_one_that_it_offers_and_that_parse
 }
 
 #[tokio::test]
-async fn f1_a_feed_that_is_there_is_found_by_every_address() {
+async fn f1_existing_feed_is_found_by_every_address() {
     for world in world::each().await {
         world.publisher.set("/feed", Page::body(rss(&[])));
         world.publisher.set("/elsewhere", Page::redirect(302, "/feed"));
@@ -188,7 +188,7 @@ async fn f1_a_feed_that_is_there_is_found_by_every_address() {
 }
 
 #[tokio::test]
-async fn f1_a_temporary_redirect_leaves_the_address_as_it_was_given() {
+async fn f1_temporary_redirect_keeps_address() {
     for world in world::each().await {
         world.publisher.set("/given", Page::redirect(302, "/today"));
         world.publisher.set("/today", Page::body(rss(&[])));
@@ -198,7 +198,7 @@ async fn f1_a_temporary_redirect_leaves_the_address_as_it_was_given() {
 }
 
 #[tokio::test]
-async fn f1_errors_say_what_is_wrong_and_store_nothing() {
+async fn f1_errors_store_nothing() {
     for world in world::each().await {
         set_bad_pages(&world.publisher);
         for (path, expect) in [
@@ -238,7 +238,7 @@ fn set_bad_pages(publisher: &Publisher) {
 }
 
 #[tokio::test]
-async fn f1_what_is_no_address_or_not_public_is_not_asked() {
+async fn f1_bad_and_private_addresses_are_refused() {
     for world in world::each().await {
         for bad in ["", "news", "me@e.org", "ftp://e.org/", "javascript:alert(1)", "http://"] {
             let error =
@@ -274,7 +274,7 @@ async fn f1_a_password_is_used_and_shown_nowhere() {
 }
 
 #[tokio::test]
-async fn f1_two_who_add_the_same_at_once_get_one_feed() {
+async fn f1_concurrent_adds_make_one_feed() {
     for world in world::each().await {
         world.publisher.set("/feed", Page::body(rss(&[("1", "One")])));
         let (one, two) = tokio::join!(
@@ -288,7 +288,7 @@ async fn f1_two_who_add_the_same_at_once_get_one_feed() {
 }
 
 #[tokio::test]
-async fn u8_so_many_are_added_at_once_and_the_others_wait_for_their_turn() {
+async fn u8_concurrent_adds_are_bounded() {
     const ADDS: usize = 40;
     const AT_ONCE: usize = 16;
     let settings = EngineSettings { host_concurrency: ADDS, ..world::settings() };

@@ -98,7 +98,7 @@ async fn alone_on_its_port() -> (Publisher, TcpSocket) {
 }
 
 #[tokio::test]
-async fn u8_a_proxy_of_the_environment_is_not_used() {
+async fn u8_environment_proxy_is_ignored() {
     let publisher = Publisher::start().await;
     let proxy = Publisher::start().await;
     publisher.set("/", Page::body("direct"));
@@ -128,7 +128,7 @@ async fn child_that_fetches() {
 }
 
 #[tokio::test]
-async fn u8_a_proxy_of_the_operator_is_used_and_private_addresses_stay_refused() {
+async fn u8_operator_proxy_keeps_the_guard() {
     let proxy = Publisher::start().await;
     proxy.set("http://feeds.invalid/", Page::body("by proxy"));
     let settings = ClientSettings { proxy: Some(Url::parse(&proxy.url("/")).unwrap()), ..ClientSettings::default() };
@@ -213,7 +213,7 @@ async fn u8_time_is_bounded() {
 }
 
 #[tokio::test]
-async fn u8_errors_are_told_as_the_system_names_them() {
+async fn u8_errors_have_system_names() {
     let publisher = Publisher::start().await;
     publisher.set("/reset", Page::reset());
     publisher.set("/cut", Page::break_off("half"));
@@ -236,7 +236,7 @@ async fn u8_errors_are_told_as_the_system_names_them() {
 }
 
 #[tokio::test]
-async fn f4_an_answer_that_cannot_be_unpacked_is_told_from_one_that_broke_off() {
+async fn f4_bad_encoding_differs_from_broken_connection() {
     let publisher = Publisher::start().await;
     let damaged = [&gzip_bomb()[..2000], &[0xff; 2000]].concat();
     for (coding, body) in [
@@ -265,7 +265,7 @@ async fn refused_after_drop(client: &GuardedClient, url: &str) -> HttpError {
 }
 
 #[tokio::test]
-async fn u8_a_refusal_keeps_its_status_however_long_it_goes_on() {
+async fn u8_endless_refusal_keeps_its_status() {
     let publisher = Publisher::start().await;
     publisher.set("/", Page::endless("no ").with_status(503));
     let answer = fetch(&client(&["127.0.0.1/32"]), &publisher.url("/")).await.unwrap();
@@ -290,7 +290,7 @@ async fn f4_redirects_are_followed_and_counted() {
 }
 
 #[tokio::test]
-async fn f1_a_password_is_sent_to_its_host_and_nowhere_else() {
+async fn f1_password_goes_to_its_host_only() {
     let publisher = Publisher::start().await;
     let other = Publisher::start_at(Ipv4Addr::new(127, 0, 0, 2).into()).await;
     publisher.set("/a", Page::redirect(302, "/b"));
@@ -310,7 +310,7 @@ async fn f1_a_password_is_sent_to_its_host_and_nowhere_else() {
 }
 
 #[tokio::test]
-async fn f4_a_request_says_who_asks_and_what_it_reads() {
+async fn f4_request_names_agent_and_formats() {
     let publisher = Publisher::start().await;
     publisher.set("/", Page::body("hello").gzip());
     let answer = fetch(&client(&["127.0.0.1/32"]), &publisher.url("/")).await.unwrap();
@@ -325,7 +325,7 @@ async fn f4_a_request_says_who_asks_and_what_it_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f4_redirects_from_elsewhere_count_at_the_host_they_lead_to() {
+async fn f4_redirects_count_at_their_target_host() {
     let target = Publisher::start().await;
     let gate = Gate::default();
     target.set("/", Page::body("hello").behind(&gate));
@@ -349,7 +349,7 @@ async fn f4_redirects_from_elsewhere_count_at_the_host_they_lead_to() {
 }
 
 #[tokio::test]
-async fn u8_w1_this_server_is_never_asked_however_it_is_named() {
+async fn u8_w1_own_server_is_never_asked() {
     let (this, other) = (Publisher::start().await, Publisher::start().await);
     this.set("/api", Page::body("secret"));
     other.set("/", Page::body("public"));

@@ -52,7 +52,7 @@ impl Cluster {
 }
 
 #[tokio::test]
-async fn f4_two_nodes_never_poll_the_same_feed_at_once() {
+async fn f4_nodes_never_share_a_poll() {
     let cluster = Cluster::start().await;
     let paths: Vec<String> = (0..60).map(|n| format!("/{n}")).collect();
     for path in &paths {
@@ -67,7 +67,7 @@ async fn f4_two_nodes_never_poll_the_same_feed_at_once() {
 }
 
 #[tokio::test]
-async fn f4_a_dead_nodes_feeds_are_polled_by_another_when_the_lease_has_run_out() {
+async fn f4_dead_nodes_feeds_go_to_another() {
     let cluster = Cluster::start().await;
     let start = SystemClock.now();
     cluster.database.set_now(start).await;
@@ -98,7 +98,7 @@ async fn f4_a_dead_nodes_feeds_are_polled_by_another_when_the_lease_has_run_out(
 }
 
 #[tokio::test]
-async fn f4_a_poll_that_takes_longer_than_its_lease_keeps_it() {
+async fn f4_long_poll_keeps_its_lease() {
     // More than one lease.
     const BEATS: u32 = 5;
     let cluster = Cluster::start().await;
@@ -128,7 +128,7 @@ async fn f4_a_poll_that_takes_longer_than_its_lease_keeps_it() {
 }
 
 #[tokio::test]
-async fn f5_a_refresh_waits_for_the_poll_of_another_node() {
+async fn f5_refresh_waits_for_other_node() {
     let cluster = Cluster::start().await;
     let gate = Gate::default();
     cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
@@ -144,7 +144,7 @@ async fn f5_a_refresh_waits_for_the_poll_of_another_node() {
 }
 
 #[tokio::test]
-async fn f4_a_beat_that_panics_is_not_the_last() {
+async fn f4_panicking_beat_is_followed_by_another() {
     // More than one lease.
     const BEATS: usize = 6;
     let cluster = Cluster::start().await;

@@ -43,7 +43,7 @@ async fn shown(world: &World, feed: domain::FeedId) -> BTreeMap<String, EntryId>
 }
 
 #[tokio::test]
-async fn f3_no_entry_is_lost_to_another_or_comes_back_as_the_document_moves_on() {
+async fn f3_entries_survive_a_moving_document() {
     for world in world::each().await {
         for (at, (kind, item)) in KINDS.into_iter().enumerate() {
             let path = format!("/{at}");
@@ -72,7 +72,7 @@ async fn f3_no_entry_is_lost_to_another_or_comes_back_as_the_document_moves_on()
 }
 
 #[tokio::test]
-async fn f3_an_edit_of_an_entry_with_a_link_of_its_own_is_no_new_entry() {
+async fn f3_edited_entry_is_not_new() {
     let item = |number: usize, title: &str, text: &str| {
         format!("<title>{title}</title><link>http://e.org/{number}</link><description>{text}</description>")
     };

@@ -23,7 +23,7 @@ async fn folder_names(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn f6_an_export_imported_into_an_empty_store_gives_the_same() {
+async fn f6_export_import_roundtrip() {
     let (from, to) = (world::each().await, world::each().await);
     for (from, to) in from.into_iter().zip(to) {
         let opml = r#"<opml version="1.0"><body>
@@ -57,7 +57,7 @@ async fn f6_an_export_imported_into_an_empty_store_gives_the_same() {
 }
 
 #[tokio::test]
-async fn f6_a_thousand_feeds_are_imported_and_what_failed_is_reported() {
+async fn f6_imports_a_thousand_feeds() {
     for world in world::each().await {
         let outlines: String = (0..1000)
             .map(|n| {
@@ -94,7 +94,7 @@ async fn f6_imported_feeds_are_polled_next() {
 }
 
 #[tokio::test]
-async fn f6_what_another_reader_called_a_feed_stays_its_name() {
+async fn f6_foreign_title_is_kept() {
     for world in world::each().await {
         for path in ["/named", "/both", "/bare"] {
             world.publisher.set(path, Page::body(rss(&[("1", "One")])));
@@ -130,7 +130,7 @@ async fn f6_what_another_reader_called_a_feed_stays_its_name() {
 }
 
 #[tokio::test]
-async fn f6_a_value_out_of_bounds_is_reported_and_costs_the_value_but_not_the_feed() {
+async fn f6_bad_value_costs_no_feed() {
     for world in world::each().await {
         let (long, folder) = ("ä".repeat(501), "ö".repeat(201));
         let opml = format!(

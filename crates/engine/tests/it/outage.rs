@@ -70,7 +70,7 @@ async fn scene(world: &World, hosts: usize) -> Scene {
 }
 
 #[tokio::test]
-async fn f4_an_outage_of_ours_is_blamed_on_no_feed_and_polling_goes_on_after_it() {
+async fn f4_outage_is_blamed_on_no_feed() {
     let host = || "e.org".to_owned();
     let ways = [
         HttpError::Connect { host: host(), code: "ECONNREFUSED".to_owned() },
@@ -106,7 +106,7 @@ async fn f4_an_outage_of_ours_is_blamed_on_no_feed_and_polling_goes_on_after_it(
 }
 
 #[tokio::test]
-async fn f4_a_single_dead_host_is_no_outage_however_many_feeds_it_has() {
+async fn f4_single_dead_host_is_no_outage() {
     for world in world::each().await {
         let Scene { engine, cut, publishers, ids } = scene(&world, 4).await;
         let dead = &publishers[0];
@@ -131,7 +131,7 @@ async fn f4_a_single_dead_host_is_no_outage_however_many_feeds_it_has() {
 }
 
 #[tokio::test]
-async fn f4_with_one_host_alone_a_failure_is_the_feeds_unless_it_is_plainly_ours() {
+async fn f4_one_hosts_failure_is_the_feeds() {
     for world in world::each().await {
         let Scene { engine, cut, ids, publishers: _publishers } = scene(&world, 1).await;
         let fail = |error| cut.lock().unwrap().all = Some(error);

@@ -41,7 +41,7 @@ async fn f4_the_same_bytes_without_validators_are_unchanged() {
 }
 
 #[tokio::test]
-async fn f3_new_changed_and_known_entries_are_told_apart() {
+async fn f3_entries_are_new_changed_or_known() {
     for world in world::each().await {
         let bodies = [rss(&[("1", "One"), ("2", "Two")]), rss(&[("1", "One"), ("2", "Changed"), ("3", "Three")])];
         world.publisher.set_all("/feed", bodies.map(Page::body).into());
@@ -62,7 +62,7 @@ async fn f3_new_changed_and_known_entries_are_told_apart() {
 }
 
 #[tokio::test]
-async fn f4_a_feed_that_has_moved_is_asked_there() {
+async fn f4_moved_feed_is_polled_at_new_url() {
     for world in world::each().await {
         world.publisher.set("/old", Page::redirect(301, "/new"));
         world.publisher.set("/new", Page::body(rss(&[("1", "One")])));
@@ -78,7 +78,7 @@ async fn f4_a_feed_that_has_moved_is_asked_there() {
 }
 
 #[tokio::test]
-async fn f4_a_feed_that_is_gone_is_left_alone() {
+async fn f4_gone_feed_is_not_polled() {
     for world in world::each().await {
         world.publisher.set_all("/feed", vec![Page::body(rss(&[("1", "One")])), Page::status(410)]);
         let id = world.import(&["/feed"]).await[0];
@@ -93,7 +93,7 @@ async fn f4_a_feed_that_is_gone_is_left_alone() {
 }
 
 #[tokio::test]
-async fn f4_servers_and_feeds_say_when_to_come_back() {
+async fn f4_retry_after_and_ttl_are_honoured() {
     for world in world::each().await {
         world.stop_clocks().await;
         let busy = Page::status(429).header("Retry-After", "36000");
@@ -116,7 +116,7 @@ async fn f4_servers_and_feeds_say_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn f5_asking_by_hand_never_slows_a_feed_down() {
+async fn f5_refresh_never_slows_a_feed() {
     for world in world::each().await {
         world.stop_clocks().await;
         world.publisher.set("/down", Page::status(503));
@@ -146,7 +146,7 @@ async fn f5_asking_by_hand_never_slows_a_feed_down() {
 }
 
 #[tokio::test]
-async fn f4_absurd_wishes_put_a_poll_off_for_no_more_than_the_longest_interval() {
+async fn f4_absurd_intervals_are_capped() {
     const DAY: i64 = 24 * 60 * 60;
     let many = "99999999999999999999";
     for world in world::each().await {
@@ -178,7 +178,7 @@ async fn f4_absurd_wishes_put_a_poll_off_for_no_more_than_the_longest_interval()
 }
 
 #[tokio::test]
-async fn f4_a_host_is_asked_twice_at_once_and_holds_up_no_other() {
+async fn f4_host_concurrency_is_two() {
     const SLOW: usize = 40;
     let settings = EngineSettings { poll_concurrency: 4, ..world::settings() };
     for world in world::each_with(settings).await {
@@ -249,7 +249,7 @@ async fn f4_hosts_that_hang_hold_up_no_other() {
 }
 
 #[tokio::test]
-async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
+async fn f4_slow_host_holds_up_no_other() {
     // More than wait for all hosts together.
     const SLOW: usize = 8_500;
     for world in world::each().await {
@@ -266,7 +266,7 @@ async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
         let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
         other.asked("/feed", 1).await;
         assert!(world.publisher.request_count() <= 2);
-        // What found no place in its host's queue was put off; what has one is as it was.
+        // What found no place in its host's queue was deferred; what has one is as it was.
         let (first, later) = (world.feed(ids[0]).await, world.feed(ids[SLOW / 2]).await);
         assert!(
             world.due_in(&first) <= 0 && (1..=60).contains(&world.due_in(&later)),
@@ -280,14 +280,14 @@ async fn f4_however_many_feeds_a_slow_host_has_the_others_are_polled() {
 }
 
 #[tokio::test]
-async fn f4_what_was_put_off_is_polled_as_soon_as_there_is_room() {
+async fn f4_deferred_feed_is_polled_when_queue_drains() {
     const FEEDS: usize = 600;
     for world in world::each().await {
         let paths: Vec<String> = (0..FEEDS).map(|n| format!("/{n}")).collect();
         for path in &paths {
             world.publisher.set(path, Page::body(rss(&[("1", path)])));
         }
-        // They are put off for a minute, which never passes.
+        // They are deferred for a minute, which never passes.
         world.stop_clocks().await;
         world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
         let stop = CancellationToken::new();
@@ -302,7 +302,7 @@ async fn f4_what_was_put_off_is_polled_as_soon_as_there_is_room() {
 }
 
 #[tokio::test]
-async fn f5_a_refresh_polls_all_feeds_of_one_host_also_those_that_were_put_off() {
+async fn f5_refresh_polls_deferred_feeds_too() {
     const FEEDS: usize = 1_000;
     for world in world::each().await {
         let gate = Gate::default();
@@ -322,7 +322,7 @@ async fn f5_a_refresh_polls_all_feeds_of_one_host_also_those_that_were_put_off()
 }
 
 #[tokio::test]
-async fn f5_a_refresh_goes_on_past_feeds_that_are_deleted_meanwhile() {
+async fn f5_refresh_skips_deleted_feeds() {
     const FEEDS: usize = 400;
     for world in world::each().await {
         world.stop_clocks().await;
@@ -337,7 +337,7 @@ async fn f5_a_refresh_goes_on_past_feeds_that_are_deleted_meanwhile() {
         let put_off = ids[FEEDS - 1];
         assert!((1..=60).contains(&world.due_in(&world.feed(put_off).await)));
         let deleted = async {
-            // One that is asked just now, one that waits for its host, and one that was put off.
+            // One that is asked just now, one that waits for its host, and one that was deferred.
             for id in [ids[0], ids[100], put_off] {
                 assert!(world.store.delete_feed(id).await.unwrap());
             }
@@ -351,7 +351,7 @@ async fn f5_a_refresh_goes_on_past_feeds_that_are_deleted_meanwhile() {
 }
 
 #[tokio::test]
-async fn f5_a_refresh_joins_the_poll_that_is_under_way() {
+async fn f5_refresh_joins_running_poll() {
     for world in world::each().await {
         let gate = Gate::default();
         world.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
@@ -370,7 +370,7 @@ async fn f5_a_refresh_joins_the_poll_that_is_under_way() {
 }
 
 #[tokio::test]
-async fn f5_the_background_polls_by_itself_and_gives_back_what_it_has_not_begun() {
+async fn f5_background_polls_and_releases_unbegun() {
     for world in world::each().await {
         let stop = CancellationToken::new();
         let running = tokio::spawn(std::sync::Arc::clone(&world.engine).run(stop.clone()));
@@ -428,7 +428,7 @@ async fn f7_what_was_pruned_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn f2_a_document_cut_off_gives_what_was_read_and_is_asked_for_again() {
+async fn f2_cut_off_document_is_read_and_refetched() {
     for world in world::each().await {
         let whole = rss(&[("1", "One"), ("2", "Two")]);
         let cut = &whole[..whole.len() - 50];

@@ -14,7 +14,7 @@ use tokio::{
 use crate::world::{self, engine_on, rss};
 
 #[tokio::test]
-async fn f4_every_failure_is_told_in_words_and_costs_no_entry() {
+async fn f4_failures_are_told_and_cost_no_entry() {
     let settings = EngineSettings {
         // Only the one that hangs waits for it, and nobody else must run into it on a slow machine.
         fetch_timeout: Duration::from_secs(20),
@@ -78,7 +78,7 @@ async fn f4_every_failure_is_told_in_words_and_costs_no_entry() {
 }
 
 #[tokio::test]
-async fn a_lost_database_delays_a_result_and_loses_nothing() {
+async fn f4_lost_database_loses_no_result() {
     let database = testkit::fresh_postgres().await;
     let line = Line::to(database.url()).await;
     let store = PostgresStore::connect(&line.url, PostgresOptions { pool_size: 2, ..PostgresOptions::default() })

@@ -116,7 +116,7 @@ hand_on!(PushStore {
     fn targets_by_token(tokens: Vec<String>) -> Vec<StoreResult<Option<PushTarget>>>;
     fn push_targets(topic: &str, limit: u32) -> Vec<PushTarget>;
     fn feeds_to_subscribe(base_url: &str, after: FeedId, limit: u32) -> Vec<FeedId>;
-    fn subscribe(wishes: Vec<(FeedId, Offer)>) -> u32;
+    fn subscribe(requests: Vec<(FeedId, Offer)>) -> u32;
     fn stop_push() -> u32;
     fn change_subscriptions(
         changes: Vec<SubscriptionChange>

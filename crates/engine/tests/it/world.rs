@@ -8,7 +8,7 @@ use domain::{
     ports::{Clock, Http, ImportOutcome, Store},
 };
 use engine::{
-    AddFeed, Engine, EngineSettings, Parts, RefreshSummary, SystemClock, SystemIds,
+    AddFeed, Deps, Engine, EngineSettings, RefreshSummary, SystemClock, SystemIds,
     http::{ClientSettings, GuardedClient},
 };
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ pub(crate) fn engine_on(store: Arc<dyn Store>, settings: EngineSettings) -> Arc<
 
 fn engine_with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: EngineSettings) -> Arc<Engine> {
     let http = Arc::new(client(&settings));
-    Engine::new(Parts { store, http, clock, ids: Arc::new(SystemIds), settings })
+    Engine::new(Deps { store, http, clock, ids: Arc::new(SystemIds), settings })
 }
 
 fn client(settings: &EngineSettings) -> GuardedClient {
@@ -89,7 +89,7 @@ impl World {
         let settings = settings();
         let http = Arc::new(through(client(&settings)));
         let (store, clock) = (Arc::clone(&self.store), Arc::new(self.clock.clone()));
-        Engine::new(Parts { store, http, clock, ids: Arc::new(SystemIds), settings })
+        Engine::new(Deps { store, http, clock, ids: Arc::new(SystemIds), settings })
     }
 
     /// Both clocks stand still from now on.
@@ -127,7 +127,6 @@ impl World {
         self.entries(id).await.into_iter().map(|entry| entry.title.unwrap_or_default()).collect()
     }
 
-    /// Polls one feed.
     pub(crate) async fn refresh(&self, id: FeedId) -> RefreshSummary {
         self.engine.refresh_feed(id).await.unwrap().expect("the feed is there")
     }

@@ -26,7 +26,7 @@ fn start() -> Timestamp {
 }
 
 #[tokio::test]
-async fn w1_to_w12_a_year_of_hubs_that_fail_loses_nothing() {
+async fn w1_to_w12_year_loses_nothing() {
     let database = testkit::fresh_sqlite().await;
     database.set_now(start()).await;
     let clock = database.clock.clone();
@@ -35,7 +35,7 @@ async fn w1_to_w12_a_year_of_hubs_that_fail_loses_nothing() {
 }
 
 #[tokio::test]
-async fn w1_to_w12_a_month_of_hubs_that_fail_loses_nothing_on_postgresql() {
+async fn w1_to_w12_month_loses_nothing_on_postgresql() {
     let database = testkit::fresh_postgres().await;
     database.set_now(start()).await;
     let clock = testkit::SimulatedClock::at(start());

@@ -96,7 +96,7 @@ async fn f5_u6_lost_database_is_survived_without_loss() {
     assert!(answer.headers().contains_key("retry-after"));
 
     // It comes back, and everything goes on by itself.
-    until(&server, "noticed", async || server.log().contains("polling waits for the store")).await;
+    until(&server, "noticed", async || server.log().contains("polling waiting for store")).await;
     let asked = publisher.requests("/feed").len();
     allow(&admin, &database, true).await;
     until(&server, "ready", async || is_ready(&server).await).await;
@@ -107,7 +107,7 @@ async fn f5_u6_lost_database_is_survived_without_loss() {
     assert_eq!(guids, [json!("1"), json!("2"), json!("3")], "each once: {}", server.log());
     assert_eq!(server.get("/api/counts").await["total"], 3, "what was answered with 503 was not done");
     assert_eq!(server.get("/api/folders").await, json!([]));
-    assert!(server.log().contains("the store is back"), "{}", server.log());
+    assert!(server.log().contains("polling resumed"), "{}", server.log());
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
 }

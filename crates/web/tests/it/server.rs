@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use domain::ports::{Http, Store};
-use engine::{Engine, EngineSettings, Parts, SystemClock, SystemIds};
+use engine::{Engine, EngineSettings, Deps, SystemClock, SystemIds};
 use metrics_exporter_prometheus::PrometheusHandle;
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl Server {
         settings: WebSettings,
         limits: ServeLimits,
     ) -> Self {
-        let engine = Engine::new(Parts {
+        let engine = Engine::new(Deps {
             store,
             http,
             clock: Arc::new(SystemClock),

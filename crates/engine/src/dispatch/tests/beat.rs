@@ -1,6 +1,6 @@
 //! The beat, step by step: what it renews, what it says, and when it ends.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use domain::{
     delivery::{BreakerRules, ClaimLimits, DeliveryStatus},
@@ -13,7 +13,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn fr_001_a_row_is_renewed_from_its_claim_until_its_mark_d5() {
+async fn fr_001_lease_is_renewed_until_mark_d5() {
     let scene = Scene::new().await;
     let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -35,11 +35,11 @@ async fn fr_001_a_row_is_renewed_from_its_claim_until_its_mark_d5() {
     worker.mark(1, || 0).await;
     assert!(scene.logged(&worker, &claimed.event_id).contains("stop_reason=\"completed\""), "FR-005 AC2");
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
-    assert!(worker.dispatcher.held.leases().is_empty(), "AC3: it ends with the mark");
+    assert!(worker.dispatcher.in_flight().leases().is_empty(), "AC3: it ends with the mark");
 }
 
 #[tokio::test]
-async fn fr_002_a_row_that_is_not_its_own_is_left_alone_and_a_late_mark_changes_nothing_d6() {
+async fn fr_002_late_mark_changes_nothing_d6() {
     let scene = Scene::new().await;
     let ((mut first, _), (mut second, _)) = (scene.worker(1), scene.worker(2));
     first.dispatcher.claim().await.unwrap();
@@ -54,7 +54,7 @@ async fn fr_002_a_row_that_is_not_its_own_is_left_alone_and_a_late_mark_changes_
     assert!(scene.logged(&first, &taken.event_id).contains("stop_reason=\"lease_lost\""), "FR-005 AC2");
     drop(guard);
     assert_eq!(scene.delivery().await, taken, "AC2: nothing of it is touched");
-    assert!(first.dispatcher.held.leases().is_empty(), "and it is renewed no longer");
+    assert!(first.dispatcher.in_flight().leases().is_empty(), "and it is renewed no longer");
     // The attempt goes on, and its mark changes nothing.
     scene.network.answer(0, Ok(500), None);
     first.settle().await;
@@ -70,7 +70,7 @@ async fn fr_002_a_row_that_is_not_its_own_is_left_alone_and_a_late_mark_changes_
 }
 
 #[tokio::test]
-async fn fr_005_a_beat_that_fails_is_told_of_and_tried_again_while_the_lease_lasts_d6() {
+async fn fr_005_failed_beat_is_logged_and_retried_d6() {
     let scene = Scene::new().await;
     let (mut worker, trouble) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -105,7 +105,7 @@ async fn fr_005_a_beat_that_fails_is_told_of_and_tried_again_while_the_lease_las
 }
 
 #[tokio::test]
-async fn d6_what_waited_while_the_worker_stood_still_is_not_sent_by_it_if_another_has_it() {
+async fn d6_stalled_worker_sends_nothing_of_others() {
     let scene = Scene::new().await;
     let ((mut first, _), (second, _)) = (scene.worker(1), scene.worker(2));
     first.dispatcher.claim().await.unwrap();
@@ -116,7 +116,7 @@ async fn d6_what_waited_while_the_worker_stood_still_is_not_sent_by_it_if_anothe
 }
 
 #[tokio::test]
-async fn d6_what_waited_too_long_but_is_still_its_own_is_sent_after_a_beat() {
+async fn d6_expired_lease_is_renewed_before_sending() {
     let scene = Scene::new().await;
     let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -127,7 +127,7 @@ async fn d6_what_waited_too_long_but_is_still_its_own_is_sent_after_a_beat() {
 }
 
 #[tokio::test]
-async fn fr_005_a_worker_that_stood_still_in_a_beat_asks_again_before_it_says_whose_a_row_is_d6() {
+async fn fr_005_stalled_beat_decides_nothing_d6() {
     for is_answered in [true, false] {
         let scene = Scene::new().await;
         let ((mut first, _), (mut second, _)) = (scene.worker(1), scene.worker(2));
@@ -153,7 +153,7 @@ async fn fr_005_a_worker_that_stood_still_in_a_beat_asks_again_before_it_says_wh
 }
 
 #[tokio::test]
-async fn fr_005_of_a_row_that_was_lost_while_its_mark_is_on_its_way_the_mark_tells_d6() {
+async fn fr_005_lost_unmarked_delivery_is_logged_by_mark_d6() {
     let scene = Scene::new().await;
     let ((mut first, _), (second, _)) = (scene.worker(1), scene.worker(2));
     first.dispatcher.claim().await.unwrap();
@@ -175,14 +175,14 @@ async fn fr_005_of_a_row_that_was_lost_while_its_mark_is_on_its_way_the_mark_tel
 }
 
 #[tokio::test]
-async fn d12_a_worker_that_stood_still_renews_what_it_sends_before_it_claims() {
+async fn d12_stalled_worker_renews_before_claiming() {
     let scene = Scene::new().await;
     let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
     assert!(worker.begin().await);
     scene.pass(&[&worker], LEASE);
-    let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!(catch.count, 0, "its own row is not free");
+    let summary = worker.dispatcher.claim().await.unwrap();
+    assert_eq!(summary.count, 0, "its own row is not free");
     assert_eq!(scene.delivery().await.lease_until, Some(scene.database.clock.now() + LEASE));
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
@@ -192,7 +192,7 @@ async fn d12_a_worker_that_stood_still_renews_what_it_sends_before_it_claims() {
 
 /// As far as the store can tell the lease is over. This node stood still between its look at that and its claim.
 #[tokio::test]
-async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
+async fn d12_reclaimed_delivery_is_not_sent_twice() {
     let scene = Scene::new().await;
     let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -200,8 +200,8 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     assert!(worker.begin().await);
     scene.database.clock.advance(LEASE);
     let _guard = log::listen();
-    let catch = worker.dispatcher.claim().await.unwrap();
-    assert_eq!((catch.count, worker.dispatcher.desk().next().is_none()), (0, true), "there is nothing to send");
+    let summary = worker.dispatcher.claim().await.unwrap();
+    assert_eq!((summary.count, worker.dispatcher.in_flight().next().is_none()), (0, true), "there is nothing to send");
     assert!(scene.delivery().await.lease_until > first, "but it has a new lease");
     worker.dispatcher.beat().await;
     assert!(!log::take().contains("stop_reason"), "which is renewed like any other");
@@ -215,12 +215,12 @@ async fn d12_what_a_worker_is_sending_is_not_sent_by_it_once_more() {
     assert_eq!(model.lock().unwrap().skipped, 0);
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
     assert_eq!(scene.network.sent_in_all(), 1);
-    assert!(worker.dispatcher.held.leases().is_empty());
+    assert!(worker.dispatcher.in_flight().leases().is_empty());
 }
 
 /// The store has claimed the row for this worker once more, the answer is on its way, and its mark finds another fence.
 #[tokio::test]
-async fn d12_a_mark_that_meets_the_workers_own_claim_waits_for_it() {
+async fn d12_mark_waits_for_own_reclaim() {
     let scene = Scene::new().await;
     let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -228,22 +228,22 @@ async fn d12_a_mark_that_meets_the_workers_own_claim_waits_for_it() {
     scene.network.answer(0, Ok(200), None);
     worker.settle().await;
     scene.database.clock.advance(LEASE);
-    let room = ClaimLimits { limit: 9, of_others: 9, ..ClaimLimits::default() };
-    let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &room).await.unwrap();
+    let limits = ClaimLimits { limit: 9, of_others: 9, ..ClaimLimits::default() };
+    let claimed = worker.dispatcher.store.claim_deliveries(&worker.dispatcher.owner, LEASE, &limits).await.unwrap();
     assert_eq!(claimed.jobs.len(), 1);
-    worker.dispatcher.is_claiming.store(true, Ordering::SeqCst);
+    worker.dispatcher.in_flight().is_claiming = true;
     let marks = worker.unmarked();
     let later = worker.dispatcher.mark(&marks, false).await.unwrap();
     assert_eq!(later.len(), 1, "whether the row is lost is not known yet");
-    let taken = worker.dispatcher.held.hold(claimed.jobs, worker.dispatcher.after(LEASE));
-    assert_eq!((taken.jobs.len(), taken.lost.len()), (0, 0), "it is not sent once more");
+    let (jobs, stopped) = worker.dispatcher.in_flight().hold(claimed.jobs, worker.dispatcher.after(LEASE));
+    assert_eq!((jobs.len(), stopped.len()), (0, 0), "it is not sent once more");
     assert!(scene.store.finish_deliveries(later.clone(), &BreakerRules::default()).await.unwrap().skipped.len() == 1);
     assert_eq!(worker.dispatcher.mark(&later, true).await.unwrap(), []);
     assert_eq!(scene.delivery().await.delivery_status, DeliveryStatus::Delivered);
 }
 
 #[tokio::test]
-async fn d7_what_was_claimed_twice_by_the_same_worker_is_given_back_as_well() {
+async fn d7_reclaimed_deliveries_are_released() {
     let scene = Scene::new().await;
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -259,7 +259,7 @@ async fn d7_what_was_claimed_twice_by_the_same_worker_is_given_back_as_well() {
 }
 
 #[tokio::test]
-async fn fr_005_a_row_that_another_has_had_meanwhile_is_lost_also_if_it_comes_back_d6() {
+async fn fr_005_superseded_claim_is_lost_d6() {
     let scene = Scene::new().await;
     let ((mut first, _), (second, _)) = (scene.worker(1), scene.worker(2));
     first.dispatcher.claim().await.unwrap();
@@ -276,7 +276,7 @@ async fn fr_005_a_row_that_another_has_had_meanwhile_is_lost_also_if_it_comes_ba
 }
 
 #[tokio::test]
-async fn fr_005_of_a_row_whose_renewal_failed_its_mark_still_tells_that_it_was_lost_d6() {
+async fn fr_005_mark_after_failed_renewal_logs_loss_d6() {
     let scene = Scene::new().await;
     let ((mut first, trouble), (second, _)) = (scene.worker(1), scene.worker(2));
     first.dispatcher.claim().await.unwrap();
@@ -298,14 +298,14 @@ async fn fr_005_of_a_row_whose_renewal_failed_its_mark_still_tells_that_it_was_l
 }
 
 #[tokio::test]
-async fn d7_a_send_that_panics_frees_its_place_and_gives_its_row_back() {
+async fn d7_panicking_send_is_released() {
     let scene = Scene::new().await;
     let (mut worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
     scene.network.mine();
     assert!(worker.begin().await);
     worker.settle().await;
-    assert_eq!(worker.dispatcher.desk().counts(), (0, 0));
+    assert_eq!(worker.dispatcher.in_flight().counts(), (0, 0));
     let delivery = scene.delivery().await;
     assert_eq!((delivery.lease_owner, delivery.attempts), (None, 0));
     worker.dispatcher.claim().await.unwrap();

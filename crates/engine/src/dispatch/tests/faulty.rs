@@ -145,12 +145,12 @@ hand_on!({
         webhook
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, limits: &ClaimLimits) -> StoreResult<Claimed> {
         self.fails()?;
         let asked_at = self.clock.now();
-        let claimed = self.inner.claim_deliveries(owner, lease, room).await?;
+        let claimed = self.inner.claim_deliveries(owner, lease, limits).await?;
         let answered_at = self.clock.now();
-        assert!(claimed.jobs.len() <= room.limit as usize, "more than there is room for");
+        assert!(claimed.jobs.len() <= limits.limit as usize, "more than there is room for");
         self.with(|model| {
             for job in &claimed.jobs {
                 model.claim(job.id, &job.lease, answered_at, asked_at + lease);
@@ -188,18 +188,18 @@ hand_on!({
         self.fails()
     }
 
-    async fn finish_deliveries(&self, mut finished: Vec<AttemptOutcome>, rules: &BreakerRules) -> StoreResult<FinishReport> {
+    async fn finish_deliveries(&self, mut outcome: Vec<AttemptOutcome>, rules: &BreakerRules) -> StoreResult<FinishReport> {
         self.fails()?;
         let trouble = self.marks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let locked = match trouble {
             Some(MarkTrouble::Fails(error)) => return Err(error),
             Some(MarkTrouble::Panics) => panic!("this call panics, as it should in this test"),
-            Some(MarkTrouble::FirstIsLocked) => vec![finished.remove(0).id],
+            Some(MarkTrouble::FirstIsLocked) => vec![outcome.remove(0).id],
             None => Vec::new(),
         };
-        let marks = self.inner.finish_deliveries(finished.clone(), rules).await?;
+        let marks = self.inner.finish_deliveries(outcome.clone(), rules).await?;
         self.with(|model| {
-            for mark in &finished {
+            for mark in &outcome {
                 if marks.skipped.contains(&mark.id) {
                     model.skipped += 1;
                     continue;

@@ -1,12 +1,12 @@
 //! The pieces of the dispatcher, stepped by hand.
 
 mod beat;
-mod desk;
 mod faulty;
-mod gather;
 mod log;
-mod look;
+mod marks;
 mod network;
+mod queues;
+mod reread;
 mod scene;
 mod simulation;
 mod worker;

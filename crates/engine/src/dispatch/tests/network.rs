@@ -55,7 +55,6 @@ impl Network {
         self.lock().is_mined = true;
     }
 
-    /// Requests ever sent.
     pub(super) fn sent_in_all(&self) -> usize {
         self.lock().sent.values().sum()
     }

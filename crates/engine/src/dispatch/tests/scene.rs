@@ -76,7 +76,7 @@ impl Scene {
         let standing_still = async {
             let renewed = Some(self.database.clock.now() + LEASE);
             while self.delivery().await.lease_until != renewed {
-                assert!(!worker.dispatcher.held.leases().is_empty(), "there is nothing that it could renew");
+                assert!(!worker.dispatcher.in_flight().leases().is_empty(), "there is nothing that it could renew");
                 tokio::task::yield_now().await;
             }
             self.pass(&[worker], LEASE);

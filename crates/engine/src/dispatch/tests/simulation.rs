@@ -47,7 +47,6 @@ fn settings() -> DeliverySettings {
     }
 }
 
-/// One run.
 struct Simulation {
     chance: SeededIds,
     database: FreshSqlite,
@@ -309,6 +308,7 @@ fn run_seed(seed: u64) {
         simulation.publish().await;
         for _ in 0..STEPS {
             simulation.step().await;
+            simulation.workers.iter().for_each(|worker| worker.dispatcher.in_flight().check());
         }
         simulation.come_to_rest().await;
         simulation.check().await;
@@ -316,7 +316,7 @@ fn run_seed(seed: u64) {
 }
 
 #[test]
-fn d4_d6_d8_d12_whatever_happens_nothing_is_lost_and_no_row_has_two_owners() {
+fn d4_d6_d8_d12_simulation_loses_nothing() {
     // Side by side, because a run mostly waits for the thread of its store.
     std::thread::scope(|scope| {
         for first in (0..SEEDS).take(AT_ONCE) {

@@ -11,7 +11,7 @@ use testkit::{SeededIds, SimulatedClock};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
-    super::{Dispatcher, gather, send},
+    super::{Dispatcher, marks, send},
     faulty::Faulty,
     network::{Line, Network, Pair},
 };
@@ -47,7 +47,7 @@ impl Worker {
         let http = Arc::new(Line { network: Arc::clone(network), worker: number });
         let ids = Arc::new(SeededIds::new(number));
         let dispatcher = Dispatcher::with(Arc::new(store), http, Arc::new(clock.clone()), ids, settings, None);
-        let ended = dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap();
+        let ended = dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap();
         let network = Arc::clone(network);
         let (sending, unmarked, pairs) = (Vec::new(), Vec::new(), HashMap::new());
         Self { dispatcher, clock, network, number, ended, sending, unmarked, pairs }
@@ -55,11 +55,11 @@ impl Worker {
 
     /// Begins to send the next that waits; false if nothing may be sent.
     pub(super) async fn begin(&mut self) -> bool {
-        let Some(turn) = self.dispatcher.desk().next() else { return false };
-        let pair = (turn.webhook.url.clone(), turn.job.event_id.clone());
-        self.pairs.insert(turn.job.id, pair.clone());
+        let Some(ready) = self.dispatcher.in_flight().next() else { return false };
+        let pair = (ready.webhook.url.clone(), ready.job.event_id.clone());
+        self.pairs.insert(ready.job.id, pair.clone());
         let (dispatcher, sent) = (Arc::clone(&self.dispatcher), self.network.sent_in_all());
-        let task = tokio::spawn(async move { send::deliver(&dispatcher, turn).await });
+        let task = tokio::spawn(async move { send::deliver(&dispatcher, ready).await });
         // Until it is on its way, or was not sent at all.
         while self.network.sent_in_all() == sent && !task.is_finished() {
             tokio::task::yield_now().await;
@@ -79,46 +79,46 @@ impl Worker {
 
     /// Marks that are not stored yet.
     pub(super) fn unmarked(&mut self) -> Vec<AttemptOutcome> {
-        while let Ok(finished) = self.ended.try_recv() {
-            self.unmarked.push(finished);
+        while let Ok(outcome) = self.ended.try_recv() {
+            self.unmarked.push(outcome);
         }
         self.unmarked.drain(..).collect()
     }
 
     /// Stores up to so many marks; what fails is kept for later. Returns the pairs whose marks came too late.
     pub(super) async fn mark(&mut self, limit: usize, skipped_so_far: impl Fn() -> usize) -> Vec<Pair> {
-        while let Ok(finished) = self.ended.try_recv() {
-            self.unmarked.push(finished);
+        while let Ok(outcome) = self.ended.try_recv() {
+            self.unmarked.push(outcome);
         }
         let mut late = Vec::new();
-        for finished in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
+        for outcome in self.unmarked.drain(..limit.min(self.unmarked.len())).collect::<Vec<_>>() {
             let before = skipped_so_far();
             let is_stored =
-                self.dispatcher.mark(std::slice::from_ref(&finished), true).await.is_ok_and(|later| later.is_empty());
+                self.dispatcher.mark(std::slice::from_ref(&outcome), true).await.is_ok_and(|later| later.is_empty());
             if skipped_so_far() > before {
-                late.extend(self.pairs.get(&finished.id).cloned());
+                late.extend(self.pairs.get(&outcome.id).cloned());
             }
             if !is_stored {
-                self.unmarked.push(finished);
+                self.unmarked.push(outcome);
             }
         }
         late
     }
 
-    /// From now on its marks are gathered and stored by themselves.
-    pub(super) fn gather(self) -> Arc<Dispatcher> {
-        *self.dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.ended);
-        tokio::spawn(gather::run(Arc::clone(&self.dispatcher)));
+    /// From now on its marks are stored by themselves, in batches.
+    pub(super) fn marks(self) -> Arc<Dispatcher> {
+        *self.dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.ended);
+        tokio::spawn(marks::run(Arc::clone(&self.dispatcher)));
         self.dispatcher
     }
 
     /// It dies. Returns what it had sent and not marked.
     pub(super) fn crash(mut self) -> Vec<Pair> {
-        while let Ok(finished) = self.ended.try_recv() {
-            self.unmarked.push(finished);
+        while let Ok(outcome) = self.ended.try_recv() {
+            self.unmarked.push(outcome);
         }
         let mut open: Vec<Pair> = self.sending.iter().map(|sending| sending.pair.clone()).collect();
-        open.extend(self.unmarked.iter().filter_map(|finished| self.pairs.get(&finished.id).cloned()));
+        open.extend(self.unmarked.iter().filter_map(|outcome| self.pairs.get(&outcome.id).cloned()));
         self.sending.iter().for_each(|sending| sending.task.abort());
         open
     }

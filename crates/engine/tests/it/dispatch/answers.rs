@@ -11,7 +11,7 @@ use testkit::Page;
 use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d8_what_fails_is_tried_again_under_the_same_id() {
+async fn d8_retry_keeps_event_id() {
     for office in each(quick()).await {
         office.webhook("/a").await;
         office.receiver.answer_next("/a", [Page::status(500), Page::reset(), Page::status(404)]);
@@ -38,7 +38,7 @@ async fn d8_what_fails_is_tried_again_under_the_same_id() {
 
 /// Each is a failure that is told in words, and the next attempt arrives.
 #[tokio::test(flavor = "multi_thread")]
-async fn d8_whatever_a_receiver_does_it_is_tried_again() {
+async fn d8_every_failure_is_retried() {
     // Only the one that hangs waits for it, and nobody else must run into it on a slow machine.
     let settings = DeliverySettings { timeout: Duration::from_secs(20), ..quick() };
     for office in each(settings).await {
@@ -70,7 +70,7 @@ async fn d8_whatever_a_receiver_does_it_is_tried_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d8_an_answer_that_never_ends_is_a_success_by_its_status() {
+async fn d8_endless_answer_counts_by_status() {
     for office in each(quick()).await {
         for (path, answer) in
             [("/huge", Page::huge(100_000_000)), ("/drip", Page::drip("x".repeat(5000), Duration::from_secs(1)))]
@@ -104,7 +104,7 @@ async fn d8_retry_after_is_honoured() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d8_after_all_attempts_it_has_failed_and_a_budget_lowers_them() {
+async fn d8_delivery_fails_after_last_attempt() {
     let retry = RetryRules { first: Duration::from_millis(5), jitter: 0.0, attempts: 4, ..RetryRules::default() };
     for (budget, attempts) in [(0, 4), (1, 2)] {
         for office in each(DeliverySettings { retry: RetryRules { budget, ..retry }, ..quick() }).await {
@@ -125,7 +125,7 @@ async fn d8_after_all_attempts_it_has_failed_and_a_budget_lowers_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d8_410_disables_the_webhook_and_the_others_are_told() {
+async fn d8_410_disables_webhook_and_tells_others() {
     for office in each(quick()).await {
         let gone = office.webhook("/gone").await;
         office.webhook("/other").await;
@@ -148,7 +148,7 @@ async fn d8_410_disables_the_webhook_and_the_others_are_told() {
 
 /// U8: nothing is sent to an address that is not public.
 #[tokio::test(flavor = "multi_thread")]
-async fn u8_a_webhook_on_a_private_address_is_not_called() {
+async fn u8_private_webhook_is_not_called() {
     for office in each(quick()).await {
         office.webhook_with("/a", |new| new.url = "http://169.254.169.254/latest".into()).await;
         let working = office.work();

@@ -29,7 +29,7 @@ fn refusing_first(times: u32, status: u16) -> impl FnMut(&Receipt) -> Page {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_a_receiver_that_refuses_the_first_two_attempts_of_every_event_gets_all_of_them() {
+async fn d9_flaky_receiver_gets_all_events() {
     for office in each(flaky()).await {
         office.webhook("/a").await;
         office.receiver.answer_by("/a", refusing_first(2, 500));
@@ -48,7 +48,7 @@ async fn d9_a_receiver_that_refuses_the_first_two_attempts_of_every_event_gets_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_events_that_are_refused_for_ever_do_not_delay_a_new_one() {
+async fn d9_refused_events_delay_no_new_one() {
     for status in [422, 500] {
         for office in each(flaky()).await {
             office.webhook("/a").await;
@@ -73,7 +73,7 @@ async fn d9_events_that_are_refused_for_ever_do_not_delay_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_a_receiver_that_says_when_is_sent_nothing_before() {
+async fn d9_retry_after_is_honoured() {
     for office in each(flaky()).await {
         office.webhook("/a").await;
         office.receiver.answer_next("/a", [Page::status(429).with_retry_after(3600)]);

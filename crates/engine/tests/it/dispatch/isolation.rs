@@ -8,7 +8,7 @@ use testkit::{Gate, Page};
 use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_one_that_hangs_has_two_in_flight_and_delays_nobody() {
+async fn d9_hanging_receiver_delays_nobody() {
     for office in each(quick()).await {
         let gate = Gate::default();
         office.webhook("/slow").await;
@@ -51,9 +51,9 @@ async fn d9_a_hundred_that_hang_delay_nobody() {
     }
 }
 
-/// Together more than there is room for in memory at once: what has been read is not kept until it is answered.
+/// Together more than memory has place for at once: what has been read is not kept until it is answered.
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_those_that_read_large_payloads_and_hang_delay_nobody() {
+async fn d9_hanging_large_payloads_delay_nobody() {
     for office in each(quick()).await {
         let gate = Gate::default();
         for number in 0..24 {
@@ -75,7 +75,7 @@ async fn d9_those_that_read_large_payloads_and_hang_delay_nobody() {
 
 /// They are slow, but all is well with them: there is no failure by which they could be told from others.
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
+async fn d9_many_slow_receivers_delay_nobody() {
     const KNOWN: usize = 5;
     for office in each(quick()).await {
         let gate = Gate::default();
@@ -105,7 +105,7 @@ async fn d9_many_that_are_slow_and_have_much_to_do_delay_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
+async fn d9_queued_deliveries_of_disabled_webhook_are_unsent() {
     for office in each(quick()).await {
         let gate = Gate::default();
         let webhook = office.webhook("/a").await;
@@ -127,7 +127,7 @@ async fn d9_what_waits_for_a_webhook_that_is_disabled_is_not_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d1_what_waits_for_a_webhook_that_has_moved_goes_where_it_is() {
+async fn d1_queued_deliveries_follow_a_moved_webhook() {
     for office in each(quick()).await {
         let gate = Gate::default();
         let webhook = office.webhook("/old").await;
@@ -150,7 +150,7 @@ async fn d1_what_waits_for_a_webhook_that_has_moved_goes_where_it_is() {
 
 /// After ten failures in a row there is one probe at a time, and no attempts are used up.
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_a_broken_receiver_is_probed_without_using_up_attempts_until_one_succeeds() {
+async fn d9_open_breaker_probes_without_using_attempts() {
     for office in each(quick()).await {
         office.webhook("/a").await;
         let working = office.work();

@@ -13,7 +13,7 @@ const BEAT: Duration = Duration::from_secs(1);
 /// D5: the send lasts for as long as the gate is closed, and that is longer than three leases. Their time is the test's:
 /// it goes on by a beat after each beat, so that no lease runs out because the machine is slow.
 #[tokio::test(flavor = "multi_thread")]
-async fn fr_001_two_workers_and_a_send_of_three_leases_and_the_second_never_gets_the_row() {
+async fn fr_001_long_send_is_never_claimed_by_another() {
     for office in each(with_lease(LEASE)).await {
         office.world.stop_clocks().await;
         let gate = Gate::default();
@@ -49,7 +49,7 @@ async fn fr_001_two_workers_and_a_send_of_three_leases_and_the_second_never_gets
 
 /// D7: nobody gives anything back, and nobody does anything about it.
 #[tokio::test(flavor = "multi_thread")]
-async fn fr_004_what_a_dead_worker_held_is_delivered_by_another_after_the_lease() {
+async fn fr_004_dead_workers_deliveries_go_to_another() {
     for office in each(with_lease(LEASE)).await {
         office.webhook("/a").await;
         office.receiver.answer_next("/a", [Page::hang()]);
@@ -68,7 +68,7 @@ async fn fr_004_what_a_dead_worker_held_is_delivered_by_another_after_the_lease(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d10_cancelled_while_it_is_being_sent_its_mark_is_skipped() {
+async fn d10_mark_of_cancelled_delivery_is_skipped() {
     for office in each(with_lease(LEASE)).await {
         let gate = Gate::default();
         office.webhook("/a").await;

@@ -37,7 +37,7 @@ impl Working {
         self.work.await.unwrap();
     }
 
-    /// It dies: nothing is given back.
+    /// It dies: nothing is released.
     pub(super) fn die(self) {
         self.work.abort();
     }
@@ -120,7 +120,6 @@ impl Office {
         self.feed
     }
 
-    /// The newest deliveries.
     pub(super) async fn deliveries(&self) -> Vec<Delivery> {
         self.world.store.deliveries(DeliveryFilter::default(), 500, None).await.unwrap().events
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d3_a_request_is_signed_so_that_the_public_library_verifies_it() {
+async fn d3_signature_verifies_with_public_library() {
     for office in each(quick()).await {
         let webhook =
             office.webhook_with("/a", |new| new.headers = vec![("X-Team".into(), HeaderValue::new("news"))]).await;
@@ -34,7 +34,7 @@ async fn d3_a_request_is_signed_so_that_the_public_library_verifies_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d1_d2_one_payload_for_all_and_content_and_summary_only_for_those_who_want_them() {
+async fn d1_d2_payload_has_content_only_where_wanted() {
     for office in each(quick()).await {
         office.webhook("/whole").await;
         office.webhook_with("/bare", |new| new.include_content = false).await;
@@ -73,7 +73,7 @@ async fn d1_after_a_rotation_both_secrets_sign() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d1_a_test_reaches_the_one_that_is_tried() {
+async fn d1_test_event_reaches_its_webhook_only() {
     for office in each(quick()).await {
         let tried = office.webhook_with("/tried", |new| new.event_types = Some(vec![])).await;
         office.webhook("/other").await;
@@ -90,7 +90,7 @@ async fn d1_a_test_reaches_the_one_that_is_tried() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_a_disabled_webhook_keeps_what_is_pending_for_when_it_is_enabled() {
+async fn d9_disabled_webhook_keeps_pending_deliveries() {
     for office in each(quick()).await {
         let webhook = office.webhook("/a").await;
         office.publish(2).await;

@@ -1,4 +1,4 @@
-//! Told to stop, it takes no more, ends what it sends, and gives back the rest.
+//! Told to stop, it takes no more, ends what it sends, and releases the rest.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use testkit::{Gate, Page};
 use super::office::{each, quick};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
+async fn d7_stop_finishes_sends_and_releases_queued() {
     for office in each(quick()).await {
         let gate = Gate::default();
         office.webhook("/a").await;
@@ -19,7 +19,7 @@ async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
         // Two are being sent, and others wait for their turn.
         office.wait_sending("/a", 2).await;
         working.stop.cancel();
-        // Given back while the others are still being sent.
+        // Released while the others are still being sent.
         office.wait_held(2).await;
         assert_eq!(office.receiver.receipts("/a").count(), 2, "nothing more is begun");
         gate.open();
@@ -40,7 +40,7 @@ async fn d7_what_is_being_sent_ends_and_the_rest_is_given_back_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d7_what_does_not_end_in_time_is_given_back_too() {
+async fn d7_unfinished_sends_are_released() {
     let settings = DeliverySettings { stop_wait: Duration::from_millis(50), ..quick() };
     for office in each(settings).await {
         office.webhook("/a").await;

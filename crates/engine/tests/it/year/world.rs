@@ -11,7 +11,7 @@ use domain::{
     ports::{Clock as _, Store},
     push::{Algorithm, Subscription, sign},
 };
-use engine::{AddFeed, Engine, EngineSettings, Parts, PushAnswer, PushRequest, PushSettings};
+use engine::{AddFeed, Deps, Engine, EngineSettings, PushAnswer, PushRequest, PushSettings};
 use jiff::{SignedDuration, Timestamp};
 use testkit::{SeededIds, SimulatedClock};
 
@@ -33,11 +33,11 @@ impl World {
         let scene = Arc::new(Mutex::new(Scene::new(clock.clone(), seed)));
         let net = Net { scene: Arc::clone(&scene), engine: Arc::new(OnceLock::new()) };
         let settings = EngineSettings {
-            gather: Duration::ZERO,
+            batch_wait: Duration::ZERO,
             push: PushSettings { base_url: Some("https://we.example".into()), ..PushSettings::default() },
             ..EngineSettings::default()
         };
-        let engine = Engine::new(Parts {
+        let engine = Engine::new(Deps {
             store: Arc::clone(&store),
             http: Arc::new(net.clone()),
             clock: Arc::new(clock.clone()),

@@ -49,7 +49,7 @@ async fn d6_failed_beat_is_logged_and_retried() {
     // Of its three beats one fails; a second must not because the machine is slow.
     let waiting = Waiting::start("30s").await;
     waiting.shut().await;
-    let line = logged(&waiting.server, "leases were not renewed").await;
+    let line = logged(&waiting.server, "lease renewal failed").await;
     for expect in [waiting.event_id().as_str(), "worker_id=", "error="] {
         assert!(line.contains(expect), "FR-005 AC1: no {expect}: {line}");
     }
@@ -73,7 +73,7 @@ async fn d6_lost_lease_is_logged_and_event_delivered() {
     }
     // The answer comes while nobody can be told of it, and its mark waits.
     waiting.gate.open();
-    logged(&waiting.server, "marks wait for the store").await;
+    logged(&waiting.server, "marks waiting for store").await;
     waiting.open().await;
     // Whether that mark is stored first, or the row is claimed again before.
     let delivered = delivered(&waiting.server).await;

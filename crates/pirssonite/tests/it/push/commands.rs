@@ -112,5 +112,5 @@ async fn u5_w3_commands_say_that_push_is_off_and_why() {
     check("alone");
     let server = Server::start(data, &[]);
     check("served");
-    until("the log", async || server.log().contains("push is off").then_some(())).await;
+    until("the log", async || server.log().contains("push off").then_some(())).await;
 }

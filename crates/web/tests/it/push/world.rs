@@ -8,7 +8,7 @@ use domain::{
     push::{Subscription, SubscriptionState},
 };
 use engine::{
-    AddFeed, Engine, EngineSettings, Parts, PushSettings, SystemIds,
+    AddFeed, Engine, EngineSettings, Deps, PushSettings, SystemIds,
     http::{ClientSettings, GuardedClient},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -220,7 +220,7 @@ impl Drop for World {
 
 fn engine_on(store: Arc<dyn Store>, clock: SimulatedClock, push: PushSettings) -> Arc<Engine> {
     let client = ClientSettings { allow_networks: vec!["127.0.0.0/8".parse().unwrap()], ..ClientSettings::default() };
-    Engine::new(Parts {
+    Engine::new(Deps {
         store,
         http: Arc::new(GuardedClient::new(client).unwrap()),
         clock: Arc::new(clock),

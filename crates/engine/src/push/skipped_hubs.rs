@@ -13,13 +13,13 @@ use jiff::{SignedDuration, Timestamp};
 const REMEMBERED_FOR: SignedDuration = SignedDuration::from_secs(1);
 
 #[derive(Debug, Default)]
-pub(super) struct PassedOver {
+pub(super) struct SkippedHubs {
     last: Mutex<Option<(HashSet<String>, Timestamp)>>,
 }
 
-impl PassedOver {
+impl SkippedHubs {
     /// Whether a claim that passes these hubs over would find nothing.
-    pub(super) fn is_all(&self, busy: &[String], now: Timestamp) -> bool {
+    pub(super) fn covers(&self, busy: &[String], now: Timestamp) -> bool {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.as_ref().is_some_and(|(hubs, at)| {
             let age = now.duration_since(*at);
@@ -28,7 +28,7 @@ impl PassedOver {
     }
 
     /// A claim that passed these hubs over has taken all that was due elsewhere.
-    pub(super) fn found_no_more(&self, busy: Vec<String>, now: Timestamp) {
+    pub(super) fn skipped(&self, busy: Vec<String>, now: Timestamp) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((busy.into_iter().collect(), now));
     }
 
@@ -43,18 +43,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w8_a_claim_past_busy_hubs_is_not_repeated_for_a_second_unless_one_of_them_is_free_again() {
+    fn w8_claim_past_busy_hubs_is_not_repeated() {
         let hubs = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let (passed, start) = (PassedOver::default(), Timestamp::UNIX_EPOCH);
+        let (passed, start) = (SkippedHubs::default(), Timestamp::UNIX_EPOCH);
         let after = |millis| start + SignedDuration::from_millis(millis);
-        assert!(!passed.is_all(&hubs(&["a"]), start));
-        passed.found_no_more(hubs(&["a", "b"]), start);
-        assert!(passed.is_all(&hubs(&["b", "a"]), after(999)));
-        assert!(passed.is_all(&hubs(&["a", "b", "c"]), start));
-        assert!(!passed.is_all(&hubs(&["a"]), start), "b is free again");
-        assert!(!passed.is_all(&hubs(&["a", "b"]), after(1000)));
-        assert!(!passed.is_all(&hubs(&["a", "b"]), after(-1)), "the clock was set back");
+        assert!(!passed.covers(&hubs(&["a"]), start));
+        passed.skipped(hubs(&["a", "b"]), start);
+        assert!(passed.covers(&hubs(&["b", "a"]), after(999)));
+        assert!(passed.covers(&hubs(&["a", "b", "c"]), start));
+        assert!(!passed.covers(&hubs(&["a"]), start), "b is free again");
+        assert!(!passed.covers(&hubs(&["a", "b"]), after(1000)));
+        assert!(!passed.covers(&hubs(&["a", "b"]), after(-1)), "the clock was set back");
         passed.forget();
-        assert!(!passed.is_all(&hubs(&["a", "b"]), start));
+        assert!(!passed.covers(&hubs(&["a", "b"]), start));
     }
 }

@@ -1,5 +1,5 @@
 //! The feeds that found no place in their host's queue. The store has put them off for a while, so that claims go on to
-//! the feeds of others; here it is remembered which they are, so that they are polled as soon as there is room.
+//! the feeds of others; here it is remembered which they are, so that they are polled as soon as there is capacity.
 //!
 //! Nothing depends on it: what is forgotten is due again by itself.
 
@@ -12,10 +12,10 @@ use std::{
 use domain::FeedId;
 use jiff::{SignedDuration, Timestamp};
 
-use super::hosts::{self, HOST_WAITING_MAX, Hosts};
+use crate::hosts::{self, HOST_WAITING_MAX, Hosts};
 
-/// For how long a feed is put off.
-pub(crate) const PUT_OFF_FOR: Duration = Duration::from_mins(1);
+/// For how long a feed is deferred.
+pub(crate) const DEFER_FOR: Duration = Duration::from_mins(1);
 
 /// For how long that is remembered: a little longer, so that there is no moment in which a feed is neither remembered
 /// nor due.
@@ -24,15 +24,14 @@ const REMEMBERED_FOR: SignedDuration = SignedDuration::from_secs(70);
 /// Feeds that are remembered.
 const REMEMBERED_MAX: usize = 65_536;
 
-/// The room in a host's queue from which it is filled up again: a claim costs the store something.
+/// The free places in a host's queue from which it is filled up again: a claim costs the store something.
 const REFILL_MIN: usize = HOST_WAITING_MAX / 2;
 
 /// Feeds that are picked at once.
 const PICKED_MAX: usize = HOST_WAITING_MAX;
 
-/// What is remembered.
 #[derive(Debug, Default)]
-pub(crate) struct PutOff {
+pub(crate) struct DeferredFeeds {
     state: Mutex<State>,
 }
 
@@ -44,7 +43,7 @@ struct State {
 
 #[derive(Debug, Clone, Copy)]
 struct Remembered {
-    /// When it was first put off. In the store it loses its place with every time; here it keeps it.
+    /// When it was first deferred. In the store it loses its place with every time; here it keeps it.
     since: Timestamp,
     until: Timestamp,
 }
@@ -67,7 +66,7 @@ impl State {
     }
 }
 
-impl PutOff {
+impl DeferredFeeds {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +76,7 @@ impl PutOff {
         self.lock().count == 0
     }
 
-    /// Remembers feeds that are put off now, each with its URL.
+    /// Remembers feeds that are deferred now, each with its URL.
     pub(crate) fn note<'u>(&self, feeds: impl Iterator<Item = (FeedId, &'u str)>, now: Timestamp) {
         let until = now.saturating_add(REMEMBERED_FOR).unwrap_or(Timestamp::MAX);
         let mut state = self.lock();
@@ -116,7 +115,7 @@ impl PutOff {
         }
     }
 
-    /// Feeds for which their hosts' queues have room again, with their hosts; of each host those that have waited
+    /// Feeds for which their hosts' queues have places again, with their hosts; of each host those that have waited
     /// longest. They stay remembered.
     pub(crate) fn pick(
         &self,
@@ -126,19 +125,19 @@ impl PutOff {
     ) -> Vec<(String, FeedId)> {
         let mut picked = Vec::new();
         for (host, feeds) in &self.lock().hosts {
-            let room = hosts.room(host).min(PICKED_MAX - picked.len());
-            if room < REFILL_MIN {
+            let capacity = hosts.queue_capacity(host).min(PICKED_MAX - picked.len());
+            if capacity < REFILL_MIN {
                 continue;
             }
             let waiting = feeds.iter().filter(|(feed, remembered)| remembered.until > now && wanted(**feed));
             let mut waiting: Vec<_> = waiting.map(|(feed, remembered)| (remembered.since, *feed)).collect();
             waiting.sort_unstable();
-            picked.extend(waiting.into_iter().take(room).map(|(_, feed)| (host.clone(), feed)));
+            picked.extend(waiting.into_iter().take(capacity).map(|(_, feed)| (host.clone(), feed)));
         }
         picked
     }
 
-    /// Whether any of those that are wanted is still put off.
+    /// Whether any of those that are wanted is still deferred.
     pub(crate) fn any(&self, now: Timestamp, wanted: impl Fn(FeedId) -> bool) -> bool {
         self.lock().hosts.values().flatten().any(|(feed, remembered)| remembered.until > now && wanted(*feed))
     }
@@ -154,56 +153,56 @@ mod tests {
         picked.iter().map(|(_, feed)| feed.0).collect()
     }
 
-    fn put_off(ids: std::ops::Range<i64>, url: &str) -> PutOff {
-        let put_off = PutOff::default();
-        put_off.note(ids.map(|id| (FeedId(id), url)), NOW);
-        put_off
+    fn deferred(ids: std::ops::Range<i64>, url: &str) -> DeferredFeeds {
+        let deferred = DeferredFeeds::default();
+        deferred.note(ids.map(|id| (FeedId(id), url)), NOW);
+        deferred
     }
 
     #[test]
-    fn f4_a_feed_is_picked_once_its_hosts_queue_is_half_empty() {
+    fn f4_deferred_feed_is_picked_at_half_queue() {
         let hosts = Hosts::new(1);
         let mut waiting: Vec<_> = (0..=HOST_WAITING_MAX).map(|_| hosts.apply("http://a/")).collect();
-        let put_off = put_off(0..1000, "http://a/feed");
-        assert!(put_off.pick(&hosts, NOW, &|_| true).is_empty());
+        let deferred = deferred(0..1000, "http://a/feed");
+        assert!(deferred.pick(&hosts, NOW, &|_| true).is_empty());
         // Whoever is served goes out of the queue, whether or not they still wait.
         waiting.truncate(1);
         waiting.clear();
-        let picked = put_off.pick(&hosts, NOW, &|feed| feed.0 % 2 == 1);
+        let picked = deferred.pick(&hosts, NOW, &|feed| feed.0 % 2 == 1);
         assert_eq!(picked.len(), HOST_WAITING_MAX);
         assert_eq!(ids(&picked)[..3], [1, 3, 5]);
-        put_off.forget_all(&picked);
-        put_off.forget(FeedId(513), "http://a/other");
-        assert_eq!(ids(&put_off.pick(&hosts, NOW, &|feed| feed.0 % 2 == 1))[0], 515);
+        deferred.forget_all(&picked);
+        deferred.forget(FeedId(513), "http://a/other");
+        assert_eq!(ids(&deferred.pick(&hosts, NOW, &|feed| feed.0 % 2 == 1))[0], 515);
     }
 
     #[test]
-    fn f4_who_was_put_off_first_is_picked_first_however_often_it_was_put_off_again() {
+    fn f4_deferred_first_is_picked_first() {
         let hosts = Hosts::new(1);
-        let minute = SignedDuration::try_from(PUT_OFF_FOR).unwrap();
-        let put_off = put_off(50..52, "http://a/");
-        put_off.note([(FeedId(1), "http://a/")].into_iter(), NOW + minute / 2);
-        put_off.note([(FeedId(51), "http://a/"), (FeedId(2), "http://a/")].into_iter(), NOW + minute);
-        assert_eq!(ids(&put_off.pick(&hosts, NOW + minute, &|_| true)), [50, 51, 1, 2]);
-        assert_eq!(ids(&put_off.pick(&hosts, NOW + minute * 3 / 2, &|_| true)), [51, 1, 2]);
+        let minute = SignedDuration::try_from(DEFER_FOR).unwrap();
+        let deferred = deferred(50..52, "http://a/");
+        deferred.note([(FeedId(1), "http://a/")].into_iter(), NOW + minute / 2);
+        deferred.note([(FeedId(51), "http://a/"), (FeedId(2), "http://a/")].into_iter(), NOW + minute);
+        assert_eq!(ids(&deferred.pick(&hosts, NOW + minute, &|_| true)), [50, 51, 1, 2]);
+        assert_eq!(ids(&deferred.pick(&hosts, NOW + minute * 3 / 2, &|_| true)), [51, 1, 2]);
     }
 
     #[test]
-    fn f4_what_is_due_again_by_itself_is_forgotten_and_memory_is_bounded() {
+    fn f4_deferred_feeds_are_forgotten_and_bounded() {
         let hosts = Hosts::new(1);
-        let later = NOW + SignedDuration::try_from(PUT_OFF_FOR).unwrap() * 2;
+        let later = NOW + SignedDuration::try_from(DEFER_FOR).unwrap() * 2;
         let many = i64::try_from(REMEMBERED_MAX).unwrap();
-        let put_off = put_off(0..many + 5, "http://a/");
-        assert_eq!(put_off.lock().count, REMEMBERED_MAX);
-        assert!(put_off.any(NOW, |feed| feed.0 == many - 1) && !put_off.any(NOW, |feed| feed.0 == many));
-        assert!(!put_off.any(later, |_| true) && put_off.pick(&hosts, later, &|_| true).is_empty());
-        put_off.note([(FeedId(many), "http://b/")].into_iter(), later);
-        assert_eq!(put_off.lock().count, 1);
-        assert!(put_off.any(later, |feed| feed.0 == many));
-        put_off.forget(FeedId(many), "http://b/");
-        assert!(put_off.is_empty());
-        put_off.note([(FeedId(1), "http://b/")].into_iter(), NOW);
-        put_off.forget_past(later);
-        assert!(put_off.is_empty());
+        let deferred = deferred(0..many + 5, "http://a/");
+        assert_eq!(deferred.lock().count, REMEMBERED_MAX);
+        assert!(deferred.any(NOW, |feed| feed.0 == many - 1) && !deferred.any(NOW, |feed| feed.0 == many));
+        assert!(!deferred.any(later, |_| true) && deferred.pick(&hosts, later, &|_| true).is_empty());
+        deferred.note([(FeedId(many), "http://b/")].into_iter(), later);
+        assert_eq!(deferred.lock().count, 1);
+        assert!(deferred.any(later, |feed| feed.0 == many));
+        deferred.forget(FeedId(many), "http://b/");
+        assert!(deferred.is_empty());
+        deferred.note([(FeedId(1), "http://b/")].into_iter(), NOW);
+        deferred.forget_past(later);
+        assert!(deferred.is_empty());
     }
 }

@@ -7,11 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 
 /// After so long a webhook is looked at again before something is sent to it: it may have been changed, disabled or
 /// removed, here or elsewhere.
-const LOOK_EVERY: SignedDuration = SignedDuration::from_millis(100);
+const REREAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
 
-/// How much there is of what, of one lane or of all.
+/// How much there is of what, of one queue or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Sums {
+pub(super) struct Counts {
     pub(super) sending: u32,
     pub(super) waiting: u32,
     pub(super) unmarked: u32,
@@ -25,7 +25,7 @@ pub(super) struct Sums {
     pub(super) shared_held_slow: u32,
 }
 
-impl Sums {
+impl Counts {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             sending: self.sending + other.sending,
@@ -53,10 +53,10 @@ impl Sums {
 
 /// Whether anything may be sent to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Door {
+enum Intake {
     Open,
     /// Its receiver wants nothing any more (410): it is sent nothing until that is stored.
-    Shut,
+    Paused,
     /// The webhook is not there any more.
     Removed,
 }
@@ -64,39 +64,39 @@ enum Door {
 /// What goes to one webhook.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
-pub(super) struct Lane {
+pub(super) struct WebhookQueue {
     pub(super) webhook: Arc<Webhook>,
     pub(super) window: Window,
     pub(super) waiting: VecDeque<DeliveryJob>,
     pub(super) sending: u32,
     /// Sent, but how that ended is not stored yet: a crash would send it again.
     pub(super) unmarked: u32,
-    /// The last claim brought as much as there was room for: there may be more.
+    /// The last claim brought as much as there was capacity for: there may be more.
     pub(super) may_have_more: bool,
     /// The last request was slow.
     pub(super) is_slow: bool,
     /// The last that was claimed had never been tried: the next is one that was.
     pub(super) retries_first: bool,
-    door: Door,
+    intake: Intake,
     /// Marks that cannot be stored for now, because somebody else has their rows locked.
-    put_off: u32,
+    deferred: u32,
     /// What is known of the webhook is too old to go by, whatever its age.
-    is_to_be_looked_at: bool,
+    must_reread: bool,
     /// Failures in a row as far as this node knows, which is before the store does.
     failures: u32,
     /// The breaker is open, as far as this node knows.
-    is_open: bool,
+    is_breaker_open: bool,
     /// Its receiver has asked to be left alone, and the store does not know yet.
     is_held: bool,
     /// The webhook was as it is here at this time, or later.
-    looked_at: Timestamp,
+    read_at: Timestamp,
 }
 
-impl Lane {
+impl WebhookQueue {
     pub(super) fn new(webhook: Arc<Webhook>, places: u32, asked_at: Timestamp) -> Self {
         Self {
             failures: webhook.consecutive_failures,
-            is_open: webhook.is_breaker_open,
+            is_breaker_open: webhook.is_breaker_open,
             is_held: false,
             webhook,
             window: Window::new(places),
@@ -106,16 +106,16 @@ impl Lane {
             may_have_more: false,
             is_slow: false,
             retries_first: false,
-            door: Door::Open,
-            put_off: 0,
-            is_to_be_looked_at: false,
-            looked_at: asked_at,
+            intake: Intake::Open,
+            deferred: 0,
+            must_reread: false,
+            read_at: asked_at,
         }
     }
 
-    pub(super) fn sums(&self) -> Sums {
+    pub(super) fn totals(&self) -> Counts {
         let (shared, shared_held) = (self.sending.saturating_sub(1), self.held().saturating_sub(1));
-        Sums {
+        Counts {
             sending: self.sending,
             waiting: self.waits(),
             unmarked: self.unmarked,
@@ -156,12 +156,12 @@ impl Lane {
     }
 
     /// None while the store has to hear first what became of it.
-    pub(super) fn room(&self) -> u32 {
-        let is_unheard = (self.is_open || self.is_held) && self.unmarked > 0;
-        if self.door != Door::Open || self.put_off > 0 || is_unheard {
+    pub(super) fn capacity(&self) -> u32 {
+        let is_unheard = (self.is_breaker_open || self.is_held) && self.unmarked > 0;
+        if self.intake != Intake::Open || self.deferred > 0 || is_unheard {
             return 0;
         }
-        if self.is_open {
+        if self.is_breaker_open {
             // One request at a time.
             return 1u32.saturating_sub(self.held());
         }
@@ -173,79 +173,76 @@ impl Lane {
     }
 
     /// Whether one more may be sent, if there is a place for it. What waits for one that was removed has its turn too, and
-    /// is given back then.
+    /// is released then.
     pub(super) fn may_send(&self) -> bool {
-        self.door != Door::Shut && self.sending < self.window.size()
+        self.intake != Intake::Paused && self.sending < self.window.size()
     }
 
     /// It is sent only what was claimed as a probe.
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open
+    pub(super) fn is_breaker_open(&self) -> bool {
+        self.is_breaker_open
     }
 
     /// A request has ended so. Returns what waited for a receiver that is to be sent no more of it now.
-    pub(super) fn ended(
-        &mut self,
-        finished: &AttemptOutcome,
-        was_long: bool,
-        rules: &BreakerRules,
-    ) -> Vec<DeliveryJob> {
+    pub(super) fn ended(&mut self, outcome: &AttemptOutcome, was_long: bool, rules: &BreakerRules) -> Vec<DeliveryJob> {
         self.unmarked += 1;
-        if finished.verdict == Verdict::Delivered {
+        if outcome.verdict == Verdict::Delivered {
             self.window.succeeded();
             self.is_slow = was_long;
-            (self.failures, self.is_open) = (0, false);
-        } else if !finished.ended.is_about_event() {
+            (self.failures, self.is_breaker_open) = (0, false);
+        } else if !outcome.ended.is_about_event() {
             self.window.failed();
             self.failures = self.failures.saturating_add(1);
-            self.is_open |= rules.opens_at(self.failures);
+            self.is_breaker_open |= rules.opens_at(self.failures);
         }
-        if finished.verdict == Verdict::Gone {
-            self.door = Door::Shut;
+        if outcome.verdict == Verdict::Gone {
+            self.intake = Intake::Paused;
         }
-        if finished.ended.hold().is_some() {
+        if outcome.ended.hold().is_some() {
             self.window.limited();
             self.is_held = true;
         }
-        if finished.verdict == Verdict::Gone || self.is_held {
+        if outcome.verdict == Verdict::Gone || self.is_held {
             return self.waiting.drain(..).collect();
         }
-        if self.is_open { self.take_waiting() } else { Vec::new() }
+        if self.is_breaker_open { self.take_waiting() } else { Vec::new() }
     }
 
     /// The webhook is not there any more.
     pub(super) fn removed(&mut self) {
-        self.door = Door::Removed;
+        self.intake = Intake::Removed;
     }
 
     /// Nothing will ever be sent to it again, and nothing is under way.
     pub(super) fn is_done_with(&self) -> bool {
-        self.door == Door::Removed && self.is_idle()
+        self.intake == Intake::Removed && self.is_idle()
     }
 
-    /// One mark has been stored, or never will be. True if that makes room for it where there was none.
+    /// One mark has been stored, or never will be. True if that frees capacity for it where there was none.
     pub(super) fn marked(&mut self) -> bool {
-        let before = (self.room() > 0, self.has_place_of_its_own());
+        let before = (self.capacity() > 0, self.has_place_of_its_own());
         self.unmarked = self.unmarked.saturating_sub(1);
         // From now on the store knows.
         self.is_held &= self.unmarked > 0;
-        if self.unmarked == 0 && self.door == Door::Shut {
-            self.door = Door::Open;
+        if self.unmarked == 0 && self.intake == Intake::Paused {
+            self.intake = Intake::Open;
             // Only the store knows how it is now.
-            self.is_to_be_looked_at = true;
+            self.must_reread = true;
             return true;
         }
-        before != (self.room() > 0, self.has_place_of_its_own())
+        before != (self.capacity() > 0, self.has_place_of_its_own())
     }
 
-    /// A mark is put off.
-    pub(super) fn put_off(&mut self) {
-        self.put_off += 1;
+    /// A mark is deferred.
+    pub(super) fn defer(&mut self) {
+        self.deferred += 1;
     }
 
-    /// It is not any more.
-    pub(super) fn put_off_no_longer(&mut self) {
-        self.put_off = self.put_off.saturating_sub(1);
+    /// One that was is stored, or never will be. True if that frees capacity where there was none.
+    pub(super) fn undefer(&mut self) -> bool {
+        let before = self.capacity() > 0;
+        self.deferred = self.deferred.saturating_sub(1);
+        before != (self.capacity() > 0)
     }
 
     /// All that waits, but for a probe.
@@ -257,25 +254,25 @@ impl Lane {
     }
 
     /// It was looked at, for its own sake.
-    pub(super) fn looked_at(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
-        self.is_to_be_looked_at = false;
-        self.look(webhook, asked_at);
+    pub(super) fn reread(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
+        self.must_reread = false;
+        self.update(webhook, asked_at);
     }
 
-    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle lane takes its
+    /// As the store had it when, or after, it was asked. What is on its way there counts too: only an idle queue takes its
     /// word for how its receiver stands, unless only probes are sent to it.
-    pub(super) fn look(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
+    pub(super) fn update(&mut self, webhook: Arc<Webhook>, asked_at: Timestamp) {
         let is_another = webhook.url != self.webhook.url;
         if self.is_idle() || is_another || webhook.is_breaker_open {
-            (self.failures, self.is_open) = (webhook.consecutive_failures, webhook.is_breaker_open);
+            (self.failures, self.is_breaker_open) = (webhook.consecutive_failures, webhook.is_breaker_open);
         }
         self.webhook = webhook;
-        self.looked_at = asked_at;
+        self.read_at = asked_at;
     }
 
     /// The webhook, unless it is time to look at it again.
     pub(super) fn known(&self, now: Timestamp) -> Option<Arc<Webhook>> {
-        let is_fresh = !self.is_to_be_looked_at && now.duration_since(self.looked_at).abs() < LOOK_EVERY;
+        let is_fresh = !self.must_reread && now.duration_since(self.read_at).abs() < REREAD_EVERY;
         is_fresh.then(|| Arc::clone(&self.webhook))
     }
 }

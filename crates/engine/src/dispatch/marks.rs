@@ -1,20 +1,20 @@
-//! How attempts ended, gathered for a moment and stored together with their log: one commit for many.
+//! Marks: how attempts ended, stored in batches together with their log, one commit for many.
 
 use std::{
     collections::HashSet,
     panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError, atomic::Ordering},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
 use domain::{
-    WebhookId,
+    Lease,
     delivery::{AttemptOutcome, Verdict},
     ports::{StoreError, StoreResult},
 };
 use futures_util::FutureExt;
 
-use super::{Dispatcher, held::StopReason};
+use super::{Dispatcher, in_flight::StopReason};
 use crate::measure;
 
 /// Marks in one call.
@@ -31,66 +31,72 @@ impl Dispatcher {
     /// node has claimed them again meanwhile. Whether it has is not known while a claim is on its way; that is waited for
     /// once. On an error nothing is stored, and all may be stored again.
     pub(crate) async fn mark(&self, batch: &[AttemptOutcome], is_again: bool) -> StoreResult<Vec<AttemptOutcome>> {
-        let by_lease: Vec<AttemptOutcome> = batch.iter().map(|finished| self.with_lease(finished)).collect();
-        let fences: Vec<i64> = by_lease.iter().map(|finished| finished.lease.fence).collect();
-        let finished = self.store.finish_deliveries(by_lease, &self.settings.breaker);
-        let marks = measure::store("mark_deliveries", finished).await?;
+        let by_lease = self.with_leases(batch);
+        let fences: Vec<i64> = by_lease.iter().map(|outcome| outcome.lease.fence).collect();
+        let finishing = self.store.finish_deliveries(by_lease, &self.settings.breaker);
+        let marks = measure::store("mark_deliveries", finishing).await?;
         let skipped: HashSet<_> = marks.skipped.into_iter().collect();
         let locked: HashSet<_> = marks.locked.into_iter().collect();
-        let (mut later, mut marked) = (Vec::new(), Vec::new());
-        for (finished, fence) in batch.iter().zip(fences) {
-            // Skipped, but claimed again by this node meanwhile: it counts by the new lease.
-            let may_have_new_lease = || {
-                let may_come = !is_again && self.is_claiming.load(Ordering::SeqCst);
-                may_come || self.held.lease_of(finished.id, &finished.lease).fence != fence
+        let (later, marked, end) = {
+            let mut in_flight = self.in_flight();
+            let may_come = !is_again && in_flight.is_claiming;
+            let (mut later, mut marked) = (Vec::new(), Vec::new());
+            for (outcome, fence) in batch.iter().zip(fences) {
+                // Skipped, but claimed again by this node meanwhile: it counts by the new lease.
+                let has_new_lease = || in_flight.lease_of(outcome.into()).is_some_and(|lease| lease.fence != fence);
+                let is_for_later =
+                    locked.contains(&outcome.id) || skipped.contains(&outcome.id) && (may_come || has_new_lease());
+                if is_for_later { later.push(outcome) } else { marked.push(outcome) }
+            }
+            let reason = |outcome: &AttemptOutcome| {
+                if skipped.contains(&outcome.id) { StopReason::LeaseLost } else { StopReason::Completed }
             };
-            let is_for_later = locked.contains(&finished.id) || skipped.contains(&finished.id) && may_have_new_lease();
-            if is_for_later { later.push(finished.clone()) } else { marked.push(finished) }
-        }
-        for finished in &marked {
-            let is_late = skipped.contains(&finished.id);
-            let reason = if is_late { StopReason::LeaseLost } else { StopReason::Completed };
-            self.stop(finished.id, finished.lease.fence, reason);
-        }
-        let has_retries = marked.iter().any(|finished| matches!(finished.verdict, Verdict::Retry(_)));
-        let makes_room = self.desk().marked(marked.iter().map(|finished| finished.webhook_id));
-        if has_retries || makes_room {
+            let end = in_flight.marked(marked.iter().map(|outcome| (*outcome, reason(outcome))));
+            (later, marked, end)
+        };
+        self.log_stopped(&end.stopped);
+        let has_retries = marked.iter().any(|outcome| matches!(outcome.verdict, Verdict::Retry(_)));
+        if has_retries || end.frees_capacity {
             // Something may be due sooner than what is waited for, or be had now.
             self.freed.notify_one();
         }
-        let late = marked.iter().filter(|finished| skipped.contains(&finished.id)).count();
+        let late = marked.iter().filter(|outcome| skipped.contains(&outcome.id)).count();
         measure::marked(marked.len() - late, late);
         for (webhook, reason) in marks.disabled {
-            tracing::warn!(webhook_id = webhook.0, %reason, "a webhook was disabled");
+            tracing::warn!(webhook_id = webhook.0, %reason, "webhook disabled");
         }
-        Ok(later)
+        Ok(later.into_iter().cloned().collect())
     }
 
-    /// The same with the lease that it has now.
-    fn with_lease(&self, finished: &AttemptOutcome) -> AttemptOutcome {
-        AttemptOutcome { lease: self.held.lease_of(finished.id, &finished.lease), ..finished.clone() }
+    /// The same with the leases that they have now.
+    fn with_leases(&self, batch: &[AttemptOutcome]) -> Vec<AttemptOutcome> {
+        let leases: Vec<Lease> = {
+            let in_flight = self.in_flight();
+            batch.iter().map(|outcome| in_flight.lease_of(outcome.into()).unwrap_or(&outcome.lease).clone()).collect()
+        };
+        batch.iter().zip(leases).map(|(outcome, lease)| AttemptOutcome { lease, ..outcome.clone() }).collect()
     }
 
     /// Stores marks, however long that takes: an attempt that was made is not made again because the store was away for
     /// a moment. Returns those that are to be stored in a while: they must not hold up others.
-    async fn mark_at_last(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
+    async fn mark_until_stored(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
         let mut was_away = false;
         loop {
             match self.mark_or_fail(batch, is_again).await {
                 Ok(later) => return later,
                 Err(StoreError::Failed(error)) if batch.len() > 1 => {
-                    tracing::error!(%error, "marks could not be stored; each is tried by itself");
+                    tracing::error!(%error, "batch of marks not stored");
                     return self.mark_each(batch, is_again).await;
                 }
                 Err(StoreError::Failed(error)) => {
-                    let deliveries: Vec<_> = batch.iter().map(|finished| finished.id.0).collect();
-                    tracing::error!(?deliveries, %error, "a mark was not stored");
-                    self.do_without(batch);
+                    let deliveries: Vec<_> = batch.iter().map(|outcome| outcome.id.0).collect();
+                    tracing::error!(?deliveries, %error, "mark not stored");
+                    self.abandon(batch);
                     return Vec::new();
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut was_away, true) {
-                        tracing::warn!(marks = batch.len(), %error, "marks wait for the store");
+                        tracing::warn!(marks = batch.len(), %error, "marks waiting for store");
                     }
                     tokio::time::sleep(AGAIN_AFTER).await;
                 }
@@ -107,18 +113,16 @@ impl Dispatcher {
     /// One mark that cannot be stored costs no other.
     async fn mark_each(&self, batch: &[AttemptOutcome], is_again: bool) -> Vec<AttemptOutcome> {
         let mut later = Vec::new();
-        for finished in batch.chunks(1) {
-            later.extend(Box::pin(self.mark_at_last(finished, is_again)).await);
+        for outcome in batch.chunks(1) {
+            later.extend(Box::pin(self.mark_until_stored(outcome, is_again)).await);
         }
         later
     }
 
     /// These marks will never be stored: their deliveries are made again when their leases have run out.
-    fn do_without(&self, batch: &[AttemptOutcome]) {
-        for finished in batch {
-            self.stop(finished.id, finished.lease.fence, StopReason::Unmarkable);
-        }
-        self.desk().marked(batch.iter().map(|finished| finished.webhook_id));
+    fn abandon(&self, batch: &[AttemptOutcome]) {
+        let end = self.in_flight().marked(batch.iter().map(|outcome| (outcome, StopReason::Unmarkable)));
+        self.log_stopped(&end.stopped);
         self.freed.notify_one();
     }
 
@@ -128,40 +132,37 @@ impl Dispatcher {
         if later.is_empty() {
             return;
         }
-        let webhooks: Vec<WebhookId> = later.iter().map(|finished| finished.webhook_id).collect();
-        self.desk().put_off(webhooks.iter().copied());
+        self.in_flight().defer(&later);
         let (dispatcher, closing) = (Arc::clone(self), self.closing.clone());
         let again = async move {
             while !later.is_empty() {
                 tokio::time::sleep(LATER).await;
-                later = dispatcher.mark_at_last(&later, true).await;
+                later = dispatcher.mark_until_stored(&later, true).await;
             }
-            dispatcher.desk().put_off_no_longer(webhooks.into_iter());
-            dispatcher.freed.notify_one();
         };
         self.tasks.spawn(closing.run_until_cancelled_owned(again));
     }
 }
 
-/// Gathers and stores marks to the end, and those that have come until then.
+/// Stores marks in batches to the end, and those that have come until then.
 pub(super) async fn run(dispatcher: Arc<Dispatcher>) {
-    let taken = dispatcher.gathered.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(mut ended) = taken else { return };
+    let taken = dispatcher.outcomes_rx.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(mut outcomes) = taken else { return };
     let mut batch = Vec::new();
     loop {
         tokio::select! {
             biased;
-            _ = ended.recv_many(&mut batch, BATCH_MAX) => {}
+            _ = outcomes.recv_many(&mut batch, BATCH_MAX) => {}
             () = dispatcher.closing.cancelled() => return,
         }
         if batch.len() < BATCH_MAX && !dispatcher.closing.is_cancelled() {
-            tokio::time::sleep(dispatcher.settings.gather).await;
+            tokio::time::sleep(dispatcher.settings.batch_wait).await;
         }
         while batch.len() < BATCH_MAX {
-            let Ok(finished) = ended.try_recv() else { break };
-            batch.push(finished);
+            let Ok(outcome) = outcomes.try_recv() else { break };
+            batch.push(outcome);
         }
-        let later = dispatcher.mark_at_last(&batch, false).await;
+        let later = dispatcher.mark_until_stored(&batch, false).await;
         dispatcher.mark_later(later);
         batch.clear();
     }

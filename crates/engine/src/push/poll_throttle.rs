@@ -14,13 +14,13 @@ const POLL_EVERY: SignedDuration = SignedDuration::from_mins(10);
 const REMEMBERED_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
-pub(super) struct Doubted {
+pub(super) struct PollThrottle {
     polled_at: Mutex<HashMap<FeedId, Timestamp>>,
 }
 
-impl Doubted {
+impl PollThrottle {
     /// Whether a feed may be polled for this reason now. If so, it may not for the next ten minutes.
-    pub(super) fn is_its_turn(&self, feed: FeedId, now: Timestamp) -> bool {
+    pub(super) fn allows(&self, feed: FeedId, now: Timestamp) -> bool {
         let mut polled_at = self.polled_at.lock().unwrap_or_else(PoisonError::into_inner);
         polled_at.retain(|_, at| now.duration_since(*at) < POLL_EVERY);
         if polled_at.contains_key(&feed) || polled_at.len() >= REMEMBERED_MAX {
@@ -36,13 +36,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w5_a_feed_has_its_turn_once_in_ten_minutes_and_not_too_many_are_remembered() {
-        let (doubted, start) = (Doubted::default(), Timestamp::UNIX_EPOCH);
+    fn w5_poll_throttle_is_ten_minutes_and_bounded() {
+        let (poll_throttle, start) = (PollThrottle::default(), Timestamp::UNIX_EPOCH);
         let at = |minutes: i64| start + SignedDuration::from_mins(minutes);
         for (minutes, feed, expect) in [(0, 1, true), (0, 2, true), (9, 1, false), (10, 1, true), (11, 1, false)] {
-            assert_eq!(doubted.is_its_turn(FeedId(feed), at(minutes)), expect, "{minutes} {feed}");
+            assert_eq!(poll_throttle.allows(FeedId(feed), at(minutes)), expect, "{minutes} {feed}");
         }
-        let turns = (10..10_000).filter(|feed| doubted.is_its_turn(FeedId(*feed), at(11))).count();
+        let turns = (10..10_000).filter(|feed| poll_throttle.allows(FeedId(*feed), at(11))).count();
         assert_eq!(turns, REMEMBERED_MAX - 1, "besides the one that is remembered");
     }
 }

@@ -10,28 +10,27 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const BYTES_MAX: usize = 2 * 1024 * 1024;
 const PIECE_BYTES: usize = 1024;
 
-/// The memory.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct DocumentMemory {
     pieces: Arc<Semaphore>,
 }
 
 /// What one document has of it, until this is dropped.
 #[derive(Debug, Default)]
-pub(crate) struct WorkRoom(#[expect(dead_code, reason = "it is held, not read")] Option<OwnedSemaphorePermit>);
+pub(crate) struct DocumentPermit(#[expect(dead_code, reason = "it is held, not read")] Option<OwnedSemaphorePermit>);
 
-impl Default for Work {
+impl Default for DocumentMemory {
     fn default() -> Self {
         Self { pieces: Arc::new(Semaphore::new(BYTES_MAX / PIECE_BYTES)) }
     }
 }
 
-impl Work {
-    /// Waits for room for a document of so many bytes. Those that have room wait for nobody here, so it comes.
-    pub(crate) async fn take(&self, bytes: usize) -> WorkRoom {
+impl DocumentMemory {
+    /// Waits for memory for a document of so many bytes. Those that have memory wait for nobody here, so it comes.
+    pub(crate) async fn reserve(&self, bytes: usize) -> DocumentPermit {
         let pieces = u32::try_from(bytes.min(BYTES_MAX).div_ceil(PIECE_BYTES)).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.pieces).acquire_many_owned(pieces).await;
-        WorkRoom(Some(room.expect("the semaphore is never closed")))
+        let permit = Arc::clone(&self.pieces).acquire_many_owned(pieces).await;
+        DocumentPermit(Some(permit.expect("the semaphore is never closed")))
     }
 }
 
@@ -42,15 +41,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn u8_documents_that_are_worked_on_are_bounded_and_the_largest_is_alone() {
-        let work = Work::default();
-        let largest = work.take(usize::MAX).await;
-        assert!(work.take(1).now_or_never().is_none());
+    async fn u8_document_memory_is_bounded() {
+        let memory = DocumentMemory::default();
+        let largest = memory.reserve(usize::MAX).await;
+        assert!(memory.reserve(1).now_or_never().is_none());
         drop(largest);
-        let half = work.take(BYTES_MAX / 2).await;
-        assert!(work.take(BYTES_MAX / 2 + 1).now_or_never().is_none());
-        let _other = work.take(BYTES_MAX / 2).await;
+        let half = memory.reserve(BYTES_MAX / 2).await;
+        assert!(memory.reserve(BYTES_MAX / 2 + 1).now_or_never().is_none());
+        let _other = memory.reserve(BYTES_MAX / 2).await;
         drop(half);
-        work.take(BYTES_MAX / 2).await;
+        memory.reserve(BYTES_MAX / 2).await;
     }
 }

@@ -25,9 +25,9 @@ async fn marked_in_spite_of(scene: &Scene, troubles: impl IntoIterator<Item = Ma
         }
         worker.settle().await;
     }
-    assert_eq!(worker.dispatcher.desk().unmarked(), 3);
+    assert_eq!(worker.dispatcher.in_flight().unmarked(), 3);
     scene.marks.lock().unwrap().extend(troubles);
-    worker.gather()
+    worker.marks()
 }
 
 async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
@@ -38,7 +38,7 @@ async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
 /// Waits until so many marks are still to be stored, by the word of the dispatcher itself.
 async fn wait_unmarked(dispatcher: &Dispatcher, count: u32) {
     let is_so = async {
-        while dispatcher.desk().unmarked() != count {
+        while dispatcher.in_flight().unmarked() != count {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
@@ -46,7 +46,7 @@ async fn wait_unmarked(dispatcher: &Dispatcher, count: u32) {
 }
 
 #[tokio::test]
-async fn d12_a_mark_that_cannot_be_stored_costs_no_other_also_if_the_store_goes_away_meanwhile() {
+async fn d12_unstorable_mark_costs_no_other() {
     for is_panic in [false, true] {
         let scene = Scene::new().await;
         let failure = || MarkTrouble::Fails(StoreError::Failed("as wanted".to_owned()));
@@ -57,20 +57,23 @@ async fn d12_a_mark_that_cannot_be_stored_costs_no_other_also_if_the_store_goes_
         wait_unmarked(&dispatcher, 0).await;
         assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 2);
         assert_eq!(deliveries(&scene, DeliveryStatus::Pending).await.len(), 1);
-        assert!(dispatcher.held.leases().is_empty(), "it is renewed no longer, and made again");
+        assert!(dispatcher.in_flight().leases().is_empty(), "it is renewed no longer, and made again");
     }
 }
 
 #[tokio::test]
-async fn d9_d12_marks_that_are_locked_are_stored_later_and_hold_up_no_others() {
+async fn d9_d12_locked_marks_are_deferred() {
     let scene = Scene::new().await;
     // It is locked until this test says otherwise.
     let locked = (0..1000).map(|_| MarkTrouble::FirstIsLocked);
     let dispatcher = marked_in_spite_of(&scene, locked).await;
     wait_unmarked(&dispatcher, 1).await;
     assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 2);
-    assert_eq!(dispatcher.held.leases().len(), 1, "it is held until it is stored");
-    assert!(dispatcher.desk().room().of.iter().all(|(_, room)| *room == 0), "its webhook is sent nothing more");
+    assert_eq!(dispatcher.in_flight().leases().len(), 1, "it is held until it is stored");
+    assert!(
+        dispatcher.in_flight().claim_limits().of.iter().all(|(_, limits)| *limits == 0),
+        "its webhook is sent nothing more"
+    );
     scene.marks.lock().unwrap().clear();
     wait_unmarked(&dispatcher, 0).await;
     assert_eq!(deliveries(&scene, DeliveryStatus::Delivered).await.len(), 3);

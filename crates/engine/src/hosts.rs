@@ -1,6 +1,6 @@
 //! At most so many requests at once to a host, without one host holding up another: whoever has to wait for a host
 //! waits here, in its own queue, and occupies nothing else. The queues are bounded: what finds no place in them has to
-//! be put off.
+//! be deferred.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -56,9 +56,7 @@ pub(crate) struct HostPermit {
 /// A place in a host's queue, or the permit itself.
 #[derive(Debug)]
 pub(crate) enum Admission {
-    /// There is room.
     Granted(HostPermit),
-    /// There will be.
     Queued(oneshot::Receiver<HostPermit>),
 }
 
@@ -134,13 +132,13 @@ impl Hosts {
     }
 
     /// How many more a host's queue can take, by the host's [key].
-    pub(crate) fn room(&self, key: &str) -> usize {
+    pub(crate) fn queue_capacity(&self, key: &str) -> usize {
         let state = self.lock();
         let patient = state.hosts.get(key).map_or(0, |host| host.patient.len());
         HOST_WAITING_MAX.saturating_sub(patient).min(WAITING_MAX.saturating_sub(state.waiting))
     }
 
-    /// The next in the queue of a host, or nobody, and then there is room for one more.
+    /// The next in the queue of a host, or nobody, and then there is a place for one more.
     fn next(&self, key: &str) -> Option<oneshot::Sender<HostPermit>> {
         let mut guard = self.lock();
         let State { hosts, waiting } = &mut *guard;
@@ -214,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_waited_for_goes_first_and_who_gave_up_is_passed_over() {
+    fn f4_urgent_goes_first_and_abandoned_is_skipped() {
         let hosts = Hosts::new(1);
         let running = granted(hosts.apply("http://a/"));
         drop(queued(hosts.apply("http://a/")));
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn f5_those_who_are_waited_for_are_served_in_the_order_they_came() {
+    fn f5_urgent_polls_keep_their_order() {
         let hosts = Hosts::new(1);
         let mut permit = granted(hosts.apply("http://a/"));
         let mut patient = [queued(hosts.apply("http://a/")), queued(hosts.apply("http://a/"))];
@@ -258,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn f4_a_hosts_queue_is_bounded_and_takes_nobody_elses_place() {
+    fn f4_host_queue_is_bounded() {
         let hosts = Hosts::new(1);
         let running = granted(hosts.apply("http://a/"));
-        assert_eq!(hosts.room(&key("http://a/")), HOST_WAITING_MAX);
+        assert_eq!(hosts.queue_capacity(&key("http://a/")), HOST_WAITING_MAX);
         let _waiting: Vec<_> = (0..HOST_WAITING_MAX).map(|_| queued(hosts.apply("http://a/"))).collect();
         assert!(hosts.apply("http://a/").is_none());
-        assert_eq!(hosts.room(&key("http://a/")), 0);
+        assert_eq!(hosts.queue_capacity(&key("http://a/")), 0);
         let _other = granted(hosts.apply("http://b/"));
         let _other_waits = queued(hosts.apply("http://b/"));
         let _person = urgent(&hosts, "http://a/");
@@ -273,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_all_queues_together_are_bounded_and_an_idle_host_is_asked_all_the_same() {
+    fn f4_all_host_queues_are_bounded() {
         let hosts = Hosts::new(1);
         let url = |host: usize| format!("http://{host}.e.org/");
         let mut kept = Vec::new();
@@ -283,6 +281,6 @@ mod tests {
         }
         let _idle = granted(hosts.apply("http://idle.e.org/"));
         assert!(hosts.apply("http://idle.e.org/").is_none());
-        assert_eq!((hosts.waiting(), hosts.room(&key("http://new.e.org/"))), (WAITING_MAX, 0));
+        assert_eq!((hosts.waiting(), hosts.queue_capacity(&key("http://new.e.org/"))), (WAITING_MAX, 0));
     }
 }

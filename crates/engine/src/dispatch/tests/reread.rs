@@ -8,22 +8,22 @@ use super::{
     scene::{LEASE, Scene},
     worker::Worker,
 };
-use crate::dispatch::{desk::Turn, send::Attempted};
+use crate::dispatch::{in_flight::ReadyDelivery, send::Attempted};
 
 #[tokio::test]
-async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_sent() {
+async fn d9_begun_delivery_rechecks_disabled_webhook() {
     let scene = Scene::new().await;
     let webhook = scene.store.webhooks().await.unwrap().remove(0);
     scene.store.test_webhook(webhook.id).await.unwrap();
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
-    let next = || worker.dispatcher.desk().next().unwrap();
-    let turns = [next(), next()];
+    let next = || worker.dispatcher.in_flight().next().unwrap();
+    let order = [next(), next()];
     let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     scene.store.update_webhook(webhook.id, disabled).await.unwrap();
     scene.pass(&[&worker], Duration::from_millis(100));
-    for turn in turns {
-        let attempt = worker.dispatcher.attempt(turn.webhook, turn.job);
+    for ready in order {
+        let attempt = worker.dispatcher.attempt(ready.webhook, ready.job);
         // What is sent is never answered.
         let attempted = tokio::time::timeout(Duration::from_mins(3), attempt).await.expect("it was sent");
         assert!(matches!(attempted, Attempted::Unsent), "{attempted:?}");
@@ -31,14 +31,14 @@ async fn d9_a_turn_that_began_before_another_found_its_webhook_disabled_is_not_s
     assert_eq!(scene.network.sent_in_all(), 0);
 }
 
-/// A turn with a payload that is too large to come with its claim, sent while there is no room for it in memory; meanwhile
-/// something happens, and then there is room.
+/// A turn with a payload that is too large to come with its claim, sent while there is no memory for it; meanwhile
+/// something happens, and then there is memory.
 async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>) -> Attempted {
-    let Turn { webhook, mut job } = worker.dispatcher.desk().next().unwrap();
+    let ReadyDelivery { webhook, mut job } = worker.dispatcher.in_flight().next().unwrap();
     (job.data, job.size) = (None, 1_000_000);
-    let taken = worker.dispatcher.large_payloads.room(usize::MAX, false).await;
+    let taken = worker.dispatcher.payload_memory.reserve(usize::MAX, false).await;
     let attempt = worker.dispatcher.attempt(webhook, job);
-    // The first of the two is polled first: it waits for room by then.
+    // The first of the two is polled first: it waits for memory by then.
     let meanwhile = async {
         meanwhile.await;
         drop(taken);
@@ -48,7 +48,7 @@ async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>
 }
 
 #[tokio::test]
-async fn d9_a_large_payload_that_waited_for_memory_is_not_sent_to_a_webhook_that_was_disabled_meanwhile() {
+async fn d9_large_payload_is_not_sent_after_disabling() {
     let scene = Scene::new().await;
     let webhook = scene.store.webhooks().await.unwrap().remove(0);
     let (worker, _) = scene.worker(1);
@@ -63,7 +63,7 @@ async fn d9_a_large_payload_that_waited_for_memory_is_not_sent_to_a_webhook_that
 }
 
 #[tokio::test]
-async fn d6_a_large_payload_that_waited_for_memory_is_not_sent_under_a_lease_that_was_lost_meanwhile() {
+async fn d6_large_payload_is_not_sent_after_lease_loss() {
     let scene = Scene::new().await;
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
@@ -77,14 +77,14 @@ async fn d6_a_large_payload_that_waited_for_memory_is_not_sent_under_a_lease_tha
 }
 
 #[tokio::test]
-async fn d6_what_was_lost_while_its_webhook_was_looked_at_is_not_sent() {
+async fn d6_lease_lost_during_webhook_read_sends_nothing() {
     let scene = Scene::new().await;
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
     let (other, _) = scene.worker(2);
     // The webhook is to be looked at again, and the lease is good.
     scene.pass(&[&worker, &other], Duration::from_millis(100));
-    let Turn { webhook, job } = worker.dispatcher.desk().next().unwrap();
+    let ReadyDelivery { webhook, job } = worker.dispatcher.in_flight().next().unwrap();
     let answers = scene.answers.lock().await;
     let attempt = worker.dispatcher.attempt(webhook, job);
     let meanwhile = async {

@@ -29,7 +29,7 @@ const ALONE_AT_ONCE: usize = 2;
 
 /// What is done with a batch.
 #[async_trait]
-pub(crate) trait Work: Send + Sync + 'static {
+pub(crate) trait BatchCall: Send + Sync + 'static {
     type Job: Send + 'static;
     type Answer: Send + 'static;
 
@@ -42,32 +42,32 @@ pub(crate) trait Work: Send + Sync + 'static {
 
 /// Jobs on their way into the store.
 #[derive(Debug)]
-pub(crate) struct Gatherer<W: Work> {
+pub(crate) struct Coalescer<W: BatchCall> {
     work: W,
     state: Mutex<State<W>>,
     alone: Semaphore,
 }
 
 #[derive(Debug)]
-struct State<W: Work> {
+struct State<W: BatchCall> {
     waiting: VecDeque<Waiting<W>>,
     /// Batches that are being worked on.
     running: usize,
 }
 
-struct Waiting<W: Work> {
+struct Waiting<W: BatchCall> {
     job: W::Job,
     bytes: usize,
     answer: oneshot::Sender<StoreResult<W::Answer>>,
 }
 
-impl<W: Work> std::fmt::Debug for Waiting<W> {
+impl<W: BatchCall> std::fmt::Debug for Waiting<W> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Waiting").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
-impl<W: Work> Gatherer<W> {
+impl<W: BatchCall> Coalescer<W> {
     pub(crate) fn new(work: W) -> Arc<Self> {
         let state = Mutex::new(State { waiting: VecDeque::new(), running: 0 });
         Arc::new(Self { work, state, alone: Semaphore::new(ALONE_AT_ONCE) })
@@ -136,8 +136,8 @@ impl<W: Work> Gatherer<W> {
             Ok(Batched::Done(done)) => drop(answer.send(Ok(done))),
             Err(error) => drop(answer.send(Err(error))),
             Ok(Batched::Locked(job)) => {
-                let gatherer = Arc::clone(self);
-                tokio::spawn(async move { drop(answer.send(gatherer.alone(job).await)) });
+                let coalescer = Arc::clone(self);
+                tokio::spawn(async move { drop(answer.send(coalescer.alone(job).await)) });
             }
         }
     }
@@ -192,7 +192,7 @@ mod tests {
     struct Recording(Arc<Recorder>);
 
     #[async_trait]
-    impl Work for Recording {
+    impl BatchCall for Recording {
         type Job = u32;
         type Answer = u32;
 
@@ -221,12 +221,12 @@ mod tests {
     }
 
     /// Brings jobs while as many batches are held as can be; what is answered, and the batches after those.
-    async fn gather(jobs: &[(u32, usize)]) -> (Vec<StoreResult<u32>>, Vec<Vec<u32>>) {
+    async fn coalesce(jobs: &[(u32, usize)]) -> (Vec<StoreResult<u32>>, Vec<Vec<u32>>) {
         let recorder = Arc::new(Recorder::default());
-        let gatherer = Gatherer::new(Recording(Arc::clone(&recorder)));
+        let coalescer = Coalescer::new(Recording(Arc::clone(&recorder)));
         let call = |job, bytes| {
-            let gatherer = Arc::clone(&gatherer);
-            tokio::spawn(async move { gatherer.call(job, bytes).await })
+            let coalescer = Arc::clone(&coalescer);
+            tokio::spawn(async move { coalescer.call(job, bytes).await })
         };
         for _ in 0..BATCHES_AT_ONCE {
             call(HELD, 0);
@@ -234,9 +234,9 @@ mod tests {
         }
         let mut calls = Vec::new();
         for (job, bytes) in jobs {
-            let before = gatherer.lock().waiting.len();
+            let before = coalescer.lock().waiting.len();
             calls.push(call(*job, *bytes));
-            while gatherer.lock().waiting.len() == before {
+            while coalescer.lock().waiting.len() == before {
                 tokio::task::yield_now().await;
             }
         }
@@ -250,8 +250,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn w5_what_arrives_together_is_stored_together_and_in_order() {
-        let (answers, batches) = gather(&[(1, 10), (2, 10), (3, 10)]).await;
+    async fn w5_batch_keeps_arrival_order() {
+        let (answers, batches) = coalesce(&[(1, 10), (2, 10), (3, 10)]).await;
         assert_eq!(answers, [Ok(2), Ok(4), Ok(6)]);
         assert_eq!(batches, [[1, 2, 3]]);
     }
@@ -259,28 +259,28 @@ mod tests {
     #[tokio::test]
     async fn w5_batches_are_bounded_in_number_and_bytes() {
         let many: Vec<(u32, usize)> = (1..=80).map(|job| (job, 1)).collect();
-        let (_, batches) = gather(&many).await;
+        let (_, batches) = coalesce(&many).await;
         assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [BATCH_JOBS_MAX, 80 - BATCH_JOBS_MAX]);
         let half = BATCH_BYTES_MAX / 2;
-        let (_, batches) = gather(&[(1, half), (2, half), (3, 1), (4, usize::MAX), (5, 0)]).await;
+        let (_, batches) = coalesce(&[(1, half), (2, half), (3, 1), (4, usize::MAX), (5, 0)]).await;
         assert_eq!(batches, [vec![1, 2], vec![3], vec![4], vec![5]]);
     }
 
     #[tokio::test]
     async fn w5_one_bad_job_loses_no_other() {
         let bad = || Err(StoreError::Failed("bad".to_owned()));
-        assert_eq!(gather(&[(1, 0), (BAD, 0), (2, 0)]).await.0, [Ok(2), bad(), Ok(4)]);
-        let (answers, batches) = gather(&[(1, 0), (LOCKED, 0), (2, 0)]).await;
+        assert_eq!(coalesce(&[(1, 0), (BAD, 0), (2, 0)]).await.0, [Ok(2), bad(), Ok(4)]);
+        let (answers, batches) = coalesce(&[(1, 0), (LOCKED, 0), (2, 0)]).await;
         assert_eq!(answers, [Ok(2), Ok(LOCKED * 2), Ok(4)]);
         assert_eq!(batches, [vec![1, LOCKED, 2], vec![LOCKED]], "it waits by itself");
     }
 
     #[tokio::test]
-    async fn w5_all_of_a_batch_are_told_that_it_failed() {
+    async fn w5_failed_batch_fails_all_its_jobs() {
         let away = || Err(StoreError::Unavailable("away".to_owned()));
-        assert_eq!(gather(&[(1, 0), (ALL_FAIL, 0)]).await.0, [away(), away()]);
+        assert_eq!(coalesce(&[(1, 0), (ALL_FAIL, 0)]).await.0, [away(), away()]);
         // And the next is worked on.
-        let (answers, _) = gather(&[(PANICS, BATCH_BYTES_MAX), (1, 1)]).await;
+        let (answers, _) = coalesce(&[(PANICS, BATCH_BYTES_MAX), (1, 1)]).await;
         assert_eq!(answers, [Err(broken_off()), Ok(2)]);
     }
 }

@@ -13,14 +13,14 @@ use domain::{
 };
 
 use super::{Poller, held::Ending};
-use crate::gather::Work;
+use crate::coalesce::BatchCall;
 
 /// Begins polls of single feeds.
 #[derive(Debug)]
-pub(super) struct SingleClaims(pub(super) Weak<Poller>);
+pub(super) struct SingleFeedClaims(pub(super) Weak<Poller>);
 
 #[async_trait]
-impl Work for SingleClaims {
+impl BatchCall for SingleFeedClaims {
     type Job = FeedId;
     type Answer = Option<Ending>;
 
@@ -49,9 +49,10 @@ impl Poller {
         if missing.is_empty() {
             return Ok(endings);
         }
-        let claimed = self.parts.store.claim_polls(&self.owner, &missing, self.parts.settings.poll_lease.length());
+        let claimed =
+            self.context.deps.store.claim_polls(&self.owner, &missing, self.context.deps.settings.poll_lease.length());
         let begin = |job: PollJob| {
-            let admission = self.hosts.apply_urgently(&job.address.url);
+            let admission = self.context.hosts.apply_urgently(&job.address.url);
             (job.feed_id, self.begin(job, admission, true))
         };
         let started: HashMap<FeedId, Ending> = claimed.await?.into_iter().map(begin).collect();
