@@ -294,6 +294,42 @@ pub fn arrival(entry: &IncomingEntry, known: Option<&Known>, asked_at: Timestamp
     }
 }
 
+/// What the entries of a document are beside what is known, in the order in which they are stored: from the last in the
+/// document to the first, so that ids rise with it and of entries of the same time the first is the newest.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Indexes into the document's entries. Of what is there twice only the first is in here.
+    pub entries: Vec<(usize, Arrival)>,
+    pub stored: Stored,
+    /// Something was left as it is because that is newer.
+    pub has_passed_over: bool,
+}
+
+impl Document {
+    /// Decides what each entry is. `asked_at` is when the document was asked for, or was pushed.
+    pub fn arrivals(&self, known: &KnownEntries, asked_at: Timestamp) -> Arrivals {
+        let mut arrivals = Arrivals { stored: Stored { applied: true, ..Stored::default() }, ..Arrivals::default() };
+        for (index, known) in self.recognise(known).into_iter().rev() {
+            let arrival = arrival(&self.entries[index], known, asked_at);
+            match arrival {
+                Arrival::New => arrivals.stored.new += 1,
+                Arrival::Known => {}
+                Arrival::PassedOver => arrivals.has_passed_over = true,
+                Arrival::Changed(_) => arrivals.stored.changed += 1,
+                Arrival::Completed(_) => arrivals.stored.completed += 1,
+            }
+            arrivals.entries.push((index, arrival));
+        }
+        arrivals
+    }
+
+    /// The validators that are stored with it. None where something was passed over: the next poll asks for the whole
+    /// again, and decides then.
+    pub fn validators_after(&self, has_passed_over: bool) -> Validators {
+        if has_passed_over { Validators::default() } else { self.validators.clone() }
+    }
+}
+
 /// Stores keep milliseconds.
 fn is_older(updated_at: Option<Timestamp>, than: Option<Timestamp>) -> bool {
     let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
@@ -361,5 +397,42 @@ mod tests {
         ] {
             assert_eq!(arrival(&version, known.as_ref(), at(asked_at)), expect, "{name}");
         }
+    }
+
+    #[test]
+    fn f3_arrivals_of_a_document() {
+        let known = |identity: u8, changed_at: i64| {
+            let id = EntryId(i64::from(identity));
+            let (traits, fingerprint, updated_at) = (Traits::default(), Hash([1; 16]), None);
+            let entry = KnownEntry { id, traits, fingerprint, updated_at, changed_at: at(changed_at), is_thin: false };
+            (Hash([identity; 16]), vec![Known::Entry(entry)])
+        };
+        let known = KnownEntries::from([known(1, 100), known(2, 100), known(3, 300)]);
+        let entry = |identity: u8, version: u8| IncomingEntry {
+            identity: Hash([identity; 16]),
+            ..incoming(version, None, false)
+        };
+        let document = |entries: Vec<IncomingEntry>| Document {
+            present: entries.iter().map(IncomingEntry::mark).collect(),
+            entries,
+            validators: Validators { etag: Some("e".to_owned()), ..Validators::default() },
+            ..Document::default()
+        };
+        let all = document(vec![entry(1, 1), entry(2, 2), entry(3, 2), entry(4, 1), entry(5, 1), entry(4, 1)]);
+        let arrivals = all.arrivals(&known, at(200));
+        let expect = [
+            (4, Arrival::New),
+            (3, Arrival::New),
+            (2, Arrival::PassedOver),
+            (1, Arrival::Changed(EntryId(2))),
+            (0, Arrival::Known),
+        ];
+        assert_eq!(arrivals.entries, expect);
+        assert_eq!(arrivals.stored, Stored { applied: true, new: 2, changed: 1, completed: 0 });
+        assert!(arrivals.has_passed_over);
+        assert_eq!(all.validators_after(true), Validators::default());
+        assert_eq!(all.validators_after(false), all.validators);
+        let nothing = document(vec![]).arrivals(&known, at(200));
+        assert_eq!(nothing, Arrivals { stored: Stored { applied: true, ..Stored::default() }, ..Arrivals::default() });
     }
 }

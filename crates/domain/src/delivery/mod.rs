@@ -22,7 +22,7 @@ pub use self::{
         public_id, without_content,
     },
     header::{HeaderValue, WebhookHeaders, unknown_masked_header},
-    health::{Consequence, Health},
+    health::{Consequence, Health, ReceiverState},
     outbox::{
         ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, AttemptOutcome, ClaimLimits, Claimed, Delivery,
         DeliveryFilter, DeliveryJob, DeliveryPage, DeliveryStatus, FinishReport, Moved, OutboxLimits, Overview,

@@ -121,6 +121,19 @@ pub enum Decision {
     Forget,
 }
 
+impl Decision {
+    /// The subscription from now on, none if it is kept no longer, and whether its feed is to be polled at once; `None`
+    /// if the event was refused.
+    pub fn outcome(self, before: &Subscription) -> Option<(Option<Subscription>, bool)> {
+        match self {
+            Self::Refuse => None,
+            Self::Become { subscription, poll_now } => Some((Some(*subscription), poll_now)),
+            // Push ends with a subscription that was active.
+            Self::Forget => Some((None, before.is_active())),
+        }
+    }
+}
+
 /// What is to be done about a subscription that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {

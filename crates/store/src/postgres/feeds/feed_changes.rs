@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     Feed, FeedId, FeedPatch, FolderId, NewFeed,
-    feed_state::FeedAddress,
+    feed_state::{FeedAddress, FeedStateChange},
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
@@ -15,7 +15,7 @@ use crate::postgres::{
     LONG_WORK, Params, PostgresStore, both,
     entries::ingest::{self, Target},
     execute,
-    feeds::{feed_rows::Schedule, id_of, one},
+    feeds::{id_of, one},
     outbox::{
         events::{self, Audience, payload_feed},
         webhooks::{self, ENABLED},
@@ -59,13 +59,11 @@ pub(crate) async fn add(
     };
     let folder_id = feed.folder_id.map(|folder| folder.0);
     let target = Target { feed_id: id, folder_id, claimed_at: now, is_backlog: true, now };
-    let check_in = millis(feed.next_check_in);
-    // Nothing is known of it, and nobody pushes it.
-    let schedule = Schedule { check_in, audit_in: check_in, due_by: None, adaptive_secs: adaptive_first() };
+    let change = FeedStateChange::of_new_feed(feed.next_check_in);
     let push = PushState::new(&feed.address.url);
     let nothing = HashMap::new();
     let stored =
-        ingest::store_document(&transaction, target, schedule, &push, &feed.document, &nothing, &webhooks).await?;
+        ingest::store_document(&transaction, target, change, &push, &feed.document, &nothing, &webhooks).await?;
     let title = feed.custom_title.as_ref().or(feed.document.title.as_ref());
     let shown = payload_feed(target, push.url, optional(title).map(Cow::into_owned));
     let has_queued = Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &stored.1, now).await?;

@@ -125,7 +125,7 @@ impl<'p> Batch<'p> {
         if let Some(delay) = push.poll_in {
             self.decisions.effects(feed).poll_in = Some(millis(delay));
         }
-        let stored = sorted.stored();
+        let stored = sorted.stored;
         self.taken.push((target, sorted));
         Ok(Some(PushStored::Stored(stored)))
     }

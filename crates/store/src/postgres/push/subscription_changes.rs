@@ -11,10 +11,7 @@ use domain::{
     FeedId, Lease, SubscriptionId,
     delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
-    push::{
-        self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, SubscriptionView, Transition,
-        Wanted,
-    },
+    push::{self, Change, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
 };
 use tokio_postgres::Error;
 
@@ -67,12 +64,8 @@ impl Decisions {
     pub(crate) fn decide(&mut self, id: SubscriptionId, event: &Event, rules: Rules) -> Option<Transition> {
         let place = self.known.iter().position(|known| known.id == id)?;
         let before = self.known[place].clone();
-        let (after, poll_now) = match push::apply(&before, event, rules, time(self.now)) {
-            Decision::Refuse => return None,
-            Decision::Become { subscription, poll_now } => (Some(subscription_rows::as_kept(*subscription)), poll_now),
-            // Push ends with a subscription that was active.
-            Decision::Forget => (None, before.is_active()),
-        };
+        let (after, poll_now) = push::apply(&before, event, rules, time(self.now)).outcome(&before)?;
+        let after = after.map(subscription_rows::as_kept);
         match &after {
             Some(after) if *after == before => {}
             Some(after) => {
@@ -85,7 +78,7 @@ impl Decisions {
             }
         }
         self.note_feed(&before, after.as_ref(), poll_now);
-        self.note_news(&before, after.as_ref());
+        self.news.extend(DomainEvent::subscription_changed(&before, after.as_ref()));
         Some(Transition { before, after })
     }
 
@@ -99,17 +92,6 @@ impl Decisions {
         if poll_now {
             self.effects(feed).poll_in = Some(0);
         }
-    }
-
-    /// That a hub pushes a feed from now on, or no longer.
-    fn note_news(&mut self, before: &Subscription, after: Option<&Subscription>) {
-        let is_active = after.is_some_and(Subscription::is_active);
-        let Some(feed) = before.feed_id.filter(|_| is_active != before.is_active()) else { return };
-        let mut view = SubscriptionView::from(after.unwrap_or(before));
-        if after.is_none() {
-            (view.state, view.is_active) = (SubscriptionState::Inactive, false);
-        }
-        self.news.push(DomainEvent::Subscription(feed, Box::new(view)));
     }
 
     /// What is to be done about a feed besides.

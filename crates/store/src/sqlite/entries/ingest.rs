@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use domain::{
     EntryId, FeedId,
+    feed_state::FeedStateChange,
     ingest::{
-        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits, Validators,
-        arrival, is_present, shared,
+        Arrival, Arrivals, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits,
+        is_present, shared,
     },
 };
 use jiff::Timestamp;
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, Result, params};
 
 use crate::sqlite::{
     entries::entry_rows,
@@ -18,7 +19,7 @@ use crate::sqlite::{
     push::discovery::{self, PushState},
     shared::writer::WriteTx,
 };
-use crate::values::{optional, time};
+use crate::values::{millis, optional, time};
 
 pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
@@ -42,15 +43,6 @@ pub(crate) struct Target {
     pub(crate) now: i64,
 }
 
-/// When its feed is polled next.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Schedule {
-    pub(crate) next_check_at: i64,
-    /// The same if a hub is trusted to push it.
-    pub(crate) next_audit_at: i64,
-    pub(crate) adaptive_secs: i64,
-}
-
 /// What became of a document's entries.
 #[derive(Debug, Default)]
 pub(crate) struct Ingested {
@@ -60,7 +52,7 @@ pub(crate) struct Ingested {
     /// What somebody is told of.
     news: Vec<EntryEvent>,
     /// Something newer is there than the document has.
-    passed_over: bool,
+    has_passed_over: bool,
 }
 
 /// Does what needs no database, so that the one writer need not.
@@ -68,28 +60,20 @@ pub(crate) fn prepare(document: &mut Document) {
     for entry in &mut document.entries {
         entry.search_text = domain::words::words_of(&entry.search_text);
     }
-    // Of what is there twice the first counts.
-    let mut seen = HashSet::new();
-    document.entries.retain(|entry| seen.insert(entry.mark()));
-    // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.
-    document.entries.reverse();
 }
 
 /// Stores a prepared document's entries, the state of its feed, and what it says about push.
 pub(crate) fn store_document(
     changes: &mut WriteTx<'_>,
     target: Target,
-    schedule: Schedule,
+    change: FeedStateChange,
     push: &PushState,
     document: &mut Document,
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let Ingested { stored, published, news, passed_over } = store_entries(changes, target, document, has_pruned)?;
-    if passed_over {
-        // Something newer is there, or older: the next poll asks for the whole again, and will see.
-        document.validators = Validators::default();
-    }
+    let Ingested { stored, published, news, has_passed_over } = store_entries(changes, target, document, has_pruned)?;
+    document.validators = document.validators_after(has_passed_over);
     if push.is_pushed && !published.is_empty() {
         discovery::count_misses(changes, feed, published, target.now)?;
     }
@@ -97,7 +81,7 @@ pub(crate) fn store_document(
         discovery::follow(changes, feed, push, found, target.now)?;
     }
     // Last: only now is it known whether it is pushed, and whether it is to be polled again at once.
-    write_state(connection, target, schedule, document, stored.new)?;
+    write_state(connection, target, change, document, stored.new)?;
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
@@ -129,31 +113,24 @@ fn store_entries(
     let connection = changes.connection;
     let identities: HashSet<Hash> = document.entries.iter().map(|entry| entry.identity).collect();
     let known = known(connection, target.feed_id, &identities, has_pruned)?;
-    // Copied, because the words of an entry are taken out of it.
-    let recognised: Vec<Option<Known>> =
-        document.recognise(&known).into_iter().map(|(_, known)| known.copied()).collect();
     let interest = events::interest(changes, target)?;
-    let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
-    for (entry, known) in document.entries.iter_mut().zip(recognised) {
-        match arrival(entry, known.as_ref(), time(target.claimed_at)) {
+    let Arrivals { entries, stored, has_passed_over } = document.arrivals(&known, time(target.claimed_at));
+    let mut ingested = Ingested { stored, has_passed_over, ..Ingested::default() };
+    for (index, arrival) in entries {
+        let entry = &mut document.entries[index];
+        match arrival {
             Arrival::New => {
                 let id = entry_rows::insert(connection, target, entry)?;
                 changes.words.add(id, std::mem::take(&mut entry.search_text));
                 ingested.published.push(entry.published_at.or(entry.updated_at));
-                ingested.stored.new += 1;
                 if interest.in_created {
                     ingested.news.push(EntryEvent::Created(id));
                 }
             }
-            Arrival::Known => {}
-            Arrival::PassedOver => ingested.passed_over = true,
-            Arrival::Completed(id) => {
-                replace(changes, id.0, target.now, entry)?;
-                ingested.stored.completed += 1;
-            }
+            Arrival::Known | Arrival::PassedOver => {}
+            Arrival::Completed(id) => replace(changes, id.0, target.now, entry)?,
             Arrival::Changed(id) => {
                 replace(changes, id.0, target.now, entry)?;
-                ingested.stored.changed += 1;
                 if interest.in_updated {
                     ingested.news.push(EntryEvent::Updated(id.0));
                 }
@@ -214,11 +191,12 @@ fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
 fn write_state(
     connection: &Connection,
     target: Target,
-    schedule: Schedule,
+    change: FeedStateChange,
     document: &Document,
     new: u32,
 ) -> Result<()> {
-    let row = (
+    let standing = change.standing;
+    let row = params![
         target.feed_id,
         optional(document.title.as_ref()),
         optional(document.site_url.as_ref()),
@@ -227,13 +205,17 @@ fn write_state(
         document.validators.body_hash.map(|hash| hash.0),
         target.now,
         new,
-        schedule.next_check_at,
-        schedule.next_audit_at,
-        schedule.adaptive_secs,
+        millis(change.check_in),
+        millis(change.audit_in),
+        change.adaptive_secs,
         document.asks.ttl_mins,
         document.asks.skips.hours,
         document.asks.skips.days,
-    );
+        change.due_by.map(Timestamp::as_millisecond),
+        standing.failure_count,
+        standing.is_failing,
+        standing.is_gone,
+    ];
     connection.prepare_cached(STATE)?.execute(row).map(drop)
 }
 

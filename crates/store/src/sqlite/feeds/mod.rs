@@ -2,6 +2,7 @@
 
 pub(crate) mod feed_rows;
 pub(crate) mod finish;
+pub(crate) mod finish_plain;
 pub(crate) mod folders;
 pub(crate) mod import;
 pub(crate) mod overview;
@@ -10,7 +11,7 @@ pub(crate) mod polls;
 use async_trait::async_trait;
 use domain::{
     Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
-    feed_state::FeedAddress,
+    feed_state::{FeedAddress, FeedStateChange},
     ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
@@ -18,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::sqlite::{
     SqliteStore,
-    entries::ingest::{self, Schedule, Target},
+    entries::ingest::{self, Target},
     feeds::feed_rows::{all, one},
     push::{discovery::PushState, subscription_changes::end_all},
     shared::{queue::Priority, writer::WriteTx},
@@ -99,10 +100,9 @@ fn add(changes: &mut WriteTx<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> 
         is_backlog: true,
         now,
     };
-    // No hub is trusted to push it yet.
-    let schedule = Schedule { next_check_at, next_audit_at: next_check_at, adaptive_secs: adaptive_first() };
+    let change = FeedStateChange::of_new_feed(feed.next_check_in);
     let push = PushState::new(&feed.address.url);
-    ingest::store_document(changes, target, schedule, &push, &mut feed.document)?;
+    ingest::store_document(changes, target, change, &push, &mut feed.document)?;
     let kept = one(changes.connection, FeedId(target.feed_id))?;
     kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use domain::{
     FeedId, SubscriptionId,
+    delivery::DomainEvent,
     ports::{Changed, Claim},
-    push::{self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
+    push::{self, Change, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
 };
 use rusqlite::{Connection, Result};
 
@@ -53,12 +54,9 @@ pub(crate) fn change(
     now: i64,
 ) -> Result<Option<Transition>> {
     let connection = changes.connection;
-    let (after, poll_now) = match push::apply(&before, event, rules, time(now)) {
-        Decision::Refuse => return Ok(None),
-        Decision::Become { subscription, poll_now } => (Some(subscription_rows::as_kept(*subscription)), poll_now),
-        // Push ends with a subscription that was active.
-        Decision::Forget => (None, before.is_active()),
-    };
+    let decision = push::apply(&before, event, rules, time(now));
+    let Some((after, poll_now)) = decision.outcome(&before) else { return Ok(None) };
+    let after = after.map(subscription_rows::as_kept);
     match &after {
         Some(after) if *after == before => {}
         Some(after) => subscription_rows::update(connection, after)?,
@@ -68,7 +66,7 @@ pub(crate) fn change(
     if let Some(feed) = before.feed_id.filter(|_| poll_now) {
         make_due(connection, feed, Duration::ZERO, now)?;
     }
-    events::tell_push(changes, &before, after.as_ref())?;
+    events::tell(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
     Ok(Some(Transition { before, after }))
 }
 
