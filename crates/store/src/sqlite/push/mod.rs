@@ -101,8 +101,10 @@ impl PushStore for SqliteStore {
     ) -> StoreResult<Vec<SubscriptionJob>> {
         let owner = owner.to_owned();
         let hubs = crate::values::hubs(but_not_at).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let work =
-            move |changes: &mut WriteTx<'_>| subscription_claims::claim_due(changes, &owner, limit, lease, &hubs);
+        let hubs = (!but_not_at.is_empty()).then_some(hubs);
+        let work = move |changes: &mut WriteTx<'_>| {
+            subscription_claims::claim_due(changes, &owner, limit, lease, hubs.as_deref())
+        };
         self.writer.write(Priority::Usual, work).await
     }
 

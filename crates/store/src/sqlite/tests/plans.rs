@@ -134,6 +134,15 @@ async fn w8_finding_due_subscriptions_does_not_scan() {
         check(&due, "INDEX subscriptions_due (next_step_at<?)");
         let expiring = plan(connection, subscription_claims::CLAIM_EXPIRING);
         check(&expiring, "INDEX subscriptions_expiring (expires_at<?)");
+        let elsewhere = plan(connection, subscription_claims::CLAIM_DUE_ELSEWHERE);
+        for step in [
+            "COVERING INDEX subscriptions_due_by_hub (hub_url>?)",
+            "INDEX subscriptions_due_by_hub (hub_url=? AND next_step_at<?)",
+            "SEARCH candidate USING INTEGER PRIMARY KEY (rowid=?)",
+        ] {
+            assert!(elsewhere.contains(step), "{step} in\n{elsewhere}");
+        }
+        assert!(!elsewhere.contains("SCAN subscriptions") && !elsewhere.contains("SCAN candidate"), "{elsewhere}");
         for claim in [due, expiring] {
             check(&claim, "SEARCH subscriptions USING INTEGER PRIMARY KEY (rowid=?)");
         }
