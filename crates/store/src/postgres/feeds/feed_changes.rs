@@ -18,15 +18,10 @@ use crate::postgres::{
     feeds::{id_of, one},
     outbox::{
         events::{self, Audience, payload_feed},
-        webhooks::{self, ENABLED},
+        webhooks,
     },
-    prepare,
-    push::{
-        discovery::PushState,
-        subscription_changes::Decisions,
-        subscriptions::{self, LOCK_OF_FEEDS},
-    },
-    query_opt,
+    push::{discovery::PushState, subscription_changes::Decisions, subscriptions},
+    query_opt, query_then,
     shared::values::{millis, optional, text, url_hash},
 };
 
@@ -52,7 +47,6 @@ pub(crate) async fn add(
     {
         return Ok(Some(NewFeedOutcome::NoSuchFolder));
     }
-    prepare(&transaction, &[INSERT, ENABLED]).await?;
     let (inserted, webhooks) = both(insert(&transaction, feed), webhooks::enabled(&transaction)).await?;
     let Some((id, now)) = inserted else {
         return Ok(id_of(&transaction, &feed.address).await?.map(NewFeedOutcome::AlreadyThere));
@@ -170,11 +164,11 @@ async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) 
 /// The subscriptions are told first that they are not wanted; what is left of them lives on without the feed.
 pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: FeedId) -> Result<bool, Error> {
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_TO_DELETE, LOCK_OF_FEEDS]).await?;
+    transaction.batch_execute(LONG_WORK).await?;
     let (which, feeds): (Params<'_>, _) = (&[&id.0], [id.0]);
-    let held = both(transaction.batch_execute(LONG_WORK), query_opt(&transaction, LOCK_TO_DELETE, which));
-    let (((), held), known) = both(held, subscriptions::lock_of_feeds(&transaction, &feeds)).await?;
-    let Some(held) = held else { return Ok(false) };
+    let known = subscriptions::lock_of_feeds(&transaction, &feeds);
+    let (held, known) = query_then(&transaction, LOCK_TO_DELETE, which, known).await?;
+    let Some(held) = held.into_iter().next() else { return Ok(false) };
     let now = held.get(0);
     let mut decisions = Decisions::new(known, now);
     decisions.end_all();

@@ -18,16 +18,15 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     Params, PostgresStore, both,
-    entries::ingest::{self, KNOWN, Target},
+    entries::ingest::{self, Target},
     execute,
     feeds::finish_plain::{self, Decided},
     outbox::{
         events::{Audience, payload_feed},
-        webhooks::{self, ENABLED},
+        webhooks,
     },
-    prepare,
     push::discovery::PushState,
-    query_opt,
+    query_then,
     shared::{
         errors::{is_unique_violation, store_error},
         values::{optional, text, url_hash},
@@ -82,11 +81,11 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         _ => Vec::new(),
     };
     let guard: Params<'_> = &[&feed.0, &lease.owner, &lease.fence];
-    prepare(&transaction, &[HOLD, KNOWN, ENABLED]).await?;
     let known = ingest::known(&transaction, feed.0, &identities);
-    let looks = both(known, webhooks::enabled(&transaction));
-    let (held, (known, webhooks)) = both(query_opt(&transaction, HOLD, guard), looks).await?;
-    let Some(held) = held else { return Ok(Stored::default()) };
+    // What is known is read under the lock.
+    let reads = both(known, webhooks::enabled(&transaction));
+    let (held, (known, webhooks)) = query_then(&transaction, HOLD, guard, reads).await?;
+    let Some(held) = held.into_iter().next() else { return Ok(Stored::default()) };
     let (mut push, standing) = (PushState::of_row(&held, 2), finish_plain::standing_of(&held, 10));
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?

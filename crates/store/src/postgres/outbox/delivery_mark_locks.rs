@@ -10,7 +10,7 @@ use deadpool_postgres::Transaction;
 use domain::{Lease, delivery::AttemptOutcome};
 use tokio_postgres::{Error, Row};
 
-use crate::postgres::{Params, both, feeds::polls, prepare, query};
+use crate::postgres::{Params, feeds::polls, query, query_then};
 
 /// How long a row is waited for: whoever locks one is usually done within milliseconds.
 macro_rules! lock_timeout {
@@ -97,12 +97,11 @@ pub(crate) async fn wait<'f>(
     transaction: &Transaction<'_>,
     finished: &[&'f AttemptOutcome],
 ) -> Result<Taken<'f>, Error> {
-    prepare(transaction, &[LOCK_WEBHOOKS, LOCK]).await?;
     let (ids, owners, fences) = polls::columns_of(leases_of(finished));
     let webhooks = webhooks_of(finished);
     let (which, guard): (Params<'_>, Params<'_>) = (&[&webhooks], &[&ids, &owners, &fences]);
-    let locks = both(query(transaction, LOCK_WEBHOOKS, which), query(transaction, LOCK, guard));
-    let ((), (webhooks, held)) = both(transaction.batch_execute(SET_LOCK_TIMEOUT), locks).await?;
+    let held = query_then(transaction, LOCK_WEBHOOKS, which, query(transaction, LOCK, guard));
+    let (_, (webhooks, held)) = query_then(transaction, SET_LOCK_TIMEOUT, &[], held).await?;
     Ok(Taken { webhooks, free: at_places(finished, &held), locked: Vec::new(), now: now_of(&held) })
 }
 
@@ -112,13 +111,12 @@ pub(crate) async fn pass_over<'f>(
     transaction: &Transaction<'_>,
     finished: &[&'f AttemptOutcome],
 ) -> Result<Taken<'f>, Error> {
-    prepare(transaction, &[LOCK_FREE_WEBHOOKS, KNOWN_WEBHOOKS, LOCK_FREE, OWN]).await?;
     let (ids, owners, fences) = polls::columns_of(leases_of(finished));
     let webhooks = webhooks_of(finished);
     let (which, guard): (Params<'_>, Params<'_>) = (&[&webhooks], &[&ids, &owners, &fences]);
-    let of_webhooks = both(query(transaction, LOCK_FREE_WEBHOOKS, which), query(transaction, KNOWN_WEBHOOKS, which));
-    let of_deliveries = both(query(transaction, LOCK_FREE, guard), query(transaction, OWN, guard));
-    let ((webhooks, known), (held, own)) = both(of_webhooks, of_deliveries).await?;
+    let of_deliveries = query_then(transaction, LOCK_FREE, guard, query(transaction, OWN, guard));
+    let of_all = query_then(transaction, KNOWN_WEBHOOKS, which, of_deliveries);
+    let (webhooks, (known, (held, own))) = query_then(transaction, LOCK_FREE_WEBHOOKS, which, of_all).await?;
     let mut elsewhere: HashSet<i64> = known.iter().map(|row| row.get(0)).collect();
     for row in &webhooks {
         elsewhere.remove(&row.get(0));

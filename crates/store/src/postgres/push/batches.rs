@@ -14,9 +14,9 @@ use domain::{
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    Params, PostgresStore, both,
+    Params, PostgresStore,
     push::subscriptions::{COLUMNS, columns, subscription_of},
-    query,
+    query_then,
     shared::errors::store_error,
 };
 
@@ -126,18 +126,25 @@ pub(crate) enum Found {
 }
 
 impl Held {
-    /// Locks the rows of these subscriptions and of their feeds, in one round trip if both statements are prepared.
-    pub(crate) async fn take(transaction: &Transaction<'_>, locks: Locks, ids: &[i64]) -> Result<Self, Error> {
+    /// Locks the rows of the feeds of these subscriptions, then their own, and runs what follows under the locks: all in
+    /// one round trip.
+    pub(crate) async fn take_then<T>(
+        transaction: &Transaction<'_>,
+        locks: Locks,
+        ids: &[i64],
+        then: impl Future<Output = Result<T, Error>>,
+    ) -> Result<(Self, T), Error> {
         let which: Params<'_> = &[&ids];
-        let (feeds, subscriptions) =
-            both(query(transaction, locks.feeds, which), query(transaction, locks.subscriptions, which)).await?;
+        let own = query_then(transaction, locks.subscriptions, which, then);
+        let (feeds, (subscriptions, then)) = query_then(transaction, locks.feeds, which, own).await?;
         let held = |row: &Row| (row.get(0), HeldFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
-        Ok(Self {
+        let held = Self {
             waits: locks.waits,
             now: subscriptions.iter().map(|row| row.get(COLUMNS + 2)).max().unwrap_or(0),
             feeds: feeds.iter().map(held).collect(),
             subscriptions: subscriptions.into_iter().map(|row| (row.get(0), row)).collect(),
-        })
+        };
+        Ok((held, then))
     }
 
     pub(crate) fn find(&self, id: i64) -> StoreResult<Found> {

@@ -14,15 +14,11 @@ use domain::{
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    Params, PostgresStore, both,
+    Params, PostgresStore,
     entries::ingest::Target,
     outbox::events,
-    prepare,
-    push::{
-        subscription_changes::Decisions,
-        subscriptions::{self, LOCK_OF_FEEDS},
-    },
-    query,
+    push::{subscription_changes::Decisions, subscriptions},
+    query, query_then,
     shared::{
         errors::{is_unique_violation, store_error},
         values::{self, Parsed, optional, text, time},
@@ -173,10 +169,9 @@ async fn subscribe_some(store: &PostgresStore, client: &mut Client, wishes: &[(F
 async fn try_subscribe(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> Result<u32, Error> {
     let ids: Vec<i64> = wishes.iter().map(|(feed, _)| feed.0).collect();
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_FEEDS, LOCK_OF_FEEDS]).await?;
     let which: Params<'_> = &[&ids];
     let known = subscriptions::lock_of_feeds(&transaction, &ids);
-    let (feeds, known) = both(query(&transaction, LOCK_FEEDS, which), known).await?;
+    let (feeds, known) = query_then(&transaction, LOCK_FEEDS, which, known).await?;
     let Some(now) = feeds.last().map(|row| row.get(3)) else { return Ok(0) };
     let mut decisions = Decisions::new(known, now);
     let mut affected = 0;

@@ -13,13 +13,11 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     PostgresStore, both,
-    entries::ingest::{self, KNOWN_BY_SUBSCRIPTION, Sorted, Target},
+    entries::ingest::{self, Sorted, Target},
     outbox::{
         events::{self, payload_feed},
-        news,
-        webhooks::{self, ENABLED},
+        news, webhooks,
     },
-    prepare,
     push::{
         batches::{Found, Held, Job, Locks, Outcome},
         subscription_changes::Decisions,
@@ -60,9 +58,8 @@ impl Job for Push {
         let entries: Vec<(i64, &[IncomingEntry])> =
             jobs.iter().map(|push| (push.subscription_id.0, push.document.entries.as_slice())).collect();
         let transaction = client.transaction().await?;
-        prepare(&transaction, &[locks.feeds, locks.subscriptions, KNOWN_BY_SUBSCRIPTION, ENABLED]).await?;
-        let seen = both(ingest::known_by_subscription(&transaction, &entries), webhooks::enabled(&transaction));
-        let (held, (known, webhooks)) = both(Held::take(&transaction, locks, &ids), seen).await?;
+        let reads = both(ingest::known_by_subscription(&transaction, &entries), webhooks::enabled(&transaction));
+        let (held, (known, webhooks)) = Held::take_then(&transaction, locks, &ids, reads).await?;
         let now = held.now;
         let decisions = Decisions::new(Vec::new(), now);
         let mut batch = Batch { held, known, decisions, feeds: HashSet::new(), taken: Vec::new() };

@@ -19,7 +19,6 @@ use crate::postgres::{
     PostgresStore, both,
     feeds::feed_rows::{self, Effects},
     outbox::events,
-    prepare,
     push::{
         batches::{Found, Held, Job, Locks, Outcome},
         subscription_rows,
@@ -235,8 +234,7 @@ impl Job for SubscriptionChange {
     ) -> Result<Vec<Outcome<Changed>>, Error> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
         let transaction = client.transaction().await?;
-        prepare(&transaction, &[locks.feeds, locks.subscriptions]).await?;
-        let held = Held::take(&transaction, locks, &ids).await?;
+        let (held, ()) = Held::take_then(&transaction, locks, &ids, async { Ok(()) }).await?;
         let mut decisions = Decisions::new(Vec::new(), held.now);
         let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {

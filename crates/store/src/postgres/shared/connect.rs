@@ -21,7 +21,7 @@ use crate::postgres::shared::{
 };
 
 /// How long a caller waits for a free connection: where all are at work it is not the database that is away.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long one address of the database may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long what was sent may stay unacknowledged before the connection counts as dead.

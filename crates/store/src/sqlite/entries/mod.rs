@@ -43,7 +43,8 @@ impl EntryStore for SqliteStore {
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let wanted = Wanted { filter: filter.clone(), after, rows: limit.saturating_add(1) };
-        self.readers.read(move |connection| page(connection, &wanted, limit)).await
+        let readers = if filter.is_slow() { &self.slow_readers } else { &self.readers };
+        readers.read(move |connection| page(connection, &wanted, limit)).await
     }
 
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {

@@ -85,7 +85,7 @@ impl PollStore for SqliteStore {
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {
         let now = self.now();
-        self.readers.read(move |connection| overview::overview(connection, now)).await
+        self.slow_readers.read(move |connection| overview::overview(connection, now)).await
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {

@@ -130,7 +130,7 @@ impl DeliveryStore for SqliteStore {
 
     async fn outbox_overview(&self) -> StoreResult<Overview> {
         let now = self.now();
-        self.readers.read(move |connection| delivery_pages::overview(connection, now)).await
+        self.slow_readers.read(move |connection| delivery_pages::overview(connection, now)).await
     }
 
     async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {

@@ -45,13 +45,13 @@ pub(crate) async fn prune(store: &SqliteStore, limits: OutboxLimits) -> StoreRes
     let oldest =
         Oldest { delivered: now - millis(limits.delivered_older_than), failed: now - millis(limits.failed_older_than) };
     let chunk = limits.chunk;
-    let found = store.readers.read(move |connection| find(connection, oldest, chunk)).await?;
+    let found = store.slow_readers.read(move |connection| find(connection, oldest, chunk)).await?;
     let mut removed = 0;
     if !found.deliveries.is_empty() || !found.removed_webhooks.is_empty() {
         removed += store.writer.write(Priority::Usual, move |changes| remove(changes, &found, oldest)).await?;
     }
     // Only now: of these deliveries some may have been the last of their events.
-    let events = store.readers.read(move |connection| untold(connection, oldest.delivered, chunk)).await?;
+    let events = store.slow_readers.read(move |connection| untold(connection, oldest.delivered, chunk)).await?;
     if !events.is_empty() {
         removed += store.writer.write(Priority::Usual, move |changes| remove_events(changes, &events)).await?;
     }

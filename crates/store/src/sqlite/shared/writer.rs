@@ -79,7 +79,13 @@ impl Writer {
             words: WordChanges::default(),
             outbox: Outbox::default(),
         };
-        let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || worker.serve())?;
+        // Also if the thread ends by a fault in here: then nobody waits for it.
+        let taking = queue.worker();
+        let serve = move || {
+            let _taking = taking;
+            worker.serve();
+        };
+        let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(serve)?;
         Ok(Self { queue, commits, is_failing, queued, thread: Some(thread) })
     }
 
@@ -130,6 +136,12 @@ impl Writer {
             // The thread is gone: nothing is queued any more.
             Err(_) => std::future::pending().await,
         }
+    }
+
+    /// Puts a job in line that ends the thread, after the answers to those before it.
+    #[cfg(test)]
+    pub(crate) async fn submit_fatal(&self) {
+        self.queue.push(Priority::Usual, Box::new(Fatal)).await.expect("the queue is open");
     }
 
     /// Jobs that wait.
@@ -192,6 +204,20 @@ where
         };
         // A caller that went away needs no answer.
         let _ = self.sender.send(outcome);
+    }
+}
+
+#[cfg(test)]
+struct Fatal;
+
+#[cfg(test)]
+impl Job for Fatal {
+    fn run(&mut self, _: &mut WriteTx<'_>) -> StoreResult<()> {
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, _: &StoreResult<()>) {
+        panic!("a fault outside of any job");
     }
 }
 

@@ -203,7 +203,7 @@ async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
 async fn d11_nothing_is_left_of_what_was_pruned() {
     let folder = tempfile::tempdir().unwrap();
     let clock = SimulatedClock::at(jiff::Timestamp::from_second(1_767_268_800).unwrap());
-    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1 };
+    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1, slow_readers: 1 };
     let store = SqliteStore::open(folder.path(), options, Arc::new(clock.clone())).unwrap();
     for removes in [false, true] {
         let webhook = store.create_webhook(new_webhook()).await.unwrap().id;
