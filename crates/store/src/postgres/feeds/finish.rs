@@ -36,7 +36,7 @@ use crate::postgres::{
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;
 
-const HOLD: &str = include_str!("sql/finish_hold.sql");
+const HELD: &str = include_str!("sql/finish_held.sql");
 
 const MOVE: &str = include_str!("sql/finish_move.sql");
 
@@ -84,7 +84,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     let known = ingest::known(&transaction, feed.0, &identities);
     // What is known is read under the lock.
     let reads = both(known, webhooks::enabled(&transaction));
-    let (held, (known, webhooks)) = query_then(&transaction, HOLD, guard, reads).await?;
+    let (held, (known, webhooks)) = query_then(&transaction, HELD, guard, reads).await?;
     let Some(held) = held.into_iter().next() else { return Ok(Stored::default()) };
     let (mut push, standing) = (PushState::of_row(&held, 2), finish_plain::standing_of(&held, 10));
     if let Some(address) = &result.moved_to

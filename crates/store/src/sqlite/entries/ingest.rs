@@ -11,25 +11,22 @@ use domain::{
     },
 };
 use jiff::Timestamp;
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     entries::entry_rows,
+    feeds::feed_rows,
     outbox::events::{self, EntryEvent},
     push::discovery::{self, PushState},
     shared::writer::WriteTx,
 };
-use crate::values::{millis, optional, time};
+use crate::values::time;
 
 pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
 const FORGET: &str = include_str!("sql/ingest_forget.sql");
-
-const STATE: &str = include_str!("sql/ingest_state.sql");
-
-const COUNT: &str = include_str!("sql/ingest_count.sql");
 
 /// Where a document goes.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +78,7 @@ pub(crate) fn store_document(
         discovery::follow(changes, feed, push, found, target.now)?;
     }
     // Last: only now is it known whether it is pushed, and whether it is to be polled again at once.
-    write_state(connection, target, change, document, stored.new)?;
+    feed_rows::write_state(connection, target, change, document, stored.new)?;
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
@@ -98,7 +95,7 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
     let Ingested { stored, news, .. } = store_entries(changes, target, document, has_pruned)?;
     if stored.new > 0 {
-        changes.connection.prepare_cached(COUNT)?.execute((target.feed_id, stored.new))?;
+        feed_rows::add_entries(changes.connection, target.feed_id, stored.new)?;
     }
     events::tell_entries(changes, target, &news)?;
     Ok(stored)
@@ -186,37 +183,6 @@ fn pruned(connection: &Connection, feed_id: i64, identity: Hash) -> Result<Vec<K
 
 fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
     connection.prepare_cached("SELECT 1 FROM pruned_entries WHERE feed_id = ?")?.exists([feed_id])
-}
-
-fn write_state(
-    connection: &Connection,
-    target: Target,
-    change: FeedStateChange,
-    document: &Document,
-    new: u32,
-) -> Result<()> {
-    let standing = change.standing;
-    let row = params![
-        target.feed_id,
-        optional(document.title.as_ref()),
-        optional(document.site_url.as_ref()),
-        optional(document.validators.etag.as_ref()),
-        optional(document.validators.last_modified.as_ref()),
-        document.validators.body_hash.map(|hash| hash.0),
-        target.now,
-        new,
-        millis(change.check_in),
-        millis(change.audit_in),
-        change.adaptive_secs,
-        document.asks.ttl_mins,
-        document.asks.skips.hours,
-        document.asks.skips.days,
-        change.due_by.map(Timestamp::as_millisecond),
-        standing.failure_count,
-        standing.is_failing,
-        standing.is_gone,
-    ];
-    connection.prepare_cached(STATE)?.execute(row).map(drop)
 }
 
 /// A document that was read whole tells which pruned entries will not come again.

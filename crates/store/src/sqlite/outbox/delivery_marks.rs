@@ -6,25 +6,22 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptLog, AttemptOutcome, BreakerRules, Consequence, DeliveryStatus,
-        DomainEvent, EventType, FinishReport, PayloadWebhook, ReceiverState,
+        AttemptOutcome, BreakerRules, DeliveryStatus, DomainEvent, EventType, FinishReport, PayloadWebhook,
+        ReceiverState,
     },
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::sqlite::{
-    outbox::{events, webhook_rows},
+    outbox::{
+        delivery_mark_rows::{log, mark},
+        events, webhook_rows,
+    },
     shared::writer::WriteTx,
 };
-use crate::values::{ERROR_BYTES_MAX, beginning, millis, time};
+use crate::values::time;
 
 const HEALTH: &str = concat!("SELECT url, enabled, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
-
-pub(crate) const MARK: &str = include_str!("sql/delivery_marks_mark.sql");
-
-const ATTEMPT: &str = include_str!("sql/delivery_marks_attempt.sql");
-
-pub(crate) const FORGET: &str = include_str!("sql/delivery_marks_forget.sql");
 
 const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
 
@@ -78,44 +75,6 @@ fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<ReceiverSta
         Ok(ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 2)?))
     });
     Ok(receiver.optional()?.unwrap_or_else(|| ReceiverState::removed(one)))
-}
-
-/// Writes down how the delivery stands; returns the place of the attempt in its log. `None` if the row was not its own
-/// any more: then nothing is changed.
-fn mark(connection: &Connection, one: &AttemptOutcome, consequence: &Consequence, now: i64) -> Result<Option<i64>> {
-    let AttemptLog { status_code, error, .. } = &one.attempt;
-    let row = (
-        one.id.0,
-        &one.lease.owner,
-        one.lease.fence,
-        consequence.status.name(),
-        consequence.is_counted,
-        now,
-        millis(consequence.next_in),
-        status_code,
-        error.as_deref().map(|error| beginning(error, ERROR_BYTES_MAX)),
-    );
-    connection.prepare_cached(MARK)?.query_row(row, |row| row.get(0)).optional()
-}
-
-fn log(connection: &Connection, one: &AttemptOutcome, place: i64, now: i64) -> Result<()> {
-    let AttemptLog { number, duration, status_code, answer, error } = &one.attempt;
-    let row = (
-        one.id.0,
-        place,
-        number,
-        now - millis(*duration),
-        millis(*duration),
-        status_code,
-        answer.as_deref().map(|answer| beginning(answer, ANSWER_BYTES_MAX)),
-        error.as_deref().map(|error| beginning(error, ERROR_BYTES_MAX)),
-    );
-    connection.prepare_cached(ATTEMPT)?.execute(row)?;
-    let kept = i64::from(ATTEMPTS_KEPT_MAX);
-    if place > kept {
-        connection.prepare_cached(FORGET)?.execute((one.id.0, place - kept))?;
-    }
-    Ok(())
 }
 
 /// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.

@@ -2,6 +2,7 @@
 
 pub(crate) mod delivery_claims;
 pub(crate) mod delivery_leases;
+pub(crate) mod delivery_mark_rows;
 pub(crate) mod delivery_marks;
 pub(crate) mod delivery_moves;
 pub(crate) mod delivery_pages;

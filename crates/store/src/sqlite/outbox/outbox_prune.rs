@@ -14,17 +14,17 @@ use crate::values::{millis, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, deleted_at FROM webhooks";
 
-pub(crate) const DONE: &str = include_str!("sql/outbox_prune_done.sql");
+pub(crate) const OF_KIND: &str = include_str!("sql/outbox_prune_of_kind.sql");
 
 pub(crate) const OF_REMOVED: &str = include_str!("sql/outbox_prune_of_removed.sql");
 
-pub(crate) const UNTOLD: &str = include_str!("sql/outbox_prune_untold.sql");
+pub(crate) const EVENTS: &str = include_str!("sql/outbox_prune_events.sql");
 
 pub(crate) const REMOVE: &str = include_str!("sql/outbox_prune_remove.sql");
 
-pub(crate) const REMOVE_EVENT: &str = include_str!("sql/outbox_prune_remove_event.sql");
+pub(crate) const REMOVE_EVENTS: &str = include_str!("sql/outbox_prune_remove_events.sql");
 
-pub(crate) const REMOVE_WEBHOOK: &str = include_str!("sql/outbox_prune_remove_webhook.sql");
+pub(crate) const REMOVE_WEBHOOKS: &str = include_str!("sql/outbox_prune_remove_webhooks.sql");
 
 /// What is older than these goes.
 #[derive(Debug, Clone, Copy)]
@@ -91,7 +91,7 @@ fn find_done(
     most: usize,
     found: &mut Vec<i64>,
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(DONE)?;
+    let mut statement = connection.prepare_cached(OF_KIND)?;
     let mut rows = statement.query(range)?;
     let end = found.len() + most;
     while found.len() < end
@@ -108,7 +108,7 @@ fn find_done(
 }
 
 fn untold(connection: &Connection, before: i64, chunk: u32) -> Result<Vec<i64>> {
-    connection.prepare_cached(UNTOLD)?.query_map((before, chunk), |row| row.get(0))?.collect()
+    connection.prepare_cached(EVENTS)?.query_map((before, chunk), |row| row.get(0))?.collect()
 }
 
 fn remove(changes: &mut WriteTx<'_>, found: &Found, oldest: Oldest) -> Result<u64> {
@@ -123,13 +123,13 @@ fn remove(changes: &mut WriteTx<'_>, found: &Found, oldest: Oldest) -> Result<u6
         }
     }
     for webhook in &found.removed_webhooks {
-        connection.prepare_cached(REMOVE_WEBHOOK)?.execute((webhook, now - millis(REMOVED_KEPT)))?;
+        connection.prepare_cached(REMOVE_WEBHOOKS)?.execute((webhook, now - millis(REMOVED_KEPT)))?;
     }
     Ok(removed)
 }
 
 fn remove_events(changes: &mut WriteTx<'_>, events: &[i64]) -> Result<u64> {
-    let mut remove = changes.connection.prepare_cached(REMOVE_EVENT)?;
+    let mut remove = changes.connection.prepare_cached(REMOVE_EVENTS)?;
     let mut removed = 0;
     for event in events {
         removed += u64::from(remove.execute([event])? > 0);

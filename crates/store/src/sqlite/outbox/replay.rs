@@ -18,7 +18,7 @@ use crate::values::{ceiling_ms, status_of};
 /// Events in one transaction.
 const CHUNK: u32 = 500;
 
-pub(crate) const SINCE: &str = include_str!("sql/replay_since.sql");
+pub(crate) const EVENTS: &str = include_str!("sql/replay_events.sql");
 
 pub(crate) const DELIVERY: &str = include_str!("sql/replay_delivery.sql");
 
@@ -70,7 +70,7 @@ fn replay_some(
 }
 
 fn read(connection: &Connection, after: Place, until: i64) -> Result<Vec<Known>> {
-    connection.prepare_cached(SINCE)?.query_map((after.0, after.1, until, CHUNK), known_of)?.collect()
+    connection.prepare_cached(EVENTS)?.query_map((after.0, after.1, until, CHUNK), known_of)?.collect()
 }
 
 fn known_of(row: &Row<'_>) -> Result<Known> {

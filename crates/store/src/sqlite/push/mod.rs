@@ -19,9 +19,9 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use crate::sqlite::{
     SqliteStore,
     entries::ingest::{self, Target},
-    feeds::polls,
+    feeds::{feed_rows, polls},
     push::{
-        subscription_changes::{change, follow_trust, make_due},
+        subscription_changes::{change, follow_trust},
         subscriptions::{COLUMNS, columns, subscription_of},
     },
     shared::{errors::store_error, queue::Priority, writer::WriteTx},
@@ -144,7 +144,8 @@ impl PushStore for SqliteStore {
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
-        let work = move |changes: &mut WriteTx<'_>| make_due(changes.connection, feed, delay, changes.now());
+        let work =
+            move |changes: &mut WriteTx<'_>| feed_rows::poll_soon(changes.connection, feed, delay, changes.now());
         self.writer.write(Priority::Usual, work).await
     }
 }
@@ -186,7 +187,7 @@ fn store_push(changes: &mut WriteTx<'_>, push: Push) -> Result<PushStored> {
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
     if let Some(delay) = poll_in {
-        make_due(connection, feed, delay, now)?;
+        feed_rows::poll_soon(connection, feed, delay, now)?;
     }
     Ok(PushStored::Stored(stored))
 }

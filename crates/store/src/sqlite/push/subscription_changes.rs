@@ -12,15 +12,12 @@ use domain::{
 use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
+    feeds::feed_rows,
     outbox::events,
     push::{subscription_claims, subscription_rows, subscriptions},
     shared::writer::WriteTx,
 };
-use crate::values::{millis, time};
-
-const TRUST: &str = include_str!("sql/subscription_changes_trust.sql");
-
-pub(crate) const MAKE_DUE: &str = include_str!("sql/subscription_changes_make_due.sql");
+use crate::values::time;
 
 /// Something happens to one subscription, under a claim or not.
 pub(crate) fn change_one(
@@ -64,7 +61,7 @@ pub(crate) fn change(
     }
     follow_trust(connection, &before, after.as_ref())?;
     if let Some(feed) = before.feed_id.filter(|_| poll_now) {
-        make_due(connection, feed, Duration::ZERO, now)?;
+        feed_rows::poll_soon(connection, feed, Duration::ZERO, now)?;
     }
     events::tell(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
     Ok(Some(Transition { before, after }))
@@ -74,16 +71,9 @@ pub(crate) fn change(
 pub(crate) fn follow_trust(connection: &Connection, before: &Subscription, after: Option<&Subscription>) -> Result<()> {
     let is_trusted = after.is_some_and(Subscription::is_trusted);
     match before.feed_id {
-        Some(feed) if is_trusted != before.is_trusted() => {
-            connection.prepare_cached(TRUST)?.execute((feed.0, is_trusted)).map(drop)
-        }
+        Some(feed) if is_trusted != before.is_trusted() => feed_rows::set_pushed(connection, feed, is_trusted),
         _ => Ok(()),
     }
-}
-
-/// Makes a feed due after this delay, unless it is due sooner.
-pub(crate) fn make_due(connection: &Connection, feed: FeedId, delay: Duration, now: i64) -> Result<()> {
-    connection.prepare_cached(MAKE_DUE)?.execute((feed.0, now, millis(delay))).map(drop)
 }
 
 /// Makes, changes and ends subscriptions of a feed until they are what is wanted. False if they were.

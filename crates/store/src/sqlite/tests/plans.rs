@@ -14,12 +14,12 @@ use crate::sqlite::{
         pages::{Wanted, walk_sql},
         prune, read_marks,
     },
-    feeds::{feed_rows, finish, overview, polls},
+    feeds::{self, feed_rows, finish, overview, polls},
     outbox::{
-        delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows, outbox_prune,
-        replay, webhooks,
+        delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows,
+        outbox_prune, replay, webhooks,
     },
-    push::{self, discovery, subscription_changes, subscription_claims, subscriptions},
+    push::{self, discovery, subscription_claims, subscriptions},
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -94,8 +94,7 @@ async fn f5_finding_due_feeds_does_not_scan() {
     let checked = store.readers.read(|connection| {
         check(&plan(connection, polls::CLAIM_DUE), "INDEX feeds_due (next_check_at<?)");
         check(&plan(connection, polls::BY_DUE), "INDEX feeds_due");
-        let by_ids =
-            [polls::CLAIM, polls::RENEW, polls::RELEASE, polls::POSTPONE, finish::HELD, subscription_changes::MAKE_DUE];
+        let by_ids = [polls::CLAIM, polls::RENEW, polls::RELEASE, polls::POSTPONE, finish::HELD, feed_rows::POLL_SOON];
         for by_id in by_ids {
             check(&plan(connection, by_id), "INTEGER PRIMARY KEY");
         }
@@ -173,7 +172,7 @@ async fn w5_a_subscription_is_found_by_an_index() {
         check(&to_subscribe, "SEARCH feeds USING INTEGER PRIMARY KEY (rowid>?)");
         check(&to_subscribe, "INDEX subscriptions_current (feed_id=?)");
         // Every feed is wanted, but of each one subscription is looked up.
-        let feeds = plan(connection, feed_rows::SELECT);
+        let feeds = plan(connection, feeds::SELECT);
         assert!(feeds.contains("INDEX subscriptions_current (feed_id=?) LEFT-JOIN"), "{feeds}");
         Ok(())
     });
@@ -202,13 +201,13 @@ async fn d4_finding_due_deliveries_does_not_scan() {
             delivery_claims::EVENT,
             delivery_leases::RENEW,
             delivery_leases::RELEASE,
-            delivery_marks::MARK,
+            delivery_mark_rows::MARK,
             webhooks::BY_ID,
         ];
         for by_id in by_ids {
             check(&plan(connection, by_id), "INTEGER PRIMARY KEY (rowid=?)");
         }
-        check(&plan(connection, delivery_marks::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
+        check(&plan(connection, delivery_mark_rows::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
         Ok(())
     });
     checked.await.unwrap();
@@ -238,14 +237,14 @@ async fn d10_the_outbox_is_shown_and_counted_by_indexes() {
 async fn d11_what_is_to_be_pruned_or_repeated_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        check(&plan(connection, outbox_prune::DONE), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
+        check(&plan(connection, outbox_prune::OF_KIND), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
         check(&plan(connection, outbox_prune::OF_REMOVED), "INDEX deliveries_by_status (webhook_id=?)");
-        let untold = plan(connection, outbox_prune::UNTOLD);
+        let untold = plan(connection, outbox_prune::EVENTS);
         check(&untold, "INDEX events_by_time (created_at<?)");
         check(&untold, "INDEX deliveries_of_event (event_id=?)");
-        check(&plan(connection, replay::SINCE), "INDEX events_by_time (created_at");
+        check(&plan(connection, replay::EVENTS), "INDEX events_by_time (created_at");
         check(&plan(connection, replay::DELIVERY), "INDEX deliveries_of_event (event_id=? AND webhook_id=?)");
-        for removal in [outbox_prune::REMOVE, outbox_prune::REMOVE_EVENT, outbox_prune::REMOVE_WEBHOOK] {
+        for removal in [outbox_prune::REMOVE, outbox_prune::REMOVE_EVENTS, outbox_prune::REMOVE_WEBHOOKS] {
             check(&plan(connection, removal), "INTEGER PRIMARY KEY (rowid=?)");
         }
         Ok(())
