@@ -54,7 +54,7 @@ pub struct Validators {
 
 /// What a feed asks of those who poll it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asks {
+pub struct PollHints {
     /// Not to be asked again for so long (`ttl`), in minutes.
     pub ttl_mins: Option<u32>,
     /// To be left alone at these hours and days.
@@ -71,7 +71,7 @@ pub struct Document {
     /// Stored with the entries they belong to, never apart.
     pub validators: Validators,
     /// What the feed asks of those who poll it; kept for the polls that bring no document.
-    pub asks: Asks,
+    pub hints: PollHints,
     /// The entries that are new or changed, in the document's order.
     pub entries: Vec<IncomingEntry>,
     /// What all entries in the document are recognised by, also those that are known and the same. No two are equal.
@@ -79,12 +79,12 @@ pub struct Document {
     /// Whether the document was read whole: only then does an absence mean anything.
     pub is_complete: bool,
     /// What it says about push; `None` of a push itself, which says nothing new.
-    pub found: Option<Found>,
+    pub found: Option<PushDiscovery>,
 }
 
 /// What a poll found about push.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PushDiscovery {
     /// The hubs and the topic.
     pub discovery: Discovery,
     /// What a new subscription is made with, should this lead to one; `None` if push is off.
@@ -166,7 +166,7 @@ pub struct PollJob {
     /// The user's interval for it.
     pub poll_interval: Option<u32>,
     /// What its last document asked for.
-    pub asks: Asks,
+    pub hints: PollHints,
     /// It was never fetched before: what it brings is no news.
     pub is_first_fetch: bool,
 }

@@ -171,7 +171,7 @@ pub fn fan_out<S: BuildHasher>(
 mod tests {
     use super::*;
     use crate::{
-        delivery::{AttemptLog, Ended, Verdict},
+        delivery::{AttemptEnd, AttemptLog, Verdict},
         ids::{DeliveryId, EventId},
         lease::Lease,
     };
@@ -243,7 +243,7 @@ mod tests {
             kind,
             url: "https://d.org/secret".into(),
             verdict: Verdict::Failed,
-            ended: Ended::Answered { status: 500, retry_after: None },
+            ended: AttemptEnd::Answered { status: 500, retry_after: None },
             is_probe: false,
             tries: 15,
             attempt: AttemptLog {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{
     breaker::{Breaker, BreakerRules, after},
     outbox::{AttemptOutcome, DeliveryStatus},
-    retry::{Ended, Verdict},
+    retry::{AttemptEnd, Verdict},
 };
 
 /// Why a webhook is disabled that answered 410.
@@ -94,8 +94,8 @@ impl Health {
 fn probe_again_in(health: &Health, finished: &AttemptOutcome, rules: &BreakerRules) -> Duration {
     let probes = if finished.is_first() { 1 } else { health.breaker.map_or(1, |open| open.probes) };
     let asked = match finished.ended {
-        Ended::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
-        Ended::Unanswered => Duration::ZERO,
+        AttemptEnd::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
+        AttemptEnd::Unanswered => Duration::ZERO,
     };
     rules.probe_in(probes).max(asked)
 }
@@ -214,8 +214,8 @@ mod tests {
         Timestamp::from_second(secs).unwrap()
     }
 
-    fn answered(status: u16, retry_after: Option<u64>) -> Ended {
-        Ended::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
+    fn answered(status: u16, retry_after: Option<u64>) -> AttemptEnd {
+        AttemptEnd::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
     }
 
     /// The end of an attempt at a row that was tried before.
@@ -282,7 +282,7 @@ mod tests {
             assert_eq!(next.health.failures, u32::from(is_counted), "{status}");
             assert_eq!(next.health.failing_since, Some(at(1)), "{status}: nothing has succeeded since");
         }
-        let unanswered = AttemptOutcome { ended: Ended::Unanswered, ..attempt(RETRY, 0) };
+        let unanswered = AttemptOutcome { ended: AttemptEnd::Unanswered, ..attempt(RETRY, 0) };
         assert_eq!(after(&Health::default(), &unanswered, 1).health.failures, 1);
         // It costs the event an attempt, also as a probe: no row that is refused stays for ever.
         let refused = after(&open(1), &probe(RETRY, 422), 20);

@@ -29,7 +29,7 @@ pub use self::{
         PAYLOAD_INLINE_MAX, REMOVED_KEPT, UPDATES_EVERY,
     },
     rate::Rate,
-    retry::{Ended, RetryRules, Verdict, judge},
+    retry::{AttemptEnd, RetryRules, Verdict, judge},
     sign::{OldSecrets, WebhookSecret, signatures},
     webhook::{EventScope, NewWebhook, Webhook, WebhookPatch},
 };

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     event::EventType,
-    retry::{Ended, Verdict},
+    retry::{AttemptEnd, Verdict},
     webhook::Webhook,
 };
 use crate::{
@@ -145,8 +145,8 @@ pub struct AttemptOutcome {
     pub url: String,
     /// What becomes of it.
     pub verdict: Verdict,
-    /// What the receiver said. What it asks for is [honoured](Ended::honoured) as far as it says here.
-    pub ended: Ended,
+    /// What the receiver said. What it asks for is [honoured](AttemptEnd::honoured) as far as it says here.
+    pub ended: AttemptEnd,
     /// It was a probe.
     pub is_probe: bool,
     /// Requests that were made before it.

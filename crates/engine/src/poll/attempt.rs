@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Document, Found, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, KnownEntries, PollJob, PollOutcome, PollResult, PushDiscovery, Validators},
     outage::Observation,
     ports::{HttpError, StoreError, StoreResult},
 };
@@ -117,9 +117,9 @@ async fn read(
 }
 
 /// What a document says about push, and what a subscription is made with, should that lead to one.
-pub(crate) fn found(poller: &Poller, document: &fetch::Document, parsed: &Parsed) -> Found {
+pub(crate) fn found(poller: &Poller, document: &fetch::Document, parsed: &Parsed) -> PushDiscovery {
     let settings = &poller.parts.settings.push;
-    Found { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: poller.offer() }
+    PushDiscovery { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: poller.offer() }
 }
 
 /// Parses a document; returns its size as well, which says where to go on working on it.

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Asks, PollJob, PollOutcome, PollResult},
+    ingest::{PollHints, PollJob, PollOutcome, PollResult},
     ports::Headers,
-    schedule::{self, ADAPTIVE_FIRST, Ended, Poll},
+    schedule::{self, ADAPTIVE_FIRST, Poll, PollEnd},
 };
 use feed::Head;
 use jiff::Timestamp;
 use url::Url;
 
-use crate::{ingest::asks_of, settings::EngineSettings};
+use crate::{ingest::hints_of, settings::EngineSettings};
 
 /// What an answer says about when to ask again, and where.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     /// The answer's headers.
     pub(crate) headers: Headers,
     /// What the feed itself asks for, if it came; else what it asked for last counts.
-    pub(crate) by_feed: Option<Asks>,
+    pub(crate) by_feed: Option<PollHints>,
     /// Where it has moved for good.
     pub(crate) moved_to: Option<String>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Asked {
 impl Asked {
     /// Adds what the feed itself says.
     pub(crate) fn by_feed(mut self, head: &Head) -> Self {
-        self.by_feed = Some(asks_of(head));
+        self.by_feed = Some(hints_of(head));
         self
     }
 }
@@ -48,9 +48,9 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
     // One that was due anyway is a poll like any other.
     let is_early = moment.is_by_hand && job.due_at > job.claimed_at;
     let ended = match &outcome {
-        PollOutcome::Fetched(document) if !document.entries.is_empty() => Ended::Changed,
-        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Ended::Unchanged,
-        PollOutcome::Failed(_) | PollOutcome::Gone(_) => Ended::Failed(job.failure_count.saturating_add(1)),
+        PollOutcome::Fetched(document) if !document.entries.is_empty() => PollEnd::Changed,
+        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => PollEnd::Unchanged,
+        PollOutcome::Failed(_) | PollOutcome::Gone(_) => PollEnd::Failed(job.failure_count.saturating_add(1)),
     };
     let mut next = next_check(job, ended, asked, moment);
     let due_by = is_early.then(|| {
@@ -60,8 +60,8 @@ pub(crate) fn result(job: &PollJob, outcome: PollOutcome, asked: &Asked, moment:
     });
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
     let moved_to = match ended {
-        Ended::Changed | Ended::Unchanged => asked.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
-        Ended::Failed(_) => None,
+        PollEnd::Changed | PollEnd::Unchanged => asked.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
+        PollEnd::Failed(_) => None,
     };
     PollResult {
         feed_id: job.feed_id,
@@ -85,28 +85,28 @@ fn audit_in(settings: &EngineSettings) -> Duration {
 
 /// When a feed that was just added is polled next.
 pub(crate) fn first_check(asked: &Asked, moment: Moment<'_>) -> Duration {
-    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, Asks::default(), asked, moment)).delay
+    schedule::next(&poll(PollEnd::Changed, ADAPTIVE_FIRST * 2, None, PollHints::default(), asked, moment)).delay
 }
 
-fn next_check(job: &PollJob, ended: Ended, asked: &Asked, moment: Moment<'_>) -> schedule::Next {
+fn next_check(job: &PollJob, ended: PollEnd, asked: &Asked, moment: Moment<'_>) -> schedule::Next {
     let own_interval = job.poll_interval.map(secs);
     // What a first fetch brings is no news and says nothing about how often there is some.
     let adaptive = match ended {
-        Ended::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
+        PollEnd::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => secs(job.adaptive_secs),
     };
-    schedule::next(&poll(ended, adaptive, own_interval, job.asks, asked, moment))
+    schedule::next(&poll(ended, adaptive, own_interval, job.hints, asked, moment))
 }
 
 fn poll(
-    ended: Ended,
+    ended: PollEnd,
     adaptive: Duration,
     own_interval: Option<Duration>,
-    known: Asks,
+    known: PollHints,
     asked: &Asked,
     moment: Moment<'_>,
 ) -> Poll {
-    let Asks { ttl_mins, skips } = asked.by_feed.unwrap_or(known);
+    let PollHints { ttl_mins, skips } = asked.by_feed.unwrap_or(known);
     let header = |name| asked.headers.get(name);
     Poll {
         now: moment.now,
@@ -123,9 +123,9 @@ fn poll(
 }
 
 /// When a server that refuses wants to be asked again.
-fn retry_after(ended: Ended, asked: &Asked, moment: Moment<'_>) -> Option<Duration> {
+fn retry_after(ended: PollEnd, asked: &Asked, moment: Moment<'_>) -> Option<Duration> {
     let header = |name| asked.headers.get(name);
-    matches!(ended, Ended::Failed(_))
+    matches!(ended, PollEnd::Failed(_))
         .then(|| schedule::retry_after(header("retry-after"), header("date"), moment.now))
         .flatten()
 }
@@ -171,7 +171,7 @@ mod tests {
             failure_count: 1,
             adaptive_secs: 7200,
             poll_interval: None,
-            asks: Asks::default(),
+            hints: PollHints::default(),
             is_first_fetch: false,
         }
     }
@@ -207,11 +207,12 @@ mod tests {
         check(PollOutcome::Failed(String::new()), &asked(&[]), 0.5);
         check(PollOutcome::Failed(String::new()), &asked(&[("retry-after", "18000")]), 5.0);
         check(news(), &asked(&[("retry-after", "18000")]), 1.0);
-        let ttl = Asked { by_feed: Some(Asks { ttl_mins: Some(240), ..Asks::default() }), ..Asked::default() };
+        let ttl =
+            Asked { by_feed: Some(PollHints { ttl_mins: Some(240), ..PollHints::default() }), ..Asked::default() };
         check(news(), &ttl, 4.0);
-        let asks = Asks { ttl_mins: Some(300), ..Asks::default() };
+        let hints = PollHints { ttl_mins: Some(300), ..PollHints::default() };
         let unchanged = PollOutcome::Unchanged(Validators::default());
-        let told_before = ended(&PollJob { asks, ..job() }, unchanged, &asked(&[]));
+        let told_before = ended(&PollJob { hints, ..job() }, unchanged, &asked(&[]));
         assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
         assert_eq!(ended(&first, news(), &asked(&[])).next_check_in, HOUR);

@@ -10,7 +10,7 @@ use domain::{
     Feed, NewFeed, SubscriptionId,
     delivery::{ClaimLimits, NewWebhook, WebhookSecret},
     feed_state::FeedAddress,
-    ingest::{Document, Found, IncomingEntry},
+    ingest::{Document, IncomingEntry, PushDiscovery},
     ports::{
         DeliveryStore, FeedStore, FolderStore, NewFeedOutcome, PollStore, PushStore, Store, StoreError, TestOutcome,
     },
@@ -164,7 +164,7 @@ async fn subscribe(store: &SqliteStore) -> SubscriptionId {
         address: FeedAddress { url: "http://e.org/hub".to_owned(), credentials: None },
         folder_id: None,
         custom_title: None,
-        document: Document { found: Some(Found { discovery, offer: Some(offer) }), ..Document::default() },
+        document: Document { found: Some(PushDiscovery { discovery, offer: Some(offer) }), ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
     assert!(matches!(store.add_feed(new).await.unwrap(), NewFeedOutcome::Added(_)));

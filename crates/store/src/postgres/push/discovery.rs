@@ -7,9 +7,9 @@ use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
     delivery::DomainEvent,
-    ingest::{Found, IncomingEntry},
+    ingest::{IncomingEntry, PushDiscovery},
     ports::StoreResult,
-    push::{self, Event, Offer, Rules, Wanted},
+    push::{self, DesiredPush, Event, Offer, Rules},
 };
 use tokio_postgres::{Error, Row};
 
@@ -78,7 +78,10 @@ impl PushState {
     }
 
     /// Hubs and topic as they are to be kept, if they are others than those that are.
-    pub(crate) fn news<'f>(&self, found: Option<&'f Found>) -> Option<(Cow<'static, str>, Option<Cow<'f, str>>)> {
+    pub(crate) fn news<'f>(
+        &self,
+        found: Option<&'f PushDiscovery>,
+    ) -> Option<(Cow<'static, str>, Option<Cow<'f, str>>)> {
         let discovery = &found?.discovery;
         let hubs = values::hubs(&discovery.hubs).expect("a list of texts can always be written down");
         let topic = optional(discovery.topic.as_ref());
@@ -88,7 +91,7 @@ impl PushState {
 
     /// The offer, if subscriptions are to be compared with what was found. Whether there are any was seen before the wait
     /// for the feed's lock; but who made one meanwhile knew a hub.
-    fn offer<'f>(&self, found: &'f Found) -> Option<&'f Offer> {
+    fn offer<'f>(&self, found: &'f PushDiscovery) -> Option<&'f Offer> {
         let may_differ = !found.discovery.hubs.is_empty() || self.has_subscriptions || self.hubs != NO_HUBS;
         found.offer.as_ref().filter(|_| may_differ)
     }
@@ -100,7 +103,7 @@ pub(crate) async fn follow(
     transaction: &Transaction<'_>,
     target: Target,
     state: &PushState,
-    found: Option<&Found>,
+    found: Option<&PushDiscovery>,
     new: &[&IncomingEntry],
 ) -> Result<Vec<DomainEvent>, Error> {
     let may_have_missed = state.is_pushed && !new.is_empty();
@@ -134,13 +137,13 @@ fn count_misses(decisions: &mut Decisions, new: &[&IncomingEntry], now: i64) {
     }
 }
 
-fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &Found, offer: &Offer) {
+fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &PushDiscovery, offer: &Offer) {
     // As they are kept: what is compared with what is known must be cleaned as that was.
     let hubs: Vec<String> = found.discovery.hubs.iter().map(|hub| text(hub).into_owned()).collect();
     let hubs = if state.is_enabled { hubs.as_slice() } else { &[] };
     let topic = optional(found.discovery.topic.as_ref());
     let topic = topic.as_deref().unwrap_or(&state.url);
-    decisions.reconcile(feed, Wanted { hubs, topic, base_url: &offer.base_url }, offer);
+    decisions.reconcile(feed, DesiredPush { hubs, topic, base_url: &offer.base_url }, offer);
 }
 
 /// Gives feeds the subscriptions that they want, in chunks. Returns how many needed a change.
@@ -179,7 +182,7 @@ async fn try_subscribe(store: &PostgresStore, client: &mut Client, wishes: &[(Fe
         let feed = FeedId(row.get(0));
         let Some((_, offer)) = wishes.iter().find(|(wished, _)| *wished == feed) else { continue };
         let hubs = row.try_get::<_, Parsed<Vec<String>>>(2)?.0;
-        let wanted = Wanted { hubs: &hubs, topic: row.get(1), base_url: &offer.base_url };
+        let wanted = DesiredPush { hubs: &hubs, topic: row.get(1), base_url: &offer.base_url };
         affected += u32::from(decisions.reconcile(feed, wanted, offer));
     }
     if affected > 0 {

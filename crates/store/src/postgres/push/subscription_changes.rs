@@ -11,7 +11,7 @@ use domain::{
     FeedId, Lease, SubscriptionId,
     delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
-    push::{self, Change, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
+    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
 };
 use tokio_postgres::Error;
 
@@ -99,7 +99,7 @@ impl Decisions {
     }
 
     /// Compares what a feed wants with those that it has. False if nothing is to be done.
-    pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: Wanted<'_>, offer: &Offer) -> bool {
+    pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: DesiredPush<'_>, offer: &Offer) -> bool {
         let known: Vec<Subscription> = self.known.iter().filter(|known| known.feed_id == Some(feed)).cloned().collect();
         let plan = push::reconcile(wanted, &known, time(self.now));
         for Change { id, event } in &plan.changes {

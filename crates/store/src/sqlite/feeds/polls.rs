@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Asks, Hash, KnownEntries, PollJob, PollResult, Skips, Stored, Validators},
+    ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
@@ -177,6 +177,6 @@ fn job_of(row: &Row<'_>) -> Result<PollJob> {
         adaptive_secs: to_u32(row.get(10)?),
         poll_interval: row.get::<_, Option<i64>>(11)?.map(to_u32),
         is_first_fetch: row.get(12)?,
-        asks: Asks { ttl_mins: row.get(13)?, skips: Skips { hours: row.get(14)?, days: row.get(15)? } },
+        hints: PollHints { ttl_mins: row.get(13)?, skips: Skips { hours: row.get(14)?, days: row.get(15)? } },
     })
 }

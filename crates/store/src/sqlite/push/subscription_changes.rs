@@ -7,7 +7,7 @@ use domain::{
     FeedId, SubscriptionId,
     delivery::DomainEvent,
     ports::{Changed, Claim},
-    push::{self, Change, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
+    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
 };
 use rusqlite::{Connection, Result};
 
@@ -80,7 +80,7 @@ pub(crate) fn follow_trust(connection: &Connection, before: &Subscription, after
 pub(crate) fn reconcile(
     changes: &mut WriteTx<'_>,
     feed: FeedId,
-    wanted: Wanted<'_>,
+    wanted: DesiredPush<'_>,
     offer: &Offer,
     now: i64,
 ) -> Result<bool> {

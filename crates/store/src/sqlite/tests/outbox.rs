@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     FeedId, NewFeed, WebhookId,
     delivery::{
-        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryFilter, DeliveryJob, DomainEvent, Ended,
+        AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryFilter, DeliveryJob, DomainEvent,
         EventType, NewWebhook, OutboxLimits, Verdict, Webhook, WebhookPatch, WebhookSecret,
     },
     feed_state::FeedAddress,
@@ -42,7 +42,10 @@ fn ended(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
         kind: job.kind,
         url: new_webhook().url,
         verdict,
-        ended: Ended::Answered { status: if verdict == Verdict::Delivered { 200 } else { 500 }, retry_after: None },
+        ended: AttemptEnd::Answered {
+            status: if verdict == Verdict::Delivered { 200 } else { 500 },
+            retry_after: None,
+        },
         is_probe: job.is_probe,
         tries: job.tries,
         attempt: AttemptLog::default(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     FeedId, WebhookId,
     delivery::{
-        AttemptLog, AttemptOutcome, DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, FinishReport, Verdict,
+        AttemptEnd, AttemptLog, AttemptOutcome, DeliveryFilter, DeliveryJob, DeliveryStatus, FinishReport, Verdict,
         WebhookPatch,
     },
 };
@@ -38,14 +38,14 @@ contract! {
 /// How an attempt ended that was answered so.
 fn answered(job: &DeliveryJob, status: u16, retry_after: Option<u64>) -> AttemptOutcome {
     let retry_after = retry_after.map(Duration::from_secs);
-    AttemptOutcome { ended: Ended::Answered { status, retry_after }, ..finished(job, RETRY) }
+    AttemptOutcome { ended: AttemptEnd::Answered { status, retry_after }, ..finished(job, RETRY) }
 }
 
 /// How an attempt ended that was given up after 15 s.
 fn hung(job: &DeliveryJob) -> AttemptOutcome {
     let end = finished(job, RETRY);
     let attempt = AttemptLog { duration: SECOND * 15, status_code: None, ..end.attempt };
-    AttemptOutcome { ended: Ended::Unanswered, attempt, ..end }
+    AttemptOutcome { ended: AttemptEnd::Unanswered, attempt, ..end }
 }
 
 impl Harness {
