@@ -95,8 +95,8 @@ pub fn next(poll: &Poll) -> Next {
     Next { delay, adaptive }
 }
 
-/// The latest time for the next poll after one that a person asked for before the feed was due: asking never puts a feed
-/// off, unless its server wants that. The server's wish counts from the answer, which came within `answer_max` of the
+/// The latest time for the next poll after one that a person asked for before the feed was due: asking never defers a
+/// feed, unless its server wants that. The server's `Retry-After` counts from the answer, which came within `answer_max` of the
 /// claim.
 pub fn due_by(
     due_at: Timestamp,

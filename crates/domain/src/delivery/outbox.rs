@@ -281,7 +281,7 @@ pub struct Overview {
     pub oldest_pending_age: Option<u64>,
 }
 
-/// What became of a wish about a delivery.
+/// What became of a request about a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
     /// Done: this is how it is now.

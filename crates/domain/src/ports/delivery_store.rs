@@ -15,7 +15,7 @@ use crate::{
     lease::Lease,
 };
 
-/// What became of a wish to try a webhook.
+/// What became of a request to test a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TestOutcome {
     /// The event is queued: its delivery.
@@ -80,10 +80,10 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;
     /// Prolongs leases that are still held (row, owner, fence, pending); returns the deliveries whose lease is lost.
     async fn renew_deliveries(&self, leases: &[(DeliveryId, Lease)], lease: Duration) -> StoreResult<Vec<DeliveryId>>;
-    /// Gives claims back that were never sent: no attempt is counted.
+    /// Releases claims that were never sent: no attempt is counted.
     async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()>;
     /// Stores how attempts ended, with their logs, each guarded by its lease (row, owner, fence, pending), all in one
-    /// transaction but for those that are locked, and gives the leases back. What they mean is decided by
+    /// transaction but for those that are locked, and ends the leases. What they mean is decided by
     /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
     /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver). What was given up is told
     /// to other webhooks, in the same transaction.

@@ -88,7 +88,7 @@ pub struct HttpResponse {
     pub room: MemoryPermit,
 }
 
-/// Room in memory that is given back when the last clone is dropped.
+/// Room in memory that is released when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPermit(pub Option<Arc<dyn Any + Send + Sync>>);
 

@@ -209,15 +209,15 @@ pub trait PollStore {
     async fn claim_polls(&self, owner: &str, feeds: &[FeedId], lease: Duration) -> StoreResult<Vec<PollJob>>;
     /// Prolongs leases that are still held (row, owner, fence); returns the feeds whose lease is lost.
     async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>>;
-    /// Gives claims back: the feeds are as they were before.
+    /// Releases claims: the feeds are as they were before.
     async fn release_polls(&self, leases: &[(FeedId, Lease)]) -> StoreResult<()>;
-    /// Gives claims back (row, owner, fence) of feeds that must wait: each is due after this delay, or when it would have
+    /// Releases claims (row, owner, fence) of feeds that must wait: each is due after this delay, or when it would have
     /// been, whichever is later. Nothing else about them changes.
     async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()>;
     /// All entries of a feed that have these identities, also those that were pruned and are remembered. Identities that
     /// are not known are not in the answer.
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<KnownEntries>;
-    /// Stores how polls ended, each guarded by its lease, and gives the leases back. In the order given: for each the
+    /// Stores how polls ended, each guarded by its lease, and ends the leases. In the order given: for each the
     /// entries, the validators, the feed's state and what it says about push, all or nothing. One result that cannot be
     /// stored does not lose the others.
     ///
@@ -259,7 +259,7 @@ pub trait PushStore: Sync {
     async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>>;
     /// Compares what these feeds want with the subscriptions they have, and makes, changes and ends subscriptions
     /// accordingly. Feeds that do not exist are passed over. Returns how many feeds were affected.
-    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32>;
+    async fn subscribe(&self, requests: Vec<(FeedId, Offer)>) -> StoreResult<u32>;
     /// Push is off: no subscription is wanted any more. Returns how many there were.
     async fn stop_push(&self) -> StoreResult<u32>;
     /// Something happens to subscriptions: as many as can be in one transaction, in the order given. One change that cannot
@@ -294,7 +294,7 @@ pub trait PushStore: Sync {
         lease: Duration,
         within: Duration,
     ) -> StoreResult<Vec<SubscriptionJob>>;
-    /// Gives claims back: the subscriptions are as they were before.
+    /// Releases claims: the subscriptions are as they were before.
     async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()>;
     /// When the next step of a subscription will be due, as a delay from now; `None` if there is none to come.
     async fn next_step_in(&self) -> StoreResult<Option<Duration>>;

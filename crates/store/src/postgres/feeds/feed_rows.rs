@@ -32,7 +32,7 @@ pub(crate) struct Effects {
     pub(crate) new_entries: i64,
 }
 
-/// Writes what a document says of its feed, and gives the lease back.
+/// Writes what a document says of its feed, and ends the lease.
 pub(crate) async fn write_state(
     transaction: &Transaction<'_>,
     target: Target,

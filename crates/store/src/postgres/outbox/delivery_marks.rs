@@ -21,7 +21,7 @@ use tokio_postgres::{Error, Row};
 use crate::postgres::{
     PostgresStore,
     outbox::{
-        delivery_mark_locks::{self, Taken, at_places, webhooks_of},
+        delivery_mark_locks::{self, LockedRows, at_places, webhooks_of},
         delivery_mark_rows::{Decided, forget, mark},
         events, webhook_rows,
     },
@@ -34,7 +34,7 @@ use crate::postgres::{
 
 /// What became of marks.
 #[derive(Debug, Default)]
-struct Ended<'f> {
+struct Marked<'f> {
     applied: Vec<&'f AttemptOutcome>,
     /// Nothing of them is stored yet.
     locked: Vec<&'f AttemptOutcome>,
@@ -44,9 +44,9 @@ struct Ended<'f> {
 
 /// What is done about rows that others have locked.
 #[derive(Debug, Clone, Copy)]
-enum Others {
-    WaitedFor,
-    PassedOver,
+enum LockPolicy {
+    Wait,
+    Skip,
 }
 
 pub(crate) async fn finish(
@@ -62,13 +62,13 @@ pub(crate) async fn finish(
     let ended = if once.iter().all(|one| one.verdict == Verdict::Delivered) {
         finish_delivered(store, &client, &once, rules).await
     } else {
-        finish_mixed(store, &mut client, &once, rules, Others::WaitedFor).await
+        finish_mixed(store, &mut client, &once, rules, LockPolicy::Wait).await
     };
     let ended = match ended {
-        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, rules, Others::PassedOver).await,
+        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, rules, LockPolicy::Skip).await,
         ended => ended,
     };
-    let Ended { applied, locked, disabled } = ended.map_err(store_error)?;
+    let Marked { applied, locked, disabled } = ended.map_err(store_error)?;
     // Of a mark that is there twice the second is skipped, once the first is stored.
     let mut applied: HashSet<_> = applied.into_iter().map(|one| (one.id, &one.lease)).collect();
     let locked: HashSet<_> = locked.into_iter().map(|one| (one.id, &one.lease)).collect();
@@ -88,7 +88,7 @@ async fn finish_delivered<'f>(
     client: &Client,
     finished: &[&'f AttemptOutcome],
     rules: &BreakerRules,
-) -> Result<Ended<'f>, Error> {
+) -> Result<Marked<'f>, Error> {
     let decided: Vec<Decided<'_>> =
         finished.iter().map(|one| (*one, Health::default().after(one, rules, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
@@ -97,9 +97,9 @@ async fn finish_delivered<'f>(
     }
     if let Err(error) = forget(client, &rows).await {
         // The marks are stored, whatever becomes of old attempts; those go with the next one.
-        tracing::warn!(error = reason(&error), "old attempts at deliveries were not removed");
+        tracing::warn!(error = reason(&error), "removing old attempts failed");
     }
-    Ok(Ended { applied: at_places(finished, &rows), ..Ended::default() })
+    Ok(Marked { applied: at_places(finished, &rows), ..Marked::default() })
 }
 
 async fn finish_mixed<'f>(
@@ -107,14 +107,14 @@ async fn finish_mixed<'f>(
     client: &mut Client,
     finished: &[&'f AttemptOutcome],
     rules: &BreakerRules,
-    others: Others,
-) -> Result<Ended<'f>, Error> {
+    others: LockPolicy,
+) -> Result<Marked<'f>, Error> {
     let transaction = client.transaction().await?;
-    let Taken { webhooks, free, locked, now } = match others {
-        Others::WaitedFor => delivery_mark_locks::wait(&transaction, finished).await?,
-        Others::PassedOver => delivery_mark_locks::pass_over(&transaction, finished).await?,
+    let LockedRows { webhooks, free, locked, now } = match others {
+        LockPolicy::Wait => delivery_mark_locks::wait(&transaction, finished).await?,
+        LockPolicy::Skip => delivery_mark_locks::pass_over(&transaction, finished).await?,
     };
-    let Some(now) = now.filter(|_| !free.is_empty()) else { return Ok(Ended { locked, ..Ended::default() }) };
+    let Some(now) = now.filter(|_| !free.is_empty()) else { return Ok(Marked { locked, ..Marked::default() }) };
     let mut receivers: BTreeMap<WebhookId, ReceiverState> = webhooks.iter().map(receiver_of).collect();
     let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut receivers, one, rules, now))).collect();
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
@@ -130,7 +130,7 @@ async fn finish_mixed<'f>(
     // What is tried again may be due at once.
     claim_bounds::lock(&store.bounds.deliveries).requeued();
     let disabled = receivers.iter().filter_map(|(id, one)| Some((*id, one.disabled_reason()?.to_owned()))).collect();
-    Ok(Ended { applied: free, locked, disabled })
+    Ok(Marked { applied: free, locked, disabled })
 }
 
 /// What one attempt leads to, after those before it. A webhook whose row is gone stands well, and is written nowhere.

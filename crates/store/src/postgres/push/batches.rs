@@ -93,7 +93,7 @@ impl Locks {
 
 /// A feed whose row is locked.
 #[derive(Debug, Clone)]
-pub(crate) struct HeldFeed {
+pub(crate) struct LockedFeed {
     pub(crate) folder_id: Option<i64>,
     pub(crate) url: String,
     pub(crate) title: Option<String>,
@@ -101,7 +101,7 @@ pub(crate) struct HeldFeed {
 
 /// A subscription whose row is locked, and so is its feed's if it has one.
 #[derive(Debug)]
-pub(crate) struct HeldSubscription {
+pub(crate) struct LockedSubscription {
     pub(crate) subscription: Subscription,
     pub(crate) lease_owner: Option<String>,
     pub(crate) lease_fence: i64,
@@ -109,26 +109,26 @@ pub(crate) struct HeldSubscription {
 
 /// The rows of a batch, locked.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LockedRows {
     waits: bool,
     pub(crate) now: i64,
-    pub(crate) feeds: HashMap<i64, HeldFeed>,
+    pub(crate) feeds: HashMap<i64, LockedFeed>,
     subscriptions: HashMap<i64, Row>,
 }
 
 /// What is held of a subscription.
 #[derive(Debug)]
-pub(crate) enum Found {
-    Held(Box<HeldSubscription>),
+pub(crate) enum Lookup {
+    Held(Box<LockedSubscription>),
     None,
     /// Somebody else has it or its feed.
     Locked,
 }
 
-impl Held {
+impl LockedRows {
     /// Locks the rows of the feeds of these subscriptions, then their own, and runs what follows under the locks: all in
     /// one round trip.
-    pub(crate) async fn take_then<T>(
+    pub(crate) async fn lock_then<T>(
         transaction: &Transaction<'_>,
         locks: Locks,
         ids: &[i64],
@@ -137,7 +137,7 @@ impl Held {
         let which: Params<'_> = &[&ids];
         let own = query_then(transaction, locks.subscriptions, which, then);
         let (feeds, (subscriptions, then)) = query_then(transaction, locks.feeds, which, own).await?;
-        let held = |row: &Row| (row.get(0), HeldFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
+        let held = |row: &Row| (row.get(0), LockedFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
         let held = Self {
             waits: locks.waits,
             now: subscriptions.iter().map(|row| row.get(COLUMNS + 2)).max().unwrap_or(0),
@@ -147,17 +147,17 @@ impl Held {
         Ok((held, then))
     }
 
-    pub(crate) fn find(&self, id: i64) -> StoreResult<Found> {
+    pub(crate) fn find(&self, id: i64) -> StoreResult<Lookup> {
         let Some(row) = self.subscriptions.get(&id) else {
-            return Ok(if self.waits { Found::None } else { Found::Locked });
+            return Ok(if self.waits { Lookup::None } else { Lookup::Locked });
         };
         let subscription = subscription_of(row).map_err(store_error)?;
         let has_all = subscription.feed_id.is_none_or(|feed| self.feeds.contains_key(&feed.0));
         if !self.waits && !has_all {
-            return Ok(Found::Locked);
+            return Ok(Lookup::Locked);
         }
         let (lease_owner, lease_fence) = (row.get(COLUMNS), row.get(COLUMNS + 1));
-        Ok(Found::Held(Box::new(HeldSubscription { subscription, lease_owner, lease_fence })))
+        Ok(Lookup::Held(Box::new(LockedSubscription { subscription, lease_owner, lease_fence })))
     }
 }
 

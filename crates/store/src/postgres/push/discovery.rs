@@ -147,30 +147,30 @@ fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &P
 }
 
 /// Gives feeds the subscriptions that they want, in chunks. Returns how many needed a change.
-pub(crate) async fn subscribe(store: &PostgresStore, mut wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+pub(crate) async fn subscribe(store: &PostgresStore, mut requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
     let mut client = store.client().await?;
     // Rows are locked in the order of their ids; of a feed that is there twice the first counts.
-    wishes.sort_by_key(|(feed, _)| *feed);
-    wishes.dedup_by_key(|(feed, _)| *feed);
+    requests.sort_by_key(|(feed, _)| *feed);
+    requests.dedup_by_key(|(feed, _)| *feed);
     let mut affected = 0;
-    for wishes in wishes.chunks(CHUNK) {
-        affected += subscribe_some(store, &mut client, wishes).await?;
+    for requests in requests.chunks(CHUNK) {
+        affected += subscribe_some(store, &mut client, requests).await?;
     }
     Ok(affected)
 }
 
-async fn subscribe_some(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> StoreResult<u32> {
+async fn subscribe_some(store: &PostgresStore, client: &mut Client, requests: &[(FeedId, Offer)]) -> StoreResult<u32> {
     for _ in 1..RACES_MAX {
-        match try_subscribe(store, client, wishes).await {
+        match try_subscribe(store, client, requests).await {
             Err(error) if is_unique_violation(&error) => {}
             affected => return affected.map_err(store_error),
         }
     }
-    try_subscribe(store, client, wishes).await.map_err(store_error)
+    try_subscribe(store, client, requests).await.map_err(store_error)
 }
 
-async fn try_subscribe(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> Result<u32, Error> {
-    let ids: Vec<i64> = wishes.iter().map(|(feed, _)| feed.0).collect();
+async fn try_subscribe(store: &PostgresStore, client: &mut Client, requests: &[(FeedId, Offer)]) -> Result<u32, Error> {
+    let ids: Vec<i64> = requests.iter().map(|(feed, _)| feed.0).collect();
     let transaction = client.transaction().await?;
     let which: Params<'_> = &[&ids];
     let known = subscriptions::lock_of_feeds(&transaction, &ids);
@@ -180,7 +180,7 @@ async fn try_subscribe(store: &PostgresStore, client: &mut Client, wishes: &[(Fe
     let mut affected = 0;
     for row in &feeds {
         let feed = FeedId(row.get(0));
-        let Some((_, offer)) = wishes.iter().find(|(wished, _)| *wished == feed) else { continue };
+        let Some((_, offer)) = requests.iter().find(|(requested, _)| *requested == feed) else { continue };
         let hubs = row.try_get::<_, Parsed<Vec<String>>>(2)?.0;
         let wanted = DesiredPush { hubs: &hubs, topic: row.get(1), base_url: &offer.base_url };
         affected += u32::from(decisions.reconcile(feed, wanted, offer));

@@ -67,8 +67,8 @@ impl PushStore for PostgresStore {
         discovery::to_subscribe(&client, base_url, after, limit).await.map_err(store_error)
     }
 
-    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        discovery::subscribe(self, wishes).await
+    async fn subscribe(&self, requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        discovery::subscribe(self, requests).await
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {

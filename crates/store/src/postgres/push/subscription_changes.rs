@@ -20,7 +20,7 @@ use crate::postgres::{
     feeds::feed_rows::{self, Effects},
     outbox::events,
     push::{
-        batches::{Found, Held, Job, Locks, Outcome},
+        batches::{Job, LockedRows, Locks, Lookup, Outcome},
         subscription_rows,
     },
     shared::values::time,
@@ -129,11 +129,11 @@ impl Decisions {
     }
 
     /// Something happens to one that was found so, under a claim or not; `None` if it is locked.
-    fn change(&mut self, change: &SubscriptionChange, found: Found) -> Option<Changed> {
+    fn change(&mut self, change: &SubscriptionChange, found: Lookup) -> Option<Changed> {
         let held = match found {
-            Found::Held(held) => held,
-            Found::None => return Some(Changed::NotFound),
-            Found::Locked => return None,
+            Lookup::Held(held) => held,
+            Lookup::None => return Some(Changed::NotFound),
+            Lookup::Locked => return None,
         };
         if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = &change.claim
             && (held.lease_owner.as_ref(), held.lease_fence) != (Some(owner), *fence)
@@ -234,7 +234,7 @@ impl Job for SubscriptionChange {
     ) -> Result<Vec<Outcome<Changed>>, Error> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
         let transaction = client.transaction().await?;
-        let (held, ()) = Held::take_then(&transaction, locks, &ids, async { Ok(()) }).await?;
+        let (held, ()) = LockedRows::lock_then(&transaction, locks, &ids, async { Ok(()) }).await?;
         let mut decisions = Decisions::new(Vec::new(), held.now);
         let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {

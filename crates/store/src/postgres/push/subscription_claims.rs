@@ -219,7 +219,7 @@ pub(crate) async fn claim_expiring(
 ) -> Result<Vec<SubscriptionJob>, Error> {
     let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &millis(within)];
     let rows = query(client, CLAIM_EXPIRING, values).await?;
-    // An update gives its rows back in any order.
+    // An update returns its rows in any order.
     let mut jobs: Vec<SubscriptionJob> = rows.iter().filter_map(readable_job).collect();
     jobs.sort_by_key(|job| (job.subscription.expires_at, job.subscription.id));
     Ok(jobs)
@@ -240,7 +240,7 @@ pub(crate) async fn release(
 fn readable_job(row: &Row) -> Option<SubscriptionJob> {
     let job = job_of(row);
     if let Err(error) = &job {
-        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "a subscription cannot be read");
+        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "subscription unreadable");
     }
     job.ok()
 }

@@ -39,7 +39,7 @@ pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
         apply(&transaction, version, name, sql)
             .await
             .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: errors::reason(&error) })?;
-        tracing::info!(migration = name, "the schema was brought forward");
+        tracing::info!(migration = name, "schema migrated");
     }
     transaction.commit().await.map_err(unavailable)
 }

@@ -98,7 +98,7 @@ fn claim_due(changes: &mut WriteTx<'_>, owner: &str, limit: u32, lease: Duration
     let claimed = statement
         .query_map((owner, changes.now(), millis(lease), limit), |row| Ok((row.get::<_, i64>(16)?, job_of(row)?)))?;
     let mut claimed: Vec<(i64, PollJob)> = claimed.collect::<Result<_>>()?;
-    // An update gives its rows back in any order.
+    // An update returns its rows in any order.
     claimed.sort_by_key(|(due_at, job)| (*due_at, job.feed_id));
     Ok(claimed.into_iter().map(|(_, job)| job).collect())
 }
@@ -128,7 +128,7 @@ fn renew(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)], lease: Duration)
 fn release(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (feed, held) in leases {
-        // Nothing to give back if another has it.
+        // Nothing to release if another has it.
         statement.execute((feed.0, &held.owner, held.fence))?;
     }
     Ok(())
@@ -138,7 +138,7 @@ fn postpone(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)], delay: Durati
     let due_at = changes.now() + millis(delay);
     let mut statement = changes.connection.prepare_cached(POSTPONE)?;
     for (feed, held) in leases {
-        // Nothing to put off if another has it.
+        // Nothing to defer if another has it.
         statement.execute((feed.0, &held.owner, held.fence, due_at))?;
     }
     Ok(())

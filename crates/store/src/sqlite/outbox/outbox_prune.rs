@@ -35,7 +35,7 @@ struct Oldest {
 
 /// What may go.
 #[derive(Debug, Default)]
-struct Found {
+struct Prunable {
     deliveries: Vec<i64>,
     removed_webhooks: Vec<i64>,
 }
@@ -58,9 +58,9 @@ pub(crate) async fn prune(store: &SqliteStore, limits: OutboxLimits) -> StoreRes
     Ok(removed)
 }
 
-fn find(connection: &Connection, oldest: Oldest, chunk: u32) -> Result<Found> {
+fn find(connection: &Connection, oldest: Oldest, chunk: u32) -> Result<Prunable> {
     let most = usize::try_from(chunk).unwrap_or(usize::MAX);
-    let mut found = Found::default();
+    let mut found = Prunable::default();
     let mut webhooks = connection.prepare_cached(WEBHOOKS)?;
     let mut webhooks = webhooks.query([])?;
     while let Some(row) = webhooks.next()? {
@@ -111,7 +111,7 @@ fn untold(connection: &Connection, before: i64, chunk: u32) -> Result<Vec<i64>> 
     connection.prepare_cached(EVENTS)?.query_map((before, chunk), |row| row.get(0))?.collect()
 }
 
-fn remove(changes: &mut WriteTx<'_>, found: &Found, oldest: Oldest) -> Result<u64> {
+fn remove(changes: &mut WriteTx<'_>, found: &Prunable, oldest: Oldest) -> Result<u64> {
     let (connection, now) = (changes.connection, changes.now());
     let mut remove = connection.prepare_cached(REMOVE)?;
     let mut attempts = connection.prepare_cached("DELETE FROM attempts WHERE delivery_id = ?")?;

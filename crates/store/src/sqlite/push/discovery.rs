@@ -96,10 +96,10 @@ pub(crate) fn count_misses(
 }
 
 /// Gives feeds the subscriptions that they want. Returns how many needed a change.
-pub(crate) fn subscribe(changes: &mut WriteTx<'_>, wishes: &[(FeedId, Offer)]) -> Result<u32> {
+pub(crate) fn subscribe(changes: &mut WriteTx<'_>, requests: &[(FeedId, Offer)]) -> Result<u32> {
     let (connection, now) = (changes.connection, changes.now());
     let mut affected = 0;
-    for (feed, offer) in wishes {
+    for (feed, offer) in requests {
         let wants = connection.prepare_cached(WANTS)?.query_row([feed.0], |row| {
             let hubs = hubs_of(row.get_ref(2)?.as_str()?).map_err(|error| unreadable(2, error))?;
             let (url, topic): (String, Option<String>) = (row.get(0)?, row.get(3)?);

@@ -71,8 +71,8 @@ impl PushStore for SqliteStore {
         self.readers.read(move |connection| discovery::to_subscribe(connection, &base_url, after, limit)).await
     }
 
-    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        self.writer.write(Priority::Usual, move |changes| discovery::subscribe(changes, &wishes)).await
+    async fn subscribe(&self, requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        self.writer.write(Priority::Usual, move |changes| discovery::subscribe(changes, &requests)).await
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {

@@ -130,7 +130,7 @@ pub(crate) fn claim_expiring(
     Ok(claimed)
 }
 
-/// An update gives its rows back in any order. One that cannot be read does not stop the others: it comes again when its
+/// An update returns its rows in any order. One that cannot be read does not stop the others: it comes again when its
 /// lease has run out.
 fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) -> Result<Vec<SubscriptionJob>> {
     let claimed_at = time(now);
@@ -146,7 +146,7 @@ fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) ->
             Ok(job) => jobs.push(job),
             Err(error) => {
                 let id: Option<i64> = row.get(0).ok();
-                tracing::error!(id, %error, "a subscription cannot be read");
+                tracing::error!(id, %error, "subscription unreadable");
             }
         }
     }
@@ -156,7 +156,7 @@ fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) ->
 pub(crate) fn release(changes: &mut WriteTx<'_>, leases: &[(SubscriptionId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (id, held) in leases {
-        // Nothing to give back if another has it, or if there is none any more.
+        // Nothing to release if another has it, or if there is none any more.
         statement.execute((id.0, &held.owner, held.fence))?;
     }
     Ok(())

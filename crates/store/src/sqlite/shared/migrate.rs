@@ -30,7 +30,7 @@ pub(crate) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<
     for (version, name, sql) in MIGRATIONS.into_iter().filter(|(version, ..)| *version > found) {
         apply(&transaction, version, name, sql, clock.now().as_millisecond())
             .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: error.to_string() })?;
-        tracing::info!(migration = name, "the schema was brought forward");
+        tracing::info!(migration = name, "schema migrated");
     }
     // Only one process has the database: whoever held a lease before this one is gone.
     for table in ["feeds", "subscriptions", "deliveries"] {

@@ -75,7 +75,7 @@ impl Writer {
             commits: Arc::clone(&commits),
             is_failing: Arc::clone(&is_failing),
             queued: queued_sender,
-            signs: Signs::default(),
+            signs: DiskSigns::default(),
             words: WordChanges::default(),
             outbox: Outbox::default(),
         };
@@ -231,7 +231,7 @@ fn lost(cause: Option<StoreError>) -> StoreError {
 
 /// What the jobs of a transaction say about the disk.
 #[derive(Debug, Default)]
-struct Signs {
+struct DiskSigns {
     /// Something was written.
     has_written: bool,
     /// Something could not be written for now.
@@ -245,7 +245,7 @@ struct Worker {
     commits: Arc<AtomicU64>,
     is_failing: Arc<AtomicBool>,
     queued: watch::Sender<u64>,
-    signs: Signs,
+    signs: DiskSigns,
     words: WordChanges,
     outbox: Outbox,
 }
@@ -268,7 +268,7 @@ impl Worker {
                         self.optimize();
                     }
                 }
-                Err(error) => tracing::warn!(jobs = group.len(), %error, "a transaction was not committed"),
+                Err(error) => tracing::warn!(jobs = group.len(), %error, "transaction failed"),
             }
             for job in group {
                 job.answer(&committed);
@@ -279,7 +279,7 @@ impl Worker {
     /// Keeps in mind whether the disk takes writes. A transaction that wrote nothing is committed on a full one too, and
     /// says nothing.
     fn judge(&mut self, is_committed: bool) {
-        let Signs { has_written, has_failed } = std::mem::take(&mut self.signs);
+        let DiskSigns { has_written, has_failed } = std::mem::take(&mut self.signs);
         if has_failed || !is_committed {
             self.is_failing.store(true, Ordering::Relaxed);
         } else if has_written {
@@ -358,7 +358,7 @@ impl Worker {
     /// Looks after the statistics by which statements are planned. Cheap when there is nothing to do.
     fn optimize(&self) {
         if let Err(error) = self.connection.execute_batch("PRAGMA optimize = 0x10002") {
-            tracing::debug!(%error, "the statistics were not looked after");
+            tracing::debug!(%error, "optimize failed");
         }
     }
 }

@@ -11,7 +11,7 @@ use super::fresh;
 use crate::sqlite::{
     entries::{
         self, ingest,
-        pages::{Wanted, walk_sql},
+        pages::{PageQuery, walk_sql},
         prune, read_marks,
     },
     feeds::{self, feed_rows, finish, overview, polls},
@@ -72,7 +72,7 @@ async fn f6_every_kind_of_page_walks_an_index() {
             for order in [Order::Newest, Order::Oldest] {
                 for after in [None, Some(Cursor { at: Timestamp::UNIX_EPOCH, id: EntryId(1) })] {
                     let has_start = after.is_some() || filter.since.is_some();
-                    let wanted = Wanted { filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
+                    let wanted = PageQuery { filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
                     let plan = plan(connection, &walk_sql(&wanted).sql);
                     check(&plan, &format!("INDEX {index}"));
                     assert!(!has_start || plan.contains("SEARCH"), "a page starts at its cursor:\n{plan}");

@@ -13,7 +13,7 @@ use super::{
 
 contract! {
     f4_validators_are_kept_with_what_they_belong_to,
-    f4_what_a_feed_asks_is_kept_for_polls_that_bring_nothing,
+    f4_poll_hints_are_kept_without_a_document,
     f4_an_unchanged_feed_is_only_asked_again_later,
     f4_a_failure_is_counted_and_leaves_the_entries,
     f4_a_feed_that_is_gone_says_why,
@@ -44,7 +44,7 @@ async fn f4_validators_are_kept_with_what_they_belong_to(harness: &Harness) {
     assert_eq!(harness.claim(id).await.validators, validators("second"));
 }
 
-async fn f4_what_a_feed_asks_is_kept_for_polls_that_bring_nothing(harness: &Harness) {
+async fn f4_poll_hints_are_kept_without_a_document(harness: &Harness) {
     let id = harness.import(&["http://e.org/1"]).await[0];
     let hints = PollHints { ttl_mins: Some(u32::MAX), skips: Skips { hours: 0xff_ffff, days: 0x7f } };
     let job = harness.claim(id).await;

@@ -1,4 +1,4 @@
--- A feed that is being polled just now is polled once more: what that brings may be older than the wish. One that is
+-- A feed that is being polled just now is polled once more: what that brings may be older than the request. One that is
 -- gone is not woken.
 UPDATE feeds
 SET is_pushed = coalesce(given.is_pushed, feeds.is_pushed),
