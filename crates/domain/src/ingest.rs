@@ -116,13 +116,10 @@ pub struct IncomingEntry {
     pub summary: Option<String>,
     /// Sanitised HTML.
     pub content: Option<String>,
-    /// As published.
     pub published_at: Option<Timestamp>,
     /// As published.
     pub updated_at: Option<Timestamp>,
-    /// Words.
     pub categories: Vec<String>,
-    /// Files.
     pub enclosures: Vec<File>,
     /// What a search looks through, plain text, at most [`SEARCH_TEXT_BYTES_MAX`].
     pub search_text: String,
@@ -147,9 +144,7 @@ impl IncomingEntry {
 /// A feed that a worker has claimed to poll.
 #[derive(Debug, Clone)]
 pub struct PollJob {
-    /// The feed.
     pub feed_id: FeedId,
-    /// Where it is.
     pub address: FeedAddress,
     /// What to ask with.
     pub validators: Validators,
@@ -174,7 +169,6 @@ pub struct PollJob {
 /// How a poll ended.
 #[derive(Debug, Clone)]
 pub struct PollResult {
-    /// The feed.
     pub feed_id: FeedId,
     /// Proof of the claim; a result without a good one changes nothing.
     pub lease: Lease,
@@ -204,7 +198,6 @@ pub struct PollResult {
 pub enum PollOutcome {
     /// 304, or the same bytes again.
     Unchanged(Validators),
-    /// A document.
     Fetched(Document),
     /// Nothing, for this reason, in words a user understands.
     Failed(String),
@@ -247,7 +240,6 @@ impl Known {
 /// What is known of an entry, as far as it decides about another version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownEntry {
-    /// Its number.
     pub id: EntryId,
     /// Of the version that is stored.
     pub traits: Traits,

@@ -21,9 +21,7 @@ const JITTER: f64 = 0.1;
 /// The bounds of polling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The shortest interval.
     pub min: Duration,
-    /// The longest.
     pub max: Duration,
 }
 
@@ -36,9 +34,7 @@ impl Default for Bounds {
 /// How a poll ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PollEnd {
-    /// With something new.
     Changed,
-    /// With nothing new.
     Unchanged,
     /// Without an answer; this many times in a row, this one included.
     Failed(u32),
@@ -47,11 +43,9 @@ pub enum PollEnd {
 /// All that the next poll depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Poll {
-    /// Now.
     pub now: Timestamp,
     /// The bounds in force.
     pub bounds: Bounds,
-    /// How it ended.
     pub ended: PollEnd,
     /// The interval adapted to so far.
     pub adaptive: Duration,

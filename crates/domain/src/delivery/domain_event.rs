@@ -18,7 +18,6 @@ use crate::{
 pub enum DomainEvent {
     /// An entry is new.
     EntryCreated {
-        /// The entry.
         entry: Box<Entry>,
         /// It was there when the feed was first fetched.
         is_backlog: bool,

@@ -7,9 +7,7 @@ use std::time::Duration;
 pub struct RetryRules {
     /// What the first failure waits; each further one waits twice as long.
     pub first: Duration,
-    /// The longest wait.
     pub max: Duration,
-    /// Attempts in all.
     pub attempts: u32,
     /// The part of a wait that is left to chance, to both sides: 0 to 1.
     pub jitter: f64,
@@ -46,7 +44,6 @@ impl RetryRules {
 pub enum AttemptEnd {
     /// It answered with this status, and may have asked to be left alone for a while.
     Answered {
-        /// The status.
         status: u16,
         /// Its `Retry-After`.
         retry_after: Option<Duration>,
@@ -58,7 +55,6 @@ pub enum AttemptEnd {
 /// What becomes of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has arrived.
     Delivered,
     /// It is tried again after this.
     Retry(Duration),

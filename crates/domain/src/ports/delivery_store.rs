@@ -37,9 +37,7 @@ pub enum TestOutcome {
 pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// All webhooks, by id.
     async fn webhooks(&self) -> StoreResult<Vec<Webhook>>;
-    /// One webhook.
     async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
-    /// Makes a webhook.
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook>;
     /// Changes a webhook; `None` if there is none. One that was disabled and is enabled is well, and what waits for it is
     /// due at once, in the same transaction.

@@ -42,7 +42,6 @@ pub struct Conflict;
 /// What became of a new feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewFeedOutcome {
-    /// It is kept.
     Added(Box<Feed>),
     /// There is one with this URL.
     AlreadyThere(FeedId),
@@ -110,13 +109,9 @@ pub enum Claim {
 /// Something that happens to a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionChange {
-    /// To which.
     pub id: SubscriptionId,
-    /// Under which claim.
     pub claim: Claim,
-    /// What happens.
     pub event: Event,
-    /// By which rules.
     pub rules: Rules,
 }
 
@@ -135,7 +130,6 @@ pub type BatchResult<J, A> = StoreResult<Vec<StoreResult<Batched<J, A>>>>;
 /// What became of a change of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
-    /// This.
     Done(Box<Transition>),
     /// The subscription does not take such an event as it stands. Nothing was changed.
     Refused,
@@ -143,7 +137,6 @@ pub enum Changed {
     NotFound,
 }
 
-/// Folders.
 #[async_trait]
 pub trait FolderStore {
     /// All folders in their order.
@@ -159,12 +152,10 @@ pub trait FolderStore {
     async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>>;
 }
 
-/// Feeds.
 #[async_trait]
 pub trait FeedStore {
     /// All feeds, by title (the user's before the feed's own, before the URL), without regard to case.
     async fn feeds(&self) -> StoreResult<Vec<Feed>>;
-    /// One feed.
     async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>>;
     /// The feed with this URL.
     async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>>;
@@ -180,13 +171,11 @@ pub trait FeedStore {
     async fn delete_feed(&self, id: FeedId) -> StoreResult<bool>;
 }
 
-/// Entries.
 #[async_trait]
 pub trait EntryStore {
     /// A page of entries by `sortAt` and then id, after the cursor, in the filter's order. It ends at so many entries, or
     /// at [`PAGE_TEXT_BYTES_MAX`](crate::entry::PAGE_TEXT_BYTES_MAX) of text, and no more than that is ever read.
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage>;
-    /// One entry.
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
@@ -243,7 +232,6 @@ pub trait PollStore {
 pub trait PushStore: Sync {
     /// All subscriptions, by feed and then by id; those without a feed last.
     async fn subscriptions(&self) -> StoreResult<Vec<Subscription>>;
-    /// One subscription.
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>>;
     /// The current subscription of a feed.
     async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>>;
@@ -324,7 +312,6 @@ fn unanswered() -> StoreError {
     StoreError::Unavailable("the store gave no answer".to_owned())
 }
 
-/// All of it.
 #[async_trait]
 pub trait Store:
     FolderStore + FeedStore + EntryStore + PollStore + PushStore + DeliveryStore + Send + Sync + std::fmt::Debug

@@ -14,7 +14,6 @@ use crate::ids::SubscriptionId;
 pub struct DesiredPush<'w> {
     /// Its hubs, in order; none if it is not to be pushed.
     pub hubs: &'w [String],
-    /// Its topic.
     pub topic: &'w str,
     /// Where hubs reach us.
     pub base_url: &'w str,
@@ -23,7 +22,6 @@ pub struct DesiredPush<'w> {
 /// A change of a subscription that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Which.
     pub id: SubscriptionId,
     /// What happens to it.
     pub event: Event,

@@ -257,7 +257,6 @@ async fn timing<K>(client: &impl GenericClient, scan: &Scan<K>, begun_ms: i64) -
     Timing { now_ms: begun_ms, took }
 }
 
-/// The database's time.
 async fn now_ms(client: &impl GenericClient) -> Result<i64, Error> {
     let statement = client.prepare_cached("SELECT pirssonite_now_ms()").await?;
     Ok(client.query_one(&statement, &[]).await?.get(0))

@@ -33,7 +33,6 @@ struct Oldest {
     failed: i64,
 }
 
-/// What may go.
 #[derive(Debug, Default)]
 struct Prunable {
     deliveries: Vec<i64>,

@@ -15,7 +15,6 @@ use tokio::sync::Semaphore;
 pub(crate) enum Priority {
     /// Short, and of no use when late: renewals of leases.
     Urgent,
-    /// All else.
     Usual,
 }
 
@@ -99,7 +98,6 @@ impl<J> Queue<J> {
         self.take(&mut self.lock())
     }
 
-    /// Jobs in it.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let lines = self.lock();

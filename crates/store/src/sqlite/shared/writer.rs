@@ -144,7 +144,6 @@ impl Writer {
         self.queue.push(Priority::Usual, Box::new(Fatal)).await.expect("the queue is open");
     }
 
-    /// Jobs that wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
@@ -232,7 +231,6 @@ fn lost(cause: Option<StoreError>) -> StoreError {
 /// What the jobs of a transaction say about the disk.
 #[derive(Debug, Default)]
 struct DiskSigns {
-    /// Something was written.
     has_written: bool,
     /// Something could not be written for now.
     has_failed: bool,
