@@ -261,3 +261,21 @@ async fn now_ms(client: &impl GenericClient) -> Result<i64, Error> {
     let statement = client.prepare_cached("SELECT pirssonite_now_ms()").await?;
     Ok(client.query_one(&statement, &[]).await?.get(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn query_then_keeps_the_order() {
+        const FIRST: &str = "INSERT INTO folders (name, position) VALUES ('a', 0)";
+        const SECOND: &str = "SELECT id FROM folders";
+        let database = testkit::fresh_postgres().await;
+        let store = PostgresStore::connect(database.url(), PostgresOptions::default()).await.unwrap();
+        let client = store.client().await.unwrap();
+        // The second could be sent at once, the first only when it is prepared.
+        client.prepare_cached(SECOND).await.unwrap();
+        let (_, folders) = query_then(&client, FIRST, &[], query(&client, SECOND, &[])).await.unwrap();
+        assert_eq!(folders.len(), 1);
+    }
+}
