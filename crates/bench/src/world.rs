@@ -11,7 +11,7 @@ use std::{
 use anyhow::Context;
 use domain::ports::{Clock, Store};
 use engine::{
-    Engine, EngineSettings, Deps, PushSettings,
+    Deps, Engine, EngineSettings, PushSettings,
     http::{ClientSettings, GuardedClient},
     system::{SystemClock, SystemIds},
 };

@@ -123,6 +123,12 @@ pub enum Order {
 }
 
 impl EntryFilter {
+    /// Whether a page may have to look at many entries that are not in it: no index lists them alone. Stores keep such
+    /// pages apart, so that the others do not wait for them.
+    pub fn is_slow(&self) -> bool {
+        self.search.is_some() || self.since.is_some() && self.is_selective()
+    }
+
     /// Whether some entries are not of this kind, whatever their time.
     pub fn is_selective(&self) -> bool {
         self.feed_id.is_some() || self.folder_id.is_some() || self.unread.is_some() || self.starred.is_some()

@@ -9,6 +9,7 @@ use crate::{
     ids::{FeedId, FolderId},
     ingest::{Document, PollOutcome, PollResult},
     push::SubscriptionView,
+    schedule::ADAPTIVE_FIRST,
 };
 
 /// Seconds of a feed's own poll interval, at least and at most.
@@ -219,30 +220,83 @@ pub struct FeedPatch {
     pub push_enabled: Option<bool>,
 }
 
-/// How a feed stands before a poll of it has ended.
+/// What is stored of a feed's success so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Failures since the last success.
     pub failure_count: u32,
-    /// Whoever wanted to know was told that it fails.
+    /// `feed.failing` was sent, and no `feed.recovered` since.
     pub is_failing: bool,
     /// It answered 410.
     pub is_gone: bool,
-    /// It was never fetched.
-    pub is_new: bool,
+}
+
+/// What the end of a poll makes of its feed. Stores write it as it is; only what may change until the very moment of
+/// writing (whether a hub is trusted to push the feed, whether somebody has requested a poll meanwhile) is left to SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedStateChange {
+    pub standing: Standing,
+    /// When to poll again, from now.
+    pub check_in: Duration,
+    /// The same if a hub is trusted to push the feed. Equal to `check_in` after a failure.
+    pub audit_in: Duration,
+    /// No later than this, by the store's clock.
+    pub due_by: Option<Timestamp>,
+    pub adaptive_secs: u32,
+    /// What webhooks are sent.
+    pub event: Option<EventType>,
 }
 
 impl Standing {
-    /// What the end of a poll is news of, if of anything. That a feed is gone is told once, and never as a failure.
-    /// A poll that somebody asked for before the feed was due adds no failure.
-    pub fn news(self, result: &PollResult) -> Option<EventType> {
-        match &result.outcome {
-            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => self.is_failing.then_some(EventType::FeedRecovered),
-            PollOutcome::Gone(_) => (!self.is_gone).then_some(EventType::FeedGone),
-            PollOutcome::Failed(_) => {
-                let is_third = result.due_by.is_none() && self.failure_count.saturating_add(1) == FAILING_AFTER;
-                (is_third && !self.is_failing).then_some(EventType::FeedFailing)
+    /// Decides what a poll's result means for a feed that stands so. That a feed is gone is sent once, and never as a
+    /// failure. A poll that somebody requested before the feed was due (`due_by`) adds no failure to those that there are
+    /// and defers nothing.
+    #[must_use]
+    pub fn after(self, result: &PollResult) -> FeedStateChange {
+        let (standing, event) = match &result.outcome {
+            PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => {
+                (Self::default(), self.is_failing.then_some(EventType::FeedRecovered))
             }
+            PollOutcome::Gone(_) => {
+                let event = (!self.is_gone).then_some(EventType::FeedGone);
+                (Self { is_gone: true, ..self.failed(result) }, event)
+            }
+            PollOutcome::Failed(_) => {
+                let standing = self.failed(result);
+                let is_counted = result.due_by.is_none();
+                let is_failing = is_counted && standing.failure_count == FAILING_AFTER && !self.is_failing;
+                let event = is_failing.then_some(EventType::FeedFailing);
+                (Self { is_failing: self.is_failing || is_failing, ..standing }, event)
+            }
+        };
+        let is_failure = matches!(result.outcome, PollOutcome::Failed(_) | PollOutcome::Gone(_));
+        FeedStateChange {
+            standing,
+            check_in: result.next_check_in,
+            audit_in: if is_failure { result.next_check_in } else { result.next_audit_in },
+            due_by: result.due_by,
+            adaptive_secs: result.adaptive_secs,
+            event,
+        }
+    }
+
+    /// One failure more, or the first.
+    fn failed(self, result: &PollResult) -> Self {
+        let counted = u32::from(result.due_by.is_none());
+        Self { failure_count: self.failure_count.saturating_add(counted).max(1), ..self }
+    }
+}
+
+impl FeedStateChange {
+    /// The state of a feed that was fetched before it was stored: no hub is trusted to push it yet.
+    pub fn of_new_feed(next_check_in: Duration) -> Self {
+        Self {
+            standing: Standing::default(),
+            check_in: next_check_in,
+            audit_in: next_check_in,
+            due_by: None,
+            adaptive_secs: u32::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(u32::MAX),
+            event: None,
         }
     }
 }
@@ -296,6 +350,73 @@ mod tests {
             ("ftp://e.org/", "only http and https feeds can be read, not ftp"),
         ] {
             assert_eq!(FeedAddress::parse(bad).unwrap_err().to_string(), expect, "{bad}");
+        }
+    }
+
+    #[test]
+    fn f4_standing_after_a_poll() {
+        use crate::{
+            ingest::{PollOutcome::*, Validators},
+            lease::Lease,
+        };
+        let well = Standing::default();
+        let failed = |failure_count| Standing { failure_count, ..well };
+        let failing = |failure_count| Standing { is_failing: true, ..failed(failure_count) };
+        let gone = |failure_count| Standing { is_gone: true, ..failed(failure_count) };
+        let gone_failing = Standing { is_gone: true, ..failing(4) };
+        let (unchanged, fetched) = (|| Unchanged(Validators::default()), || Fetched(Document::default()));
+        let (failure, gone_answer) = (|| Failed("no".to_owned()), || Gone("gone".to_owned()));
+        let (recovered, is_gone) = (Some(EventType::FeedRecovered), Some(EventType::FeedGone));
+        let now_failing = Some(EventType::FeedFailing);
+        for (name, before, outcome, is_requested, expect, event) in [
+            ("well, unchanged", well, unchanged(), false, well, None),
+            ("well, fetched", well, fetched(), false, well, None),
+            ("failed, unchanged", failed(2), unchanged(), false, well, None),
+            ("failing, unchanged", failing(3), unchanged(), false, well, recovered),
+            ("failing, fetched", failing(7), fetched(), false, well, recovered),
+            ("failing, fetched by request", failing(7), fetched(), true, well, recovered),
+            ("gone, fetched", gone(1), fetched(), false, well, None),
+            ("gone while failing, unchanged", gone_failing, unchanged(), false, well, recovered),
+            ("first failure", well, failure(), false, failed(1), None),
+            ("second failure", failed(1), failure(), false, failed(2), None),
+            ("third failure", failed(2), failure(), false, failing(3), now_failing),
+            ("fourth failure", failing(3), failure(), false, failing(4), None),
+            ("failing, counted anew at another URL", failing(2), failure(), false, failing(3), None),
+            ("more than three before, never sent", failed(5), failure(), false, failed(6), None),
+            ("first failure by request", well, failure(), true, failed(1), None),
+            ("second failure by request", failed(1), failure(), true, failed(1), None),
+            ("third failure by request", failed(2), failure(), true, failed(2), None),
+            ("failure after request", failed(3), failure(), true, failed(3), None),
+            ("first answer 410", well, gone_answer(), false, gone(1), is_gone),
+            ("410 as the third failure", failed(2), gone_answer(), false, gone(3), is_gone),
+            ("410 while failing", failing(3), gone_answer(), false, gone_failing, is_gone),
+            ("410 again", gone(1), gone_answer(), false, gone(2), None),
+            ("410 by request", failed(1), gone_answer(), true, gone(1), is_gone),
+            ("gone, failed", gone(1), failure(), false, gone(2), None),
+            ("most failures", failed(u32::MAX), failure(), false, failed(u32::MAX), None),
+        ] {
+            let is_failure = matches!(outcome, Failed(_) | Gone(_));
+            let due_by = is_requested.then_some(Timestamp::UNIX_EPOCH);
+            let result = PollResult {
+                feed_id: FeedId(1),
+                lease: Lease { owner: "w".into(), fence: 1 },
+                claimed_at: Timestamp::UNIX_EPOCH,
+                next_check_in: Duration::from_secs(60),
+                next_audit_in: Duration::from_secs(600),
+                due_by,
+                adaptive_secs: 77,
+                moved_to: None,
+                outcome,
+            };
+            let expect = FeedStateChange {
+                standing: expect,
+                check_in: Duration::from_secs(60),
+                audit_in: Duration::from_secs(if is_failure { 60 } else { 600 }),
+                due_by,
+                adaptive_secs: 77,
+                event,
+            };
+            assert_eq!(before.after(&result), expect, "{name}");
         }
     }
 }

@@ -54,7 +54,7 @@ pub struct Validators {
 
 /// What a feed asks of those who poll it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asks {
+pub struct PollHints {
     /// Not to be asked again for so long (`ttl`), in minutes.
     pub ttl_mins: Option<u32>,
     /// To be left alone at these hours and days.
@@ -71,7 +71,7 @@ pub struct Document {
     /// Stored with the entries they belong to, never apart.
     pub validators: Validators,
     /// What the feed asks of those who poll it; kept for the polls that bring no document.
-    pub asks: Asks,
+    pub hints: PollHints,
     /// The entries that are new or changed, in the document's order.
     pub entries: Vec<IncomingEntry>,
     /// What all entries in the document are recognised by, also those that are known and the same. No two are equal.
@@ -79,12 +79,12 @@ pub struct Document {
     /// Whether the document was read whole: only then does an absence mean anything.
     pub is_complete: bool,
     /// What it says about push; `None` of a push itself, which says nothing new.
-    pub found: Option<Found>,
+    pub found: Option<PushDiscovery>,
 }
 
 /// What a poll found about push.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct PushDiscovery {
     /// The hubs and the topic.
     pub discovery: Discovery,
     /// What a new subscription is made with, should this lead to one; `None` if push is off.
@@ -116,13 +116,10 @@ pub struct IncomingEntry {
     pub summary: Option<String>,
     /// Sanitised HTML.
     pub content: Option<String>,
-    /// As published.
     pub published_at: Option<Timestamp>,
     /// As published.
     pub updated_at: Option<Timestamp>,
-    /// Words.
     pub categories: Vec<String>,
-    /// Files.
     pub enclosures: Vec<File>,
     /// What a search looks through, plain text, at most [`SEARCH_TEXT_BYTES_MAX`].
     pub search_text: String,
@@ -147,9 +144,7 @@ impl IncomingEntry {
 /// A feed that a worker has claimed to poll.
 #[derive(Debug, Clone)]
 pub struct PollJob {
-    /// The feed.
     pub feed_id: FeedId,
-    /// Where it is.
     pub address: FeedAddress,
     /// What to ask with.
     pub validators: Validators,
@@ -166,7 +161,7 @@ pub struct PollJob {
     /// The user's interval for it.
     pub poll_interval: Option<u32>,
     /// What its last document asked for.
-    pub asks: Asks,
+    pub hints: PollHints,
     /// It was never fetched before: what it brings is no news.
     pub is_first_fetch: bool,
 }
@@ -174,7 +169,6 @@ pub struct PollJob {
 /// How a poll ended.
 #[derive(Debug, Clone)]
 pub struct PollResult {
-    /// The feed.
     pub feed_id: FeedId,
     /// Proof of the claim; a result without a good one changes nothing.
     pub lease: Lease,
@@ -204,7 +198,6 @@ pub struct PollResult {
 pub enum PollOutcome {
     /// 304, or the same bytes again.
     Unchanged(Validators),
-    /// A document.
     Fetched(Document),
     /// Nothing, for this reason, in words a user understands.
     Failed(String),
@@ -247,7 +240,6 @@ impl Known {
 /// What is known of an entry, as far as it decides about another version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownEntry {
-    /// Its number.
     pub id: EntryId,
     /// Of the version that is stored.
     pub traits: Traits,
@@ -291,6 +283,42 @@ pub fn arrival(entry: &IncomingEntry, known: Option<&Known>, asked_at: Timestamp
         (true, _) => Arrival::PassedOver,
         (false, true) => Arrival::Completed(known.id),
         (false, false) => Arrival::Changed(known.id),
+    }
+}
+
+/// What the entries of a document are beside what is known, in the order in which they are stored: from the last in the
+/// document to the first, so that ids rise with it and of entries of the same time the first is the newest.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Indexes into the document's entries. Of what is there twice only the first is in here.
+    pub entries: Vec<(usize, Arrival)>,
+    pub stored: Stored,
+    /// Something was left as it is because that is newer.
+    pub has_passed_over: bool,
+}
+
+impl Document {
+    /// Decides what each entry is. `asked_at` is when the document was asked for, or was pushed.
+    pub fn arrivals(&self, known: &KnownEntries, asked_at: Timestamp) -> Arrivals {
+        let mut arrivals = Arrivals { stored: Stored { applied: true, ..Stored::default() }, ..Arrivals::default() };
+        for (index, known) in self.recognise(known).into_iter().rev() {
+            let arrival = arrival(&self.entries[index], known, asked_at);
+            match arrival {
+                Arrival::New => arrivals.stored.new += 1,
+                Arrival::Known => {}
+                Arrival::PassedOver => arrivals.has_passed_over = true,
+                Arrival::Changed(_) => arrivals.stored.changed += 1,
+                Arrival::Completed(_) => arrivals.stored.completed += 1,
+            }
+            arrivals.entries.push((index, arrival));
+        }
+        arrivals
+    }
+
+    /// The validators that are stored with it. None where something was passed over: the next poll asks for the whole
+    /// again, and decides then.
+    pub fn validators_after(&self, has_passed_over: bool) -> Validators {
+        if has_passed_over { Validators::default() } else { self.validators.clone() }
     }
 }
 
@@ -361,5 +389,42 @@ mod tests {
         ] {
             assert_eq!(arrival(&version, known.as_ref(), at(asked_at)), expect, "{name}");
         }
+    }
+
+    #[test]
+    fn f3_arrivals_of_a_document() {
+        let known = |identity: u8, changed_at: i64| {
+            let id = EntryId(i64::from(identity));
+            let (traits, fingerprint, updated_at) = (Traits::default(), Hash([1; 16]), None);
+            let entry = KnownEntry { id, traits, fingerprint, updated_at, changed_at: at(changed_at), is_thin: false };
+            (Hash([identity; 16]), vec![Known::Entry(entry)])
+        };
+        let known = KnownEntries::from([known(1, 100), known(2, 100), known(3, 300)]);
+        let entry = |identity: u8, version: u8| IncomingEntry {
+            identity: Hash([identity; 16]),
+            ..incoming(version, None, false)
+        };
+        let document = |entries: Vec<IncomingEntry>| Document {
+            present: entries.iter().map(IncomingEntry::mark).collect(),
+            entries,
+            validators: Validators { etag: Some("e".to_owned()), ..Validators::default() },
+            ..Document::default()
+        };
+        let all = document(vec![entry(1, 1), entry(2, 2), entry(3, 2), entry(4, 1), entry(5, 1), entry(4, 1)]);
+        let arrivals = all.arrivals(&known, at(200));
+        let expect = [
+            (4, Arrival::New),
+            (3, Arrival::New),
+            (2, Arrival::PassedOver),
+            (1, Arrival::Changed(EntryId(2))),
+            (0, Arrival::Known),
+        ];
+        assert_eq!(arrivals.entries, expect);
+        assert_eq!(arrivals.stored, Stored { applied: true, new: 2, changed: 1, completed: 0 });
+        assert!(arrivals.has_passed_over);
+        assert_eq!(all.validators_after(true), Validators::default());
+        assert_eq!(all.validators_after(false), all.validators);
+        let nothing = document(vec![]).arrivals(&known, at(200));
+        assert_eq!(nothing, Arrivals { stored: Stored { applied: true, ..Stored::default() }, ..Arrivals::default() });
     }
 }

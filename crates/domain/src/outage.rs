@@ -47,7 +47,6 @@ impl FailureKind {
 pub enum Observation {
     /// The host was reached.
     Reached,
-    /// It was not.
     Failed(FailureKind),
     /// Neither: it was not asked.
     Nothing,

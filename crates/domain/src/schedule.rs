@@ -21,9 +21,7 @@ const JITTER: f64 = 0.1;
 /// The bounds of polling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The shortest interval.
     pub min: Duration,
-    /// The longest.
     pub max: Duration,
 }
 
@@ -35,10 +33,8 @@ impl Default for Bounds {
 
 /// How a poll ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// With something new.
+pub enum PollEnd {
     Changed,
-    /// With nothing new.
     Unchanged,
     /// Without an answer; this many times in a row, this one included.
     Failed(u32),
@@ -47,12 +43,10 @@ pub enum Ended {
 /// All that the next poll depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Poll {
-    /// Now.
     pub now: Timestamp,
     /// The bounds in force.
     pub bounds: Bounds,
-    /// How it ended.
-    pub ended: Ended,
+    pub ended: PollEnd,
     /// The interval adapted to so far.
     pub adaptive: Duration,
     /// The user's interval for this feed: it goes before everything but a server's refusal.
@@ -82,8 +76,8 @@ pub struct Next {
 pub fn next(poll: &Poll) -> Next {
     let adaptive = adapt(poll);
     let wanted = match poll.ended {
-        Ended::Failed(times) => backoff(times, poll.bounds).max(poll.own_interval.unwrap_or_default()),
-        Ended::Changed | Ended::Unchanged => poll.own_interval.unwrap_or_else(|| {
+        PollEnd::Failed(times) => backoff(times, poll.bounds).max(poll.own_interval.unwrap_or_default()),
+        PollEnd::Changed | PollEnd::Unchanged => poll.own_interval.unwrap_or_else(|| {
             let asked = poll.fresh_for.unwrap_or_default().max(poll.ttl.unwrap_or_default());
             adaptive.max(asked).clamp(poll.bounds.min, poll.bounds.max)
         }),
@@ -95,8 +89,8 @@ pub fn next(poll: &Poll) -> Next {
     Next { delay, adaptive }
 }
 
-/// The latest time for the next poll after one that a person asked for before the feed was due: asking never puts a feed
-/// off, unless its server wants that. The server's wish counts from the answer, which came within `answer_max` of the
+/// The latest time for the next poll after one that a person asked for before the feed was due: asking never defers a
+/// feed, unless its server wants that. The server's `Retry-After` counts from the answer, which came within `answer_max` of the
 /// claim.
 pub fn due_by(
     due_at: Timestamp,
@@ -112,9 +106,9 @@ pub fn due_by(
 /// Half as long after a change, half as long again after none: a feed is asked about twice as often as it changes.
 fn adapt(poll: &Poll) -> Duration {
     let adapted = match poll.ended {
-        Ended::Changed => poll.adaptive / 2,
-        Ended::Unchanged => poll.adaptive.mul_f64(1.5),
-        Ended::Failed(_) => poll.adaptive,
+        PollEnd::Changed => poll.adaptive / 2,
+        PollEnd::Unchanged => poll.adaptive.mul_f64(1.5),
+        PollEnd::Failed(_) => poll.adaptive,
     };
     adapted.clamp(poll.bounds.min, poll.bounds.max)
 }
@@ -204,7 +198,7 @@ mod tests {
         Poll {
             now: monday_noon(),
             bounds: Bounds::default(),
-            ended: Ended::Unchanged,
+            ended: PollEnd::Unchanged,
             adaptive: HOUR,
             own_interval: None,
             fresh_for: None,
@@ -218,11 +212,11 @@ mod tests {
     #[test]
     fn f4_the_interval_adapts_within_its_bounds() {
         for (ended, before, after) in [
-            (Ended::Unchanged, HOUR, HOUR * 3 / 2),
-            (Ended::Changed, HOUR, HOUR / 2),
-            (Ended::Changed, 20 * MINUTE, 15 * MINUTE),
-            (Ended::Unchanged, 20 * HOUR, 24 * HOUR),
-            (Ended::Unchanged, 24 * HOUR, 24 * HOUR),
+            (PollEnd::Unchanged, HOUR, HOUR * 3 / 2),
+            (PollEnd::Changed, HOUR, HOUR / 2),
+            (PollEnd::Changed, 20 * MINUTE, 15 * MINUTE),
+            (PollEnd::Unchanged, 20 * HOUR, 24 * HOUR),
+            (PollEnd::Unchanged, 24 * HOUR, 24 * HOUR),
         ] {
             let next = next(&Poll { ended, adaptive: before, ..poll() });
             assert_eq!((next.delay, next.adaptive), (after, after), "{ended:?} {before:?}");
@@ -234,12 +228,12 @@ mod tests {
         for (times, delay) in
             [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (7, 16 * HOUR), (8, 24 * HOUR), (u32::MAX, 24 * HOUR)]
         {
-            let next = next(&Poll { ended: Ended::Failed(times), ..poll() });
+            let next = next(&Poll { ended: PollEnd::Failed(times), ..poll() });
             assert_eq!((next.delay, next.adaptive), (delay, HOUR), "{times}");
         }
         let bounds = Bounds { min: 2 * HOUR, max: 5 * HOUR };
         for (times, delay) in [(1, 2 * HOUR), (2, 4 * HOUR), (3, 5 * HOUR)] {
-            let next = next(&Poll { ended: Ended::Failed(times), bounds, ..poll() });
+            let next = next(&Poll { ended: PollEnd::Failed(times), bounds, ..poll() });
             assert_eq!(next.delay, delay, "no more often than a feed that does not fail: {times}");
         }
     }
@@ -252,10 +246,10 @@ mod tests {
         check(Poll { fresh_for: Some(9000 * HOUR), ..poll() }, 24 * HOUR);
         check(Poll { ttl: Some(3 * HOUR), ..poll() }, 3 * HOUR);
         check(Poll { ttl: Some(3 * HOUR), fresh_for: Some(2 * HOUR), ..poll() }, 3 * HOUR);
-        check(Poll { retry_after: Some(30 * HOUR), ended: Ended::Failed(1), ..poll() }, 30 * HOUR);
-        check(Poll { retry_after: Some(MINUTE), ended: Ended::Failed(1), ..poll() }, 15 * MINUTE);
+        check(Poll { retry_after: Some(30 * HOUR), ended: PollEnd::Failed(1), ..poll() }, 30 * HOUR);
+        check(Poll { retry_after: Some(MINUTE), ended: PollEnd::Failed(1), ..poll() }, 15 * MINUTE);
         check(
-            Poll { retry_after: Some(Duration::from_secs(u64::MAX)), ended: Ended::Failed(1), ..poll() },
+            Poll { retry_after: Some(Duration::from_secs(u64::MAX)), ended: PollEnd::Failed(1), ..poll() },
             RETRY_AFTER_MAX,
         );
     }
@@ -266,9 +260,9 @@ mod tests {
         let own = Poll { own_interval: Some(5 * MINUTE), ..poll() };
         check(own, 5 * MINUTE);
         check(Poll { fresh_for: Some(HOUR), ttl: Some(HOUR), ..own }, 5 * MINUTE);
-        check(Poll { ended: Ended::Failed(1), ..own }, 15 * MINUTE);
+        check(Poll { ended: PollEnd::Failed(1), ..own }, 15 * MINUTE);
         check(Poll { retry_after: Some(HOUR), ..own }, HOUR);
-        check(Poll { own_interval: Some(48 * HOUR), ended: Ended::Failed(1), ..poll() }, 48 * HOUR);
+        check(Poll { own_interval: Some(48 * HOUR), ended: PollEnd::Failed(1), ..poll() }, 48 * HOUR);
     }
 
     #[test]
@@ -303,7 +297,7 @@ mod tests {
     #[test]
     fn f4_jitter_only_ever_adds() {
         assert_eq!(next(&Poll { chance: 1.0, ..poll() }).delay, HOUR.mul_f64(1.65));
-        assert_eq!(next(&Poll { chance: 0.5, ended: Ended::Failed(1), ..poll() }).delay, (15 * MINUTE).mul_f64(1.05));
+        assert_eq!(next(&Poll { chance: 0.5, ended: PollEnd::Failed(1), ..poll() }).delay, (15 * MINUTE).mul_f64(1.05));
     }
 
     #[test]
@@ -365,7 +359,8 @@ mod tests {
             assert_eq!((polled.delay, polled.adaptive), (24 * HOUR, 24 * HOUR), "{adaptive:?}");
         }
         for asked in ["99999999999999999999", "18446744073709551615", "Thu, 31 Dec 2037 23:55:55 GMT"] {
-            let refused = Poll { retry_after: retry_after(Some(asked), None, now), ended: Ended::Failed(1), ..poll() };
+            let refused =
+                Poll { retry_after: retry_after(Some(asked), None, now), ended: PollEnd::Failed(1), ..poll() };
             assert_eq!(next(&refused).delay, RETRY_AFTER_MAX, "{asked}");
         }
     }

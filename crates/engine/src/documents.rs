@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use domain::ingest::{Document, Found, KnownEntries, Validators};
+use domain::ingest::{Document, KnownEntries, PushDiscovery, Validators};
 
 use crate::{
     context::Context,
@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// What a document says about push, and what a subscription is made with, should that lead to one.
-pub(crate) fn found(context: &Context, document: &fetch::Document, parsed: &Parsed) -> Found {
+pub(crate) fn found(context: &Context, document: &fetch::Document, parsed: &Parsed) -> PushDiscovery {
     let settings = &context.settings().push;
-    Found { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: context.offer() }
+    PushDiscovery { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: context.offer() }
 }
 
 /// Parses a document; returns its size as well, which says where to go on working on it.

@@ -9,7 +9,7 @@ use domain::{
     schedule::Bounds,
 };
 use engine::{
-    Engine, EngineSettings, Deps, PushSettings,
+    Deps, Engine, EngineSettings, PushSettings,
     http::{ClientSettings, GuardedClient, OwnServer, user_agent},
     system::{SteadyClock, SystemClock, SystemIds},
 };
@@ -38,9 +38,8 @@ pub(crate) fn database_file(settings: &Settings) -> PathBuf {
 /// Opens the store that the settings name, ready for use.
 pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
     if let Some(url) = &settings.database_url {
-        let store = PostgresStore::connect(&url.0, PostgresOptions::default())
-            .await
-            .context("cannot use the database of database_url")?;
+        let options = PostgresOptions { pool_size: settings.database_connections, ..PostgresOptions::default() };
+        let store = PostgresStore::connect(&url.0, options).await.context("cannot use the database of database_url")?;
         return Ok(Arc::new(store));
     }
     let clock: Arc<dyn Clock> = Arc::new(SteadyClock::default());

@@ -25,10 +25,5 @@ pub enum OpenError {
     },
     /// A migration failed. Nothing of it was kept.
     #[error("the migration {name} failed: {reason}")]
-    Migration {
-        /// Which one.
-        name: String,
-        /// Why.
-        reason: String,
-    },
+    Migration { name: String, reason: String },
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use domain::{
     FeedId,
-    ingest::{Document, Found, IncomingEntry, PollJob, PollOutcome, PollResult, Validators},
+    ingest::{Document, IncomingEntry, PollJob, PollOutcome, PollResult, PushDiscovery, Validators},
     ports::{Changed, Claim, Store},
     push::{Discovery, Event, Mode, Offer, Rules, Subscription},
 };
@@ -88,7 +88,7 @@ impl Plan<'_> {
             present: entries.iter().map(IncomingEntry::mark).collect(),
             entries,
             is_complete: true,
-            found: Some(Found { discovery, offer: Some(offer) }),
+            found: Some(PushDiscovery { discovery, offer: Some(offer) }),
             ..Document::default()
         })
     }

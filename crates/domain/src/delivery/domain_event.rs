@@ -10,7 +10,7 @@ use super::{
 use crate::{
     entry::Entry,
     ids::{EntryId, FeedId, FolderId, WebhookId},
-    push::SubscriptionView,
+    push::{Subscription, SubscriptionState, SubscriptionView},
 };
 
 /// Something that happened. It is written down in the transaction of what it reports, if anybody wants to know.
@@ -18,7 +18,6 @@ use crate::{
 pub enum DomainEvent {
     /// An entry is new.
     EntryCreated {
-        /// The entry.
         entry: Box<Entry>,
         /// It was there when the feed was first fetched.
         is_backlog: bool,
@@ -84,6 +83,17 @@ impl DomainEvent {
             Self::Webhook(_, webhook) | Self::DeliveryFailed(webhook, _) => Some(webhook),
             _ => None,
         }
+    }
+
+    /// That a hub pushes a feed from now on, or no longer; nothing if that stays as it was.
+    pub fn subscription_changed(before: &Subscription, after: Option<&Subscription>) -> Option<Self> {
+        let is_active = after.is_some_and(Subscription::is_active);
+        let feed = before.feed_id.filter(|_| is_active != before.is_active())?;
+        let mut view = SubscriptionView::from(after.unwrap_or(before));
+        if after.is_none() {
+            (view.state, view.is_active) = (SubscriptionState::Inactive, false);
+        }
+        Some(Self::Subscription(feed, Box::new(view)))
     }
 
     /// That a delivery was given up, with the id that it has in this installation. That one of this very news was given up
@@ -160,7 +170,7 @@ pub fn fan_out<S: BuildHasher>(
 mod tests {
     use super::*;
     use crate::{
-        delivery::{AttemptLog, Ended, Verdict},
+        delivery::{AttemptEnd, AttemptLog, Verdict},
         ids::{DeliveryId, EventId},
         lease::Lease,
     };
@@ -232,7 +242,7 @@ mod tests {
             kind,
             url: "https://d.org/secret".into(),
             verdict: Verdict::Failed,
-            ended: Ended::Answered { status: 500, retry_after: None },
+            ended: AttemptEnd::Answered { status: 500, retry_after: None },
             is_probe: false,
             tries: 15,
             attempt: AttemptLog {

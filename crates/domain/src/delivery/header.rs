@@ -11,7 +11,6 @@ pub struct HeaderValue(String);
 pub type WebhookHeaders = Vec<(String, HeaderValue)>;
 
 impl HeaderValue {
-    /// A value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{
     breaker::{Breaker, BreakerRules, after},
     outbox::{AttemptOutcome, DeliveryStatus},
-    retry::{Ended, Verdict},
+    retry::{AttemptEnd, Verdict},
 };
 
 /// Why a webhook is disabled that answered 410.
@@ -94,8 +94,8 @@ impl Health {
 fn probe_again_in(health: &Health, finished: &AttemptOutcome, rules: &BreakerRules) -> Duration {
     let probes = if finished.is_first() { 1 } else { health.breaker.map_or(1, |open| open.probes) };
     let asked = match finished.ended {
-        Ended::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
-        Ended::Unanswered => Duration::ZERO,
+        AttemptEnd::Answered { retry_after, .. } => retry_after.unwrap_or_default(),
+        AttemptEnd::Unanswered => Duration::ZERO,
     };
     rules.probe_in(probes).max(asked)
 }
@@ -132,6 +132,73 @@ impl Consequence {
     }
 }
 
+/// The receiver of a webhook, as the ends of several attempts leave it, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiverState {
+    url: String,
+    is_enabled: bool,
+    before: Health,
+    health: Health,
+    disable: Option<String>,
+}
+
+impl ReceiverState {
+    /// As it is stored.
+    pub fn new(url: String, is_enabled: bool, health: Health) -> Self {
+        Self { url, is_enabled, before: health, health, disable: None }
+    }
+
+    /// Of a webhook whose row is gone: nothing of it is written.
+    pub fn removed(outcome: &AttemptOutcome) -> Self {
+        Self::new(outcome.url.clone(), false, Health::default())
+    }
+
+    /// What an attempt leads to, after those that were applied.
+    pub fn decide(&self, outcome: &AttemptOutcome, rules: &BreakerRules, now: Timestamp) -> Consequence {
+        if self.url == outcome.url {
+            self.health.after(outcome, rules, now)
+        } else {
+            Consequence::of_another_receiver(self.health, outcome.verdict)
+        }
+    }
+
+    /// Applies what was decided, now that it is known that the delivery was the worker's own.
+    pub fn apply(&mut self, consequence: &Consequence) {
+        self.health = consequence.health;
+        if self.is_enabled && self.disable.is_none() {
+            self.disable.clone_from(&consequence.disable);
+        }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn health(&self) -> Health {
+        self.health
+    }
+
+    /// Whether its health is to be written.
+    pub fn is_changed(&self) -> bool {
+        self.before != self.health
+    }
+
+    /// Why it is disabled by this, if it is.
+    pub fn disabled_reason(&self) -> Option<&str> {
+        self.disable.as_deref()
+    }
+
+    /// Whether deliveries that waited for it can be claimed now.
+    pub fn has_recovered(&self) -> bool {
+        self.before.failures > 0 && self.health.failures == 0
+    }
+
+    /// Whether this attempt left a delivery that is sent to another URL at once.
+    pub fn is_redirected(&self, outcome: &AttemptOutcome, consequence: &Consequence) -> bool {
+        self.url != outcome.url && consequence.status == DeliveryStatus::Pending
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,8 +214,8 @@ mod tests {
         Timestamp::from_second(secs).unwrap()
     }
 
-    fn answered(status: u16, retry_after: Option<u64>) -> Ended {
-        Ended::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
+    fn answered(status: u16, retry_after: Option<u64>) -> AttemptEnd {
+        AttemptEnd::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
     }
 
     /// The end of an attempt at a row that was tried before.
@@ -215,7 +282,7 @@ mod tests {
             assert_eq!(next.health.failures, u32::from(is_counted), "{status}");
             assert_eq!(next.health.failing_since, Some(at(1)), "{status}: nothing has succeeded since");
         }
-        let unanswered = AttemptOutcome { ended: Ended::Unanswered, ..attempt(RETRY, 0) };
+        let unanswered = AttemptOutcome { ended: AttemptEnd::Unanswered, ..attempt(RETRY, 0) };
         assert_eq!(after(&Health::default(), &unanswered, 1).health.failures, 1);
         // It costs the event an attempt, also as a probe: no row that is refused stays for ever.
         let refused = after(&open(1), &probe(RETRY, 422), 20);
@@ -310,5 +377,46 @@ mod tests {
         let halfway = once.after(&attempt(RETRY, 500), &hours, at(3 * 3600)).health;
         let disabled = halfway.after(&attempt(RETRY, 500), &hours, at(6 * 3600));
         assert_eq!(disabled.disable.as_deref(), Some("it has failed for 6 hours"));
+    }
+
+    #[test]
+    fn d9_receiver_after_several_attempts() {
+        let rules = BreakerRules::default();
+        let well = || ReceiverState::new("https://r.org/".into(), true, Health::default());
+        let at_receiver = |outcome: AttemptOutcome| AttemptOutcome { url: "https://r.org/".into(), ..outcome };
+        let after = |mut receiver: ReceiverState, outcomes: &[AttemptOutcome]| {
+            for outcome in outcomes {
+                let consequence = receiver.decide(outcome, &rules, at(100));
+                receiver.apply(&consequence);
+            }
+            receiver
+        };
+        let failed = || at_receiver(attempt(RETRY, 500));
+        let gone = || at_receiver(attempt(Verdict::Gone, 410));
+        let delivered = || at_receiver(attempt(Verdict::Delivered, 200));
+        let broken = ReceiverState::new("https://r.org/".into(), true, open(1));
+        let disabled = ReceiverState::new("https://r.org/".into(), false, Health::default());
+        for (name, receiver, expect_failures, is_changed, is_disabled, has_recovered) in [
+            ("delivered", after(well(), &[delivered()]), 0, false, false, false),
+            ("failed twice", after(well(), &[failed(), failed()]), 2, true, false, false),
+            ("failed, then delivered", after(well(), &[failed(), delivered()]), 0, false, false, false),
+            ("gone", after(well(), &[gone(), failed()]), 2, true, true, false),
+            ("gone, disabled before", after(disabled, &[gone()]), 1, true, false, false),
+            ("delivered to a broken one", after(broken, &[delivered()]), 0, true, false, true),
+            ("another URL", after(well(), &[attempt(RETRY, 500)]), 0, false, false, false),
+            ("no row", after(ReceiverState::removed(&gone()), &[gone()]), 1, true, false, false),
+        ] {
+            let found = (
+                receiver.health().failures,
+                receiver.is_changed(),
+                receiver.disabled_reason().is_some(),
+                receiver.has_recovered(),
+            );
+            assert_eq!(found, (expect_failures, is_changed, is_disabled, has_recovered), "{name}");
+        }
+        let elsewhere = attempt(RETRY, 500);
+        let consequence = well().decide(&elsewhere, &rules, at(100));
+        assert!(well().is_redirected(&elsewhere, &consequence));
+        assert!(!well().is_redirected(&failed(), &well().decide(&failed(), &rules, at(100))));
     }
 }

@@ -22,14 +22,14 @@ pub use self::{
         payload, public_id, without_content,
     },
     header::{HeaderValue, MASK, WebhookHeaders, unknown_masked_header},
-    health::{Consequence, Health},
+    health::{Consequence, Health, ReceiverState},
     outbox::{
         ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, Attempt, AttemptLog, AttemptOutcome, ClaimLimits, Claimed, Delivery,
         DeliveryFilter, DeliveryJob, DeliveryPage, DeliveryStatus, FinishReport, Moved, OutboxLimits, Overview,
         PAYLOAD_INLINE_MAX, REMOVED_KEPT, UPDATES_EVERY,
     },
     rate::Rate,
-    retry::{Ended, RetryRules, Verdict, judge},
+    retry::{AttemptEnd, RetryRules, Verdict, judge},
     sign::{OldSecrets, WebhookSecret, signatures},
     webhook::{EventScope, NewWebhook, Webhook, WebhookPatch},
 };

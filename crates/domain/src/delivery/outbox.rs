@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     event::EventType,
-    retry::{Ended, Verdict},
+    retry::{AttemptEnd, Verdict},
     webhook::Webhook,
 };
 use crate::{
@@ -143,8 +143,8 @@ pub struct AttemptOutcome {
     pub url: String,
     /// What becomes of it.
     pub verdict: Verdict,
-    /// What the receiver said. What it asks for is [honoured](Ended::honoured) as far as it says here.
-    pub ended: Ended,
+    /// What the receiver said. What it asks for is [honoured](AttemptEnd::honoured) as far as it says here.
+    pub ended: AttemptEnd,
     /// It was a probe.
     pub is_probe: bool,
     /// Requests that were made before it.
@@ -270,7 +270,7 @@ pub struct Overview {
     pub oldest_pending_age: Option<u64>,
 }
 
-/// What became of a wish about a delivery.
+/// What became of a request about a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
     /// Done: this is how it is now.

@@ -7,9 +7,7 @@ use std::time::Duration;
 pub struct RetryRules {
     /// What the first failure waits; each further one waits twice as long.
     pub first: Duration,
-    /// The longest wait.
     pub max: Duration,
-    /// Attempts in all.
     pub attempts: u32,
     /// The part of a wait that is left to chance, to both sides: 0 to 1.
     pub jitter: f64,
@@ -43,10 +41,9 @@ impl RetryRules {
 
 /// How an attempt ended, as far as the receiver is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum AttemptEnd {
     /// It answered with this status, and may have asked to be left alone for a while.
     Answered {
-        /// The status.
         status: u16,
         /// Its `Retry-After`.
         retry_after: Option<Duration>,
@@ -58,7 +55,6 @@ pub enum Ended {
 /// What becomes of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It has arrived.
     Delivered,
     /// It is tried again after this.
     Retry(Duration),
@@ -71,7 +67,7 @@ pub enum Verdict {
 /// How long a receiver is left alone that answered 429 without saying for how long.
 const HOLD_DEFAULT: Duration = Duration::from_secs(1);
 
-impl Ended {
+impl AttemptEnd {
     /// Whether the answer speaks of the event rather than of how the receiver is: 4xx, but for what asks for another try.
     pub fn is_about_event(&self) -> bool {
         match self {
@@ -103,12 +99,12 @@ impl Ended {
 }
 
 /// Judges an attempt, counted from 1.
-pub fn judge(ended: Ended, attempt: u32, rules: &RetryRules, chance: f64) -> Verdict {
+pub fn judge(ended: AttemptEnd, attempt: u32, rules: &RetryRules, chance: f64) -> Verdict {
     let retry_after = match ended {
-        Ended::Answered { status: 200..=299, .. } => return Verdict::Delivered,
-        Ended::Answered { status: 410, .. } => return Verdict::Gone,
-        Ended::Answered { retry_after, .. } => retry_after,
-        Ended::Unanswered => None,
+        AttemptEnd::Answered { status: 200..=299, .. } => return Verdict::Delivered,
+        AttemptEnd::Answered { status: 410, .. } => return Verdict::Gone,
+        AttemptEnd::Answered { retry_after, .. } => retry_after,
+        AttemptEnd::Unanswered => None,
     };
     if attempt >= rules.attempts_max() {
         return Verdict::Failed;
@@ -122,8 +118,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn answered(status: u16) -> Ended {
-        Ended::Answered { status, retry_after: None }
+    fn answered(status: u16) -> AttemptEnd {
+        AttemptEnd::Answered { status, retry_after: None }
     }
 
     #[test]
@@ -135,7 +131,7 @@ mod tests {
         for status in [100, 301, 302, 307, 400, 404, 429, 500, 503] {
             assert_eq!(judge(answered(status), 1, &rules, 0.5), Verdict::Retry(5 * SECOND), "{status}");
         }
-        assert_eq!(judge(Ended::Unanswered, 1, &rules, 0.5), Verdict::Retry(5 * SECOND));
+        assert_eq!(judge(AttemptEnd::Unanswered, 1, &rules, 0.5), Verdict::Retry(5 * SECOND));
         assert_eq!(judge(answered(410), 1, &rules, 0.5), Verdict::Gone);
     }
 
@@ -156,7 +152,7 @@ mod tests {
     #[test]
     fn d8_retry_after_is_honoured_up_to_the_longest_wait() {
         let rules = RetryRules::default();
-        let asked = |secs| Ended::Answered { status: 503, retry_after: Some(Duration::from_secs(secs)) };
+        let asked = |secs| AttemptEnd::Answered { status: 503, retry_after: Some(Duration::from_secs(secs)) };
         assert_eq!(judge(asked(60), 1, &rules, 0.5), Verdict::Retry(60 * SECOND));
         assert_eq!(judge(asked(1), 1, &rules, 0.5), Verdict::Retry(5 * SECOND));
         assert_eq!(judge(asked(u64::MAX), 1, &rules, 0.5), Verdict::Retry(Duration::from_hours(6)));

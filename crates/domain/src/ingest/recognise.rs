@@ -73,14 +73,15 @@ pub fn recognise<'k>(present: &[Mark], known: &'k KnownEntries) -> Vec<Option<&'
 }
 
 impl Document {
-    /// The entries that are new or changed, each with what it is known as beside all others of the document. Of what is
-    /// there twice the first counts.
-    pub fn recognise<'d, 'k>(&'d self, known: &'k KnownEntries) -> Vec<(&'d IncomingEntry, Option<&'k Known>)> {
+    /// Indexes of the entries that are new or changed, each with what it is known as beside all others of the document. Of
+    /// what is there twice the first counts.
+    pub fn recognise<'k>(&self, known: &'k KnownEntries) -> Vec<(usize, Option<&'k Known>)> {
         let mut seen = HashSet::with_capacity(self.entries.len());
-        let entries: Vec<&IncomingEntry> = self.entries.iter().filter(|entry| seen.insert(entry.mark())).collect();
+        let (indexes, mut marks): (Vec<usize>, Vec<Mark>) =
+            self.entries.iter().map(IncomingEntry::mark).enumerate().filter(|(_, mark)| seen.insert(*mark)).unzip();
         let others = self.present.iter().filter(|mark| known.contains_key(&mark.identity) && !seen.contains(*mark));
-        let marks: Vec<Mark> = entries.iter().map(|entry| entry.mark()).chain(others.copied()).collect();
-        entries.into_iter().zip(recognise(&marks, known)).collect()
+        marks.extend(others.copied());
+        indexes.into_iter().zip(recognise(&marks, known)).collect()
     }
 }
 

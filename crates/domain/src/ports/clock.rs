@@ -2,9 +2,7 @@
 
 use jiff::Timestamp;
 
-/// Tells the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Now.
     fn now(&self) -> Timestamp;
 }
 

@@ -15,7 +15,7 @@ use crate::{
     lease::Lease,
 };
 
-/// What became of a wish to try a webhook.
+/// What became of a request to test a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TestOutcome {
     /// The event is queued: its delivery.
@@ -37,9 +37,7 @@ pub enum TestOutcome {
 pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// All webhooks, by id.
     async fn webhooks(&self) -> StoreResult<Vec<Webhook>>;
-    /// One webhook.
     async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
-    /// Makes a webhook.
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook>;
     /// Changes a webhook; `None` if there is none. One that was disabled and is enabled is well, and what waits for it is
     /// due at once, in the same transaction.
@@ -80,10 +78,10 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;
     /// Prolongs leases that are still held (row, owner, fence, pending); returns the deliveries whose lease is lost.
     async fn renew_deliveries(&self, leases: &[(DeliveryId, Lease)], lease: Duration) -> StoreResult<Vec<DeliveryId>>;
-    /// Gives claims back that were never sent: no attempt is counted.
+    /// Releases claims that were never sent: no attempt is counted.
     async fn release_deliveries(&self, leases: &[(DeliveryId, Lease)]) -> StoreResult<()>;
     /// Stores how attempts ended, with their logs, each guarded by its lease (row, owner, fence, pending), all in one
-    /// transaction but for those that are locked, and gives the leases back. What they mean is decided by
+    /// transaction but for those that are locked, and ends the leases. What they mean is decided by
     /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
     /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver). What was given up is told
     /// to other webhooks, in the same transaction.

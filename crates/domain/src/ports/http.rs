@@ -6,7 +6,6 @@ use std::{any::Any, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Sends requests.
 #[async_trait]
 pub trait Http: Send + Sync + std::fmt::Debug {
     /// Sends a request, follows its redirects and reads the answer, whatever its status.
@@ -18,21 +17,15 @@ pub trait Http: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Fetch.
     Get,
-    /// Send a body.
     Post,
 }
 
-/// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
-    /// What is asked.
     pub method: Method,
-    /// Of whom.
     pub url: String,
     /// `user:password`, sent only to the host of `url`.
     pub credentials: Option<String>,
@@ -71,12 +64,10 @@ impl Headers {
     }
 }
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub struct HttpResponse {
     /// Its status, of the last hop.
     pub status: u16,
-    /// Its headers.
     pub headers: Headers,
     /// Its body, decompressed.
     pub body: Vec<u8>,
@@ -88,7 +79,7 @@ pub struct HttpResponse {
     pub room: MemoryPermit,
 }
 
-/// Room in memory that is given back when the last clone is dropped.
+/// Room in memory that is released when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPermit(pub Option<Arc<dyn Any + Send + Sync>>);
 
@@ -112,23 +103,13 @@ pub enum HttpError {
     NoNameService,
     /// The host did not take the connection; the code is as the system names it, such as `ECONNREFUSED`.
     #[error("could not connect to {host}: {code}")]
-    Connect {
-        /// The host.
-        host: String,
-        /// The reason.
-        code: String,
-    },
+    Connect { host: String, code: String },
     /// This machine has no room for another connection: it says nothing about the host.
     #[error("this machine has no room for another connection: {0}")]
     Exhausted(String),
     /// The TLS handshake failed.
     #[error("could not connect to {host}: the TLS handshake failed: {reason}")]
-    Tls {
-        /// The host.
-        host: String,
-        /// The reason.
-        reason: String,
-    },
+    Tls { host: String, reason: String },
     /// It took too long.
     #[error("no whole answer came from {0} in time")]
     TimedOut(String),

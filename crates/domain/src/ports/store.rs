@@ -42,7 +42,6 @@ pub struct Conflict;
 /// What became of a new feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewFeedOutcome {
-    /// It is kept.
     Added(Box<Feed>),
     /// There is one with this URL.
     AlreadyThere(FeedId),
@@ -110,13 +109,9 @@ pub enum Claim {
 /// Something that happens to a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubscriptionChange {
-    /// To which.
     pub id: SubscriptionId,
-    /// Under which claim.
     pub claim: Claim,
-    /// What happens.
     pub event: Event,
-    /// By which rules.
     pub rules: Rules,
 }
 
@@ -135,7 +130,6 @@ pub type BatchResult<J, A> = StoreResult<Vec<StoreResult<Batched<J, A>>>>;
 /// What became of a change of a subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
-    /// This.
     Done(Box<Transition>),
     /// The subscription does not take such an event as it stands. Nothing was changed.
     Refused,
@@ -143,7 +137,6 @@ pub enum Changed {
     NotFound,
 }
 
-/// Folders.
 #[async_trait]
 pub trait FolderStore {
     /// All folders in their order.
@@ -159,12 +152,10 @@ pub trait FolderStore {
     async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>>;
 }
 
-/// Feeds.
 #[async_trait]
 pub trait FeedStore {
     /// All feeds, by title (the user's before the feed's own, before the URL), without regard to case.
     async fn feeds(&self) -> StoreResult<Vec<Feed>>;
-    /// One feed.
     async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>>;
     /// The feed with this URL.
     async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>>;
@@ -180,13 +171,11 @@ pub trait FeedStore {
     async fn delete_feed(&self, id: FeedId) -> StoreResult<bool>;
 }
 
-/// Entries.
 #[async_trait]
 pub trait EntryStore {
     /// A page of entries by `sortAt` and then id, after the cursor, in the filter's order. It ends at so many entries, or
     /// at [`PAGE_TEXT_BYTES_MAX`](crate::entry::PAGE_TEXT_BYTES_MAX) of text, and no more than that is ever read.
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage>;
-    /// One entry.
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
@@ -209,15 +198,15 @@ pub trait PollStore {
     async fn claim_polls(&self, owner: &str, feeds: &[FeedId], lease: Duration) -> StoreResult<Vec<PollJob>>;
     /// Prolongs leases that are still held (row, owner, fence); returns the feeds whose lease is lost.
     async fn renew_polls(&self, leases: &[(FeedId, Lease)], lease: Duration) -> StoreResult<Vec<FeedId>>;
-    /// Gives claims back: the feeds are as they were before.
+    /// Releases claims: the feeds are as they were before.
     async fn release_polls(&self, leases: &[(FeedId, Lease)]) -> StoreResult<()>;
-    /// Gives claims back (row, owner, fence) of feeds that must wait: each is due after this delay, or when it would have
+    /// Releases claims (row, owner, fence) of feeds that must wait: each is due after this delay, or when it would have
     /// been, whichever is later. Nothing else about them changes.
     async fn postpone_polls(&self, leases: &[(FeedId, Lease)], delay: Duration) -> StoreResult<()>;
     /// All entries of a feed that have these identities, also those that were pruned and are remembered. Identities that
     /// are not known are not in the answer.
     async fn known_entries(&self, feed: FeedId, identities: &[Hash]) -> StoreResult<KnownEntries>;
-    /// Stores how polls ended, each guarded by its lease, and gives the leases back. In the order given: for each the
+    /// Stores how polls ended, each guarded by its lease, and ends the leases. In the order given: for each the
     /// entries, the validators, the feed's state and what it says about push, all or nothing. One result that cannot be
     /// stored does not lose the others.
     ///
@@ -243,7 +232,6 @@ pub trait PollStore {
 pub trait PushStore: Sync {
     /// All subscriptions, by feed and then by id; those without a feed last.
     async fn subscriptions(&self) -> StoreResult<Vec<Subscription>>;
-    /// One subscription.
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>>;
     /// The current subscription of a feed.
     async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>>;
@@ -259,7 +247,7 @@ pub trait PushStore: Sync {
     async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>>;
     /// Compares what these feeds want with the subscriptions they have, and makes, changes and ends subscriptions
     /// accordingly. Feeds that do not exist are passed over. Returns how many feeds were affected.
-    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32>;
+    async fn subscribe(&self, requests: Vec<(FeedId, Offer)>) -> StoreResult<u32>;
     /// Push is off: no subscription is wanted any more. Returns how many there were.
     async fn stop_push(&self) -> StoreResult<u32>;
     /// Something happens to subscriptions: as many as can be in one transaction, in the order given. One change that cannot
@@ -294,7 +282,7 @@ pub trait PushStore: Sync {
         lease: Duration,
         within: Duration,
     ) -> StoreResult<Vec<SubscriptionJob>>;
-    /// Gives claims back: the subscriptions are as they were before.
+    /// Releases claims: the subscriptions are as they were before.
     async fn release_subscriptions(&self, leases: &[(SubscriptionId, Lease)]) -> StoreResult<()>;
     /// When the next step of a subscription will be due, as a delay from now; `None` if there is none to come.
     async fn next_step_in(&self) -> StoreResult<Option<Duration>>;
@@ -324,7 +312,6 @@ fn unanswered() -> StoreError {
     StoreError::Unavailable("the store gave no answer".to_owned())
 }
 
-/// All of it.
 #[async_trait]
 pub trait Store:
     FolderStore + FeedStore + EntryStore + PollStore + PushStore + DeliveryStore + Send + Sync + std::fmt::Debug

@@ -35,7 +35,6 @@ pub struct InDocument<'d> {
 pub struct KnownHub {
     /// What the URLs of those feeds begin with.
     pub prefix: String,
-    /// The hub.
     pub hub: String,
 }
 

@@ -24,9 +24,7 @@ const NOT_VERIFIED: &str = "Hub did not verify in time";
 pub enum Event {
     /// The hub is about to be asked, with this callback base; for a subscription with a new secret.
     Asking {
-        /// For what.
         mode: Mode,
-        /// A new one.
         secret: Option<String>,
         /// Where the hub is told to reach us.
         base_url: String,
@@ -35,14 +33,12 @@ pub enum Event {
     Accepted,
     /// The hub has not, for this reason.
     Failed {
-        /// In words.
         error: String,
         /// How long it wants to be left alone.
         retry_after: Option<Duration>,
     },
     /// The hub asks whether this is what we want.
     Verified {
-        /// What.
         mode: Mode,
         /// For how long, as it says.
         lease_secs: Option<u64>,
@@ -52,7 +48,6 @@ pub enum Event {
     },
     /// The hub says that it will not, or no longer.
     Denied {
-        /// Its reason.
         reason: Option<String>,
         /// Whoever says so may be anybody: it counts only if the hub was just asked, and ends nothing that is verified.
         only_if_asked: bool,
@@ -60,10 +55,7 @@ pub enum Event {
     /// The time has come that something was waited for until.
     TimePassed,
     /// A push came, signed with this secret.
-    Pushed {
-        /// The secret.
-        secret: String,
-    },
+    Pushed { secret: String },
     /// A poll found what should have been pushed.
     Missed,
     /// It is no longer wanted.
@@ -77,10 +69,7 @@ pub enum Event {
     /// One of its feed's other hubs can be tried again at this time.
     WakeAt(Timestamp),
     /// Hubs reach us somewhere else now.
-    BaseChanged {
-        /// Where.
-        base_url: String,
-    },
+    BaseChanged { base_url: String },
 }
 
 impl std::fmt::Debug for Event {
@@ -121,10 +110,22 @@ pub enum Decision {
     Forget,
 }
 
+impl Decision {
+    /// The subscription from now on, none if it is kept no longer, and whether its feed is to be polled at once; `None`
+    /// if the event was refused.
+    pub fn outcome(self, before: &Subscription) -> Option<(Option<Subscription>, bool)> {
+        match self {
+            Self::Refuse => None,
+            Self::Become { subscription, poll_now } => Some((Some(*subscription), poll_now)),
+            // Push ends with a subscription that was active.
+            Self::Forget => Some((None, before.is_active())),
+        }
+    }
+}
+
 /// What is to be done about a subscription that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Ask the hub.
     Ask(Mode),
     /// Tell the machine that time has passed.
     LetPass,
@@ -164,7 +165,6 @@ pub fn missed(
     published.into_iter().any(|published| published.map_or(could_have, was_due))
 }
 
-/// Decides.
 pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Timestamp) -> Decision {
     let next = subscription.clone();
     match event {

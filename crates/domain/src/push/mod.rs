@@ -18,7 +18,7 @@ mod timing;
 pub use self::{
     discovery::{Discovery, InDocument, KnownHub, discover},
     machine::{Decision, Event, Step, apply, missed, step},
-    reconcile::{Change, Plan, Wanted, needs_another_hub, reconcile},
+    reconcile::{Change, DesiredPush, Plan, needs_another_hub, reconcile},
     secrets::Secrets,
     signature::{Algorithm, Signature, Unsigned, sign},
     subscription::{

@@ -11,10 +11,9 @@ use crate::ids::SubscriptionId;
 
 /// How a feed is to be pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted<'w> {
+pub struct DesiredPush<'w> {
     /// Its hubs, in order; none if it is not to be pushed.
     pub hubs: &'w [String],
-    /// Its topic.
     pub topic: &'w str,
     /// Where hubs reach us.
     pub base_url: &'w str,
@@ -23,7 +22,6 @@ pub struct Wanted<'w> {
 /// A change of a subscription that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Which.
     pub id: SubscriptionId,
     /// What happens to it.
     pub event: Event,
@@ -39,7 +37,7 @@ pub struct Plan {
 }
 
 /// Compares what is wanted with what there is. `known` are all subscriptions of the feed.
-pub fn reconcile(wanted: Wanted<'_>, known: &[Subscription], now: Timestamp) -> Plan {
+pub fn reconcile(wanted: DesiredPush<'_>, known: &[Subscription], now: Timestamp) -> Plan {
     let mut plan = Plan::default();
     let fits = |subscription: &Subscription| {
         wanted.hubs.contains(&subscription.hub_url) && subscription.topic_url == wanted.topic
@@ -142,7 +140,7 @@ mod tests {
 
     fn plan(hubs: &[&str], topic: &str, base_url: &str, known: &[Subscription], now: Timestamp) -> String {
         let hubs: Vec<String> = hubs.iter().map(|hub| (*hub).to_owned()).collect();
-        let plan = reconcile(Wanted { hubs: &hubs, topic, base_url }, known, now);
+        let plan = reconcile(DesiredPush { hubs: &hubs, topic, base_url }, known, now);
         let changes = plan.changes.iter().map(|change| format!("{}:{:?}", change.id.0, change.event));
         changes.chain(plan.subscribe_at.map(|hub| format!("new at {hub}"))).collect::<Vec<_>>().join(" ")
     }

@@ -30,7 +30,6 @@ impl Algorithm {
         Self::ALL.into_iter().find(|algorithm| name.eq_ignore_ascii_case(algorithm.name()))
     }
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sha1 => "sha1",

@@ -32,7 +32,7 @@ const FIRST_WAITS: [Duration; 4] =
 /// An inactive subscription is tried again after this.
 pub(super) const RETRY_INACTIVE: Duration = Duration::from_hours(24);
 
-/// The longest that a hub can put us off.
+/// The longest that a hub can defer us.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(24);
 
 /// For so long a hub that never verified is told that we do not want it.

@@ -45,7 +45,7 @@ struct Read {
     /// Where it is to be polled.
     address: FeedAddress,
     parsed: Parsed,
-    push: domain::ingest::Found,
+    push: domain::ingest::PushDiscovery,
     bytes: usize,
     validators: domain::ingest::Validators,
     hints: poll::ScheduleHints,

@@ -5,8 +5,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, AttemptLog, AttemptOutcome, DeliveryJob, Ended, Verdict, Webhook, judge, payload, signatures,
-        without_content,
+        ANSWER_BYTES_MAX, AttemptEnd, AttemptLog, AttemptOutcome, DeliveryJob, Verdict, Webhook, judge, payload,
+        signatures, without_content,
     },
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
     schedule,
@@ -91,7 +91,7 @@ impl Dispatcher {
             Ok(Some(data)) => data,
             Ok(None) => {
                 let attempt = AttemptLog { error: Some(NO_EVENT.to_owned()), ..AttemptLog::default() };
-                return outcome(&webhook, job, Verdict::Failed, Ended::Unanswered, attempt);
+                return outcome(&webhook, job, Verdict::Failed, AttemptEnd::Unanswered, attempt);
             }
             Err(error) => {
                 tracing::warn!(event_id = %job.event_id, %error, "payload not read");
@@ -191,9 +191,11 @@ impl Dispatcher {
                     error: wrong(response.status),
                     ..AttemptLog::default()
                 };
-                (Ended::Answered { status: response.status, retry_after }, log)
+                (AttemptEnd::Answered { status: response.status, retry_after }, log)
             }
-            Err(error) => (Ended::Unanswered, AttemptLog { error: Some(error.to_string()), ..AttemptLog::default() }),
+            Err(error) => {
+                (AttemptEnd::Unanswered, AttemptLog { error: Some(error.to_string()), ..AttemptLog::default() })
+            }
         };
         let verdict = judge(ended, job.attempts + 1, &self.settings.retry, self.ids.fraction());
         measure::attempted(verdict, duration);
@@ -216,7 +218,7 @@ pub(crate) enum Attempted {
 }
 
 /// How an attempt ended, for the store.
-fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Ended, attempt: AttemptLog) -> Attempted {
+fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: AttemptEnd, attempt: AttemptLog) -> Attempted {
     Attempted::Ended(Box::new(AttemptOutcome {
         id: job.id,
         lease: job.lease,

@@ -8,7 +8,7 @@ mod text;
 
 use std::collections::HashSet;
 
-use domain::ingest::{Asks, Document, Hash, Known, KnownEntries, Mark, Traits, Validators, recognise};
+use domain::ingest::{Document, Hash, Known, KnownEntries, Mark, PollHints, Traits, Validators, recognise};
 use feed::{Feed, Head, Warning};
 
 use self::text::{clean, web_url};
@@ -49,8 +49,8 @@ fn mark(entry: &feed::Entry) -> Mark {
 }
 
 /// What a feed asks of those who poll it.
-pub(crate) fn asks_of(head: &Head) -> Asks {
-    Asks { ttl_mins: head.ttl, skips: head.skips }
+pub(crate) fn hints_of(head: &Head) -> PollHints {
+    PollHints { ttl_mins: head.ttl, skips: head.skips }
 }
 
 /// Makes what the store takes, with the validators that belong to it.
@@ -65,7 +65,7 @@ pub(crate) fn document(parsed: Parsed, known: &KnownEntries, mut validators: Val
         title: feed.head.title.as_ref().and_then(|title| clean(&title.to_plain(), FEED_TITLE_CHARS_MAX)),
         site_url: feed.head.link.as_deref().and_then(web_url),
         validators,
-        asks: asks_of(&feed.head),
+        hints: hints_of(&feed.head),
         is_complete: feed.is_complete(),
         found: None,
         entries: entries(feed, &marks, known),

@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use domain::{
     feed_state::FeedAddress,
-    ingest::{Asks, PollJob, PollOutcome, PollResult},
+    ingest::{PollHints, PollJob, PollOutcome, PollResult},
     ports::Headers,
-    schedule::{self, ADAPTIVE_FIRST, Ended, Poll},
+    schedule::{self, ADAPTIVE_FIRST, Poll, PollEnd},
 };
 use feed::Head;
 use jiff::Timestamp;
 use url::Url;
 
-use crate::{ingest::asks_of, settings::EngineSettings};
+use crate::{ingest::hints_of, settings::EngineSettings};
 
 /// What an answer says about when to ask again, and where.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScheduleHints {
     pub(crate) headers: Headers,
     /// What the feed itself asks for, if it came; else what it asked for last counts.
-    pub(crate) by_feed: Option<Asks>,
+    pub(crate) by_feed: Option<PollHints>,
     /// Where it has moved for good.
     pub(crate) moved_to: Option<String>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct ScheduleHints {
 impl ScheduleHints {
     /// Adds what the feed itself says.
     pub(crate) fn by_feed(mut self, head: &Head) -> Self {
-        self.by_feed = Some(asks_of(head));
+        self.by_feed = Some(hints_of(head));
         self
     }
 }
@@ -52,9 +52,9 @@ pub(crate) fn result(
     // One that was due anyway is a poll like any other.
     let is_early = schedule_inputs.is_by_hand && job.due_at > job.claimed_at;
     let ended = match &outcome {
-        PollOutcome::Fetched(document) if !document.entries.is_empty() => Ended::Changed,
-        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Ended::Unchanged,
-        PollOutcome::Failed(_) | PollOutcome::Gone(_) => Ended::Failed(job.failure_count.saturating_add(1)),
+        PollOutcome::Fetched(document) if !document.entries.is_empty() => PollEnd::Changed,
+        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => PollEnd::Unchanged,
+        PollOutcome::Failed(_) | PollOutcome::Gone(_) => PollEnd::Failed(job.failure_count.saturating_add(1)),
     };
     let mut next = next_check(job, ended, hints, schedule_inputs);
     let due_by = is_early.then(|| {
@@ -64,8 +64,8 @@ pub(crate) fn result(
     });
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
     let moved_to = match ended {
-        Ended::Changed | Ended::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
-        Ended::Failed(_) => None,
+        PollEnd::Changed | PollEnd::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
+        PollEnd::Failed(_) => None,
     };
     PollResult {
         feed_id: job.feed_id,
@@ -89,33 +89,34 @@ fn audit_in(settings: &EngineSettings) -> Duration {
 
 /// When a feed that was just added is polled next.
 pub(crate) fn first_check(hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Duration {
-    schedule::next(&poll(Ended::Changed, ADAPTIVE_FIRST * 2, None, Asks::default(), hints, schedule_inputs)).delay
+    schedule::next(&poll(PollEnd::Changed, ADAPTIVE_FIRST * 2, None, PollHints::default(), hints, schedule_inputs))
+        .delay
 }
 
 fn next_check(
     job: &PollJob,
-    ended: Ended,
+    ended: PollEnd,
     hints: &ScheduleHints,
     schedule_inputs: ScheduleInputs<'_>,
 ) -> schedule::Next {
     let own_interval = job.poll_interval.map(secs);
     // What a first fetch brings is no news and says nothing about how often there is some.
     let adaptive = match ended {
-        Ended::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
+        PollEnd::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => secs(job.adaptive_secs),
     };
-    schedule::next(&poll(ended, adaptive, own_interval, job.asks, hints, schedule_inputs))
+    schedule::next(&poll(ended, adaptive, own_interval, job.hints, hints, schedule_inputs))
 }
 
 fn poll(
-    ended: Ended,
+    ended: PollEnd,
     adaptive: Duration,
     own_interval: Option<Duration>,
-    known: Asks,
+    known: PollHints,
     hints: &ScheduleHints,
     schedule_inputs: ScheduleInputs<'_>,
 ) -> Poll {
-    let Asks { ttl_mins, skips } = hints.by_feed.unwrap_or(known);
+    let PollHints { ttl_mins, skips } = hints.by_feed.unwrap_or(known);
     let header = |name| hints.headers.get(name);
     Poll {
         now: schedule_inputs.now,
@@ -132,9 +133,9 @@ fn poll(
 }
 
 /// When a server that refuses wants to be asked again.
-fn retry_after(ended: Ended, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
+fn retry_after(ended: PollEnd, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
     let header = |name| hints.headers.get(name);
-    matches!(ended, Ended::Failed(_))
+    matches!(ended, PollEnd::Failed(_))
         .then(|| schedule::retry_after(header("retry-after"), header("date"), schedule_inputs.now))
         .flatten()
 }
@@ -180,7 +181,7 @@ mod tests {
             failure_count: 1,
             adaptive_secs: 7200,
             poll_interval: None,
-            asks: Asks::default(),
+            hints: PollHints::default(),
             is_first_fetch: false,
         }
     }
@@ -218,13 +219,13 @@ mod tests {
         check(PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), 5.0);
         check(news(), &hints(&[("retry-after", "18000")]), 1.0);
         let ttl = ScheduleHints {
-            by_feed: Some(Asks { ttl_mins: Some(240), ..Asks::default() }),
+            by_feed: Some(PollHints { ttl_mins: Some(240), ..PollHints::default() }),
             ..ScheduleHints::default()
         };
         check(news(), &ttl, 4.0);
-        let asks = Asks { ttl_mins: Some(300), ..Asks::default() };
+        let asks = PollHints { ttl_mins: Some(300), ..PollHints::default() };
         let unchanged = PollOutcome::Unchanged(Validators::default());
-        let told_before = ended(&PollJob { asks, ..job() }, unchanged, &hints(&[]));
+        let told_before = ended(&PollJob { hints: asks, ..job() }, unchanged, &hints(&[]));
         assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
         assert_eq!(ended(&first, news(), &hints(&[])).next_check_in, HOUR);

@@ -24,7 +24,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 38] = [
+pub(crate) const TABLE: [Setting; 39] = [
     setting(
         "listen",
         "ADDRESS",
@@ -49,6 +49,12 @@ pub(crate) const TABLE: [Setting; 38] = [
         "URL",
         "",
         "A PostgreSQL database (postgres://user:password@host/name) instead of the embedded one. Any number of nodes may share it.",
+    ),
+    setting(
+        "database_connections",
+        "NUMBER",
+        "10",
+        "Connections to that database, at most, that a node has for its work, from 1 to 500. It has three more, for renewing leases and for hearing of other nodes. All nodes together must stay below max_connections of the database.",
     ),
     setting(
         "base_url",

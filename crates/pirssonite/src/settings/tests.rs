@@ -26,6 +26,7 @@ fn u4_defaults_are_loopback_and_sqlite() {
     assert_eq!(settings.listen.to_string(), "127.0.0.1:3000");
     assert_eq!(settings.data_dir, Path::new("data"));
     assert!(settings.database_url.is_none() && settings.role == Role::All);
+    assert_eq!(settings.database_connections, store::PostgresOptions::default().pool_size);
     assert_eq!(
         (settings.poll_min, settings.poll_max, settings.host_concurrency),
         (Duration::from_mins(15), Duration::from_hours(24), 2)
@@ -71,6 +72,8 @@ fn u4_wrong_setting_is_named_with_reason() {
     check(&["--log", "info,engine=loud"], &[], &["--log", "write error, warn, info"]);
     check(&["--allow-networks", "10.0.0.0/8,localhost"], &[], &["localhost"]);
     check(&["--host-concurrency", "0"], &[], &["1 to 64"]);
+    check(&["--database-connections", "501"], &[], &["1 to 500"]);
+    check(&[], &[("PIRSSONITE_DATABASE_CONNECTIONS", "0")], &["PIRSSONITE_DATABASE_CONNECTIONS", "1 to 500"]);
     check(&["--config", "/no/such/file"], &[], &["/no/such/file"]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");

@@ -16,13 +16,17 @@ mod search;
 mod shared;
 
 use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::{Arc, Mutex},
+    task::Poll,
     time::Duration,
 };
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Pool, Transaction};
 use domain::ports::{Store, StoreError, StoreResult};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use self::shared::{
@@ -61,6 +65,8 @@ impl Default for PostgresOptions {
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
+    /// Room for searches, which may take long: part of the pool, so that nobody who wants a page waits for them.
+    searches: Arc<Semaphore>,
     beats: Pool,
     wake: Arc<Wake>,
     bounds: Arc<Bounds>,
@@ -84,7 +90,9 @@ impl PostgresStore {
     /// certificates or by those in the file that `sslrootcert` names.
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
         let address = Address::of(url)?;
-        let pool = address.pool(options.pool_size.max(1), options.connect_timeout)?;
+        let pool_size = options.pool_size.max(1);
+        let pool = address.pool(pool_size, options.connect_timeout)?;
+        let searches = Arc::new(Semaphore::new(pool_size.div_ceil(2)));
         let beats = address.beats(BEAT_CONNECTIONS, options.connect_timeout)?;
         let mut client =
             pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
@@ -92,11 +100,20 @@ impl PostgresStore {
         let installation = shared::migrate::installation(&client).await?;
         drop(client);
         let wake = Arc::new(Wake::start(address).await);
-        Ok(Self { pool, beats, wake, bounds: Arc::default(), installation: installation.into() })
+        Ok(Self { pool, searches, beats, wake, bounds: Arc::default(), installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {
         self.pool.get().await.map_err(|error| shared::errors::pool_error(&error))
+    }
+
+    /// The right to one of the connections for searches, until it is dropped.
+    async fn search_permit(&self) -> StoreResult<SemaphorePermit<'_>> {
+        let permit = tokio::time::timeout(shared::connect::WAIT_TIMEOUT, self.searches.acquire()).await;
+        permit
+            .ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| StoreError::Unavailable("all connections for searches are busy".to_owned()))
     }
 
     /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
@@ -196,8 +213,9 @@ async fn execute(client: &impl GenericClient, sql: &str, params: Params<'_>) -> 
     client.execute(&statement, params).await
 }
 
-/// Two statements of a transaction in one round trip, or two rows of statements. In the database they are run one after
-/// the other, in this order if they are [prepared](prepare). If one fails, so do those after it: the error is the first.
+/// Two futures side by side, each of which runs statements of a transaction. The order of the statements in the database
+/// is open: where it matters, above all where locks are taken, use [`query_then`]. If one fails, so do those after it: the
+/// error is the first.
 async fn both<A, B>(
     one: impl Future<Output = Result<A, Error>>,
     other: impl Future<Output = Result<B, Error>>,
@@ -209,12 +227,26 @@ async fn both<A, B>(
     }
 }
 
-/// Makes statements ready that are sent together in their order: one that is not ready would fall behind.
-async fn prepare(client: &impl GenericClient, statements: &[&str]) -> Result<(), Error> {
-    for sql in statements {
-        client.prepare_cached(sql).await?;
+/// Runs a statement, and what follows it in the same round trip. The database runs the statements of a connection in the
+/// order in which they were sent, and `then` is not begun before this one is sent: so locks are taken in the order in
+/// which they are written down.
+async fn query_then<T>(
+    client: &impl GenericClient,
+    sql: &str,
+    params: Params<'_>,
+    then: impl Future<Output = Result<T, Error>>,
+) -> Result<(Vec<Row>, T), Error> {
+    let statement = client.prepare_cached(sql).await?;
+    let mut rows = pin!(client.query(&statement, params));
+    // A statement that is prepared is sent when it is first polled.
+    match poll_once(rows.as_mut()).await {
+        Poll::Ready(rows) => Ok((rows?, then.await?)),
+        Poll::Pending => both(rows, then).await,
     }
-    Ok(())
+}
+
+async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
 }
 
 /// When a scan was made, and what it took if it was whole, by the database's clock. What was claimed is not given up if
@@ -225,8 +257,25 @@ async fn timing<K>(client: &impl GenericClient, scan: &Scan<K>, begun_ms: i64) -
     Timing { now_ms: begun_ms, took }
 }
 
-/// The database's time.
 async fn now_ms(client: &impl GenericClient) -> Result<i64, Error> {
     let statement = client.prepare_cached("SELECT pirssonite_now_ms()").await?;
     Ok(client.query_one(&statement, &[]).await?.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn query_then_keeps_the_order() {
+        const FIRST: &str = "INSERT INTO folders (name, position) VALUES ('a', 0)";
+        const SECOND: &str = "SELECT id FROM folders";
+        let database = testkit::fresh_postgres().await;
+        let store = PostgresStore::connect(database.url(), PostgresOptions::default()).await.unwrap();
+        let client = store.client().await.unwrap();
+        // The second could be sent at once, the first only when it is prepared.
+        client.prepare_cached(SECOND).await.unwrap();
+        let (_, folders) = query_then(&client, FIRST, &[], query(&client, SECOND, &[])).await.unwrap();
+        assert_eq!(folders.len(), 1);
+    }
 }

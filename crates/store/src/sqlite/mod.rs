@@ -41,11 +41,13 @@ pub struct SqliteOptions {
     pub synchronous: Synchronous,
     /// Connections that read side by side.
     pub readers: usize,
+    /// Connections for reads that may take long: searches, walks that pass over much, counts, and what is to be pruned.
+    pub slow_readers: usize,
 }
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { synchronous: Synchronous::Full, readers: 3 }
+        Self { synchronous: Synchronous::Full, readers: 2, slow_readers: 2 }
     }
 }
 
@@ -53,6 +55,8 @@ impl Default for SqliteOptions {
 #[derive(Clone)]
 pub struct SqliteStore {
     readers: Arc<Readers>,
+    /// So that nobody who wants a page waits for a search.
+    slow_readers: Arc<Readers>,
     // After the readers: the last connection to close takes the write-ahead log with it.
     writer: Arc<Writer>,
     clock: Arc<dyn Clock>,
@@ -72,13 +76,17 @@ impl SqliteStore {
         let key: String = connection
             .query_row("SELECT key FROM installation", [], |row| row.get(0))
             .map_err(shared::migrate::unavailable)?;
-        let readers = (0..options.readers.max(1)).map(|_| shared::connection::reader(&files.database));
-        let readers = readers.collect::<Result<Vec<_>, _>>().map_err(shared::migrate::unavailable)?;
         let start = |error: std::io::Error| OpenError::Unavailable(format!("no thread can be started: {error}"));
-        let readers = Readers::start(readers).map_err(start)?;
+        let start_readers = |name: &str, count: usize| {
+            let readers = (0..count.max(1)).map(|_| shared::connection::reader(&files.database));
+            let readers = readers.collect::<Result<Vec<_>, _>>().map_err(shared::migrate::unavailable)?;
+            Readers::start(name, readers).map_err(start)
+        };
+        let readers = start_readers("reader", options.readers)?;
+        let slow_readers = Arc::new(start_readers("slow-reader", options.slow_readers)?);
         let writer = Writer::start(connection, Arc::clone(&clock)).map_err(start)?;
         let (readers, writer, files) = (Arc::new(readers), Arc::new(writer), Arc::new(files));
-        Ok(Self { readers, writer, clock, key: key.into(), files })
+        Ok(Self { readers, slow_readers, writer, clock, key: key.into(), files })
     }
 
     /// Writes a copy of the database in a data folder into a new file, also while a process has it.

@@ -162,6 +162,36 @@ async fn u6_a_connection_that_ended_up_at_a_standby_is_not_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u8_searches_leave_connections_for_pages() {
+    let database = fresh_postgres().await;
+    import(&database.store, 1).await;
+    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let store = PostgresStore::connect(database.url(), options).await.unwrap();
+    let mut admin = database.client().await;
+    let lock = admin.transaction().await.unwrap();
+    lock.batch_execute("LOCK TABLE entry_words IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let search = || {
+        let store = store.clone();
+        let words = EntryFilter { search: domain::Search::parse("some").unwrap(), ..EntryFilter::default() };
+        tokio::spawn(async move { store.entries(&words, 10, None).await })
+    };
+    let searches = [search(), search()];
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'entry_words'::regclass";
+    while lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..10 {
+        assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries, []);
+        assert_eq!(store.feeds().await.unwrap().len(), 1);
+    }
+    assert_eq!(lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0), 1);
+    lock.rollback().await.unwrap();
+    for search in searches {
+        assert_eq!(search.await.unwrap().unwrap().entries, []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn finishes_beats_and_readers_never_wait_in_a_circle() {
     const FEEDS: usize = 60;
     let database = fresh_postgres().await;

@@ -10,7 +10,7 @@ use domain::{
     Feed, NewFeed, SubscriptionId,
     delivery::{ClaimLimits, NewWebhook, WebhookSecret},
     feed_state::FeedAddress,
-    ingest::{Document, Found, IncomingEntry},
+    ingest::{Document, IncomingEntry, PushDiscovery},
     ports::{
         DeliveryStore, FeedStore, FolderStore, NewFeedOutcome, PollStore, PushStore, Store, StoreError, TestOutcome,
     },
@@ -148,7 +148,7 @@ async fn f6_a_backup_is_a_whole_store_of_one_moment() {
 async fn a_store_that_waits_for_the_disk_and_one_that_does_not_hold_the_same() {
     for synchronous in [Synchronous::Full, Synchronous::Off] {
         let folder = tempfile::tempdir().unwrap();
-        let options = SqliteOptions { synchronous, readers: 0 };
+        let options = SqliteOptions { synchronous, readers: 0, slow_readers: 0 };
         let store = SqliteStore::open(folder.path(), options, Arc::new(SimulatedClock::default())).unwrap();
         let feed = add(&store, "http://e.org/1").await;
         assert_eq!(store.feeds().await.unwrap(), [feed]);
@@ -164,7 +164,7 @@ async fn subscribe(store: &SqliteStore) -> SubscriptionId {
         address: FeedAddress { url: "http://e.org/hub".to_owned(), credentials: None },
         folder_id: None,
         custom_title: None,
-        document: Document { found: Some(Found { discovery, offer: Some(offer) }), ..Document::default() },
+        document: Document { found: Some(PushDiscovery { discovery, offer: Some(offer) }), ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
     assert!(matches!(store.add_feed(new).await.unwrap(), NewFeedOutcome::Added(_)));

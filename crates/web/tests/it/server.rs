@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use domain::ports::{Http, Store};
-use engine::{Engine, EngineSettings, Deps, SystemClock, SystemIds};
+use engine::{Deps, Engine, EngineSettings, SystemClock, SystemIds};
 use metrics_exporter_prometheus::PrometheusHandle;
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;

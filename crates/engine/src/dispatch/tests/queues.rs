@@ -5,7 +5,8 @@ use std::time::Duration;
 use domain::{
     DeliveryId, EventId, Lease, WebhookId,
     delivery::{
-        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, DeliveryJob, Ended, EventType, Verdict, Webhook,
+        AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, DeliveryJob, EventType, Verdict,
+        Webhook,
     },
 };
 use jiff::Timestamp;
@@ -62,7 +63,7 @@ fn outcome(webhook: i64, verdict: Verdict) -> AttemptOutcome {
         Verdict::Gone => 410,
         Verdict::Retry(_) | Verdict::Failed => 500,
     };
-    let (ended, attempt) = (Ended::Answered { status, retry_after: None }, AttemptLog::default());
+    let (ended, attempt) = (AttemptEnd::Answered { status, retry_after: None }, AttemptLog::default());
     AttemptOutcome { id, lease, webhook_id, event, kind, url: String::new(), verdict, ended, is_probe, tries, attempt }
 }
 

@@ -9,7 +9,8 @@ const OTHERS: usize = 128;
 /// Whether a server that is started here, as this was, may have enough. Where it may there is nothing to say.
 pub(super) fn judge(settings: &Settings) -> Option<Finding> {
     let clients = web::ServeLimits::default().connections_max;
-    let needed = clients + settings.poll_concurrency + settings.delivery.concurrency + OTHERS;
+    let needed =
+        clients + settings.poll_concurrency + settings.delivery.concurrency + settings.database_connections + OTHERS;
     finding(open_files::most(), needed as u64)
 }
 

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     FeedId,
     feed_state::{FeedAddress, NewFeed},
-    ingest::{Document, Found, PollOutcome, PollResult, Validators},
+    ingest::{Document, PollOutcome, PollResult, PushDiscovery, Validators},
     ports::{Claim, Clock, NewFeedOutcome, Store},
     push::{Discovery, Event, Mode, Offer, Rules, new_secret, new_token},
 };
@@ -121,7 +121,8 @@ async fn write_one(store: &dyn Store, verified: &Verified<'_>, url: &str, seed: 
     let (ids, base_url) = (SeededIds::new(seed), verified.base_url.to_owned());
     let discovery = Discovery { hubs: vec![verified.hub.to_owned()], topic: Some(url.to_owned()) };
     let offer = Some(Offer { token: new_token(&ids), base_url: base_url.clone() });
-    let document = Document { found: Some(Found { discovery, offer }), is_complete: true, ..Document::default() };
+    let document =
+        Document { found: Some(PushDiscovery { discovery, offer }), is_complete: true, ..Document::default() };
     let address = FeedAddress::parse(url).unwrap();
     let feed = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in: NEVER };
     let NewFeedOutcome::Added(feed) = store.add_feed(feed).await.unwrap() else { panic!("{url} is there already") };

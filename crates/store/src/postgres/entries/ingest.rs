@@ -7,8 +7,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     EntryId,
     delivery::{DomainEvent, Webhook},
+    feed_state::FeedStateChange,
     ingest::{
-        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Stored, Traits, arrival, is_present,
+        Arrival, Arrivals, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Stored, Traits, is_present,
         shared,
     },
 };
@@ -18,11 +19,11 @@ use crate::postgres::{
     both,
     entries::entry_rows,
     execute,
-    feeds::feed_rows::{self, Schedule},
+    feeds::feed_rows,
     outbox::news,
     push::discovery::{self, PushState},
     query,
-    shared::values::{hash, time, to_u32, usize_to_i64},
+    shared::values::{hash, time},
 };
 
 pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
@@ -56,16 +57,9 @@ pub(crate) struct Sorted<'d> {
     renewed: Vec<(i64, &'d IncomingEntry)>,
     /// Of these, the former.
     pub(crate) changed: Vec<(i64, &'d IncomingEntry)>,
+    pub(crate) stored: Stored,
     /// Something was left as it is because that is newer.
     pub(crate) has_passed_over: bool,
-}
-
-impl Sorted<'_> {
-    pub(crate) fn stored(&self) -> Stored {
-        let [new, changed, completed] = [self.new.len(), self.changed.len(), self.renewed.len() - self.changed.len()]
-            .map(|count| to_u32(usize_to_i64(count)));
-        Stored { applied: true, new, changed, completed }
-    }
 }
 
 /// Stores a document's entries, follows what it says about push, and writes the state of its feed. Returns also what of
@@ -73,7 +67,7 @@ impl Sorted<'_> {
 pub(crate) async fn store_document(
     transaction: &Transaction<'_>,
     target: Target,
-    schedule: Schedule,
+    change: FeedStateChange,
     push: &PushState,
     document: &Document,
     known: &KnownEntries,
@@ -83,7 +77,7 @@ pub(crate) async fn store_document(
     let of_feed = async {
         let news = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
         // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
-        let state = feed_rows::write_state(transaction, target, schedule, push, document, &sorted);
+        let state = feed_rows::write_state(transaction, target, change, push, document, &sorted);
         both(state, forget(transaction, target, document)).await?;
         Ok(news)
     };
@@ -91,7 +85,7 @@ pub(crate) async fn store_document(
     let parts = [(target, &sorted)];
     let (ids, mut news) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
     news.extend(news::of_entries(transaction, webhooks, target.now, &parts, &ids).await?);
-    Ok((sorted.stored(), news))
+    Ok((sorted.stored, news))
 }
 
 /// Stores entries of several feeds that were told apart; returns the ids of those that are new, in the order given.
@@ -168,14 +162,15 @@ pub(crate) fn identities_of(entries: &[IncomingEntry]) -> Vec<Hash> {
     entries.iter().map(|entry| entry.identity).collect::<HashSet<_>>().into_iter().collect()
 }
 
-/// Tells a document's entries apart. Of what is there twice the first counts.
+/// Tells a document's entries apart.
 pub(crate) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed_at: i64) -> Sorted<'d> {
-    let mut sorted = Sorted::default();
-    for (entry, known) in document.recognise(known) {
-        match arrival(entry, known, time(claimed_at)) {
+    let Arrivals { entries, stored, has_passed_over } = document.arrivals(known, time(claimed_at));
+    let mut sorted = Sorted { stored, has_passed_over, ..Sorted::default() };
+    for (index, arrival) in entries {
+        let entry = &document.entries[index];
+        match arrival {
             Arrival::New => sorted.new.push(entry),
-            Arrival::Known => {}
-            Arrival::PassedOver => sorted.has_passed_over = true,
+            Arrival::Known | Arrival::PassedOver => {}
             Arrival::Completed(id) => sorted.renewed.push((id.0, entry)),
             Arrival::Changed(id) => {
                 sorted.renewed.push((id.0, entry));
@@ -183,8 +178,6 @@ pub(crate) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed
             }
         }
     }
-    // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.
-    sorted.new.reverse();
     sorted
 }
 

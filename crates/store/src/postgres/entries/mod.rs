@@ -17,7 +17,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     PostgresStore,
-    entries::pages::Wanted,
+    entries::pages::PageQuery,
     query, query_opt, search,
     shared::{
         errors::store_error,
@@ -32,9 +32,10 @@ const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
 #[async_trait]
 impl EntryStore for PostgresStore {
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
+        let _permit = if filter.is_slow() { Some(self.search_permit().await?) } else { None };
         let mut client = self.client().await?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
-        let wanted = Wanted { filter, after, rows: limit.saturating_add(1) };
+        let wanted = PageQuery { filter, after, rows: limit.saturating_add(1) };
         page(&mut client, &wanted, limit).await.map_err(store_error)
     }
 
@@ -77,7 +78,7 @@ impl EntryStore for PostgresStore {
     }
 }
 
-async fn page(client: &mut Client, wanted: &Wanted<'_>, limit: usize) -> Result<EntryPage, Error> {
+async fn page(client: &mut Client, wanted: &PageQuery<'_>, limit: usize) -> Result<EntryPage, Error> {
     let filter = wanted.filter;
     if filter.since.is_some() && filter.is_selective() {
         let (rows, stopped_at) = pages::walk_selective(client, wanted).await?;

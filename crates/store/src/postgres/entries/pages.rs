@@ -21,13 +21,13 @@ pub(crate) const HAS_NEXT_AT: usize = 16;
 
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct PageQuery<'a> {
     pub(crate) filter: &'a EntryFilter,
     pub(crate) after: Option<Cursor>,
     pub(crate) rows: usize,
 }
 
-impl Wanted<'_> {
+impl PageQuery<'_> {
     /// What comes after: without a cursor, everything. Where a walk begins is one condition: of two the planner might take
     /// the lesser.
     pub(crate) fn position(&self) -> (i64, i64) {
@@ -102,7 +102,7 @@ impl Wanted<'_> {
 
 /// The rows of a page whose ids and times (`at`) a subquery gives, as far as their texts are not too long together. Each is
 /// looked up by itself, whatever the planner thinks of how many there will be.
-pub(crate) fn rows_of(wanted: &Wanted<'_>, page: &str) -> String {
+pub(crate) fn rows_of(wanted: &PageQuery<'_>, page: &str) -> String {
     rows_sql(page, &wanted.order_by("chosen.at", "chosen.id"), !wanted.filter.without_texts)
 }
 
@@ -156,7 +156,7 @@ const TEXTS: (&str, &str, &str) = (
 const NO_TEXTS: (&str, &str, &str) = ("NULL::text AS summary, NULL::text AS content", "", "");
 
 /// A page of one kind, or since a time if that has every kind.
-pub(crate) async fn walk(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Vec<Row>, Error> {
+pub(crate) async fn walk(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
     if wanted.filter.since.is_some() {
         return walk_since(client, wanted).await;
     }
@@ -176,7 +176,7 @@ pub(crate) async fn walk(client: &impl GenericClient, wanted: &Wanted<'_>) -> Re
 /// Those of some entries that are on the page.
 pub(crate) async fn walk_among(
     client: &impl GenericClient,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
     ids: &[EntryId],
 ) -> Result<Vec<Row>, Error> {
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
@@ -204,7 +204,7 @@ pub(crate) async fn walk_among(
 /// moment, or an entry that comes in between would be passed over.
 pub(crate) async fn walk_selective(
     client: &mut Client,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
 ) -> Result<(Vec<Row>, Option<Cursor>), Error> {
     let snapshot = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = snapshot.start().await?;
@@ -214,7 +214,7 @@ pub(crate) async fn walk_selective(
     Ok((rows, stopped_at))
 }
 
-async fn walk_since(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Vec<Row>, Error> {
+async fn walk_since(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
     let sql = format!(
         "
         SELECT entries.id, entries.at
@@ -232,7 +232,7 @@ async fn walk_since(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<
 }
 
 /// The last row that a walk looks at, if there are as many.
-async fn stop_of(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Option<Cursor>, Error> {
+async fn stop_of(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Option<Cursor>, Error> {
     let sql = format!("{}\n            OFFSET {}\n            LIMIT 1", since_sql(wanted, 3), PAGE_WALK_MAX - 1);
     let (at, id) = wanted.position();
     let row = query_opt(client, &sql, &[&at, &id, &wanted.since()]).await?;
@@ -240,7 +240,7 @@ async fn stop_of(client: &impl GenericClient, wanted: &Wanted<'_>) -> Result<Opt
 }
 
 /// The walk of all entries since a time, which is the parameter of this number.
-fn since_sql(wanted: &Wanted<'_>, since_at: usize) -> String {
+fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
     let key = match wanted.filter.since {
         None => "sort_at",
         Some(Since::Received(_)) => "received_at",
@@ -266,7 +266,7 @@ fn since_sql(wanted: &Wanted<'_>, since_at: usize) -> String {
 /// Runs the statement of a page, with these values after those of its conditions.
 pub(crate) async fn run(
     client: &impl GenericClient,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
     sql: &str,
     more: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Row>, Error> {

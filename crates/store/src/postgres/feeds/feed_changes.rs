@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     Feed, FeedId, FeedPatch, FolderId, NewFeed,
-    feed_state::FeedAddress,
+    feed_state::{FeedAddress, FeedStateChange},
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
@@ -15,18 +15,13 @@ use crate::postgres::{
     LONG_WORK, Params, PostgresStore, both,
     entries::ingest::{self, Target},
     execute,
-    feeds::{feed_rows::Schedule, id_of, one},
+    feeds::{id_of, one},
     outbox::{
         events::{self, Audience, payload_feed},
-        webhooks::{self, ENABLED},
+        webhooks,
     },
-    prepare,
-    push::{
-        discovery::PushState,
-        subscription_changes::Decisions,
-        subscriptions::{self, LOCK_OF_FEEDS},
-    },
-    query_opt,
+    push::{discovery::PushState, subscription_changes::Decisions, subscriptions},
+    query_opt, query_then,
     shared::values::{millis, optional, text, url_hash},
 };
 
@@ -52,20 +47,17 @@ pub(crate) async fn add(
     {
         return Ok(Some(NewFeedOutcome::NoSuchFolder));
     }
-    prepare(&transaction, &[INSERT, ENABLED]).await?;
     let (inserted, webhooks) = both(insert(&transaction, feed), webhooks::enabled(&transaction)).await?;
     let Some((id, now)) = inserted else {
         return Ok(id_of(&transaction, &feed.address).await?.map(NewFeedOutcome::AlreadyThere));
     };
     let folder_id = feed.folder_id.map(|folder| folder.0);
     let target = Target { feed_id: id, folder_id, claimed_at: now, is_backlog: true, now };
-    let check_in = millis(feed.next_check_in);
-    // Nothing is known of it, and nobody pushes it.
-    let schedule = Schedule { check_in, audit_in: check_in, due_by: None, adaptive_secs: adaptive_first() };
+    let change = FeedStateChange::of_new_feed(feed.next_check_in);
     let push = PushState::new(&feed.address.url);
     let nothing = HashMap::new();
     let stored =
-        ingest::store_document(&transaction, target, schedule, &push, &feed.document, &nothing, &webhooks).await?;
+        ingest::store_document(&transaction, target, change, &push, &feed.document, &nothing, &webhooks).await?;
     let title = feed.custom_title.as_ref().or(feed.document.title.as_ref());
     let shown = payload_feed(target, push.url, optional(title).map(Cow::into_owned));
     let has_queued = Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &stored.1, now).await?;
@@ -172,11 +164,11 @@ async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) 
 /// The subscriptions are told first that they are not wanted; what is left of them lives on without the feed.
 pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: FeedId) -> Result<bool, Error> {
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_TO_DELETE, LOCK_OF_FEEDS]).await?;
+    transaction.batch_execute(LONG_WORK).await?;
     let (which, feeds): (Params<'_>, _) = (&[&id.0], [id.0]);
-    let held = both(transaction.batch_execute(LONG_WORK), query_opt(&transaction, LOCK_TO_DELETE, which));
-    let (((), held), known) = both(held, subscriptions::lock_of_feeds(&transaction, &feeds)).await?;
-    let Some(held) = held else { return Ok(false) };
+    let known = subscriptions::lock_of_feeds(&transaction, &feeds);
+    let (held, known) = query_then(&transaction, LOCK_TO_DELETE, which, known).await?;
+    let Some(held) = held.into_iter().next() else { return Ok(false) };
     let now = held.get(0);
     let mut decisions = Decisions::new(known, now);
     decisions.end_all();

@@ -4,10 +4,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use deadpool_postgres::{Client, Transaction};
-use domain::{
-    FeedId,
-    ingest::{Document, Validators},
-};
+use domain::{FeedId, feed_state::FeedStateChange, ingest::Document};
+use jiff::Timestamp;
 use tokio_postgres::Error;
 
 use crate::postgres::{
@@ -23,16 +21,6 @@ const EFFECTS: &str = include_str!("sql/feed_rows_effects.sql");
 
 const POLL_SOON: &str = include_str!("sql/feed_rows_poll_soon.sql");
 
-/// When a feed is to be polled again, in milliseconds from now.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Schedule {
-    pub(crate) check_in: i64,
-    pub(crate) audit_in: i64,
-    /// No later than this.
-    pub(crate) due_by: Option<i64>,
-    pub(crate) adaptive_secs: i64,
-}
-
 /// What is to be done about a feed because of a subscription.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Effects {
@@ -44,18 +32,16 @@ pub(crate) struct Effects {
     pub(crate) new_entries: i64,
 }
 
-/// Writes what a document says of its feed, and gives the lease back.
+/// Writes what a document says of its feed, and ends the lease.
 pub(crate) async fn write_state(
     transaction: &Transaction<'_>,
     target: Target,
-    schedule: Schedule,
+    change: FeedStateChange,
     push: &PushState,
     document: &Document,
     sorted: &Sorted<'_>,
 ) -> Result<(), Error> {
-    let none = Validators::default();
-    // Something newer is there: the next poll asks for the whole again, and will see.
-    let validators = if sorted.has_passed_over { &none } else { &document.validators };
+    let (standing, validators) = (change.standing, document.validators_after(sorted.has_passed_over));
     let news = push.news(document.found.as_ref());
     let (hubs, topic) = news.as_ref().map(|(hubs, topic)| (hubs, topic.as_deref())).unzip();
     execute(
@@ -70,16 +56,19 @@ pub(crate) async fn write_state(
             &validators.body_hash.as_ref().map(|hash| hash.0.as_slice()),
             &target.now,
             &usize_to_i64(sorted.new.len()),
-            &schedule.check_in,
-            &schedule.audit_in,
-            &schedule.adaptive_secs,
-            &document.asks.ttl_mins.map(i64::from),
-            &i64::from(document.asks.skips.hours),
-            &i64::from(document.asks.skips.days),
+            &millis(change.check_in),
+            &millis(change.audit_in),
+            &i64::from(change.adaptive_secs),
+            &document.hints.ttl_mins.map(i64::from),
+            &i64::from(document.hints.skips.hours),
+            &i64::from(document.hints.skips.days),
             &hubs,
             &news.is_some(),
             &topic.flatten(),
-            &schedule.due_by,
+            &change.due_by.map(Timestamp::as_millisecond),
+            &i64::from(standing.failure_count),
+            &standing.is_failing,
+            &standing.is_gone,
         ],
     )
     .await

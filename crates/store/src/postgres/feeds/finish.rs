@@ -2,7 +2,7 @@
 //! taken is still good.
 //!
 //! A document is a transaction of its own, so that one that cannot be stored costs no other. Nor does a poll that brings
-//! none: see `finish_plain`. If that is news, it is a transaction too.
+//! none: see `finish_plain`. If webhooks are sent something about it, it is a transaction too.
 
 use std::borrow::Cow;
 
@@ -10,60 +10,40 @@ use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
     delivery::DomainEvent,
-    feed_state::{FeedAddress, Standing},
+    feed_state::FeedAddress,
     ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
-use jiff::Timestamp;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::Error;
 
 use crate::postgres::{
     Params, PostgresStore, both,
-    entries::ingest::{self, KNOWN, Target},
+    entries::ingest::{self, Target},
     execute,
-    feeds::{feed_rows::Schedule, finish_plain},
+    feeds::finish_plain::{self, Decided},
     outbox::{
         events::{Audience, payload_feed},
-        webhooks::{self, ENABLED},
+        webhooks,
     },
-    prepare,
     push::discovery::PushState,
-    query_opt,
+    query_then,
     shared::{
         errors::{is_unique_violation, store_error},
-        values::{millis, optional, text, to_u32, url_hash},
+        values::{optional, text, url_hash},
     },
 };
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;
 
-const HOLD: &str = include_str!("sql/finish_hold.sql");
+const HELD: &str = include_str!("sql/finish_held.sql");
 
 const MOVE: &str = include_str!("sql/finish_move.sql");
-
-/// From the columns that begin at this place.
-fn standing_of(row: &Row, at: usize) -> Standing {
-    Standing {
-        failure_count: to_u32(row.get(at)),
-        is_failing: row.get(at + 1),
-        is_gone: row.get(at + 2),
-        is_new: row.get(at + 3),
-    }
-}
 
 pub(crate) async fn finish(store: &PostgresStore, results: &[PollResult]) -> StoreResult<Vec<StoreResult<Stored>>> {
     let mut client = store.client().await?;
     let mut stored: Vec<Option<StoreResult<Stored>>> = vec![None; results.len()];
-    for is_wanted in [finish_plain::is_unchanged, finish_plain::is_failure] {
-        let places: Vec<usize> = (0..results.len()).filter(|&place| is_wanted(&results[place])).collect();
-        let outcomes = finish_plain::finish(&client, results, &places).await;
-        for (place, outcome) in places.into_iter().zip(outcomes) {
-            // What was not applied there may be news, which takes a transaction.
-            let is_done = outcome.as_ref().map_or(true, |stored| stored.applied);
-            stored[place] = is_done.then_some(outcome);
-        }
-    }
+    finish_plain::finish(&client, results, &mut stored).await;
     for (place, result) in results.iter().enumerate() {
         if stored[place].is_some() {
             continue;
@@ -101,12 +81,12 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         _ => Vec::new(),
     };
     let guard: Params<'_> = &[&feed.0, &lease.owner, &lease.fence];
-    prepare(&transaction, &[HOLD, KNOWN, ENABLED]).await?;
     let known = ingest::known(&transaction, feed.0, &identities);
-    let looks = both(known, webhooks::enabled(&transaction));
-    let (held, (known, webhooks)) = both(query_opt(&transaction, HOLD, guard), looks).await?;
-    let Some(held) = held else { return Ok(Stored::default()) };
-    let (mut push, standing) = (PushState::of_row(&held, 2), standing_of(&held, 10));
+    // What is known is read under the lock.
+    let reads = both(known, webhooks::enabled(&transaction));
+    let (held, (known, webhooks)) = query_then(&transaction, HELD, guard, reads).await?;
+    let Some(held) = held.into_iter().next() else { return Ok(Stored::default()) };
+    let (mut push, standing) = (PushState::of_row(&held, 2), finish_plain::standing_of(&held, 10));
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?
     {
@@ -116,35 +96,28 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         feed_id: feed.0,
         folder_id: held.get(1),
         claimed_at: result.claimed_at.as_millisecond(),
-        is_backlog: standing.is_new,
+        is_backlog: held.get(13),
         now: held.get(0),
     };
-    let mut news: Vec<DomainEvent> =
-        standing.news(result).map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
+    let change = standing.after(result);
+    let mut news: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
     let (stored, title) = match &result.outcome {
         PollOutcome::Fetched(document) => {
-            let schedule = schedule_of(result);
             let (stored, of_document) =
-                ingest::store_document(&transaction, target, schedule, &push, document, &known, &webhooks).await?;
+                ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
             news.extend(of_document);
             (stored, optional(document.title.as_ref()).map(Cow::into_owned))
         }
-        _ => (finish_plain::write(&transaction, &[result], true).await?.first().copied().unwrap_or_default(), None),
+        _ => {
+            let stored = finish_plain::write(&transaction, &[Decided::new(result, standing)]).await?;
+            (stored.first().copied().unwrap_or_default(), None)
+        }
     };
     let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
     let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
     let has_queued = audience.tell(&transaction, &news, target.now).await?;
     store.commit(transaction, has_queued).await?;
     Ok(stored)
-}
-
-fn schedule_of(result: &PollResult) -> Schedule {
-    Schedule {
-        check_in: millis(result.next_check_in),
-        audit_in: millis(result.next_audit_in),
-        due_by: result.due_by.map(Timestamp::as_millisecond),
-        adaptive_secs: i64::from(result.adaptive_secs),
-    }
 }
 
 /// Unless another feed is there already: then it stays where it is.

@@ -12,7 +12,7 @@ use crate::postgres::{
     shared::values::{optional, text, url_hash},
 };
 
-const IMPORT: &str = include_str!("sql/import_import.sql");
+const INSERT: &str = include_str!("sql/import_insert.sql");
 
 pub(crate) async fn import(client: &mut Client, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>, Error> {
     let transaction = client.transaction().await?;
@@ -57,7 +57,7 @@ async fn insert_seeds(
     let pushes: Vec<_> = seeds.iter().map(|seed| seed.push_enabled).collect();
     let rows = query(
         transaction,
-        IMPORT,
+        INSERT,
         &[
             &urls,
             &hashes,

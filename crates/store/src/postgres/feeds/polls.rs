@@ -14,7 +14,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Asks, Hash, KnownEntries, PollJob, PollResult, Skips, Stored, Validators},
+    ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
@@ -210,7 +210,7 @@ fn job_of(row: &Row) -> PollJob {
         adaptive_secs: to_u32(row.get(10)),
         poll_interval: row.get::<_, Option<i64>>(11).map(to_u32),
         is_first_fetch: row.get(12),
-        asks: Asks {
+        hints: PollHints {
             ttl_mins: row.get::<_, Option<i64>>(13).map(to_u32),
             skips: Skips { hours: to_u32(row.get(14)), days: u8::try_from(row.get::<_, i64>(15)).unwrap_or_default() },
         },

@@ -419,9 +419,9 @@ async fn set_aside(client: &Client, owner: &str, rows: &[Row]) {
     if ids.is_empty() {
         return;
     }
-    tracing::error!(deliveries = ?ids, "the events of deliveries are gone");
+    tracing::error!(deliveries = ?ids, "deliveries without events set aside");
     if let Err(error) = execute(client, SET_ASIDE, &[&owner, &ids, &fences]).await {
-        tracing::warn!(error = reason(&error), "deliveries whose events are gone could not be set aside");
+        tracing::warn!(error = reason(&error), "setting deliveries aside failed");
     }
 }
 

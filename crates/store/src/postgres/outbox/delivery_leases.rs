@@ -124,7 +124,7 @@ pub(crate) async fn renew(
     Ok(lost)
 }
 
-/// True if any was given back. The next claims begin before them.
+/// True if any was released. The next claims begin before them.
 pub(crate) async fn release(
     store: &PostgresStore,
     client: &Client,

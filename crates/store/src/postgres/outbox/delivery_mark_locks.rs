@@ -1,7 +1,7 @@
 //! The rows that marks concern, locked: webhooks before deliveries, each in the order of their ids.
 //!
 //! Somebody else may hold one of them for long, a node that is frozen inside its transaction for instance. So rows are
-//! waited for only a moment. Whoever has waited in vain passes over all that is locked, and waits for nothing: the marks
+//! waited for only a moment. Whoever has waited so long passes over all that is locked, and waits for nothing: the marks
 //! of the others are not held up.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use deadpool_postgres::Transaction;
 use domain::{Lease, delivery::AttemptOutcome};
 use tokio_postgres::{Error, Row};
 
-use crate::postgres::{Params, both, feeds::polls, prepare, query};
+use crate::postgres::{Params, feeds::polls, query, query_then};
 
 /// How long a row is waited for: whoever locks one is usually done within milliseconds.
 macro_rules! lock_timeout {
@@ -81,7 +81,7 @@ const OWN: &str = own!();
 
 /// What is locked now, until the transaction ends.
 #[derive(Debug)]
-pub(crate) struct Taken<'f> {
+pub(crate) struct LockedRows<'f> {
     /// The rows of webhooks.
     pub(crate) webhooks: Vec<Row>,
     /// The marks that can be stored, in the order given.
@@ -96,14 +96,13 @@ pub(crate) struct Taken<'f> {
 pub(crate) async fn wait<'f>(
     transaction: &Transaction<'_>,
     finished: &[&'f AttemptOutcome],
-) -> Result<Taken<'f>, Error> {
-    prepare(transaction, &[LOCK_WEBHOOKS, LOCK]).await?;
+) -> Result<LockedRows<'f>, Error> {
     let (ids, owners, fences) = polls::columns_of(leases_of(finished));
     let webhooks = webhooks_of(finished);
     let (which, guard): (Params<'_>, Params<'_>) = (&[&webhooks], &[&ids, &owners, &fences]);
-    let locks = both(query(transaction, LOCK_WEBHOOKS, which), query(transaction, LOCK, guard));
-    let ((), (webhooks, held)) = both(transaction.batch_execute(SET_LOCK_TIMEOUT), locks).await?;
-    Ok(Taken { webhooks, free: at_places(finished, &held), locked: Vec::new(), now: now_of(&held) })
+    let held = query_then(transaction, LOCK_WEBHOOKS, which, query(transaction, LOCK, guard));
+    let (_, (webhooks, held)) = query_then(transaction, SET_LOCK_TIMEOUT, &[], held).await?;
+    Ok(LockedRows { webhooks, free: at_places(finished, &held), locked: Vec::new(), now: now_of(&held) })
 }
 
 /// Passes over what is locked. That is told from what is not there, or not theirs any more, by a look afterwards that
@@ -111,14 +110,13 @@ pub(crate) async fn wait<'f>(
 pub(crate) async fn pass_over<'f>(
     transaction: &Transaction<'_>,
     finished: &[&'f AttemptOutcome],
-) -> Result<Taken<'f>, Error> {
-    prepare(transaction, &[LOCK_FREE_WEBHOOKS, KNOWN_WEBHOOKS, LOCK_FREE, OWN]).await?;
+) -> Result<LockedRows<'f>, Error> {
     let (ids, owners, fences) = polls::columns_of(leases_of(finished));
     let webhooks = webhooks_of(finished);
     let (which, guard): (Params<'_>, Params<'_>) = (&[&webhooks], &[&ids, &owners, &fences]);
-    let of_webhooks = both(query(transaction, LOCK_FREE_WEBHOOKS, which), query(transaction, KNOWN_WEBHOOKS, which));
-    let of_deliveries = both(query(transaction, LOCK_FREE, guard), query(transaction, OWN, guard));
-    let ((webhooks, known), (held, own)) = both(of_webhooks, of_deliveries).await?;
+    let of_deliveries = query_then(transaction, LOCK_FREE, guard, query(transaction, OWN, guard));
+    let of_all = query_then(transaction, KNOWN_WEBHOOKS, which, of_deliveries);
+    let (webhooks, (known, (held, own))) = query_then(transaction, LOCK_FREE_WEBHOOKS, which, of_all).await?;
     let mut elsewhere: HashSet<i64> = known.iter().map(|row| row.get(0)).collect();
     for row in &webhooks {
         elsewhere.remove(&row.get(0));
@@ -127,7 +125,7 @@ pub(crate) async fn pass_over<'f>(
     free.retain(|one| !elsewhere.contains(&one.webhook_id.0));
     let is_free: HashSet<_> = free.iter().map(|one| (one.id, &one.lease)).collect();
     locked.retain(|one| !is_free.contains(&(one.id, &one.lease)));
-    Ok(Taken { webhooks, free, locked, now: now_of(&held) })
+    Ok(LockedRows { webhooks, free, locked, now: now_of(&held) })
 }
 
 pub(crate) fn webhooks_of(finished: &[&AttemptOutcome]) -> Vec<i64> {

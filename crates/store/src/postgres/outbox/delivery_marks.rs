@@ -12,7 +12,7 @@ use domain::{
     WebhookId,
     delivery::{
         AttemptOutcome, BreakerRules, Consequence, DeliveryStatus, DomainEvent, EventType, FinishReport, Health,
-        PayloadWebhook, Verdict,
+        PayloadWebhook, ReceiverState, Verdict,
     },
     ports::StoreResult,
 };
@@ -21,7 +21,7 @@ use tokio_postgres::{Error, Row};
 use crate::postgres::{
     PostgresStore,
     outbox::{
-        delivery_mark_locks::{self, Taken, at_places, webhooks_of},
+        delivery_mark_locks::{self, LockedRows, at_places, webhooks_of},
         delivery_mark_rows::{Decided, forget, mark},
         events, webhook_rows,
     },
@@ -32,19 +32,9 @@ use crate::postgres::{
     },
 };
 
-/// How a webhook stands, and what becomes of it.
-#[derive(Debug)]
-struct Standing {
-    before: Health,
-    health: Health,
-    is_enabled: bool,
-    url: String,
-    disable: Option<String>,
-}
-
 /// What became of marks.
 #[derive(Debug, Default)]
-struct Ended<'f> {
+struct Marked<'f> {
     applied: Vec<&'f AttemptOutcome>,
     /// Nothing of them is stored yet.
     locked: Vec<&'f AttemptOutcome>,
@@ -54,9 +44,9 @@ struct Ended<'f> {
 
 /// What is done about rows that others have locked.
 #[derive(Debug, Clone, Copy)]
-enum Others {
-    WaitedFor,
-    PassedOver,
+enum LockPolicy {
+    Wait,
+    Skip,
 }
 
 pub(crate) async fn finish(
@@ -72,13 +62,13 @@ pub(crate) async fn finish(
     let ended = if once.iter().all(|one| one.verdict == Verdict::Delivered) {
         finish_delivered(store, &client, &once, rules).await
     } else {
-        finish_mixed(store, &mut client, &once, rules, Others::WaitedFor).await
+        finish_mixed(store, &mut client, &once, rules, LockPolicy::Wait).await
     };
     let ended = match ended {
-        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, rules, Others::PassedOver).await,
+        Err(error) if is_locked(&error) => finish_mixed(store, &mut client, &once, rules, LockPolicy::Skip).await,
         ended => ended,
     };
-    let Ended { applied, locked, disabled } = ended.map_err(store_error)?;
+    let Marked { applied, locked, disabled } = ended.map_err(store_error)?;
     // Of a mark that is there twice the second is skipped, once the first is stored.
     let mut applied: HashSet<_> = applied.into_iter().map(|one| (one.id, &one.lease)).collect();
     let locked: HashSet<_> = locked.into_iter().map(|one| (one.id, &one.lease)).collect();
@@ -98,7 +88,7 @@ async fn finish_delivered<'f>(
     client: &Client,
     finished: &[&'f AttemptOutcome],
     rules: &BreakerRules,
-) -> Result<Ended<'f>, Error> {
+) -> Result<Marked<'f>, Error> {
     let decided: Vec<Decided<'_>> =
         finished.iter().map(|one| (*one, Health::default().after(one, rules, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
@@ -107,9 +97,9 @@ async fn finish_delivered<'f>(
     }
     if let Err(error) = forget(client, &rows).await {
         // The marks are stored, whatever becomes of old attempts; those go with the next one.
-        tracing::warn!(error = reason(&error), "old attempts at deliveries were not removed");
+        tracing::warn!(error = reason(&error), "removing old attempts failed");
     }
-    Ok(Ended { applied: at_places(finished, &rows), ..Ended::default() })
+    Ok(Marked { applied: at_places(finished, &rows), ..Marked::default() })
 }
 
 async fn finish_mixed<'f>(
@@ -117,75 +107,66 @@ async fn finish_mixed<'f>(
     client: &mut Client,
     finished: &[&'f AttemptOutcome],
     rules: &BreakerRules,
-    others: Others,
-) -> Result<Ended<'f>, Error> {
+    others: LockPolicy,
+) -> Result<Marked<'f>, Error> {
     let transaction = client.transaction().await?;
-    let Taken { webhooks, free, locked, now } = match others {
-        Others::WaitedFor => delivery_mark_locks::wait(&transaction, finished).await?,
-        Others::PassedOver => delivery_mark_locks::pass_over(&transaction, finished).await?,
+    let LockedRows { webhooks, free, locked, now } = match others {
+        LockPolicy::Wait => delivery_mark_locks::wait(&transaction, finished).await?,
+        LockPolicy::Skip => delivery_mark_locks::pass_over(&transaction, finished).await?,
     };
-    let Some(now) = now.filter(|_| !free.is_empty()) else { return Ok(Ended { locked, ..Ended::default() }) };
-    let mut standing: BTreeMap<WebhookId, Standing> = webhooks.iter().map(standing_of).collect();
-    let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut standing, one, rules, now))).collect();
+    let Some(now) = now.filter(|_| !free.is_empty()) else { return Ok(Marked { locked, ..Marked::default() }) };
+    let mut receivers: BTreeMap<WebhookId, ReceiverState> = webhooks.iter().map(receiver_of).collect();
+    let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut receivers, one, rules, now))).collect();
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
     forget(&transaction, &rows).await?;
     let given_up = decided.iter().filter(|(_, consequence)| consequence.status == DeliveryStatus::Failed);
     let given_up = given_up.filter_map(|(one, _)| DomainEvent::delivery_failed(one, &store.installation)).collect();
-    let has_queued = write_standing(&transaction, &standing, given_up, now).await?;
-    let is_mended = standing.values().any(|one| one.before.failures > 0 && one.health.failures == 0);
-    let is_moved = |(one, consequence): &Decided<'_>| {
-        let url = standing.get(&one.webhook_id).map(|webhook| &webhook.url);
-        url.is_some_and(|url| *url != one.url) && consequence.status == DeliveryStatus::Pending
+    let has_queued = write_receivers(&transaction, &receivers, given_up, now).await?;
+    let has_recovered = receivers.values().any(ReceiverState::has_recovered);
+    let is_redirected = |(one, consequence): &Decided<'_>| {
+        receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.is_redirected(one, consequence))
     };
-    store.commit(transaction, has_queued || is_mended || decided.iter().any(is_moved)).await?;
+    store.commit(transaction, has_queued || has_recovered || decided.iter().any(is_redirected)).await?;
     // What is tried again may be due at once.
     claim_bounds::lock(&store.bounds.deliveries).requeued();
-    let disabled = standing.iter().filter_map(|(id, one)| Some((*id, one.disable.clone()?))).collect();
-    Ok(Ended { applied: free, locked, disabled })
+    let disabled = receivers.iter().filter_map(|(id, one)| Some((*id, one.disabled_reason()?.to_owned()))).collect();
+    Ok(Marked { applied: free, locked, disabled })
 }
 
-/// What one attempt leads to, after those before it.
+/// What one attempt leads to, after those before it. A webhook whose row is gone stands well, and is written nowhere.
 fn decide(
-    standing: &mut BTreeMap<WebhookId, Standing>,
+    receivers: &mut BTreeMap<WebhookId, ReceiverState>,
     one: &AttemptOutcome,
     rules: &BreakerRules,
     now: i64,
 ) -> Consequence {
-    let Some(webhook) = standing.get_mut(&one.webhook_id) else {
-        return Health::default().after(one, rules, time(now));
+    let Some(receiver) = receivers.get_mut(&one.webhook_id) else {
+        return ReceiverState::removed(one).decide(one, rules, time(now));
     };
-    if webhook.url != one.url {
-        return Consequence::of_another_receiver(webhook.health, one.verdict);
-    }
-    let consequence = webhook.health.after(one, rules, time(now));
-    webhook.health = consequence.health;
-    if webhook.is_enabled && consequence.disable.is_some() {
-        (webhook.is_enabled, webhook.disable) = (false, consequence.disable.clone());
-    }
+    let consequence = receiver.decide(one, rules, time(now));
+    receiver.apply(&consequence);
     consequence
 }
 
-/// Writes how webhooks stand, where that has changed, and tells the others of those that are disabled and of what was
-/// given up. True if any is told.
-async fn write_standing(
+/// Writes how webhooks stand, where that has changed, and the events of those that are disabled and of what was given
+/// up. True if deliveries were queued.
+async fn write_receivers(
     transaction: &Transaction<'_>,
-    standing: &BTreeMap<WebhookId, Standing>,
+    receivers: &BTreeMap<WebhookId, ReceiverState>,
     given_up: Vec<DomainEvent>,
     now: i64,
 ) -> Result<bool, Error> {
-    let changed = standing.iter().filter(|(_, one)| one.before != one.health || one.disable.is_some());
-    let changed: Vec<_> = changed.map(|(id, one)| (id.0, one.health, one.disable.as_deref())).collect();
+    let changed = receivers.iter().filter(|(_, one)| one.is_changed() || one.disabled_reason().is_some());
+    let changed: Vec<_> = changed.map(|(id, one)| (id.0, one.health(), one.disabled_reason())).collect();
     webhook_rows::update_health(transaction, &changed).await?;
-    let disabled = standing.iter().filter_map(|(id, one)| {
-        let disabled_reason = Some(one.disable.clone()?);
-        let about = PayloadWebhook::new(*id, &one.url, disabled_reason);
+    let disabled = receivers.iter().filter_map(|(id, one)| {
+        let disabled_reason = Some(one.disabled_reason()?.to_owned());
+        let about = PayloadWebhook::new(*id, one.url(), disabled_reason);
         Some(DomainEvent::Webhook(EventType::WebhookDisabled, about))
     });
     events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await
 }
 
-fn standing_of(row: &Row) -> (WebhookId, Standing) {
-    let health = webhook_rows::health_at(row, 3);
-    let standing = Standing { before: health, health, is_enabled: row.get(1), url: row.get(2), disable: None };
-    (WebhookId(row.get(0)), standing)
+fn receiver_of(row: &Row) -> (WebhookId, ReceiverState) {
+    (WebhookId(row.get(0)), ReceiverState::new(row.get(2), row.get(1), webhook_rows::health_at(row, 3)))
 }

@@ -5,12 +5,12 @@ use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Ov
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    Params, PostgresStore, both,
+    PostgresStore,
     outbox::{
         delivery_rows::{self, columns, delivery_of},
         webhook_rows::{self, readable_at},
     },
-    prepare, query,
+    query, query_then,
     shared::values::{count, time, usize_to_i64},
 };
 
@@ -141,10 +141,8 @@ fn page_of(rows: &[Row], limit: usize, installation: &str) -> Result<DeliveryPag
 
 pub(crate) async fn overview(client: &mut Client) -> Result<Overview, Error> {
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[OVERVIEW]).await?;
-    let nothing: Params<'_> = &[];
-    let looked = both(transaction.batch_execute(BY_INDEX), query(&transaction, OVERVIEW, nothing));
-    let ((), rows) = looked.await?;
+    let counts = query(&transaction, OVERVIEW, &[]);
+    let (_, rows) = query_then(&transaction, BY_INDEX, &[], counts).await?;
     transaction.commit().await?;
     Ok(overview_of(&rows))
 }

@@ -14,9 +14,9 @@ use domain::{
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    Params, PostgresStore, both,
+    Params, PostgresStore,
     push::subscriptions::{COLUMNS, columns, subscription_of},
-    query,
+    query_then,
     shared::errors::store_error,
 };
 
@@ -93,7 +93,7 @@ impl Locks {
 
 /// A feed whose row is locked.
 #[derive(Debug, Clone)]
-pub(crate) struct HeldFeed {
+pub(crate) struct LockedFeed {
     pub(crate) folder_id: Option<i64>,
     pub(crate) url: String,
     pub(crate) title: Option<String>,
@@ -101,7 +101,7 @@ pub(crate) struct HeldFeed {
 
 /// A subscription whose row is locked, and so is its feed's if it has one.
 #[derive(Debug)]
-pub(crate) struct HeldSubscription {
+pub(crate) struct LockedSubscription {
     pub(crate) subscription: Subscription,
     pub(crate) lease_owner: Option<String>,
     pub(crate) lease_fence: i64,
@@ -109,48 +109,55 @@ pub(crate) struct HeldSubscription {
 
 /// The rows of a batch, locked.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct LockedRows {
     waits: bool,
     pub(crate) now: i64,
-    pub(crate) feeds: HashMap<i64, HeldFeed>,
+    pub(crate) feeds: HashMap<i64, LockedFeed>,
     subscriptions: HashMap<i64, Row>,
 }
 
 /// What is held of a subscription.
 #[derive(Debug)]
-pub(crate) enum Found {
-    Held(Box<HeldSubscription>),
+pub(crate) enum Lookup {
+    Held(Box<LockedSubscription>),
     None,
     /// Somebody else has it or its feed.
     Locked,
 }
 
-impl Held {
-    /// Locks the rows of these subscriptions and of their feeds, in one round trip if both statements are prepared.
-    pub(crate) async fn take(transaction: &Transaction<'_>, locks: Locks, ids: &[i64]) -> Result<Self, Error> {
+impl LockedRows {
+    /// Locks the rows of the feeds of these subscriptions, then their own, and runs what follows under the locks: all in
+    /// one round trip.
+    pub(crate) async fn lock_then<T>(
+        transaction: &Transaction<'_>,
+        locks: Locks,
+        ids: &[i64],
+        then: impl Future<Output = Result<T, Error>>,
+    ) -> Result<(Self, T), Error> {
         let which: Params<'_> = &[&ids];
-        let (feeds, subscriptions) =
-            both(query(transaction, locks.feeds, which), query(transaction, locks.subscriptions, which)).await?;
-        let held = |row: &Row| (row.get(0), HeldFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
-        Ok(Self {
+        let own = query_then(transaction, locks.subscriptions, which, then);
+        let (feeds, (subscriptions, then)) = query_then(transaction, locks.feeds, which, own).await?;
+        let held = |row: &Row| (row.get(0), LockedFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
+        let held = Self {
             waits: locks.waits,
             now: subscriptions.iter().map(|row| row.get(COLUMNS + 2)).max().unwrap_or(0),
             feeds: feeds.iter().map(held).collect(),
             subscriptions: subscriptions.into_iter().map(|row| (row.get(0), row)).collect(),
-        })
+        };
+        Ok((held, then))
     }
 
-    pub(crate) fn find(&self, id: i64) -> StoreResult<Found> {
+    pub(crate) fn find(&self, id: i64) -> StoreResult<Lookup> {
         let Some(row) = self.subscriptions.get(&id) else {
-            return Ok(if self.waits { Found::None } else { Found::Locked });
+            return Ok(if self.waits { Lookup::None } else { Lookup::Locked });
         };
         let subscription = subscription_of(row).map_err(store_error)?;
         let has_all = subscription.feed_id.is_none_or(|feed| self.feeds.contains_key(&feed.0));
         if !self.waits && !has_all {
-            return Ok(Found::Locked);
+            return Ok(Lookup::Locked);
         }
         let (lease_owner, lease_fence) = (row.get(COLUMNS), row.get(COLUMNS + 1));
-        Ok(Found::Held(Box::new(HeldSubscription { subscription, lease_owner, lease_fence })))
+        Ok(Lookup::Held(Box::new(LockedSubscription { subscription, lease_owner, lease_fence })))
     }
 }
 

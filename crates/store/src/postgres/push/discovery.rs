@@ -7,22 +7,18 @@ use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
     delivery::DomainEvent,
-    ingest::{Found, IncomingEntry},
+    ingest::{IncomingEntry, PushDiscovery},
     ports::StoreResult,
-    push::{self, Event, Offer, Rules, Wanted},
+    push::{self, DesiredPush, Event, Offer, Rules},
 };
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    Params, PostgresStore, both,
+    Params, PostgresStore,
     entries::ingest::Target,
     outbox::events,
-    prepare,
-    push::{
-        subscription_changes::Decisions,
-        subscriptions::{self, LOCK_OF_FEEDS},
-    },
-    query,
+    push::{subscription_changes::Decisions, subscriptions},
+    query, query_then,
     shared::{
         errors::{is_unique_violation, store_error},
         values::{self, Parsed, optional, text, time},
@@ -82,7 +78,10 @@ impl PushState {
     }
 
     /// Hubs and topic as they are to be kept, if they are others than those that are.
-    pub(crate) fn news<'f>(&self, found: Option<&'f Found>) -> Option<(Cow<'static, str>, Option<Cow<'f, str>>)> {
+    pub(crate) fn news<'f>(
+        &self,
+        found: Option<&'f PushDiscovery>,
+    ) -> Option<(Cow<'static, str>, Option<Cow<'f, str>>)> {
         let discovery = &found?.discovery;
         let hubs = values::hubs(&discovery.hubs).expect("a list of texts can always be written down");
         let topic = optional(discovery.topic.as_ref());
@@ -92,7 +91,7 @@ impl PushState {
 
     /// The offer, if subscriptions are to be compared with what was found. Whether there are any was seen before the wait
     /// for the feed's lock; but who made one meanwhile knew a hub.
-    fn offer<'f>(&self, found: &'f Found) -> Option<&'f Offer> {
+    fn offer<'f>(&self, found: &'f PushDiscovery) -> Option<&'f Offer> {
         let may_differ = !found.discovery.hubs.is_empty() || self.has_subscriptions || self.hubs != NO_HUBS;
         found.offer.as_ref().filter(|_| may_differ)
     }
@@ -104,7 +103,7 @@ pub(crate) async fn follow(
     transaction: &Transaction<'_>,
     target: Target,
     state: &PushState,
-    found: Option<&Found>,
+    found: Option<&PushDiscovery>,
     new: &[&IncomingEntry],
 ) -> Result<Vec<DomainEvent>, Error> {
     let may_have_missed = state.is_pushed && !new.is_empty();
@@ -138,53 +137,52 @@ fn count_misses(decisions: &mut Decisions, new: &[&IncomingEntry], now: i64) {
     }
 }
 
-fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &Found, offer: &Offer) {
+fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &PushDiscovery, offer: &Offer) {
     // As they are kept: what is compared with what is known must be cleaned as that was.
     let hubs: Vec<String> = found.discovery.hubs.iter().map(|hub| text(hub).into_owned()).collect();
     let hubs = if state.is_enabled { hubs.as_slice() } else { &[] };
     let topic = optional(found.discovery.topic.as_ref());
     let topic = topic.as_deref().unwrap_or(&state.url);
-    decisions.reconcile(feed, Wanted { hubs, topic, base_url: &offer.base_url }, offer);
+    decisions.reconcile(feed, DesiredPush { hubs, topic, base_url: &offer.base_url }, offer);
 }
 
 /// Gives feeds the subscriptions that they want, in chunks. Returns how many needed a change.
-pub(crate) async fn subscribe(store: &PostgresStore, mut wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+pub(crate) async fn subscribe(store: &PostgresStore, mut requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
     let mut client = store.client().await?;
     // Rows are locked in the order of their ids; of a feed that is there twice the first counts.
-    wishes.sort_by_key(|(feed, _)| *feed);
-    wishes.dedup_by_key(|(feed, _)| *feed);
+    requests.sort_by_key(|(feed, _)| *feed);
+    requests.dedup_by_key(|(feed, _)| *feed);
     let mut affected = 0;
-    for wishes in wishes.chunks(CHUNK) {
-        affected += subscribe_some(store, &mut client, wishes).await?;
+    for requests in requests.chunks(CHUNK) {
+        affected += subscribe_some(store, &mut client, requests).await?;
     }
     Ok(affected)
 }
 
-async fn subscribe_some(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> StoreResult<u32> {
+async fn subscribe_some(store: &PostgresStore, client: &mut Client, requests: &[(FeedId, Offer)]) -> StoreResult<u32> {
     for _ in 1..RACES_MAX {
-        match try_subscribe(store, client, wishes).await {
+        match try_subscribe(store, client, requests).await {
             Err(error) if is_unique_violation(&error) => {}
             affected => return affected.map_err(store_error),
         }
     }
-    try_subscribe(store, client, wishes).await.map_err(store_error)
+    try_subscribe(store, client, requests).await.map_err(store_error)
 }
 
-async fn try_subscribe(store: &PostgresStore, client: &mut Client, wishes: &[(FeedId, Offer)]) -> Result<u32, Error> {
-    let ids: Vec<i64> = wishes.iter().map(|(feed, _)| feed.0).collect();
+async fn try_subscribe(store: &PostgresStore, client: &mut Client, requests: &[(FeedId, Offer)]) -> Result<u32, Error> {
+    let ids: Vec<i64> = requests.iter().map(|(feed, _)| feed.0).collect();
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_FEEDS, LOCK_OF_FEEDS]).await?;
     let which: Params<'_> = &[&ids];
     let known = subscriptions::lock_of_feeds(&transaction, &ids);
-    let (feeds, known) = both(query(&transaction, LOCK_FEEDS, which), known).await?;
+    let (feeds, known) = query_then(&transaction, LOCK_FEEDS, which, known).await?;
     let Some(now) = feeds.last().map(|row| row.get(3)) else { return Ok(0) };
     let mut decisions = Decisions::new(known, now);
     let mut affected = 0;
     for row in &feeds {
         let feed = FeedId(row.get(0));
-        let Some((_, offer)) = wishes.iter().find(|(wished, _)| *wished == feed) else { continue };
+        let Some((_, offer)) = requests.iter().find(|(requested, _)| *requested == feed) else { continue };
         let hubs = row.try_get::<_, Parsed<Vec<String>>>(2)?.0;
-        let wanted = Wanted { hubs: &hubs, topic: row.get(1), base_url: &offer.base_url };
+        let wanted = DesiredPush { hubs: &hubs, topic: row.get(1), base_url: &offer.base_url };
         affected += u32::from(decisions.reconcile(feed, wanted, offer));
     }
     if affected > 0 {

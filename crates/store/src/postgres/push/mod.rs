@@ -20,12 +20,11 @@ use domain::{
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    Params, PostgresStore, both,
+    Params, PostgresStore,
     feeds::{feed_rows, polls},
     outbox::events,
-    prepare,
-    push::{subscription_changes::Decisions, subscription_claims::BY_DUE, subscriptions::LOCK_OF_FEEDS},
-    query, query_opt,
+    push::{subscription_changes::Decisions, subscription_claims::BY_DUE},
+    query, query_then,
     shared::errors::store_error,
 };
 
@@ -68,8 +67,8 @@ impl PushStore for PostgresStore {
         discovery::to_subscribe(&client, base_url, after, limit).await.map_err(store_error)
     }
 
-    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        discovery::subscribe(self, wishes).await
+    async fn subscribe(&self, requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        discovery::subscribe(self, requests).await
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {
@@ -149,14 +148,13 @@ impl PushStore for PostgresStore {
 /// wanted. `None` if there are no more.
 async fn end_some(store: &PostgresStore, client: &mut Client, after: i64) -> Result<Option<(i64, u32)>, Error> {
     let transaction = client.transaction().await?;
-    prepare(&transaction, &[LOCK_FEEDS, LOCK_OF_FEEDS]).await?;
     let rows = query(&transaction, LIVING, &[&after, &CHUNK]).await?;
     let feeds: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     let Some(last) = feeds.last().copied() else { return Ok(None) };
     let which: Params<'_> = &[&feeds];
     let known = subscriptions::lock_of_feeds(&transaction, &feeds);
-    let (held, known) = both(query_opt(&transaction, LOCK_FEEDS, which), known).await?;
-    let Some(now) = held.map(|row| row.get(0)) else { return Ok(None) };
+    let (held, known) = query_then(&transaction, LOCK_FEEDS, which, known).await?;
+    let Some(now) = held.first().map(|row| row.get(0)) else { return Ok(None) };
     let mut decisions = Decisions::new(known, now);
     let ended = decisions.end_all();
     decisions.write(&transaction).await?;

@@ -13,15 +13,13 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     PostgresStore, both,
-    entries::ingest::{self, KNOWN_BY_SUBSCRIPTION, Sorted, Target},
+    entries::ingest::{self, Sorted, Target},
     outbox::{
         events::{self, payload_feed},
-        news,
-        webhooks::{self, ENABLED},
+        news, webhooks,
     },
-    prepare,
     push::{
-        batches::{Found, Held, Job, Locks, Outcome},
+        batches::{Job, LockedRows, Locks, Lookup, Outcome},
         subscription_changes::Decisions,
     },
     shared::values::{millis, usize_to_i64},
@@ -33,7 +31,7 @@ type KnownBy = HashMap<i64, KnownEntries>;
 /// What is decided about a batch, before it is written.
 #[derive(Debug)]
 struct Batch<'p> {
-    held: Held,
+    held: LockedRows,
     known: KnownBy,
     decisions: Decisions,
     /// Feeds that a push of the batch is about.
@@ -60,9 +58,8 @@ impl Job for Push {
         let entries: Vec<(i64, &[IncomingEntry])> =
             jobs.iter().map(|push| (push.subscription_id.0, push.document.entries.as_slice())).collect();
         let transaction = client.transaction().await?;
-        prepare(&transaction, &[locks.feeds, locks.subscriptions, KNOWN_BY_SUBSCRIPTION, ENABLED]).await?;
-        let seen = both(ingest::known_by_subscription(&transaction, &entries), webhooks::enabled(&transaction));
-        let (held, (known, webhooks)) = both(Held::take(&transaction, locks, &ids), seen).await?;
+        let reads = both(ingest::known_by_subscription(&transaction, &entries), webhooks::enabled(&transaction));
+        let (held, (known, webhooks)) = LockedRows::lock_then(&transaction, locks, &ids, reads).await?;
         let now = held.now;
         let decisions = Decisions::new(Vec::new(), now);
         let mut batch = Batch { held, known, decisions, feeds: HashSet::new(), taken: Vec::new() };
@@ -89,7 +86,7 @@ impl Job for Push {
 }
 
 /// A feed as payloads show it.
-fn shown(target: Target, held: &mut Held) -> Option<PayloadFeed> {
+fn shown(target: Target, held: &mut LockedRows) -> Option<PayloadFeed> {
     let feed = held.feeds.remove(&target.feed_id)?;
     Some(payload_feed(target, feed.url, feed.title))
 }
@@ -99,9 +96,9 @@ impl<'p> Batch<'p> {
     fn take(&mut self, push: &'p Push) -> Outcome<PushStored> {
         let id = push.subscription_id;
         let subscription = match self.held.find(id.0)? {
-            Found::Held(held) => held.subscription,
-            Found::None => return Ok(Some(PushStored::NotActive)),
-            Found::Locked => return Ok(None),
+            Lookup::Held(held) => held.subscription,
+            Lookup::None => return Ok(Some(PushStored::NotActive)),
+            Lookup::Locked => return Ok(None),
         };
         let held = subscription.feed_id.and_then(|feed| Some((feed, self.held.feeds.get(&feed.0)?)));
         let Some((feed, row)) = held else { return Ok(Some(PushStored::NoFeed)) };
@@ -125,7 +122,7 @@ impl<'p> Batch<'p> {
         if let Some(delay) = push.poll_in {
             self.decisions.effects(feed).poll_in = Some(millis(delay));
         }
-        let stored = sorted.stored();
+        let stored = sorted.stored;
         self.taken.push((target, sorted));
         Ok(Some(PushStored::Stored(stored)))
     }

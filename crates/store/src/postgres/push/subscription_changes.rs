@@ -11,10 +11,7 @@ use domain::{
     FeedId, Lease, SubscriptionId,
     delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
-    push::{
-        self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, SubscriptionView, Transition,
-        Wanted,
-    },
+    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
 };
 use tokio_postgres::Error;
 
@@ -22,9 +19,8 @@ use crate::postgres::{
     PostgresStore, both,
     feeds::feed_rows::{self, Effects},
     outbox::events,
-    prepare,
     push::{
-        batches::{Found, Held, Job, Locks, Outcome},
+        batches::{Job, LockedRows, Locks, Lookup, Outcome},
         subscription_rows,
     },
     shared::values::time,
@@ -67,12 +63,8 @@ impl Decisions {
     pub(crate) fn decide(&mut self, id: SubscriptionId, event: &Event, rules: Rules) -> Option<Transition> {
         let place = self.known.iter().position(|known| known.id == id)?;
         let before = self.known[place].clone();
-        let (after, poll_now) = match push::apply(&before, event, rules, time(self.now)) {
-            Decision::Refuse => return None,
-            Decision::Become { subscription, poll_now } => (Some(subscription_rows::as_kept(*subscription)), poll_now),
-            // Push ends with a subscription that was active.
-            Decision::Forget => (None, before.is_active()),
-        };
+        let (after, poll_now) = push::apply(&before, event, rules, time(self.now)).outcome(&before)?;
+        let after = after.map(subscription_rows::as_kept);
         match &after {
             Some(after) if *after == before => {}
             Some(after) => {
@@ -85,7 +77,7 @@ impl Decisions {
             }
         }
         self.note_feed(&before, after.as_ref(), poll_now);
-        self.note_news(&before, after.as_ref());
+        self.news.extend(DomainEvent::subscription_changed(&before, after.as_ref()));
         Some(Transition { before, after })
     }
 
@@ -101,24 +93,13 @@ impl Decisions {
         }
     }
 
-    /// That a hub pushes a feed from now on, or no longer.
-    fn note_news(&mut self, before: &Subscription, after: Option<&Subscription>) {
-        let is_active = after.is_some_and(Subscription::is_active);
-        let Some(feed) = before.feed_id.filter(|_| is_active != before.is_active()) else { return };
-        let mut view = SubscriptionView::from(after.unwrap_or(before));
-        if after.is_none() {
-            (view.state, view.is_active) = (SubscriptionState::Inactive, false);
-        }
-        self.news.push(DomainEvent::Subscription(feed, Box::new(view)));
-    }
-
     /// What is to be done about a feed besides.
     pub(crate) fn effects(&mut self, feed: FeedId) -> &mut Effects {
         self.feeds.entry(feed.0).or_default()
     }
 
     /// Compares what a feed wants with those that it has. False if nothing is to be done.
-    pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: Wanted<'_>, offer: &Offer) -> bool {
+    pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: DesiredPush<'_>, offer: &Offer) -> bool {
         let known: Vec<Subscription> = self.known.iter().filter(|known| known.feed_id == Some(feed)).cloned().collect();
         let plan = push::reconcile(wanted, &known, time(self.now));
         for Change { id, event } in &plan.changes {
@@ -148,11 +129,11 @@ impl Decisions {
     }
 
     /// Something happens to one that was found so, under a claim or not; `None` if it is locked.
-    fn change(&mut self, change: &SubscriptionChange, found: Found) -> Option<Changed> {
+    fn change(&mut self, change: &SubscriptionChange, found: Lookup) -> Option<Changed> {
         let held = match found {
-            Found::Held(held) => held,
-            Found::None => return Some(Changed::NotFound),
-            Found::Locked => return None,
+            Lookup::Held(held) => held,
+            Lookup::None => return Some(Changed::NotFound),
+            Lookup::Locked => return None,
         };
         if let Claim::Under(Lease { owner, fence }) | Claim::Ends(Lease { owner, fence }) = &change.claim
             && (held.lease_owner.as_ref(), held.lease_fence) != (Some(owner), *fence)
@@ -253,8 +234,7 @@ impl Job for SubscriptionChange {
     ) -> Result<Vec<Outcome<Changed>>, Error> {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
         let transaction = client.transaction().await?;
-        prepare(&transaction, &[locks.feeds, locks.subscriptions]).await?;
-        let held = Held::take(&transaction, locks, &ids).await?;
+        let (held, ()) = LockedRows::lock_then(&transaction, locks, &ids, async { Ok(()) }).await?;
         let mut decisions = Decisions::new(Vec::new(), held.now);
         let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {

@@ -27,7 +27,7 @@ const CLAIM_DUE: &str = concat!(
     "
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 bound AS MATERIALIZED (
-    SELECT CASE WHEN ms >= $5 AND ms < $6 THEN $7 ELSE '-9223372036854775808'::bigint END AS due_at, $8::bigint AS id
+    SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id
     FROM now
 ),
 due AS MATERIALIZED (
@@ -36,9 +36,80 @@ due AS MATERIALIZED (
     WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_step_at <= (SELECT ms FROM now)
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
-      AND hub_url <> ALL($4)
     ORDER BY next_step_at, id
     LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+claimed AS (
+    UPDATE subscriptions
+    SET lease_owner = $1,
+        lease_until = now.ms + $2,
+        lease_fence = lease_fence + 1
+    FROM now, due
+    WHERE subscriptions.id = due.id
+    RETURNING subscriptions.*
+)
+SELECT ",
+    columns!(),
+    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)
+FROM now
+LEFT JOIN claimed AS subscriptions ON true
+ORDER BY next_step_at, id"
+);
+
+/// The same past busy hubs: goes from hub to hub, so that what is due at those is not walked. What is found so is locked
+/// then, unless another has it by now.
+const CLAIM_DUE_ELSEWHERE: &str = concat!(
+    "
+WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+bound AS MATERIALIZED (
+    SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id
+    FROM now
+),
+hubs (hash) AS (
+    (
+        SELECT md5(hub_url)
+        FROM subscriptions
+        WHERE next_step_at IS NOT NULL
+        ORDER BY md5(hub_url)
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT (
+        SELECT md5(hub_url)
+        FROM subscriptions
+        WHERE next_step_at IS NOT NULL
+          AND md5(hub_url) > hubs.hash
+        ORDER BY md5(hub_url)
+        LIMIT 1
+    )
+    FROM hubs
+    WHERE hash IS NOT NULL
+),
+candidates AS MATERIALIZED (
+    SELECT candidate.id
+    FROM hubs
+    CROSS JOIN LATERAL (
+        SELECT id, next_step_at
+        FROM subscriptions
+        WHERE md5(hub_url) = hubs.hash
+          AND (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
+          AND next_step_at <= (SELECT ms FROM now)
+          AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+        ORDER BY next_step_at, id
+        LIMIT $3
+    ) AS candidate
+    WHERE hubs.hash <> ALL(ARRAY(SELECT md5(busy.url) FROM unnest($8::text[]) AS busy (url)))
+    ORDER BY candidate.next_step_at, candidate.id
+    LIMIT $3
+),
+due AS MATERIALIZED (
+    SELECT id
+    FROM subscriptions
+    WHERE id = ANY(ARRAY(SELECT id FROM candidates))
+      AND next_step_at <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+    ORDER BY id
     FOR NO KEY UPDATE SKIP LOCKED
 ),
 claimed AS (
@@ -97,24 +168,46 @@ pub(crate) async fn claim_due(
     lease: Duration,
     but_not_at: &[String],
 ) -> Result<Vec<SubscriptionJob>, Error> {
-    let but_not_at: Vec<_> = but_not_at.iter().map(|hub| text(hub)).collect();
-    let scan = if but_not_at.is_empty() { lock(bounds).claim() } else { lock(bounds).look() };
+    if !but_not_at.is_empty() {
+        return claim_due_elsewhere(client, bounds, owner, limit, lease, but_not_at).await;
+    }
+    let scan = lock(bounds).claim();
     let (after_due, after_id) = scan.after();
     let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
-    let values: Params<'_> =
-        &[&owner, &millis(lease), &i64::from(limit), &but_not_at, &from, &until, &after_due, &after_id];
+    let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &from, &until, &after_due, &after_id];
     let rows = query(client, CLAIM_DUE, values).await?;
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let timing = timing(client, &scan, first.get(COLUMNS + 2)).await;
-    let claimed: Vec<&Row> = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
-    if but_not_at.is_empty() {
-        let last = claimed.last().map(|row| (row.get(NEXT_STEP_AT), row.get(0)));
-        let claimed = Claimed { last, is_full: claimed.len() >= limit as usize };
-        lock(bounds).claimed(&scan, timing, [((), claimed)]);
-    } else {
-        lock(bounds).looked(&scan, timing);
-    }
-    Ok(claimed.into_iter().filter_map(readable_job).collect())
+    let rows: Vec<&Row> = claimed_rows(&rows).collect();
+    let last = rows.last().map(|row| (row.get(NEXT_STEP_AT), row.get(0)));
+    let claimed = Claimed { last, is_full: rows.len() >= limit as usize };
+    lock(bounds).claimed(&scan, timing, [((), claimed)]);
+    Ok(rows.into_iter().filter_map(readable_job).collect())
+}
+
+async fn claim_due_elsewhere(
+    client: &Client,
+    bounds: &Mutex<ClaimBounds<()>>,
+    owner: &str,
+    limit: u32,
+    lease: Duration,
+    but_not_at: &[String],
+) -> Result<Vec<SubscriptionJob>, Error> {
+    let busy: Vec<_> = but_not_at.iter().map(|hub| text(hub)).collect();
+    let scan = lock(bounds).look();
+    let (after_due, after_id) = scan.after();
+    let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
+    let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &from, &until, &after_due, &after_id, &busy];
+    let rows = query(client, CLAIM_DUE_ELSEWHERE, values).await?;
+    let Some(first) = rows.first() else { return Ok(Vec::new()) };
+    let timing = timing(client, &scan, first.get(COLUMNS + 2)).await;
+    lock(bounds).looked(&scan, timing);
+    Ok(claimed_rows(&rows).filter_map(readable_job).collect())
+}
+
+/// Without the row that only has the time.
+fn claimed_rows(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some())
 }
 
 pub(crate) async fn claim_expiring(
@@ -126,7 +219,7 @@ pub(crate) async fn claim_expiring(
 ) -> Result<Vec<SubscriptionJob>, Error> {
     let values: Params<'_> = &[&owner, &millis(lease), &i64::from(limit), &millis(within)];
     let rows = query(client, CLAIM_EXPIRING, values).await?;
-    // An update gives its rows back in any order.
+    // An update returns its rows in any order.
     let mut jobs: Vec<SubscriptionJob> = rows.iter().filter_map(readable_job).collect();
     jobs.sort_by_key(|job| (job.subscription.expires_at, job.subscription.id));
     Ok(jobs)
@@ -147,7 +240,7 @@ pub(crate) async fn release(
 fn readable_job(row: &Row) -> Option<SubscriptionJob> {
     let job = job_of(row);
     if let Err(error) = &job {
-        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "a subscription cannot be read");
+        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "subscription unreadable");
     }
     job.ok()
 }

@@ -17,7 +17,7 @@ use domain::{
 use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
 
 use crate::postgres::{
-    entries::pages::{HAS_NEXT_AT, Wanted, rows_of, run},
+    entries::pages::{HAS_NEXT_AT, PageQuery, rows_of, run},
     query_opt,
     search::words::{patterns_of, query_of},
     shared::values::{time, usize_to_i64},
@@ -80,7 +80,7 @@ impl Question {
 /// The rows of a page, and where it stopped if it did before its end.
 pub(crate) async fn page(
     client: &mut Client,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
     search: &Search,
 ) -> Result<(Vec<Row>, Option<Cursor>), Error> {
     if search.is_empty() {
@@ -99,7 +99,7 @@ pub(crate) async fn page(
 /// The rows of a page; none if the grams propose so many entries that their words are only looked at piece by piece.
 async fn page_of_grams(
     client: &impl GenericClient,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
     question: &Question,
 ) -> Result<Option<Vec<Row>>, Error> {
     let first = FIRST_WALK_MIN.max(wanted.rows.saturating_mul(FIRST_WALK_A_ROW));
@@ -125,7 +125,7 @@ async fn page_of_grams(
 /// much. The next page goes on after them. Both are of one moment, or an entry that comes in between would be passed over.
 async fn walk_so_far(
     client: &mut Client,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
     question: &Question,
     entries: u32,
 ) -> Result<(Vec<Row>, Option<Cursor>), Error> {
@@ -140,7 +140,7 @@ async fn walk_so_far(
 }
 
 /// Full by number, or cut because its texts are too long.
-fn is_full(wanted: &Wanted<'_>, rows: &[Row]) -> bool {
+fn is_full(wanted: &PageQuery<'_>, rows: &[Row]) -> bool {
     rows.len() >= wanted.rows || rows.last().is_some_and(|last| last.get(HAS_NEXT_AT))
 }
 
@@ -167,7 +167,7 @@ fn as_float(count: usize) -> f64 {
 /// The rows that are found among the newest `entries`. Row by row: it ends as soon as the page is full.
 async fn walk(
     client: &impl GenericClient,
-    wanted: &Wanted<'_>,
+    wanted: &PageQuery<'_>,
     question: &Question,
     entries: usize,
 ) -> Result<Vec<Row>, Error> {
@@ -201,7 +201,7 @@ async fn walk(
 }
 
 /// The entry that a walk comes to after so many.
-async fn nth(client: &impl GenericClient, wanted: &Wanted<'_>, entries: usize) -> Result<Option<Row>, Error> {
+async fn nth(client: &impl GenericClient, wanted: &PageQuery<'_>, entries: usize) -> Result<Option<Row>, Error> {
     let sql = format!(
         "
 SELECT id, sort_at
@@ -213,7 +213,7 @@ LIMIT 1",
         wanted.conditions(),
         wanted.order_by("entries.sort_at", "entries.id"),
     );
-    let wanted = Wanted { rows: entries, ..*wanted };
+    let wanted = PageQuery { rows: entries, ..*wanted };
     Ok(run(client, &wanted, &sql, &[]).await?.into_iter().next())
 }
 
@@ -238,7 +238,7 @@ async fn entries_about(client: &impl GenericClient) -> Result<f64, Error> {
 }
 
 /// All entries that are found, in order, each looked at until the page is full.
-async fn collect(client: &impl GenericClient, wanted: &Wanted<'_>, question: &Question) -> Result<Vec<Row>, Error> {
+async fn collect(client: &impl GenericClient, wanted: &PageQuery<'_>, question: &Question) -> Result<Vec<Row>, Error> {
     let sql = format!(
         "
         WITH hits AS MATERIALIZED (
@@ -267,6 +267,6 @@ async fn collect(client: &impl GenericClient, wanted: &Wanted<'_>, question: &Qu
 }
 
 /// The number of the parameter that follows those of the conditions.
-fn next_place(wanted: &Wanted<'_>) -> usize {
+fn next_place(wanted: &PageQuery<'_>) -> usize {
     4 + wanted.ids().len()
 }

@@ -134,7 +134,7 @@ impl<K: Clone + Eq + Hash> ClaimBounds<K> {
         }
     }
 
-    /// A row was given back, and is due as before: claims begin before it.
+    /// A row was released, and is due as before: claims begin before it.
     pub(crate) fn released(&mut self, key: &K, (due_ms, id): Position) {
         if let Some(bound) = self.of.get_mut(key) {
             bound.position = bound.position.min((due_ms, id.saturating_sub(1)));

@@ -21,7 +21,7 @@ use crate::postgres::shared::{
 };
 
 /// How long a caller waits for a free connection: where all are at work it is not the database that is away.
-const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long one address of the database may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long what was sent may stay unacknowledged before the connection counts as dead.
@@ -53,10 +53,10 @@ pub(crate) struct Address {
 
 impl Address {
     pub(crate) fn of(url: &str) -> Result<Self, OpenError> {
-        let wish = TlsMode::of(url)?;
-        let config = config(&wish.url)?;
-        let is_required = wish.is_required || config.get_ssl_mode() == SslMode::Require;
-        let tls = is_required.then(|| tls::connector(wish.roots.as_deref())).transpose()?;
+        let mode = TlsMode::of(url)?;
+        let config = config(&mode.url)?;
+        let is_required = mode.is_required || config.get_ssl_mode() == SslMode::Require;
+        let tls = is_required.then(|| tls::connector(mode.roots.as_deref())).transpose()?;
         Ok(Self { config, tls })
     }
 

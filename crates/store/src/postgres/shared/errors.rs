@@ -53,7 +53,7 @@ pub(crate) fn is_deadlock(error: &Error) -> bool {
     error.code() == Some(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
-/// Whether something that others have locked was waited for in vain.
+/// Whether the wait for something that others have locked timed out.
 pub(crate) fn is_locked(error: &Error) -> bool {
     error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }

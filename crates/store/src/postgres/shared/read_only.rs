@@ -1,6 +1,6 @@
 //! Connections that ended up at a database which takes no writes, such as a standby: whoever meets one says so, and none that
 //! was made before is used again. One for the whole process, because errors are told apart where no pool is known; a
-//! connection that is made anew in vain costs little.
+//! connection that is made anew for nothing costs little.
 
 use std::{
     sync::{Mutex, PoisonError},

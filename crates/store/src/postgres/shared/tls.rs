@@ -31,20 +31,20 @@ impl TlsMode {
         let Some((base, query)) = url.split_once('?') else {
             return Ok(Self { url: url.to_owned(), is_required: false, roots: None });
         };
-        let mut wish = Self { url: base.to_owned(), is_required: false, roots: None };
+        let mut parsed = Self { url: base.to_owned(), is_required: false, roots: None };
         let mut kept = Vec::new();
         for pair in query.split('&') {
             match pair.split_once('=') {
-                Some(("sslmode", mode)) => wish.is_required = is_required(mode)?,
-                Some(("sslrootcert", "system")) => wish.roots = None,
-                Some(("sslrootcert", file)) => wish.roots = Some(file.replace("%2F", "/").replace("%2f", "/")),
+                Some(("sslmode", mode)) => parsed.is_required = is_required(mode)?,
+                Some(("sslrootcert", "system")) => parsed.roots = None,
+                Some(("sslrootcert", file)) => parsed.roots = Some(file.replace("%2F", "/").replace("%2f", "/")),
                 _ => kept.push(pair),
             }
         }
-        let mode = if wish.is_required { "sslmode=require" } else { "sslmode=disable" };
+        let mode = if parsed.is_required { "sslmode=require" } else { "sslmode=disable" };
         kept.push(mode);
-        wish.url = format!("{base}?{}", kept.join("&"));
-        Ok(wish)
+        parsed.url = format!("{base}?{}", kept.join("&"));
+        Ok(parsed)
     }
 }
 
@@ -96,9 +96,9 @@ mod tests {
     #[test]
     fn a_url_says_whether_tls_is_wanted() {
         fn check(query: &str, expect: &str, is_required: bool, roots: Option<&str>) {
-            let wish = TlsMode::of(&format!("postgres://u:p@h/d{query}")).unwrap();
+            let mode = TlsMode::of(&format!("postgres://u:p@h/d{query}")).unwrap();
             let roots = roots.map(str::to_owned);
-            assert_eq!(wish, TlsMode { url: format!("postgres://u:p@h/d{expect}"), is_required, roots });
+            assert_eq!(mode, TlsMode { url: format!("postgres://u:p@h/d{expect}"), is_required, roots });
         }
         check("", "", false, None);
         check("?sslmode=prefer", "?sslmode=disable", false, None);

@@ -26,7 +26,6 @@ const TELL_EVERY: Duration = Duration::from_millis(10);
 const RECONNECT_IN: Duration = Duration::from_secs(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whom to wake.
 #[derive(Debug)]
 pub(crate) struct Wake {
     /// Rises whenever something was queued, here or elsewhere.
@@ -63,7 +62,6 @@ fn raise(queued: &watch::Sender<u64>) {
     queued.send_modify(|count| *count = count.wrapping_add(1));
 }
 
-/// The task.
 struct Listener {
     address: Address,
     queued: watch::Sender<u64>,

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use domain::{
     EntryId, FeedId,
+    feed_state::FeedStateChange,
     ingest::{
-        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits, Validators,
-        arrival, is_present, shared,
+        Arrival, Arrivals, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits,
+        is_present, shared,
     },
 };
 use jiff::Timestamp;
@@ -14,21 +15,18 @@ use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     entries::entry_rows,
+    feeds::feed_rows,
     outbox::events::{self, EntryEvent},
     push::discovery::{self, PushState},
     shared::writer::WriteTx,
 };
-use crate::values::{optional, time};
+use crate::values::time;
 
 pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
 const FORGET: &str = include_str!("sql/ingest_forget.sql");
-
-const STATE: &str = include_str!("sql/ingest_state.sql");
-
-const COUNT: &str = include_str!("sql/ingest_count.sql");
 
 /// Where a document goes.
 #[derive(Debug, Clone, Copy)]
@@ -42,15 +40,6 @@ pub(crate) struct Target {
     pub(crate) now: i64,
 }
 
-/// When its feed is polled next.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Schedule {
-    pub(crate) next_check_at: i64,
-    /// The same if a hub is trusted to push it.
-    pub(crate) next_audit_at: i64,
-    pub(crate) adaptive_secs: i64,
-}
-
 /// What became of a document's entries.
 #[derive(Debug, Default)]
 pub(crate) struct Ingested {
@@ -60,7 +49,7 @@ pub(crate) struct Ingested {
     /// What somebody is told of.
     news: Vec<EntryEvent>,
     /// Something newer is there than the document has.
-    passed_over: bool,
+    has_passed_over: bool,
 }
 
 /// Does what needs no database, so that the one writer need not.
@@ -68,28 +57,20 @@ pub(crate) fn prepare(document: &mut Document) {
     for entry in &mut document.entries {
         entry.search_text = domain::words::words_of(&entry.search_text);
     }
-    // Of what is there twice the first counts.
-    let mut seen = HashSet::new();
-    document.entries.retain(|entry| seen.insert(entry.mark()));
-    // Ids rise from the last in the document to the first: of entries of the same time the first is the newest.
-    document.entries.reverse();
 }
 
 /// Stores a prepared document's entries, the state of its feed, and what it says about push.
 pub(crate) fn store_document(
     changes: &mut WriteTx<'_>,
     target: Target,
-    schedule: Schedule,
+    change: FeedStateChange,
     push: &PushState,
     document: &mut Document,
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let Ingested { stored, published, news, passed_over } = store_entries(changes, target, document, has_pruned)?;
-    if passed_over {
-        // Something newer is there, or older: the next poll asks for the whole again, and will see.
-        document.validators = Validators::default();
-    }
+    let Ingested { stored, published, news, has_passed_over } = store_entries(changes, target, document, has_pruned)?;
+    document.validators = document.validators_after(has_passed_over);
     if push.is_pushed && !published.is_empty() {
         discovery::count_misses(changes, feed, published, target.now)?;
     }
@@ -97,7 +78,7 @@ pub(crate) fn store_document(
         discovery::follow(changes, feed, push, found, target.now)?;
     }
     // Last: only now is it known whether it is pushed, and whether it is to be polled again at once.
-    write_state(connection, target, schedule, document, stored.new)?;
+    feed_rows::write_state(connection, target, change, document, stored.new)?;
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
@@ -114,7 +95,7 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
     let Ingested { stored, news, .. } = store_entries(changes, target, document, has_pruned)?;
     if stored.new > 0 {
-        changes.connection.prepare_cached(COUNT)?.execute((target.feed_id, stored.new))?;
+        feed_rows::add_entries(changes.connection, target.feed_id, stored.new)?;
     }
     events::tell_entries(changes, target, &news)?;
     Ok(stored)
@@ -125,27 +106,23 @@ fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document,
     let identities: HashSet<Hash> = document.entries.iter().map(|entry| entry.identity).collect();
     let known = known(connection, target.feed_id, &identities, has_pruned)?;
     let interest = events::interest(changes, target)?;
-    let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
-    for (entry, known) in document.recognise(&known) {
-        match arrival(entry, known, time(target.claimed_at)) {
+    let Arrivals { entries, stored, has_passed_over } = document.arrivals(&known, time(target.claimed_at));
+    let mut ingested = Ingested { stored, has_passed_over, ..Ingested::default() };
+    for (index, arrival) in entries {
+        let entry = &document.entries[index];
+        match arrival {
             Arrival::New => {
                 let id = entry_rows::insert(connection, target, entry)?;
                 changes.words.add(id, entry.search_text.clone());
                 ingested.published.push(entry.published_at.or(entry.updated_at));
-                ingested.stored.new += 1;
                 if interest.in_created {
                     ingested.news.push(EntryEvent::Created(id));
                 }
             }
-            Arrival::Known => {}
-            Arrival::PassedOver => ingested.passed_over = true,
-            Arrival::Completed(id) => {
-                replace(changes, id.0, target.now, entry)?;
-                ingested.stored.completed += 1;
-            }
+            Arrival::Known | Arrival::PassedOver => {}
+            Arrival::Completed(id) => replace(changes, id.0, target.now, entry)?,
             Arrival::Changed(id) => {
                 replace(changes, id.0, target.now, entry)?;
-                ingested.stored.changed += 1;
                 if interest.in_updated {
                     ingested.news.push(EntryEvent::Updated(id.0));
                 }
@@ -201,32 +178,6 @@ fn pruned(connection: &Connection, feed_id: i64, identity: Hash) -> Result<Vec<K
 
 fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
     connection.prepare_cached("SELECT 1 FROM pruned_entries WHERE feed_id = ?")?.exists([feed_id])
-}
-
-fn write_state(
-    connection: &Connection,
-    target: Target,
-    schedule: Schedule,
-    document: &Document,
-    new: u32,
-) -> Result<()> {
-    let row = (
-        target.feed_id,
-        optional(document.title.as_ref()),
-        optional(document.site_url.as_ref()),
-        optional(document.validators.etag.as_ref()),
-        optional(document.validators.last_modified.as_ref()),
-        document.validators.body_hash.map(|hash| hash.0),
-        target.now,
-        new,
-        schedule.next_check_at,
-        schedule.next_audit_at,
-        schedule.adaptive_secs,
-        document.asks.ttl_mins,
-        document.asks.skips.hours,
-        document.asks.skips.days,
-    );
-    connection.prepare_cached(STATE)?.execute(row).map(drop)
 }
 
 /// A document that was read whole tells which pruned entries will not come again.

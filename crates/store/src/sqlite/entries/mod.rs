@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     SqliteStore,
-    entries::pages::{Walked, Wanted},
+    entries::pages::{PageQuery, Walk},
     search,
     shared::{queue::Priority, writer::WriteTx},
 };
@@ -42,8 +42,9 @@ const COUNT: &str = include_str!("sql/count.sql");
 impl EntryStore for SqliteStore {
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
-        let wanted = Wanted { filter: filter.clone(), after, rows: limit.saturating_add(1) };
-        self.readers.read(move |connection| page(connection, &wanted, limit)).await
+        let wanted = PageQuery { filter: filter.clone(), after, rows: limit.saturating_add(1) };
+        let readers = if filter.is_slow() { &self.slow_readers } else { &self.readers };
+        readers.read(move |connection| page(connection, &wanted, limit)).await
     }
 
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
@@ -97,13 +98,13 @@ fn entry_of(row: &Row<'_>) -> Result<Entry> {
     })
 }
 
-fn page(connection: &Connection, wanted: &Wanted, limit: usize) -> Result<EntryPage> {
+fn page(connection: &Connection, wanted: &PageQuery, limit: usize) -> Result<EntryPage> {
     let filter = &wanted.filter;
     let walked = match &filter.ids {
         _ if filter.since.is_some() => pages::walk(connection, wanted)?,
         Some(ids) => {
             let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-            Walked { places: pages::walk_among(connection, wanted, &ids)?, stopped_at: None }
+            Walk { places: pages::walk_among(connection, wanted, &ids)?, stopped_at: None }
         }
         None => match &filter.search {
             None => pages::walk(connection, wanted)?,
@@ -114,7 +115,7 @@ fn page(connection: &Connection, wanted: &Wanted, limit: usize) -> Result<EntryP
 }
 
 /// Reads the entries of a page, one by one, until it is full.
-fn fill(connection: &Connection, walked: Walked, limit: usize, with_texts: bool) -> Result<EntryPage> {
+fn fill(connection: &Connection, walked: Walk, limit: usize, with_texts: bool) -> Result<EntryPage> {
     let mut one = connection.prepare_cached(if with_texts { ONE } else { ONE_WITHOUT_TEXTS })?;
     let (mut entries, mut bytes, mut last) = (Vec::new(), 0, None);
     for (number, place) in walked.places.into_iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::values::{time, usize_to_i64};
 
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct PageQuery {
     pub(crate) filter: EntryFilter,
     pub(crate) after: Option<Cursor>,
     pub(crate) rows: usize,
@@ -20,23 +20,23 @@ pub(crate) struct Wanted {
 
 /// An entry's place in the order of a page: its time and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     pub(crate) at: i64,
     pub(crate) id: i64,
 }
 
-impl From<Place> for Cursor {
-    fn from(place: Place) -> Self {
+impl From<Position> for Cursor {
+    fn from(place: Position) -> Self {
         Self { at: time(place.at), id: domain::EntryId(place.id) }
     }
 }
 
 /// What a walk has found.
 #[derive(Debug, Default)]
-pub(crate) struct Walked {
-    pub(crate) places: Vec<Place>,
+pub(crate) struct Walk {
+    pub(crate) places: Vec<Position>,
     /// Where it stopped, if it did before the page was full and there may be more.
-    pub(crate) stopped_at: Option<Place>,
+    pub(crate) stopped_at: Option<Position>,
 }
 
 /// A part of a statement, and the values for its question marks.
@@ -54,15 +54,15 @@ impl Part {
 }
 
 /// The places of a page.
-pub(crate) fn walk(connection: &Connection, wanted: &Wanted) -> Result<Walked> {
+pub(crate) fn walk(connection: &Connection, wanted: &PageQuery) -> Result<Walk> {
     let part = walk_sql(wanted);
     let mut statement = connection.prepare_cached(&part.sql)?;
     let mut rows = statement.query(params_from_iter(part.values))?;
-    let mut walked = Walked::default();
+    let mut walked = Walk::default();
     let mut looked_at = 0;
     while walked.places.len() < wanted.rows {
         let Some(row) = rows.next()? else { break };
-        let place = Place { at: row.get(0)?, id: row.get(1)? };
+        let place = Position { at: row.get(0)?, id: row.get(1)? };
         if row.get(2)? {
             walked.places.push(place);
         }
@@ -76,16 +76,16 @@ pub(crate) fn walk(connection: &Connection, wanted: &Wanted) -> Result<Walked> {
 }
 
 /// The places of those of some entries that are on the page.
-pub(crate) fn walk_among(connection: &Connection, wanted: &Wanted, ids: &[i64]) -> Result<Vec<Place>> {
+pub(crate) fn walk_among(connection: &Connection, wanted: &PageQuery, ids: &[i64]) -> Result<Vec<Position>> {
     let list = serde_json::Value::from(ids).to_string();
     let part = among_sql(wanted);
     let values = std::iter::once(Value::from(list)).chain(part.values.into_iter().map(Value::from));
-    let place = |row: &rusqlite::Row<'_>| Ok(Place { at: row.get(0)?, id: row.get(1)? });
+    let place = |row: &rusqlite::Row<'_>| Ok(Position { at: row.get(0)?, id: row.get(1)? });
     connection.prepare_cached(&part.sql)?.query_map(params_from_iter(values), place)?.collect()
 }
 
 /// The places of all rows of a page's walk after its cursor, without end, and whether each is of the page's kind.
-pub(crate) fn walk_sql(wanted: &Wanted) -> Part {
+pub(crate) fn walk_sql(wanted: &PageQuery) -> Part {
     let (key, index) = (key(&wanted.filter), index(&wanted.filter));
     let mut part = Part::default();
     part.add(&format!("\nSELECT {key}, entries.id, (true"), &[]);
@@ -102,7 +102,7 @@ pub(crate) fn walk_sql(wanted: &Wanted) -> Part {
 }
 
 /// The places of those of some entries, given as a JSON array in `?1`, that are on the page, in order.
-fn among_sql(wanted: &Wanted) -> Part {
+fn among_sql(wanted: &PageQuery) -> Part {
     let mut part = Part::default();
     part.add(
         &format!(
@@ -172,7 +172,7 @@ fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str 
 }
 
 /// After the cursor, and since the time. Where a walk begins is one condition: of two the planner might take the lesser.
-fn add_position(part: &mut Part, wanted: &Wanted) {
+fn add_position(part: &mut Part, wanted: &PageQuery) {
     let key = key(&wanted.filter);
     let since = wanted.filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond());
     let after = wanted.after.map(|cursor| (cursor.at.as_millisecond(), cursor.id.0));

@@ -30,7 +30,7 @@ pub(crate) async fn prune(store: &SqliteStore, limits: PruneLimits) -> StoreResu
     let now = store.now();
     let read_before = now - millis(limits.read_older_than);
     let unread_before = limits.unread_older_than.map_or(i64::MIN, |age| now - millis(age));
-    let ids = store.readers.read(move |connection| find(connection, limits, read_before, unread_before)).await?;
+    let ids = store.slow_readers.read(move |connection| find(connection, limits, read_before, unread_before)).await?;
     if ids.is_empty() {
         return Ok(0);
     }

@@ -1,61 +1,65 @@
-//! Feeds as the API shows them, with the subscription that each has.
+//! The rows of feeds, written: what a document says of it, and what its subscriptions mean for it.
 
-use domain::{
-    Feed, FeedId, FolderId,
-    push::{SubscriptionState, SubscriptionView},
-};
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use std::time::Duration;
 
-use crate::sqlite::shared::errors::unreadable;
-use crate::values::{count, state_of, time, to_u32};
+use domain::{FeedId, feed_state::FeedStateChange, ingest::Document};
+use jiff::Timestamp;
+use rusqlite::{Connection, Result, params};
 
-pub(crate) const SELECT: &str = include_str!("sql/feed_rows_select.sql");
+use crate::sqlite::entries::ingest::Target;
+use crate::values::{millis, optional};
 
-pub(crate) fn all(connection: &Connection) -> Result<Vec<Feed>> {
-    connection.prepare_cached(SELECT)?.query_map([], feed_of)?.collect()
+const STATE: &str = include_str!("sql/feed_rows_state.sql");
+
+const COUNT: &str = include_str!("sql/feed_rows_count.sql");
+
+const PUSHED: &str = include_str!("sql/feed_rows_pushed.sql");
+
+pub(crate) const POLL_SOON: &str = include_str!("sql/feed_rows_poll_soon.sql");
+
+/// Writes what a document says of its feed, and ends the lease.
+pub(crate) fn write_state(
+    connection: &Connection,
+    target: Target,
+    change: FeedStateChange,
+    document: &Document,
+    new: u32,
+) -> Result<()> {
+    let standing = change.standing;
+    let row = params![
+        target.feed_id,
+        optional(document.title.as_ref()),
+        optional(document.site_url.as_ref()),
+        optional(document.validators.etag.as_ref()),
+        optional(document.validators.last_modified.as_ref()),
+        document.validators.body_hash.map(|hash| hash.0),
+        target.now,
+        new,
+        millis(change.check_in),
+        millis(change.audit_in),
+        change.adaptive_secs,
+        document.hints.ttl_mins,
+        document.hints.skips.hours,
+        document.hints.skips.days,
+        change.due_by.map(Timestamp::as_millisecond),
+        standing.failure_count,
+        standing.is_failing,
+        standing.is_gone,
+    ];
+    connection.prepare_cached(STATE)?.execute(row).map(drop)
 }
 
-pub(crate) fn one(connection: &Connection, id: FeedId) -> Result<Option<Feed>> {
-    connection.prepare_cached(&format!("{SELECT}\nWHERE feeds.id = ?"))?.query_row([id.0], feed_of).optional()
+/// Counts entries that were pushed.
+pub(crate) fn add_entries(connection: &Connection, feed_id: i64, new: u32) -> Result<()> {
+    connection.prepare_cached(COUNT)?.execute((feed_id, new)).map(drop)
 }
 
-fn feed_of(row: &Row<'_>) -> Result<Feed> {
-    Ok(Feed {
-        id: FeedId(row.get(0)?),
-        url: row.get(1)?,
-        has_credentials: row.get(24)?,
-        site_url: row.get(2)?,
-        title: row.get(3)?,
-        custom_title: row.get(4)?,
-        folder_id: row.get::<_, Option<i64>>(5)?.map(FolderId),
-        last_fetched_at: row.get::<_, Option<i64>>(6)?.map(time),
-        next_check_at: time(row.get(7)?),
-        failure_count: to_u32(row.get(8)?),
-        last_error: row.get(9)?,
-        is_gone: row.get(10)?,
-        unread_count: count(row.get(11)?),
-        poll_interval: row.get::<_, Option<i64>>(12)?.map(to_u32),
-        push_enabled: row.get(13)?,
-        subscription: subscription_of(row)?,
-    })
+/// Whether a hub is trusted to push it.
+pub(crate) fn set_pushed(connection: &Connection, feed: FeedId, is_pushed: bool) -> Result<()> {
+    connection.prepare_cached(PUSHED)?.execute((feed.0, is_pushed)).map(drop)
 }
 
-/// The current one, if there is one.
-fn subscription_of(row: &Row<'_>) -> Result<Option<SubscriptionView>> {
-    let Some(hub_url) = row.get(14)? else { return Ok(None) };
-    let state = state_of(row.get_ref(16)?.as_str()?).map_err(|error| unreadable(16, error))?;
-    Ok(Some(SubscriptionView {
-        feed_id: Some(FeedId(row.get(0)?)),
-        hub_url,
-        topic_url: row.get(15)?,
-        state,
-        is_active: state == SubscriptionState::Active,
-        lease_seconds: row.get::<_, Option<i64>>(17)?.map(to_u32),
-        expires_at: row.get::<_, Option<i64>>(18)?.map(time),
-        error_count: to_u32(row.get(19)?),
-        last_error: row.get(20)?,
-        last_push_at: row.get::<_, Option<i64>>(21)?.map(time),
-        push_count: count(row.get(22)?),
-        miss_count: count(row.get(23)?),
-    }))
+/// Makes a feed due after this delay, unless it is due sooner.
+pub(crate) fn poll_soon(connection: &Connection, feed: FeedId, delay: Duration, now: i64) -> Result<()> {
+    connection.prepare_cached(POLL_SOON)?.execute((feed.0, now, millis(delay))).map(drop)
 }

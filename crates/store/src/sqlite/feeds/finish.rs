@@ -5,29 +5,24 @@
 
 use domain::{
     FeedId,
-    delivery::{DomainEvent, EventType},
+    delivery::DomainEvent,
     feed_state::{FeedAddress, Standing},
-    ingest::{PollOutcome, PollResult, Stored, Validators},
+    ingest::{PollOutcome, PollResult, Stored},
     ports::StoreResult,
 };
-use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     SqliteStore,
-    entries::ingest::{self, Schedule, Target},
-    feeds::id_of,
+    entries::ingest::{self, Target},
+    feeds::{finish_plain, id_of},
     outbox::events,
     push::discovery::PushState,
     shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, optional, text, to_u32, url_hash};
+use crate::values::{optional, text, to_u32, url_hash};
 
 pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");
-
-const UNCHANGED: &str = include_str!("sql/finish_unchanged.sql");
-
-const FAILED: &str = include_str!("sql/finish_failed.sql");
 
 const MOVE: &str = include_str!("sql/finish_move.sql");
 
@@ -45,47 +40,35 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
-    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?))).optional()?;
-    let Some((folder_id, mut push, standing)) = held else { return Ok(Stored::default()) };
+    let held = held
+        .query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get(10)?)))
+        .optional()?;
+    let Some((folder_id, mut push, standing, is_backlog)) = held else { return Ok(Stored::default()) };
     if let Some(address) = &result.moved_to
         && move_to(connection, result.feed_id, address)?
     {
         push.url = text(&address.url).into_owned();
     }
     let claimed_at = result.claimed_at.as_millisecond();
-    let target = Target { feed_id, folder_id, claimed_at, is_backlog: standing.is_new, now };
-    let due_by = result.due_by.map_or(i64::MAX, Timestamp::as_millisecond);
-    let schedule = Schedule {
-        next_check_at: due_by.min(now + millis(result.next_check_in)),
-        next_audit_at: due_by.min(now + millis(result.next_audit_in)),
-        adaptive_secs: i64::from(result.adaptive_secs),
-    };
-    let counts = result.due_by.is_none();
-    let news = standing.news(&result);
-    if let Some(kind) = news {
+    let target = Target { feed_id, folder_id, claimed_at, is_backlog, now };
+    let change = standing.after(&result);
+    if let Some(kind) = change.event {
         events::tell(changes, &[DomainEvent::Feed(kind, result.feed_id)])?;
     }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {
-            return ingest::store_document(changes, target, schedule, &push, document);
+            return ingest::store_document(changes, target, change, &push, document);
         }
-        PollOutcome::Unchanged(validators) => write_unchanged(connection, target, schedule, validators)?,
-        PollOutcome::Failed(reason) => {
-            let is_failing = news == Some(EventType::FeedFailing);
-            write_failure(connection, target, schedule, reason, (false, is_failing, counts))?;
+        PollOutcome::Unchanged(validators) => finish_plain::write_unchanged(connection, target, change, validators)?,
+        PollOutcome::Failed(reason) | PollOutcome::Gone(reason) => {
+            finish_plain::write_failure(connection, target, change, reason)?;
         }
-        PollOutcome::Gone(reason) => write_failure(connection, target, schedule, reason, (true, false, counts))?,
     }
     Ok(Stored { applied: true, ..Stored::default() })
 }
 
 fn standing_of(row: &Row<'_>) -> Result<Standing> {
-    Ok(Standing {
-        failure_count: to_u32(row.get(7)?),
-        is_failing: row.get(8)?,
-        is_gone: row.get(9)?,
-        is_new: row.get(10)?,
-    })
+    Ok(Standing { failure_count: to_u32(row.get(7)?), is_failing: row.get(8)?, is_gone: row.get(9)? })
 }
 
 fn push_state_of(row: &Row<'_>) -> Result<PushState> {
@@ -106,30 +89,4 @@ fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Resu
     }
     let row = (feed.0, text(&address.url), url_hash(address), optional(address.credentials.as_ref()));
     connection.prepare_cached(MOVE)?.execute(row).map(|moved| moved > 0)
-}
-
-fn write_unchanged(connection: &Connection, target: Target, schedule: Schedule, validators: &Validators) -> Result<()> {
-    let row = (
-        target.feed_id,
-        optional(validators.etag.as_ref()),
-        optional(validators.last_modified.as_ref()),
-        validators.body_hash.map(|hash| hash.0),
-        target.now,
-        schedule.next_check_at,
-        schedule.next_audit_at,
-        schedule.adaptive_secs,
-    );
-    connection.prepare_cached(UNCHANGED)?.execute(row).map(drop)
-}
-
-fn write_failure(
-    connection: &Connection,
-    target: Target,
-    schedule: Schedule,
-    reason: &str,
-    (is_gone, is_failing, counts): (bool, bool, bool),
-) -> Result<()> {
-    let Schedule { next_check_at, adaptive_secs, .. } = schedule;
-    let row = (target.feed_id, next_check_at, adaptive_secs, text(reason), is_gone, is_failing, counts);
-    connection.prepare_cached(FAILED)?.execute(row).map(drop)
 }

@@ -4,7 +4,7 @@ use domain::{FeedId, FeedSeed, ports::ImportOutcome};
 use rusqlite::Result;
 
 use crate::sqlite::{
-    feeds::{adaptive_first, folders, id_of},
+    feeds::{feed_changes::adaptive_first, folders, id_of},
     shared::writer::WriteTx,
 };
 use crate::values::{optional, text, url_hash};

@@ -1,7 +1,10 @@
-//! Feeds: kept, imported, changed, removed.
+//! Feeds as the API shows them, with the subscription that each has; and the port that keeps, imports, changes and removes
+//! them.
 
+pub(crate) mod feed_changes;
 pub(crate) mod feed_rows;
 pub(crate) mod finish;
+pub(crate) mod finish_plain;
 pub(crate) mod folders;
 pub(crate) mod import;
 pub(crate) mod overview;
@@ -9,29 +12,21 @@ pub(crate) mod polls;
 
 use async_trait::async_trait;
 use domain::{
-    Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
+    Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
     feed_state::FeedAddress,
     ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
-    schedule::ADAPTIVE_FIRST,
+    push::{SubscriptionState, SubscriptionView},
 };
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     SqliteStore,
-    entries::ingest::{self, Schedule, Target},
-    feeds::feed_rows::{all, one},
-    push::{discovery::PushState, subscription_changes::end_all},
-    shared::{queue::Priority, writer::WriteTx},
+    entries::ingest,
+    shared::{errors::unreadable, queue::Priority},
 };
-use crate::values::{millis, optional, text, url_hash};
+use crate::values::{count, state_of, time, to_u32, url_hash};
 
-const INSERT: &str = include_str!("sql/insert.sql");
-
-const UPDATE: &str = include_str!("sql/update.sql");
-
-const ADDRESS: &str = "SELECT url, credentials FROM feeds WHERE id = ?";
-
-const READDRESS: &str = include_str!("sql/readdress.sql");
+pub(crate) const SELECT: &str = include_str!("sql/select.sql");
 
 #[async_trait]
 impl FeedStore for SqliteStore {
@@ -56,7 +51,7 @@ impl FeedStore for SqliteStore {
 
     async fn add_feed(&self, mut feed: NewFeed) -> StoreResult<NewFeedOutcome> {
         ingest::prepare(&mut feed.document);
-        self.writer.write(Priority::Usual, move |changes| add(changes, &mut feed)).await
+        self.writer.write(Priority::Usual, move |changes| feed_changes::add(changes, &mut feed)).await
     }
 
     async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
@@ -64,12 +59,20 @@ impl FeedStore for SqliteStore {
     }
 
     async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
-        self.writer.write(Priority::Usual, move |changes| update(changes, id, &patch)).await
+        self.writer.write(Priority::Usual, move |changes| feed_changes::update(changes, id, &patch)).await
     }
 
     async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| delete(changes, id)).await
+        self.writer.write(Priority::Usual, move |changes| feed_changes::delete(changes, id)).await
     }
+}
+
+fn all(connection: &Connection) -> Result<Vec<Feed>> {
+    connection.prepare_cached(SELECT)?.query_map([], feed_of)?.collect()
+}
+
+pub(crate) fn one(connection: &Connection, id: FeedId) -> Result<Option<Feed>> {
+    connection.prepare_cached(&format!("{SELECT}\nWHERE feeds.id = ?"))?.query_row([id.0], feed_of).optional()
 }
 
 pub(crate) fn id_of(connection: &Connection, address: &FeedAddress) -> Result<Option<FeedId>> {
@@ -77,108 +80,43 @@ pub(crate) fn id_of(connection: &Connection, address: &FeedAddress) -> Result<Op
     statement.query_row([url_hash(address)], |row| row.get(0).map(FeedId)).optional()
 }
 
-pub(crate) fn adaptive_first() -> i64 {
-    i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
+fn feed_of(row: &Row<'_>) -> Result<Feed> {
+    Ok(Feed {
+        id: FeedId(row.get(0)?),
+        url: row.get(1)?,
+        has_credentials: row.get(24)?,
+        site_url: row.get(2)?,
+        title: row.get(3)?,
+        custom_title: row.get(4)?,
+        folder_id: row.get::<_, Option<i64>>(5)?.map(FolderId),
+        last_fetched_at: row.get::<_, Option<i64>>(6)?.map(time),
+        next_check_at: time(row.get(7)?),
+        failure_count: to_u32(row.get(8)?),
+        last_error: row.get(9)?,
+        is_gone: row.get(10)?,
+        unread_count: count(row.get(11)?),
+        poll_interval: row.get::<_, Option<i64>>(12)?.map(to_u32),
+        push_enabled: row.get(13)?,
+        subscription: subscription_of(row)?,
+    })
 }
 
-fn add(changes: &mut WriteTx<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
-    if let Some(folder) = feed.folder_id
-        && !folders::exists(changes.connection, folder)?
-    {
-        return Ok(NewFeedOutcome::NoSuchFolder);
-    }
-    if let Some(id) = id_of(changes.connection, &feed.address)? {
-        return Ok(NewFeedOutcome::AlreadyThere(id));
-    }
-    let now = changes.now();
-    let next_check_at = now + millis(feed.next_check_in);
-    let target = Target {
-        feed_id: insert(changes.connection, feed, now, next_check_at)?,
-        folder_id: feed.folder_id.map(|folder| folder.0),
-        claimed_at: now,
-        is_backlog: true,
-        now,
-    };
-    // No hub is trusted to push it yet.
-    let schedule = Schedule { next_check_at, next_audit_at: next_check_at, adaptive_secs: adaptive_first() };
-    let push = PushState::new(&feed.address.url);
-    ingest::store_document(changes, target, schedule, &push, &mut feed.document)?;
-    let kept = one(changes.connection, FeedId(target.feed_id))?;
-    kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
-}
-
-fn insert(connection: &Connection, feed: &NewFeed, now: i64, next_check_at: i64) -> Result<i64> {
-    let row = (
-        text(&feed.address.url),
-        url_hash(&feed.address),
-        optional(feed.address.credentials.as_ref()),
-        feed.folder_id.map(|folder| folder.0),
-        optional(feed.custom_title.as_ref()),
-        next_check_at,
-        adaptive_first(),
-        now,
-    );
-    connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))
-}
-
-/// What cannot be done is found out before anything is changed.
-fn update(changes: &mut WriteTx<'_>, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>> {
-    let connection = changes.connection;
-    let Some(before) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
-    if let Some(folder) = patch.folder_id.flatten()
-        && !folders::exists(connection, folder)?
-    {
-        return Ok(UpdateOutcome::NoSuchFolder);
-    }
-    if let Some(address) = &patch.address {
-        match id_of(connection, address)? {
-            Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
-            _ => readdress(connection, id, address.clone(), changes.now())?,
-        }
-    }
-    if patch.address.is_some() || patch.push_enabled == Some(false) {
-        end_all(changes, id)?;
-    }
-    apply(connection, changes.now(), id, patch)?;
-    if let Some(folder) = patch.folder_id
-        && folder != before.folder_id
-    {
-        let mut follow = connection.prepare_cached("UPDATE entries SET folder_id = ? WHERE feed_id = ?")?;
-        follow.execute((folder.map(|folder| folder.0), id.0))?;
-    }
-    Ok(one(connection, id)?.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
-}
-
-fn readdress(connection: &Connection, id: FeedId, address: FeedAddress, now: i64) -> Result<()> {
-    let mut before = connection.prepare_cached(ADDRESS)?;
-    let before = before.query_row([id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;
-    let address = address.after(&before);
-    let credentials = optional(address.credentials.as_ref());
-    let row = (id.0, text(&address.url), url_hash(&address), credentials, now);
-    connection.prepare_cached(READDRESS)?.execute(row).map(drop)
-}
-
-fn apply(connection: &Connection, now: i64, id: FeedId, patch: &FeedPatch) -> Result<()> {
-    let row = (
-        id.0,
-        patch.custom_title.is_some(),
-        patch.custom_title.as_ref().and_then(|title| optional(title.as_ref())),
-        patch.folder_id.is_some(),
-        patch.folder_id.flatten().map(|folder| folder.0),
-        patch.poll_interval.is_some(),
-        patch.poll_interval.flatten(),
-        patch.push_enabled,
-        now,
-    );
-    connection.prepare_cached(UPDATE)?.execute(row).map(drop)
-}
-
-fn delete(changes: &mut WriteTx<'_>, id: FeedId) -> Result<bool> {
-    let mut entries = changes.connection.prepare_cached("SELECT id FROM entries WHERE feed_id = ?")?;
-    for entry in entries.query_map([id.0], |row| row.get(0))? {
-        changes.words.remove(entry?);
-    }
-    // They live on without it, until their hubs have been told.
-    end_all(changes, id)?;
-    Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
+/// The current one, if there is one.
+fn subscription_of(row: &Row<'_>) -> Result<Option<SubscriptionView>> {
+    let Some(hub_url) = row.get(14)? else { return Ok(None) };
+    let state = state_of(row.get_ref(16)?.as_str()?).map_err(|error| unreadable(16, error))?;
+    Ok(Some(SubscriptionView {
+        feed_id: Some(FeedId(row.get(0)?)),
+        hub_url,
+        topic_url: row.get(15)?,
+        state,
+        is_active: state == SubscriptionState::Active,
+        lease_seconds: row.get::<_, Option<i64>>(17)?.map(to_u32),
+        expires_at: row.get::<_, Option<i64>>(18)?.map(time),
+        error_count: to_u32(row.get(19)?),
+        last_error: row.get(20)?,
+        last_push_at: row.get::<_, Option<i64>>(21)?.map(time),
+        push_count: count(row.get(22)?),
+        miss_count: count(row.get(23)?),
+    }))
 }

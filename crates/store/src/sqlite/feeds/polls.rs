@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{
     FeedId, Lease,
     feed_state::FeedAddress,
-    ingest::{Asks, Hash, KnownEntries, PollJob, PollResult, Skips, Stored, Validators},
+    ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
     ports::{PollStore, PruneLimits, StoreResult},
 };
@@ -85,7 +85,7 @@ impl PollStore for SqliteStore {
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {
         let now = self.now();
-        self.readers.read(move |connection| overview::overview(connection, now)).await
+        self.slow_readers.read(move |connection| overview::overview(connection, now)).await
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
@@ -98,7 +98,7 @@ fn claim_due(changes: &mut WriteTx<'_>, owner: &str, limit: u32, lease: Duration
     let claimed = statement
         .query_map((owner, changes.now(), millis(lease), limit), |row| Ok((row.get::<_, i64>(16)?, job_of(row)?)))?;
     let mut claimed: Vec<(i64, PollJob)> = claimed.collect::<Result<_>>()?;
-    // An update gives its rows back in any order.
+    // An update returns its rows in any order.
     claimed.sort_by_key(|(due_at, job)| (*due_at, job.feed_id));
     Ok(claimed.into_iter().map(|(_, job)| job).collect())
 }
@@ -128,7 +128,7 @@ fn renew(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)], lease: Duration)
 fn release(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (feed, held) in leases {
-        // Nothing to give back if another has it.
+        // Nothing to release if another has it.
         statement.execute((feed.0, &held.owner, held.fence))?;
     }
     Ok(())
@@ -138,7 +138,7 @@ fn postpone(changes: &mut WriteTx<'_>, leases: &[(FeedId, Lease)], delay: Durati
     let due_at = changes.now() + millis(delay);
     let mut statement = changes.connection.prepare_cached(POSTPONE)?;
     for (feed, held) in leases {
-        // Nothing to put off if another has it.
+        // Nothing to defer if another has it.
         statement.execute((feed.0, &held.owner, held.fence, due_at))?;
     }
     Ok(())
@@ -177,6 +177,6 @@ fn job_of(row: &Row<'_>) -> Result<PollJob> {
         adaptive_secs: to_u32(row.get(10)?),
         poll_interval: row.get::<_, Option<i64>>(11)?.map(to_u32),
         is_first_fetch: row.get(12)?,
-        asks: Asks { ttl_mins: row.get(13)?, skips: Skips { hours: row.get(14)?, days: row.get(15)? } },
+        hints: PollHints { ttl_mins: row.get(13)?, skips: Skips { hours: row.get(14)?, days: row.get(15)? } },
     })
 }

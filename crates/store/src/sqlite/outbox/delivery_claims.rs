@@ -153,10 +153,10 @@ struct Due {
 type ByTurn = BTreeMap<(usize, i64, i64), Due>;
 
 /// A place in a line: when due, and the row.
-type Place = (i64, i64);
+type Position = (i64, i64);
 
 /// Before every row.
-const START: Place = (i64::MIN, i64::MIN);
+const START: Position = (i64::MIN, i64::MIN);
 
 /// A webhook with something due, and how far its lines were read.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ struct Line {
     room: usize,
     retries_first: bool,
     /// Of rows that were never tried, and of those that were.
-    after: [Place; 2],
+    after: [Position; 2],
 }
 
 /// What all looks of one claim have in common.
@@ -296,7 +296,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    fn due(&self, line: &Line, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
+    fn due(&self, line: &Line, is_tried: bool, wanted: usize) -> Result<Vec<(Position, Due)>> {
         let (webhook, after) = (line.waiting.webhook, line.after[usize::from(is_tried)]);
         let is_due = |at: Option<i64>| at.is_some_and(|at| at <= self.now);
         if !is_due(if is_tried { line.waiting.tried_at } else { line.waiting.new_at }) {
@@ -306,7 +306,7 @@ impl Look<'_> {
     }
 
     /// The row that is sent to a receiver whose breaker is open; none while anything is being sent to it.
-    fn probe(&self, webhook: WebhookId, open: Open) -> Result<Option<(Place, Due)>> {
+    fn probe(&self, webhook: WebhookId, open: Open) -> Result<Option<(Position, Due)>> {
         if held_until(self.connection, webhook, self.now)? > self.now {
             return Ok(None);
         }
@@ -332,14 +332,20 @@ impl Look<'_> {
     }
 
     /// So many of what is due in a line after a place, the longest due first.
-    fn first(&self, webhook: WebhookId, is_tried: bool, after: Place, wanted: usize) -> Result<Vec<(Place, Due)>> {
+    fn first(
+        &self,
+        webhook: WebhookId,
+        is_tried: bool,
+        after: Position,
+        wanted: usize,
+    ) -> Result<Vec<(Position, Due)>> {
         let mut statement = self.connection.prepare_cached(DUE)?;
         let values = (webhook.0, is_tried, self.now, &self.known, usize_to_i64(wanted), after.0, after.1);
         statement.query_map(values, |row| due_of(row, webhook))?.collect()
     }
 
     /// So many of what is due in a line, from its other end.
-    fn last(&self, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Place, Due)>> {
+    fn last(&self, webhook: WebhookId, is_tried: bool, wanted: usize) -> Result<Vec<(Position, Due)>> {
         let mut statement = self.connection.prepare_cached(DUE_LAST)?;
         let values = (webhook.0, is_tried, self.now, &self.known, usize_to_i64(wanted));
         statement.query_map(values, |row| due_of(row, webhook))?.collect()
@@ -361,7 +367,7 @@ fn in_turns<T>(new: Vec<T>, tried: Vec<T>, retries_first: bool) -> Vec<T> {
     turns
 }
 
-fn due_of(row: &Row<'_>, webhook: WebhookId) -> Result<(Place, Due)> {
+fn due_of(row: &Row<'_>, webhook: WebhookId) -> Result<(Position, Due)> {
     let (attempts, tries) = (to_u32(row.get(3)?), to_u32(row.get(4)?));
     let due = Due { webhook, event: row.get(2)?, attempts, tries, fence: row.get(5)?, is_probe: false };
     Ok(((row.get(0)?, row.get(1)?), due))
@@ -375,7 +381,7 @@ pub(crate) fn waiting(connection: &Connection) -> Result<Vec<Waiting>> {
         match waiting_of(row) {
             Ok(one) => waiting.extend(one),
             // The others are not to wait for it.
-            Err(error) => tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "a webhook cannot be read"),
+            Err(error) => tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "webhook unreadable"),
         }
     }
     Ok(waiting)

@@ -50,7 +50,7 @@ pub(crate) fn renew(
 pub(crate) fn release(changes: &mut WriteTx<'_>, leases: &[(DeliveryId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (id, held) in leases {
-        // Nothing to give back if another has it.
+        // Nothing to release if another has it.
         if statement.execute((id.0, &held.owner, held.fence))? > 0 {
             changes.outbox.set_queued();
         }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Result};
 use crate::sqlite::{
     SqliteStore,
     outbox::{
-        delivery_rows::{self, Shown},
+        delivery_rows::{self, ViewContext},
         events, webhooks,
     },
     shared::{queue::Priority, writer::WriteTx},
@@ -48,7 +48,7 @@ pub(crate) fn test(changes: &mut WriteTx<'_>, key: &str, id: WebhookId) -> Resul
     events::queue(changes, &fan_out(&[webhook], &HashMap::new(), &news))?;
     let row = connection.last_insert_rowid();
     connection.prepare_cached(PUT_FIRST)?.execute((row, DUE_FIRST_MS))?;
-    let queued = delivery_rows::one(connection, row, Shown { key, now })?;
+    let queued = delivery_rows::one(connection, row, ViewContext { key, now })?;
     queued.map(|delivery| TestOutcome::Queued(Box::new(delivery))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
@@ -119,7 +119,7 @@ fn move_one(
     id: &str,
     change: impl FnOnce(&mut WriteTx<'_>, i64, DeliveryStatus) -> Result<bool>,
 ) -> Result<Moved> {
-    let shown = Shown { key, now: changes.now() };
+    let shown = ViewContext { key, now: changes.now() };
     let Some(id) = number_of("dlv", key, id) else { return Ok(Moved::NotFound) };
     let Some(before) = delivery_rows::one(changes.connection, id, shown)? else { return Ok(Moved::NotFound) };
     if !change(changes, id, before.delivery_status)? {

@@ -10,7 +10,7 @@ use domain::{
 use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::sqlite::outbox::{
-    delivery_rows::{self, Shown},
+    delivery_rows::{self, ViewContext},
     webhook_rows, webhooks,
 };
 use crate::values::{count, time, usize_to_i64};
@@ -37,7 +37,7 @@ pub(crate) fn page(
     filter: DeliveryFilter,
     limit: usize,
     after: Option<&str>,
-    shown: Shown<'_>,
+    shown: ViewContext<'_>,
 ) -> Result<DeliveryPage> {
     let before = match after {
         None => i64::MAX,

@@ -6,7 +6,6 @@ use std::{collections::HashMap, sync::Arc};
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{DomainEvent, EventScope, EventType, Outgoing, PayloadFeed, UPDATES_EVERY, Webhook, fan_out, is_wanted},
-    push::{Subscription, SubscriptionState, SubscriptionView},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
@@ -111,21 +110,6 @@ pub(crate) fn tell(changes: &mut WriteTx<'_>, news: &[DomainEvent]) -> Result<()
     }
     let feeds = feeds_of(changes.connection, news.iter().filter_map(DomainEvent::feed_id))?;
     queue(changes, &fan_out(&listeners, &feeds, news))
-}
-
-/// The news that a hub pushes a feed from now on, or no longer.
-pub(crate) fn tell_push(changes: &mut WriteTx<'_>, before: &Subscription, after: Option<&Subscription>) -> Result<()> {
-    let is_active = after.is_some_and(Subscription::is_active);
-    match before.feed_id {
-        Some(feed) if is_active != before.is_active() => {
-            let mut view = SubscriptionView::from(after.unwrap_or(before));
-            if after.is_none() {
-                (view.state, view.is_active) = (SubscriptionState::Inactive, false);
-            }
-            tell(changes, &[DomainEvent::Subscription(feed, Box::new(view))])
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Stores events, and a delivery of each for each who is told.

@@ -2,6 +2,7 @@
 
 pub(crate) mod delivery_claims;
 pub(crate) mod delivery_leases;
+pub(crate) mod delivery_mark_rows;
 pub(crate) mod delivery_marks;
 pub(crate) mod delivery_moves;
 pub(crate) mod delivery_pages;
@@ -28,7 +29,7 @@ use rusqlite::OptionalExtension;
 
 use crate::sqlite::{
     SqliteStore,
-    outbox::delivery_rows::Shown,
+    outbox::delivery_rows::ViewContext,
     shared::{queue::Priority, writer::WriteTx},
 };
 
@@ -130,14 +131,14 @@ impl DeliveryStore for SqliteStore {
 
     async fn outbox_overview(&self) -> StoreResult<Overview> {
         let now = self.now();
-        self.readers.read(move |connection| delivery_pages::overview(connection, now)).await
+        self.slow_readers.read(move |connection| delivery_pages::overview(connection, now)).await
     }
 
     async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
         let (key, now, after) = (self.key.clone(), self.now(), after.map(str::to_owned));
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let work = move |connection: &rusqlite::Connection| {
-            delivery_pages::page(connection, filter, limit, after.as_deref(), Shown { key: &key, now })
+            delivery_pages::page(connection, filter, limit, after.as_deref(), ViewContext { key: &key, now })
         };
         self.readers.read(work).await
     }
@@ -146,7 +147,7 @@ impl DeliveryStore for SqliteStore {
         let Some(id) = number_of("dlv", &self.key, id) else { return Ok(None) };
         let (key, now) = (self.key.clone(), self.now());
         let work = move |connection: &rusqlite::Connection| {
-            let delivery = delivery_rows::one(connection, id, Shown { key: &key, now })?;
+            let delivery = delivery_rows::one(connection, id, ViewContext { key: &key, now })?;
             delivery.map(|delivery| Ok((delivery, delivery_rows::attempts(connection, id)?))).transpose()
         };
         self.readers.read(work).await

@@ -14,17 +14,17 @@ use crate::values::{millis, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, deleted_at FROM webhooks";
 
-pub(crate) const DONE: &str = include_str!("sql/outbox_prune_done.sql");
+pub(crate) const OF_KIND: &str = include_str!("sql/outbox_prune_of_kind.sql");
 
 pub(crate) const OF_REMOVED: &str = include_str!("sql/outbox_prune_of_removed.sql");
 
-pub(crate) const UNTOLD: &str = include_str!("sql/outbox_prune_untold.sql");
+pub(crate) const EVENTS: &str = include_str!("sql/outbox_prune_events.sql");
 
 pub(crate) const REMOVE: &str = include_str!("sql/outbox_prune_remove.sql");
 
-pub(crate) const REMOVE_EVENT: &str = include_str!("sql/outbox_prune_remove_event.sql");
+pub(crate) const REMOVE_EVENTS: &str = include_str!("sql/outbox_prune_remove_events.sql");
 
-pub(crate) const REMOVE_WEBHOOK: &str = include_str!("sql/outbox_prune_remove_webhook.sql");
+pub(crate) const REMOVE_WEBHOOKS: &str = include_str!("sql/outbox_prune_remove_webhooks.sql");
 
 /// What is older than these goes.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +33,8 @@ struct Oldest {
     failed: i64,
 }
 
-/// What may go.
 #[derive(Debug, Default)]
-struct Found {
+struct Prunable {
     deliveries: Vec<i64>,
     removed_webhooks: Vec<i64>,
 }
@@ -45,22 +44,22 @@ pub(crate) async fn prune(store: &SqliteStore, limits: OutboxLimits) -> StoreRes
     let oldest =
         Oldest { delivered: now - millis(limits.delivered_older_than), failed: now - millis(limits.failed_older_than) };
     let chunk = limits.chunk;
-    let found = store.readers.read(move |connection| find(connection, oldest, chunk)).await?;
+    let found = store.slow_readers.read(move |connection| find(connection, oldest, chunk)).await?;
     let mut removed = 0;
     if !found.deliveries.is_empty() || !found.removed_webhooks.is_empty() {
         removed += store.writer.write(Priority::Usual, move |changes| remove(changes, &found, oldest)).await?;
     }
     // Only now: of these deliveries some may have been the last of their events.
-    let events = store.readers.read(move |connection| untold(connection, oldest.delivered, chunk)).await?;
+    let events = store.slow_readers.read(move |connection| untold(connection, oldest.delivered, chunk)).await?;
     if !events.is_empty() {
         removed += store.writer.write(Priority::Usual, move |changes| remove_events(changes, &events)).await?;
     }
     Ok(removed)
 }
 
-fn find(connection: &Connection, oldest: Oldest, chunk: u32) -> Result<Found> {
+fn find(connection: &Connection, oldest: Oldest, chunk: u32) -> Result<Prunable> {
     let most = usize::try_from(chunk).unwrap_or(usize::MAX);
-    let mut found = Found::default();
+    let mut found = Prunable::default();
     let mut webhooks = connection.prepare_cached(WEBHOOKS)?;
     let mut webhooks = webhooks.query([])?;
     while let Some(row) = webhooks.next()? {
@@ -91,7 +90,7 @@ fn find_done(
     most: usize,
     found: &mut Vec<i64>,
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(DONE)?;
+    let mut statement = connection.prepare_cached(OF_KIND)?;
     let mut rows = statement.query(range)?;
     let end = found.len() + most;
     while found.len() < end
@@ -108,10 +107,10 @@ fn find_done(
 }
 
 fn untold(connection: &Connection, before: i64, chunk: u32) -> Result<Vec<i64>> {
-    connection.prepare_cached(UNTOLD)?.query_map((before, chunk), |row| row.get(0))?.collect()
+    connection.prepare_cached(EVENTS)?.query_map((before, chunk), |row| row.get(0))?.collect()
 }
 
-fn remove(changes: &mut WriteTx<'_>, found: &Found, oldest: Oldest) -> Result<u64> {
+fn remove(changes: &mut WriteTx<'_>, found: &Prunable, oldest: Oldest) -> Result<u64> {
     let (connection, now) = (changes.connection, changes.now());
     let mut remove = connection.prepare_cached(REMOVE)?;
     let mut attempts = connection.prepare_cached("DELETE FROM attempts WHERE delivery_id = ?")?;
@@ -123,13 +122,13 @@ fn remove(changes: &mut WriteTx<'_>, found: &Found, oldest: Oldest) -> Result<u6
         }
     }
     for webhook in &found.removed_webhooks {
-        connection.prepare_cached(REMOVE_WEBHOOK)?.execute((webhook, now - millis(REMOVED_KEPT)))?;
+        connection.prepare_cached(REMOVE_WEBHOOKS)?.execute((webhook, now - millis(REMOVED_KEPT)))?;
     }
     Ok(removed)
 }
 
 fn remove_events(changes: &mut WriteTx<'_>, events: &[i64]) -> Result<u64> {
-    let mut remove = changes.connection.prepare_cached(REMOVE_EVENT)?;
+    let mut remove = changes.connection.prepare_cached(REMOVE_EVENTS)?;
     let mut removed = 0;
     for event in events {
         removed += u64::from(remove.execute([event])? > 0);

@@ -18,15 +18,15 @@ use crate::values::{ceiling_ms, status_of};
 /// Events in one transaction.
 const CHUNK: u32 = 500;
 
-pub(crate) const SINCE: &str = include_str!("sql/replay_since.sql");
+pub(crate) const EVENTS: &str = include_str!("sql/replay_events.sql");
 
 pub(crate) const DELIVERY: &str = include_str!("sql/replay_delivery.sql");
 
 /// The place of an event in time.
-type Place = (i64, i64);
+type Position = (i64, i64);
 
 /// An event and what decided who was told; `None` of a kind that nobody knows.
-type Known = (Place, Option<EventScope>);
+type StoredEvent = (Position, Option<EventScope>);
 
 pub(crate) async fn replay(
     store: &SqliteStore,
@@ -52,9 +52,9 @@ pub(crate) async fn replay(
 fn replay_some(
     changes: &mut WriteTx<'_>,
     id: WebhookId,
-    after: Place,
+    after: Position,
     until: i64,
-) -> Result<Option<(Option<Place>, u64)>> {
+) -> Result<Option<(Option<Position>, u64)>> {
     let (connection, now) = (changes.connection, changes.now());
     let Some(webhook) = webhooks::one(connection, id, now)? else { return Ok(None) };
     if !webhook.enabled {
@@ -69,11 +69,11 @@ fn replay_some(
     Ok(Some((last, queued)))
 }
 
-fn read(connection: &Connection, after: Place, until: i64) -> Result<Vec<Known>> {
-    connection.prepare_cached(SINCE)?.query_map((after.0, after.1, until, CHUNK), known_of)?.collect()
+fn read(connection: &Connection, after: Position, until: i64) -> Result<Vec<StoredEvent>> {
+    connection.prepare_cached(EVENTS)?.query_map((after.0, after.1, until, CHUNK), known_of)?.collect()
 }
 
-fn known_of(row: &Row<'_>) -> Result<Known> {
+fn known_of(row: &Row<'_>) -> Result<StoredEvent> {
     let scope = |kind| -> Result<EventScope> {
         Ok(EventScope {
             kind,

@@ -3,8 +3,8 @@
 
 use domain::{
     FeedId,
-    ingest::Found,
-    push::{self, Event, Offer, Rules, Wanted},
+    ingest::PushDiscovery,
+    push::{self, DesiredPush, Event, Offer, Rules},
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -60,7 +60,7 @@ pub(crate) fn follow(
     changes: &mut WriteTx<'_>,
     feed: FeedId,
     state: &PushState,
-    found: &Found,
+    found: &PushDiscovery,
     now: i64,
 ) -> Result<()> {
     let column = hubs(&found.discovery.hubs).map_err(unfit)?;
@@ -74,7 +74,7 @@ pub(crate) fn follow(
             let hubs: Vec<String> = found.discovery.hubs.iter().map(|hub| text(hub).into_owned()).collect();
             let hubs = if state.is_enabled { hubs.as_slice() } else { &[] };
             let topic = topic.as_deref().unwrap_or(&state.url);
-            reconcile(changes, feed, Wanted { hubs, topic, base_url: &offer.base_url }, offer, now).map(drop)
+            reconcile(changes, feed, DesiredPush { hubs, topic, base_url: &offer.base_url }, offer, now).map(drop)
         }
         _ => Ok(()),
     }
@@ -96,17 +96,17 @@ pub(crate) fn count_misses(
 }
 
 /// Gives feeds the subscriptions that they want. Returns how many needed a change.
-pub(crate) fn subscribe(changes: &mut WriteTx<'_>, wishes: &[(FeedId, Offer)]) -> Result<u32> {
+pub(crate) fn subscribe(changes: &mut WriteTx<'_>, requests: &[(FeedId, Offer)]) -> Result<u32> {
     let (connection, now) = (changes.connection, changes.now());
     let mut affected = 0;
-    for (feed, offer) in wishes {
+    for (feed, offer) in requests {
         let wants = connection.prepare_cached(WANTS)?.query_row([feed.0], |row| {
             let hubs = hubs_of(row.get_ref(2)?.as_str()?).map_err(|error| unreadable(2, error))?;
             let (url, topic): (String, Option<String>) = (row.get(0)?, row.get(3)?);
             Ok((if row.get(1)? { hubs } else { Vec::new() }, topic.unwrap_or(url)))
         });
         let Some((hubs, topic)) = wants.optional()? else { continue };
-        let wanted = Wanted { hubs: &hubs, topic: &topic, base_url: &offer.base_url };
+        let wanted = DesiredPush { hubs: &hubs, topic: &topic, base_url: &offer.base_url };
         affected += u32::from(reconcile(changes, *feed, wanted, offer, now)?);
     }
     Ok(affected)

@@ -19,9 +19,9 @@ use rusqlite::{Connection, OptionalExtension, Result};
 use crate::sqlite::{
     SqliteStore,
     entries::ingest::{self, Target},
-    feeds::polls,
+    feeds::{feed_rows, polls},
     push::{
-        subscription_changes::{change, follow_trust, make_due},
+        subscription_changes::{change, follow_trust},
         subscriptions::{COLUMNS, columns, subscription_of},
     },
     shared::{batch, errors::store_error, queue::Priority, writer::WriteTx},
@@ -71,8 +71,8 @@ impl PushStore for SqliteStore {
         self.readers.read(move |connection| discovery::to_subscribe(connection, &base_url, after, limit)).await
     }
 
-    async fn subscribe(&self, wishes: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-        self.writer.write(Priority::Usual, move |changes| discovery::subscribe(changes, &wishes)).await
+    async fn subscribe(&self, requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
+        self.writer.write(Priority::Usual, move |changes| discovery::subscribe(changes, &requests)).await
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {
@@ -101,8 +101,10 @@ impl PushStore for SqliteStore {
     ) -> StoreResult<Vec<SubscriptionJob>> {
         let owner = owner.to_owned();
         let hubs = crate::values::hubs(but_not_at).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let work =
-            move |changes: &mut WriteTx<'_>| subscription_claims::claim_due(changes, &owner, limit, lease, &hubs);
+        let hubs = (!but_not_at.is_empty()).then_some(hubs);
+        let work = move |changes: &mut WriteTx<'_>| {
+            subscription_claims::claim_due(changes, &owner, limit, lease, hubs.as_deref())
+        };
         self.writer.write(Priority::Usual, work).await
     }
 
@@ -142,7 +144,8 @@ impl PushStore for SqliteStore {
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
-        let work = move |changes: &mut WriteTx<'_>| make_due(changes.connection, feed, delay, changes.now());
+        let work =
+            move |changes: &mut WriteTx<'_>| feed_rows::poll_soon(changes.connection, feed, delay, changes.now());
         self.writer.write(Priority::Usual, work).await
     }
 }
@@ -183,7 +186,7 @@ fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
     if let Some(delay) = poll_in {
-        make_due(connection, feed, *delay, now)?;
+        feed_rows::poll_soon(connection, feed, *delay, now)?;
     }
     Ok(PushStored::Stored(stored))
 }

@@ -5,21 +5,19 @@ use std::time::Duration;
 
 use domain::{
     FeedId, SubscriptionId,
+    delivery::DomainEvent,
     ports::{Changed, Claim},
-    push::{self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
+    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
 };
 use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
+    feeds::feed_rows,
     outbox::events,
     push::{subscription_claims, subscription_rows, subscriptions},
     shared::writer::WriteTx,
 };
-use crate::values::{millis, time};
-
-const TRUST: &str = include_str!("sql/subscription_changes_trust.sql");
-
-pub(crate) const MAKE_DUE: &str = include_str!("sql/subscription_changes_make_due.sql");
+use crate::values::time;
 
 /// Something happens to one subscription, under a claim or not.
 pub(crate) fn change_one(
@@ -53,12 +51,9 @@ pub(crate) fn change(
     now: i64,
 ) -> Result<Option<Transition>> {
     let connection = changes.connection;
-    let (after, poll_now) = match push::apply(&before, event, rules, time(now)) {
-        Decision::Refuse => return Ok(None),
-        Decision::Become { subscription, poll_now } => (Some(subscription_rows::as_kept(*subscription)), poll_now),
-        // Push ends with a subscription that was active.
-        Decision::Forget => (None, before.is_active()),
-    };
+    let decision = push::apply(&before, event, rules, time(now));
+    let Some((after, poll_now)) = decision.outcome(&before) else { return Ok(None) };
+    let after = after.map(subscription_rows::as_kept);
     match &after {
         Some(after) if *after == before => {}
         Some(after) => subscription_rows::update(connection, after)?,
@@ -66,9 +61,9 @@ pub(crate) fn change(
     }
     follow_trust(connection, &before, after.as_ref())?;
     if let Some(feed) = before.feed_id.filter(|_| poll_now) {
-        make_due(connection, feed, Duration::ZERO, now)?;
+        feed_rows::poll_soon(connection, feed, Duration::ZERO, now)?;
     }
-    events::tell_push(changes, &before, after.as_ref())?;
+    events::tell(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
     Ok(Some(Transition { before, after }))
 }
 
@@ -76,23 +71,16 @@ pub(crate) fn change(
 pub(crate) fn follow_trust(connection: &Connection, before: &Subscription, after: Option<&Subscription>) -> Result<()> {
     let is_trusted = after.is_some_and(Subscription::is_trusted);
     match before.feed_id {
-        Some(feed) if is_trusted != before.is_trusted() => {
-            connection.prepare_cached(TRUST)?.execute((feed.0, is_trusted)).map(drop)
-        }
+        Some(feed) if is_trusted != before.is_trusted() => feed_rows::set_pushed(connection, feed, is_trusted),
         _ => Ok(()),
     }
-}
-
-/// Makes a feed due after this delay, unless it is due sooner.
-pub(crate) fn make_due(connection: &Connection, feed: FeedId, delay: Duration, now: i64) -> Result<()> {
-    connection.prepare_cached(MAKE_DUE)?.execute((feed.0, now, millis(delay))).map(drop)
 }
 
 /// Makes, changes and ends subscriptions of a feed until they are what is wanted. False if they were.
 pub(crate) fn reconcile(
     changes: &mut WriteTx<'_>,
     feed: FeedId,
-    wanted: Wanted<'_>,
+    wanted: DesiredPush<'_>,
     offer: &Offer,
     now: i64,
 ) -> Result<bool> {

@@ -24,8 +24,50 @@ WHERE id IN (
     FROM subscriptions INDEXED BY subscriptions_due
     WHERE next_step_at <= ?2
       AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
-      AND hub_url NOT IN (SELECT value FROM json_each(?5))
     ORDER BY next_step_at, id
+    LIMIT ?4
+)
+RETURNING ",
+    columns!(),
+    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+);
+
+/// The same past busy hubs: goes from hub to hub, so that what is due at those is not walked.
+pub(crate) const CLAIM_DUE_ELSEWHERE: &str = concat!(
+    "
+UPDATE subscriptions
+SET lease_owner = ?1,
+    lease_until = ?2 + ?3,
+    lease_fence = lease_fence + 1
+WHERE id IN (
+    WITH RECURSIVE hubs (url) AS (
+        SELECT min(hub_url)
+        FROM subscriptions INDEXED BY subscriptions_due_by_hub
+        WHERE next_step_at IS NOT NULL
+        UNION ALL
+        SELECT (
+            SELECT min(hub_url)
+            FROM subscriptions INDEXED BY subscriptions_due_by_hub
+            WHERE next_step_at IS NOT NULL
+              AND hub_url > hubs.url
+        )
+        FROM hubs
+        WHERE url IS NOT NULL
+    )
+    SELECT candidate.id
+    FROM hubs
+    CROSS JOIN subscriptions AS candidate
+    WHERE hubs.url NOT IN (SELECT value FROM json_each(?5))
+      AND candidate.id IN (
+          SELECT id
+          FROM subscriptions INDEXED BY subscriptions_due_by_hub
+          WHERE hub_url = hubs.url
+            AND next_step_at <= ?2
+            AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
+          ORDER BY next_step_at, id
+          LIMIT ?4
+      )
+    ORDER BY candidate.next_step_at, candidate.id
     LIMIT ?4
 )
 RETURNING ",
@@ -64,10 +106,13 @@ pub(crate) fn claim_due(
     owner: &str,
     limit: u32,
     lease: Duration,
-    but_not_at: &str,
+    but_not_at: Option<&str>,
 ) -> Result<Vec<SubscriptionJob>> {
     let now = changes.now();
-    let mut claimed = claim(changes, CLAIM_DUE, now, (owner, now, millis(lease), limit, but_not_at))?;
+    let mut claimed = match but_not_at {
+        None => claim(changes, CLAIM_DUE, now, (owner, now, millis(lease), limit))?,
+        Some(hubs) => claim(changes, CLAIM_DUE_ELSEWHERE, now, (owner, now, millis(lease), limit, hubs))?,
+    };
     claimed.sort_by_key(|job| (job.subscription.next_step_at, job.subscription.id));
     Ok(claimed)
 }
@@ -85,7 +130,7 @@ pub(crate) fn claim_expiring(
     Ok(claimed)
 }
 
-/// An update gives its rows back in any order. One that cannot be read does not stop the others: it comes again when its
+/// An update returns its rows in any order. One that cannot be read does not stop the others: it comes again when its
 /// lease has run out.
 fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) -> Result<Vec<SubscriptionJob>> {
     let claimed_at = time(now);
@@ -101,7 +146,7 @@ fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) ->
             Ok(job) => jobs.push(job),
             Err(error) => {
                 let id: Option<i64> = row.get(0).ok();
-                tracing::error!(id, %error, "a subscription cannot be read");
+                tracing::error!(id, %error, "subscription unreadable");
             }
         }
     }
@@ -111,7 +156,7 @@ fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) ->
 pub(crate) fn release(changes: &mut WriteTx<'_>, leases: &[(SubscriptionId, Lease)]) -> Result<()> {
     let mut statement = changes.connection.prepare_cached(RELEASE)?;
     for (id, held) in leases {
-        // Nothing to give back if another has it, or if there is none any more.
+        // Nothing to release if another has it, or if there is none any more.
         statement.execute((id.0, &held.owner, held.fence))?;
     }
     Ok(())

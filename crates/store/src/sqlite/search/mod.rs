@@ -18,7 +18,7 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
 
-use crate::sqlite::entries::pages::{Place, Walked, Wanted, walk_among, walk_sql};
+use crate::sqlite::entries::pages::{PageQuery, Position, Walk, walk_among, walk_sql};
 use crate::values::usize_to_i64;
 
 /// So many entries are sorted.
@@ -33,9 +33,9 @@ const LIST: &str = include_str!("sql/list.sql");
 const WORDS: &str = include_str!("sql/words.sql");
 
 /// The places of a page.
-pub(crate) fn places(connection: &Connection, wanted: &Wanted, search: &Search) -> Result<Walked> {
+pub(crate) fn places(connection: &Connection, wanted: &PageQuery, search: &Search) -> Result<Walk> {
     if search.is_empty() {
-        return Ok(Walked::default());
+        return Ok(Walk::default());
     }
     if search.is_exclusion() {
         return walk_excluding(connection, wanted, search);
@@ -89,11 +89,11 @@ fn is_told_by_list(search: &Search) -> bool {
 }
 
 /// The places of those of a list that are found, in order.
-fn sort(connection: &Connection, wanted: &Wanted, search: &Search, listed: &[i64]) -> Result<Walked> {
+fn sort(connection: &Connection, wanted: &PageQuery, search: &Search, listed: &[i64]) -> Result<Walk> {
     if is_told_by_list(search) {
-        return Ok(Walked { places: walk_among(connection, wanted, listed)?, stopped_at: None });
+        return Ok(Walk { places: walk_among(connection, wanted, listed)?, stopped_at: None });
     }
-    let all = Wanted { rows: listed.len(), filter: wanted.filter.clone(), after: wanted.after };
+    let all = PageQuery { rows: listed.len(), filter: wanted.filter.clone(), after: wanted.after };
     let mut found = Vec::new();
     for place in walk_among(connection, &all, listed)? {
         if found.len() == wanted.rows {
@@ -101,22 +101,22 @@ fn sort(connection: &Connection, wanted: &Wanted, search: &Search, listed: &[i64
         }
         found.extend(is_found(connection, search, place.id)?.then_some(place));
     }
-    Ok(Walked { places: found, stopped_at: None })
+    Ok(Walk { places: found, stopped_at: None })
 }
 
 /// The walk of a page, as far as it takes to fill it with entries of the list, if there is one yet. It ends early where
 /// the words of very many entries would have to be looked at.
-fn walk(connection: &Connection, wanted: &Wanted, search: &Search, listed: Option<Vec<i64>>) -> Result<Walked> {
+fn walk(connection: &Connection, wanted: &PageQuery, search: &Search, listed: Option<Vec<i64>>) -> Result<Walk> {
     let part = walk_sql(wanted);
     let mut statement = connection.prepare_cached(&part.sql)?;
     let mut rows = statement.query(params_from_iter(part.values))?;
     let is_told = is_told_by_list(search);
     let mut listed = listed;
     let mut looked_at = 0;
-    let mut walked = Walked::default();
+    let mut walked = Walk::default();
     while walked.places.len() < wanted.rows {
         let Some(row) = rows.next()? else { break };
-        let place = Place { at: row.get(0)?, id: row.get(1)? };
+        let place = Position { at: row.get(0)?, id: row.get(1)? };
         if listed.is_none() && looked_at == LOOKED_AT_MAX {
             let all = list(connection, &match_of(&search.grams(), search), usize::MAX)?;
             if all.len() <= SORTED_MAX {
@@ -145,15 +145,15 @@ fn walk(connection: &Connection, wanted: &Wanted, search: &Search, listed: Optio
 
 /// The walk of a page of a search that only excludes. No index lists what it finds: the words of so many entries are
 /// looked at, and the next page goes on after them.
-fn walk_excluding(connection: &Connection, wanted: &Wanted, search: &Search) -> Result<Walked> {
+fn walk_excluding(connection: &Connection, wanted: &PageQuery, search: &Search) -> Result<Walk> {
     let part = walk_sql(wanted);
     let mut statement = connection.prepare_cached(&part.sql)?;
     let mut rows = statement.query(params_from_iter(part.values))?;
-    let mut walked = Walked::default();
+    let mut walked = Walk::default();
     let mut looked_at = 0;
     while walked.places.len() < wanted.rows {
         let Some(row) = rows.next()? else { break };
-        let place = Place { at: row.get(0)?, id: row.get(1)? };
+        let place = Position { at: row.get(0)?, id: row.get(1)? };
         if is_found(connection, search, place.id)? {
             walked.places.push(place);
         }

@@ -49,7 +49,6 @@ impl WordChanges {
         self.0.clear();
     }
 
-    /// Writes all changes.
     pub(crate) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut removed = HashSet::new();
         let mut added = Vec::new();

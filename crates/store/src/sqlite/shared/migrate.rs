@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::OpenError;
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [(i64, &str, &str); 7] = [
+const MIGRATIONS: [(i64, &str, &str); 8] = [
     (1, "0001_feeds_and_entries", include_str!("../../../migrations/sqlite/0001_feeds_and_entries.sql")),
     (2, "0002_subscriptions", include_str!("../../../migrations/sqlite/0002_subscriptions.sql")),
     (3, "0003_outbox", include_str!("../../../migrations/sqlite/0003_outbox.sql")),
@@ -15,6 +15,7 @@ const MIGRATIONS: [(i64, &str, &str); 7] = [
     (5, "0005_clock", include_str!("../../../migrations/sqlite/0005_clock.sql")),
     (6, "0006_entry_walks", include_str!("../../../migrations/sqlite/0006_entry_walks.sql")),
     (7, "0007_overview", include_str!("../../../migrations/sqlite/0007_overview.sql")),
+    (9, "0009_due_by_hub", include_str!("../../../migrations/sqlite/0009_due_by_hub.sql")),
 ];
 
 const TABLE: &str = include_str!("sql/migrate_table.sql");
@@ -29,7 +30,7 @@ pub(crate) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<
     for (version, name, sql) in MIGRATIONS.into_iter().filter(|(version, ..)| *version > found) {
         apply(&transaction, version, name, sql, clock.now().as_millisecond())
             .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: error.to_string() })?;
-        tracing::info!(migration = name, "the schema was brought forward");
+        tracing::info!(migration = name, "schema migrated");
     }
     // Only one process has the database: whoever held a lease before this one is gone.
     for table in ["feeds", "subscriptions", "deliveries"] {

@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tokio::sync::Semaphore;
@@ -12,7 +15,6 @@ use tokio::sync::Semaphore;
 pub(crate) enum Priority {
     /// Short, and of no use when late: renewals of leases.
     Urgent,
-    /// All else.
     Usual,
 }
 
@@ -25,6 +27,22 @@ pub(crate) struct Queue<J> {
     arrived: Condvar,
     urgent_room: Semaphore,
     usual_room: Semaphore,
+    workers: AtomicUsize,
+}
+
+/// A thread that takes jobs out of a queue: see [`Queue::worker`].
+pub(crate) struct Worker<J>(Arc<Queue<J>>);
+
+impl<J> Drop for Worker<J> {
+    fn drop(&mut self) {
+        if self.0.workers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            if std::thread::panicking() {
+                tracing::error!("store thread died");
+            }
+            self.0.close();
+            while self.0.next_now().is_some() {}
+        }
+    }
 }
 
 struct Lines<J> {
@@ -41,6 +59,7 @@ impl<J> Queue<J> {
             arrived: Condvar::new(),
             urgent_room: Semaphore::new(jobs_max),
             usual_room: Semaphore::new(jobs_max),
+            workers: AtomicUsize::new(0),
         }
     }
 
@@ -79,11 +98,17 @@ impl<J> Queue<J> {
         self.take(&mut self.lock())
     }
 
-    /// Jobs in it.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let lines = self.lock();
         lines.urgent.len() + lines.usual.len()
+    }
+
+    /// Counts a thread that takes jobs out, until it ends. With the last of them the queue is closed, and what is in it is
+    /// dropped: whoever waits for an answer has none to expect.
+    pub(crate) fn worker(self: &Arc<Self>) -> Worker<J> {
+        self.workers.fetch_add(1, Ordering::Relaxed);
+        Worker(Arc::clone(self))
     }
 
     /// Takes no more. What is in it is still done.

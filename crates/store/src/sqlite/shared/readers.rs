@@ -26,12 +26,14 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    pub(crate) fn start(connections: Vec<Connection>) -> std::io::Result<Self> {
+    /// Starts a thread for each of these connections.
+    pub(crate) fn start(name: &str, connections: Vec<Connection>) -> std::io::Result<Self> {
         let queue: Arc<Queue<Job>> = Arc::new(Queue::new(QUEUE_JOBS_MAX));
         let mut readers = Self { queue, threads: Vec::new() };
         for (number, mut connection) in connections.into_iter().enumerate() {
-            let queue = Arc::clone(&readers.queue);
-            let thread = std::thread::Builder::new().name(format!("sqlite-reader-{number}")).spawn(move || {
+            let (queue, worker) = (Arc::clone(&readers.queue), readers.queue.worker());
+            let thread = std::thread::Builder::new().name(format!("sqlite-{name}-{number}")).spawn(move || {
+                let _worker = worker;
                 while let Some(job) = queue.next() {
                     job(&mut connection);
                 }

@@ -75,11 +75,17 @@ impl Writer {
             commits: Arc::clone(&commits),
             is_failing: Arc::clone(&is_failing),
             queued: queued_sender,
-            signs: Signs::default(),
+            signs: DiskSigns::default(),
             words: WordChanges::default(),
             outbox: Outbox::default(),
         };
-        let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || worker.serve())?;
+        // Also if the thread ends by a fault in here: then nobody waits for it.
+        let taking = queue.worker();
+        let serve = move || {
+            let _taking = taking;
+            worker.serve();
+        };
+        let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(serve)?;
         Ok(Self { queue, commits, is_failing, queued, thread: Some(thread) })
     }
 
@@ -132,7 +138,12 @@ impl Writer {
         }
     }
 
-    /// Jobs that wait.
+    /// Puts a job in line that ends the thread, after the answers to those before it.
+    #[cfg(test)]
+    pub(crate) async fn submit_fatal(&self) {
+        self.queue.push(Priority::Usual, Box::new(Fatal)).await.expect("the queue is open");
+    }
+
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()
@@ -195,6 +206,20 @@ where
     }
 }
 
+#[cfg(test)]
+struct Fatal;
+
+#[cfg(test)]
+impl Job for Fatal {
+    fn run(&mut self, _: &mut WriteTx<'_>) -> StoreResult<()> {
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, _: &StoreResult<()>) {
+        panic!("a fault outside of any job");
+    }
+}
+
 /// What all are told whose transaction is gone with that of the job that failed.
 fn lost(cause: Option<StoreError>) -> StoreError {
     match cause {
@@ -205,8 +230,7 @@ fn lost(cause: Option<StoreError>) -> StoreError {
 
 /// What the jobs of a transaction say about the disk.
 #[derive(Debug, Default)]
-struct Signs {
-    /// Something was written.
+struct DiskSigns {
     has_written: bool,
     /// Something could not be written for now.
     has_failed: bool,
@@ -219,7 +243,7 @@ struct Worker {
     commits: Arc<AtomicU64>,
     is_failing: Arc<AtomicBool>,
     queued: watch::Sender<u64>,
-    signs: Signs,
+    signs: DiskSigns,
     words: WordChanges,
     outbox: Outbox,
 }
@@ -242,7 +266,7 @@ impl Worker {
                         self.optimize();
                     }
                 }
-                Err(error) => tracing::warn!(jobs = group.len(), %error, "a transaction was not committed"),
+                Err(error) => tracing::warn!(jobs = group.len(), %error, "transaction failed"),
             }
             for job in group {
                 job.answer(&committed);
@@ -253,7 +277,7 @@ impl Worker {
     /// Keeps in mind whether the disk takes writes. A transaction that wrote nothing is committed on a full one too, and
     /// says nothing.
     fn judge(&mut self, is_committed: bool) {
-        let Signs { has_written, has_failed } = std::mem::take(&mut self.signs);
+        let DiskSigns { has_written, has_failed } = std::mem::take(&mut self.signs);
         if has_failed || !is_committed {
             self.is_failing.store(true, Ordering::Relaxed);
         } else if has_written {
@@ -332,7 +356,7 @@ impl Worker {
     /// Looks after the statistics by which statements are planned. Cheap when there is nothing to do.
     fn optimize(&self) {
         if let Err(error) = self.connection.execute_batch("PRAGMA optimize = 0x10002") {
-            tracing::debug!(%error, "the statistics were not looked after");
+            tracing::debug!(%error, "optimize failed");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     FeedId, FeedPatch, NewFeed,
     feed_state::FeedAddress,
-    ingest::{Document, Found, Hash, IncomingEntry, PollOutcome, PollResult},
+    ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult, PushDiscovery},
     ports::{
         Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore,
     },
@@ -166,7 +166,7 @@ async fn what_is_kept_twice_agrees() {
 async fn push(store: &SqliteStore, feed: FeedId) {
     let discovery = Discovery { hubs: vec!["http://h.org/".to_owned()], topic: None };
     let offer = |token: &str| Offer { token: token.to_owned(), base_url: "http://we.org".to_owned() };
-    let found = Some(Found { discovery, offer: Some(offer("first")) });
+    let found = Some(PushDiscovery { discovery, offer: Some(offer("first")) });
     poll(store, feed, Document { found, ..document(0..70, "third") }).await;
     agree(store, "finding a hub").await;
     let id = store.subscription_of(feed).await.unwrap().unwrap().id;

@@ -17,7 +17,7 @@ use super::{SqliteOptions, SqliteStore, Synchronous, shared::queue::Priority};
 
 fn fresh() -> (SqliteStore, TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1 };
+    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1, slow_readers: 1 };
     (SqliteStore::open(folder.path(), options, Arc::new(SimulatedClock::default())).unwrap(), folder)
 }
 

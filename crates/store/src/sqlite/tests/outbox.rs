@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     FeedId, NewFeed, WebhookId,
     delivery::{
-        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryFilter, DeliveryJob, DomainEvent, Ended,
+        AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryFilter, DeliveryJob, DomainEvent,
         EventType, NewWebhook, OutboxLimits, Verdict, Webhook, WebhookPatch, WebhookSecret,
     },
     feed_state::FeedAddress,
@@ -42,7 +42,10 @@ fn ended(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
         kind: job.kind,
         url: new_webhook().url,
         verdict,
-        ended: Ended::Answered { status: if verdict == Verdict::Delivered { 200 } else { 500 }, retry_after: None },
+        ended: AttemptEnd::Answered {
+            status: if verdict == Verdict::Delivered { 200 } else { 500 },
+            retry_after: None,
+        },
         is_probe: job.is_probe,
         tries: job.tries,
         attempt: AttemptLog::default(),
@@ -203,7 +206,7 @@ async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
 async fn d11_nothing_is_left_of_what_was_pruned() {
     let folder = tempfile::tempdir().unwrap();
     let clock = SimulatedClock::at(jiff::Timestamp::from_second(1_767_268_800).unwrap());
-    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1 };
+    let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1, slow_readers: 1 };
     let store = SqliteStore::open(folder.path(), options, Arc::new(clock.clone())).unwrap();
     for removes in [false, true] {
         let webhook = store.create_webhook(new_webhook()).await.unwrap().id;

@@ -11,15 +11,15 @@ use super::fresh;
 use crate::sqlite::{
     entries::{
         self, ingest,
-        pages::{Wanted, walk_sql},
+        pages::{PageQuery, walk_sql},
         prune, read_marks,
     },
-    feeds::{feed_rows, finish, overview, polls},
+    feeds::{self, feed_rows, finish, overview, polls},
     outbox::{
-        delivery_claims, delivery_leases, delivery_marks, delivery_moves, delivery_pages, delivery_rows, outbox_prune,
-        replay, webhooks,
+        delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows,
+        outbox_prune, replay, webhooks,
     },
-    push::{self, discovery, subscription_changes, subscription_claims, subscriptions},
+    push::{self, discovery, subscription_claims, subscriptions},
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -72,7 +72,7 @@ async fn f6_every_kind_of_page_walks_an_index() {
             for order in [Order::Newest, Order::Oldest] {
                 for after in [None, Some(Cursor { at: Timestamp::UNIX_EPOCH, id: EntryId(1) })] {
                     let has_start = after.is_some() || filter.since.is_some();
-                    let wanted = Wanted { filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
+                    let wanted = PageQuery { filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
                     let plan = plan(connection, &walk_sql(&wanted).sql);
                     check(&plan, &format!("INDEX {index}"));
                     assert!(!has_start || plan.contains("SEARCH"), "a page starts at its cursor:\n{plan}");
@@ -94,8 +94,7 @@ async fn f5_finding_due_feeds_does_not_scan() {
     let checked = store.readers.read(|connection| {
         check(&plan(connection, polls::CLAIM_DUE), "INDEX feeds_due (next_check_at<?)");
         check(&plan(connection, polls::BY_DUE), "INDEX feeds_due");
-        let by_ids =
-            [polls::CLAIM, polls::RENEW, polls::RELEASE, polls::POSTPONE, finish::HELD, subscription_changes::MAKE_DUE];
+        let by_ids = [polls::CLAIM, polls::RENEW, polls::RELEASE, polls::POSTPONE, finish::HELD, feed_rows::POLL_SOON];
         for by_id in by_ids {
             check(&plan(connection, by_id), "INTEGER PRIMARY KEY");
         }
@@ -134,6 +133,15 @@ async fn w8_finding_due_subscriptions_does_not_scan() {
         check(&due, "INDEX subscriptions_due (next_step_at<?)");
         let expiring = plan(connection, subscription_claims::CLAIM_EXPIRING);
         check(&expiring, "INDEX subscriptions_expiring (expires_at<?)");
+        let elsewhere = plan(connection, subscription_claims::CLAIM_DUE_ELSEWHERE);
+        for step in [
+            "COVERING INDEX subscriptions_due_by_hub (hub_url>?)",
+            "INDEX subscriptions_due_by_hub (hub_url=? AND next_step_at<?)",
+            "SEARCH candidate USING INTEGER PRIMARY KEY (rowid=?)",
+        ] {
+            assert!(elsewhere.contains(step), "{step} in\n{elsewhere}");
+        }
+        assert!(!elsewhere.contains("SCAN subscriptions") && !elsewhere.contains("SCAN candidate"), "{elsewhere}");
         for claim in [due, expiring] {
             check(&claim, "SEARCH subscriptions USING INTEGER PRIMARY KEY (rowid=?)");
         }
@@ -164,7 +172,7 @@ async fn w5_a_subscription_is_found_by_an_index() {
         check(&to_subscribe, "SEARCH feeds USING INTEGER PRIMARY KEY (rowid>?)");
         check(&to_subscribe, "INDEX subscriptions_current (feed_id=?)");
         // Every feed is wanted, but of each one subscription is looked up.
-        let feeds = plan(connection, feed_rows::SELECT);
+        let feeds = plan(connection, feeds::SELECT);
         assert!(feeds.contains("INDEX subscriptions_current (feed_id=?) LEFT-JOIN"), "{feeds}");
         Ok(())
     });
@@ -193,13 +201,13 @@ async fn d4_finding_due_deliveries_does_not_scan() {
             delivery_claims::EVENT,
             delivery_leases::RENEW,
             delivery_leases::RELEASE,
-            delivery_marks::MARK,
+            delivery_mark_rows::MARK,
             webhooks::BY_ID,
         ];
         for by_id in by_ids {
             check(&plan(connection, by_id), "INTEGER PRIMARY KEY (rowid=?)");
         }
-        check(&plan(connection, delivery_marks::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
+        check(&plan(connection, delivery_mark_rows::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
         Ok(())
     });
     checked.await.unwrap();
@@ -229,14 +237,14 @@ async fn d10_the_outbox_is_shown_and_counted_by_indexes() {
 async fn d11_what_is_to_be_pruned_or_repeated_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        check(&plan(connection, outbox_prune::DONE), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
+        check(&plan(connection, outbox_prune::OF_KIND), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
         check(&plan(connection, outbox_prune::OF_REMOVED), "INDEX deliveries_by_status (webhook_id=?)");
-        let untold = plan(connection, outbox_prune::UNTOLD);
+        let untold = plan(connection, outbox_prune::EVENTS);
         check(&untold, "INDEX events_by_time (created_at<?)");
         check(&untold, "INDEX deliveries_of_event (event_id=?)");
-        check(&plan(connection, replay::SINCE), "INDEX events_by_time (created_at");
+        check(&plan(connection, replay::EVENTS), "INDEX events_by_time (created_at");
         check(&plan(connection, replay::DELIVERY), "INDEX deliveries_of_event (event_id=? AND webhook_id=?)");
-        for removal in [outbox_prune::REMOVE, outbox_prune::REMOVE_EVENT, outbox_prune::REMOVE_WEBHOOK] {
+        for removal in [outbox_prune::REMOVE, outbox_prune::REMOVE_EVENTS, outbox_prune::REMOVE_WEBHOOKS] {
             check(&plan(connection, removal), "INTEGER PRIMARY KEY (rowid=?)");
         }
         Ok(())

@@ -111,6 +111,50 @@ async fn u6_a_write_that_succeeds_makes_it_ready_again() {
 }
 
 #[tokio::test]
+async fn u6_dead_writer_closes_its_queue() {
+    let (store, _folder) = fresh();
+    let (release, held) = hold_writer(&store).await;
+    store.writer.submit_fatal().await;
+    let behind = store.writer.submit(Priority::Usual, |_| Ok(())).await.unwrap();
+    release.send(()).unwrap();
+    assert_eq!(held.await.unwrap(), Ok(()), "it was answered before");
+    assert!(behind.await.is_err(), "nobody will answer it");
+    for _ in 0..3 {
+        let error = store.create_folder("a").await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
+    }
+    assert_eq!(store.folders().await, Ok(vec![]), "reading goes on");
+}
+
+#[tokio::test]
+async fn u8_searches_do_not_hold_up_pages() {
+    let (store, _folder) = fresh();
+    store.add_feed(large_feed(0)).await.unwrap();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (start, started) = tokio::sync::oneshot::channel();
+    let slow = store.clone();
+    let slow = tokio::spawn(async move {
+        let wait = move |_: &rusqlite::Connection| {
+            let _ = start.send(());
+            let _ = released.recv();
+            Ok(())
+        };
+        slow.slow_readers.read(wait).await
+    });
+    started.await.unwrap();
+    let words = EntryFilter { search: domain::Search::parse("many").unwrap(), ..EntryFilter::default() };
+    let searching = store.clone();
+    let search = tokio::spawn(async move { searching.entries(&words, 10, None).await });
+    assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
+    assert_eq!(store.feeds().await.unwrap().len(), 1);
+    assert!(!search.is_finished(), "it waits for its turn");
+    release.send(()).unwrap();
+    slow.await.unwrap().unwrap();
+    assert_eq!(search.await.unwrap().unwrap().entries.len(), 1);
+}
+
+#[tokio::test]
 async fn whoever_shares_a_lost_transaction_is_told() {
     let (store, _folder) = fresh();
     fill_disk(&store).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     FeedId, WebhookId,
     delivery::{
-        AttemptLog, AttemptOutcome, DeliveryFilter, DeliveryJob, DeliveryStatus, Ended, FinishReport, Verdict,
+        AttemptEnd, AttemptLog, AttemptOutcome, DeliveryFilter, DeliveryJob, DeliveryStatus, FinishReport, Verdict,
         WebhookPatch,
     },
 };
@@ -24,28 +24,28 @@ contract! {
     d9_a_new_row_is_probed_within_a_second,
     d9_after_a_probe_that_hung_a_new_row_goes_next,
     d9_probes_of_tried_rows_wait_longer_each_time,
-    d9_the_most_tried_is_probed_twice_and_then_the_least_tried,
+    d9_probes_most_tried_twice_then_least_tried,
     d9_failures_of_one_batch_are_counted_in_order,
     d9_answers_of_4xx_open_no_breaker,
     d9_429_and_503_with_retry_after_hold_back_the_webhook,
     d9_a_webhook_that_was_idle_is_not_failing,
     d1_a_test_is_sent_at_once_though_the_breaker_is_open,
-    d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing,
-    d9_what_an_old_receiver_says_is_nothing_to_the_new_one,
-    d9_what_an_old_receiver_took_does_not_mend_the_new_one,
+    d1_test_waits_while_receiver_is_held,
+    d9_old_receiver_says_nothing_about_new_one,
+    d9_old_receivers_success_closes_no_breaker,
 }
 
 /// How an attempt ended that was answered so.
 fn answered(job: &DeliveryJob, status: u16, retry_after: Option<u64>) -> AttemptOutcome {
     let retry_after = retry_after.map(Duration::from_secs);
-    AttemptOutcome { ended: Ended::Answered { status, retry_after }, ..finished(job, RETRY) }
+    AttemptOutcome { ended: AttemptEnd::Answered { status, retry_after }, ..finished(job, RETRY) }
 }
 
 /// How an attempt ended that was given up after 15 s.
 fn hung(job: &DeliveryJob) -> AttemptOutcome {
     let end = finished(job, RETRY);
     let attempt = AttemptLog { duration: SECOND * 15, status_code: None, ..end.attempt };
-    AttemptOutcome { ended: Ended::Unanswered, attempt, ..end }
+    AttemptOutcome { ended: AttemptEnd::Unanswered, attempt, ..end }
 }
 
 impl Harness {
@@ -177,7 +177,7 @@ async fn d9_probes_of_tried_rows_wait_longer_each_time(harness: &Harness) {
     }
 }
 
-async fn d9_the_most_tried_is_probed_twice_and_then_the_least_tried(harness: &Harness) {
+async fn d9_probes_most_tried_twice_then_least_tried(harness: &Harness) {
     harness.opened(10).await;
     let mut probed = Vec::new();
     for _ in 0..6 {
@@ -279,7 +279,7 @@ async fn d1_a_test_is_sent_at_once_though_the_breaker_is_open(harness: &Harness)
     assert_eq!(harness.fail_probe().await.tries, 0);
 }
 
-async fn d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing(harness: &Harness) {
+async fn d1_test_waits_while_receiver_is_held(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     for (path, failures) in [("1", 0), ("2", 9)] {
         let webhook = harness.webhook(&format!("https://r.org/{path}")).await;
@@ -301,7 +301,7 @@ async fn d1_a_test_waits_while_its_receiver_is_held_and_releases_nothing(harness
     }
 }
 
-async fn d9_what_an_old_receiver_says_is_nothing_to_the_new_one(harness: &Harness) {
+async fn d9_old_receiver_says_nothing_about_new_one(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/old").await;
     let queued = harness.queue(webhook, 4).await;
     let jobs = harness.take("worker", 4).await;
@@ -324,7 +324,7 @@ async fn d9_what_an_old_receiver_says_is_nothing_to_the_new_one(harness: &Harnes
     assert_eq!(harness.take("worker", 9).await.len(), 3, "at once");
 }
 
-async fn d9_what_an_old_receiver_took_does_not_mend_the_new_one(harness: &Harness) {
+async fn d9_old_receivers_success_closes_no_breaker(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/old").await;
     harness.queue(webhook, 12).await;
     let slow = harness.take("slow", 2).await;

@@ -11,10 +11,10 @@ use super::{
 };
 
 contract! {
-    d9_f4_w8_what_was_to_happen_later_is_moved_when_the_clock_was_set_back,
+    d9_f4_w8_due_times_follow_a_clock_set_back,
 }
 
-async fn d9_f4_w8_what_was_to_happen_later_is_moved_when_the_clock_was_set_back(harness: &Harness) {
+async fn d9_f4_w8_due_times_follow_a_clock_set_back(harness: &Harness) {
     harness.advance(HOUR * 2).await;
     let watch = || async { harness.store.watch_clock().await.unwrap() };
     assert_eq!(watch().await, None);

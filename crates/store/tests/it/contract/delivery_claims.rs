@@ -91,7 +91,7 @@ async fn d4_only_what_is_due_is_claimed_the_longest_due_first(harness: &Harness)
     let second = harness.queue(two, 2).await;
     harness.advance(SECOND).await;
     let third = harness.queue(two, 1).await;
-    // The first is put off until after the others.
+    // The first is deferred until after the others.
     let job = harness.take_one("worker").await;
     assert_eq!(job.id, row(&first[0]));
     let again_at = harness.now() + HOUR;
@@ -172,7 +172,7 @@ async fn d4_what_nobody_can_read_is_set_aside(harness: &Harness) {
     let overview = harness.store.outbox_overview().await.unwrap();
     assert_eq!((overview.pending, overview.in_flight, overview.failed), (1, 1, 2));
     harness.end(&claimed.jobs[0], Verdict::Delivered).await;
-    // Nobody asks for them in vain.
+    // Nobody is woken for them.
     assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), None);
     harness.advance(LEASE).await;
     assert_eq!(harness.take("worker", 9).await.len(), 0);
@@ -185,7 +185,7 @@ async fn d4_events_of_a_later_version_are_left_to_it(harness: &Harness) {
     let jobs = harness.take("worker", 9).await;
     assert_eq!(jobs.iter().map(|job| job.event.0).collect::<Vec<_>>(), [3]);
     harness.end(&jobs[0], Verdict::Delivered).await;
-    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), None, "nobody asks for them in vain");
+    assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), None, "nobody is woken for them");
     harness.advance(HOUR).await;
     assert_eq!(harness.take("worker", 9).await.len(), 0);
     let left = harness.shown(&queued[0].id).await;

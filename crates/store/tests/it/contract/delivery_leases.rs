@@ -1,4 +1,4 @@
-//! D5 to D7: for how long a claim holds, how it is kept, and how it is lost or given back.
+//! D5 to D7: for how long a claim holds, how it is kept, and how it is lost or released.
 
 use domain::{DeliveryId, Lease, delivery::Verdict};
 
@@ -9,16 +9,16 @@ use super::{
 };
 
 contract! {
-    fr_004_ac2_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fence_d7,
+    fr_004_ac2_expired_lease_is_claimed_with_higher_fence_d7,
     d7_a_worker_is_not_taken_for_its_older_self,
-    d7_what_is_given_back_was_never_tried,
+    d7_released_rows_were_never_tried,
     fr_001_ac2_a_renewed_lease_lasts_longer_d5,
-    fr_002_ac1_only_its_holder_renews_a_lease_and_only_while_it_is_pending_d5,
-    fr_002_ac2_a_renewal_that_finds_the_row_not_its_own_touches_nothing_d6,
+    fr_002_ac1_only_the_holder_renews_while_pending_d5,
+    fr_002_ac2_renewal_of_anothers_row_touches_nothing_d6,
     fr_004_ac1_a_lease_that_ran_out_is_good_until_another_claims_d6,
 }
 
-async fn fr_004_ac2_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fence_d7(harness: &Harness) {
+async fn fr_004_ac2_expired_lease_is_claimed_with_higher_fence_d7(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(id, 1).await.remove(0);
     let first = harness.take_one("dead").await;
@@ -48,7 +48,7 @@ async fn d7_a_worker_is_not_taken_for_its_older_self(harness: &Harness) {
     harness.end(&newer, Verdict::Delivered).await;
 }
 
-async fn d7_what_is_given_back_was_never_tried(harness: &Harness) {
+async fn d7_released_rows_were_never_tried(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(id, 2).await;
     let before = harness.told(id).await;
@@ -59,7 +59,7 @@ async fn d7_what_is_given_back_was_never_tried(harness: &Harness) {
     assert_eq!(ids(&again), rows(&queued), "at once");
     assert!(again.iter().zip(&jobs).all(|(again, before)| again.lease.fence > before.lease.fence));
     assert_eq!(again[0].attempts, 0);
-    // Only its holder gives it back.
+    // Only its holder releases it.
     harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
     assert_eq!(harness.take("three", 2).await.len(), 0);
     assert_eq!(harness.store.release_deliveries(&[]).await, Ok(()));
@@ -80,7 +80,7 @@ async fn fr_001_ac2_a_renewed_lease_lasts_longer_d5(harness: &Harness) {
     assert_eq!(harness.store.renew_deliveries(&[], LEASE).await.unwrap(), []);
 }
 
-async fn fr_002_ac1_only_its_holder_renews_a_lease_and_only_while_it_is_pending_d5(harness: &Harness) {
+async fn fr_002_ac1_only_the_holder_renews_while_pending_d5(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(id, 3).await;
     let jobs = harness.take("one", 3).await;
@@ -102,7 +102,7 @@ async fn fr_002_ac1_only_its_holder_renews_a_lease_and_only_while_it_is_pending_
     assert_eq!(harness.shown(&queued[0].id).await.lease_until, Some(harness.now() + LEASE));
 }
 
-async fn fr_002_ac2_a_renewal_that_finds_the_row_not_its_own_touches_nothing_d6(harness: &Harness) {
+async fn fr_002_ac2_renewal_of_anothers_row_touches_nothing_d6(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(id, 3).await;
     let slow = harness.take("slow", 2).await;

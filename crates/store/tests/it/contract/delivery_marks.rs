@@ -18,7 +18,7 @@ contract! {
     d8_what_failed_is_tried_again_later,
     fr_004_ac3_attempts_are_counted_until_it_has_failed_d8,
     fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6,
-    d6_a_claim_that_has_ended_is_told_from_one_that_ran_out_by_the_next_fence,
+    d6_next_fence_tells_ended_claims_from_expired,
     d6_a_late_mark_changes_nothing,
     d10_what_is_cancelled_while_it_is_sent_stays_cancelled,
     d6_of_one_delivery_the_first_mark_counts,
@@ -120,7 +120,7 @@ async fn fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6(harness: &Harn
 }
 
 /// Whoever is still at it when it claims a row once more may go on, unless something has happened to the row in between.
-async fn d6_a_claim_that_has_ended_is_told_from_one_that_ran_out_by_the_next_fence(harness: &Harness) {
+async fn d6_next_fence_tells_ended_claims_from_expired(harness: &Harness) {
     let (_, queued, first) = harness.one_claimed().await;
     harness.advance(LEASE).await;
     let second = harness.take_one("worker").await;
@@ -191,7 +191,7 @@ async fn fr_001_ac3_marks_of_one_batch_stand_by_themselves(harness: &Harness) {
     assert_eq!(status(to_bad[0].id.clone()).await, DeliveryStatus::Pending);
     assert_eq!(harness.the_webhook(good).await.consecutive_failures, 0);
     assert_eq!(harness.the_webhook(bad).await.consecutive_failures, 2);
-    // Marked is given back: no beat finds it any more.
+    // Marked is released: no beat finds it any more.
     let lost = harness.store.renew_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>(), LEASE).await.unwrap();
     assert_eq!(lost.len(), 5);
 }

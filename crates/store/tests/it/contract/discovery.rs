@@ -13,7 +13,7 @@ use super::{
 };
 
 contract! {
-    w1_a_new_feed_with_a_hub_has_a_subscription_that_is_due_at_once,
+    w1_new_feed_with_hub_has_due_subscription,
     w1_a_poll_that_finds_a_hub_makes_one_subscription,
     w1_no_hub_is_no_subscription,
     w1_what_is_known_is_not_written_again,
@@ -28,7 +28,7 @@ contract! {
     w11_another_url_forgets_the_hubs,
 }
 
-async fn w1_a_new_feed_with_a_hub_has_a_subscription_that_is_due_at_once(harness: &Harness) {
+async fn w1_new_feed_with_hub_has_due_subscription(harness: &Harness) {
     let mut new = new_feed("http://e.org/1", vec![entry("1")]);
     new.document.found = Some(found(&[HUB], Some(TOPIC), "token"));
     let feed = harness.add_feed(new).await;

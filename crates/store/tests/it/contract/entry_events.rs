@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId,
-    delivery::{EventType, NewWebhook},
+    delivery::{EventType, NewWebhook, PayloadEntry},
     ingest::IncomingEntry,
 };
 use serde_json::{Value, json};
@@ -17,13 +17,13 @@ use super::{
 };
 
 contract! {
-    d2_a_new_entry_is_told_as_it_is_kept,
-    d2_a_pushed_entry_is_news,
-    d1_what_a_feed_first_holds_is_no_news_unless_it_is_wanted,
-    d1_the_first_fetch_of_an_imported_feed_is_no_news_the_second_is,
-    d2_a_changed_entry_is_told_once_a_day,
-    d2_what_completes_an_entry_is_no_change,
-    d2_an_update_that_nobody_wants_is_told_when_somebody_does,
+    d2_new_entry_is_sent_as_stored,
+    d2_pushed_entry_is_sent,
+    d1_backlog_is_sent_only_where_wanted,
+    d1_first_fetch_of_imported_feed_is_backlog,
+    d2_changed_entry_is_sent_once_a_day,
+    d2_completed_entry_is_no_change,
+    d2_unwanted_update_is_sent_once_wanted,
     d12_an_event_outlives_what_it_is_about,
 }
 
@@ -32,10 +32,11 @@ const UPDATED: EventType = EventType::EntryUpdated;
 
 async fn as_json(harness: &Harness, guid: &str) -> Value {
     let id = harness.entry(guid).await.id;
-    serde_json::to_value(harness.store.entry(id).await.unwrap().unwrap()).unwrap()
+    let entry = harness.store.entry(id).await.unwrap().unwrap();
+    serde_json::to_value(PayloadEntry::from(&entry)).unwrap()
 }
 
-async fn d2_a_new_entry_is_told_as_it_is_kept(harness: &Harness) {
+async fn d2_new_entry_is_sent_as_stored(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let feed = harness.add("http://e.org/1", vec![]).await;
     let odd = IncomingEntry {
@@ -69,7 +70,7 @@ async fn d2_a_new_entry_is_told_as_it_is_kept(harness: &Harness) {
     assert_eq!(harness.drain().await.len(), 0, "what is known is no news");
 }
 
-async fn d2_a_pushed_entry_is_news(harness: &Harness) {
+async fn d2_pushed_entry_is_sent(harness: &Harness) {
     let (_, id) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.push(push(id, "token", vec![entry("1")])).await;
@@ -82,7 +83,7 @@ async fn d2_a_pushed_entry_is_news(harness: &Harness) {
     assert_eq!(harness.told_kinds(webhook).await, [CREATED, UPDATED]);
 }
 
-async fn d1_what_a_feed_first_holds_is_no_news_unless_it_is_wanted(harness: &Harness) {
+async fn d1_backlog_is_sent_only_where_wanted(harness: &Harness) {
     let plain = harness.webhook("https://r.org/1").await;
     let backlog = harness.webhook_like(NewWebhook { backlog: true, ..new_webhook("https://r.org/2") }).await.id;
     let feed = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
@@ -96,7 +97,7 @@ async fn d1_what_a_feed_first_holds_is_no_news_unless_it_is_wanted(harness: &Har
     assert_eq!(harness.told_kinds(backlog).await, [CREATED; 3]);
 }
 
-async fn d1_the_first_fetch_of_an_imported_feed_is_no_news_the_second_is(harness: &Harness) {
+async fn d1_first_fetch_of_imported_feed_is_backlog(harness: &Harness) {
     let plain = harness.webhook("https://r.org/1").await;
     let backlog = harness.webhook_like(NewWebhook { backlog: true, ..new_webhook("https://r.org/2") }).await.id;
     let feed = harness.import(&["http://e.org/1"]).await[0];
@@ -108,7 +109,7 @@ async fn d1_the_first_fetch_of_an_imported_feed_is_no_news_the_second_is(harness
     assert_eq!((harness.told_kinds(plain).await, harness.told_kinds(backlog).await), (vec![CREATED], vec![CREATED; 2]));
 }
 
-async fn d2_a_changed_entry_is_told_once_a_day(harness: &Harness) {
+async fn d2_changed_entry_is_sent_once_a_day(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![entry("1"), entry("2")]).await;
     let webhook = harness.webhook("https://r.org/1").await;
     let change = |text: &'static str| harness.poll(feed, vec![version("1", text)]);
@@ -127,7 +128,7 @@ async fn d2_a_changed_entry_is_told_once_a_day(harness: &Harness) {
     assert_eq!(harness.told_kinds(webhook).await, [UPDATED; 3]);
 }
 
-async fn d2_what_completes_an_entry_is_no_change(harness: &Harness) {
+async fn d2_completed_entry_is_no_change(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.push(push(id, "token", vec![thin(entry("1"))])).await;
@@ -139,7 +140,7 @@ async fn d2_what_completes_an_entry_is_no_change(harness: &Harness) {
     assert_eq!(harness.told_kinds(webhook).await, [CREATED, UPDATED]);
 }
 
-async fn d2_an_update_that_nobody_wants_is_told_when_somebody_does(harness: &Harness) {
+async fn d2_unwanted_update_is_sent_once_wanted(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![entry("1")]).await;
     let deaf = NewWebhook { event_types: Some(vec![CREATED]), ..new_webhook("https://r.org/1") };
     let deaf = harness.webhook_like(deaf).await.id;

@@ -14,16 +14,16 @@ use super::{
 };
 
 contract! {
-    d2_the_third_failure_in_a_row_is_told_and_the_success_after_it,
-    d2_whoever_comes_later_is_told_of_the_recovery,
+    d2_third_failure_and_recovery_are_sent,
+    d2_recovery_is_sent_to_later_webhooks,
     d2_failing_survives_another_url,
-    d2_a_feed_that_is_gone_is_told_once_and_not_as_failing,
-    d2_what_is_gone_and_asked_for_again_and_again_is_not_failing,
-    d2_a_late_result_tells_nothing,
-    d2_a_payload_shows_the_feed_as_users_do,
+    d2_gone_is_sent_once_and_not_as_failing,
+    d2_gone_feed_polled_again_is_not_failing,
+    d2_late_result_sends_nothing,
+    d2_payload_shows_feed_as_users_see_it,
 }
 
-async fn d2_the_third_failure_in_a_row_is_told_and_the_success_after_it(harness: &Harness) {
+async fn d2_third_failure_and_recovery_are_sent(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.webhook("https://r.org/1").await;
     let about = json!({ "feed": { "id": feed, "url": "http://e.org/1", "title": "Title", "folderId": null } });
@@ -59,7 +59,7 @@ async fn d2_the_third_failure_in_a_row_is_told_and_the_success_after_it(harness:
     assert_eq!(harness.told(webhook).await.len(), 4);
 }
 
-async fn d2_whoever_comes_later_is_told_of_the_recovery(harness: &Harness) {
+async fn d2_recovery_is_sent_to_later_webhooks(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     for _ in 0..4 {
         harness.fail_poll(feed).await;
@@ -91,7 +91,7 @@ async fn d2_failing_survives_another_url(harness: &Harness) {
     assert_eq!(data["feed"]["url"], "http://e.org/2");
 }
 
-async fn d2_a_feed_that_is_gone_is_told_once_and_not_as_failing(harness: &Harness) {
+async fn d2_gone_is_sent_once_and_not_as_failing(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.fail_poll(feed).await;
@@ -109,7 +109,7 @@ async fn d2_a_feed_that_is_gone_is_told_once_and_not_as_failing(harness: &Harnes
     assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone; 2]);
 }
 
-async fn d2_what_is_gone_and_asked_for_again_and_again_is_not_failing(harness: &Harness) {
+async fn d2_gone_feed_polled_again_is_not_failing(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.webhook("https://r.org/1").await;
     for _ in 0..5 {
@@ -122,7 +122,7 @@ async fn d2_what_is_gone_and_asked_for_again_and_again_is_not_failing(harness: &
     assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
 }
 
-async fn d2_a_late_result_tells_nothing(harness: &Harness) {
+async fn d2_late_result_sends_nothing(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.fail_poll(feed).await;
@@ -142,7 +142,7 @@ async fn d2_a_late_result_tells_nothing(harness: &Harness) {
     assert_eq!(harness.told_kinds(webhook).await, [EventType::EntryCreated]);
 }
 
-async fn d2_a_payload_shows_the_feed_as_users_do(harness: &Harness) {
+async fn d2_payload_shows_feed_as_users_see_it(harness: &Harness) {
     harness.webhook("https://r.org/1").await;
     let address = FeedAddress { url: "http://e.org/1".to_owned(), credentials: Some("me:secret-password".to_owned()) };
     let new = NewFeed { address, custom_title: Some("Mine".to_owned()), ..new_feed("", vec![]) };

@@ -3,7 +3,7 @@
 use domain::{
     Feed, FeedId, Lease, NewFeed,
     feed_state::FeedAddress,
-    ingest::{Asks, Document, Hash, PollJob, PollOutcome, PollResult, Skips, Stored, Validators},
+    ingest::{Document, Hash, PollHints, PollJob, PollOutcome, PollResult, Skips, Stored, Validators},
 };
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 
 contract! {
     f4_validators_are_kept_with_what_they_belong_to,
-    f4_what_a_feed_asks_is_kept_for_polls_that_bring_nothing,
+    f4_poll_hints_are_kept_without_a_document,
     f4_an_unchanged_feed_is_only_asked_again_later,
     f4_a_failure_is_counted_and_leaves_the_entries,
     f4_a_feed_that_is_gone_says_why,
@@ -44,19 +44,19 @@ async fn f4_validators_are_kept_with_what_they_belong_to(harness: &Harness) {
     assert_eq!(harness.claim(id).await.validators, validators("second"));
 }
 
-async fn f4_what_a_feed_asks_is_kept_for_polls_that_bring_nothing(harness: &Harness) {
+async fn f4_poll_hints_are_kept_without_a_document(harness: &Harness) {
     let id = harness.import(&["http://e.org/1"]).await[0];
-    let asks = Asks { ttl_mins: Some(u32::MAX), skips: Skips { hours: 0xff_ffff, days: 0x7f } };
+    let hints = PollHints { ttl_mins: Some(u32::MAX), skips: Skips { hours: 0xff_ffff, days: 0x7f } };
     let job = harness.claim(id).await;
-    assert_eq!(job.asks, Asks::default());
-    harness.finish(result(&job, PollOutcome::Fetched(Document { asks, ..document(vec![]) }))).await;
+    assert_eq!(job.hints, PollHints::default());
+    harness.finish(result(&job, PollOutcome::Fetched(Document { hints, ..document(vec![]) }))).await;
     for bring_nothing in [unchanged, |job: &PollJob| result(job, PollOutcome::Failed("no".to_owned()))] {
         let job = harness.claim(id).await;
-        assert_eq!(job.asks, asks);
+        assert_eq!(job.hints, hints);
         harness.finish(bring_nothing(&job)).await;
     }
     harness.poll(id, vec![]).await;
-    assert_eq!(harness.claim(id).await.asks, Asks::default());
+    assert_eq!(harness.claim(id).await.hints, PollHints::default());
 }
 
 async fn f4_an_unchanged_feed_is_only_asked_again_later(harness: &Harness) {

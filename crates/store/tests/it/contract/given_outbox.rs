@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     DeliveryId, FeedId, Lease, WebhookId,
     delivery::{
-        Attempt, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryJob,
-        DeliveryStatus, Ended, EventType, FinishReport, NewWebhook, Verdict, Webhook, WebhookSecret,
+        Attempt, AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter,
+        DeliveryJob, DeliveryStatus, EventType, FinishReport, NewWebhook, Verdict, Webhook, WebhookSecret,
     },
     ingest::PollOutcome,
     ports::TestOutcome,
@@ -57,7 +57,7 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
         kind: job.kind,
         url: String::new(),
         verdict,
-        ended: Ended::Answered { status: status_code.unwrap_or(500), retry_after: None },
+        ended: AttemptEnd::Answered { status: status_code.unwrap_or(500), retry_after: None },
         is_probe: job.is_probe,
         tries: job.tries,
         attempt: AttemptLog {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId, SubscriptionId,
-    ingest::{Document, Found, IncomingEntry, PollJob, PollOutcome, PollResult, Stored},
+    ingest::{Document, IncomingEntry, PollJob, PollOutcome, PollResult, PushDiscovery, Stored},
     ports::{Changed, Claim},
     push::{Discovery, Event, Mode, Offer, Push, PushStored, Rules, Subscription, SubscriptionJob, Transition},
 };
@@ -27,18 +27,18 @@ pub(super) fn offer(token: &str) -> Offer {
 }
 
 /// These hubs and this topic, and an offer with this token.
-pub(super) fn found(hubs: &[&str], topic: Option<&str>, token: &str) -> Found {
-    Found { offer: Some(offer(token)), ..found_without_push(hubs, topic) }
+pub(super) fn found(hubs: &[&str], topic: Option<&str>, token: &str) -> PushDiscovery {
+    PushDiscovery { offer: Some(offer(token)), ..found_without_push(hubs, topic) }
 }
 
 /// The same while push is off.
-pub(super) fn found_without_push(hubs: &[&str], topic: Option<&str>) -> Found {
+pub(super) fn found_without_push(hubs: &[&str], topic: Option<&str>) -> PushDiscovery {
     let hubs = hubs.iter().map(|hub| (*hub).to_owned()).collect();
-    Found { discovery: Discovery { hubs, topic: topic.map(str::to_owned) }, offer: None }
+    PushDiscovery { discovery: Discovery { hubs, topic: topic.map(str::to_owned) }, offer: None }
 }
 
 /// A poll that brings these entries, and this about push.
-pub(super) fn discovered(job: &PollJob, entries: Vec<IncomingEntry>, found: Found) -> PollResult {
+pub(super) fn discovered(job: &PollJob, entries: Vec<IncomingEntry>, found: PushDiscovery) -> PollResult {
     result(job, PollOutcome::Fetched(Document { found: Some(found), ..document(entries) }))
 }
 
@@ -162,7 +162,7 @@ impl Harness {
     }
 
     /// A whole poll that brings these entries, and this about push.
-    pub(super) async fn discover(&self, feed: FeedId, entries: Vec<IncomingEntry>, found: Found) -> Stored {
+    pub(super) async fn discover(&self, feed: FeedId, entries: Vec<IncomingEntry>, found: PushDiscovery) -> Stored {
         let job = self.claim(feed).await;
         self.finish(discovered(&job, entries, found)).await
     }

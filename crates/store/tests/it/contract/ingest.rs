@@ -16,13 +16,13 @@ contract! {
     f3_an_entry_seen_again_is_not_stored_again,
     f3_a_changed_entry_keeps_its_marks_and_its_place,
     f4_a_slow_poll_does_not_undo_what_is_newer,
-    f3_a_version_that_says_that_it_is_older_never_replaces_a_newer_one,
+    f3_older_version_never_replaces_a_newer_one,
     f3_what_is_twice_in_one_document_counts_once,
     f3_entries_of_one_identity_are_all_kept,
-    f3_entries_of_one_identity_stay_the_same_as_the_document_moves_on,
-    f3_an_entry_with_an_identity_of_its_own_may_change_in_all_else,
+    f3_shared_identities_stay_as_document_moves_on,
+    f3_entry_with_own_identity_may_change_otherwise,
     f3_an_entry_that_was_cut_off_replaces_nothing,
-    f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen,
+    f3_entries_sort_by_publication_capped_at_receipt,
     f3_the_same_guid_in_two_feeds_is_two_entries,
     f3_a_feed_keeps_its_name_until_it_has_another,
     f3_it_is_known_what_is_known,
@@ -110,7 +110,7 @@ async fn f4_a_slow_poll_does_not_undo_what_is_newer(harness: &Harness) {
     assert_eq!(harness.finish(fetched(&now, vec![version("3", "third")])).await.changed, 1);
 }
 
-async fn f3_a_version_that_says_that_it_is_older_never_replaces_a_newer_one(harness: &Harness) {
+async fn f3_older_version_never_replaces_a_newer_one(harness: &Harness) {
     let of =
         |text: &str, seconds: i64| IncomingEntry { updated_at: Some(harness.after(seconds)), ..version("1", text) };
     let (old, new) = (of("old", -200), of("new", -100));
@@ -167,7 +167,7 @@ async fn f3_entries_of_one_identity_are_all_kept(harness: &Harness) {
 }
 
 /// Random windows over a line of entries that share their identity, in any order: each is new once, and never again.
-async fn f3_entries_of_one_identity_stay_the_same_as_the_document_moves_on(harness: &Harness) {
+async fn f3_shared_identities_stay_as_document_moves_on(harness: &Harness) {
     let shared =
         |number: usize| IncomingEntry { is_shared: true, ..sharing("http://e.org/", &format!("entry {number}")) };
     let id = harness.add("http://e.org/1", vec![shared(0)]).await;
@@ -189,7 +189,7 @@ async fn f3_entries_of_one_identity_stay_the_same_as_the_document_moves_on(harne
     assert_eq!(harness.unread_of(id).await, seen.len() as u64);
 }
 
-async fn f3_an_entry_with_an_identity_of_its_own_may_change_in_all_else(harness: &Harness) {
+async fn f3_entry_with_own_identity_may_change_otherwise(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![sharing("http://e.org/a", "Old"), entry("2")]).await;
     let stored = harness.poll(id, vec![entry("2"), sharing("http://e.org/a", "New")]).await;
     assert_eq!((stored.new, stored.changed), (0, 1));
@@ -209,7 +209,7 @@ async fn f3_an_entry_that_was_cut_off_replaces_nothing(harness: &Harness) {
     }
 }
 
-async fn f3_entries_are_sorted_by_when_they_were_published_but_not_after_they_were_seen(harness: &Harness) {
+async fn f3_entries_sort_by_publication_capped_at_receipt(harness: &Harness) {
     let (now, past, long_ago, future) = (harness.now(), harness.after(-60), harness.after(-120), harness.after(60));
     for (number, (published_at, updated_at, expect)) in [
         (None, None, now),

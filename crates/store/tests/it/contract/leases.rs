@@ -12,14 +12,14 @@ use super::{
 contract! {
     f4_a_claimed_feed_is_nobody_elses,
     f4_many_workers_at_once_never_claim_the_same_feed,
-    f4_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fence,
+    f4_expired_lease_is_claimed_with_higher_fence,
     f4_a_worker_is_not_taken_for_its_older_self,
     f4_a_late_result_changes_nothing,
     f4_a_lease_that_ran_out_is_good_until_another_claims,
     f4_a_renewed_lease_lasts_longer,
     f4_a_released_feed_is_as_it_was_before,
     f4_a_postponed_feed_is_due_after_the_delay,
-    f4_a_postponed_feed_is_never_due_earlier_than_it_was,
+    f4_postponed_feed_is_never_due_earlier,
     f4_only_its_holder_postpones_a_feed,
     f5_a_feed_is_claimed_by_name_due_or_not,
     f4_a_lease_counts_no_further_than_its_own_length,
@@ -59,7 +59,7 @@ async fn f4_many_workers_at_once_never_claim_the_same_feed(harness: &Harness) {
     assert!(claimed.len() >= 27, "{}", claimed.len());
 }
 
-async fn f4_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fence(harness: &Harness) {
+async fn f4_expired_lease_is_claimed_with_higher_fence(harness: &Harness) {
     let id = harness.import(&["http://e.org/1"]).await[0];
     let first = harness.store.claim_due_polls("dead", 1, LEASE).await.unwrap().remove(0);
     let until = harness.now() + LEASE;
@@ -104,7 +104,7 @@ async fn f4_a_late_result_changes_nothing(harness: &Harness) {
     }
     assert_eq!(harness.all().await, []);
     assert!(harness.finish(fetched(&current, vec![entry("1")])).await.applied);
-    // And the same once more: its lease was given back with the first.
+    // And the same once more: its lease ended with the first.
     assert!(!harness.finish(fetched(&current, vec![entry("2")])).await.applied);
     assert_eq!(harness.all().await.len(), 1);
 }
@@ -179,7 +179,7 @@ async fn f4_a_postponed_feed_is_due_after_the_delay(harness: &Harness) {
     assert!(!harness.finish(unchanged(&jobs[1])).await.applied);
 }
 
-async fn f4_a_postponed_feed_is_never_due_earlier_than_it_was(harness: &Harness) {
+async fn f4_postponed_feed_is_never_due_earlier(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![]).await;
     let before = harness.feed(id).await;
     let job = harness.claim(id).await;

@@ -14,17 +14,17 @@ use super::{
 };
 
 contract! {
-    d2_an_event_is_stored_once_for_all_who_want_it,
+    d2_event_is_stored_once_for_all,
     d2_without_a_webhook_nothing_is_stored,
-    d1_only_what_is_wanted_is_told,
-    d1_an_entry_of_either_feed_or_folder_is_told,
+    d1_only_wanted_events_are_sent,
+    d1_entry_of_either_feed_or_folder_is_sent,
     d1_removing_a_feed_never_widens,
 }
 
 const CREATED: EventType = EventType::EntryCreated;
 const UPDATED: EventType = EventType::EntryUpdated;
 
-async fn d2_an_event_is_stored_once_for_all_who_want_it(harness: &Harness) {
+async fn d2_event_is_stored_once_for_all(harness: &Harness) {
     let webhooks = [harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await];
     let feed = harness.add("http://e.org/1", vec![]).await;
     harness.poll(feed, vec![entry("1")]).await;
@@ -58,7 +58,7 @@ async fn d2_without_a_webhook_nothing_is_stored(harness: &Harness) {
     }
 }
 
-async fn d1_only_what_is_wanted_is_told(harness: &Harness) {
+async fn d1_only_wanted_events_are_sent(harness: &Harness) {
     let with = |kinds: Vec<EventType>| NewWebhook { event_types: Some(kinds), ..new_webhook("https://r.org/1") };
     let created = harness.webhook_like(with(vec![CREATED])).await.id;
     let failing = harness.webhook_like(with(vec![EventType::FeedFailing, UPDATED])).await.id;
@@ -75,7 +75,7 @@ async fn d1_only_what_is_wanted_is_told(harness: &Harness) {
     assert_eq!(harness.told(nothing).await, []);
 }
 
-async fn d1_an_entry_of_either_feed_or_folder_is_told(harness: &Harness) {
+async fn d1_entry_of_either_feed_or_folder_is_sent(harness: &Harness) {
     let folder = harness.store.create_folder("News").await.unwrap().unwrap().id;
     let one = harness.add("http://e.org/1", vec![]).await;
     let two = harness.add_feed(NewFeed { folder_id: Some(folder), ..new_feed("http://e.org/2", vec![]) }).await.id;

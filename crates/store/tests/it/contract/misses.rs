@@ -11,17 +11,17 @@ use super::{
 };
 
 contract! {
-    w12_after_two_misses_in_a_row_the_feed_is_polled_normally_until_a_push_arrives,
+    w12_two_misses_end_trust_until_a_push,
     w12_a_push_between_two_misses_keeps_the_trust,
     w12_what_the_hub_had_no_time_to_push_is_no_miss,
     w12_what_was_published_before_push_was_active_is_no_miss,
     w12_what_is_known_or_changed_is_no_miss,
-    w12_an_entry_that_does_not_say_when_counts_by_its_change_or_at_once,
+    w12_undated_entry_counts_by_its_change,
     w12_a_renewal_does_not_bring_the_trust_back,
     w12_a_poll_that_finds_a_miss_and_a_hub_does_both,
 }
 
-async fn w12_after_two_misses_in_a_row_the_feed_is_polled_normally_until_a_push_arrives(harness: &Harness) {
+async fn w12_two_misses_end_trust_until_a_push(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     harness.advance(DAY).await;
     harness.poll(feed, vec![entry_at("1", harness.after(-3600)), entry_at("2", harness.after(-7200))]).await;
@@ -42,7 +42,7 @@ async fn w12_after_two_misses_in_a_row_the_feed_is_polled_normally_until_a_push_
     harness.push(push(id, "secret", vec![entry("5")])).await;
     let back = harness.current(feed).await;
     assert_eq!((back.miss_count, back.misses_in_row), (2, 0));
-    assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + HOUR, "a push puts nothing off");
+    assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + HOUR, "a push defers nothing");
     harness.advance(HOUR).await;
     harness.finish(unchanged(&harness.claim(feed).await)).await;
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + DAY);
@@ -102,7 +102,7 @@ async fn w12_what_is_known_or_changed_is_no_miss(harness: &Harness) {
     assert_eq!(harness.current(feed).await.miss_count, 0);
 }
 
-async fn w12_an_entry_that_does_not_say_when_counts_by_its_change_or_at_once(harness: &Harness) {
+async fn w12_undated_entry_counts_by_its_change(harness: &Harness) {
     let (feed, _) = harness.pushed("http://e.org/1", "secret").await;
     harness.advance(Duration::from_mins(20)).await;
     harness.poll(feed, vec![entry("1")]).await;

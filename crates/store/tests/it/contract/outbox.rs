@@ -21,10 +21,10 @@ contract! {
     d10_an_id_that_is_none_of_ours_is_of_nothing,
     d10_the_outbox_in_numbers,
     d10_ready_is_what_a_worker_could_claim_now,
-    d10_what_failed_or_was_delivered_is_queued_again_with_all_its_attempts,
-    d10_what_is_pending_or_cancelled_is_not_queued_again,
-    d10_what_is_pending_or_has_failed_is_called_off,
-    d10_all_that_failed_of_one_webhook_is_queued_again,
+    d10_requeued_delivery_has_all_its_attempts,
+    d10_pending_or_cancelled_is_not_requeued,
+    d10_pending_or_failed_is_cancelled,
+    d10_requeues_all_failed_of_one_webhook,
 }
 
 fn ids(deliveries: &[Delivery]) -> Vec<&str> {
@@ -171,7 +171,7 @@ async fn d10_ready_is_what_a_worker_could_claim_now(harness: &Harness) {
     assert_eq!(ready().await, 0);
 }
 
-async fn d10_what_failed_or_was_delivered_is_queued_again_with_all_its_attempts(harness: &Harness) {
+async fn d10_requeued_delivery_has_all_its_attempts(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     for verdict in [Verdict::Failed, Verdict::Delivered] {
         let queued = harness.queue(webhook, 1).await.remove(0);
@@ -196,7 +196,7 @@ async fn d10_what_failed_or_was_delivered_is_queued_again_with_all_its_attempts(
     }
 }
 
-async fn d10_what_is_pending_or_cancelled_is_not_queued_again(harness: &Harness) {
+async fn d10_pending_or_cancelled_is_not_requeued(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(webhook, 1).await.remove(0);
     let pending = Moved::WrongState(DeliveryStatus::Pending);
@@ -209,7 +209,7 @@ async fn d10_what_is_pending_or_cancelled_is_not_queued_again(harness: &Harness)
     assert_eq!(harness.shown(&queued.id).await, before);
 }
 
-async fn d10_what_is_pending_or_has_failed_is_called_off(harness: &Harness) {
+async fn d10_pending_or_failed_is_cancelled(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(webhook, 3).await;
     let jobs = harness.take("worker", 2).await;
@@ -235,7 +235,7 @@ async fn d10_what_is_pending_or_has_failed_is_called_off(harness: &Harness) {
     assert_eq!(harness.take("worker", 9).await.len(), 0);
 }
 
-async fn d10_all_that_failed_of_one_webhook_is_queued_again(harness: &Harness) {
+async fn d10_requeues_all_failed_of_one_webhook(harness: &Harness) {
     let (one, two) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
     let only = NewWebhook { event_types: Some(vec![EventType::EntryCreated]), ..new_webhook("https://r.org/3") };
     let many = harness.webhook_like(only).await.id;

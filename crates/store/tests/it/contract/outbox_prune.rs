@@ -14,10 +14,10 @@ use super::{
 
 contract! {
     d11_delivered_rows_go_after_seven_days_failed_ones_after_thirty,
-    d11_what_is_called_off_goes_as_what_is_delivered,
+    d11_cancelled_is_pruned_as_delivered,
     d11_what_is_pending_never_goes,
-    d11_what_was_queued_again_is_kept_from_its_last_end,
-    d11_an_event_goes_with_the_last_who_were_told,
+    d11_requeued_is_kept_from_its_last_end,
+    d11_event_goes_with_its_last_delivery,
     d11_pruning_is_done_in_chunks,
     d1_what_was_for_a_removed_webhook_goes,
 }
@@ -64,7 +64,7 @@ async fn d11_delivered_rows_go_after_seven_days_failed_ones_after_thirty(harness
     assert!(next.id > queued[1].id && next.event_id > queued[1].event_id);
 }
 
-async fn d11_what_is_called_off_goes_as_what_is_delivered(harness: &Harness) {
+async fn d11_cancelled_is_pruned_as_delivered(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(webhook, 1).await.remove(0);
     harness.advance(MONTH).await;
@@ -87,7 +87,7 @@ async fn d11_what_is_pending_never_goes(harness: &Harness) {
     assert_eq!(harness.told(disabled).await.len(), 1);
 }
 
-async fn d11_what_was_queued_again_is_kept_from_its_last_end(harness: &Harness) {
+async fn d11_requeued_is_kept_from_its_last_end(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(webhook, 2).await;
     harness.drain().await;
@@ -101,7 +101,7 @@ async fn d11_what_was_queued_again_is_kept_from_its_last_end(harness: &Harness) 
     assert_eq!(prune(harness).await, 2);
 }
 
-async fn d11_an_event_goes_with_the_last_who_were_told(harness: &Harness) {
+async fn d11_event_goes_with_its_last_delivery(harness: &Harness) {
     let (one, two) = (harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await);
     let feed = harness.add("http://e.org/1", vec![]).await;
     harness.poll(feed, vec![entry("1")]).await;

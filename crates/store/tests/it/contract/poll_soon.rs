@@ -17,13 +17,13 @@ use super::{
 const MINUTE: Duration = Duration::from_mins(1);
 
 contract! {
-    w5_a_push_that_has_less_than_the_feed_makes_it_due_within_a_minute_once,
+    w5_partial_push_makes_feed_due_within_a_minute,
     w5_a_feed_is_due_soon_unless_it_is_due_sooner,
     w5_a_feed_that_is_being_polled_is_polled_once_more,
-    w4_a_poll_under_way_when_push_begins_does_not_put_the_feed_off,
-    w9_a_poll_under_way_when_push_ends_does_not_put_the_feed_off,
-    w4_a_poll_that_was_claimed_after_the_wish_is_the_one_that_was_wanted,
-    w5_a_wish_outlives_a_worker_that_dies,
+    w4_poll_under_way_when_push_begins_defers_nothing,
+    w9_poll_under_way_when_push_ends_defers_nothing,
+    w4_claim_after_the_request_answers_it,
+    w5_poll_request_survives_a_dead_worker,
 }
 
 /// Every way a poll can end without the feed being gone.
@@ -32,7 +32,7 @@ fn outcomes() -> [PollOutcome; 3] {
     [PollOutcome::Fetched(document(vec![entry("1")])), unchanged, PollOutcome::Failed("no".to_owned())]
 }
 
-async fn w5_a_push_that_has_less_than_the_feed_makes_it_due_within_a_minute_once(harness: &Harness) {
+async fn w5_partial_push_makes_feed_due_within_a_minute(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     harness.advance(HOUR).await;
     let before = harness.feed(feed).await.next_check_at;
@@ -78,7 +78,7 @@ async fn w5_a_feed_that_is_being_polled_is_polled_once_more(harness: &Harness) {
     }
 }
 
-async fn w4_a_poll_under_way_when_push_begins_does_not_put_the_feed_off(harness: &Harness) {
+async fn w4_poll_under_way_when_push_begins_defers_nothing(harness: &Harness) {
     for (number, outcome) in outcomes().into_iter().enumerate() {
         let token = format!("token {number}");
         let (feed, id) = harness.with_hub(&format!("http://e.org/{number}"), &token).await;
@@ -94,7 +94,7 @@ async fn w4_a_poll_under_way_when_push_begins_does_not_put_the_feed_off(harness:
     }
 }
 
-async fn w9_a_poll_under_way_when_push_ends_does_not_put_the_feed_off(harness: &Harness) {
+async fn w9_poll_under_way_when_push_ends_defers_nothing(harness: &Harness) {
     for (number, outcome) in outcomes().into_iter().enumerate() {
         let (feed, id) = harness.pushed(&format!("http://e.org/{number}"), &format!("token {number}")).await;
         harness.advance(HOUR).await;
@@ -115,7 +115,7 @@ async fn w9_a_poll_under_way_when_push_ends_does_not_put_the_feed_off(harness: &
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now());
 }
 
-async fn w4_a_poll_that_was_claimed_after_the_wish_is_the_one_that_was_wanted(harness: &Harness) {
+async fn w4_claim_after_the_request_answers_it(harness: &Harness) {
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.verify(id, "token", HUB_LEASE).await;
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now());
@@ -126,7 +126,7 @@ async fn w4_a_poll_that_was_claimed_after_the_wish_is_the_one_that_was_wanted(ha
     assert_eq!(harness.store.claim_due_polls("worker", 10, LEASE).await.unwrap().len(), 0);
 }
 
-async fn w5_a_wish_outlives_a_worker_that_dies(harness: &Harness) {
+async fn w5_poll_request_survives_a_dead_worker(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     let job = harness.claim(feed).await;
     harness.advance(Duration::from_secs(1)).await;

@@ -19,12 +19,12 @@ const LIMITS: PruneLimits = PruneLimits { read_older_than: DAY, unread_older_tha
 contract! {
     f7_read_entries_go_when_they_are_old,
     f7_read_entries_go_beyond_the_newest_of_a_feed,
-    f7_starred_entries_never_go_nor_unread_ones_without_an_age,
+    f7_starred_and_ageless_unread_entries_stay,
     f7_unread_entries_go_when_they_are_old,
     f7_unread_entries_go_in_the_same_chunks,
     f7_pruning_is_done_in_chunks,
     f7_a_pruned_entry_does_not_come_back_as_new,
-    f7_pruned_entries_of_one_identity_are_remembered_each_for_itself,
+    f7_pruned_entries_of_one_identity_are_remembered_separately,
     f7_an_incomplete_document_forgets_nothing,
     f7_a_pruned_entry_is_not_found_any_more,
 }
@@ -62,7 +62,7 @@ async fn f7_read_entries_go_beyond_the_newest_of_a_feed(harness: &Harness) {
     assert_eq!(titles(&of_feed(harness, id).await), ["a", "b", "0", "1"]);
 }
 
-async fn f7_starred_entries_never_go_nor_unread_ones_without_an_age(harness: &Harness) {
+async fn f7_starred_and_ageless_unread_entries_stay(harness: &Harness) {
     let entries = (0..6).map(|number| entry_at(&number.to_string(), harness.after(-number))).collect();
     let id = harness.add("http://e.org/1", entries).await;
     for (guid, is_read, is_starred) in [("1", true, true), ("3", false, true), ("4", true, false), ("5", true, true)] {
@@ -158,7 +158,7 @@ async fn f7_a_pruned_entry_does_not_come_back_as_new(harness: &Harness) {
 }
 
 /// Those that share an identity are forgotten one by one: otherwise a feed with one link for all would never forget.
-async fn f7_pruned_entries_of_one_identity_are_remembered_each_for_itself(harness: &Harness) {
+async fn f7_pruned_entries_of_one_identity_are_remembered_separately(harness: &Harness) {
     let shared = |title: &str| sharing("http://e.org/", title);
     let id = harness.add("http://e.org/1", vec![shared("a"), shared("b")]).await;
     prune_all(harness).await;

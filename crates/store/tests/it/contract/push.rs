@@ -70,7 +70,7 @@ async fn w5_nothing_of_the_feeds_state_is_in_a_push(harness: &Harness) {
     brought.document.title = Some("Another".to_owned());
     brought.document.site_url = Some("http://e.org/".to_owned());
     brought.document.validators.etag = Some("\"2\"".to_owned());
-    brought.document.asks.ttl_mins = Some(1);
+    brought.document.hints.ttl_mins = Some(1);
     harness.push(brought).await;
     let after = harness.feed(feed).await;
     let expect = Feed { unread_count: 1, subscription: after.subscription.clone(), ..before };
@@ -79,7 +79,7 @@ async fn w5_nothing_of_the_feeds_state_is_in_a_push(harness: &Harness) {
     assert_eq!(harness.store.renew_polls(&[(feed, job.lease.clone())], LEASE).await.unwrap(), []);
     harness.store.release_polls(&[(feed, job.lease)]).await.unwrap();
     let job = harness.claim(feed).await;
-    assert_eq!((job.validators, job.asks.ttl_mins), (validators, None));
+    assert_eq!((job.validators, job.hints.ttl_mins), (validators, None));
 }
 
 async fn w5_sent_twice_is_nothing_twice(harness: &Harness) {

@@ -15,10 +15,10 @@ use super::{
 };
 
 contract! {
-    w5_pushes_of_a_batch_are_stored_as_if_each_were_alone,
-    w5_pushes_of_a_batch_for_one_subscription_follow_each_other,
-    w5_a_push_that_cannot_be_stored_loses_no_other_of_its_batch,
-    w5_pushes_of_a_batch_queue_their_events_in_its_transaction,
+    w5_batched_pushes_are_stored_as_if_alone,
+    w5_batched_pushes_for_one_subscription_are_ordered,
+    w5_failed_push_loses_no_other_of_its_batch,
+    w5_batched_pushes_queue_events_in_the_transaction,
     w6_proof_of_secrets_is_kept_for_each_subscription_of_a_batch,
     w8_changes_of_a_batch_are_made_as_if_each_were_alone,
     w3_tokens_are_looked_up_together_in_their_order,
@@ -28,7 +28,7 @@ fn stored(new: u32, changed: u32) -> PushStored {
     PushStored::Stored(Stored { applied: true, new, changed, completed: 0 })
 }
 
-/// What is given back is done by itself, as whoever gives a batch does.
+/// What is returned as locked is done by itself, as whoever gives a batch does.
 impl Harness {
     async fn push_all(&self, pushes: Vec<Push>) -> Vec<StoreResult<PushStored>> {
         let mut outcomes = Vec::new();
@@ -58,7 +58,7 @@ impl Harness {
     }
 }
 
-async fn w5_pushes_of_a_batch_are_stored_as_if_each_were_alone(harness: &Harness) {
+async fn w5_batched_pushes_are_stored_as_if_alone(harness: &Harness) {
     let folder = harness.store.create_folder("News").await.unwrap().unwrap().id;
     let (one, first) = harness.pushed("http://e.org/1", "one").await;
     let (two, second) = harness.pushed("http://e.org/2", "two").await;
@@ -97,7 +97,7 @@ async fn w5_pushes_of_a_batch_are_stored_as_if_each_were_alone(harness: &Harness
     assert_eq!(harness.push_all(vec![]).await, []);
 }
 
-async fn w5_pushes_of_a_batch_for_one_subscription_follow_each_other(harness: &Harness) {
+async fn w5_batched_pushes_for_one_subscription_are_ordered(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     let (_, other) = harness.pushed("http://e.org/2", "other").await;
     let batch = vec![
@@ -110,7 +110,7 @@ async fn w5_pushes_of_a_batch_for_one_subscription_follow_each_other(harness: &H
     assert_eq!((harness.unread_of(feed).await, harness.current(feed).await.push_count), (2, 3));
 }
 
-async fn w5_a_push_that_cannot_be_stored_loses_no_other_of_its_batch(harness: &Harness) {
+async fn w5_failed_push_loses_no_other_of_its_batch(harness: &Harness) {
     let mut ids = Vec::new();
     for number in 0..4 {
         ids.push(harness.pushed(&format!("http://e.org/{number}"), &format!("token {number}")).await.1);
@@ -130,7 +130,7 @@ async fn w5_a_push_that_cannot_be_stored_loses_no_other_of_its_batch(harness: &H
     assert_eq!(counts, [1, 1, 0, 0]);
 }
 
-async fn w5_pushes_of_a_batch_queue_their_events_in_its_transaction(harness: &Harness) {
+async fn w5_batched_pushes_queue_events_in_the_transaction(harness: &Harness) {
     let (one, first) = harness.pushed("http://e.org/1", "one").await;
     let (two, second) = harness.pushed("http://e.org/2", "two").await;
     harness.push(push(second, "two", vec![entry("old")])).await;

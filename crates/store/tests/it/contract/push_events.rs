@@ -15,19 +15,19 @@ use super::{
 };
 
 contract! {
-    d2_push_that_begins_and_ends_is_told,
-    d2_a_renewal_and_a_subscription_that_never_was_active_are_no_news,
-    d2_push_that_ends_with_its_feed_is_told,
-    d2_push_that_runs_out_is_told,
-    d2_the_others_are_told_of_a_webhook_that_is_disabled,
-    d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event,
-    d2_a_delivery_that_was_given_up_is_told_to_others,
+    d2_push_begin_and_end_are_sent,
+    d2_renewals_and_never_active_subscriptions_send_nothing,
+    d2_push_end_with_its_feed_is_sent,
+    d2_expired_push_is_sent,
+    d2_disabled_webhook_is_sent_to_others,
+    d9_webhook_failing_for_five_days_is_disabled,
+    d2_failed_delivery_is_sent_to_others,
 }
 
 const ACTIVATED: EventType = EventType::SubscriptionActivated;
 const DEACTIVATED: EventType = EventType::SubscriptionDeactivated;
 
-async fn d2_push_that_begins_and_ends_is_told(harness: &Harness) {
+async fn d2_push_begin_and_end_are_sent(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.done(id, asking("secret")).await;
@@ -49,7 +49,7 @@ async fn d2_push_that_begins_and_ends_is_told(harness: &Harness) {
     assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED, DEACTIVATED]);
 }
 
-async fn d2_a_renewal_and_a_subscription_that_never_was_active_are_no_news(harness: &Harness) {
+async fn d2_renewals_and_never_active_subscriptions_send_nothing(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.done(id, asking("secret")).await;
@@ -67,7 +67,7 @@ async fn d2_a_renewal_and_a_subscription_that_never_was_active_are_no_news(harne
     assert_eq!(harness.told(webhook).await.len(), 2);
 }
 
-async fn d2_push_that_ends_with_its_feed_is_told(harness: &Harness) {
+async fn d2_push_end_with_its_feed_is_sent(harness: &Harness) {
     let (feed, _) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.store.delete_feed(feed).await.unwrap();
@@ -82,7 +82,7 @@ async fn d2_push_that_ends_with_its_feed_is_told(harness: &Harness) {
     assert_eq!(harness.told(webhook).await.len(), 1);
 }
 
-async fn d2_push_that_runs_out_is_told(harness: &Harness) {
+async fn d2_expired_push_is_sent(harness: &Harness) {
     let (_, id) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.advance(HUB_LEASE).await;
@@ -101,7 +101,7 @@ async fn d2_push_that_runs_out_is_told(harness: &Harness) {
     assert_eq!((&subscription["state"], &subscription["isActive"]), (&json!("inactive"), &json!(false)));
 }
 
-async fn d2_the_others_are_told_of_a_webhook_that_is_disabled(harness: &Harness) {
+async fn d2_disabled_webhook_is_sent_to_others(harness: &Harness) {
     let (bad, other) =
         (harness.quiet_webhook("https://r.org/bad").await, harness.quiet_webhook("https://r.org/other").await);
     let deaf = NewWebhook { event_types: Some(vec![EventType::EntryCreated]), ..new_webhook("https://r.org/deaf") };
@@ -120,7 +120,7 @@ async fn d2_the_others_are_told_of_a_webhook_that_is_disabled(harness: &Harness)
     assert_eq!(harness.told(other).await.len(), 1);
 }
 
-async fn d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event(harness: &Harness) {
+async fn d9_webhook_failing_for_five_days_is_disabled(harness: &Harness) {
     let (bad, other) = (harness.webhook("https://r.org/bad").await, harness.webhook("https://r.org/other").await);
     harness.queue(bad, 1).await;
     let began = harness.now();
@@ -144,7 +144,7 @@ async fn d9_a_webhook_that_has_failed_for_five_days_is_disabled_with_an_event(ha
     assert_eq!(harness.told(bad).await.len(), 1, "it keeps its rows");
 }
 
-async fn d2_a_delivery_that_was_given_up_is_told_to_others(harness: &Harness) {
+async fn d2_failed_delivery_is_sent_to_others(harness: &Harness) {
     let (bad, other) = (harness.webhook("https://r.org/bad").await, harness.webhook("https://r.org/other").await);
     let deaf = NewWebhook { event_types: Some(vec![EventType::EntryCreated]), ..new_webhook("https://r.org/deaf") };
     let deaf = harness.webhook_like(deaf).await.id;

@@ -16,7 +16,7 @@ use super::{
 };
 
 contract! {
-    d1_a_replay_queues_what_was_told_and_what_was_not,
+    d1_replay_queues_delivered_and_missed,
     d1_a_replay_begins_at_its_time,
     d1_a_replay_ends_at_its_time,
     d1_only_what_is_wanted_is_repeated,
@@ -27,7 +27,7 @@ contract! {
 
 const CREATED: EventType = EventType::EntryCreated;
 
-async fn d1_a_replay_queues_what_was_told_and_what_was_not(harness: &Harness) {
+async fn d1_replay_queues_delivered_and_missed(harness: &Harness) {
     let (one, other) = (harness.quiet_webhook("https://r.org/1").await, harness.quiet_webhook("https://r.org/2").await);
     let feed = harness.add("http://e.org/1", vec![]).await;
     for guid in ["delivered", "failed", "cancelled", "pending"] {

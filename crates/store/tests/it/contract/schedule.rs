@@ -14,7 +14,7 @@ contract! {
     f4_a_feed_that_is_gone_is_not_due,
     f5_the_next_poll_is_known,
     f5_a_feed_that_is_polled_is_due_when_its_lease_ends,
-    f5_a_poll_before_its_time_puts_nothing_off_and_adds_no_failure,
+    f5_requested_poll_defers_nothing_and_adds_no_failure,
 }
 
 async fn f5_due_feeds_are_claimed_longest_due_first(harness: &Harness) {
@@ -69,7 +69,7 @@ async fn f5_a_feed_that_is_polled_is_due_when_its_lease_ends(harness: &Harness) 
 }
 
 /// As many failures as make a feed a failing one, and as many polls of each kind, leave the schedule as it was.
-async fn f5_a_poll_before_its_time_puts_nothing_off_and_adds_no_failure(harness: &Harness) {
+async fn f5_requested_poll_defers_nothing_and_adds_no_failure(harness: &Harness) {
     let id = harness.import(&["http://e.org/1"]).await[0];
     let job = harness.claim(id).await;
     assert_eq!(job.due_at, job.claimed_at, "it is due since it was taken in");

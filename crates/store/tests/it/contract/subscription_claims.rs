@@ -23,7 +23,7 @@ contract! {
     w8_busy_hubs_are_passed_over,
     w8_a_claimed_subscription_is_nobody_elses,
     w8_many_workers_at_once_never_claim_the_same_subscription,
-    w8_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fence,
+    w8_expired_lease_is_claimed_with_higher_fence,
     w8_a_late_change_changes_nothing,
     w8_a_lease_ends_with_the_change_that_ends_it,
     w8_what_comes_from_outside_needs_no_lease,
@@ -125,7 +125,7 @@ async fn w8_many_workers_at_once_never_claim_the_same_subscription(harness: &Har
     assert_eq!(claimed.iter().collect::<HashSet<_>>().len(), 40);
 }
 
-async fn w8_a_lease_that_ran_out_is_claimed_by_another_with_a_higher_fence(harness: &Harness) {
+async fn w8_expired_lease_is_claimed_with_higher_fence(harness: &Harness) {
     harness.due(1).await;
     let first = harness.claim_due("dead", 1).await.remove(0);
     harness.advance(Duration::from_millis(9_999)).await;

@@ -20,19 +20,19 @@ use super::{
 contract! {
     w2_the_row_exists_before_the_hub_is_asked,
     w3_subscriptions_are_found_by_token_and_by_topic,
-    w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_push,
-    w3_without_a_token_nothing_changes_but_what_was_just_asked_for,
-    w4_what_the_hub_has_verified_is_pushed_and_its_feed_is_polled_once,
+    w3_verification_without_token_is_untrusted_until_push,
+    w3_without_token_only_pending_requests_change,
+    w4_verified_feed_is_pushed_and_polled_once,
     w4_what_is_refused_changes_nothing,
     w6_a_renewal_does_not_touch_the_feed,
     w9_what_is_answered_is_what_is_kept,
-    w9_the_fifth_failure_ends_push_and_the_feed_is_due_at_once,
-    w9_a_lease_that_runs_out_ends_push_and_the_feed_is_due_at_once,
+    w9_fifth_failure_ends_push,
+    w9_expired_lease_ends_push,
     w9_a_feed_that_is_gone_is_not_woken,
     w9_a_hubs_reason_may_be_anything,
-    w10_a_subscription_outlives_its_feed_until_the_hub_has_confirmed,
+    w10_subscription_outlives_feed_until_hub_confirms,
     w10_what_no_hub_knows_of_goes_with_its_feed,
-    w10_push_that_has_run_out_unnoticed_ends_with_the_subscription,
+    w10_unnoticed_expiry_ends_push,
     w13_subscriptions_are_listed_by_feed,
 }
 
@@ -73,7 +73,7 @@ async fn w3_subscriptions_are_found_by_token_and_by_topic(harness: &Harness) {
     assert_eq!(harness.store.push_target("one").await.unwrap().unwrap().feed_url, None);
 }
 
-async fn w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_push(harness: &Harness) {
+async fn w3_verification_without_token_is_untrusted_until_push(harness: &Harness) {
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     let confirm = async |secret: &str| {
         harness.done(id, asking(secret)).await;
@@ -98,7 +98,7 @@ async fn w3_what_is_confirmed_without_a_token_slows_polling_down_only_after_a_pu
     push_and_poll("second").await;
 }
 
-async fn w3_without_a_token_nothing_changes_but_what_was_just_asked_for(harness: &Harness) {
+async fn w3_without_token_only_pending_requests_change(harness: &Harness) {
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.done(id, asking("secret")).await;
     harness.done(id, Event::Accepted).await;
@@ -118,7 +118,7 @@ async fn w3_without_a_token_nothing_changes_but_what_was_just_asked_for(harness:
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + DAY);
 }
 
-async fn w4_what_the_hub_has_verified_is_pushed_and_its_feed_is_polled_once(harness: &Harness) {
+async fn w4_verified_feed_is_pushed_and_polled_once(harness: &Harness) {
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.advance(HOUR / 2).await;
     let active = harness.verify(id, "secret", HUB_LEASE).await;
@@ -174,7 +174,7 @@ async fn w9_what_is_answered_is_what_is_kept(harness: &Harness) {
     assert_eq!(failed, Some(harness.current(feed).await));
 }
 
-async fn w9_the_fifth_failure_ends_push_and_the_feed_is_due_at_once(harness: &Harness) {
+async fn w9_fifth_failure_ends_push(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "token").await;
     for failure in 1..=5 {
         harness.advance(HOUR).await;
@@ -191,7 +191,7 @@ async fn w9_the_fifth_failure_ends_push_and_the_feed_is_due_at_once(harness: &Ha
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + HOUR, "it is polled as usual");
 }
 
-async fn w9_a_lease_that_runs_out_ends_push_and_the_feed_is_due_at_once(harness: &Harness) {
+async fn w9_expired_lease_ends_push(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "token").await;
     harness.advance(HOUR * 239).await;
     harness.poll(feed, vec![]).await;
@@ -223,7 +223,7 @@ async fn w9_a_hubs_reason_may_be_anything(harness: &Harness) {
     assert_eq!(denied, Some(current));
 }
 
-async fn w10_a_subscription_outlives_its_feed_until_the_hub_has_confirmed(harness: &Harness) {
+async fn w10_subscription_outlives_feed_until_hub_confirms(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "token").await;
     harness.advance(HOUR).await;
     assert!(harness.store.delete_feed(feed).await.unwrap());
@@ -255,7 +255,7 @@ async fn w10_what_no_hub_knows_of_goes_with_its_feed(harness: &Harness) {
     assert_eq!(harness.subscriptions().await, []);
 }
 
-async fn w10_push_that_has_run_out_unnoticed_ends_with_the_subscription(harness: &Harness) {
+async fn w10_unnoticed_expiry_ends_push(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "token").await;
     harness.advance(HOUR * 239).await;
     harness.poll(feed, vec![]).await;

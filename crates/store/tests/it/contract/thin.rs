@@ -13,10 +13,10 @@ use super::{
 };
 
 contract! {
-    w5_a_poll_completes_what_was_pushed_with_nothing_in_it,
-    w5_a_push_completes_it_as_well,
-    w5_an_entry_with_nothing_in_it_never_replaces_one_that_is_known,
-    w5_an_entry_with_nothing_in_it_may_change_one_like_it,
+    w5_poll_completes_a_thin_entry,
+    w5_push_completes_a_thin_entry,
+    w5_thin_entry_never_replaces_a_known_one,
+    w5_thin_entry_may_change_a_thin_one,
     w5_what_is_complete_is_changed_by_what_comes_later,
 }
 
@@ -29,7 +29,7 @@ fn title_only(guid: &str, title: &str) -> IncomingEntry {
     thin(version(guid, title))
 }
 
-async fn w5_a_poll_completes_what_was_pushed_with_nothing_in_it(harness: &Harness) {
+async fn w5_poll_completes_a_thin_entry(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     assert_eq!(harness.push(push(id, "secret", vec![title_only("1", "title")])).await, stored(1, 0, 0));
     let before = harness.entry("1").await;
@@ -45,14 +45,14 @@ async fn w5_a_poll_completes_what_was_pushed_with_nothing_in_it(harness: &Harnes
     assert_eq!(harness.unread_of(feed).await, 1);
 }
 
-async fn w5_a_push_completes_it_as_well(harness: &Harness) {
+async fn w5_push_completes_a_thin_entry(harness: &Harness) {
     let (_, id) = harness.pushed("http://e.org/1", "secret").await;
     harness.push(push(id, "secret", vec![title_only("1", "title")])).await;
     assert_eq!(harness.push(push(id, "secret", vec![version("1", "whole")])).await, stored(0, 0, 1));
     assert_eq!(harness.entry("1").await.title.as_deref(), Some("whole"));
 }
 
-async fn w5_an_entry_with_nothing_in_it_never_replaces_one_that_is_known(harness: &Harness) {
+async fn w5_thin_entry_never_replaces_a_known_one(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     harness.poll(feed, vec![version("1", "whole")]).await;
     let before = harness.all().await;
@@ -67,7 +67,7 @@ async fn w5_an_entry_with_nothing_in_it_never_replaces_one_that_is_known(harness
     assert_eq!(harness.entry("2").await.title.as_deref(), Some("whole"));
 }
 
-async fn w5_an_entry_with_nothing_in_it_may_change_one_like_it(harness: &Harness) {
+async fn w5_thin_entry_may_change_a_thin_one(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     harness.push(push(id, "secret", vec![title_only("1", "first")])).await;
     assert_eq!(harness.push(push(id, "secret", vec![title_only("1", "first")])).await, stored(0, 0, 0));

@@ -13,7 +13,7 @@ use super::{
 };
 
 contract! {
-    d4_whoever_waits_is_woken_by_what_is_queued,
+    d4_queued_deliveries_wake_waiters,
     d4_whatever_can_be_claimed_wakes,
 }
 
@@ -30,7 +30,7 @@ async fn settle(harness: &Harness, mut seen: u64) -> u64 {
     seen
 }
 
-async fn d4_whoever_waits_is_woken_by_what_is_queued(harness: &Harness) {
+async fn d4_queued_deliveries_wake_waiters(harness: &Harness) {
     harness.webhook("https://r.org/1").await;
     let feed = harness.add("http://e.org/1", vec![]).await;
     let seen = settle(harness, 0).await;
@@ -56,7 +56,7 @@ async fn d4_whatever_can_be_claimed_wakes(harness: &Harness) {
     woken("a test").await;
     let job = harness.take_one("worker").await;
     harness.store.release_deliveries(&[lease_of(&job)]).await.unwrap();
-    woken("what was given back").await;
+    woken("a release").await;
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Failed).await;
     harness.store.requeue_delivery(&queued.id).await.unwrap();

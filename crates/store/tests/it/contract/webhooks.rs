@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
-        AttemptOutcome, ClaimLimits, DeliveryFilter, DeliveryJob, Ended, EventType, HeaderValue, Moved, NewWebhook,
-        Overview, Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
+        AttemptEnd, AttemptOutcome, ClaimLimits, DeliveryFilter, DeliveryJob, EventType, HeaderValue, Moved,
+        NewWebhook, Overview, Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
     },
     ports::TestOutcome,
 };
@@ -40,7 +40,7 @@ contract! {
 
 /// How an attempt ended that was answered so.
 fn answered(job: &DeliveryJob, status: u16) -> AttemptOutcome {
-    AttemptOutcome { ended: Ended::Answered { status, retry_after: None }, ..finished(job, RETRY) }
+    AttemptOutcome { ended: AttemptEnd::Answered { status, retry_after: None }, ..finished(job, RETRY) }
 }
 
 async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
@@ -238,7 +238,7 @@ async fn d9_one_that_is_enabled_is_not_changed_by_enabling_it(harness: &Harness)
     assert_eq!(harness.take("worker", 9).await.len(), 0, "no sooner than before");
     harness.advance(SECOND * 5).await;
     let probe = harness.take_one("worker").await;
-    let held = Ended::Answered { status: 503, retry_after: Some(HOUR) };
+    let held = AttemptEnd::Answered { status: 503, retry_after: Some(HOUR) };
     harness.mark(vec![AttemptOutcome { ended: held, ..finished(&probe, RETRY) }]).await;
     let before = harness.the_webhook(id).await;
     assert_eq!(before.held_until, Some(harness.now() + HOUR));

@@ -27,11 +27,11 @@ async fn pushes_polls_beats_and_changes_never_wait_in_a_circle() {
     for node in 0..2_usize {
         let store = database.another_store().await;
         let (pusher, poller, changer, user) = (store.clone(), store.clone(), store.clone(), store);
-        let wishes = feeds.clone();
+        let requests = feeds.clone();
         workers.push(tokio::spawn(async move { push_all(&pusher, ROUNDS).await }));
         workers.push(tokio::spawn(async move { poll_all(&poller, node, ROUNDS).await }));
         workers.push(tokio::spawn(async move { step_all(&changer, node, ROUNDS).await }));
-        workers.push(tokio::spawn(async move { wish_all(&user, &wishes, node, ROUNDS).await }));
+        workers.push(tokio::spawn(async move { request_all(&user, &requests, node, ROUNDS).await }));
     }
     for worker in workers {
         worker.await.unwrap();
@@ -78,7 +78,7 @@ async fn poll_all(store: &PostgresStore, node: usize, rounds: usize) {
     }
 }
 
-/// Takes the next step of subscriptions, with success or without, and gives some claims back.
+/// Takes the next step of subscriptions, with success or without, and releases some claims.
 async fn step_all(store: &PostgresStore, node: usize, rounds: usize) {
     for round in 0..rounds {
         let owner = format!("renewer {node}");
@@ -106,10 +106,10 @@ async fn step_all(store: &PostgresStore, node: usize, rounds: usize) {
 }
 
 /// What users do: turning push off and on, looking for what is missing, reading, and removing a feed.
-async fn wish_all(store: &PostgresStore, feeds: &[FeedId], node: usize, rounds: usize) {
+async fn request_all(store: &PostgresStore, feeds: &[FeedId], node: usize, rounds: usize) {
     for round in 0..rounds {
-        let wishes = feeds.iter().rev().map(|feed| (*feed, offer(&token("wish", node, round, *feed))));
-        store.subscribe(wishes.collect()).await.unwrap();
+        let requests = feeds.iter().rev().map(|feed| (*feed, offer(&token("request", node, round, *feed))));
+        store.subscribe(requests.collect()).await.unwrap();
         for feed in feeds.iter().skip(round % 3).step_by(3) {
             let patch = FeedPatch { push_enabled: Some(round % 2 == 1), ..FeedPatch::default() };
             store.update_feed(*feed, patch).await.unwrap();

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     DeliveryId, Lease, WebhookId,
     delivery::{
-        AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryJob, Ended, FinishReport, NewWebhook, Verdict,
-        WebhookSecret,
+        AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryJob, FinishReport, NewWebhook,
+        Verdict, WebhookSecret,
     },
     ports::{DeliveryStore, StoreResult, TestOutcome},
 };
@@ -57,7 +57,10 @@ pub(super) fn finished(job: &DeliveryJob, verdict: Verdict) -> AttemptOutcome {
         kind: job.kind,
         url: new_webhook().url,
         verdict,
-        ended: Ended::Answered { status: if verdict == Verdict::Delivered { 200 } else { 500 }, retry_after: None },
+        ended: AttemptEnd::Answered {
+            status: if verdict == Verdict::Delivered { 200 } else { 500 },
+            retry_after: None,
+        },
         is_probe: job.is_probe,
         tries: job.tries,
         attempt: AttemptLog { number: job.attempts + 1, status_code: Some(200), ..AttemptLog::default() },

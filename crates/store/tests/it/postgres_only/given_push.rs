@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     FeedId, NewFeed, SubscriptionId,
     feed_state::FeedAddress,
-    ingest::{Document, Found, Hash, PollJob, PollOutcome, PollResult},
+    ingest::{Document, Hash, PollJob, PollOutcome, PollResult, PushDiscovery},
     ports::{Changed, Claim, FeedStore, NewFeedOutcome, PollStore, PushStore, StoreResult},
     push::{Discovery, Event, Mode, Offer, Push, Rules},
 };
@@ -22,7 +22,7 @@ pub(super) async fn subscribed(store: &PostgresStore, feeds: usize) -> Vec<FeedI
     let mut ids = Vec::new();
     for number in 0..feeds {
         let discovery = Discovery { hubs: vec![HUB.to_owned()], topic: Some(format!("topic {number}")) };
-        let found = Some(Found { discovery, offer: Some(offer(&format!("token {number}"))) });
+        let found = Some(PushDiscovery { discovery, offer: Some(offer(&format!("token {number}"))) });
         let address = FeedAddress { url: format!("https://example.org/pushed/{number}"), credentials: None };
         let document = Document { found, ..Document::default() };
         let new = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in: Duration::ZERO };
@@ -66,7 +66,7 @@ pub(super) fn discovered(job: &PollJob, round: usize, hubs: &[&str], token: &str
         let hubs = hubs.iter().map(|hub| (*hub).to_owned()).collect();
         let number = job.address.url.rsplit('/').next().unwrap();
         let discovery = Discovery { hubs, topic: Some(format!("topic {number}")) };
-        document.found = Some(Found { discovery, offer: Some(offer(token)) });
+        document.found = Some(PushDiscovery { discovery, offer: Some(offer(token)) });
     }
     result
 }

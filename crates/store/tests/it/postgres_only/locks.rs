@@ -108,7 +108,7 @@ VALUES ({feed}, 'https://second.org/', 'topic 0', '', 'second', '{BASE}', 'inact
     other.batch_execute(&fail).await.unwrap();
     let ids: Vec<i64> = database.store.subscriptions().await.unwrap().iter().map(|known| known.id.0).collect();
     let job = claim_poll(&database.store, feed).await;
-    // As a release does that gives both back.
+    // As a release of both does.
     let lock = |id: i64| format!("SELECT FROM subscriptions WHERE id = {id} FOR NO KEY UPDATE");
     other.batch_execute(&format!("BEGIN; {}", lock(ids[0]))).await.unwrap();
     let store = database.store.clone();

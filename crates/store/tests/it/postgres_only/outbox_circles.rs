@@ -41,7 +41,7 @@ async fn d12_marks_beats_news_and_changes_never_wait_in_a_circle() {
         workers.push(tokio::spawn(async move { send_all(&sender, node).await }));
         workers.push(tokio::spawn(async move { push_all(&pusher, node).await }));
         workers.push(tokio::spawn(async move { poll_all(&poller, node).await }));
-        workers.push(tokio::spawn(async move { wish_all(&user, webhooks).await }));
+        workers.push(tokio::spawn(async move { request_all(&user, webhooks).await }));
     }
     for worker in workers {
         worker.await.unwrap();
@@ -61,7 +61,7 @@ SELECT (SELECT count(*) FROM deliveries LEFT JOIN events ON events.id = event_id
     assert_eq!(wrong, [0; 4]);
 }
 
-/// Claims and beats, and marks with every outcome, the last first; gives some back.
+/// Claims and beats, and marks with every outcome, the last first; releases some.
 async fn send_all(store: &PostgresStore, node: usize) {
     for round in 0..ROUNDS * 2 {
         let mut jobs = claim(store, &format!("sender {node}"), 16).await;
@@ -111,7 +111,7 @@ async fn poll_all(store: &PostgresStore, node: usize) {
 }
 
 /// What users do with webhooks and deliveries.
-async fn wish_all(store: &PostgresStore, webhooks: [WebhookId; 2]) {
+async fn request_all(store: &PostgresStore, webhooks: [WebhookId; 2]) {
     for round in 0..ROUNDS {
         let page = store.deliveries(DeliveryFilter::default(), 20, None).await.unwrap();
         for delivery in &page.events {

@@ -130,6 +130,26 @@ async fn subscriptions_are_found_by_indexes() {
     only_by_index(&database, backends, &["feeds", "entries", "subscriptions"]).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn w8_claims_past_a_busy_hub_read_few_rows() {
+    const CLAIMS: i64 = 20;
+    let database = fresh_postgres().await;
+    import_and_end(&database, 3_000).await;
+    subscribe_all(&database).await;
+    let backends_before = reset_scans(&database).await;
+    let store = database.another_store().await;
+    for _ in 0..CLAIMS {
+        let jobs = store.claim_due_subscriptions("here", 20, LEASE, &[HUB.to_owned()]).await.unwrap();
+        assert_eq!(jobs.len(), 0);
+    }
+    drop(store);
+    let admin = database.client().await;
+    while backends(&admin).await > backends_before {}
+    let sql = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'subscriptions'";
+    let read: i64 = admin.query_one(sql, &[]).await.unwrap().get(0);
+    assert!(read < CLAIMS * 10, "{read} rows read");
+}
+
 /// Every feed has a subscription that is due, expires, and is trusted.
 async fn subscribe_all(database: &FreshPostgres) {
     let sql = format!(

@@ -8,7 +8,7 @@ use domain::{
     push::{Subscription, SubscriptionState},
 };
 use engine::{
-    AddFeed, Engine, EngineSettings, Deps, PushSettings, SystemIds,
+    AddFeed, Deps, Engine, EngineSettings, PushSettings, SystemIds,
     http::{ClientSettings, GuardedClient},
 };
 use jiff::{SignedDuration, Timestamp};

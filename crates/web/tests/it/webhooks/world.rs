@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    delivery::{AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Ended, Verdict},
+    delivery::{AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Verdict},
     ports::Store,
 };
 use engine::http::{ClientSettings, GuardedClient};
@@ -106,7 +106,7 @@ impl World {
             event: job.event,
             kind: job.kind,
             verdict,
-            ended: status_code.map_or(Ended::Unanswered, |status| Ended::Answered { status, retry_after }),
+            ended: status_code.map_or(AttemptEnd::Unanswered, |status| AttemptEnd::Answered { status, retry_after }),
             is_probe: job.is_probe,
             tries: job.tries,
             attempt: AttemptLog {

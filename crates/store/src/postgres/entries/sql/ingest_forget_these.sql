@@ -1,3 +1,4 @@
+-- Differs from the other store: many at once, where the other store deletes one by one (ingest_forget).
 DELETE FROM pruned_entries
 USING unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS gone (identity, link_trait, title_trait, fingerprint)
 WHERE feed_id = $1

@@ -1,3 +1,4 @@
+-- Differs from the other store: it has no twin because the other store stores pushes one by one, and asks with ingest_known.
 -- The same of several, each in the feed of a subscription.
 SELECT entries.identity, link_trait, title_trait, fingerprint, entries.id, updated_at, changed_at, is_thin, subscriptions.id
 FROM unnest($1::bigint[], $2::bytea[]) AS given (subscription_id, identity)

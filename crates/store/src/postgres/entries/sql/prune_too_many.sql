@@ -1,3 +1,4 @@
+-- Differs from the other store: one statement, where the other store goes from feed to feed (prune_first_beyond, prune_beyond).
 -- Only feeds with more than that many entries are looked at, and of them what lies beyond.
 SELECT beyond.id, feeds.id
 FROM feeds

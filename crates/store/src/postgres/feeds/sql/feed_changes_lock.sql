@@ -1,3 +1,4 @@
+-- Differs from the other store, which has one writer and locks nothing.
 -- The time is that after the wait for the lock.
 WITH held AS MATERIALIZED (
     SELECT folder_id, url, credentials

@@ -1,4 +1,6 @@
--- A feed that is being polled just now is polled once more: what that brings may be older than the wish. One that is
+-- Differs from the other store: many feeds at once, and all that may change, where the other store has a statement for each
+-- (feed_rows_pushed, feed_rows_count, feed_rows_poll_soon).
+-- A feed that is being polled just now is polled once more: what that brings may be older than the request. One that is
 -- gone is not woken.
 UPDATE feeds
 SET is_pushed = coalesce(given.is_pushed, feeds.is_pushed),

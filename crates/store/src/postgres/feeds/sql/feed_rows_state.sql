@@ -1,5 +1,5 @@
--- It is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked. A claim takes
--- the wish for a poll away: one that is there came later, and is not put off.
+-- A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked; but no later
+-- than `due_by`, nor than what was requested since the claim, which had cleared `poll_wanted_at`.
 UPDATE feeds
 SET title = coalesce($2, title),
     site_url = coalesce($3, site_url),
@@ -7,10 +7,10 @@ SET title = coalesce($2, title),
     last_modified = $5,
     body_hash = $6,
     last_fetched_at = $7,
-    failure_count = 0,
+    failure_count = $19,
     last_error = NULL,
-    is_gone = false,
-    is_failing = false,
+    is_failing = $20,
+    is_gone = $21,
     unread_count = unread_count + $8,
     entry_count = entry_count + $8,
     next_check_at = least($7 + CASE WHEN is_pushed THEN $10::bigint ELSE $9 END,

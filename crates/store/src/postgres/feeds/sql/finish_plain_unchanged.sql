@@ -1,12 +1,21 @@
+-- Differs from the other store in that it writes many feeds at once, each guarded by its lease and by the standing that the
+-- decision was made on.
+--
+-- A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked; but no later
+-- than `due_by`, nor than what was requested since the claim, which had cleared `poll_wanted_at`.
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 held AS MATERIALIZED (
     SELECT given.*
     FROM feeds
     JOIN unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[], $8::text[],
-                $9::bytea[], $10::bigint[])
-        AS given (id, owner, fence, check_in, audit_in, adaptive_secs, etag, last_modified, body_hash, due_by)
+                $9::bytea[], $10::bigint[], $11::bigint[], $12::boolean[], $13::boolean[], $14::bigint[], $15::boolean[],
+                $16::boolean[])
+        AS given (id, owner, fence, check_in, audit_in, adaptive_secs, etag, last_modified, body_hash, due_by,
+                  failures_before, was_failing, was_gone, failure_count, is_failing, is_gone)
         ON feeds.id = given.id AND feeds.lease_owner = given.owner AND feeds.lease_fence = given.fence
-    WHERE $11 OR NOT feeds.is_failing
+    WHERE feeds.failure_count = given.failures_before
+      AND feeds.is_failing = given.was_failing
+      AND feeds.is_gone = given.was_gone
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
 )
@@ -18,10 +27,10 @@ SET etag = held.etag,
     next_check_at = least(now.ms + CASE WHEN is_pushed THEN held.audit_in ELSE held.check_in END,
                           CASE WHEN poll_wanted_at > 0 THEN next_check_at END, held.due_by),
     adaptive_secs = held.adaptive_secs,
-    failure_count = 0,
+    failure_count = held.failure_count,
     last_error = NULL,
-    is_gone = false,
-    is_failing = false,
+    is_failing = held.is_failing,
+    is_gone = held.is_gone,
     lease_owner = NULL,
     lease_until = 0
 FROM now, held

@@ -1,3 +1,4 @@
+-- Differs from the other store, which has one writer and locks nothing.
 -- The webhook's row is not locked: that it is removed in this moment is no matter.
 SELECT status
 FROM deliveries

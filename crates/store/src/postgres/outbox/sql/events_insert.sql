@@ -1,3 +1,5 @@
+-- Differs from the other store: events and deliveries in one statement, where the other store has one for each (events_event,
+-- events_delivery).
 -- Ids are taken first, in the order given. Deliveries find the one of their event by its place: a join of two lists whose
 -- lengths the planner cannot know might compare each with each.
 WITH given AS MATERIALIZED (

@@ -1,3 +1,5 @@
+-- Differs from the other store: the other store lists webhooks, and has a statement for those that were removed
+-- (outbox_prune_of_removed).
 -- Webhooks with what is kept of them for how long at most; nothing is kept of those that were removed.
 SELECT id, status, CASE WHEN deleted_at IS NULL THEN kept_ms END
 FROM webhooks

@@ -1,3 +1,4 @@
+-- Differs from the other store, which has one writer and locks nothing.
 SELECT enabled, headers
 FROM webhooks
 WHERE id = $1

@@ -1,3 +1,4 @@
+-- Differs from the other store, which has one writer and locks nothing.
 -- The time is that after the wait for the locks.
 WITH held AS MATERIALIZED (
     SELECT id, url, hubs, topic_url, push_enabled

@@ -1,3 +1,4 @@
+-- Differs from the other store, which has one writer and locks nothing.
 WITH held AS MATERIALIZED (
     SELECT
     FROM feeds

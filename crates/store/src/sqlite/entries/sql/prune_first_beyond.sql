@@ -1,3 +1,4 @@
+-- Differs from the other store: from feed to feed, where the other store has one statement (prune_too_many).
 -- The newest of a feed's entries that is one too many.
 SELECT sort_at, id
 FROM entries INDEXED BY entries_of_feed

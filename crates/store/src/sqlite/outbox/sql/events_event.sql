@@ -1,2 +1,3 @@
+-- Differs from the other store: one by one, where the other store has one statement for many (events_insert).
 INSERT INTO events (type, created_at, feed_id, folder_id, webhook_id, is_backlog, size, data)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store writes whole rows of a batch (subscription_rows_update).
 -- All that a push changes: no index is touched.
 UPDATE subscriptions
 SET last_push_at = ?2,

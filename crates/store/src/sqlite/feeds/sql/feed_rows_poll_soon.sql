@@ -1,4 +1,4 @@
--- A feed that is being polled just now is polled once more: what it holds may be older than the wish. One that is gone
+-- A feed that is being polled just now is polled once more: what it holds may be older than the request. One that is gone
 -- is not woken.
 UPDATE feeds
 SET poll_wanted_at = ?2,

@@ -1,0 +1,4 @@
+-- Differs from the other store: the other store has one statement for all that may change (feed_rows_effects).
+UPDATE feeds
+SET is_pushed = ?2
+WHERE id = ?1

@@ -1,3 +1,0 @@
-UPDATE feeds
-SET is_pushed = ?2
-WHERE id = ?1
