@@ -1,6 +1,6 @@
 //! What is sent, and how it is signed.
 
-use domain::delivery::{HeaderValue, WebhookPatch};
+use domain::delivery::{HeaderValue, PayloadEntry, WebhookPatch};
 use serde_json::Value;
 
 use super::office::{each, quick};
@@ -25,7 +25,7 @@ async fn d3_signature_verifies_with_public_library() {
             (Some(receipt.event_id()), Some("entry.created"))
         );
         let shown = office.world.entries(office.news_feed()).await;
-        let entry = serde_json::to_value(&shown[0]).unwrap();
+        let entry = serde_json::to_value(PayloadEntry::from(&shown[0])).unwrap();
         assert_eq!(payload["data"]["entry"], entry, "D2: as the API shows it");
         assert_eq!(payload["data"]["feed"]["title"], "News");
         office.wait_delivered().await;
