@@ -22,10 +22,13 @@ use crate::{
     world::{Place, World},
 };
 
-/// Events at once, of which the first two requests each are refused.
-const FLAKY_EVENTS: usize = 1000;
-const FLAKY_REFUSALS: u64 = 2;
-const FLAKY_SECS_MAX: f64 = 120.0;
+/// Events at once, of which some are refused so many times before they are accepted.
+const FLAKY: [Flaky; 4] = [
+    Flaky { events: 20, of_each: 1, refusals: 1, secs_max: 30.0 },
+    Flaky { events: 1000, of_each: 1, refusals: 1, secs_max: 120.0 },
+    Flaky { events: 1000, of_each: 1, refusals: 2, secs_max: 120.0 },
+    Flaky { events: 1000, of_each: 10, refusals: 2, secs_max: 60.0 },
+];
 
 /// Events at once for a receiver that takes so many a second.
 const LIMITED_EVENTS: usize = 300;
@@ -56,9 +59,32 @@ pub(crate) struct Job {
     trouble: Trouble,
 }
 
+/// A receiver that refuses the first requests of one event in `of_each`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Flaky {
+    events: usize,
+    of_each: u64,
+    refusals: u64,
+    secs_max: f64,
+}
+
+impl Flaky {
+    fn name(&self) -> String {
+        format!("flaky_{}_{}_{}", self.events, self.of_each, self.refusals)
+    }
+
+    fn describe(&self) -> String {
+        let times = if self.refusals == 1 { "once" } else { "twice" };
+        match self.of_each {
+            1 => format!("each event refused {times} with 500"),
+            each => format!("one event in {each} refused {times} with 500"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum Trouble {
-    Flaky,
+    Flaky(Flaky),
     Limited { says_when: bool },
     Refusing { status: u16 },
 }
@@ -86,16 +112,15 @@ fn drained(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
     let mut table = Table::new(title, &head);
     let least_secs = LIMITED_EVENTS as u64 / LIMITED_PER_SEC;
     let limited = |says_when| (Trouble::Limited { says_when }, LIMITED_EVENTS, LIMITED_SECS_MAX);
-    for (name, what, (trouble, events, secs_max)) in [
-        (
-            "flaky",
-            format!("500 to the first {FLAKY_REFUSALS} of each event"),
-            (Trouble::Flaky, FLAKY_EVENTS, FLAKY_SECS_MAX),
-        ),
-        ("limited_when", format!("{LIMITED_PER_SEC} a second, else 429 with Retry-After"), limited(true)),
-        ("limited", format!("{LIMITED_PER_SEC} a second, else 429"), limited(false)),
-    ] {
-        for (store, measured) in measure(folder, name, trouble)? {
+    let flaky = FLAKY.map(|flaky| {
+        (flaky.name(), flaky.describe(), (Trouble::Flaky(flaky), flaky.events, flaky.secs_max))
+    });
+    let limited = [
+        ("limited_when".to_owned(), format!("{LIMITED_PER_SEC} a second, else 429 with Retry-After"), limited(true)),
+        ("limited".to_owned(), format!("{LIMITED_PER_SEC} a second, else 429"), limited(false)),
+    ];
+    for (name, what, (trouble, events, secs_max)) in flaky.into_iter().chain(limited) {
+        for (store, measured) in measure(folder, &name, trouble)? {
             let Measured::Drained { secs, accepted, requests } = measured else { anyhow::bail!("it is drained") };
             let cells = [
                 format!("{store}, {what}"),
@@ -169,7 +194,9 @@ fn measure(folder: &Path, name: &str, trouble: Trouble) -> anyhow::Result<Vec<(&
 impl Job {
     pub(super) async fn perform(self) -> anyhow::Result<Measured> {
         match self.trouble {
-            Trouble::Flaky => self.drain(Manner::Flaky { refusals: FLAKY_REFUSALS }, FLAKY_EVENTS).await,
+            Trouble::Flaky(Flaky { events, of_each, refusals, .. }) => {
+                self.drain(Manner::Flaky { of_each, refusals }, events).await
+            }
             Trouble::Limited { says_when } => {
                 self.drain(Manner::Limited { per_sec: LIMITED_PER_SEC, says_when }, LIMITED_EVENTS).await
             }

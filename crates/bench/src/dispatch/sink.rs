@@ -35,8 +35,9 @@ pub(crate) enum Manner {
         but_first: u64,
     },
     Never,
-    /// With 500 for the first so many requests of every event.
+    /// With 500 for the first so many requests of one event in `of_each`.
     Flaky {
+        of_each: u64,
         refusals: u64,
     },
     /// With this status for all events that are not about an entry with a guid; those are accepted and noted.
@@ -70,7 +71,7 @@ pub(crate) fn url(address: SocketAddr, manner: Manner, number: usize) -> String 
         Manner::Noted => "noted".to_owned(),
         Manner::Late { after_ms, but_first } => format!("late/{after_ms}/{but_first}"),
         Manner::Never => "never".to_owned(),
-        Manner::Flaky { refusals } => format!("flaky/{refusals}"),
+        Manner::Flaky { of_each, refusals } => format!("flaky/{of_each}/{refusals}"),
         Manner::Picky { status } => format!("picky/{status}"),
         Manner::Limited { per_sec, says_when } => format!("limited/{per_sec}/{}", u8::from(says_when)),
     };
@@ -115,8 +116,8 @@ struct Seen {
     /// Requests for paths that are answered late.
     of_late: Mutex<HashMap<String, u64>>,
     noted: Mutex<HashMap<String, f64>>,
-    /// Requests for each event, where the first are refused.
-    of_event: Mutex<HashMap<String, u64>>,
+    /// Refusals that are left for each event, where the first requests are refused.
+    refusals_left: Mutex<HashMap<String, u64>>,
     accepted: Mutex<HashSet<String>>,
     /// When requests were accepted of late, where they are limited.
     accepted_secs: Mutex<VecDeque<f64>>,
@@ -208,7 +209,7 @@ impl Seen {
             Some("noted") => self.note(body, came_secs)?,
             Some("late") => self.wait(path, number()?, number()?).await,
             Some("never") => std::future::pending().await,
-            Some("flaky") => return Ok(self.refuse_first(event_id(head)?, number()?)),
+            Some("flaky") => return Ok(self.refuse_first(event_id(head)?, number()?, number()?)),
             Some("picky") if guid(body).is_err() => {
                 return Ok(Answer { status: u16::try_from(number()?)?, header: "" });
             }
@@ -241,11 +242,12 @@ impl Seen {
         }
     }
 
-    fn refuse_first(&self, event: &str, refusals: u64) -> Answer {
-        let mut of_event = lock(&self.of_event);
-        let count = of_event.entry(event.to_owned()).or_default();
-        *count += 1;
-        if *count <= refusals {
+    fn refuse_first(&self, event: &str, of_each: u64, refusals: u64) -> Answer {
+        let mut refusals_left = lock(&self.refusals_left);
+        let is_flaky = (refusals_left.len() as u64).is_multiple_of(of_each);
+        let left = refusals_left.entry(event.to_owned()).or_insert(if is_flaky { refusals } else { 0 });
+        if *left > 0 {
+            *left -= 1;
             return Answer { status: 500, header: "" };
         }
         lock(&self.accepted).insert(event.to_owned());
