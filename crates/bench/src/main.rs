@@ -90,7 +90,10 @@ enum Measurement {
     },
     /// Is a hub until it is killed.
     #[command(hide = true)]
-    PushHub,
+    PushHub {
+        #[arg(long)]
+        verifying: bool,
+    },
     /// Renewals in a process of its own.
     #[command(hide = true)]
     PushRenew {
@@ -140,7 +143,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(Measurement::DispatchSink) => dispatch::sink::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
-        Some(Measurement::PushHub) => push::hub::serve()?,
+        Some(Measurement::PushHub { verifying }) => push::hub::serve(verifying)?,
         Some(Measurement::PushRenew { job }) => {
             process::reply(&push::renew::perform(serde_json::from_str(&job)?)?)?;
         }

@@ -28,6 +28,7 @@ pub use self::{
     client::CallbackAnswer,
     push::{HubPush, Signed},
     request::{HubRequest, HubSubscription},
+    state::HubCounts,
 };
 use crate::wire::Place;
 
@@ -55,6 +56,22 @@ impl Hub {
         let shared = Arc::new(Shared::new(place.url("/"), place.address().port().into()));
         place.start(&shared);
         Self { shared, place }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.place.address()
+    }
+
+    /// Whether requests, answers of callbacks and subscriptions are recorded. If not, as for measurements, they are only
+    /// counted, connections to callbacks are kept, and nothing is delayed as by a network.
+    pub fn record(&self, is_recording: bool) {
+        self.shared.lock().is_counting_only = !is_recording;
+    }
+
+    /// What it has seen so far.
+    pub fn counts(&self) -> HubCounts {
+        self.shared.lock().counts.clone()
     }
 
     /// Its URL. Every other path of it does the same.

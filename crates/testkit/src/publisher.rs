@@ -4,6 +4,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
 };
@@ -28,8 +29,28 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     pages: HashMap<String, Vec<Page>>,
+    fallback: Fallback,
+    /// Those that are recorded.
     requests: Vec<Request>,
+    count: usize,
+    is_counting_only: bool,
     active: Active,
+}
+
+/// Answers paths without pages of their own.
+#[derive(Clone)]
+struct Fallback(Arc<dyn Fn(&Request) -> Page + Send + Sync>);
+
+impl Default for Fallback {
+    fn default() -> Self {
+        Self(Arc::new(|_| Page::status(404)))
+    }
+}
+
+impl fmt::Debug for Fallback {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Fallback")
+    }
 }
 
 impl Publisher {
@@ -70,6 +91,17 @@ impl Publisher {
         self.shared.watched.lock().pages.insert(path.to_owned(), pages.into_iter().rev().collect());
     }
 
+    /// Answers all paths that have no pages of their own so; at first with 404.
+    pub fn set_fallback(&self, fallback: impl Fn(&Request) -> Page + Send + Sync + 'static) {
+        self.shared.watched.lock().fallback = Fallback(Arc::new(fallback));
+    }
+
+    /// Whether requests are recorded. If not, as for measurements, they are only counted, and answered without the delay
+    /// of a network.
+    pub fn record(&self, is_recording: bool) {
+        self.shared.watched.lock().is_counting_only = !is_recording;
+    }
+
     /// The requests for a path so far.
     pub fn requests(&self, path: &str) -> Vec<Request> {
         self.shared.watched.lock().requests.iter().filter(|request| request.path == path).cloned().collect()
@@ -77,7 +109,7 @@ impl Publisher {
 
     /// How many requests there were in all.
     pub fn request_count(&self) -> usize {
-        self.shared.watched.lock().requests.len()
+        self.shared.watched.lock().count
     }
 
     /// The most requests that were under way at once.
@@ -101,9 +133,12 @@ impl Publisher {
 impl Converse for Shared {
     async fn converse(self: Arc<Self>, mut stream: Stream) {
         while let Some(request) = read_request(&mut stream).await {
-            let page = self.watched.change(|state| state.answer(&request));
+            let received = self.watched.change(|state| state.receive(&request));
             let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.active);
-            travel().await;
+            if !received.is_lean {
+                travel().await;
+            }
+            let page = received.page.unwrap_or_else(|| (received.fallback.0)(&request));
             if respond(&mut stream, &page, &request, under_way).await != Outcome::GoesOn {
                 return;
             }
@@ -111,16 +146,25 @@ impl Converse for Shared {
     }
 }
 
+struct Received {
+    page: Option<Page>,
+    fallback: Fallback,
+    is_lean: bool,
+}
+
 impl State {
     /// Takes note of a request and chooses its answer.
-    fn answer(&mut self, request: &Request) -> Page {
-        self.requests.push(request.clone());
+    fn receive(&mut self, request: &Request) -> Received {
+        self.count += 1;
         self.active.enter();
+        if !self.is_counting_only {
+            self.requests.push(request.clone());
+        }
         let page = match self.pages.get_mut(&request.path) {
             Some(pages) if pages.len() > 1 => pages.pop(),
             Some(pages) => pages.last().cloned(),
             None => None,
         };
-        page.unwrap_or_else(|| Page::status(404))
+        Received { page, fallback: self.fallback.clone(), is_lean: self.is_counting_only }
     }
 }

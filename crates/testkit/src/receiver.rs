@@ -63,7 +63,7 @@ impl Receiver {
 
     /// Answers a path so from now on.
     pub fn answer(&self, path: &str, answer: Answer) {
-        self.change(path, |path| path.script = Script::Always(answer));
+        self.change(path, |path| path.script = Some(Script::Always(answer)));
     }
 
     /// Answers a path by what it was sent from now on.
@@ -71,7 +71,12 @@ impl Receiver {
     /// It is called for every receipt, for one at a time, also while receipts are only counted: who measures can take
     /// the time of each here.
     pub fn answer_by(&self, path: &str, answer: impl FnMut(&Receipt) -> Answer + Send + 'static) {
-        self.change(path, |path| path.script = Script::By(Arc::new(Mutex::new(answer))));
+        self.change(path, |path| path.script = Some(Script::By(Arc::new(Mutex::new(answer)))));
+    }
+
+    /// The same for all paths that were told nothing else; at first they answer 200.
+    pub fn answer_others_by(&self, answer: impl FnMut(&Receipt) -> Answer + Send + 'static) {
+        self.shared.watched.lock().fallback = Script::By(Arc::new(Mutex::new(answer)));
     }
 
     /// Answers the next requests for a path so, one after the other, before the script holds again.
@@ -112,6 +117,12 @@ impl Receiver {
     /// noticed.
     pub fn in_flight(&self, path: &str) -> usize {
         self.look(path, |path| path.active.now)
+    }
+
+    /// The same of all paths like this together.
+    pub fn in_flight_where(&self, is_counted: impl Fn(&str) -> bool) -> usize {
+        let state = self.shared.watched.lock();
+        state.paths.iter().filter(|(path, _)| is_counted(path)).map(|(_, path)| path.active.now).sum()
     }
 
     /// The most requests for a path that were in flight at once. Answers that wait for nothing are so quick that there

@@ -1,26 +1,20 @@
-//! Where everything is sent to, in a process of its own: it reads a request and answers, at once, late, never or with an
-//! error, as its path says, and does as little else as it can, so that it leaves the cores to what is measured.
+//! Where everything is sent to, in a process of its own: a receiver that answers at once, late, never or with an error, as
+//! the path says, and records nothing, so that it leaves the cores to what is measured.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     net::SocketAddr,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-};
+use testkit::{Answer, Receipt, Receiver};
 
 use crate::{
     process::{self, Server},
-    push::load::{Connection, content_bytes, position},
+    push::load::{Connection, position},
 };
 
 /// How a path is answered.
@@ -111,168 +105,106 @@ impl Watch {
 
 #[derive(Debug, Default)]
 struct Seen {
-    requests: AtomicU64,
-    waiting: AtomicU64,
+    requests: u64,
     /// Requests for paths that are answered late.
-    of_late: Mutex<HashMap<String, u64>>,
-    noted: Mutex<HashMap<String, f64>>,
+    of_late: HashMap<String, u64>,
+    noted: HashMap<String, f64>,
     /// Refusals that are left for each event, where the first requests are refused.
-    refusals_left: Mutex<HashMap<String, u64>>,
-    accepted: Mutex<HashSet<String>>,
+    refusals_left: HashMap<String, u64>,
+    accepted: HashSet<String>,
     /// When requests were accepted of late, where they are limited.
-    accepted_secs: Mutex<VecDeque<f64>>,
-}
-
-/// A status, and what else stands in the head.
-#[derive(Debug, Clone, Copy)]
-struct Answer {
-    status: u16,
-    header: &'static str,
-}
-
-impl Answer {
-    const OK: Self = Self { status: 200, header: "" };
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    accepted_secs: VecDeque<f64>,
 }
 
 /// The other side: answers until it is killed.
 pub(crate) fn serve() -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        println!("{}", listener.local_addr()?);
-        let seen = Arc::new(Seen::default());
-        loop {
-            let (stream, _) = listener.accept().await?;
-            stream.set_nodelay(true)?;
-            // Whoever breaks off has an end to themselves alone.
-            tokio::spawn(converse(stream, Arc::clone(&seen)));
-        }
+        let receiver = Arc::new(Receiver::start().await);
+        receiver.record(false);
+        let (mut seen, of) = (Seen::default(), Arc::downgrade(&receiver));
+        receiver.answer_others_by(move |receipt| {
+            let json = match receipt.http.path.as_str() {
+                "/counts" => serde_json::to_vec(&seen.counts(of.upgrade().map_or(0, |receiver| waiting(&receiver)))),
+                "/noted" => serde_json::to_vec(&seen.noted),
+                path => return seen.take(path, receipt).unwrap_or_else(|error| bad_request(&error)),
+            };
+            json.map_or_else(|_| Answer::status(500), Answer::body)
+        });
+        println!("{}", receiver.address());
+        std::future::pending().await
     })
 }
 
-async fn converse(mut stream: TcpStream, seen: Arc<Seen>) -> anyhow::Result<()> {
-    let mut read = Vec::with_capacity(8 * 1024);
-    loop {
-        let Some((head_bytes, bytes)) = request(&mut stream, &mut read).await? else { return Ok(()) };
-        let came_secs = process::wall_secs();
-        let head = std::str::from_utf8(&read[..head_bytes])?;
-        let path = head.split(' ').nth(1).context("a request names a path")?;
-        let (Answer { status, header }, body) = match path {
-            "/counts" => (Answer::OK, serde_json::to_string(&seen.counts())?),
-            "/noted" => (Answer::OK, serde_json::to_string(&*lock(&seen.noted))?),
-            _ => {
-                seen.requests.fetch_add(1, Ordering::Relaxed);
-                (seen.take(path, head, &read[head_bytes..bytes], came_secs).await?, "ok".to_owned())
-            }
-        };
-        let answer = format!("HTTP/1.1 {status} -\r\n{header}content-length: {}\r\n\r\n{body}", body.len());
-        stream.write_all(answer.as_bytes()).await?;
-        read.drain(..bytes);
-    }
+fn bad_request(error: &anyhow::Error) -> Answer {
+    Answer::body(error.to_string()).with_status(400)
 }
 
-/// Reads until a request is there whole: the bytes of its head, and of all of it.
-async fn request(stream: &mut TcpStream, read: &mut Vec<u8>) -> anyhow::Result<Option<(usize, usize)>> {
-    loop {
-        if let Some(end) = position(read, b"\r\n\r\n") {
-            let bytes = end + 4 + content_bytes(std::str::from_utf8(&read[..end])?)?;
-            while read.len() < bytes {
-                anyhow::ensure!(stream.read_buf(read).await? > 0, "a request broke off");
-            }
-            return Ok(Some((end + 4, bytes)));
-        }
-        if stream.read_buf(read).await? == 0 {
-            return Ok(None);
-        }
-    }
+fn waiting(receiver: &Receiver) -> usize {
+    receiver.in_flight_where(|path| path.starts_with("/late/"))
 }
 
 impl Seen {
-    fn counts(&self) -> Counts {
-        Counts {
-            requests: self.requests.load(Ordering::Relaxed),
-            waiting: self.waiting.load(Ordering::Relaxed),
-            accepted: lock(&self.accepted).len() as u64,
-        }
+    fn counts(&self, waiting: usize) -> Counts {
+        Counts { requests: self.requests, waiting: waiting as u64, accepted: self.accepted.len() as u64 }
     }
 
-    /// Returns when it is time to answer.
-    async fn take(&self, path: &str, head: &str, body: &[u8], came_secs: f64) -> anyhow::Result<Answer> {
+    fn take(&mut self, path: &str, receipt: &Receipt) -> anyhow::Result<Answer> {
+        self.requests += 1;
+        let came_secs = process::wall_secs();
         let mut words = path.trim_start_matches('/').split('/');
         let manner = words.next();
         let mut number = || anyhow::Ok(words.next().context("a number is missing")?.parse::<u64>()?);
         match manner {
-            Some("noted") => self.note(body, came_secs)?,
-            Some("late") => self.wait(path, number()?, number()?).await,
-            Some("never") => std::future::pending().await,
-            Some("flaky") => return Ok(self.refuse_first(event_id(head)?, number()?, number()?)),
-            Some("picky") if guid(body).is_err() => {
-                return Ok(Answer { status: u16::try_from(number()?)?, header: "" });
-            }
-            Some("picky") => self.note(body, came_secs)?,
+            Some("noted") => self.note(receipt.body(), came_secs),
+            Some("late") => Ok(self.late(path, number()?, number()?)),
+            Some("never") => Ok(Answer::hang()),
+            Some("flaky") => Ok(self.refuse_first(receipt.event_id(), number()?, number()?)),
+            Some("picky") if guid(receipt.body()).is_err() => Ok(Answer::status(u16::try_from(number()?)?)),
+            Some("picky") => self.note(receipt.body(), came_secs),
             Some("limited") => {
-                let (per_sec, says_when) = (number()?, number()? == 1);
-                return Ok(self.limit(event_id(head)?, usize::try_from(per_sec)?, says_when, came_secs));
+                let (per_sec, says_when) = (usize::try_from(number()?)?, number()? == 1);
+                Ok(self.limit(receipt.event_id(), per_sec, says_when, came_secs))
             }
-            _ => {}
-        }
-        Ok(Answer::OK)
-    }
-
-    fn note(&self, body: &[u8], came_secs: f64) -> anyhow::Result<()> {
-        lock(&self.noted).entry(guid(body)?).or_insert(came_secs);
-        Ok(())
-    }
-
-    async fn wait(&self, path: &str, after_ms: u64, but_first: u64) {
-        let is_late = {
-            let mut of_late = lock(&self.of_late);
-            let count = of_late.entry(path.to_owned()).or_default();
-            *count += 1;
-            *count > but_first
-        };
-        if is_late {
-            self.waiting.fetch_add(1, Ordering::Relaxed);
-            tokio::time::sleep(Duration::from_millis(after_ms)).await;
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            _ => Ok(Answer::ok()),
         }
     }
 
-    fn refuse_first(&self, event: &str, of_each: u64, refusals: u64) -> Answer {
-        let mut refusals_left = lock(&self.refusals_left);
-        let is_flaky = (refusals_left.len() as u64).is_multiple_of(of_each);
-        let left = refusals_left.entry(event.to_owned()).or_insert(if is_flaky { refusals } else { 0 });
+    fn note(&mut self, body: &[u8], came_secs: f64) -> anyhow::Result<Answer> {
+        self.noted.entry(guid(body)?).or_insert(came_secs);
+        Ok(Answer::ok())
+    }
+
+    fn late(&mut self, path: &str, after_ms: u64, but_first: u64) -> Answer {
+        let count = self.of_late.entry(path.to_owned()).or_default();
+        *count += 1;
+        let is_late = *count > but_first;
+        if is_late { Answer::ok().delay(Duration::from_millis(after_ms)) } else { Answer::ok() }
+    }
+
+    fn refuse_first(&mut self, event: &str, of_each: u64, refusals: u64) -> Answer {
+        let is_flaky = (self.refusals_left.len() as u64).is_multiple_of(of_each);
+        let left = self.refusals_left.entry(event.to_owned()).or_insert(if is_flaky { refusals } else { 0 });
         if *left > 0 {
             *left -= 1;
-            return Answer { status: 500, header: "" };
+            return Answer::status(500);
         }
-        lock(&self.accepted).insert(event.to_owned());
-        Answer::OK
+        self.accepted.insert(event.to_owned());
+        Answer::ok()
     }
 
-    fn limit(&self, event: &str, per_sec: usize, says_when: bool, came_secs: f64) -> Answer {
-        let mut accepted_secs = lock(&self.accepted_secs);
-        while accepted_secs.front().is_some_and(|then| came_secs - then >= 1.0) {
-            accepted_secs.pop_front();
+    fn limit(&mut self, event: &str, per_sec: usize, says_when: bool, came_secs: f64) -> Answer {
+        while self.accepted_secs.front().is_some_and(|then| came_secs - then >= 1.0) {
+            self.accepted_secs.pop_front();
         }
-        if accepted_secs.len() >= per_sec {
-            return Answer { status: 429, header: if says_when { "retry-after: 1\r\n" } else { "" } };
+        if self.accepted_secs.len() >= per_sec {
+            let refusal = Answer::status(429);
+            return if says_when { refusal.with_retry_after(1) } else { refusal };
         }
-        accepted_secs.push_back(came_secs);
-        lock(&self.accepted).insert(event.to_owned());
-        Answer::OK
+        self.accepted_secs.push_back(came_secs);
+        self.accepted.insert(event.to_owned());
+        Answer::ok()
     }
-}
-
-/// The id of the event, which is the same in all attempts.
-fn event_id(head: &str) -> anyhow::Result<&str> {
-    let mut fields = head.split("\r\n").filter_map(|line| line.split_once(':'));
-    let id = fields.find(|(name, _)| name.eq_ignore_ascii_case("webhook-id"));
-    id.map(|(_, id)| id.trim()).context("a request names no event")
 }
 
 /// What the event is about.

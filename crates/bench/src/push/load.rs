@@ -63,7 +63,7 @@ pub(crate) fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// The length of the body; without a word about it there is none, as after 204.
-pub(crate) fn content_bytes(head: &str) -> anyhow::Result<usize> {
+fn content_bytes(head: &str) -> anyhow::Result<usize> {
     for line in head.split("\r\n").skip(1) {
         if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("content-length")

@@ -22,6 +22,8 @@ pub(super) struct Shared {
     url: String,
     ids: SeededIds,
     watched: Watched<State>,
+    /// To callbacks, where they are kept.
+    connections: client::Pool,
     /// The verifications that go on after the answer.
     verifying: Mutex<JoinSet<()>>,
 }
@@ -38,6 +40,21 @@ pub(super) struct State {
     pub(super) is_silent: bool,
     pub(super) route: Option<SocketAddr>,
     pub(super) active: Active,
+    pub(super) is_counting_only: bool,
+    pub(super) counts: HubCounts,
+}
+
+/// What a hub has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HubCounts {
+    /// Good ones and bad ones.
+    pub requests: u64,
+    /// Verifications that the callback has confirmed.
+    pub confirmed: u64,
+    /// And those that it has not.
+    pub unconfirmed: u64,
+    /// The last answer that did not confirm a verification.
+    pub last_unconfirmed: Option<CallbackAnswer>,
 }
 
 /// Things in the order in which they came, and how many of them the test has taken.
@@ -57,6 +74,20 @@ impl<T: Clone> Seen<T> {
         let next = self.all.get(self.taken).cloned()?;
         self.taken += 1;
         Some(next)
+    }
+}
+
+impl State {
+    fn note(&mut self, answer: CallbackAnswer) {
+        if answer.confirms() {
+            self.counts.confirmed += 1;
+        } else {
+            self.counts.unconfirmed += 1;
+            self.counts.last_unconfirmed = Some(answer.clone());
+        }
+        if !self.is_counting_only {
+            self.verifications.all.push(answer);
+        }
     }
 }
 
@@ -82,8 +113,16 @@ impl Shared {
             is_silent: false,
             route: None,
             active: Active::default(),
+            is_counting_only: false,
+            counts: HubCounts::default(),
         };
-        Self { url, ids: SeededIds::new(seed), watched: Watched::new(state), verifying: Mutex::default() }
+        Self {
+            url,
+            ids: SeededIds::new(seed),
+            watched: Watched::new(state),
+            connections: client::Pool::default(),
+            verifying: Mutex::default(),
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -106,7 +145,9 @@ impl Shared {
     async fn serve(self: Arc<Self>, stream: &mut Stream, http: Request) -> Outcome {
         let received = self.receive(&http);
         let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.active);
-        travel().await;
+        if !self.lock().is_counting_only {
+            travel().await;
+        }
         let request = match received {
             Ok(request) => request,
             Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, under_way).await,
@@ -126,7 +167,9 @@ impl Shared {
                 }
                 verifying.verify(&request).await;
             };
-            self.verifying.lock().unwrap_or_else(PoisonError::into_inner).spawn(verify);
+            let mut tasks = self.verifying.lock().unwrap_or_else(PoisonError::into_inner);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(verify);
         }
         outcome
     }
@@ -135,12 +178,15 @@ impl Shared {
     fn receive(&self, http: &Request) -> Result<HubRequest, &'static str> {
         self.change(|state| {
             state.active.enter();
+            state.counts.requests += 1;
             let mut request = HubRequest::new(http.clone(), Arc::clone(&state.script));
             let complaint = request.complaint();
             if complaint.is_none() {
                 request.behaviour = state.next.pop_front().unwrap_or(request.behaviour);
             }
-            state.requests.all.push(request.clone());
+            if !state.is_counting_only {
+                state.requests.all.push(request.clone());
+            }
             complaint.map_or(Ok(request), Err)
         })
     }
@@ -151,7 +197,7 @@ impl Shared {
         for query in &request.behaviour.queries {
             let answer = self.ask(request, query).await;
             confirmed &= answer.confirms();
-            self.change(|state| state.verifications.all.push(answer));
+            self.change(|state| state.note(answer));
         }
         confirmed
     }
@@ -163,10 +209,16 @@ impl Shared {
         let joint = if request.callback.contains('?') { '&' } else { '?' };
         let url =
             format!("{}{joint}{}", request.callback, Serializer::new(String::new()).extend_pairs(&fields).finish());
-        let route = self.lock().route;
-        let answer = client::send("GET", &url, &[], &[], route).await;
+        let (route, is_counting_only) = {
+            let state = self.lock();
+            (state.route, state.is_counting_only)
+        };
+        let answer = match is_counting_only {
+            true => self.connections.get(&url, route).await,
+            false => client::send("GET", &url, &[], &[], route).await,
+        };
         let answer = CallbackAnswer { challenge: sent("hub.challenge").map(str::to_owned), ..answer };
-        if sent("hub.topic") == Some(&request.topic) {
+        if !is_counting_only && sent("hub.topic") == Some(&request.topic) {
             self.settle(request, sent("hub.mode").unwrap_or_default(), answer.confirms());
         }
         answer

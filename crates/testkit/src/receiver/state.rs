@@ -27,6 +27,8 @@ pub(super) struct Shared {
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) paths: HashMap<String, Path>,
+    /// For paths without a script of their own.
+    pub(super) fallback: Script,
     pub(super) is_counting_only: bool,
     pub(super) is_any_age_good: bool,
     count: u64,
@@ -34,7 +36,7 @@ pub(super) struct State {
 
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    pub(super) script: Script,
+    pub(super) script: Option<Script>,
     /// For one request each, before the script holds again.
     pub(super) next: VecDeque<Answer>,
     pub(super) secrets: Arc<Secrets>,
@@ -99,8 +101,8 @@ impl State {
         if is_kept {
             path.receipts.push(receipt.clone());
         }
-        let script = path.next.pop_front().map_or_else(|| path.script.clone(), Script::Always);
-        (receipt, script)
+        let script = path.next.pop_front().map(Script::Always).or_else(|| path.script.clone());
+        (receipt, script.unwrap_or_else(|| self.fallback.clone()))
     }
 }
 

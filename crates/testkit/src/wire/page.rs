@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use tokio::sync::watch;
 
 use super::{Request, gzip::gzip_stored, request::value_of};
 
-/// What is answered on a path.
+/// What is answered on a path. Clones share the body.
 #[derive(Debug, Clone)]
 pub struct Page {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Bytes,
     pub(super) manner: Manner,
     pub(super) gate: Option<watch::Receiver<bool>>,
     pub(super) delay: Duration,
@@ -35,7 +36,7 @@ impl Page {
     /// A page with this status and nothing else.
     pub fn status(status: u16) -> Self {
         let manner = Manner::Proper;
-        Self { status, headers: Vec::new(), body: Vec::new(), manner, gate: None, delay: Duration::ZERO }
+        Self { status, headers: Vec::new(), body: Bytes::new(), manner, gate: None, delay: Duration::ZERO }
     }
 
     /// All is well, and there is nothing to say.
@@ -45,7 +46,7 @@ impl Page {
 
     /// A document.
     pub fn body(body: impl Into<Vec<u8>>) -> Self {
-        Self { body: body.into(), ..Self::ok() }
+        Self { body: body.into().into(), ..Self::ok() }
     }
 
     /// A redirect.
@@ -139,7 +140,7 @@ impl Page {
     /// Compressed.
     #[must_use]
     pub fn gzip(mut self) -> Self {
-        self.body = gzip_stored(&self.body);
+        self.body = gzip_stored(&self.body).into();
         self.header("Content-Encoding", "gzip")
     }
 
