@@ -9,6 +9,7 @@ mod child;
 mod cpu;
 mod dispatch;
 mod feeds;
+mod fixture;
 mod hostile;
 mod pages;
 mod parse;
@@ -18,7 +19,6 @@ mod process;
 mod publisher;
 mod push;
 mod report;
-mod world;
 
 use std::process::ExitCode;
 
@@ -102,7 +102,7 @@ enum Measurement {
     },
     /// Receives deliveries until it is killed.
     #[command(hide = true)]
-    DispatchSink,
+    DispatchReceiver,
     /// One part of the deliveries in a process of its own.
     #[command(hide = true)]
     DispatchJob {
@@ -140,19 +140,19 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             dispatch::run(&mut tally, part)?;
         }
-        Some(Measurement::DispatchSink) => dispatch::sink::serve()?,
+        Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
         Some(Measurement::PushHub { verifying }) => push::hub::serve(verifying)?,
         Some(Measurement::PushRenew { job }) => {
-            process::reply(&push::renew::perform(serde_json::from_str(&job)?)?)?;
+            process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
         }
         Some(Measurement::Publish) => publisher::publish()?,
-        Some(Measurement::PollJob { job }) => process::reply(&poll::perform(serde_json::from_str(&job)?)?)?,
+        Some(Measurement::PollJob { job }) => process::print_result(&poll::perform(serde_json::from_str(&job)?)?)?,
         Some(Measurement::SnapshotJob { job }) => {
-            process::reply(&poll::snapshot::perform(&serde_json::from_str(&job)?)?)?;
+            process::print_result(&poll::snapshot::perform(&serde_json::from_str(&job)?)?)?;
         }
-        Some(Measurement::PagesJob { job }) => process::reply(&pages::perform(serde_json::from_str(&job)?)?)?,
+        Some(Measurement::PagesJob { job }) => process::print_result(&pages::perform(serde_json::from_str(&job)?)?)?,
         None => {
             postgres::ensure()?;
             parse::run(&mut tally)?;

@@ -46,7 +46,7 @@ fn memory(name: &str) -> anyhow::Result<usize> {
 }
 
 /// Has a job done by this same program in a process of its own.
-pub(crate) fn answer<J: Serialize, A: DeserializeOwned>(subcommand: &str, job: &J) -> anyhow::Result<A> {
+pub(crate) fn run_job<J: Serialize, A: DeserializeOwned>(subcommand: &str, job: &J) -> anyhow::Result<A> {
     let output = Command::new(std::env::current_exe()?)
         .args([subcommand, &serde_json::to_string(job)?])
         .stderr(Stdio::inherit())
@@ -56,30 +56,30 @@ pub(crate) fn answer<J: Serialize, A: DeserializeOwned>(subcommand: &str, job: &
 }
 
 /// The other side: prints the answer.
-pub(crate) fn reply<A: Serialize>(answer: &A) -> anyhow::Result<()> {
+pub(crate) fn print_result<A: Serialize>(answer: &A) -> anyhow::Result<()> {
     Ok(serde_json::to_writer(std::io::stdout(), answer)?)
 }
 
 /// This same program, serving in a process of its own, so that what it costs is not counted. It ends with this.
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     process: Child,
     /// The line that it said when it was ready: where it is reached.
-    pub(crate) said: String,
+    pub(crate) ready_line: String,
 }
 
-impl Server {
+impl ServerProcess {
     pub(crate) fn start(arguments: &[&str]) -> anyhow::Result<Self> {
         let process = Command::new(std::env::current_exe()?).args(arguments).stdout(Stdio::piped()).spawn()?;
-        let mut server = Self { process, said: String::new() };
+        let mut server = Self { process, ready_line: String::new() };
         let output = server.process.stdout.take().context("its output is a pipe")?;
-        BufReader::new(output).read_line(&mut server.said)?;
-        anyhow::ensure!(server.said.ends_with('\n'), "a server ended before it was ready");
-        server.said.truncate(server.said.trim_end().len());
+        BufReader::new(output).read_line(&mut server.ready_line)?;
+        anyhow::ensure!(server.ready_line.ends_with('\n'), "a server ended before it was ready");
+        server.ready_line.truncate(server.ready_line.trim_end().len());
         Ok(server)
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use testkit::{Page, Request};
 
-use crate::{feeds, process::Server};
+use crate::{feeds, process::ServerProcess};
 
 /// Entries of each feed.
 pub(crate) const ENTRIES: usize = 50;
@@ -20,14 +20,14 @@ pub(crate) const ETAG: &str = "\"1\"";
 
 /// The publisher's process. It ends with this.
 pub(crate) struct Publisher {
-    _process: Server,
+    _process: ServerProcess,
     pub(crate) url: String,
 }
 
 impl Publisher {
     pub(crate) fn start() -> anyhow::Result<Self> {
-        let process = Server::start(&["publish"])?;
-        Ok(Self { url: process.said.clone(), _process: process })
+        let process = ServerProcess::start(&["publish"])?;
+        Ok(Self { url: process.ready_line.clone(), _process: process })
     }
 }
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::{FEEDS, Job, Phase, Start, phases, seed};
+use super::{FEEDS, Job, Phase, PhaseStart, phases, seed};
 use crate::{
+    fixture::{Fixture, StoreLocation},
     report::{Mark, Table, Tally, mib},
-    world::{Place, World},
 };
 
 const MANY: usize = 10_000;
@@ -21,9 +21,9 @@ const WHILE: Duration = Duration::from_secs(20);
 
 pub(super) fn run(tally: &mut Tally, publisher: &str) -> anyhow::Result<()> {
     let folders = [tempfile::tempdir()?, tempfile::tempdir()?];
-    let [first, many] = folders.each_ref().map(|folder| Place::Sqlite { folder: folder.path().to_owned() });
-    let first = phases(&Job::Poll { publisher: publisher.to_owned(), place: first })?;
-    let many = phases(&Job::Many { publisher: publisher.to_owned(), place: many })?;
+    let [first, many] = folders.each_ref().map(|folder| StoreLocation::Sqlite { folder: folder.path().to_owned() });
+    let first = phases(&Job::Poll { publisher: publisher.to_owned(), location: first })?;
+    let many = phases(&Job::Many { publisher: publisher.to_owned(), location: many })?;
     let title = format!("poll: memory on SQLite, {FEEDS} feeds of 92 KB and {MANY} small feeds at as many hosts");
     let mut table = Table::new(title, &["", "MiB", "limit"]);
     let mut row = |name: &str, bytes: usize, limit: Option<f64>| {
@@ -45,25 +45,25 @@ pub(super) fn run(tally: &mut Tally, publisher: &str) -> anyhow::Result<()> {
 }
 
 /// Each feed at an address of loopback of its own.
-pub(super) async fn poll_many(publisher: &str, place: &Place) -> anyhow::Result<Vec<Phase>> {
-    let world = World::open(place).await?;
-    let engine = world.engine()?;
+pub(super) async fn poll_many(publisher: &str, location: &StoreLocation) -> anyhow::Result<Vec<Phase>> {
+    let fixture = Fixture::open(location).await?;
+    let engine = fixture.engine()?;
     let port = publisher.rsplit_once(':').context("the publisher has a port")?.1;
     let url = |number: usize| format!("http://127.1.{}.{}:{port}/small/{number}", number / 250, number % 250 + 1);
     let seeds = (0..MANY).map(|number| seed(&url(number))).collect::<anyhow::Result<_>>()?;
-    world.store.import_feeds(seeds).await?;
+    fixture.store.import_feeds(seeds).await?;
     let mut phases = Vec::new();
     for _ in ["cold", "warm"] {
-        let start = Start::now(0.0);
+        let start = PhaseStart::now(0.0);
         let summary = engine.refresh_due().await?;
         phases.push(start.end(0.0)?);
         anyhow::ensure!(
             summary.polled as usize == MANY && summary.failed == 0,
             "not all feeds were polled: {summary:?}"
         );
-        world.forward(Duration::from_hours(48)).await?;
+        fixture.advance_clock(Duration::from_hours(48)).await?;
     }
-    let start = Start::now(0.0);
+    let start = PhaseStart::now(0.0);
     tokio::time::sleep(WHILE).await;
     phases.push(start.end(0.0)?);
     Ok(phases)

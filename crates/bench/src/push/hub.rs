@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use testkit::{Behaviour, Lease, Page, Receiver, Verify};
 
 use super::{load, subscriptions::LEASE};
-use crate::process::Server;
+use crate::process::ServerProcess;
 
-/// Its addresses: of each at most four requests are under way, so that all of them allow 64.
+/// Its addresses: of each at most four requests are in flight, so that all of them allow 64.
 pub(crate) const ADDRESSES: usize = 16;
 
 /// The hub's process. It ends with this.
 pub(crate) struct Hub {
-    _process: Server,
+    _process: ServerProcess,
     addresses: Addresses,
 }
 
@@ -40,8 +40,8 @@ impl Hub {
     /// One that verifies, or only answers.
     pub(crate) fn start(is_verifying: bool) -> anyhow::Result<Self> {
         let arguments: &[&str] = if is_verifying { &["push-hub", "--verifying"] } else { &["push-hub"] };
-        let process = Server::start(arguments)?;
-        Ok(Self { addresses: serde_json::from_str(&process.said)?, _process: process })
+        let process = ServerProcess::start(arguments)?;
+        Ok(Self { addresses: serde_json::from_str(&process.ready_line)?, _process: process })
     }
 
     pub(crate) fn urls(&self) -> Vec<String> {
@@ -67,8 +67,7 @@ pub(crate) fn serve(is_verifying: bool) -> anyhow::Result<()> {
         let (control, counted) = (Receiver::start().await, Arc::clone(&hubs));
         let counts = move |_: &_| Page::body(serde_json::to_vec(&counts(&counted)).unwrap_or_default());
         control.answer_by("/counts", counts);
-        let addresses =
-            Addresses { hubs: hubs.iter().map(testkit::Hub::address).collect(), counts: control.address() };
+        let addresses = Addresses { hubs: hubs.iter().map(testkit::Hub::address).collect(), counts: control.address() };
         println!("{}", serde_json::to_string(&addresses)?);
         std::future::pending().await
     })

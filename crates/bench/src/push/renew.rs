@@ -28,10 +28,10 @@ use super::{
     usage::Usage,
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     process,
     publisher::{ETAG, Publisher},
     report::{Mark, Table, Tally, mib},
-    world::{Place, World},
 };
 
 const RENEWALS: usize = 10_000;
@@ -55,11 +55,20 @@ const COUNT_LOOKS_MAX: usize = 40;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Job {
     /// The requests to the hubs, and nothing else.
-    Ask { hubs: Vec<String> },
+    Ask {
+        hubs: Vec<String>,
+    },
     /// The same; before each a look at the feed, and after it the hub is confirmed.
-    AskAndConfirm { hubs: Vec<String>, publisher: String },
-    /// The engine.
-    Renew { hubs: Vec<String>, publisher: String, place: Place, log: std::path::PathBuf },
+    AskAndConfirm {
+        hubs: Vec<String>,
+        publisher: String,
+    },
+    Renew {
+        hubs: Vec<String>,
+        publisher: String,
+        location: StoreLocation,
+        log: std::path::PathBuf,
+    },
 }
 
 pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
@@ -81,12 +90,12 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let url = &publisher.url;
     let whole = measure(|hubs| Job::AskAndConfirm { hubs, publisher: url.clone() }, true)?;
     table.row(&cells("bare GET, POST and verification", whole, bare, None), Mark::None, "");
-    for (place, per_sec_min) in [
-        (Place::Sqlite { folder: folder.path().to_owned() }, SQLITE_PER_SEC_MIN),
-        (Place::Postgres { url: crate::postgres::fresh("bench_renew")? }, POSTGRES_PER_SEC_MIN),
+    for (location, per_sec_min) in [
+        (StoreLocation::Sqlite { folder: folder.path().to_owned() }, SQLITE_PER_SEC_MIN),
+        (StoreLocation::Postgres { url: crate::postgres::fresh("bench_renew")? }, POSTGRES_PER_SEC_MIN),
     ] {
-        let (name, log) = (place.name(), folder.path().join("log"));
-        let renewed = measure(|hubs| Job::Renew { hubs, publisher: url.clone(), place, log }, true)?;
+        let (name, log) = (location.name(), folder.path().join("log"));
+        let renewed = measure(|hubs| Job::Renew { hubs, publisher: url.clone(), location, log }, true)?;
         let cells = cells(&format!("{name}, renewals"), renewed, bare, Some(per_sec_min));
         table.row(&cells, Mark::of(per_sec(renewed) >= per_sec_min), "");
     }
@@ -97,7 +106,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
 /// Has a job done at a hub of its own, which must have seen all requests then, and confirmed them if it verifies.
 fn measure(job: impl FnOnce(Vec<String>) -> Job, is_verifying: bool) -> anyhow::Result<Usage> {
     let hub = Hub::start(is_verifying)?;
-    let used = process::answer("push-renew", &job(hub.urls()));
+    let used = process::run_job("push-renew", &job(hub.urls()));
     let used = used.with_context(|| format!("the hub saw {:?}", hub.counts()))?;
     let requests = RENEWALS as u64;
     let confirmed = if is_verifying { requests } else { 0 };
@@ -133,7 +142,6 @@ fn cells(name: &str, used: Usage, bare: Usage, per_sec_min: Option<f64>) -> Vec<
     ]
 }
 
-/// The other side.
 pub(crate) fn perform(job: Job) -> anyhow::Result<Usage> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -144,28 +152,28 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<Usage> {
                 Ok(Usage::now(None)?.since(start))
             }
             Job::AskAndConfirm { hubs, publisher } => ask_and_confirm(&hubs, &publisher).await,
-            Job::Renew { hubs, publisher, place, log } => {
+            Job::Renew { hubs, publisher, location, log } => {
                 server::start_logging(&log)?;
-                renew(&hubs, &publisher, &place).await
+                renew(&hubs, &publisher, &location).await
             }
         }
     })
 }
 
-async fn renew(hubs: &[String], publisher: &str, place: &Place) -> anyhow::Result<Usage> {
+async fn renew(hubs: &[String], publisher: &str, location: &StoreLocation) -> anyhow::Result<Usage> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let base_url = format!("http://{}", listener.local_addr()?);
-    let world = World::open(place).await?;
-    Plan { count: RENEWALS, entries: 0, publisher, hubs, base_url: &base_url }.make(&*world.store).await?;
-    world.settle().await?;
-    world.forward(UNTIL_DUE).await?;
-    let engine = world.engine_with(PushSettings { base_url: Some(base_url), ..PushSettings::default() })?;
+    let fixture = Fixture::open(location).await?;
+    Plan { count: RENEWALS, entries: 0, publisher, hubs, base_url: &base_url }.make(&*fixture.store).await?;
+    fixture.vacuum_analyze().await?;
+    fixture.advance_clock(UNTIL_DUE).await?;
+    let engine = fixture.engine_with(PushSettings { base_url: Some(base_url), ..PushSettings::default() })?;
     let stop = CancellationToken::new();
     let server = tokio::spawn(web::serve(listener, server::router(Arc::clone(&engine))?, stop.clone()));
-    let start = Usage::now(Some(&world))?;
+    let start = Usage::now(Some(&fixture))?;
     let engine = tokio::spawn(engine.run(stop.clone()));
-    await_all(&world).await?;
-    let used = Usage::now(Some(&world))?.since(start);
+    await_all(&fixture).await?;
+    let used = Usage::now(Some(&fixture))?.since(start);
     stop.cancel();
     engine.await?;
     // What it has still to answer is answered.
@@ -174,10 +182,10 @@ async fn renew(hubs: &[String], publisher: &str, place: &Place) -> anyhow::Resul
 }
 
 /// Waits until no subscription has anything to be done about it for long, which is after its verification.
-async fn await_all(world: &World) -> anyhow::Result<()> {
+async fn await_all(fixture: &Fixture) -> anyhow::Result<()> {
     for _ in 0..LOOKS_MAX {
         tokio::time::sleep(LOOK_PAUSE).await;
-        let next = world.store.next_step_in().await?.context("there are subscriptions")?;
+        let next = fixture.store.next_step_in().await?.context("there are subscriptions")?;
         if next > Duration::from_hours(1) {
             return Ok(());
         }

@@ -24,7 +24,6 @@ const IMPORT_BATCH: usize = 1000;
 const POLL_BATCH: usize = 50;
 const CHANGES_AT_ONCE: usize = 64;
 
-/// What to make.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan<'p> {
     /// Feeds, each with one subscription.

@@ -26,7 +26,6 @@ pub struct CallbackAnswer {
     pub url: String,
     /// Its status; 0 if no answer came.
     pub status: u16,
-    /// Its body.
     pub body: Vec<u8>,
     /// Why no answer came.
     pub error: Option<String>,
@@ -36,12 +35,10 @@ pub struct CallbackAnswer {
 }
 
 impl CallbackAnswer {
-    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         value_of(&self.headers, name)
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

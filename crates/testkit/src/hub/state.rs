@@ -13,7 +13,10 @@ use url::form_urlencoded::Serializer;
 use super::{Behaviour, CallbackAnswer, HubPush, HubRequest, HubSubscription, Query, Verify, client};
 use crate::{
     Page, Request, SeededIds,
-    wire::{Active, Converse, Outcome, Stream, UnderWay, Watched, read_request, respond, travel},
+    wire::{
+        ConnectionHandler, InFlightCount, InFlightGuard, Observable, Outcome, Stream, network_delay, read_request,
+        respond,
+    },
 };
 
 /// What the hub and its connections share.
@@ -21,7 +24,7 @@ use crate::{
 pub(super) struct Shared {
     url: String,
     ids: SeededIds,
-    watched: Watched<State>,
+    state: Observable<State>,
     /// To callbacks, where they are kept.
     connections: client::Pool,
     /// The verifications that go on after the answer.
@@ -33,13 +36,13 @@ pub(super) struct State {
     pub(super) script: Arc<Behaviour>,
     /// For one request each, before the script holds again.
     pub(super) next: VecDeque<Arc<Behaviour>>,
-    pub(super) requests: Seen<HubRequest>,
-    pub(super) verifications: Seen<CallbackAnswer>,
+    pub(super) requests: Recorded<HubRequest>,
+    pub(super) verifications: Recorded<CallbackAnswer>,
     pub(super) subscriptions: Vec<HubSubscription>,
     pub(super) algorithm: Algorithm,
     pub(super) is_silent: bool,
     pub(super) route: Option<SocketAddr>,
-    pub(super) active: Active,
+    pub(super) active: InFlightCount,
     pub(super) is_counting_only: bool,
     pub(super) counts: HubCounts,
 }
@@ -59,12 +62,12 @@ pub struct HubCounts {
 
 /// Things in the order in which they came, and how many of them the test has taken.
 #[derive(Debug)]
-pub(super) struct Seen<T> {
+pub(super) struct Recorded<T> {
     pub(super) all: Vec<T>,
     taken: usize,
 }
 
-impl<T: Clone> Seen<T> {
+impl<T: Clone> Recorded<T> {
     const fn new() -> Self {
         Self { all: Vec::new(), taken: 0 }
     }
@@ -91,8 +94,8 @@ impl State {
     }
 }
 
-impl Converse for Shared {
-    async fn converse(self: Arc<Self>, mut stream: Stream) {
+impl ConnectionHandler for Shared {
+    async fn handle(self: Arc<Self>, mut stream: Stream) {
         while let Some(request) = read_request(&mut stream).await {
             if self.clone().serve(&mut stream, request).await != Outcome::GoesOn {
                 return;
@@ -106,31 +109,31 @@ impl Shared {
         let state = State {
             script: Arc::default(),
             next: VecDeque::new(),
-            requests: Seen::new(),
-            verifications: Seen::new(),
+            requests: Recorded::new(),
+            verifications: Recorded::new(),
             subscriptions: Vec::new(),
             algorithm: Algorithm::Sha256,
             is_silent: false,
             route: None,
-            active: Active::default(),
+            active: InFlightCount::default(),
             is_counting_only: false,
             counts: HubCounts::default(),
         };
         Self {
             url,
             ids: SeededIds::new(seed),
-            watched: Watched::new(state),
+            state: Observable::new(state),
             connections: client::Pool::default(),
             verifying: Mutex::default(),
         }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.watched.lock()
+        self.state.lock()
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        self.watched.change(change)
+        self.state.change(change)
     }
 
     /// Waits until there is what the test looks for.
@@ -139,31 +142,31 @@ impl Shared {
             let requests: Vec<_> = state.requests.all.iter().map(|request| (&request.mode, &request.topic)).collect();
             format!("as requests {requests:?}, and as answers {:?}", state.verifications.all)
         };
-        self.watched.wait(what, find, tell).await
+        self.state.wait(what, find, tell).await
     }
 
     async fn serve(self: Arc<Self>, stream: &mut Stream, http: Request) -> Outcome {
         let received = self.receive(&http);
-        let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.active);
+        let in_flight = InFlightGuard(&self.state, |state: &mut State| &mut state.active);
         if !self.lock().is_counting_only {
-            travel().await;
+            network_delay().await;
         }
         let request = match received {
             Ok(request) => request,
-            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, under_way).await,
+            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, in_flight).await,
         };
         let behaviour = Arc::clone(&request.behaviour);
         let mut answer = &behaviour.answer;
         if behaviour.verify == Verify::BeforeAnswer && !self.verify(&request).await {
             answer = behaviour.refusal.as_ref().unwrap_or(answer);
         }
-        let outcome = respond(stream, answer, &http, under_way).await;
+        let outcome = respond(stream, answer, &http, in_flight).await;
         if behaviour.verify == Verify::AfterAnswer {
             let verifying = Arc::clone(&self);
             let verify = async move {
                 if outcome == Outcome::Abandoned {
                     // Nobody reads its answer, but it is not given any earlier for that.
-                    request.behaviour.answer.is_due().await;
+                    request.behaviour.answer.wait_until_due().await;
                 }
                 verifying.verify(&request).await;
             };

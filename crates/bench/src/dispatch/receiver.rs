@@ -13,66 +13,68 @@ use serde::{Deserialize, Serialize};
 use testkit::{Answer, Receipt, Receiver};
 
 use crate::{
-    process::{self, Server},
+    process::{self, ServerProcess},
     push::load::{Connection, position},
 };
 
 /// How a path is answered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Manner {
-    Now,
+pub(crate) enum ReceiverMode {
+    Accept,
     /// At once, and when what came is kept.
-    Noted,
+    AcceptAndRecord,
     /// So many milliseconds later, but for the first so many requests.
-    Late {
+    Delay {
         after_ms: u64,
         but_first: u64,
     },
-    Never,
+    Hang,
     /// With 500 for the first so many requests of one event in `of_each`.
     Flaky {
         of_each: u64,
         refusals: u64,
     },
-    /// With this status for all events that are not about an entry with a guid; those are accepted and noted.
-    Picky {
+    /// With this status for all events that are not about an entry with a guid; those are accepted and recorded.
+    RefuseOthers {
         status: u16,
     },
     /// So many a second are accepted, all others are answered 429, with `Retry-After: 1` or without.
-    Limited {
+    RateLimited {
         per_sec: u64,
-        says_when: bool,
+        has_retry_after: bool,
     },
 }
 
-/// The sink's process. It ends with this.
-pub(crate) struct Sink {
-    _process: Server,
+/// The receiver's process. It ends with this.
+pub(crate) struct ReceiverProcess {
+    _process: ServerProcess,
     pub(crate) address: SocketAddr,
 }
 
-impl Sink {
+impl ReceiverProcess {
     pub(crate) fn start() -> anyhow::Result<Self> {
-        let process = Server::start(&["dispatch-sink"])?;
-        Ok(Self { address: process.said.parse()?, _process: process })
+        let process = ServerProcess::start(&["dispatch-receiver"])?;
+        Ok(Self { address: process.ready_line.parse()?, _process: process })
     }
 }
 
 /// A path of its own for each webhook.
-pub(crate) fn url(address: SocketAddr, manner: Manner, number: usize) -> String {
-    let path = match manner {
-        Manner::Now => "now".to_owned(),
-        Manner::Noted => "noted".to_owned(),
-        Manner::Late { after_ms, but_first } => format!("late/{after_ms}/{but_first}"),
-        Manner::Never => "never".to_owned(),
-        Manner::Flaky { of_each, refusals } => format!("flaky/{of_each}/{refusals}"),
-        Manner::Picky { status } => format!("picky/{status}"),
-        Manner::Limited { per_sec, says_when } => format!("limited/{per_sec}/{}", u8::from(says_when)),
+pub(crate) fn url(address: SocketAddr, mode: ReceiverMode, number: usize) -> String {
+    let path = match mode {
+        ReceiverMode::Accept => "accept".to_owned(),
+        ReceiverMode::AcceptAndRecord => "record".to_owned(),
+        ReceiverMode::Delay { after_ms, but_first } => format!("delay/{after_ms}/{but_first}"),
+        ReceiverMode::Hang => "hang".to_owned(),
+        ReceiverMode::Flaky { of_each, refusals } => format!("flaky/{of_each}/{refusals}"),
+        ReceiverMode::RefuseOthers { status } => format!("refuse-others/{status}"),
+        ReceiverMode::RateLimited { per_sec, has_retry_after } => {
+            format!("rate-limited/{per_sec}/{}", u8::from(has_retry_after))
+        }
     };
     format!("http://{address}/{path}/{number}")
 }
 
-/// What the sink has seen.
+/// What the receiver has seen.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) requests: u64,
@@ -82,23 +84,23 @@ pub(crate) struct Counts {
     pub(crate) accepted: u64,
 }
 
-/// Looks at the sink from elsewhere.
+/// Looks at the receiver from elsewhere.
 #[derive(Debug)]
-pub(crate) struct Watch(Connection);
+pub(crate) struct ReceiverMonitor(Connection);
 
-impl Watch {
+impl ReceiverMonitor {
     pub(crate) async fn open(address: SocketAddr) -> anyhow::Result<Self> {
         Ok(Self(Connection::open(address).await?))
     }
 
     pub(crate) async fn counts(&mut self) -> anyhow::Result<Counts> {
-        let answer = self.0.ask(b"GET /counts HTTP/1.1\r\n\r\n").await?;
+        let answer = self.0.send(b"GET /counts HTTP/1.1\r\n\r\n").await?;
         Ok(serde_json::from_slice(answer.body)?)
     }
 
-    /// When what was noted came, by its guid: seconds of [`process::wall_secs`], the same in all processes.
-    pub(crate) async fn noted(&mut self) -> anyhow::Result<HashMap<String, f64>> {
-        let answer = self.0.ask(b"GET /noted HTTP/1.1\r\n\r\n").await?;
+    /// When what was recorded arrived, by its guid: seconds of [`process::wall_secs`], the same in all processes.
+    pub(crate) async fn arrivals(&mut self) -> anyhow::Result<HashMap<String, f64>> {
+        let answer = self.0.send(b"GET /arrivals HTTP/1.1\r\n\r\n").await?;
         Ok(serde_json::from_slice(answer.body)?)
     }
 }
@@ -107,8 +109,8 @@ impl Watch {
 struct Seen {
     requests: u64,
     /// Requests for paths that are answered late.
-    of_late: HashMap<String, u64>,
-    noted: HashMap<String, f64>,
+    delayed: HashMap<String, u64>,
+    arrivals: HashMap<String, f64>,
     /// Refusals that are left for each event, where the first requests are refused.
     refusals_left: HashMap<String, u64>,
     accepted: HashSet<String>,
@@ -126,7 +128,7 @@ pub(crate) fn serve() -> anyhow::Result<()> {
         receiver.answer_others_by(move |receipt| {
             let json = match receipt.http.path.as_str() {
                 "/counts" => serde_json::to_vec(&seen.counts(of.upgrade().map_or(0, |receiver| waiting(&receiver)))),
-                "/noted" => serde_json::to_vec(&seen.noted),
+                "/arrivals" => serde_json::to_vec(&seen.arrivals),
                 path => return seen.take(path, receipt).unwrap_or_else(|error| bad_request(&error)),
             };
             json.map_or_else(|_| Answer::status(500), Answer::body)
@@ -141,7 +143,7 @@ fn bad_request(error: &anyhow::Error) -> Answer {
 }
 
 fn waiting(receiver: &Receiver) -> usize {
-    receiver.in_flight_where(|path| path.starts_with("/late/"))
+    receiver.in_flight_where(|path| path.starts_with("/delay/"))
 }
 
 impl Seen {
@@ -153,33 +155,33 @@ impl Seen {
         self.requests += 1;
         let came_secs = process::wall_secs();
         let mut words = path.trim_start_matches('/').split('/');
-        let manner = words.next();
+        let mode = words.next();
         let mut number = || anyhow::Ok(words.next().context("a number is missing")?.parse::<u64>()?);
-        match manner {
-            Some("noted") => self.note(receipt.body(), came_secs),
-            Some("late") => Ok(self.late(path, number()?, number()?)),
-            Some("never") => Ok(Answer::hang()),
+        match mode {
+            Some("record") => self.record(receipt.body(), came_secs),
+            Some("delay") => Ok(self.delay(path, number()?, number()?)),
+            Some("hang") => Ok(Answer::hang()),
             Some("flaky") => Ok(self.refuse_first(receipt.event_id(), number()?, number()?)),
-            Some("picky") if guid(receipt.body()).is_err() => Ok(Answer::status(u16::try_from(number()?)?)),
-            Some("picky") => self.note(receipt.body(), came_secs),
-            Some("limited") => {
-                let (per_sec, says_when) = (usize::try_from(number()?)?, number()? == 1);
-                Ok(self.limit(receipt.event_id(), per_sec, says_when, came_secs))
+            Some("refuse-others") if guid(receipt.body()).is_err() => Ok(Answer::status(u16::try_from(number()?)?)),
+            Some("refuse-others") => self.record(receipt.body(), came_secs),
+            Some("rate-limited") => {
+                let (per_sec, has_retry_after) = (usize::try_from(number()?)?, number()? == 1);
+                Ok(self.limit(receipt.event_id(), per_sec, has_retry_after, came_secs))
             }
             _ => Ok(Answer::ok()),
         }
     }
 
-    fn note(&mut self, body: &[u8], came_secs: f64) -> anyhow::Result<Answer> {
-        self.noted.entry(guid(body)?).or_insert(came_secs);
+    fn record(&mut self, body: &[u8], came_secs: f64) -> anyhow::Result<Answer> {
+        self.arrivals.entry(guid(body)?).or_insert(came_secs);
         Ok(Answer::ok())
     }
 
-    fn late(&mut self, path: &str, after_ms: u64, but_first: u64) -> Answer {
-        let count = self.of_late.entry(path.to_owned()).or_default();
+    fn delay(&mut self, path: &str, after_ms: u64, but_first: u64) -> Answer {
+        let count = self.delayed.entry(path.to_owned()).or_default();
         *count += 1;
-        let is_late = *count > but_first;
-        if is_late { Answer::ok().delay(Duration::from_millis(after_ms)) } else { Answer::ok() }
+        let is_delayed = *count > but_first;
+        if is_delayed { Answer::ok().delay(Duration::from_millis(after_ms)) } else { Answer::ok() }
     }
 
     fn refuse_first(&mut self, event: &str, of_each: u64, refusals: u64) -> Answer {
@@ -193,13 +195,13 @@ impl Seen {
         Answer::ok()
     }
 
-    fn limit(&mut self, event: &str, per_sec: usize, says_when: bool, came_secs: f64) -> Answer {
+    fn limit(&mut self, event: &str, per_sec: usize, has_retry_after: bool, came_secs: f64) -> Answer {
         while self.accepted_secs.front().is_some_and(|then| came_secs - then >= 1.0) {
             self.accepted_secs.pop_front();
         }
         if self.accepted_secs.len() >= per_sec {
             let refusal = Answer::status(429);
-            return if says_when { refusal.with_retry_after(1) } else { refusal };
+            return if has_retry_after { refusal.with_retry_after(1) } else { refusal };
         }
         self.accepted_secs.push_back(came_secs);
         self.accepted.insert(event.to_owned());
