@@ -167,3 +167,21 @@ impl State {
         Received { page, fallback: self.fallback.clone(), is_lean: self.is_counting_only }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::client::send;
+
+    #[tokio::test]
+    async fn without_recording_it_counts_and_the_fallback_answers() {
+        let publisher = Publisher::start().await;
+        publisher.record(false);
+        publisher.set("/known", Page::body("known"));
+        publisher.set_fallback(|request| Page::body(request.path.as_str()));
+        for (path, body) in [("/known", "known"), ("/other", "/other")] {
+            assert_eq!(send("GET", &publisher.url(path), &[], &[], None).await.text(), body);
+        }
+        assert_eq!((publisher.request_count(), publisher.requests("/known").len()), (2, 0));
+    }
+}
