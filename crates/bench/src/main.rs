@@ -82,6 +82,12 @@ enum Measurement {
         /// The job, as JSON.
         job: String,
     },
+    /// Serves pages until it is killed.
+    #[command(hide = true)]
+    PagesServer {
+        /// The store, as JSON.
+        location: String,
+    },
     /// Serves pushes until it is killed.
     #[command(hide = true)]
     PushServer {
@@ -142,6 +148,7 @@ fn main() -> anyhow::Result<ExitCode> {
         }
         Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
+        Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,
         Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
         Some(Measurement::PushHub { verifying }) => push::hub::serve(verifying)?,
         Some(Measurement::PushRenew { job }) => {

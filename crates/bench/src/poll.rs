@@ -37,6 +37,10 @@ pub(crate) enum Job {
     Floor { publisher: String },
     /// Polls cold and warm.
     Poll { publisher: String, location: StoreLocation },
+    /// Polls cold, and waits.
+    FirstFetch { publisher: String, location: StoreLocation },
+    /// Makes large entries.
+    LargeEntries { location: StoreLocation },
     /// Polls many small feeds, each at a host of its own, cold and warm.
     Many { publisher: String, location: StoreLocation },
 }
@@ -101,6 +105,8 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<Vec<Phase>> {
         match job {
             Job::Floor { publisher } => Ok(vec![floor(&publisher).await?]),
             Job::Poll { publisher, location } => poll(&publisher, &location).await,
+            Job::FirstFetch { publisher, location } => memory::first_fetch(&publisher, &location).await,
+            Job::LargeEntries { location } => memory::make_large_entries(&location).await,
             Job::Many { publisher, location } => memory::poll_many(&publisher, &location).await,
         }
     })

@@ -111,7 +111,7 @@ fn validators() -> Validators {
 }
 
 /// Has polls of these feeds end so.
-async fn finish(
+pub(crate) async fn finish(
     store: &dyn Store,
     feeds: &[FeedId],
     outcome: impl Fn(&PollJob) -> anyhow::Result<PollOutcome>,
