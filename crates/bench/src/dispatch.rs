@@ -1,6 +1,6 @@
 //! Delivery: what it takes from the outbox to the receiver, and what one receiver costs another.
 //!
-//! Whatever is measured runs in a process of its own, and so does the sink that everything is sent to. Both share the
+//! Whatever is measured runs in a process of its own, and so does the receiver that everything is sent to. Both share the
 //! machine's cores, and with PostgreSQL its processes do too, so a rate is that of the whole; the CPU time is the
 //! measured process's alone, and that of PostgreSQL's processes stands beside it.
 
@@ -8,21 +8,20 @@ mod alone;
 mod backlog;
 mod bare;
 mod beats;
+mod event_source;
 mod fill;
 mod flaky;
 mod isolation;
-mod news;
 mod node;
-pub(crate) mod sink;
+pub(crate) mod receiver;
 mod snapshot;
 mod throughput;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::{process, report::Tally, world::Place};
+use crate::{fixture::StoreLocation, process, report::Tally};
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// Deliveries a second, beside a bare client.
@@ -87,25 +86,25 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match job {
-            Job::Fill(job) => process::reply(&job.perform().await?),
-            Job::Bare(job) => process::reply(&job.perform().await?),
-            Job::Throughput(job) => process::reply(&job.perform().await?),
-            Job::Backlog(job) => process::reply(&job.perform().await?),
-            Job::Isolation(job) => process::reply(&job.perform().await?),
-            Job::Beats(job) => process::reply(&job.perform().await?),
-            Job::Alone(job) => process::reply(&job.perform().await?),
-            Job::Flaky(job) => process::reply(&job.perform().await?),
-            Job::Snapshot(job) => process::reply(&job.perform().await?),
+            Job::Fill(job) => process::print_result(&job.perform().await?),
+            Job::Bare(job) => process::print_result(&job.perform().await?),
+            Job::Throughput(job) => process::print_result(&job.perform().await?),
+            Job::Backlog(job) => process::print_result(&job.perform().await?),
+            Job::Isolation(job) => process::print_result(&job.perform().await?),
+            Job::Beats(job) => process::print_result(&job.perform().await?),
+            Job::Alone(job) => process::print_result(&job.perform().await?),
+            Job::Flaky(job) => process::print_result(&job.perform().await?),
+            Job::Snapshot(job) => process::print_result(&job.perform().await?),
         }
     })
 }
 
-fn answer<A: serde::de::DeserializeOwned>(job: &Job) -> anyhow::Result<A> {
-    process::answer("dispatch-job", job)
+fn run_job<A: serde::de::DeserializeOwned>(job: &Job) -> anyhow::Result<A> {
+    process::run_job("dispatch-job", job)
 }
 
-/// An empty place of each kind.
-fn places(folder: &std::path::Path, name: &str) -> anyhow::Result<[Place; 2]> {
+/// An empty store of each kind.
+fn empty_stores(folder: &std::path::Path, name: &str) -> anyhow::Result<[StoreLocation; 2]> {
     let url = crate::postgres::fresh(&format!("bench_{name}"))?;
-    Ok([Place::Sqlite { folder: folder.join(name) }, Place::Postgres { url }])
+    Ok([StoreLocation::Sqlite { folder: folder.join(name) }, StoreLocation::Postgres { url }])
 }

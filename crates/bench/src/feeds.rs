@@ -4,15 +4,15 @@
 //! 50 KB to 2 MB, languages from ASCII to three bytes a character.
 
 mod atom;
-mod chance;
 mod html;
+mod random;
 mod rss;
 mod words;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16LE, WINDOWS_1252};
 
 use self::{
-    chance::Chance,
+    random::Random,
     words::{LANGUAGES, Language},
 };
 
@@ -77,7 +77,7 @@ pub(crate) fn generate() -> Vec<Generated> {
 pub(crate) fn weblog(entries: usize, seed: u64) -> Vec<u8> {
     const TEXT_BYTES: usize = 900;
     let language = &LANGUAGES[0];
-    let mut draft = Draft { out: String::new(), chance: Chance::new(seed), language, entries: 0, declared: "UTF-8" };
+    let mut draft = Draft { out: String::new(), random: Random::new(seed), language, entries: 0, declared: "UTF-8" };
     rss::head(&mut draft);
     for _ in 0..entries {
         draft.entries += 1;
@@ -89,18 +89,18 @@ pub(crate) fn weblog(entries: usize, seed: u64) -> Vec<u8> {
 
 /// What a hub sends of a topic: an Atom document of a KB and a half with one entry, which no other number has.
 pub(crate) fn pushed(number: usize, topic: &str, hub: &str) -> Vec<u8> {
-    let (language, chance) = (&LANGUAGES[0], Chance::new(number as u64));
-    let mut draft = Draft { out: String::new(), chance, language, entries: 0, declared: "UTF-8" };
+    let (language, random) = (&LANGUAGES[0], Random::new(number as u64));
+    let mut draft = Draft { out: String::new(), random, language, entries: 0, declared: "UTF-8" };
     atom::pushed(&mut draft, number, topic, hub);
     draft.out.into_bytes()
 }
 
 fn make(kind: &Kind, size_bytes: usize, seed: u64) -> Generated {
-    let mut chance = Chance::new(seed);
+    let mut random = Random::new(seed);
     let narrow = kind.encoding == WINDOWS_1252;
     let languages: Vec<&Language> = LANGUAGES.iter().filter(|language| !narrow || language.is_western).collect();
-    let language = languages[chance.below(languages.len())];
-    let mut draft = Draft { out: String::new(), chance, language, entries: 0, declared: declared(kind.encoding) };
+    let language = languages[random.below(languages.len())];
+    let mut draft = Draft { out: String::new(), random, language, entries: 0, declared: declared(kind.encoding) };
     (kind.head)(&mut draft);
     let units = if kind.encoding == UTF_16LE { 2 } else { 1 };
     while draft.out.len() * units < size_bytes {
@@ -130,7 +130,7 @@ fn encode(text: &str, encoding: &'static Encoding) -> Vec<u8> {
 /// A feed while it is being made.
 struct Draft {
     out: String,
-    chance: Chance,
+    random: Random,
     language: &'static Language,
     entries: usize,
     /// The encoding that its declaration names.
@@ -154,11 +154,11 @@ impl Draft {
     }
 
     fn title(&mut self) -> String {
-        let count = self.chance.between(3, 10);
-        let mut title = words::phrase(self.language, &mut self.chance, count);
-        if self.chance.one_in(6) {
+        let count = self.random.between(3, 10);
+        let mut title = words::phrase(self.language, &mut self.random, count);
+        if self.random.one_in(6) {
             title.push_str(" & ");
-            title.push_str(&words::phrase(self.language, &mut self.chance, 2));
+            title.push_str(&words::phrase(self.language, &mut self.random, 2));
         }
         title
     }

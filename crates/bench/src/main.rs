@@ -9,6 +9,7 @@ mod child;
 mod cpu;
 mod dispatch;
 mod feeds;
+mod fixture;
 mod hostile;
 mod pages;
 mod parse;
@@ -18,7 +19,6 @@ mod process;
 mod publisher;
 mod push;
 mod report;
-mod world;
 
 use std::process::ExitCode;
 
@@ -82,6 +82,12 @@ enum Measurement {
         /// The job, as JSON.
         job: String,
     },
+    /// Serves pages until it is killed.
+    #[command(hide = true)]
+    PagesServer {
+        /// The store, as JSON.
+        location: String,
+    },
     /// Serves pushes until it is killed.
     #[command(hide = true)]
     PushServer {
@@ -90,7 +96,10 @@ enum Measurement {
     },
     /// Is a hub until it is killed.
     #[command(hide = true)]
-    PushHub,
+    PushHub {
+        #[arg(long)]
+        verifying: bool,
+    },
     /// Renewals in a process of its own.
     #[command(hide = true)]
     PushRenew {
@@ -99,7 +108,7 @@ enum Measurement {
     },
     /// Receives deliveries until it is killed.
     #[command(hide = true)]
-    DispatchSink,
+    DispatchReceiver,
     /// One part of the deliveries in a process of its own.
     #[command(hide = true)]
     DispatchJob {
@@ -137,19 +146,20 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             dispatch::run(&mut tally, part)?;
         }
-        Some(Measurement::DispatchSink) => dispatch::sink::serve()?,
+        Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
+        Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,
         Some(Measurement::PushServer { job }) => push::server::serve(&serde_json::from_str(&job)?)?,
-        Some(Measurement::PushHub) => push::hub::serve()?,
+        Some(Measurement::PushHub { verifying }) => push::hub::serve(verifying)?,
         Some(Measurement::PushRenew { job }) => {
-            process::reply(&push::renew::perform(serde_json::from_str(&job)?)?)?;
+            process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
         }
         Some(Measurement::Publish) => publisher::publish()?,
-        Some(Measurement::PollJob { job }) => process::reply(&poll::perform(serde_json::from_str(&job)?)?)?,
+        Some(Measurement::PollJob { job }) => process::print_result(&poll::perform(serde_json::from_str(&job)?)?)?,
         Some(Measurement::SnapshotJob { job }) => {
-            process::reply(&poll::snapshot::perform(&serde_json::from_str(&job)?)?)?;
+            process::print_result(&poll::snapshot::perform(&serde_json::from_str(&job)?)?)?;
         }
-        Some(Measurement::PagesJob { job }) => process::reply(&pages::perform(serde_json::from_str(&job)?)?)?,
+        Some(Measurement::PagesJob { job }) => process::print_result(&pages::perform(serde_json::from_str(&job)?)?)?,
         None => {
             postgres::ensure()?;
             parse::run(&mut tally)?;

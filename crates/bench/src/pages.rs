@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cpu::Samples,
-    poll::Start,
+    fixture::{DATABASE, Fixture, StoreLocation},
+    poll::PhaseStart,
     process,
     publisher::{ETAG, Publisher},
     report::{Mark, Table, Tally, mib},
-    world::{DATABASE, Place, World},
 };
 
 /// A size: feeds, and entries of each.
@@ -48,8 +48,8 @@ const WARM_GROWTH_MAX: f64 = 1.3;
 /// What a process of its own does.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Job {
-    Build { place: Place, publisher: String, feeds: usize, entries: usize },
-    Measure { place: Place },
+    Build { location: StoreLocation, publisher: String, feeds: usize, entries: usize },
+    Measure { location: StoreLocation },
 }
 
 /// What was measured at one size.
@@ -70,18 +70,18 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         let folder = tempfile::tempdir()?;
         let mut measured = Vec::new();
         for (name, size) in [("bench_small", SMALL), ("bench_large", LARGE)] {
-            let place = match kind {
-                "SQLite" => Place::Sqlite { folder: folder.path().join(name) },
-                _ => Place::Postgres { url: crate::postgres::fresh(name)? },
+            let location = match kind {
+                "SQLite" => StoreLocation::Sqlite { folder: folder.path().join(name) },
+                _ => StoreLocation::Postgres { url: crate::postgres::fresh(name)? },
             };
             let build = Job::Build {
-                place: place.clone(),
+                location: location.clone(),
                 publisher: publisher.url.clone(),
                 feeds: size.feeds,
                 entries: size.entries,
             };
-            let _: Measured = process::answer("pages-job", &build)?;
-            measured.push(process::answer::<_, Measured>("pages-job", &Job::Measure { place })?);
+            let _: Measured = process::run_job("pages-job", &build)?;
+            measured.push(process::run_job::<_, Measured>("pages-job", &Job::Measure { location })?);
         }
         let [small, large] = measured.as_slice() else { anyhow::bail!("there are two sizes") };
         print(kind, small, large, tally);
@@ -131,21 +131,22 @@ fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
     table.print(tally);
 }
 
-/// The other side.
 pub(crate) fn perform(job: Job) -> anyhow::Result<Measured> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         match job {
-            Job::Build { place, publisher, feeds, entries } => build(&place, &publisher, Size { feeds, entries }).await,
-            Job::Measure { place } => measure(&place).await,
+            Job::Build { location, publisher, feeds, entries } => {
+                build(&location, &publisher, Size { feeds, entries }).await
+            }
+            Job::Measure { location } => measure(&location).await,
         }
     })
 }
 
 /// Fills a store as polls do.
-async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Measured> {
+async fn build(location: &StoreLocation, publisher: &str, size: Size) -> anyhow::Result<Measured> {
     const BATCH: usize = 50;
-    let world = World::open(place).await?;
+    let fixture = Fixture::open(location).await?;
     let seeds: Vec<FeedSeed> = (0..size.feeds)
         .map(|number| {
             let address = FeedAddress::parse(&format!("{publisher}/{number}"))?;
@@ -153,11 +154,11 @@ async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Mea
         })
         .collect::<anyhow::Result<_>>()?;
     for batch in seeds.chunks(1000) {
-        world.store.import_feeds(batch.to_vec()).await?;
+        fixture.store.import_feeds(batch.to_vec()).await?;
     }
-    let ids: Vec<FeedId> = world.store.feeds().await?.iter().map(|feed| feed.id).collect();
+    let ids: Vec<FeedId> = fixture.store.feeds().await?.iter().map(|feed| feed.id).collect();
     for (batch_number, batch) in ids.chunks(BATCH).enumerate() {
-        let jobs = world.store.claim_polls("builder", batch, Duration::from_mins(1)).await?;
+        let jobs = fixture.store.claim_polls("builder", batch, Duration::from_mins(1)).await?;
         let results = jobs
             .into_iter()
             .enumerate()
@@ -173,11 +174,11 @@ async fn build(place: &Place, publisher: &str, size: Size) -> anyhow::Result<Mea
                 outcome: PollOutcome::Fetched(document((batch_number * BATCH + index) * size.entries, size.entries)),
             })
             .collect();
-        for stored in world.store.finish_polls(results).await? {
+        for stored in fixture.store.finish_polls(results).await? {
             anyhow::ensure!(stored?.applied, "a result was not stored");
         }
     }
-    world.settle().await?;
+    fixture.vacuum_analyze().await?;
     Ok(Measured::default())
 }
 
@@ -224,9 +225,9 @@ pub(crate) fn entry(number: usize) -> IncomingEntry {
     }
 }
 
-async fn measure(place: &Place) -> anyhow::Result<Measured> {
-    let world = World::open(place).await?;
-    let store = world.store.as_ref();
+async fn measure(location: &StoreLocation) -> anyhow::Result<Measured> {
+    let fixture = Fixture::open(location).await?;
+    let store = fixture.store.as_ref();
     let feeds = store.feeds().await?;
     let feed = feeds.get(feeds.len() / 2).context("there are feeds")?;
     let search = |query: &str| EntryFilter { search: Search::parse(query).ok().flatten(), ..EntryFilter::default() };
@@ -255,21 +256,21 @@ async fn measure(place: &Place) -> anyhow::Result<Measured> {
         pages_ms.push((name.to_owned(), median_ms(store, &filter).await?));
     }
     let idle_bytes = process::resident_bytes()?;
-    let sizes = sizes(place).await?;
-    world.forward(Duration::from_hours(48)).await?;
-    let engine = world.engine()?;
-    let start = Start::now(world.database_cpu_secs());
+    let sizes = sizes(location).await?;
+    fixture.advance_clock(Duration::from_hours(48)).await?;
+    let engine = fixture.engine()?;
+    let start = PhaseStart::now(fixture.database_cpu_secs());
     let summary = engine.refresh_due().await?;
-    let phase = start.end(world.database_cpu_secs())?;
+    let phase = start.end(fixture.database_cpu_secs())?;
     anyhow::ensure!(summary.unchanged as usize == feeds.len(), "not all feeds were unchanged: {summary:?}");
     let warm_ms = phase.cpu_secs() * 1000.0 / f64::from(summary.polled);
     Ok(Measured { pages_ms, sizes, idle_bytes, warm_ms })
 }
 
 /// What searches need on disk, and the whole database.
-async fn sizes(place: &Place) -> anyhow::Result<Vec<(String, usize)>> {
-    let sizes: Vec<(&str, i64)> = match place {
-        Place::Sqlite { folder } => {
+async fn sizes(location: &StoreLocation) -> anyhow::Result<Vec<(String, usize)>> {
+    let sizes: Vec<(&str, i64)> = match location {
+        StoreLocation::Sqlite { folder } => {
             let connection = rusqlite::Connection::open(folder.join(DATABASE))?;
             let size = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
             vec![
@@ -278,7 +279,7 @@ async fn sizes(place: &Place) -> anyhow::Result<Vec<(String, usize)>> {
                 ("database", size("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?),
             ]
         }
-        Place::Postgres { url } => {
+        StoreLocation::Postgres { url } => {
             let row = crate::postgres::connect(url).await?;
             let sql = "SELECT pg_relation_size('entry_words_by_gram'), pg_table_size('entry_words'), \
                        pg_database_size(current_database())";

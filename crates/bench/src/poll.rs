@@ -12,10 +12,10 @@ use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    fixture::{Fixture, StoreLocation},
     process,
     publisher::{ENTRIES, Publisher},
     report::{Mark, Table, Tally, mib},
-    world::{Place, World},
 };
 
 const FEEDS: usize = 200;
@@ -27,7 +27,7 @@ const WARM_CPU_SECS_MAX: f64 = 0.07;
 /// The same work of others, measured elsewhere: cold and warm, in CPU seconds.
 const PEERS: &str = "elsewhere: yarr 5.0 and 0.14, Miniflux 7.7 + 26.6 and 0.27 + 1.6, FreshRSS 20 and 5.5";
 
-/// How many requests the bare client has under way.
+/// How many requests the bare client has in flight.
 const BARE_CONCURRENCY: usize = 64;
 
 /// What a process of its own does.
@@ -36,9 +36,13 @@ pub(crate) enum Job {
     /// Fetches, parses and sanitises with nothing around it.
     Floor { publisher: String },
     /// Polls cold and warm.
-    Poll { publisher: String, place: Place },
+    Poll { publisher: String, location: StoreLocation },
+    /// Polls cold, and waits.
+    FirstFetch { publisher: String, location: StoreLocation },
+    /// Makes large entries.
+    LargeEntries { location: StoreLocation },
     /// Polls many small feeds, each at a host of its own, cold and warm.
-    Many { publisher: String, place: Place },
+    Many { publisher: String, location: StoreLocation },
 }
 
 /// What a phase took.
@@ -72,13 +76,13 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         ]
     };
     table.row(&cells("floor: fetch, parse, sanitise".to_owned(), floor, None), Mark::None, "");
-    for place in [
-        Place::Sqlite { folder: folder.path().to_owned() },
-        Place::Postgres { url: crate::postgres::fresh("bench_poll")? },
+    for location in [
+        StoreLocation::Sqlite { folder: folder.path().to_owned() },
+        StoreLocation::Postgres { url: crate::postgres::fresh("bench_poll")? },
     ] {
-        let is_sqlite = matches!(place, Place::Sqlite { .. });
-        let name = place.name();
-        let measured = phases(&Job::Poll { publisher: publisher.url.clone(), place })?;
+        let is_sqlite = matches!(location, StoreLocation::Sqlite { .. });
+        let name = location.name();
+        let measured = phases(&Job::Poll { publisher: publisher.url.clone(), location })?;
         let [cold, warm] = measured.as_slice() else { anyhow::bail!("a poll has two phases") };
         for (what, phase, limit) in [("cold", cold, COLD_CPU_SECS_MAX), ("warm", warm, WARM_CPU_SECS_MAX)] {
             let mark = if is_sqlite { Mark::of(phase.cpu_secs <= limit) } else { Mark::None };
@@ -92,17 +96,18 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
 }
 
 fn phases(job: &Job) -> anyhow::Result<Vec<Phase>> {
-    process::answer("poll-job", job)
+    process::run_job("poll-job", job)
 }
 
-/// The other side.
 pub(crate) fn perform(job: Job) -> anyhow::Result<Vec<Phase>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         match job {
             Job::Floor { publisher } => Ok(vec![floor(&publisher).await?]),
-            Job::Poll { publisher, place } => poll(&publisher, &place).await,
-            Job::Many { publisher, place } => memory::poll_many(&publisher, &place).await,
+            Job::Poll { publisher, location } => poll(&publisher, &location).await,
+            Job::FirstFetch { publisher, location } => memory::first_fetch(&publisher, &location).await,
+            Job::LargeEntries { location } => memory::make_large_entries(&location).await,
+            Job::Many { publisher, location } => memory::poll_many(&publisher, &location).await,
         }
     })
 }
@@ -110,7 +115,7 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<Vec<Phase>> {
 async fn floor(publisher: &str) -> anyhow::Result<Phase> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build()?;
-    let start = Start::now(0.0);
+    let start = PhaseStart::now(0.0);
     let entries = futures_util::stream::iter(0..FEEDS)
         .map(async |number| {
             let url = format!("{publisher}/{number}");
@@ -127,16 +132,16 @@ async fn floor(publisher: &str) -> anyhow::Result<Phase> {
     Ok(phase)
 }
 
-async fn poll(publisher: &str, place: &Place) -> anyhow::Result<Vec<Phase>> {
-    let world = World::open(place).await?;
-    let engine = world.engine()?;
+async fn poll(publisher: &str, location: &StoreLocation) -> anyhow::Result<Vec<Phase>> {
+    let fixture = Fixture::open(location).await?;
+    let engine = fixture.engine()?;
     let seeds = (0..FEEDS).map(|number| seed(&format!("{publisher}/{number}"))).collect::<anyhow::Result<_>>()?;
-    world.store.import_feeds(seeds).await?;
+    fixture.store.import_feeds(seeds).await?;
     let mut phases = Vec::new();
     for _ in ["cold", "warm"] {
-        let start = Start::now(world.database_cpu_secs());
+        let start = PhaseStart::now(fixture.database_cpu_secs());
         let summary = engine.refresh_due().await?;
-        let mut phase = start.end(world.database_cpu_secs())?;
+        let mut phase = start.end(fixture.database_cpu_secs())?;
         anyhow::ensure!(
             summary.polled as usize == FEEDS && summary.failed == 0,
             "not all feeds were polled: {summary:?}"
@@ -144,7 +149,7 @@ async fn poll(publisher: &str, place: &Place) -> anyhow::Result<Vec<Phase>> {
         (phase.new_entries, phase.unchanged) = (summary.new_entries, summary.unchanged);
         phases.push(phase);
         // Past the longest interval between polls, with its jitter.
-        world.forward(Duration::from_hours(48)).await?;
+        fixture.advance_clock(Duration::from_hours(48)).await?;
     }
     Ok(phases)
 }
@@ -155,13 +160,13 @@ pub(crate) fn seed(url: &str) -> anyhow::Result<FeedSeed> {
 
 /// The counters at the start of a phase.
 #[expect(clippy::struct_field_names, reason = "all of them are seconds, and units go last")]
-pub(crate) struct Start {
+pub(crate) struct PhaseStart {
     cpu_secs: f64,
     wall_secs: f64,
     database_cpu_secs: f64,
 }
 
-impl Start {
+impl PhaseStart {
     pub(crate) fn now(database_cpu_secs: f64) -> Self {
         Self { cpu_secs: process::cpu_secs(), wall_secs: process::wall_secs(), database_cpu_secs }
     }

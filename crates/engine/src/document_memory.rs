@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Bytes of documents that are worked on at once, counted as they came, in pieces of so many. A larger one is worked on
 /// alone.
-const BYTES_MAX: usize = 2 * 1024 * 1024;
+const BYTES_MAX: usize = 1024 * 1024;
 const PIECE_BYTES: usize = 1024;
 
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! The program `pirssonite`: command line, settings and wiring. What it does is in the other crates.
 
+mod allocator;
 mod backend;
 mod callback_probe;
 mod commands;
@@ -79,9 +80,13 @@ enum Command {
 
 fn main() -> ExitCode {
     let CommandLine { command, flags } = CommandLine::parse();
+    let command = command.unwrap_or(Command::Serve);
+    if matches!(command, Command::Serve) {
+        allocator::bound_arenas();
+    }
     // One provider of cryptography for all clients; it can only fail if there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match run(command.unwrap_or(Command::Serve), &flags) {
+    match run(command, &flags) {
         Ok(code) => code,
         // Whoever reads our output may stop reading, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

@@ -28,14 +28,15 @@ pub use self::{
     client::CallbackAnswer,
     push::{HubPush, Signed},
     request::{HubRequest, HubSubscription},
+    state::HubCounts,
 };
-use crate::wire::Place;
+use crate::wire::Listener;
 
 /// A hub. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Hub {
     shared: Arc<Shared>,
-    place: Place,
+    listener: Listener,
 }
 
 impl Hub {
@@ -51,10 +52,25 @@ impl Hub {
     /// If nothing can listen there.
     #[expect(clippy::unused_async, reason = "the same shape as that of the publisher")]
     pub async fn start_at(address: IpAddr) -> Self {
-        let place = Place::at(address);
-        let shared = Arc::new(Shared::new(place.url("/"), place.address().port().into()));
-        place.start(&shared);
-        Self { shared, place }
+        let listener = Listener::at(address);
+        let shared = Arc::new(Shared::new(listener.url("/"), listener.address().port().into()));
+        listener.start(&shared);
+        Self { shared, listener }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address()
+    }
+
+    /// Whether requests, answers of callbacks and subscriptions are recorded. If not, as for measurements, they are only
+    /// counted, connections to callbacks are kept, and nothing is delayed as by a network.
+    pub fn record(&self, is_recording: bool) {
+        self.shared.lock().is_counting_only = !is_recording;
+    }
+
+    /// What it has seen so far.
+    pub fn counts(&self) -> HubCounts {
+        self.shared.lock().counts.clone()
     }
 
     /// Its URL. Every other path of it does the same.
@@ -64,10 +80,9 @@ impl Hub {
 
     /// Its URL at a path, for redirects.
     pub fn url_at(&self, path: &str) -> String {
-        self.place.url(path)
+        self.listener.url(path)
     }
 
-    /// Does so from now on.
     pub fn script(&self, behaviour: Behaviour) {
         self.shared.lock().script = Arc::new(behaviour);
     }
@@ -101,7 +116,7 @@ impl Hub {
         self.shared.lock().requests.all.clone()
     }
 
-    /// The most requests that were under way at once. One that hangs counts until its client goes away.
+    /// The most requests that were in flight at once. One that hangs counts until its client goes away.
     pub fn concurrency_max(&self) -> usize {
         self.shared.lock().active.max
     }
@@ -213,9 +228,9 @@ impl Hub {
             let shared = Arc::clone(&self.shared);
             tokio::spawn(async move { shared.push(&to, &push).await })
         };
-        let under_way: Vec<_> = pushes.map(start).collect();
-        let mut answers = Vec::with_capacity(under_way.len());
-        for push in under_way {
+        let in_flight: Vec<_> = pushes.map(start).collect();
+        let mut answers = Vec::with_capacity(in_flight.len());
+        for push in in_flight {
             answers.push(push.await.expect("the callback answers"));
         }
         answers
@@ -226,19 +241,18 @@ impl Hub {
         self.shared.lock().is_silent = true;
     }
 
-    /// Pushes again.
     pub fn wake(&self) {
         self.shared.lock().is_silent = false;
     }
 
     /// Refuses connections from now on and ends those that are open. What it holds stays.
     pub async fn stop(&self) {
-        self.place.stop().await;
+        self.listener.stop().await;
     }
 
     /// Listens again where it was.
     pub fn restart(&self) {
-        self.place.start(&self.shared);
+        self.listener.start(&self.shared);
     }
 }
 

@@ -12,7 +12,8 @@ mod wire;
 
 pub use clock::SimulatedClock;
 pub use hub::{
-    Behaviour, CallbackAnswer, Hub, HubPush, HubRequest, HubSubscription, Lease, Param, Query, Signed, Verify,
+    Behaviour, CallbackAnswer, Hub, HubCounts, HubPush, HubRequest, HubSubscription, Lease, Param, Query, Signed,
+    Verify,
 };
 pub use ids::SeededIds;
 pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};

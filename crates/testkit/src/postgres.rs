@@ -81,7 +81,6 @@ pub fn url_of(database: &str) -> String {
 }
 
 impl FreshPostgres {
-    /// Where it is.
     pub fn url(&self) -> &str {
         &self.url
     }

@@ -4,32 +4,54 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     sync::Arc,
 };
 
 use crate::wire::{
-    Active, Converse, Outcome, Page, Place, Request, Stream, UnderWay, Watched, read_request, respond, travel,
+    ConnectionHandler, InFlightCount, InFlightGuard, Listener, Observable, Outcome, Page, Request, Stream,
+    network_delay, read_request, respond,
 };
 
 /// A publisher. It ends when it is dropped.
 #[derive(Debug)]
 pub struct Publisher {
     shared: Arc<Shared>,
-    place: Place,
+    listener: Listener,
 }
 
 /// What the publisher and its connections share.
 #[derive(Debug, Default)]
 struct Shared {
-    watched: Watched<State>,
+    state: Observable<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     pages: HashMap<String, Vec<Page>>,
+    fallback: Fallback,
+    /// Those that are recorded.
     requests: Vec<Request>,
-    active: Active,
+    count: usize,
+    is_counting_only: bool,
+    active: InFlightCount,
+}
+
+/// Answers paths without pages of their own.
+#[derive(Clone)]
+struct Fallback(Arc<dyn Fn(&Request) -> Page + Send + Sync>);
+
+impl Default for Fallback {
+    fn default() -> Self {
+        Self(Arc::new(|_| Page::status(404)))
+    }
+}
+
+impl fmt::Debug for Fallback {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Fallback")
+    }
 }
 
 impl Publisher {
@@ -45,19 +67,17 @@ impl Publisher {
     /// If nothing can listen there.
     #[expect(clippy::unused_async, reason = "the same shape as that of everything that is started")]
     pub async fn start_at(address: IpAddr) -> Self {
-        let (shared, place) = (Arc::new(Shared::default()), Place::at(address));
-        place.start(&shared);
-        Self { shared, place }
+        let (shared, listener) = (Arc::new(Shared::default()), Listener::at(address));
+        listener.start(&shared);
+        Self { shared, listener }
     }
 
-    /// The URL of a path.
     pub fn url(&self, path: &str) -> String {
-        self.place.url(path)
+        self.listener.url(path)
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.place.address()
+        self.listener.address()
     }
 
     /// Answers a path so from now on.
@@ -67,22 +87,33 @@ impl Publisher {
 
     /// Answers a path with one after the other, and then always with the last.
     pub fn set_all(&self, path: &str, pages: Vec<Page>) {
-        self.shared.watched.lock().pages.insert(path.to_owned(), pages.into_iter().rev().collect());
+        self.shared.state.lock().pages.insert(path.to_owned(), pages.into_iter().rev().collect());
+    }
+
+    /// Answers all paths that have no pages of their own so; at first with 404.
+    pub fn set_fallback(&self, fallback: impl Fn(&Request) -> Page + Send + Sync + 'static) {
+        self.shared.state.lock().fallback = Fallback(Arc::new(fallback));
+    }
+
+    /// Whether requests are recorded. If not, as for measurements, they are only counted, and answered without the delay
+    /// of a network.
+    pub fn record(&self, is_recording: bool) {
+        self.shared.state.lock().is_counting_only = !is_recording;
     }
 
     /// The requests for a path so far.
     pub fn requests(&self, path: &str) -> Vec<Request> {
-        self.shared.watched.lock().requests.iter().filter(|request| request.path == path).cloned().collect()
+        self.shared.state.lock().requests.iter().filter(|request| request.path == path).cloned().collect()
     }
 
     /// How many requests there were in all.
     pub fn request_count(&self) -> usize {
-        self.shared.watched.lock().requests.len()
+        self.shared.state.lock().count
     }
 
-    /// The most requests that were under way at once.
+    /// The most requests that were in flight at once.
     pub fn concurrency_max(&self) -> usize {
-        self.shared.watched.lock().active.max
+        self.shared.state.lock().active.max
     }
 
     /// Waits until a path was asked for so many times.
@@ -94,33 +125,63 @@ impl Publisher {
         let asked = |state: &State| state.requests.iter().filter(|request| request.path == path).count();
         let what = format!("{times} requests for {path}");
         let is_enough = |state: &mut State| (asked(state) >= times).then_some(());
-        self.shared.watched.wait(&what, is_enough, asked).await;
+        self.shared.state.wait(&what, is_enough, asked).await;
     }
 }
 
-impl Converse for Shared {
-    async fn converse(self: Arc<Self>, mut stream: Stream) {
+impl ConnectionHandler for Shared {
+    async fn handle(self: Arc<Self>, mut stream: Stream) {
         while let Some(request) = read_request(&mut stream).await {
-            let page = self.watched.change(|state| state.answer(&request));
-            let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.active);
-            travel().await;
-            if respond(&mut stream, &page, &request, under_way).await != Outcome::GoesOn {
+            let received = self.state.change(|state| state.receive(&request));
+            let in_flight = InFlightGuard(&self.state, |state: &mut State| &mut state.active);
+            if !received.is_lean {
+                network_delay().await;
+            }
+            let page = received.page.unwrap_or_else(|| (received.fallback.0)(&request));
+            if respond(&mut stream, &page, &request, in_flight).await != Outcome::GoesOn {
                 return;
             }
         }
     }
 }
 
+struct Received {
+    page: Option<Page>,
+    fallback: Fallback,
+    is_lean: bool,
+}
+
 impl State {
     /// Takes note of a request and chooses its answer.
-    fn answer(&mut self, request: &Request) -> Page {
-        self.requests.push(request.clone());
+    fn receive(&mut self, request: &Request) -> Received {
+        self.count += 1;
         self.active.enter();
+        if !self.is_counting_only {
+            self.requests.push(request.clone());
+        }
         let page = match self.pages.get_mut(&request.path) {
             Some(pages) if pages.len() > 1 => pages.pop(),
             Some(pages) => pages.last().cloned(),
             None => None,
         };
-        page.unwrap_or_else(|| Page::status(404))
+        Received { page, fallback: self.fallback.clone(), is_lean: self.is_counting_only }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hub::client::send;
+
+    #[tokio::test]
+    async fn without_recording_it_counts_and_the_fallback_answers() {
+        let publisher = Publisher::start().await;
+        publisher.record(false);
+        publisher.set("/known", Page::body("known"));
+        publisher.set_fallback(|request| Page::body(request.path.as_str()));
+        for (path, body) in [("/known", "known"), ("/other", "/other")] {
+            assert_eq!(send("GET", &publisher.url(path), &[], &[], None).await.text(), body);
+        }
+        assert_eq!((publisher.request_count(), publisher.requests("/known").len()), (2, 0));
     }
 }

@@ -21,7 +21,7 @@ use std::{
 
 use self::state::{Path, Script, Shared};
 pub use self::{receipt::Receipt, receipts::Receipts};
-use crate::wire::{Page, Place};
+use crate::wire::{Listener, Page};
 
 /// What a receiver answers: whatever a publisher can.
 pub type Answer = Page;
@@ -30,7 +30,7 @@ pub type Answer = Page;
 #[derive(Debug)]
 pub struct Receiver {
     shared: Arc<Shared>,
-    place: Place,
+    listener: Listener,
 }
 
 impl Receiver {
@@ -46,24 +46,23 @@ impl Receiver {
     /// If nothing can listen there.
     #[expect(clippy::unused_async, reason = "the same shape as that of the publisher")]
     pub async fn start_at(address: IpAddr) -> Self {
-        let (shared, place) = (Arc::new(Shared::default()), Place::at(address));
-        place.start(&shared);
-        Self { shared, place }
+        let (shared, listener) = (Arc::new(Shared::default()), Listener::at(address));
+        listener.start(&shared);
+        Self { shared, listener }
     }
 
     /// The URL of a path, which may have a query.
     pub fn url(&self, path: &str) -> String {
-        self.place.url(path)
+        self.listener.url(path)
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.place.address()
+        self.listener.address()
     }
 
     /// Answers a path so from now on.
     pub fn answer(&self, path: &str, answer: Answer) {
-        self.change(path, |path| path.script = Script::Always(answer));
+        self.change(path, |path| path.script = Some(Script::Always(answer)));
     }
 
     /// Answers a path by what it was sent from now on.
@@ -71,7 +70,12 @@ impl Receiver {
     /// It is called for every receipt, for one at a time, also while receipts are only counted: who measures can take
     /// the time of each here.
     pub fn answer_by(&self, path: &str, answer: impl FnMut(&Receipt) -> Answer + Send + 'static) {
-        self.change(path, |path| path.script = Script::By(Arc::new(Mutex::new(answer))));
+        self.change(path, |path| path.script = Some(Script::By(Arc::new(Mutex::new(answer)))));
+    }
+
+    /// The same for all paths that were told nothing else; at first they answer 200.
+    pub fn answer_others_by(&self, answer: impl FnMut(&Receipt) -> Answer + Send + 'static) {
+        self.shared.state.lock().fallback = Script::By(Arc::new(Mutex::new(answer)));
     }
 
     /// Answers the next requests for a path so, one after the other, before the script holds again.
@@ -95,23 +99,29 @@ impl Receiver {
 
     /// Takes a signature of any age from now on: for senders with a clock that a test sets.
     pub fn ignore_age(&self) {
-        self.shared.watched.lock().is_any_age_good = true;
+        self.shared.state.lock().is_any_age_good = true;
     }
 
     /// Whether receipts are kept. If not, they are only counted, and a million of them take no memory.
     pub fn record(&self, is_recording: bool) {
-        self.shared.watched.lock().is_counting_only = !is_recording;
+        self.shared.state.lock().is_counting_only = !is_recording;
     }
 
     /// What came to a path.
     pub fn receipts(&self, path: &str) -> Receipts<'_> {
-        Receipts { watched: &self.shared.watched, path: path.to_owned() }
+        Receipts { state: &self.shared.state, path: path.to_owned() }
     }
 
     /// How many requests for a path wait for their answer now. One whose sender went away is counted until that is
     /// noticed.
     pub fn in_flight(&self, path: &str) -> usize {
         self.look(path, |path| path.active.now)
+    }
+
+    /// The same of all paths like this together.
+    pub fn in_flight_where(&self, is_counted: impl Fn(&str) -> bool) -> usize {
+        let state = self.shared.state.lock();
+        state.paths.iter().filter(|(path, _)| is_counted(path)).map(|(_, path)| path.active.now).sum()
     }
 
     /// The most requests for a path that were in flight at once. Answers that wait for nothing are so quick that there
@@ -133,19 +143,19 @@ impl Receiver {
 
     /// Refuses connections from now on and ends those that are open.
     pub async fn stop(&self) {
-        self.place.stop().await;
+        self.listener.stop().await;
     }
 
     /// Listens again where it was.
     pub fn restart(&self) {
-        self.place.start(&self.shared);
+        self.listener.start(&self.shared);
     }
 
     fn change(&self, path: &str, change: impl FnOnce(&mut Path)) {
-        self.shared.watched.change(|state| change(state.path(path)));
+        self.shared.state.change(|state| change(state.path(path)));
     }
 
     fn look<T: Default>(&self, path: &str, look: impl FnOnce(&Path) -> T) -> T {
-        self.shared.watched.lock().paths.get(path).map(look).unwrap_or_default()
+        self.shared.state.lock().paths.get(path).map(look).unwrap_or_default()
     }
 }

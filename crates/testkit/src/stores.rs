@@ -34,7 +34,6 @@ pub async fn fresh_sqlite() -> FreshSqlite {
 }
 
 impl FreshSqlite {
-    /// The data folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

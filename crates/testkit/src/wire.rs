@@ -2,24 +2,24 @@
 //! end) no server library does.
 //!
 //! ```text
-//! Place ─> Converse ─> read_request ─> a script chooses a Page ─> respond
-//!                             └─> Watched: what a test waits for
+//! Listener ─> ConnectionHandler ─> read_request ─> a script chooses a Page ─> respond
+//!                             └─> Observable: what a test waits for
 //! ```
 
 mod gzip;
+mod listener;
+mod observable;
 mod page;
-mod place;
 mod request;
 mod respond;
-mod watched;
 
+pub(crate) use self::{
+    listener::{ConnectionHandler, Listener, Stream},
+    observable::{InFlightCount, InFlightGuard, Observable, WAIT_MAX},
+    request::{read_chunks, read_head, read_request, value_of},
+    respond::{Outcome, network_delay, respond},
+};
 pub use self::{
     page::{Gate, Page},
     request::Request,
-};
-pub(crate) use self::{
-    place::{Converse, Place, Stream},
-    request::{read_chunks, read_head, read_request, value_of},
-    respond::{Outcome, respond, travel},
-    watched::{Active, UnderWay, WAIT_MAX, Watched},
 };

@@ -7,18 +7,18 @@ use engine::DeliverySettings;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    answer, bare,
+    bare, empty_stores,
+    event_source::{BASE_URL, EventSource, Latencies, PublishedEvent},
     fill::make_webhooks,
-    news::{BASE_URL, Hub, Spread, Told},
     node::Node,
-    places,
-    sink::{Manner, Sink, Watch, url},
+    receiver::{ReceiverMode, ReceiverMonitor, ReceiverProcess, url},
+    run_job,
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     process,
     push::load_average,
     report::{Mark, Table, Tally},
-    world::{Place, World},
 };
 
 const EVENTS: usize = 200;
@@ -29,9 +29,9 @@ const GRAPHILE_MS: f64 = 4.16;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    sink: SocketAddr,
+    receiver: SocketAddr,
     /// `None` for the plain client.
-    place: Option<Place>,
+    location: Option<StoreLocation>,
 }
 
 pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
@@ -50,59 +50,58 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let mut table = Table::new(title, &head);
     let bare = measure(None)?;
     table.row(&cells("bare", &bare, &bare), Mark::None, "");
-    for place in places(folder.path(), "dispatch_alone")? {
-        let name = place.name();
-        let spread = measure(Some(place))?;
-        anyhow::ensure!(spread.missing == 0, "{} events never arrived", spread.missing);
-        table.row(&cells(name, &spread, &bare), Mark::None, "");
+    for location in empty_stores(folder.path(), "dispatch_alone")? {
+        let name = location.name();
+        let latencies = measure(Some(location))?;
+        anyhow::ensure!(latencies.missing == 0, "{} events never arrived", latencies.missing);
+        table.row(&cells(name, &latencies, &bare), Mark::None, "");
     }
     table.print(tally);
     Ok(())
 }
 
-fn measure(place: Option<Place>) -> anyhow::Result<Spread> {
-    let sink = Sink::start()?;
-    answer(&super::Job::Alone(Job { sink: sink.address, place }))
+fn measure(location: Option<StoreLocation>) -> anyhow::Result<Latencies> {
+    let receiver = ReceiverProcess::start()?;
+    run_job(&super::Job::Alone(Job { receiver: receiver.address, location }))
 }
 
-fn cells(name: &str, spread: &Spread, bare: &Spread) -> Vec<String> {
+fn cells(name: &str, latencies: &Latencies, bare: &Latencies) -> Vec<String> {
     vec![
         name.to_owned(),
-        format!("{:.2}", spread.median_ms),
-        format!("{:.2}", spread.percentile_99_ms),
-        format!("{:.2}", spread.most_ms),
-        format!("{:.2}", spread.asked_median_ms),
-        format!("{:.2}", spread.asked_percentile_99_ms),
-        format!("{:.1}", spread.asked_median_ms / bare.asked_median_ms),
-        format!("{:.1}", spread.asked_median_ms / GRAPHILE_MS),
+        format!("{:.2}", latencies.median_ms),
+        format!("{:.2}", latencies.percentile_99_ms),
+        format!("{:.2}", latencies.most_ms),
+        format!("{:.2}", latencies.asked_median_ms),
+        format!("{:.2}", latencies.asked_percentile_99_ms),
+        format!("{:.1}", latencies.asked_median_ms / bare.asked_median_ms),
+        format!("{:.1}", latencies.asked_median_ms / GRAPHILE_MS),
     ]
 }
 
 impl Job {
-    pub(super) async fn perform(self) -> anyhow::Result<Spread> {
-        let mut watch = Watch::open(self.sink).await?;
-        let url = url(self.sink, Manner::Noted, 0);
-        let Some(place) = self.place else { return post_all(&url, &mut watch).await };
-        let world = World::open(&place).await?;
-        let hub = Hub::make(&*world.store).await?;
-        let mut node = Node::new(world, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
+    pub(super) async fn perform(self) -> anyhow::Result<Latencies> {
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let url = url(self.receiver, ReceiverMode::AcceptAndRecord, 0);
+        let Some(location) = self.location else { return post_all(&url, &mut monitor).await };
+        let fixture = Fixture::open(&location).await?;
+        let source = EventSource::make(&*fixture.store).await?;
+        let mut node = Node::new(fixture, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
         make_webhooks(node.engine(), [url]).await?;
-        node.world.settle().await?;
+        node.fixture.vacuum_analyze().await?;
         node.start();
-        hub.push(&*node.world.store, &mut watch, EVENTS, EVERY).await
+        source.push(&*node.fixture.store, &mut monitor, EVENTS, EVERY).await
     }
 }
 
-/// The plain client.
-async fn post_all(url: &str, watch: &mut Watch) -> anyhow::Result<Spread> {
+async fn post_all(url: &str, monitor: &mut ReceiverMonitor) -> anyhow::Result<Latencies> {
     let client = bare::client()?;
-    let mut told = Vec::new();
+    let mut published = Vec::new();
     for number in 0..EVENTS {
         tokio::time::sleep(EVERY / 4).await;
         let guid = format!("urn:bare:{number}");
         let asked_secs = process::wall_secs();
         bare::post(&client, url, format!(r#"{{"guid":"{guid}"}}"#)).await?;
-        told.push(Told { guid, asked_secs, committed_secs: asked_secs });
+        published.push(PublishedEvent { guid, asked_secs, committed_secs: asked_secs });
     }
-    Ok(Spread::of(&told, &watch.noted().await?))
+    Ok(Latencies::of(&published, &monitor.arrivals().await?))
 }

@@ -5,15 +5,15 @@ use std::{net::SocketAddr, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    answer, fill,
-    node::{Meter, Node},
-    places,
-    sink::{Sink, Watch},
+    empty_stores, fill,
+    node::{Counters, Node},
+    receiver::{ReceiverMonitor, ReceiverProcess},
+    run_job,
     throughput::{WEBHOOKS, settings},
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     report::{Mark, Table, Tally, mb},
-    world::{Place, World},
 };
 
 const BACKLOG: usize = 1_000_000;
@@ -25,8 +25,8 @@ const MEMORY_BYTES_MAX: usize = 100_000_000;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    place: Place,
-    sink: SocketAddr,
+    location: StoreLocation,
+    receiver: SocketAddr,
 }
 
 pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
@@ -38,20 +38,24 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     );
     let head = ["", "a second", "CPU ms", "database", "peak MB", "of limit", "limit"];
     let mut table = Table::new(title, &head);
-    let sink = Sink::start()?;
-    for place in places(folder.path(), "dispatch_backlog")? {
-        let name = place.name();
-        let job =
-            fill::Job { place: place.clone(), sink: sink.address, webhooks: WEBHOOKS, events: BACKLOG / WEBHOOKS };
-        let () = answer(&super::Job::Fill(job))?;
-        let meter: Meter = answer(&super::Job::Backlog(Job { place, sink: sink.address }))?;
-        let peak_bytes = meter.usage.peak_bytes;
-        let each_ms = |secs: f64| format!("{:.3}", secs * 1000.0 / meter.requests());
+    let receiver = ReceiverProcess::start()?;
+    for location in empty_stores(folder.path(), "dispatch_backlog")? {
+        let name = location.name();
+        let job = fill::Job {
+            location: location.clone(),
+            receiver: receiver.address,
+            webhooks: WEBHOOKS,
+            events: BACKLOG / WEBHOOKS,
+        };
+        let () = run_job(&super::Job::Fill(job))?;
+        let counters: Counters = run_job(&super::Job::Backlog(Job { location, receiver: receiver.address }))?;
+        let peak_bytes = counters.usage.peak_bytes;
+        let each_ms = |secs: f64| format!("{:.3}", secs * 1000.0 / counters.requests());
         let cells = [
             name.to_owned(),
-            format!("{:.0}", meter.a_second(meter.requests())),
-            each_ms(meter.usage.cpu_secs),
-            each_ms(meter.usage.database_cpu_secs),
+            format!("{:.0}", counters.a_second(counters.requests())),
+            each_ms(counters.usage.cpu_secs),
+            each_ms(counters.usage.database_cpu_secs),
             format!("{:.0}", mb(peak_bytes)),
             format!("{:.2}", mb(peak_bytes) / mb(MEMORY_BYTES_MAX)),
             format!("< {:.0} MB", mb(MEMORY_BYTES_MAX)),
@@ -63,13 +67,13 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
 }
 
 impl Job {
-    pub(super) async fn perform(self) -> anyhow::Result<Meter> {
-        let mut watch = Watch::open(self.sink).await?;
-        let mut node = Node::new(World::open(&self.place).await?, settings(), None)?;
-        let start = node.meter(&mut watch).await?;
+    pub(super) async fn perform(self) -> anyhow::Result<Counters> {
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let mut node = Node::new(Fixture::open(&self.location).await?, settings(), None)?;
+        let start = node.counters(&mut monitor).await?;
         node.start();
         tokio::time::sleep(DRAIN).await;
-        let measured = node.meter(&mut watch).await?.since(start);
+        let measured = node.counters(&mut monitor).await?.since(start);
         anyhow::ensure!(measured.requests > 0, "nothing was delivered");
         anyhow::ensure!(measured.requests < BACKLOG as u64, "the backlog was too short");
         node.stop().await?;

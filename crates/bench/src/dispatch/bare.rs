@@ -14,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fill::BODY_BYTES,
-    sink::{Manner, url},
+    receiver::{ReceiverMode, url},
 };
 use crate::push::usage::Usage;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) sink: SocketAddr,
+    pub(crate) receiver: SocketAddr,
     pub(crate) webhooks: usize,
     pub(crate) requests: usize,
     pub(crate) at_once: usize,
@@ -32,7 +32,7 @@ impl Job {
         let body = Bytes::from(vec![b'x'; BODY_BYTES]);
         let start = Usage::now(None)?;
         let lanes = (0..self.at_once).map(|lane| {
-            let url = url(self.sink, Manner::Now, lane % self.webhooks);
+            let url = url(self.receiver, ReceiverMode::Accept, lane % self.webhooks);
             let (client, body, next, requests) = (client.clone(), body.clone(), Arc::clone(&next), self.requests);
             tokio::spawn(async move {
                 while next.fetch_add(1, Ordering::Relaxed) < requests {

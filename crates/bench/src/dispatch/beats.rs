@@ -8,17 +8,17 @@ use engine::DeliverySettings;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    answer,
+    empty_stores,
     fill::{fill, make_webhooks},
-    node::{Meter, Node},
-    places,
-    sink::{Counts, Manner, Sink, Watch, url},
+    node::{Counters, Node},
+    receiver::{Counts, ReceiverMode, ReceiverMonitor, ReceiverProcess, url},
+    run_job,
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     postgres, process,
     push::load_average,
     report::{Mark, Table, Tally},
-    world::{Place, World},
 };
 
 /// In flight: so many webhooks, with so many each.
@@ -42,7 +42,7 @@ const CALM: Duration = Duration::from_millis(SEND_MS / 8);
 const WINDOWS: usize = 20;
 const WINDOWS_MAX: usize = 120;
 
-/// How often it is looked at the sink, and how often at most: twenty seconds.
+/// How often it is looked at the receiver, and how often at most: twenty seconds.
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 const LOOKS_MAX: usize = 1000;
 
@@ -58,17 +58,16 @@ const BARE_TIMES: u32 = 40;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    place: Place,
-    sink: SocketAddr,
+    location: StoreLocation,
+    receiver: SocketAddr,
     lease_ms: u64,
 }
 
-/// What was measured.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Measured {
-    meter: Meter,
+    counters: Counters,
     /// While nothing began and nothing ended.
-    calm: Meter,
+    calm: Counters,
     /// Rows that a beat renews: those that are sent, and those that wait for their turn.
     held: f64,
     /// What PostgreSQL needs for the least, in percent of a core.
@@ -87,8 +86,8 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     );
     let head = ["", "held", "sent a second", "beats a second", "commits a second", "CPU %", "database", "limit"];
     let mut table = Table::new(title, &head);
-    let short = places(folder.path(), "dispatch_short")?;
-    let long = places(folder.path(), "dispatch_long")?;
+    let short = empty_stores(folder.path(), "dispatch_short")?;
+    let long = empty_stores(folder.path(), "dispatch_long")?;
     for (short, long) in short.into_iter().zip(long) {
         let name = short.name();
         let without = measure(long, LONG_MS)?;
@@ -103,9 +102,9 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
 
 /// What is more with beats than without.
 fn cost(name: &str, with: &Measured, without: &Measured, table: &mut Table) {
-    let percent = |meter: &Meter, of: fn(&Meter) -> f64| meter.a_second(of(meter)) * 100.0;
+    let percent = |counters: &Counters, of: fn(&Counters) -> f64| counters.a_second(of(counters)) * 100.0;
     let more = |of| percent(&with.calm, of) - percent(&without.calm, of);
-    let (cpu, database) = (more(|meter| meter.usage.cpu_secs), more(|meter| meter.usage.database_cpu_secs));
+    let (cpu, database) = (more(|counters| counters.usage.cpu_secs), more(|counters| counters.usage.database_cpu_secs));
     let cells = [
         format!("{name}, beats alone"),
         format!("{:.0}", with.held),
@@ -116,9 +115,9 @@ fn cost(name: &str, with: &Measured, without: &Measured, table: &mut Table) {
         format!("{database:.1}"),
         format!("< {PERCENT_MAX:.0} %, or {OF_BARE_MAX:.1} of bare"),
     ];
-    let Meter { commits, beats, .. } = with.calm;
+    let Counters { commits, beats, .. } = with.calm;
     // Of the node and of its database, wherever that runs.
-    let (of_limit, lost) = ((cpu + database) / PERCENT_MAX, with.meter.lost);
+    let (of_limit, lost) = ((cpu + database) / PERCENT_MAX, with.counters.lost);
     let of_bare = with.bare_percent.map(|bare| (cpu + database) / bare);
     let bare = of_bare.map(|of_bare| format!("{of_bare:.2} of a bare UPDATE, ")).unwrap_or_default();
     let remark =
@@ -133,21 +132,21 @@ fn cost(name: &str, with: &Measured, without: &Measured, table: &mut Table) {
     }
 }
 
-fn measure(place: Place, lease_ms: u64) -> anyhow::Result<Measured> {
-    let sink = Sink::start()?;
-    answer(&super::Job::Beats(Job { place, sink: sink.address, lease_ms }))
+fn measure(location: StoreLocation, lease_ms: u64) -> anyhow::Result<Measured> {
+    let receiver = ReceiverProcess::start()?;
+    run_job(&super::Job::Beats(Job { location, receiver: receiver.address, lease_ms }))
 }
 
 fn cells(name: &str, measured: &Measured) -> Vec<String> {
-    let Measured { meter, held, .. } = measured;
+    let Measured { counters, held, .. } = measured;
     vec![
         name.to_owned(),
         format!("{held:.0}"),
-        format!("{:.0}", meter.a_second(meter.requests())),
-        format!("{:.1}", meter.a_second(meter.beats)),
-        format!("{:.1}", meter.a_second(meter.commits)),
-        format!("{:.1}", meter.a_second(meter.usage.cpu_secs) * 100.0),
-        format!("{:.1}", meter.a_second(meter.usage.database_cpu_secs) * 100.0),
+        format!("{:.0}", counters.a_second(counters.requests())),
+        format!("{:.1}", counters.a_second(counters.beats)),
+        format!("{:.1}", counters.a_second(counters.commits)),
+        format!("{:.1}", counters.a_second(counters.usage.cpu_secs) * 100.0),
+        format!("{:.1}", counters.a_second(counters.usage.database_cpu_secs) * 100.0),
         String::new(),
     ]
 }
@@ -161,21 +160,21 @@ impl Job {
             webhook_concurrency: OF_EACH,
             ..DeliverySettings::default()
         };
-        let mut watch = Watch::open(self.sink).await?;
-        let mut node = Node::new(World::open(&self.place).await?, settings, None)?;
-        let late = Manner::Late { after_ms: SEND_MS, but_first: BUT_FIRST };
-        let urls = (0..WEBHOOKS).map(|number| url(self.sink, late, number));
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let mut node = Node::new(Fixture::open(&self.location).await?, settings, None)?;
+        let late = ReceiverMode::Delay { after_ms: SEND_MS, but_first: BUT_FIRST };
+        let urls = (0..WEBHOOKS).map(|number| url(self.receiver, late, number));
         let webhooks = make_webhooks(node.engine(), urls).await?;
-        fill(&self.place, &webhooks, EVENTS).await?;
-        node.world.settle().await?;
+        fill(&self.location, &webhooks, EVENTS).await?;
+        node.fixture.vacuum_analyze().await?;
         node.start();
-        await_sink(&mut watch, |counts| counts.waiting >= IN_FLIGHT).await?;
-        let (start, mut calm) = (node.meter(&mut watch).await?, Meter::default());
+        await_receiver(&mut monitor, |counts| counts.waiting >= IN_FLIGHT).await?;
+        let (start, mut calm) = (node.counters(&mut monitor).await?, Counters::default());
         let mut calm_windows = 0;
         for _ in 0..WINDOWS_MAX {
-            let begun = node.meter(&mut watch).await?;
+            let begun = node.counters(&mut monitor).await?;
             tokio::time::sleep(CALM).await;
-            let passed = node.meter(&mut watch).await?.since(begun);
+            let passed = node.counters(&mut monitor).await?.since(begun);
             if passed.requests == 0 {
                 calm = calm.and(passed);
                 calm_windows += 1;
@@ -185,36 +184,38 @@ impl Job {
             }
         }
         anyhow::ensure!(calm_windows == WINDOWS, "there were {calm_windows} moments of calm");
-        let meter = node.meter(&mut watch).await?.since(start);
+        let counters = node.counters(&mut monitor).await?.since(start);
         let held = node.metric("pirssonite_deliveries_sending") + node.metric("pirssonite_deliveries_waiting");
         node.stop().await?;
-        let bare_percent = match &self.place {
-            Place::Postgres { url } if self.lease_ms == SHORT_MS => Some(bare_percent(&self.place, url, held).await?),
+        let bare_percent = match &self.location {
+            StoreLocation::Postgres { url } if self.lease_ms == SHORT_MS => {
+                Some(bare_percent(&self.location, url, held).await?)
+            }
             _ => None,
         };
-        Ok(Measured { meter, calm, held, bare_percent })
+        Ok(Measured { counters, calm, held, bare_percent })
     }
 }
 
-async fn bare_percent(place: &Place, url: &str, rows: f64) -> anyhow::Result<f64> {
-    let (world, client) = (World::open(place).await?, postgres::connect(url).await?);
+async fn bare_percent(location: &StoreLocation, url: &str, rows: f64) -> anyhow::Result<f64> {
+    let (fixture, client) = (Fixture::open(location).await?, postgres::connect(url).await?);
     let ids = "SELECT id FROM deliveries WHERE status = 'pending' ORDER BY id LIMIT $1::double precision";
     let ids: Vec<i64> = client.query(ids, &[&rows]).await?.iter().map(|row| row.get(0)).collect();
     let update = client.prepare(BARE_UPDATE).await?;
-    let (begun_secs, begun_cpu_secs) = (process::wall_secs(), world.database_cpu_secs());
+    let (begun_secs, begun_cpu_secs) = (process::wall_secs(), fixture.database_cpu_secs());
     for _ in 0..BARE_TIMES {
         client.execute(&update, &[&ids]).await?;
         tokio::time::sleep(BARE_EVERY).await;
     }
-    Ok((world.database_cpu_secs() - begun_cpu_secs) * 100.0 / (process::wall_secs() - begun_secs))
+    Ok((fixture.database_cpu_secs() - begun_cpu_secs) * 100.0 / (process::wall_secs() - begun_secs))
 }
 
-async fn await_sink(watch: &mut Watch, is_so: impl Fn(Counts) -> bool) -> anyhow::Result<()> {
+async fn await_receiver(monitor: &mut ReceiverMonitor, is_so: impl Fn(Counts) -> bool) -> anyhow::Result<()> {
     for _ in 0..LOOKS_MAX {
-        if is_so(watch.counts().await?) {
+        if is_so(monitor.counts().await?) {
             return Ok(());
         }
         tokio::time::sleep(LOOK_PAUSE).await;
     }
-    anyhow::bail!("it took too long: {:?}", watch.counts().await?)
+    anyhow::bail!("it took too long: {:?}", monitor.counts().await?)
 }

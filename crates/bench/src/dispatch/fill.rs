@@ -10,8 +10,8 @@ use domain::{
 use engine::{Engine, SystemClock};
 use serde::{Deserialize, Serialize};
 
-use super::sink::{Manner, url};
-use crate::world::{DATABASE, Place, World};
+use super::receiver::{ReceiverMode, url};
+use crate::fixture::{DATABASE, Fixture, StoreLocation};
 
 /// Bytes of the body that is sent.
 pub(crate) const BODY_BYTES: usize = 1024;
@@ -46,8 +46,8 @@ ORDER BY events.id, wanted.id";
 /// A process of its own, so that its memory is not counted.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) place: Place,
-    pub(crate) sink: SocketAddr,
+    pub(crate) location: StoreLocation,
+    pub(crate) receiver: SocketAddr,
     pub(crate) webhooks: usize,
     /// One delivery of each event for each webhook.
     pub(crate) events: usize,
@@ -55,12 +55,12 @@ pub(crate) struct Job {
 
 impl Job {
     pub(super) async fn perform(self) -> anyhow::Result<()> {
-        let world = World::open(&self.place).await?;
-        let engine = world.engine()?;
-        let urls = (0..self.webhooks).map(|number| url(self.sink, Manner::Now, number));
+        let fixture = Fixture::open(&self.location).await?;
+        let engine = fixture.engine()?;
+        let urls = (0..self.webhooks).map(|number| url(self.receiver, ReceiverMode::Accept, number));
         let webhooks = make_webhooks(&engine, urls).await?;
-        fill(&self.place, &webhooks, self.events).await?;
-        world.settle().await
+        fill(&self.location, &webhooks, self.events).await?;
+        fixture.vacuum_analyze().await
     }
 }
 
@@ -85,11 +85,11 @@ fn data() -> String {
 }
 
 /// So many events, each to be delivered to all of these, due now.
-pub(super) async fn fill(place: &Place, webhooks: &[WebhookId], events: usize) -> anyhow::Result<()> {
+pub(super) async fn fill(location: &StoreLocation, webhooks: &[WebhookId], events: usize) -> anyhow::Result<()> {
     let webhooks: Vec<i64> = webhooks.iter().map(|id| id.0).collect();
     let (events, data) = (i64::try_from(events)?, data());
-    match place {
-        Place::Sqlite { folder } => {
+    match location {
+        StoreLocation::Sqlite { folder } => {
             let mut connection = rusqlite::Connection::open(folder.join(DATABASE))?;
             connection.pragma_update(None, "synchronous", "OFF")?;
             let transaction = connection.transaction()?;
@@ -99,7 +99,7 @@ pub(super) async fn fill(place: &Place, webhooks: &[WebhookId], events: usize) -
             transaction.commit()?;
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         }
-        Place::Postgres { url } => {
+        StoreLocation::Postgres { url } => {
             let (mut client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
             tokio::spawn(connection);
             let transaction = client.transaction().await?;

@@ -8,24 +8,27 @@ use engine::DeliverySettings;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    answer,
+    empty_stores,
+    event_source::{BASE_URL, EventSource, Latencies},
     fill::{fill, make_webhooks},
-    news::{BASE_URL, Hub, Spread},
     node::Node,
-    places,
-    sink::{Manner, Sink, Watch, url},
+    receiver::{ReceiverMode, ReceiverMonitor, ReceiverProcess, url},
+    run_job,
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     process,
     push::load_average,
     report::{Mark, Table, Tally},
-    world::{Place, World},
 };
 
-/// Events at once, of which the first two requests each are refused.
-const FLAKY_EVENTS: usize = 1000;
-const FLAKY_REFUSALS: u64 = 2;
-const FLAKY_SECS_MAX: f64 = 120.0;
+/// Events at once, of which some are refused so many times before they are accepted.
+const FLAKY: [Flaky; 4] = [
+    Flaky { events: 20, of_each: 1, refusals: 1, secs_max: 30.0 },
+    Flaky { events: 1000, of_each: 1, refusals: 1, secs_max: 120.0 },
+    Flaky { events: 1000, of_each: 1, refusals: 2, secs_max: 120.0 },
+    Flaky { events: 1000, of_each: 10, refusals: 2, secs_max: 60.0 },
+];
 
 /// Events at once for a receiver that takes so many a second.
 const LIMITED_EVENTS: usize = 300;
@@ -51,15 +54,38 @@ const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    place: Place,
-    sink: SocketAddr,
-    trouble: Trouble,
+    location: StoreLocation,
+    receiver: SocketAddr,
+    scenario: Scenario,
+}
+
+/// A receiver that refuses the first requests of one event in `of_each`.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Flaky {
+    events: usize,
+    of_each: u64,
+    refusals: u64,
+    secs_max: f64,
+}
+
+impl Flaky {
+    fn name(&self) -> String {
+        format!("flaky_{}_{}_{}", self.events, self.of_each, self.refusals)
+    }
+
+    fn describe(&self) -> String {
+        let times = if self.refusals == 1 { "once" } else { "twice" };
+        match self.of_each {
+            1 => format!("each event refused {times} with 500"),
+            each => format!("one event in {each} refused {times} with 500"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-enum Trouble {
-    Flaky,
-    Limited { says_when: bool },
+enum Scenario {
+    Flaky(Flaky),
+    RateLimited { has_retry_after: bool },
     Refusing { status: u16 },
 }
 
@@ -67,7 +93,7 @@ enum Trouble {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Measured {
     Drained { secs: f64, accepted: u64, requests: u64 },
-    Waited { spread: Spread, requests: u64 },
+    Waited { latencies: Latencies, requests: u64 },
 }
 
 pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
@@ -85,17 +111,15 @@ fn drained(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
     let head = ["", "events", "accepted", "requests", "s", "of limit", "limit"];
     let mut table = Table::new(title, &head);
     let least_secs = LIMITED_EVENTS as u64 / LIMITED_PER_SEC;
-    let limited = |says_when| (Trouble::Limited { says_when }, LIMITED_EVENTS, LIMITED_SECS_MAX);
-    for (name, what, (trouble, events, secs_max)) in [
-        (
-            "flaky",
-            format!("500 to the first {FLAKY_REFUSALS} of each event"),
-            (Trouble::Flaky, FLAKY_EVENTS, FLAKY_SECS_MAX),
-        ),
-        ("limited_when", format!("{LIMITED_PER_SEC} a second, else 429 with Retry-After"), limited(true)),
-        ("limited", format!("{LIMITED_PER_SEC} a second, else 429"), limited(false)),
-    ] {
-        for (store, measured) in measure(folder, name, trouble)? {
+    let limited = |has_retry_after| (Scenario::RateLimited { has_retry_after }, LIMITED_EVENTS, LIMITED_SECS_MAX);
+    let flaky =
+        FLAKY.map(|flaky| (flaky.name(), flaky.describe(), (Scenario::Flaky(flaky), flaky.events, flaky.secs_max)));
+    let limited = [
+        ("limited_when".to_owned(), format!("{LIMITED_PER_SEC} a second, else 429 with Retry-After"), limited(true)),
+        ("limited".to_owned(), format!("{LIMITED_PER_SEC} a second, else 429"), limited(false)),
+    ];
+    for (name, what, (scenario, events, secs_max)) in flaky.into_iter().chain(limited) {
+        for (store, measured) in measure(folder, &name, scenario)? {
             let Measured::Drained { secs, accepted, requests } = measured else { anyhow::bail!("it is drained") };
             let cells = [
                 format!("{store}, {what}"),
@@ -107,9 +131,9 @@ fn drained(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
                 format!("<= {secs_max:.0} s"),
             ];
             let is_all = accepted >= events as u64;
-            let remark = match (is_all, trouble) {
+            let remark = match (is_all, scenario) {
                 (false, _) => "not all were accepted in time".to_owned(),
-                (true, Trouble::Limited { .. }) => format!("{least_secs} s is the least"),
+                (true, Scenario::RateLimited { .. }) => format!("{least_secs} s is the least"),
                 (true, _) => String::new(),
             };
             table.row(&cells, Mark::of(is_all && secs <= secs_max), remark);
@@ -130,20 +154,21 @@ fn waited(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
     let head = ["", "median ms", "99th ms", "most ms", "requests", "of limit", "limit"];
     let mut table = Table::new(title, &head);
     for status in REFUSED {
-        for (store, measured) in measure(folder, &format!("refusing_{status}"), Trouble::Refusing { status })? {
-            let Measured::Waited { spread, requests } = measured else { anyhow::bail!("it is waited for") };
+        for (store, measured) in measure(folder, &format!("refusing_{status}"), Scenario::Refusing { status })? {
+            let Measured::Waited { latencies, requests } = measured else { anyhow::bail!("it is waited for") };
             let ms = |ms: f64| if ms > WAIT_SECS_MAX * 1000.0 { "never".to_owned() } else { format!("{ms:.1}") };
             let cells = [
                 format!("{store}, refused with {status}"),
-                ms(spread.median_ms),
-                ms(spread.percentile_99_ms),
-                ms(spread.most_ms),
+                ms(latencies.median_ms),
+                ms(latencies.percentile_99_ms),
+                ms(latencies.most_ms),
                 requests.to_string(),
-                if spread.missing == 0 { format!("{:.2}", spread.most_ms / NEW_MS_MAX) } else { String::new() },
+                if latencies.missing == 0 { format!("{:.2}", latencies.most_ms / NEW_MS_MAX) } else { String::new() },
                 format!("<= {NEW_MS_MAX:.0} ms"),
             ];
-            let is_kept = spread.missing == 0 && spread.most_ms <= NEW_MS_MAX;
-            let remark = if spread.missing > 0 { format!("{} never arrived", spread.missing) } else { String::new() };
+            let is_kept = latencies.missing == 0 && latencies.most_ms <= NEW_MS_MAX;
+            let remark =
+                if latencies.missing > 0 { format!("{} never arrived", latencies.missing) } else { String::new() };
             table.row(&cells, Mark::of(is_kept), remark);
         }
     }
@@ -152,15 +177,15 @@ fn waited(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
 }
 
 /// On each store, side by side.
-fn measure(folder: &Path, name: &str, trouble: Trouble) -> anyhow::Result<Vec<(&'static str, Measured)>> {
-    let one = |place: Place| {
-        let (sink, store) = (Sink::start()?, place.name());
-        let job = Job { place, sink: sink.address, trouble };
-        Ok((store, answer(&super::Job::Flaky(job))?))
+fn measure(folder: &Path, name: &str, scenario: Scenario) -> anyhow::Result<Vec<(&'static str, Measured)>> {
+    let one = |location: StoreLocation| {
+        let (receiver, store) = (ReceiverProcess::start()?, location.name());
+        let job = Job { location, receiver: receiver.address, scenario };
+        Ok((store, run_job(&super::Job::Flaky(job))?))
     };
-    let places = places(folder, &format!("dispatch_{name}"))?;
+    let empty_stores = empty_stores(folder, &format!("dispatch_{name}"))?;
     thread::scope(|scope| {
-        let jobs = places.map(|place| scope.spawn(|| one(place)));
+        let jobs = empty_stores.map(|location| scope.spawn(|| one(location)));
         let ended = jobs.map(|job| job.join().map_err(|_| anyhow::anyhow!("a job panicked")));
         ended.into_iter().map(|ended| ended?).collect()
     })
@@ -168,25 +193,28 @@ fn measure(folder: &Path, name: &str, trouble: Trouble) -> anyhow::Result<Vec<(&
 
 impl Job {
     pub(super) async fn perform(self) -> anyhow::Result<Measured> {
-        match self.trouble {
-            Trouble::Flaky => self.drain(Manner::Flaky { refusals: FLAKY_REFUSALS }, FLAKY_EVENTS).await,
-            Trouble::Limited { says_when } => {
-                self.drain(Manner::Limited { per_sec: LIMITED_PER_SEC, says_when }, LIMITED_EVENTS).await
+        match self.scenario {
+            Scenario::Flaky(Flaky { events, of_each, refusals, .. }) => {
+                self.drain(ReceiverMode::Flaky { of_each, refusals }, events).await
             }
-            Trouble::Refusing { status } => self.refuse(status).await,
+            Scenario::RateLimited { has_retry_after } => {
+                self.drain(ReceiverMode::RateLimited { per_sec: LIMITED_PER_SEC, has_retry_after }, LIMITED_EVENTS)
+                    .await
+            }
+            Scenario::Refusing { status } => self.refuse(status).await,
         }
     }
 
-    async fn drain(self, manner: Manner, events: usize) -> anyhow::Result<Measured> {
-        let mut watch = Watch::open(self.sink).await?;
-        let mut node = Node::new(World::open(&self.place).await?, DeliverySettings::default(), None)?;
-        let webhooks = make_webhooks(node.engine(), [url(self.sink, manner, 0)]).await?;
-        fill(&self.place, &webhooks, events).await?;
-        node.world.settle().await?;
+    async fn drain(self, mode: ReceiverMode, events: usize) -> anyhow::Result<Measured> {
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let mut node = Node::new(Fixture::open(&self.location).await?, DeliverySettings::default(), None)?;
+        let webhooks = make_webhooks(node.engine(), [url(self.receiver, mode, 0)]).await?;
+        fill(&self.location, &webhooks, events).await?;
+        node.fixture.vacuum_analyze().await?;
         let begun_secs = process::wall_secs();
         node.start();
         loop {
-            let (counts, secs) = (watch.counts().await?, process::wall_secs() - begun_secs);
+            let (counts, secs) = (monitor.counts().await?, process::wall_secs() - begun_secs);
             if counts.accepted >= events as u64 || secs > WAIT_SECS_MAX {
                 return Ok(Measured::Drained { secs, accepted: counts.accepted, requests: counts.requests });
             }
@@ -195,16 +223,17 @@ impl Job {
     }
 
     async fn refuse(self, status: u16) -> anyhow::Result<Measured> {
-        let mut watch = Watch::open(self.sink).await?;
-        let world = World::open(&self.place).await?;
-        let hub = Hub::make(&*world.store).await?;
-        let mut node = Node::new(world, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
-        let webhooks = make_webhooks(node.engine(), [url(self.sink, Manner::Picky { status }, 0)]).await?;
-        fill(&self.place, &webhooks, REFUSED_EVENTS).await?;
-        node.world.settle().await?;
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let fixture = Fixture::open(&self.location).await?;
+        let source = EventSource::make(&*fixture.store).await?;
+        let mut node = Node::new(fixture, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
+        let webhooks =
+            make_webhooks(node.engine(), [url(self.receiver, ReceiverMode::RefuseOthers { status }, 0)]).await?;
+        fill(&self.location, &webhooks, REFUSED_EVENTS).await?;
+        node.fixture.vacuum_analyze().await?;
         node.start();
         tokio::time::sleep(REFUSED_BEFORE).await;
-        let spread = hub.push(&*node.world.store, &mut watch, NEW_EVENTS, NEW_EVERY).await?;
-        Ok(Measured::Waited { spread, requests: watch.counts().await?.requests })
+        let latencies = source.push(&*node.fixture.store, &mut monitor, NEW_EVENTS, NEW_EVERY).await?;
+        Ok(Measured::Waited { latencies, requests: monitor.counts().await?.requests })
     }
 }

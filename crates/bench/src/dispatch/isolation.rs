@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpSocket;
 
 use super::{
-    answer,
+    empty_stores,
+    event_source::{BASE_URL, EventSource, Latencies},
     fill::{fill, make_webhooks},
-    news::{BASE_URL, Hub, Spread},
     node::Node,
-    places,
-    sink::{Manner, Sink, Watch, url},
+    receiver::{ReceiverMode, ReceiverMonitor, ReceiverProcess, url},
+    run_job,
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     push::load_average,
     report::{Mark, Table, Tally},
-    world::{Place, World},
 };
 
 const BACKLOG: usize = 10_000;
@@ -35,24 +35,22 @@ const EVERY: Duration = Duration::from_millis(20);
 const LIMIT_MS: f64 = 500.0;
 const SVIX_MS: f64 = 9300.0;
 
-/// Beside whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Trouble {
+enum Scenario {
     Slow,
     Dead,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    place: Place,
-    sink: SocketAddr,
-    trouble: Trouble,
+    location: StoreLocation,
+    receiver: SocketAddr,
+    scenario: Scenario,
 }
 
-/// What was measured.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Measured {
-    spread: Spread,
+    latencies: Latencies,
     /// What the others have still before them.
     pending: u64,
 }
@@ -74,24 +72,24 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     );
     let head = ["", "median ms", "99th ms", "most ms", "99th from the call", "of Svix's", "of limit", "limit"];
     let mut table = Table::new(title, &head);
-    for (trouble, name) in [(Trouble::Slow, "slow"), (Trouble::Dead, "dead")] {
-        for place in places(folder.path(), &format!("dispatch_{name}"))? {
-            let (sink, store) = (Sink::start()?, place.name());
-            let job = Job { place, sink: sink.address, trouble };
-            let Measured { spread, pending } = answer(&super::Job::Isolation(job))?;
-            let worst_ms = spread.asked_percentile_99_ms;
+    for (scenario, name) in [(Scenario::Slow, "slow"), (Scenario::Dead, "dead")] {
+        for location in empty_stores(folder.path(), &format!("dispatch_{name}"))? {
+            let (receiver, store) = (ReceiverProcess::start()?, location.name());
+            let job = Job { location, receiver: receiver.address, scenario };
+            let Measured { latencies, pending } = run_job(&super::Job::Isolation(job))?;
+            let worst_ms = latencies.asked_percentile_99_ms;
             let cells = [
                 format!("{store}, {name}"),
-                format!("{:.1}", spread.median_ms),
-                format!("{:.1}", spread.percentile_99_ms),
-                format!("{:.1}", spread.most_ms),
+                format!("{:.1}", latencies.median_ms),
+                format!("{:.1}", latencies.percentile_99_ms),
+                format!("{:.1}", latencies.most_ms),
                 format!("{worst_ms:.1}"),
                 format!("{:.4}", worst_ms / SVIX_MS),
                 format!("{:.2}", worst_ms / LIMIT_MS),
                 format!("< {LIMIT_MS:.0} ms"),
             ];
-            let is_kept = spread.missing == 0 && worst_ms < LIMIT_MS;
-            let remark = format!("{pending} pending at the end, {} events never arrived", spread.missing);
+            let is_kept = latencies.missing == 0 && worst_ms < LIMIT_MS;
+            let remark = format!("{pending} pending at the end, {} events never arrived", latencies.missing);
             table.row(&cells, Mark::of(is_kept), remark);
         }
     }
@@ -101,30 +99,30 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
 
 impl Job {
     pub(super) async fn perform(self) -> anyhow::Result<Measured> {
-        let mut watch = Watch::open(self.sink).await?;
-        let world = World::open(&self.place).await?;
-        let hub = Hub::make(&*world.store).await?;
-        let mut node = Node::new(world, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let fixture = Fixture::open(&self.location).await?;
+        let source = EventSource::make(&*fixture.store).await?;
+        let mut node = Node::new(fixture, DeliverySettings::default(), Some(BASE_URL.to_owned()))?;
         // Bound, and nothing listens: whoever comes is refused.
         let refusing = TcpSocket::new_v4()?;
         refusing.bind("127.0.0.1:0".parse()?)?;
         let refusing = (refusing.local_addr()?, refusing);
-        let urls = match self.trouble {
-            Trouble::Slow => vec![url(self.sink, Manner::Late { after_ms: SLOW_MS, but_first: 0 }, 0)],
-            Trouble::Dead => {
-                let hanging = (0..DEAD / 2).map(|number| url(self.sink, Manner::Never, number));
-                hanging.chain((0..DEAD / 2).map(|number| url(refusing.0, Manner::Now, number))).collect()
+        let urls = match self.scenario {
+            Scenario::Slow => vec![url(self.receiver, ReceiverMode::Delay { after_ms: SLOW_MS, but_first: 0 }, 0)],
+            Scenario::Dead => {
+                let hanging = (0..DEAD / 2).map(|number| url(self.receiver, ReceiverMode::Hang, number));
+                hanging.chain((0..DEAD / 2).map(|number| url(refusing.0, ReceiverMode::Accept, number))).collect()
             }
         };
         let troubled = make_webhooks(node.engine(), urls).await?;
-        fill(&self.place, &troubled, BACKLOG / troubled.len()).await?;
-        make_webhooks(node.engine(), [url(self.sink, Manner::Noted, 0)]).await?;
-        node.world.settle().await?;
+        fill(&self.location, &troubled, BACKLOG / troubled.len()).await?;
+        make_webhooks(node.engine(), [url(self.receiver, ReceiverMode::AcceptAndRecord, 0)]).await?;
+        node.fixture.vacuum_analyze().await?;
         node.start();
         tokio::time::sleep(TROUBLE).await;
-        let spread = hub.push(&*node.world.store, &mut watch, EVENTS, EVERY).await?;
-        let pending = node.world.store.outbox_overview().await?.pending;
+        let latencies = source.push(&*node.fixture.store, &mut monitor, EVENTS, EVERY).await?;
+        let pending = node.fixture.store.outbox_overview().await?.pending;
         drop(refusing.1);
-        Ok(Measured { spread, pending })
+        Ok(Measured { latencies, pending })
     }
 }

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::sink::Watch;
-use crate::{push::usage::Usage, world::World};
+use super::receiver::ReceiverMonitor;
+use crate::{fixture::Fixture, push::usage::Usage};
 
 /// It stops when it is told to, or with its process.
 pub(super) struct Node {
-    pub(super) world: World,
+    pub(super) fixture: Fixture,
     engine: Arc<Engine>,
     metrics: Box<dyn Fn() -> String + Send + Sync>,
     stop: CancellationToken,
@@ -21,12 +21,12 @@ pub(super) struct Node {
 
 impl Node {
     /// Does nothing yet.
-    pub(super) fn new(world: World, delivery: DeliverySettings, base_url: Option<String>) -> anyhow::Result<Self> {
+    pub(super) fn new(fixture: Fixture, delivery: DeliverySettings, base_url: Option<String>) -> anyhow::Result<Self> {
         let push = PushSettings { base_url, ..PushSettings::default() };
-        let engine = world.engine_of(EngineSettings { delivery, push, ..EngineSettings::default() })?;
+        let engine = fixture.engine_of(EngineSettings { delivery, push, ..EngineSettings::default() })?;
         let metrics = web::install_metrics()?;
         Ok(Self {
-            world,
+            fixture,
             engine,
             metrics: Box::new(move || metrics.render()),
             stop: CancellationToken::new(),
@@ -51,13 +51,13 @@ impl Node {
         Ok(())
     }
 
-    pub(super) async fn meter(&self, watch: &mut Watch) -> anyhow::Result<Meter> {
-        Ok(Meter {
-            requests: watch.counts().await?.requests,
-            commits: self.world.commits().await?,
+    pub(super) async fn counters(&self, monitor: &mut ReceiverMonitor) -> anyhow::Result<Counters> {
+        Ok(Counters {
+            requests: monitor.counts().await?.requests,
+            commits: self.fixture.commits().await?,
             beats: self.metric(r#"pirssonite_delivery_beats_total{outcome="renewed"}"#),
             lost: self.metric("pirssonite_delivery_leases_lost_total"),
-            usage: Usage::now(Some(&self.world))?,
+            usage: Usage::now(Some(&self.fixture))?,
         })
     }
 
@@ -71,17 +71,17 @@ impl Node {
 
 /// Counters that only rise; between two readings of them, what happened meanwhile.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Meter {
+pub(crate) struct Counters {
     pub(super) usage: Usage,
     /// Of the database.
     pub(super) commits: f64,
     pub(super) beats: f64,
     pub(super) lost: f64,
-    /// That arrived at the sink.
+    /// That arrived at the receiver.
     pub(super) requests: u64,
 }
 
-impl Meter {
+impl Counters {
     pub(super) fn since(self, start: Self) -> Self {
         Self {
             usage: self.usage.since(start.usage),

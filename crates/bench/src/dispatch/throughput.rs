@@ -6,15 +6,15 @@ use engine::DeliverySettings;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    answer, bare, fill,
-    node::{Meter, Node},
-    places,
-    sink::{Sink, Watch},
+    bare, empty_stores, fill,
+    node::{Counters, Node},
+    receiver::{ReceiverMonitor, ReceiverProcess},
+    run_job,
 };
 use crate::{
+    fixture::{Fixture, StoreLocation},
     push::{load_average, usage::Usage},
     report::{Mark, Table, Tally, mib},
-    world::{Place, World},
 };
 
 const DELIVERIES: usize = 40_000;
@@ -41,8 +41,8 @@ const MARKED_PAUSE: Duration = Duration::from_millis(4);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    place: Place,
-    sink: SocketAddr,
+    location: StoreLocation,
+    receiver: SocketAddr,
 }
 
 pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
@@ -50,10 +50,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let title = format!(
         "dispatch: {DELIVERIES} deliveries of {} bytes, signed and logged, {AT_ONCE} at once over {WEBHOOKS} webhooks, \
          the best of {ROUNDS} rounds\n\
-         bare: a plain client that posts as many of the same size to the same sink, and keeps nothing\n\
+         bare: a plain client that posts as many of the same size to the same receiver, and keeps nothing\n\
          CPU ms: of the process for one; database: of PostgreSQL's processes; a commit: deliveries for each, claimed and \
          marked\n\
-         the sink shares the cores; load average before: {} (elsewhere: Svix, draining, 880 a second at 1.1 CPU ms; \
+         the receiver shares the cores; load average before: {} (elsewhere: Svix, draining, 880 a second at 1.1 CPU ms; \
          graphile-worker, batched, 4000)",
         fill::BODY_BYTES,
         load_average(),
@@ -62,14 +62,20 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         ["", "a second", "of bare", "x Svix", "x graphile", "CPU ms", "database", "a commit", "peak MiB", "limit"];
     let mut table = Table::new(title, &head);
     let (mut bare, mut stores) = (None, [None, None]);
-    let sink = Sink::start()?;
+    let receiver = ReceiverProcess::start()?;
     for round in 0..ROUNDS {
-        better(&mut bare, measure_bare(&sink)?);
-        for (place, best) in places(folder.path(), &format!("dispatch_{round}"))?.into_iter().zip(&mut stores) {
+        better(&mut bare, measure_bare(&receiver)?);
+        for (location, best) in empty_stores(folder.path(), &format!("dispatch_{round}"))?.into_iter().zip(&mut stores)
+        {
             let webhooks = WEBHOOKS;
-            let job = fill::Job { place: place.clone(), sink: sink.address, webhooks, events: DELIVERIES / WEBHOOKS };
-            let () = answer(&super::Job::Fill(job))?;
-            better(best, answer(&super::Job::Throughput(Job { place, sink: sink.address }))?);
+            let job = fill::Job {
+                location: location.clone(),
+                receiver: receiver.address,
+                webhooks,
+                events: DELIVERIES / WEBHOOKS,
+            };
+            let () = run_job(&super::Job::Fill(job))?;
+            better(best, run_job(&super::Job::Throughput(Job { location, receiver: receiver.address }))?);
         }
     }
     let Some(bare) = bare else { anyhow::bail!("there are rounds") };
@@ -85,25 +91,25 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn measure_bare(sink: &Sink) -> anyhow::Result<Meter> {
-    let job = bare::Job { sink: sink.address, webhooks: WEBHOOKS, requests: DELIVERIES, at_once: AT_ONCE };
-    let usage: Usage = answer(&super::Job::Bare(job))?;
-    Ok(Meter { usage, requests: DELIVERIES as u64, ..Meter::default() })
+fn measure_bare(receiver: &ReceiverProcess) -> anyhow::Result<Counters> {
+    let job = bare::Job { receiver: receiver.address, webhooks: WEBHOOKS, requests: DELIVERIES, at_once: AT_ONCE };
+    let usage: Usage = run_job(&super::Job::Bare(job))?;
+    Ok(Counters { usage, requests: DELIVERIES as u64, ..Counters::default() })
 }
 
-fn better(best: &mut Option<Meter>, round: Meter) {
+fn better(best: &mut Option<Counters>, round: Counters) {
     if best.as_ref().is_none_or(|best| per_sec(&round) > per_sec(best)) {
         *best = Some(round);
     }
 }
 
-fn per_sec(meter: &Meter) -> f64 {
-    meter.a_second(meter.requests())
+fn per_sec(counters: &Counters) -> f64 {
+    counters.a_second(counters.requests())
 }
 
-fn cells(name: &str, meter: &Meter, bare: &Meter, limit: String) -> Vec<String> {
-    let (per_sec, usage) = (per_sec(meter), meter.usage);
-    let each_ms = |secs: f64| format!("{:.3}", secs * 1000.0 / meter.requests());
+fn cells(name: &str, counters: &Counters, bare: &Counters, limit: String) -> Vec<String> {
+    let (per_sec, usage) = (per_sec(counters), counters.usage);
+    let each_ms = |secs: f64| format!("{:.3}", secs * 1000.0 / counters.requests());
     vec![
         name.to_owned(),
         format!("{per_sec:.0}"),
@@ -112,7 +118,7 @@ fn cells(name: &str, meter: &Meter, bare: &Meter, limit: String) -> Vec<String> 
         format!("{:.1}", per_sec / GRAPHILE_PER_SEC),
         each_ms(usage.cpu_secs),
         each_ms(usage.database_cpu_secs),
-        if meter.commits > 0.0 { format!("{:.0}", meter.requests() / meter.commits) } else { String::new() },
+        if counters.commits > 0.0 { format!("{:.0}", counters.requests() / counters.commits) } else { String::new() },
         format!("{:.0}", mib(usage.peak_bytes)),
         limit,
     ]
@@ -128,23 +134,23 @@ pub(super) fn settings() -> DeliverySettings {
 }
 
 impl Job {
-    pub(super) async fn perform(self) -> anyhow::Result<Meter> {
-        let mut watch = Watch::open(self.sink).await?;
-        let mut node = Node::new(World::open(&self.place).await?, settings(), None)?;
-        let start = node.meter(&mut watch).await?;
+    pub(super) async fn perform(self) -> anyhow::Result<Counters> {
+        let mut monitor = ReceiverMonitor::open(self.receiver).await?;
+        let mut node = Node::new(Fixture::open(&self.location).await?, settings(), None)?;
+        let start = node.counters(&mut monitor).await?;
         node.start();
         let expected = start.requests + DELIVERIES as u64;
         let mut looks = 0;
-        while watch.counts().await?.requests < expected {
+        while monitor.counts().await?.requests < expected {
             looks += 1;
             anyhow::ensure!(looks < LOOKS_MAX, "not all deliveries arrived in time");
             tokio::time::sleep(LOOK_PAUSE).await;
         }
-        let store = &node.world.store;
+        let store = &node.fixture.store;
         while store.outbox_overview().await?.pending > 0 {
             tokio::time::sleep(MARKED_PAUSE).await;
         }
-        let measured = node.meter(&mut watch).await?.since(start);
+        let measured = node.counters(&mut monitor).await?.since(start);
         anyhow::ensure!(measured.requests == DELIVERIES as u64, "{} requests arrived", measured.requests);
         node.stop().await?;
         Ok(measured)

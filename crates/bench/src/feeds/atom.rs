@@ -42,17 +42,17 @@ fn opening(draft: &mut Draft) {
 
 pub(super) fn html(draft: &mut Draft) {
     opening(draft);
-    let size_bytes = draft.chance.between(1_500, 10_000);
-    let text = body(draft.language, &mut draft.chance, size_bytes, false);
+    let size_bytes = draft.random.between(1_500, 10_000);
+    let text = body(draft.language, &mut draft.random, size_bytes, false);
     let text = if draft.entries.is_multiple_of(3) { escape_all(&text) } else { escape(&text) };
     draft.put(&format!("<content type=\"html\">{text}</content>\n<thr:total>0</thr:total>\n</entry>\n"));
 }
 
 pub(super) fn xhtml(draft: &mut Draft) {
     opening(draft);
-    let size_bytes = draft.chance.between(1_500, 10_000);
-    let text = body(draft.language, &mut draft.chance, size_bytes, true);
-    let summary = escape(&sentences(draft.language, &mut draft.chance));
+    let size_bytes = draft.random.between(1_500, 10_000);
+    let text = body(draft.language, &mut draft.random, size_bytes, true);
+    let summary = escape(&sentences(draft.language, &mut draft.random));
     draft.put(&format!(
         "<summary>{summary}</summary>\n<content type=\"xhtml\" xml:base=\"https://example.org/blog/\">\
          <div xmlns=\"http://www.w3.org/1999/xhtml\">{text}</div></content>\n</entry>\n"
@@ -61,8 +61,8 @@ pub(super) fn xhtml(draft: &mut Draft) {
 
 pub(super) fn video(draft: &mut Draft) {
     let (title, link, published) = (escape(&draft.title()), draft.slug(), draft.published());
-    let text = escape(&sentences(draft.language, &mut draft.chance));
-    let (number, views) = (100_000 - draft.entries, draft.chance.below(900_000));
+    let text = escape(&sentences(draft.language, &mut draft.random));
+    let (number, views) = (100_000 - draft.entries, draft.random.below(900_000));
     draft.put(&format!(
         "<entry>\n<id>yt:video:{number}</id>\n<yt:videoId>{number}</yt:videoId>\n<yt:channelId>UC81</yt:channelId>\n\
          <title>{title}</title>\n<link rel=\"alternate\" href=\"{link}\"/>\n\
@@ -85,7 +85,7 @@ pub(super) fn pushed(draft: &mut Draft, number: usize, topic: &str, hub: &str) {
     let published_secs = FIRST_SECS + i64::try_from(number).unwrap_or(0);
     let published = jiff::Timestamp::from_second(published_secs).expect("a time of this century");
     let title = escape(&draft.title());
-    let text = escape(&body(draft.language, &mut draft.chance, TEXT_BYTES, false));
+    let text = escape(&body(draft.language, &mut draft.random, TEXT_BYTES, false));
     let (tag, declared) = (draft.language.tag, draft.declared);
     draft.put(&format!(
         r#"<?xml version="1.0" encoding="{declared}"?>

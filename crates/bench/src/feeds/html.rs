@@ -2,18 +2,18 @@
 //! code, a frame now and then, and at the end sometimes a pixel that counts its readers.
 
 use super::{
-    chance::Chance,
     escape,
+    random::Random,
     words::{Language, phrase, sentences},
 };
 
 /// Writes a body of about so many bytes.
-pub(super) fn body(language: &Language, chance: &mut Chance, size_bytes: usize, xhtml: bool) -> String {
-    let mut writer = Writer { out: String::with_capacity(size_bytes + 1024), language, chance, xhtml };
+pub(super) fn body(language: &Language, random: &mut Random, size_bytes: usize, xhtml: bool) -> String {
+    let mut writer = Writer { out: String::with_capacity(size_bytes + 1024), language, random, xhtml };
     while writer.out.len() < size_bytes {
         writer.block();
     }
-    if writer.chance.one_in(4) {
+    if writer.random.one_in(4) {
         writer.put("<img src=\"https://count.example.net/p.gif?id=81\" width=\"1\" height=\"1\" alt=\"\" />");
     }
     writer.out
@@ -22,7 +22,7 @@ pub(super) fn body(language: &Language, chance: &mut Chance, size_bytes: usize, 
 struct Writer<'a> {
     out: String,
     language: &'a Language,
-    chance: &'a mut Chance,
+    random: &'a mut Random,
     /// Only references that XML knows.
     xhtml: bool,
 }
@@ -33,7 +33,7 @@ impl Writer<'_> {
     }
 
     fn block(&mut self) {
-        match self.chance.below(24) {
+        match self.random.below(24) {
             0 => self.heading(),
             1 => self.list(),
             2 => self.quotation(),
@@ -47,9 +47,9 @@ impl Writer<'_> {
     }
 
     fn paragraph(&mut self) {
-        let open = if self.chance.one_in(8) { "<p class=\"wp-block-paragraph\">" } else { "<p>" };
+        let open = if self.random.one_in(8) { "<p class=\"wp-block-paragraph\">" } else { "<p>" };
         self.put(open);
-        for _ in 0..self.chance.between(1, 4) {
+        for _ in 0..self.random.between(1, 4) {
             self.run();
         }
         self.put("</p>");
@@ -57,22 +57,22 @@ impl Writer<'_> {
 
     /// Text with some markup in it.
     fn run(&mut self) {
-        let text = sentences(self.language, self.chance);
+        let text = sentences(self.language, self.random);
         self.put(&escape(&text));
-        match self.chance.below(10) {
+        match self.random.below(10) {
             0..=2 => self.link(),
             3 => self.element("em"),
             4 => self.element("strong"),
             5 => self.element("code"),
             6 => self.reference(),
-            7 if self.chance.one_in(3) => self.put("<br />"),
+            7 if self.random.one_in(3) => self.put("<br />"),
             _ => {}
         }
     }
 
     fn words(&mut self, low: usize, high: usize) -> String {
-        let count = self.chance.between(low, high);
-        phrase(self.language, self.chance, count)
+        let count = self.random.between(low, high);
+        phrase(self.language, self.random, count)
     }
 
     fn element(&mut self, name: &str) {
@@ -82,9 +82,9 @@ impl Writer<'_> {
 
     fn reference(&mut self) {
         let reference = if self.xhtml {
-            self.chance.pick(&["&#8217;", "&#8230;", "&#160;", "&amp;", "&#x2014;"])
+            self.random.pick(&["&#8217;", "&#8230;", "&#160;", "&amp;", "&#x2014;"])
         } else {
-            self.chance.pick(&["&#8217;", "&hellip;", "&nbsp;", "&amp;", "&#8220;", "&mdash;"])
+            self.random.pick(&["&#8217;", "&hellip;", "&nbsp;", "&amp;", "&#8220;", "&mdash;"])
         };
         self.put(reference);
         self.put(" ");
@@ -92,8 +92,8 @@ impl Writer<'_> {
 
     fn link(&mut self) {
         let words = self.words(1, 4);
-        let number = self.chance.below(10_000);
-        let link = match self.chance.below(4) {
+        let number = self.random.below(10_000);
+        let link = match self.random.below(4) {
             0 => format!("<a href=\"/blog/archive/{number}\">{words}</a> "),
             1 => format!(
                 "<a href=\"https://www.example.com/articles/{number}?utm_source=feed&amp;utm_medium=rss\" \
@@ -106,14 +106,14 @@ impl Writer<'_> {
 
     fn heading(&mut self) {
         let words = self.words(2, 6);
-        let level = self.chance.between(2, 4);
+        let level = self.random.between(2, 4);
         self.put(&format!("<h{level} id=\"h-{level}\">{words}</h{level}>"));
     }
 
     fn list(&mut self) {
-        let name = self.chance.pick(&["ul", "ol"]);
+        let name = self.random.pick(&["ul", "ol"]);
         self.put(&format!("<{name}>\n"));
-        for _ in 0..self.chance.between(2, 7) {
+        for _ in 0..self.random.between(2, 7) {
             self.put("<li>");
             self.run();
             self.put("</li>\n");
@@ -129,7 +129,7 @@ impl Writer<'_> {
 
     fn picture(&mut self) {
         let caption = self.words(3, 8);
-        let number = self.chance.below(10_000);
+        let number = self.random.below(10_000);
         let base = format!("https://example.org/wp-content/uploads/2024/05/picture-{number}");
         self.put(&format!(
             "<figure class=\"wp-block-image size-large\"><img loading=\"lazy\" decoding=\"async\" width=\"1024\" \
@@ -141,14 +141,14 @@ impl Writer<'_> {
 
     fn code(&mut self) {
         self.put("<pre class=\"language-rust\"><code>");
-        for line in 0..self.chance.between(2, 12) {
+        for line in 0..self.random.between(2, 12) {
             self.put(&format!("    let value_{line}: Vec&lt;u8&gt; = read(&amp;mut input, {line})?;\n"));
         }
         self.put("</code></pre>");
     }
 
     fn frame(&mut self) {
-        let number = self.chance.below(10_000);
+        let number = self.random.below(10_000);
         self.put(&format!(
             "<iframe width=\"560\" height=\"315\" src=\"https://videos.example.com/embed/{number}\" frameborder=\"0\" \
              allow=\"encrypted-media\" allowfullscreen=\"allowfullscreen\"></iframe>"
@@ -157,7 +157,7 @@ impl Writer<'_> {
 
     fn table(&mut self) {
         self.put("<table style=\"width:100%\"><tbody>");
-        for _ in 0..self.chance.between(2, 5) {
+        for _ in 0..self.random.between(2, 5) {
             let (left, right) = (self.words(1, 3), self.words(1, 5));
             self.put(&format!("<tr><td align=\"left\">{left}</td><td>{right}</td></tr>\n"));
         }

@@ -36,13 +36,13 @@ pub(super) fn head(draft: &mut Draft) {
 
 /// The whole text, escaped, in the description.
 pub(super) fn escaped(draft: &mut Draft) {
-    let size_bytes = draft.chance.between(1_500, 9_000);
+    let size_bytes = draft.random.between(1_500, 9_000);
     escaped_of(draft, size_bytes);
 }
 
 /// The same with a text of about so many bytes.
 pub(super) fn escaped_of(draft: &mut Draft, size_bytes: usize) {
-    let text = body(draft.language, &mut draft.chance, size_bytes, false);
+    let text = body(draft.language, &mut draft.random, size_bytes, false);
     let text = if draft.entries.is_multiple_of(2) { escape(&text) } else { escape_all(&text) };
     let (title, link, date) = (escape(&draft.title()), draft.slug(), draft.rfc822());
     draft.put(&format!(
@@ -54,9 +54,9 @@ pub(super) fn escaped_of(draft: &mut Draft, size_bytes: usize) {
 
 /// An excerpt and the whole text, both in CDATA, and a dozen elements of other vocabularies.
 pub(super) fn weblog(draft: &mut Draft) {
-    let size_bytes = draft.chance.between(2_000, 12_000);
-    let text = body(draft.language, &mut draft.chance, size_bytes, false);
-    let excerpt = sentences(draft.language, &mut draft.chance);
+    let size_bytes = draft.random.between(2_000, 12_000);
+    let text = body(draft.language, &mut draft.random, size_bytes, false);
+    let excerpt = sentences(draft.language, &mut draft.random);
     let (title, link, date) = (escape(&draft.title()), draft.slug(), draft.rfc822());
     let number = 100_000 - draft.entries;
     draft.put(&format!(
@@ -64,7 +64,7 @@ pub(super) fn weblog(draft: &mut Draft) {
          \t\t<comments>{link}/#comments</comments>\n\t\t<dc:creator><![CDATA[Jo Doe]]></dc:creator>\n\
          \t\t<pubDate>{date}</pubDate>\n"
     ));
-    for category in 0..draft.chance.between(1, 5) {
+    for category in 0..draft.random.between(1, 5) {
         draft.put(&format!("\t\t<category><![CDATA[Topic {category}]]></category>\n"));
     }
     draft.put(&format!(
@@ -100,12 +100,12 @@ pub(super) fn podcast_head(draft: &mut Draft) {
 }
 
 pub(super) fn episode(draft: &mut Draft) {
-    let size_bytes = draft.chance.between(400, 2_500);
-    let text = body(draft.language, &mut draft.chance, size_bytes, false);
-    let summary = escape(&sentences(draft.language, &mut draft.chance));
+    let size_bytes = draft.random.between(400, 2_500);
+    let text = body(draft.language, &mut draft.random, size_bytes, false);
+    let summary = escape(&sentences(draft.language, &mut draft.random));
     let (title, link, date) = (escape(&draft.title()), draft.slug(), draft.rfc822());
-    let (number, length) = (draft.entries, draft.chance.between(10_000_000, 90_000_000));
-    let (minutes, seconds) = (draft.chance.below(60), draft.chance.below(60));
+    let (number, length) = (draft.entries, draft.random.between(10_000_000, 90_000_000));
+    let (minutes, seconds) = (draft.random.below(60), draft.random.below(60));
     draft.put(&format!(
         "<item>\n<title>{title}</title>\n<itunes:title>{title}</itunes:title>\n\
          <itunes:episode>{number}</itunes:episode>\n<itunes:episodeType>full</itunes:episodeType>\n\
@@ -123,7 +123,7 @@ pub(super) fn episode(draft: &mut Draft) {
 
 /// A line or two, and pictures in several sizes: more tags than text.
 pub(super) fn news(draft: &mut Draft) {
-    let text = escape(&sentences(draft.language, &mut draft.chance));
+    let text = escape(&sentences(draft.language, &mut draft.random));
     let (title, link, date) = (escape(&draft.title()), draft.slug(), draft.rfc822());
     draft.put(&format!(
         "<item><title>{title}</title><link>{link}?CMP=feed&amp;x=1</link><description>&lt;p&gt;{text}&lt;/p&gt; \
@@ -169,9 +169,9 @@ pub(super) fn rdf_head(draft: &mut Draft) {
 }
 
 pub(super) fn rdf_item(draft: &mut Draft) {
-    let size_bytes = draft.chance.between(1_000, 6_000);
-    let text = body(draft.language, &mut draft.chance, size_bytes, false);
-    let excerpt = escape(&sentences(draft.language, &mut draft.chance));
+    let size_bytes = draft.random.between(1_000, 6_000);
+    let text = body(draft.language, &mut draft.random, size_bytes, false);
+    let excerpt = escape(&sentences(draft.language, &mut draft.random));
     let (title, link) = (escape(&draft.title()), draft.slug());
     let date = draft.published().strftime("%Y-%m-%dT%H:%M:%S+00:00");
     draft.put(&format!(

@@ -1,6 +1,6 @@
 //! Words of several languages, from one byte a character to three, put together without meaning.
 
-use super::chance::Chance;
+use super::random::Random;
 
 #[derive(Debug)]
 pub(super) struct Language {
@@ -81,17 +81,17 @@ pub(super) const LANGUAGES: [Language; 8] = [
 ];
 
 /// Some words in a row.
-pub(super) fn phrase(language: &Language, chance: &mut Chance, count: usize) -> String {
+pub(super) fn phrase(language: &Language, random: &mut Random, count: usize) -> String {
     let words: Vec<&str> = language.words.split_ascii_whitespace().collect();
-    (0..count).map(|_| chance.pick(&words)).collect::<Vec<_>>().join(language.space)
+    (0..count).map(|_| random.pick(&words)).collect::<Vec<_>>().join(language.space)
 }
 
 /// One to four sentences.
-pub(super) fn sentences(language: &Language, chance: &mut Chance) -> String {
-    (0..chance.between(1, 4))
+pub(super) fn sentences(language: &Language, random: &mut Random) -> String {
+    (0..random.between(1, 4))
         .map(|_| {
-            let count = chance.between(6, 22);
-            format!("{}{}", phrase(language, chance, count), language.stop)
+            let count = random.between(6, 22);
+            format!("{}{}", phrase(language, random, count), language.stop)
         })
         .collect()
 }

@@ -10,7 +10,6 @@ use url::Url;
 
 use crate::feeds::{FEED_URL, Generated};
 
-/// Who reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
     /// Transcodes and goes through all XML events, leniently, and keeps nothing.

@@ -15,10 +15,10 @@ use tokio_postgres::Client;
 use super::seed;
 use crate::{
     cpu::Samples,
+    fixture::{Fixture, StoreLocation},
     postgres, process,
     push::load_average,
     report::{Mark, Table, Tally},
-    world::{Place, World},
 };
 
 /// Rows, and how long each waits until it is due again: 556 a second.
@@ -53,7 +53,7 @@ SET next_step_at = (SELECT pirssonite_now_ms()) + $2,
 WHERE id = ANY($1)";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum What {
+enum RowKind {
     Feeds,
     Subscriptions,
 }
@@ -62,12 +62,12 @@ enum What {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     url: String,
-    what: What,
+    what: RowKind,
 }
 
-/// What was measured in a stretch of time.
+/// What was measured in an interval.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Stretch {
+pub(crate) struct Interval {
     claimed: usize,
     wall_secs: f64,
     /// The median of a claim.
@@ -76,7 +76,7 @@ pub(crate) struct Stretch {
     database_cpu_secs: f64,
 }
 
-impl Stretch {
+impl Interval {
     #[expect(clippy::cast_precision_loss, reason = "for people to read")]
     fn cpu_ms(&self) -> f64 {
         self.database_cpu_secs * 1000.0 / self.claimed as f64
@@ -98,9 +98,9 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     );
     let head = ["", "a second", "claim ms", "CPU ms", "claim of first", "CPU of first", "limit"];
     let mut table = Table::new(title, &head);
-    for (what, name) in [(What::Feeds, "feeds"), (What::Subscriptions, "subscriptions")] {
+    for (what, name) in [(RowKind::Feeds, "feeds"), (RowKind::Subscriptions, "subscriptions")] {
         let url = postgres::fresh(&format!("bench_snapshot_{name}"))?;
-        let [first, last]: [Stretch; 2] = process::answer("snapshot-job", &Job { url, what })?;
+        let [first, last]: [Interval; 2] = process::run_job("snapshot-job", &Job { url, what })?;
         let (claim, cpu) = (last.claim_ms / first.claim_ms, last.cpu_ms() / first.cpu_ms());
         table.row(&cells(&format!("{name}, first"), &first), Mark::None, "");
         let mut cells = cells(&format!("{name}, last"), &last);
@@ -111,49 +111,48 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cells(name: &str, stretch: &Stretch) -> Vec<String> {
+fn cells(name: &str, interval: &Interval) -> Vec<String> {
     vec![
         name.to_owned(),
-        format!("{:.0}", stretch.per_sec()),
-        format!("{:.2}", stretch.claim_ms),
-        format!("{:.3}", stretch.cpu_ms()),
+        format!("{:.0}", interval.per_sec()),
+        format!("{:.2}", interval.claim_ms),
+        format!("{:.3}", interval.cpu_ms()),
     ]
 }
 
-/// The other side.
-pub(crate) fn perform(job: &Job) -> anyhow::Result<[Stretch; 2]> {
+pub(crate) fn perform(job: &Job) -> anyhow::Result<[Interval; 2]> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(job.measure())
 }
 
 impl Job {
-    async fn measure(&self) -> anyhow::Result<[Stretch; 2]> {
-        let world = World::open(&Place::Postgres { url: self.url.clone() }).await?;
+    async fn measure(&self) -> anyhow::Result<[Interval; 2]> {
+        let fixture = Fixture::open(&StoreLocation::Postgres { url: self.url.clone() }).await?;
         let client = postgres::connect(&self.url).await?;
-        self.make(&*world.store, &client).await?;
-        world.settle().await?;
+        self.make(&*fixture.store, &client).await?;
+        fixture.vacuum_analyze().await?;
         let snapshot = postgres::old_snapshot(&self.url).await?;
         // Rows are due one after the other from now on.
         let (table, column) = self.due();
         let every_ms = DUE_EVERY.as_millis();
         let sql = format!("UPDATE {table} SET {column} = (SELECT pirssonite_now_ms()) + id * {every_ms} / {ROWS}");
         client.batch_execute(&sql).await?;
-        let first = self.stretch(&world, &client, END_SECS).await?;
-        self.stretch(&world, &client, RUN_SECS - 2.0 * END_SECS).await?;
-        let last = self.stretch(&world, &client, END_SECS).await?;
+        let first = self.interval(&fixture, &client, END_SECS).await?;
+        self.interval(&fixture, &client, RUN_SECS - 2.0 * END_SECS).await?;
+        let last = self.interval(&fixture, &client, END_SECS).await?;
         drop(snapshot);
         Ok([first, last])
     }
 
     fn due(&self) -> (&'static str, &'static str) {
         match self.what {
-            What::Feeds => ("feeds", "next_check_at"),
-            What::Subscriptions => ("subscriptions", "next_step_at"),
+            RowKind::Feeds => ("feeds", "next_check_at"),
+            RowKind::Subscriptions => ("subscriptions", "next_step_at"),
         }
     }
 
     async fn make(&self, store: &dyn Store, client: &Client) -> anyhow::Result<()> {
-        if self.what == What::Subscriptions {
+        if self.what == RowKind::Subscriptions {
             client.execute(SUBSCRIPTIONS, &[&i64::try_from(ROWS)?]).await?;
             return Ok(());
         }
@@ -165,21 +164,21 @@ impl Job {
     }
 
     /// Claims and finishes what is due, for so long.
-    async fn stretch(&self, world: &World, client: &Client, secs: f64) -> anyhow::Result<Stretch> {
+    async fn interval(&self, fixture: &Fixture, client: &Client, secs: f64) -> anyhow::Result<Interval> {
         let mut pace = tokio::time::interval(CLAIM_EVERY);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (begun_secs, cpu_secs) = (process::wall_secs(), world.database_cpu_secs());
-        let (mut stretch, mut claims) = (Stretch::default(), Samples::default());
+        let (begun_secs, cpu_secs) = (process::wall_secs(), fixture.database_cpu_secs());
+        let (mut interval, mut claims) = (Interval::default(), Samples::default());
         while process::wall_secs() - begun_secs < secs {
             pace.tick().await;
-            let (claimed, took_secs) = self.round(&*world.store, client).await?;
+            let (claimed, took_secs) = self.round(&*fixture.store, client).await?;
             claims.add(took_secs);
-            stretch.claimed += claimed;
+            interval.claimed += claimed;
         }
-        stretch.wall_secs = process::wall_secs() - begun_secs;
-        stretch.claim_ms = claims.median() * 1000.0;
-        stretch.database_cpu_secs = world.database_cpu_secs() - cpu_secs;
-        Ok(stretch)
+        interval.wall_secs = process::wall_secs() - begun_secs;
+        interval.claim_ms = claims.median() * 1000.0;
+        interval.database_cpu_secs = fixture.database_cpu_secs() - cpu_secs;
+        Ok(interval)
     }
 
     /// One claim, the end of what was claimed, and a look when the next is due: how many there were, and what the claim
@@ -187,7 +186,7 @@ impl Job {
     async fn round(&self, store: &dyn Store, client: &Client) -> anyhow::Result<(usize, f64)> {
         let begun_secs = process::wall_secs();
         match self.what {
-            What::Feeds => {
+            RowKind::Feeds => {
                 let jobs = store.claim_due_polls("bench", CLAIM_MAX, LEASE).await?;
                 let took_secs = process::wall_secs() - begun_secs;
                 for stored in store.finish_polls(jobs.iter().map(unchanged).collect()).await? {
@@ -196,7 +195,7 @@ impl Job {
                 store.next_poll_in().await?;
                 Ok((jobs.len(), took_secs))
             }
-            What::Subscriptions => {
+            RowKind::Subscriptions => {
                 let jobs = store.claim_due_subscriptions("bench", CLAIM_MAX, LEASE, &[]).await?;
                 let took_secs = process::wall_secs() - begun_secs;
                 let ids: Vec<i64> = jobs.iter().map(|job| job.subscription.id.0).collect();

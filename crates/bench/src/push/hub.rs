@@ -1,152 +1,86 @@
 //! A hub on loopback, in a process of its own, at several addresses: it answers 202, and verifies at once after that.
 
-use std::{
-    collections::HashMap,
-    net::SocketAddr,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{net::SocketAddr, sync::Arc};
 
 use anyhow::Context;
-use axum::{
-    Json, Router,
-    extract::State,
-    http::StatusCode,
-    routing::{get, post},
-};
-use bytes::Bytes;
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
-use url::{Url, form_urlencoded};
+use testkit::{Behaviour, Lease, Page, Receiver, Verify};
 
-use super::{
-    load::{self, Connection},
-    subscriptions::LEASE,
-};
-use crate::process::Server;
+use super::{load, subscriptions::LEASE};
+use crate::process::ServerProcess;
 
-/// Its addresses: of each at most four requests are under way, so that all of them allow 64.
+/// Its addresses: of each at most four requests are in flight, so that all of them allow 64.
 pub(crate) const ADDRESSES: usize = 16;
-
-/// What the challenge is; a hub that means it takes a new one for each.
-const CHALLENGE: &str = "c2lnbmVkLWJ5LXRoZS1odWItb2YtdGhlLWJlbmNo";
 
 /// The hub's process. It ends with this.
 pub(crate) struct Hub {
-    _process: Server,
-    addresses: Vec<SocketAddr>,
+    _process: ServerProcess,
+    addresses: Addresses,
 }
 
-/// What the hub has seen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
+struct Addresses {
+    hubs: Vec<SocketAddr>,
+    /// Where [`Counts`] are asked for.
+    counts: SocketAddr,
+}
+
+/// What the hub has seen, at all of its addresses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    pub(crate) asked: u64,
-    pub(crate) verified: u64,
-    /// Who was asked to verify did not, or not so.
-    pub(crate) not_verified: u64,
+    pub(crate) requests: u64,
+    pub(crate) confirmed: u64,
+    pub(crate) unconfirmed: u64,
+    /// The status and the body of the last answer that did not confirm.
+    pub(crate) last_unconfirmed: Option<String>,
 }
 
 impl Hub {
-    pub(crate) fn start() -> anyhow::Result<Self> {
-        let process = Server::start(&["push-hub"])?;
-        Ok(Self { addresses: serde_json::from_str(&process.said)?, _process: process })
+    /// One that verifies, or only answers.
+    pub(crate) fn start(is_verifying: bool) -> anyhow::Result<Self> {
+        let arguments: &[&str] = if is_verifying { &["push-hub", "--verifying"] } else { &["push-hub"] };
+        let process = ServerProcess::start(arguments)?;
+        Ok(Self { addresses: serde_json::from_str(&process.ready_line)?, _process: process })
     }
 
     pub(crate) fn urls(&self) -> Vec<String> {
-        self.addresses.iter().map(|address| format!("http://{address}/")).collect()
+        self.addresses.hubs.iter().map(|address| format!("http://{address}/")).collect()
     }
 
     pub(crate) fn counts(&self) -> anyhow::Result<Counts> {
-        let address = self.addresses.first().context("it has addresses")?;
-        Ok(serde_json::from_slice(&load::get(*address, "/counts")?)?)
+        serde_json::from_slice(&load::get(self.addresses.counts, "/counts")?).context("the hub's counts")
     }
-}
-
-#[derive(Debug, Default)]
-struct Seen {
-    asked: AtomicU64,
-    verified: AtomicU64,
-    not_verified: AtomicU64,
-    /// Connections to subscribers that nobody uses just now.
-    idle: Mutex<HashMap<SocketAddr, Vec<Connection>>>,
 }
 
 /// The other side: serves until it is killed.
-pub(crate) fn serve() -> anyhow::Result<()> {
+pub(crate) fn serve(is_verifying: bool) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let seen = Arc::new(Seen::default());
-        let router = Router::new().route("/", post(subscribe)).route("/counts", get(counts)).with_state(seen);
-        let (mut addresses, mut servers) = (Vec::new(), Vec::new());
-        for _ in 0..ADDRESSES {
-            let listener = TcpListener::bind("127.0.0.1:0").await?;
-            addresses.push(listener.local_addr()?);
-            servers.push(axum::serve(listener, router.clone()).into_future());
+        let verify = if is_verifying { Verify::AfterAnswer } else { Verify::Never };
+        let behaviour = Behaviour { verify, lease: Lease::Secs(LEASE.as_secs()), ..Behaviour::default() };
+        let hubs = Arc::new(join_all((0..ADDRESSES).map(|_| testkit::Hub::start())).await);
+        for hub in hubs.iter() {
+            hub.record(false);
+            hub.script(behaviour.clone());
         }
+        let (control, counted) = (Receiver::start().await, Arc::clone(&hubs));
+        let counts = move |_: &_| Page::body(serde_json::to_vec(&counts(&counted)).unwrap_or_default());
+        control.answer_by("/counts", counts);
+        let addresses = Addresses { hubs: hubs.iter().map(testkit::Hub::address).collect(), counts: control.address() };
         println!("{}", serde_json::to_string(&addresses)?);
-        futures_util::future::try_join_all(servers).await?;
-        Ok(())
+        std::future::pending().await
     })
 }
 
-async fn counts(State(seen): State<Arc<Seen>>) -> Json<Counts> {
-    let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    Json(Counts { asked: read(&seen.asked), verified: read(&seen.verified), not_verified: read(&seen.not_verified) })
-}
-
-/// Without a callback there is nobody to verify it, and that is all.
-async fn subscribe(State(seen): State<Arc<Seen>>, body: Bytes) -> StatusCode {
-    seen.asked.fetch_add(1, Ordering::Relaxed);
-    let parameters: HashMap<_, _> = form_urlencoded::parse(&body).into_owned().collect();
-    if parameters.contains_key("hub.callback") {
-        tokio::spawn(async move {
-            let count = match verify(&seen, &parameters).await {
-                Ok(()) => &seen.verified,
-                Err(_) => &seen.not_verified,
-            };
-            count.fetch_add(1, Ordering::Relaxed);
-        });
-    }
-    StatusCode::ACCEPTED
-}
-
-async fn verify(seen: &Seen, parameters: &HashMap<String, String>) -> anyhow::Result<()> {
-    let parameter = |name: &str| parameters.get(name).with_context(|| format!("{name} is missing"));
-    let callback = Url::parse(parameter("hub.callback")?)?;
-    let query = form_urlencoded::Serializer::new(String::new())
-        .append_pair("hub.mode", parameter("hub.mode")?)
-        .append_pair("hub.topic", parameter("hub.topic")?)
-        .append_pair("hub.challenge", CHALLENGE)
-        .append_pair("hub.lease_seconds", &LEASE.as_secs().to_string())
-        .finish();
-    let address: SocketAddr = callback.authority().parse()?;
-    let request = format!("GET {}?{query} HTTP/1.1\r\nhost: {address}\r\n\r\n", callback.path());
-    let idle = seen.lock_idle().get_mut(&address).and_then(Vec::pop);
-    // One that was idle for long may be closed: then another.
-    if let Some(mut connection) = idle
-        && let Ok(()) = ask(&mut connection, &request).await
-    {
-        seen.lock_idle().entry(address).or_default().push(connection);
-        return Ok(());
-    }
-    let mut connection = Connection::open(address).await?;
-    ask(&mut connection, &request).await?;
-    seen.lock_idle().entry(address).or_default().push(connection);
-    Ok(())
-}
-
-async fn ask(connection: &mut Connection, request: &str) -> anyhow::Result<()> {
-    const OK: u16 = 200;
-    let answer = connection.ask(request.as_bytes()).await?;
-    let status = answer.status;
-    anyhow::ensure!(status == OK && answer.body == CHALLENGE.as_bytes(), "not the challenge, but {status}");
-    Ok(())
-}
-
-impl Seen {
-    fn lock_idle(&self) -> std::sync::MutexGuard<'_, HashMap<SocketAddr, Vec<Connection>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn counts(hubs: &[testkit::Hub]) -> Counts {
+    hubs.iter().map(testkit::Hub::counts).fold(Counts::default(), |sum, hub| {
+        let describe = |answer: testkit::CallbackAnswer| format!("{} {}", answer.status, answer.text());
+        Counts {
+            requests: sum.requests + hub.requests,
+            confirmed: sum.confirmed + hub.confirmed,
+            unconfirmed: sum.unconfirmed + hub.unconfirmed,
+            last_unconfirmed: hub.last_unconfirmed.map(describe).or(sum.last_unconfirmed),
+        }
+    })
 }

@@ -15,14 +15,12 @@ use crate::process;
 /// Bytes of an answer: none that is expected is longer.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 
-/// A connection that stays.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
     answer: Vec<u8>,
 }
 
-/// What was answered.
 pub(crate) struct Answer<'c> {
     pub(crate) status: u16,
     pub(crate) body: &'c [u8],
@@ -36,7 +34,7 @@ impl Connection {
     }
 
     /// Sends a request and reads its answer, which says how long it is.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
+    pub(crate) async fn send(&mut self, request: &[u8]) -> anyhow::Result<Answer<'_>> {
         self.stream.write_all(request).await?;
         self.answer.clear();
         let (mut head_bytes, mut bytes) = (None, usize::MAX);
@@ -63,7 +61,7 @@ pub(crate) fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// The length of the body; without a word about it there is none, as after 204.
-pub(crate) fn content_bytes(head: &str) -> anyhow::Result<usize> {
+fn content_bytes(head: &str) -> anyhow::Result<usize> {
     for line in head.split("\r\n").skip(1) {
         if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("content-length")
@@ -92,13 +90,13 @@ impl Load {
 
     /// What this part of a hundred answers took no longer than.
     pub(crate) fn percentile_ms(&self, percent: usize) -> f64 {
-        let place = (self.answers_ms.len() * percent / 100).min(self.answers_ms.len().saturating_sub(1));
-        self.answers_ms.get(place).copied().unwrap_or(f64::NAN)
+        let index = (self.answers_ms.len() * percent / 100).min(self.answers_ms.len().saturating_sub(1));
+        self.answers_ms.get(index).copied().unwrap_or(f64::NAN)
     }
 }
 
 /// Sends these requests, so many at once, each to be answered with 204.
-pub(crate) fn press(address: SocketAddr, requests: &[Vec<u8>], at_once: usize) -> anyhow::Result<Load> {
+pub(crate) fn run_load(address: SocketAddr, requests: &[Vec<u8>], at_once: usize) -> anyhow::Result<Load> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let connections = try_join_all((0..at_once).map(|_| Connection::open(address))).await?;
@@ -118,7 +116,7 @@ async fn work(mut connection: Connection, requests: &[Vec<u8>], next: &Cell<usiz
     let mut answers_ms = Vec::new();
     while let Some(request) = requests.get(next.replace(next.get() + 1)) {
         let begun_secs = process::wall_secs();
-        let answer = connection.ask(request).await?;
+        let answer = connection.send(request).await?;
         answers_ms.push((process::wall_secs() - begun_secs) * 1000.0);
         let (status, body) = (answer.status, answer.body);
         anyhow::ensure!(status == NO_CONTENT, "answered with {status}: {}", String::from_utf8_lossy(body));
@@ -132,7 +130,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> anyhow::Result<Vec<u8>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut connection = Connection::open(address).await?;
-        let answer = connection.ask(format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n").as_bytes()).await?;
+        let answer = connection.send(format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n").as_bytes()).await?;
         anyhow::ensure!(answer.status == OK, "{path} was answered with {}", answer.status);
         Ok(answer.body.to_vec())
     })

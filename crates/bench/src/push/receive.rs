@@ -14,9 +14,9 @@ use super::{
 };
 use crate::{
     feeds,
-    process::{self, Server},
+    fixture::StoreLocation,
+    process::{self, ServerProcess},
     report::{Mark, Table, Tally, mib},
-    world::Place,
 };
 
 const SUBSCRIPTIONS: usize = 1000;
@@ -42,7 +42,6 @@ const ALONE_MS_MAX: f64 = 5.0;
 
 const PEERS: &str = "elsewhere: FreshRSS 36 ms, unsigned";
 
-/// Where pushes go.
 const STORED: &str = "/api/websub/callback";
 const BARE: &str = "/bare";
 
@@ -56,7 +55,7 @@ struct Round {
 
 /// The server, and how many pushes were made for it.
 struct Measured {
-    _server: Server,
+    _server: ServerProcess,
     address: SocketAddr,
     made: usize,
     /// Entries in its store, after the last of them.
@@ -80,21 +79,21 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let head = ["", "a second", "median ms", "99th ms", "x bare", "CPU us", "database", "client", "peak MiB", "limit"];
     let mut table = Table::new(title, &head);
     table.row(&disk_cells(folder.path())?, Mark::None, "what one commit waits for at least");
-    for place in [
-        Place::Sqlite { folder: folder.path().to_owned() },
-        Place::Postgres { url: crate::postgres::fresh("bench_push")? },
+    for location in [
+        StoreLocation::Sqlite { folder: folder.path().to_owned() },
+        StoreLocation::Postgres { url: crate::postgres::fresh("bench_push")? },
     ] {
-        measure(place, folder.path(), &mut table)?;
+        measure(location, folder.path(), &mut table)?;
     }
     table.print(tally);
     Ok(())
 }
 
-fn measure(place: Place, folder: &Path, table: &mut Table) -> anyhow::Result<()> {
-    let (name, is_sqlite) = (place.name(), matches!(place, Place::Sqlite { .. }));
-    let job = Job { place, subscriptions: SUBSCRIPTIONS, entries: ENTRIES, log: folder.join(format!("{name}.log")) };
-    let server = Server::start(&["push-server", &serde_json::to_string(&job)?])?;
-    let address = server.said.parse()?;
+fn measure(location: StoreLocation, folder: &Path, table: &mut Table) -> anyhow::Result<()> {
+    let (name, is_sqlite) = (location.name(), matches!(location, StoreLocation::Sqlite { .. }));
+    let job = Job { location, subscriptions: SUBSCRIPTIONS, entries: ENTRIES, log: folder.join(format!("{name}.log")) };
+    let server = ServerProcess::start(&["push-server", &serde_json::to_string(&job)?])?;
+    let address = server.ready_line.parse()?;
     let mut measured = Measured { _server: server, address, made: 0, stored: SUBSCRIPTIONS * ENTRIES };
     let remark = if measured.status()?.is_durable { "" } else { "this database does not wait for the disk" };
     for (what, pushes, at_once) in [("alone", ALONE_PUSHES, 1), ("64 at once", MANY_PUSHES, AT_ONCE)] {
@@ -173,7 +172,7 @@ impl Measured {
         self.made += pushes;
         self.stored += if path == STORED { pushes } else { 0 };
         let before = self.status()?;
-        let load = load::press(self.address, &requests, at_once)?;
+        let load = load::run_load(self.address, &requests, at_once)?;
         let after = self.status()?;
         let entries = after.unread_entries;
         anyhow::ensure!(entries == self.stored as u64, "{entries} entries are stored, not {}", self.stored);

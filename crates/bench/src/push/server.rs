@@ -22,7 +22,7 @@ use super::{
     subscriptions::{self, Plan},
     usage::Usage,
 };
-use crate::world::{Place, World};
+use crate::fixture::{Fixture, StoreLocation};
 
 /// Pushes for one subscription in a minute: no push is to be refused for being one too many.
 const PUSHES_PER_MINUTE: u32 = 1_000_000;
@@ -32,10 +32,9 @@ pub(crate) const HUB: &str = "https://hub.example.org/";
 /// And the feeds.
 pub(crate) const PUBLISHER: &str = "https://example.org/feeds";
 
-/// What to serve.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
-    pub(crate) place: Place,
+    pub(crate) location: StoreLocation,
     pub(crate) subscriptions: usize,
     /// Entries that each feed has before the first push.
     pub(crate) entries: usize,
@@ -72,7 +71,7 @@ pub(crate) fn serve(job: &Job) -> anyhow::Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
         let base_url = format!("http://{address}");
-        let world = Arc::new(World::open(&job.place).await?);
+        let fixture = Arc::new(Fixture::open(&job.location).await?);
         let hubs = [HUB.to_owned()];
         let plan = Plan {
             count: job.subscriptions,
@@ -81,15 +80,16 @@ pub(crate) fn serve(job: &Job) -> anyhow::Result<()> {
             hubs: &hubs,
             base_url: &base_url,
         };
-        plan.make(&*world.store).await?;
-        world.settle().await?;
-        let engine = world.engine_with(PushSettings { base_url: Some(base_url.clone()), ..PushSettings::default() })?;
+        plan.make(&*fixture.store).await?;
+        fixture.vacuum_analyze().await?;
+        let engine =
+            fixture.engine_with(PushSettings { base_url: Some(base_url.clone()), ..PushSettings::default() })?;
         let secrets =
             (0..job.subscriptions).map(|number| (subscriptions::token(number), subscriptions::secret(number)));
         let secrets: Arc<HashMap<String, String>> = Arc::new(secrets.collect());
         let router = router(engine)?
             .route("/bare/{token}", post(bare).with_state(secrets))
-            .route("/status", get(status).with_state(world));
+            .route("/status", get(status).with_state(fixture));
         println!("{address}");
         web::serve(listener, router, CancellationToken::new()).await?;
         Ok(())
@@ -111,12 +111,12 @@ async fn bare(
     }
 }
 
-async fn status(State(world): State<Arc<World>>) -> Result<Json<Status>, StatusCode> {
+async fn status(State(fixture): State<Arc<Fixture>>) -> Result<Json<Status>, StatusCode> {
     let status = async {
         anyhow::Ok(Status {
-            usage: Usage::now(Some(&world))?,
-            unread_entries: world.store.counts().await?.total,
-            is_durable: world.is_durable().await?,
+            usage: Usage::now(Some(&fixture))?,
+            unread_entries: fixture.store.counts().await?.total,
+            is_durable: fixture.is_durable().await?,
         })
     };
     status.await.map(Json).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)

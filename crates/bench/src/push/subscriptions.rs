@@ -24,7 +24,6 @@ const IMPORT_BATCH: usize = 1000;
 const POLL_BATCH: usize = 50;
 const CHANGES_AT_ONCE: usize = 64;
 
-/// What to make.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan<'p> {
     /// Feeds, each with one subscription.
@@ -112,7 +111,7 @@ fn validators() -> Validators {
 }
 
 /// Has polls of these feeds end so.
-async fn finish(
+pub(crate) async fn finish(
     store: &dyn Store,
     feeds: &[FeedId],
     outcome: impl Fn(&PollJob) -> anyhow::Result<PollOutcome>,

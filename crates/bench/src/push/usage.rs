@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{process, world::World};
+use crate::{fixture::Fixture, process};
 
 /// Counters that only rise; between two readings of them, what was used meanwhile.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -15,11 +15,11 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(crate) fn now(world: Option<&World>) -> anyhow::Result<Self> {
+    pub(crate) fn now(fixture: Option<&Fixture>) -> anyhow::Result<Self> {
         Ok(Self {
             wall_secs: process::wall_secs(),
             cpu_secs: process::cpu_secs(),
-            database_cpu_secs: world.map_or(0.0, World::database_cpu_secs),
+            database_cpu_secs: fixture.map_or(0.0, Fixture::database_cpu_secs),
             peak_bytes: process::peak_bytes()?,
         })
     }

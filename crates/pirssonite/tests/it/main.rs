@@ -13,6 +13,7 @@ mod harness;
 mod help;
 mod import;
 mod lost_database;
+mod memory;
 mod metrics;
 mod names;
 mod open_files;

@@ -42,7 +42,6 @@ impl Behaviour {
         Self { answer, verify: Verify::Never, ..Self::default() }
     }
 
-    /// Verifies then.
     pub fn verifying(verify: Verify) -> Self {
         Self { verify, ..Self::default() }
     }
@@ -57,7 +56,6 @@ impl Behaviour {
         Self::asking([Query::denied(reason)])
     }
 
-    /// Grants this lease.
     pub fn leasing(lease: Lease) -> Self {
         Self { lease, ..Self::default() }
     }
@@ -95,7 +93,6 @@ pub enum Lease {
     Secs(u64),
     /// None, although the standard wants one.
     Absent,
-    /// This text.
     Text(String),
 }
 
@@ -120,7 +117,6 @@ pub enum Param {
     And(String),
     /// This instead.
     Is(String),
-    /// Not at all.
     Absent,
 }
 
@@ -139,15 +135,12 @@ impl Param {
 /// What a hub asks a callback. The default is right in all parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// `hub.mode`.
     pub mode: Param,
-    /// `hub.topic`.
     pub topic: Param,
     /// `hub.challenge`: another one each time, if it is right.
     pub challenge: Param,
     /// `hub.lease_seconds`: if there is none here, then that of the [`Behaviour`], and only to subscribe.
     pub lease: Option<Lease>,
-    /// `hub.reason`.
     pub reason: Option<String>,
 }
 
@@ -168,7 +161,6 @@ impl Query {
         Self { topic: Param::And("?invalid".to_owned()), ..Self::default() }
     }
 
-    /// With this challenge.
     pub fn challenging(challenge: &str) -> Self {
         Self { challenge: Param::Is(challenge.to_owned()), ..Self::default() }
     }

@@ -1,17 +1,20 @@
-//! HTTP/1.1 by hand, as a client: one request for each connection, to where the test says.
+//! HTTP/1.1 by hand, as a client: one request for each connection, to where the test says; or, for measurements, over
+//! connections that are kept.
 
 use std::{
+    collections::HashMap,
     convert::Infallible,
     io::{Error, ErrorKind, Result},
     net::SocketAddr,
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::{
-    io::{AsyncBufRead, AsyncReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufRead, AsyncReadExt, AsyncWriteExt, BufReader, BufStream},
     net::TcpStream,
 };
 
-use crate::wire::{WAIT_MAX, read_chunks, read_head, value_of};
+use crate::wire::{Stream, WAIT_MAX, read_chunks, read_head, value_of};
 
 /// No callback has reason to answer with more.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
@@ -23,7 +26,6 @@ pub struct CallbackAnswer {
     pub url: String,
     /// Its status; 0 if no answer came.
     pub status: u16,
-    /// Its body.
     pub body: Vec<u8>,
     /// Why no answer came.
     pub error: Option<String>,
@@ -33,12 +35,10 @@ pub struct CallbackAnswer {
 }
 
 impl CallbackAnswer {
-    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         value_of(&self.headers, name)
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -62,7 +62,10 @@ pub(crate) async fn send(
     body: &[u8],
     address: Option<SocketAddr>,
 ) -> CallbackAnswer {
-    let exchange = exchange(method, url, headers, body, address);
+    answered(method, url, exchange(method, url, headers, body, address)).await
+}
+
+async fn answered(method: &str, url: &str, exchange: impl Future<Output = Result<CallbackAnswer>>) -> CallbackAnswer {
     let answer = tokio::time::timeout(WAIT_MAX, exchange).await;
     let answer = answer.unwrap_or_else(|_| panic!("waited {WAIT_MAX:?} for the answer to {method} {url}"));
     let failed = |error: Error| CallbackAnswer { error: Some(error.to_string()), ..CallbackAnswer::default() };
@@ -77,12 +80,7 @@ async fn exchange(
     address: Option<SocketAddr>,
 ) -> Result<CallbackAnswer> {
     let (host, target) = split(url).ok_or_else(|| invalid("the URL is not one of http"))?;
-    let mut stream = match address {
-        Some(address) => TcpStream::connect(address).await?,
-        None if url.starts_with("https:") => return Err(invalid("https needs Hub::route_callbacks_to")),
-        None if host.contains(':') => TcpStream::connect(host).await?,
-        None => TcpStream::connect((host, 80)).await?,
-    };
+    let mut stream = connect(url, host, address).await?;
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let length = match method {
         "GET" => String::new(),
@@ -100,6 +98,54 @@ async fn exchange(
     tokio::select! {
         answer = read_answer(&mut reading) => answer,
         never = write => match never {},
+    }
+}
+
+async fn connect(url: &str, host: &str, address: Option<SocketAddr>) -> Result<TcpStream> {
+    match address {
+        Some(address) => TcpStream::connect(address).await,
+        None if url.starts_with("https:") => Err(invalid("https needs Hub::route_callbacks_to")),
+        None if host.contains(':') => TcpStream::connect(host).await,
+        None => TcpStream::connect((host, 80)).await,
+    }
+}
+
+/// Idle connections, by host.
+#[derive(Debug, Default)]
+pub(super) struct Pool(Mutex<HashMap<String, Vec<Stream>>>);
+
+impl Pool {
+    pub(super) async fn get(&self, url: &str, address: Option<SocketAddr>) -> CallbackAnswer {
+        answered("GET", url, self.exchange(url, address)).await
+    }
+
+    async fn exchange(&self, url: &str, address: Option<SocketAddr>) -> Result<CallbackAnswer> {
+        let (host, target) = split(url).ok_or_else(|| invalid("the URL is not one of http"))?;
+        let head = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        let idle = self.lock().get_mut(host).and_then(Vec::pop);
+        // One that was idle for long may be closed by now.
+        if let Some(stream) = idle
+            && let Ok(answer) = self.ask(stream, host, &head).await
+        {
+            return Ok(answer);
+        }
+        let stream = connect(url, host, address).await?;
+        stream.set_nodelay(true)?;
+        self.ask(BufStream::new(stream), host, &head).await
+    }
+
+    async fn ask(&self, mut stream: Stream, host: &str, head: &str) -> Result<CallbackAnswer> {
+        stream.write_all(head.as_bytes()).await?;
+        stream.flush().await?;
+        let answer = read_answer(&mut (&mut stream).take(ANSWER_BYTES_MAX)).await?;
+        if answer.header("content-length").is_some() && answer.header("connection") != Some("close") {
+            self.lock().entry(host.to_owned()).or_default().push(stream);
+        }
+        Ok(answer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Stream>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

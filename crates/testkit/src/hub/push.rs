@@ -21,7 +21,6 @@ pub enum Signed {
     Right,
     /// The same, by this algorithm.
     By(Algorithm),
-    /// With this secret.
     With(String),
     /// With a secret that nobody was told.
     Wrong,
@@ -29,7 +28,6 @@ pub enum Signed {
     TooLong,
     /// With this text as the header.
     Raw(String),
-    /// Not at all.
     Missing,
 }
 
@@ -45,7 +43,6 @@ impl HubPush {
         Self { content_type: None, ..Self::new("", "") }
     }
 
-    /// Signed so.
     #[must_use]
     pub fn signed(mut self, signed: Signed) -> Self {
         self.signed = signed;

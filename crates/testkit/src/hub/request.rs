@@ -10,15 +10,10 @@ use crate::Request;
 /// A request to subscribe or to unsubscribe. Text fields that were not sent are empty.
 #[derive(Debug, Clone)]
 pub struct HubRequest {
-    /// `hub.mode`.
     pub mode: String,
-    /// `hub.topic`.
     pub topic: String,
-    /// `hub.callback`.
     pub callback: String,
-    /// `hub.secret`.
     pub secret: Option<String>,
-    /// `hub.lease_seconds`.
     pub lease_seconds: Option<String>,
     /// All fields of the form, in the order in which they came.
     pub fields: Vec<(String, String)>,

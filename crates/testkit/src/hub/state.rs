@@ -13,7 +13,10 @@ use url::form_urlencoded::Serializer;
 use super::{Behaviour, CallbackAnswer, HubPush, HubRequest, HubSubscription, Query, Verify, client};
 use crate::{
     Page, Request, SeededIds,
-    wire::{Active, Converse, Outcome, Stream, UnderWay, Watched, read_request, respond, travel},
+    wire::{
+        ConnectionHandler, InFlightCount, InFlightGuard, Observable, Outcome, Stream, network_delay, read_request,
+        respond,
+    },
 };
 
 /// What the hub and its connections share.
@@ -21,7 +24,9 @@ use crate::{
 pub(super) struct Shared {
     url: String,
     ids: SeededIds,
-    watched: Watched<State>,
+    state: Observable<State>,
+    /// To callbacks, where they are kept.
+    connections: client::Pool,
     /// The verifications that go on after the answer.
     verifying: Mutex<JoinSet<()>>,
 }
@@ -31,23 +36,38 @@ pub(super) struct State {
     pub(super) script: Arc<Behaviour>,
     /// For one request each, before the script holds again.
     pub(super) next: VecDeque<Arc<Behaviour>>,
-    pub(super) requests: Seen<HubRequest>,
-    pub(super) verifications: Seen<CallbackAnswer>,
+    pub(super) requests: Recorded<HubRequest>,
+    pub(super) verifications: Recorded<CallbackAnswer>,
     pub(super) subscriptions: Vec<HubSubscription>,
     pub(super) algorithm: Algorithm,
     pub(super) is_silent: bool,
     pub(super) route: Option<SocketAddr>,
-    pub(super) active: Active,
+    pub(super) active: InFlightCount,
+    pub(super) is_counting_only: bool,
+    pub(super) counts: HubCounts,
+}
+
+/// What a hub has seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HubCounts {
+    /// Good ones and bad ones.
+    pub requests: u64,
+    /// Verifications that the callback has confirmed.
+    pub confirmed: u64,
+    /// And those that it has not.
+    pub unconfirmed: u64,
+    /// The last answer that did not confirm a verification.
+    pub last_unconfirmed: Option<CallbackAnswer>,
 }
 
 /// Things in the order in which they came, and how many of them the test has taken.
 #[derive(Debug)]
-pub(super) struct Seen<T> {
+pub(super) struct Recorded<T> {
     pub(super) all: Vec<T>,
     taken: usize,
 }
 
-impl<T: Clone> Seen<T> {
+impl<T: Clone> Recorded<T> {
     const fn new() -> Self {
         Self { all: Vec::new(), taken: 0 }
     }
@@ -60,8 +80,22 @@ impl<T: Clone> Seen<T> {
     }
 }
 
-impl Converse for Shared {
-    async fn converse(self: Arc<Self>, mut stream: Stream) {
+impl State {
+    fn note(&mut self, answer: CallbackAnswer) {
+        if answer.confirms() {
+            self.counts.confirmed += 1;
+        } else {
+            self.counts.unconfirmed += 1;
+            self.counts.last_unconfirmed = Some(answer.clone());
+        }
+        if !self.is_counting_only {
+            self.verifications.all.push(answer);
+        }
+    }
+}
+
+impl ConnectionHandler for Shared {
+    async fn handle(self: Arc<Self>, mut stream: Stream) {
         while let Some(request) = read_request(&mut stream).await {
             if self.clone().serve(&mut stream, request).await != Outcome::GoesOn {
                 return;
@@ -75,23 +109,31 @@ impl Shared {
         let state = State {
             script: Arc::default(),
             next: VecDeque::new(),
-            requests: Seen::new(),
-            verifications: Seen::new(),
+            requests: Recorded::new(),
+            verifications: Recorded::new(),
             subscriptions: Vec::new(),
             algorithm: Algorithm::Sha256,
             is_silent: false,
             route: None,
-            active: Active::default(),
+            active: InFlightCount::default(),
+            is_counting_only: false,
+            counts: HubCounts::default(),
         };
-        Self { url, ids: SeededIds::new(seed), watched: Watched::new(state), verifying: Mutex::default() }
+        Self {
+            url,
+            ids: SeededIds::new(seed),
+            state: Observable::new(state),
+            connections: client::Pool::default(),
+            verifying: Mutex::default(),
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.watched.lock()
+        self.state.lock()
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        self.watched.change(change)
+        self.state.change(change)
     }
 
     /// Waits until there is what the test looks for.
@@ -100,33 +142,37 @@ impl Shared {
             let requests: Vec<_> = state.requests.all.iter().map(|request| (&request.mode, &request.topic)).collect();
             format!("as requests {requests:?}, and as answers {:?}", state.verifications.all)
         };
-        self.watched.wait(what, find, tell).await
+        self.state.wait(what, find, tell).await
     }
 
     async fn serve(self: Arc<Self>, stream: &mut Stream, http: Request) -> Outcome {
         let received = self.receive(&http);
-        let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.active);
-        travel().await;
+        let in_flight = InFlightGuard(&self.state, |state: &mut State| &mut state.active);
+        if !self.lock().is_counting_only {
+            network_delay().await;
+        }
         let request = match received {
             Ok(request) => request,
-            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, under_way).await,
+            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, in_flight).await,
         };
         let behaviour = Arc::clone(&request.behaviour);
         let mut answer = &behaviour.answer;
         if behaviour.verify == Verify::BeforeAnswer && !self.verify(&request).await {
             answer = behaviour.refusal.as_ref().unwrap_or(answer);
         }
-        let outcome = respond(stream, answer, &http, under_way).await;
+        let outcome = respond(stream, answer, &http, in_flight).await;
         if behaviour.verify == Verify::AfterAnswer {
             let verifying = Arc::clone(&self);
             let verify = async move {
                 if outcome == Outcome::Abandoned {
                     // Nobody reads its answer, but it is not given any earlier for that.
-                    request.behaviour.answer.is_due().await;
+                    request.behaviour.answer.wait_until_due().await;
                 }
                 verifying.verify(&request).await;
             };
-            self.verifying.lock().unwrap_or_else(PoisonError::into_inner).spawn(verify);
+            let mut tasks = self.verifying.lock().unwrap_or_else(PoisonError::into_inner);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(verify);
         }
         outcome
     }
@@ -135,12 +181,15 @@ impl Shared {
     fn receive(&self, http: &Request) -> Result<HubRequest, &'static str> {
         self.change(|state| {
             state.active.enter();
+            state.counts.requests += 1;
             let mut request = HubRequest::new(http.clone(), Arc::clone(&state.script));
             let complaint = request.complaint();
             if complaint.is_none() {
                 request.behaviour = state.next.pop_front().unwrap_or(request.behaviour);
             }
-            state.requests.all.push(request.clone());
+            if !state.is_counting_only {
+                state.requests.all.push(request.clone());
+            }
             complaint.map_or(Ok(request), Err)
         })
     }
@@ -151,7 +200,7 @@ impl Shared {
         for query in &request.behaviour.queries {
             let answer = self.ask(request, query).await;
             confirmed &= answer.confirms();
-            self.change(|state| state.verifications.all.push(answer));
+            self.change(|state| state.note(answer));
         }
         confirmed
     }
@@ -163,10 +212,16 @@ impl Shared {
         let joint = if request.callback.contains('?') { '&' } else { '?' };
         let url =
             format!("{}{joint}{}", request.callback, Serializer::new(String::new()).extend_pairs(&fields).finish());
-        let route = self.lock().route;
-        let answer = client::send("GET", &url, &[], &[], route).await;
+        let (route, is_counting_only) = {
+            let state = self.lock();
+            (state.route, state.is_counting_only)
+        };
+        let answer = match is_counting_only {
+            true => self.connections.get(&url, route).await,
+            false => client::send("GET", &url, &[], &[], route).await,
+        };
         let answer = CallbackAnswer { challenge: sent("hub.challenge").map(str::to_owned), ..answer };
-        if sent("hub.topic") == Some(&request.topic) {
+        if !is_counting_only && sent("hub.topic") == Some(&request.topic) {
             self.settle(request, sent("hub.mode").unwrap_or_default(), answer.confirms());
         }
         answer

@@ -27,12 +27,12 @@ const TOPIC: &str = "http://blog.example/feed?a=1&b=%20";
 struct Subscriber {
     hub: Hub,
     address: SocketAddr,
-    seen: Arc<Seen>,
+    seen: Arc<Recorded>,
     server: JoinHandle<()>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Recorded {
     /// The parameters of every question, with the callback's own.
     questions: Mutex<Vec<HashMap<String, String>>>,
     pushes: Mutex<Vec<Pushed>>,
@@ -59,7 +59,7 @@ impl Subscriber {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(Recorded::default());
         let app = axum::Router::new().fallback(callback).with_state(Arc::clone(&seen));
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { hub: Hub::start().await, address, seen, server }
@@ -111,7 +111,7 @@ impl Drop for Subscriber {
     }
 }
 
-async fn callback(State(seen): State<Arc<Seen>>, request: Request) -> Response {
+async fn callback(State(seen): State<Arc<Recorded>>, request: Request) -> Response {
     if request.method() == Method::GET {
         let Params(question) = Params::<HashMap<String, String>>::try_from_uri(request.uri()).unwrap();
         let challenge = question.get("hub.challenge").cloned().unwrap_or_default();

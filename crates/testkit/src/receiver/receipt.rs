@@ -55,17 +55,14 @@ impl Receipt {
         secrets.verify(&self.http, true) == Some(true)
     }
 
-    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.http.header(name)
     }
 
-    /// The body.
     pub fn body(&self) -> &[u8] {
         &self.http.body
     }
 
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.http.body).into_owned()
     }

@@ -4,7 +4,7 @@ use super::{
     Receipt,
     state::{Path, State},
 };
-use crate::wire::Watched;
+use crate::wire::Observable;
 
 /// How many receipts are told of when one is missing.
 const TOLD_MAX: usize = 50;
@@ -12,24 +12,24 @@ const TOLD_MAX: usize = 50;
 /// What came to a path.
 #[derive(Debug)]
 pub struct Receipts<'r> {
-    pub(super) watched: &'r Watched<State>,
+    pub(super) state: &'r Observable<State>,
     pub(super) path: String,
 }
 
 impl Receipts<'_> {
     /// All that were kept so far, in the order in which they came.
     pub fn all(&self) -> Vec<Receipt> {
-        self.watched.lock().paths.get(&self.path).map(|path| path.receipts.clone()).unwrap_or_default()
+        self.state.lock().paths.get(&self.path).map(|path| path.receipts.clone()).unwrap_or_default()
     }
 
     /// How many there were so far, kept or not.
     pub fn count(&self) -> usize {
-        self.watched.lock().paths.get(&self.path).map_or(0, |path| path.count)
+        self.state.lock().paths.get(&self.path).map_or(0, |path| path.count)
     }
 
     /// How many of them did not verify although a secret was known.
     pub fn forged(&self) -> usize {
-        self.watched.lock().paths.get(&self.path).map_or(0, |path| path.forged)
+        self.state.lock().paths.get(&self.path).map_or(0, |path| path.forged)
     }
 
     /// Waits until there were so many or more, kept or not, and returns those that were kept.
@@ -52,7 +52,7 @@ impl Receipts<'_> {
 
     pub(super) async fn wait<T>(&self, what: &str, mut find: impl FnMut(&Path) -> Option<T>) -> T {
         let what = format!("{what} on {}", self.path);
-        self.watched.wait(&what, |state| find(state.path(&self.path)), |state| tell(state.paths.get(&self.path))).await
+        self.state.wait(&what, |state| find(state.path(&self.path)), |state| tell(state.paths.get(&self.path))).await
     }
 }
 

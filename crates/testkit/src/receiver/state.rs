@@ -14,19 +14,21 @@ use tokio::time::Instant;
 use super::{Answer, Receipt, secrets::Secrets};
 use crate::{
     Request,
-    wire::{Active, Converse, Outcome, Stream, UnderWay, Watched, read_request, respond},
+    wire::{ConnectionHandler, InFlightCount, InFlightGuard, Observable, Outcome, Stream, read_request, respond},
 };
 
 /// What the receiver and its connections share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    pub(super) watched: Watched<State>,
+    pub(super) state: Observable<State>,
     connections: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) paths: HashMap<String, Path>,
+    /// For paths without a script of their own.
+    pub(super) fallback: Script,
     pub(super) is_counting_only: bool,
     pub(super) is_any_age_good: bool,
     count: u64,
@@ -34,24 +36,24 @@ pub(super) struct State {
 
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    pub(super) script: Script,
+    pub(super) script: Option<Script>,
     /// For one request each, before the script holds again.
     pub(super) next: VecDeque<Answer>,
     pub(super) secrets: Arc<Secrets>,
     pub(super) receipts: Vec<Receipt>,
     pub(super) count: usize,
     pub(super) forged: usize,
-    pub(super) active: Active,
+    pub(super) active: InFlightCount,
 }
 
 /// Chooses an answer by what was sent.
-type Choose = dyn FnMut(&Receipt) -> Answer + Send;
+type ChooseAnswer = dyn FnMut(&Receipt) -> Answer + Send;
 
 /// How a path is answered.
 #[derive(Clone)]
 pub(super) enum Script {
     Always(Answer),
-    By(Arc<Mutex<Choose>>),
+    By(Arc<Mutex<ChooseAnswer>>),
 }
 
 impl Default for Script {
@@ -99,29 +101,29 @@ impl State {
         if is_kept {
             path.receipts.push(receipt.clone());
         }
-        let script = path.next.pop_front().map_or_else(|| path.script.clone(), Script::Always);
-        (receipt, script)
+        let script = path.next.pop_front().map(Script::Always).or_else(|| path.script.clone());
+        (receipt, script.unwrap_or_else(|| self.fallback.clone()))
     }
 }
 
-impl Converse for Shared {
-    fn converse(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> + Send {
+impl ConnectionHandler for Shared {
+    fn handle(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> + Send {
         // Now, and not when its turn comes: connections are accepted in the order in which they were made.
         let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
-        self.converse_on(connection, stream)
+        self.handle_connection(connection, stream)
     }
 }
 
 impl Shared {
-    async fn converse_on(self: Arc<Self>, connection: u64, mut stream: Stream) {
+    async fn handle_connection(self: Arc<Self>, connection: u64, mut stream: Stream) {
         while let Some(request) = read_request(&mut stream).await {
             let request = Arc::new(request);
             let (receipt, script) = self.receive(connection, &request);
             // From here on, so that it is also taken back if the script panics.
-            let under_way = UnderWay(&self.watched, |state: &mut State| &mut state.path(&request.path).active);
+            let in_flight = InFlightGuard(&self.state, |state: &mut State| &mut state.path(&request.path).active);
             // Without the lock: a script may ask the receiver what it knows.
             let answer = script.answer(&receipt);
-            if respond(&mut stream, &answer, &request, under_way).await != Outcome::GoesOn {
+            if respond(&mut stream, &answer, &request, in_flight).await != Outcome::GoesOn {
                 return;
             }
         }
@@ -129,10 +131,10 @@ impl Shared {
 
     fn receive(&self, connection: u64, http: &Arc<Request>) -> (Receipt, Script) {
         let (secrets, is_any_age_good) = {
-            let mut state = self.watched.lock();
+            let mut state = self.state.lock();
             (Arc::clone(&state.path(&http.path).secrets), state.is_any_age_good)
         };
         let is_verified = secrets.verify(http, is_any_age_good);
-        self.watched.change(|state| state.receive(connection, Arc::clone(http), is_verified))
+        self.state.change(|state| state.receive(connection, Arc::clone(http), is_verified))
     }
 }

@@ -2,30 +2,31 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::{Timestamp, fmt::rfc2822::DateTimePrinter};
 use tokio::sync::watch;
 
 use super::{Request, gzip::gzip_stored, request::value_of};
 
-/// What is answered on a path.
+/// What is answered on a path. Clones share the body.
 #[derive(Debug, Clone)]
 pub struct Page {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
-    pub(super) manner: Manner,
+    pub(super) body: Bytes,
+    pub(super) mode: ResponseMode,
     pub(super) gate: Option<watch::Receiver<bool>>,
     pub(super) delay: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
-    Proper,
+pub(super) enum ResponseMode {
+    Normal,
     Hang,
     Reset,
     Close,
     Garbage,
-    BreakOff,
+    Truncated,
     Endless,
     Huge(u64),
     Drip(Duration),
@@ -34,8 +35,8 @@ pub(super) enum Manner {
 impl Page {
     /// A page with this status and nothing else.
     pub fn status(status: u16) -> Self {
-        let manner = Manner::Proper;
-        Self { status, headers: Vec::new(), body: Vec::new(), manner, gate: None, delay: Duration::ZERO }
+        let mode = ResponseMode::Normal;
+        Self { status, headers: Vec::new(), body: Bytes::new(), mode, gate: None, delay: Duration::ZERO }
     }
 
     /// All is well, and there is nothing to say.
@@ -43,57 +44,54 @@ impl Page {
         Self::status(200)
     }
 
-    /// A document.
     pub fn body(body: impl Into<Vec<u8>>) -> Self {
-        Self { body: body.into(), ..Self::ok() }
+        Self { body: body.into().into(), ..Self::ok() }
     }
 
-    /// A redirect.
     pub fn redirect(status: u16, to: &str) -> Self {
         Self::status(status).header("Location", to)
     }
 
     /// An answer that never comes. To hold one back until a test lets it go, see [`Self::behind`].
     pub fn hang() -> Self {
-        Self { manner: Manner::Hang, ..Self::ok() }
+        Self { mode: ResponseMode::Hang, ..Self::ok() }
     }
 
     /// A connection that is reset instead of an answer.
     pub fn reset() -> Self {
-        Self { manner: Manner::Reset, ..Self::ok() }
+        Self { mode: ResponseMode::Reset, ..Self::ok() }
     }
 
     /// A connection that is closed, in good order, instead of an answer.
     pub fn close() -> Self {
-        Self { manner: Manner::Close, ..Self::ok() }
+        Self { mode: ResponseMode::Close, ..Self::ok() }
     }
 
     /// These bytes instead of HTTP, and then the end of the connection.
     pub fn garbage(bytes: impl Into<Vec<u8>>) -> Self {
-        Self { manner: Manner::Garbage, ..Self::body(bytes) }
+        Self { mode: ResponseMode::Garbage, ..Self::body(bytes) }
     }
 
     /// A body that breaks off before its announced end.
     pub fn break_off(body: impl Into<Vec<u8>>) -> Self {
-        Self { manner: Manner::BreakOff, ..Self::body(body) }
+        Self { mode: ResponseMode::Truncated, ..Self::body(body) }
     }
 
     /// A body that goes on for ever, repeating this.
     pub fn endless(piece: impl Into<Vec<u8>>) -> Self {
-        Self { manner: Manner::Endless, ..Self::body(piece) }
+        Self { mode: ResponseMode::Endless, ..Self::body(piece) }
     }
 
     /// A body of so many bytes, of which no more is made than is read.
     pub fn huge(body_bytes: u64) -> Self {
-        Self { manner: Manner::Huge(body_bytes), ..Self::ok() }
+        Self { mode: ResponseMode::Huge(body_bytes), ..Self::ok() }
     }
 
     /// The head at once, and then a byte of the body at a time, each after this long.
     pub fn drip(body: impl Into<Vec<u8>>, every: Duration) -> Self {
-        Self { manner: Manner::Drip(every), ..Self::body(body) }
+        Self { mode: ResponseMode::Drip(every), ..Self::body(body) }
     }
 
-    /// With a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -136,10 +134,9 @@ impl Page {
         self.header("Retry-After", &date)
     }
 
-    /// Compressed.
     #[must_use]
     pub fn gzip(mut self) -> Self {
-        self.body = gzip_stored(&self.body);
+        self.body = gzip_stored(&self.body).into();
         self.header("Content-Encoding", "gzip")
     }
 
@@ -158,7 +155,7 @@ impl Page {
     }
 
     /// Waits as long as the answer is to wait.
-    pub(crate) async fn is_due(&self) {
+    pub(crate) async fn wait_until_due(&self) {
         if let Some(mut gate) = self.gate.clone() {
             // A gate that is gone will never open: like one that is open.
             let _ = gate.wait_for(|is_open| *is_open).await;
@@ -167,12 +164,12 @@ impl Page {
         if !self.delay.is_zero() {
             tokio::time::sleep(self.delay).await;
         }
-        if self.manner == Manner::Hang {
+        if self.mode == ResponseMode::Hang {
             std::future::pending::<()>().await;
         }
     }
 
-    pub(super) fn is_known_by(&self, request: &Request) -> bool {
+    pub(super) fn is_not_modified_for(&self, request: &Request) -> bool {
         let matches =
             |asked, stated| value_of(&self.headers, stated).is_some_and(|stated| request.header(asked) == Some(stated));
         if self.status != 200 {

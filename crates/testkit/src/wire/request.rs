@@ -12,17 +12,14 @@ const REQUEST_BYTES_MAX: u64 = 32 << 20;
 /// A request as it was received.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Its method.
     pub method: String,
     /// Its path and query.
     pub path: String,
-    /// Its body.
     pub body: Vec<u8>,
     headers: Vec<(String, String)>,
 }
 
 impl Request {
-    /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         value_of(&self.headers, name)
     }

@@ -1,4 +1,4 @@
-//! Answering a request, in whatever manner.
+//! Answering a request in any [`ResponseMode`].
 
 use std::{io::Result, time::Duration};
 
@@ -6,19 +6,19 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
 use super::{
     Request, Stream,
-    page::{Manner, Page},
+    page::{Page, ResponseMode},
 };
 
 /// What a huge body is made of.
 static PIECE: [u8; 64 << 10] = [b'x'; 64 << 10];
 
 /// What a network takes at least. The timer makes it the next millisecond.
-const TRAVEL: Duration = Duration::from_micros(1);
+const NETWORK_DELAY: Duration = Duration::from_micros(1);
 
 /// Takes the time that a network takes. Without it a server here is so quick that it never sees two requests at once,
 /// however many are made.
-pub(crate) async fn travel() {
-    tokio::time::sleep(TRAVEL).await;
+pub(crate) async fn network_delay() {
+    tokio::time::sleep(NETWORK_DELAY).await;
 }
 
 /// How it went with an answer.
@@ -34,31 +34,33 @@ pub(crate) enum Outcome {
 
 /// Answers.
 ///
-/// `under_way` is what counts the request as one that has no answer yet. It is dropped before the last byte goes out:
+/// `in_flight` is what counts the request as one that has no answer yet. It is dropped before the last byte goes out:
 /// who has the answer can ask again at once, and is then never counted twice.
-pub(crate) async fn respond<T>(stream: &mut Stream, page: &Page, request: &Request, under_way: T) -> Outcome {
+pub(crate) async fn respond<T>(stream: &mut Stream, page: &Page, request: &Request, in_flight: T) -> Outcome {
     tokio::select! {
         biased;
-        () = page.is_due() => {}
-        () = gone(stream) => return Outcome::Abandoned,
+        () = page.wait_until_due() => {}
+        () = client_closed(stream) => return Outcome::Abandoned,
     }
-    let answered = match page.manner {
-        Manner::Proper if page.is_known_by(request) => write(stream, page, 304, &[], 0, under_way).await,
-        Manner::Proper => write(stream, page, page.status, &page.body, page.body.len(), under_way).await,
-        Manner::BreakOff => write(stream, page, page.status, &page.body, page.body.len() + 1000, under_way).await,
-        Manner::Huge(bytes) => huge(stream, page, bytes, under_way).await,
-        Manner::Drip(every) => drip(stream, page, every, under_way).await,
-        Manner::Endless => endless(stream, page).await,
-        Manner::Garbage => send(stream, &page.body, under_way).await,
-        Manner::Reset => stream.get_ref().set_zero_linger(),
-        Manner::Close | Manner::Hang => Ok(()),
+    let answered = match page.mode {
+        ResponseMode::Normal if page.is_not_modified_for(request) => write(stream, page, 304, &[], 0, in_flight).await,
+        ResponseMode::Normal => write(stream, page, page.status, &page.body, page.body.len(), in_flight).await,
+        ResponseMode::Truncated => {
+            write(stream, page, page.status, &page.body, page.body.len() + 1000, in_flight).await
+        }
+        ResponseMode::Huge(bytes) => huge(stream, page, bytes, in_flight).await,
+        ResponseMode::Drip(every) => drip(stream, page, every, in_flight).await,
+        ResponseMode::Endless => endless(stream, page).await,
+        ResponseMode::Garbage => send(stream, &page.body, in_flight).await,
+        ResponseMode::Reset => stream.get_ref().set_zero_linger(),
+        ResponseMode::Close | ResponseMode::Hang => Ok(()),
     };
-    let ends_well = matches!(page.manner, Manner::Proper | Manner::Huge(_) | Manner::Drip(_));
+    let ends_well = matches!(page.mode, ResponseMode::Normal | ResponseMode::Huge(_) | ResponseMode::Drip(_));
     if answered.is_ok() && ends_well { Outcome::GoesOn } else { Outcome::Ended }
 }
 
 /// Comes back when the client has closed the connection.
-async fn gone(stream: &mut Stream) {
+async fn client_closed(stream: &mut Stream) {
     if stream.fill_buf().await.is_ok_and(|ahead| !ahead.is_empty()) {
         // It sends the next request already, so it is there.
         std::future::pending::<()>().await;
@@ -76,43 +78,43 @@ async fn write<T>(
     status: u16,
     body: &[u8],
     length: usize,
-    under_way: T,
+    in_flight: T,
 ) -> Result<()> {
     let mut message = head(page, status, length);
     message.extend(body);
-    send(stream, &message, under_way).await
+    send(stream, &message, in_flight).await
 }
 
-async fn send<T>(stream: &mut Stream, message: &[u8], under_way: T) -> Result<()> {
+async fn send<T>(stream: &mut Stream, message: &[u8], in_flight: T) -> Result<()> {
     // What is written may leave at once if it is much; a single byte waits for the flush.
     let (rest, last) = message.split_at(message.len().saturating_sub(1));
     stream.write_all(rest).await?;
-    drop(under_way);
+    drop(in_flight);
     stream.write_all(last).await?;
     stream.flush().await
 }
 
-async fn huge<T>(stream: &mut Stream, page: &Page, bytes: u64, under_way: T) -> Result<()> {
+async fn huge<T>(stream: &mut Stream, page: &Page, bytes: u64, in_flight: T) -> Result<()> {
     stream.write_all(&head(page, page.status, bytes)).await?;
     let mut left = usize::try_from(bytes).unwrap_or(usize::MAX);
     while left > PIECE.len() {
         stream.write_all(&PIECE).await?;
         left -= PIECE.len();
     }
-    send(stream, &PIECE[..left], under_way).await
+    send(stream, &PIECE[..left], in_flight).await
 }
 
-async fn drip<T>(stream: &mut Stream, page: &Page, every: Duration, under_way: T) -> Result<()> {
+async fn drip<T>(stream: &mut Stream, page: &Page, every: Duration, in_flight: T) -> Result<()> {
     stream.write_all(&head(page, page.status, page.body.len())).await?;
     stream.flush().await?;
-    let mut under_way = Some(under_way);
-    for (place, byte) in page.body.iter().enumerate() {
+    let mut in_flight = Some(in_flight);
+    for (index, byte) in page.body.iter().enumerate() {
         tokio::select! {
             () = tokio::time::sleep(every) => {}
-            () = gone(stream) => return Err(std::io::ErrorKind::BrokenPipe.into()),
+            () = client_closed(stream) => return Err(std::io::ErrorKind::BrokenPipe.into()),
         }
-        let is_last = place + 1 == page.body.len();
-        send(stream, &[*byte], under_way.take_if(|_| is_last)).await?;
+        let is_last = index + 1 == page.body.len();
+        send(stream, &[*byte], in_flight.take_if(|_| is_last)).await?;
     }
     Ok(())
 }

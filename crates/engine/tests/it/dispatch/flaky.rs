@@ -48,6 +48,40 @@ async fn d9_flaky_receiver_gets_all_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn d9_delivers_all_events_refused_once() {
+    for office in each(flaky()).await {
+        office.webhook("/a").await;
+        office.receiver.answer_by("/a", refusing_first(1, 500));
+        let working = office.work();
+        office.publish(20).await;
+        assert_eq!(office.wait_delivered().await.len(), 20);
+        assert_eq!(office.receiver.receipts("/a").count(), 40);
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_delivers_all_events_when_every_tenth_is_refused_twice() {
+    for office in each(flaky()).await {
+        office.webhook("/a").await;
+        let (mut seen, mut refuse) = (Vec::<String>::new(), refusing_first(2, 500));
+        let answer = move |receipt: &Receipt| {
+            let place = seen.iter().position(|event| event == receipt.event_id()).unwrap_or_else(|| {
+                seen.push(receipt.event_id().to_owned());
+                seen.len() - 1
+            });
+            if place.is_multiple_of(10) { refuse(receipt) } else { Page::ok() }
+        };
+        office.receiver.answer_by("/a", answer);
+        let working = office.work();
+        office.publish(100).await;
+        assert_eq!(office.wait_delivered().await.len(), 100);
+        assert_eq!(office.receiver.receipts("/a").count(), 120, "ten events take three requests");
+        working.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn d9_refused_events_delay_no_new_one() {
     for status in [422, 500] {
         for office in each(flaky()).await {

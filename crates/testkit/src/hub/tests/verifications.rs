@@ -205,3 +205,22 @@ async fn callbacks_are_reached_behind_another_name() {
     let pushed = &subscriber.pushes()[0];
     assert_eq!((pushed.uri.as_str(), pushed.header("host")), ("/callback/x", Some("reader.example")));
 }
+
+#[tokio::test]
+async fn without_recording_it_counts_and_verifies_over_kept_connections() {
+    let subscriber = Subscriber::start().await;
+    subscriber.hub.record(false);
+    let wait = async |what: &str, is_so: fn(&HubCounts) -> bool| {
+        subscriber.hub.shared.wait(what, |state| is_so(&state.counts).then_some(())).await;
+    };
+    for _ in 0..2 {
+        assert_eq!(subscriber.ask("subscribe", "one").await.status, 202);
+    }
+    wait("two confirmed", |counts| counts.confirmed == 2).await;
+    subscriber.refuse(404);
+    assert_eq!(subscriber.ask("subscribe", "one").await.status, 202);
+    wait("one unconfirmed", |counts| counts.unconfirmed == 1).await;
+    let counts = subscriber.hub.counts();
+    assert_eq!((counts.requests, counts.last_unconfirmed.unwrap().status), (3, 404));
+    assert!(subscriber.hub.requests().is_empty() && subscriber.hub.subscriptions().is_empty());
+}

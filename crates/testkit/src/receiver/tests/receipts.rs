@@ -100,12 +100,14 @@ async fn one_that_only_counts_keeps_nothing_and_still_answers_by_what_it_got() {
     for id in ["evt_1", "evt_2"] {
         assert_eq!(Sent::new(id).to(&receiver.url("/hook")).await.text(), id);
     }
+    receiver.answer_others_by(|_| Answer::status(418));
+    assert_eq!(Sent::new("evt_1").to(&receiver.url("/other")).await.status, 418);
     let receipts = receiver.receipts("/hook");
     assert!(receipts.wait_for(2).await.is_empty());
     receiver.record(true);
     ask(&receiver, "/hook").await;
     let kept = receipts.wait_until("one that is kept", |kept| kept.len() == 1).await;
-    assert_eq!((kept[0].number, receipts.count()), (3, 3));
+    assert_eq!((kept[0].number, receipts.count()), (4, 3));
 }
 
 #[tokio::test]

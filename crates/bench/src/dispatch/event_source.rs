@@ -13,7 +13,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use tokio::time::MissedTickBehavior;
 
-use super::sink::Watch;
+use super::receiver::ReceiverMonitor;
 use crate::{
     pages::entry,
     process,
@@ -33,11 +33,10 @@ const ARRIVE_LOOKS_MAX: usize = 100;
 /// Later than anything arrives; a number that JSON knows.
 const NEVER_SECS: f64 = 1e12;
 
-/// Who pushes.
 #[derive(Debug)]
-pub(super) struct Hub(Vec<(SubscriptionId, String)>);
+pub(super) struct EventSource(Vec<(SubscriptionId, String)>);
 
-impl Hub {
+impl EventSource {
     /// Makes feeds that are pushed.
     pub(super) async fn make(store: &dyn Store) -> anyhow::Result<Self> {
         let hubs = ["https://hub.example.org/".to_owned()];
@@ -52,27 +51,27 @@ impl Hub {
     pub(super) async fn push(
         &self,
         store: &dyn Store,
-        watch: &mut Watch,
+        monitor: &mut ReceiverMonitor,
         count: usize,
         every: Duration,
-    ) -> anyhow::Result<Spread> {
+    ) -> anyhow::Result<Latencies> {
         let mut pace = tokio::time::interval(every);
         pace.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        let mut told = Vec::with_capacity(count);
+        let mut published = Vec::with_capacity(count);
         for number in 0..count {
             pace.tick().await;
-            told.push(self.push_one(store, number).await?);
+            published.push(self.push_one(store, number).await?);
         }
         for _ in 0..ARRIVE_LOOKS_MAX {
-            if watch.noted().await?.len() >= count {
+            if monitor.arrivals().await?.len() >= count {
                 break;
             }
             tokio::time::sleep(ARRIVE_PAUSE).await;
         }
-        Ok(Spread::of(&told, &watch.noted().await?))
+        Ok(Latencies::of(&published, &monitor.arrivals().await?))
     }
 
-    async fn push_one(&self, store: &dyn Store, number: usize) -> anyhow::Result<Told> {
+    async fn push_one(&self, store: &dyn Store, number: usize) -> anyhow::Result<PublishedEvent> {
         let (subscription_id, secret) = self.0.get(number % self.0.len()).context("there are subscriptions")?.clone();
         let entry = entry(number);
         let guid = entry.guid.clone();
@@ -81,13 +80,13 @@ impl Hub {
         let stored = store.push(Push { subscription_id, secret, document, poll_in: None }).await?;
         let committed_secs = process::wall_secs();
         anyhow::ensure!(matches!(stored, PushStored::Stored(_)), "a push was not stored: {stored:?}");
-        Ok(Told { guid, asked_secs, committed_secs })
+        Ok(PublishedEvent { guid, asked_secs, committed_secs })
     }
 }
 
 /// An event, and when it was written down.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct PublishedEvent {
     pub(super) guid: String,
     /// Before the commit.
     pub(super) asked_secs: f64,
@@ -97,7 +96,7 @@ pub(super) struct Told {
 
 /// How long events took to arrive, in milliseconds.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Spread {
+pub(crate) struct Latencies {
     pub(super) events: usize,
     /// That never did.
     pub(super) missing: usize,
@@ -109,24 +108,24 @@ pub(crate) struct Spread {
     pub(super) asked_percentile_99_ms: f64,
 }
 
-impl Spread {
-    pub(super) fn of(told: &[Told], noted: &HashMap<String, f64>) -> Self {
-        let since = |begun: fn(&Told) -> f64| {
-            let took = |told: &Told| {
-                let arrived_secs = noted.get(&told.guid).copied().unwrap_or(NEVER_SECS);
-                (arrived_secs - begun(told)).max(0.0) * 1000.0
+impl Latencies {
+    pub(super) fn of(published: &[PublishedEvent], arrivals: &HashMap<String, f64>) -> Self {
+        let since = |begun: fn(&PublishedEvent) -> f64| {
+            let took = |published: &PublishedEvent| {
+                let arrived_secs = arrivals.get(&published.guid).copied().unwrap_or(NEVER_SECS);
+                (arrived_secs - begun(published)).max(0.0) * 1000.0
             };
-            let mut took: Vec<f64> = told.iter().map(took).collect();
+            let mut took: Vec<f64> = published.iter().map(took).collect();
             took.sort_by(f64::total_cmp);
             took
         };
-        let (committed, asked) = (since(|told| told.committed_secs), since(|told| told.asked_secs));
+        let (committed, asked) = (since(|published| published.committed_secs), since(|published| published.asked_secs));
         let at = |took: &[f64], percent: usize| {
             took.get((took.len() * percent / 100).min(took.len().saturating_sub(1))).copied().unwrap_or(f64::MAX)
         };
         Self {
-            events: told.len(),
-            missing: told.iter().filter(|told| !noted.contains_key(&told.guid)).count(),
+            events: published.len(),
+            missing: published.iter().filter(|published| !arrivals.contains_key(&published.guid)).count(),
             median_ms: at(&committed, 50),
             percentile_99_ms: at(&committed, 99),
             most_ms: at(&committed, 100),

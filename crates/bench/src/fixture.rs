@@ -27,12 +27,12 @@ pub(crate) const DATABASE: &str = "pirssonite.db";
 
 /// Which store, and where.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Place {
+pub(crate) enum StoreLocation {
     Sqlite { folder: std::path::PathBuf },
     Postgres { url: String },
 }
 
-impl Place {
+impl StoreLocation {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Sqlite { .. } => "SQLite",
@@ -52,9 +52,8 @@ impl Clock for ForwardClock {
     }
 }
 
-/// A store with its clock.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) store: Arc<dyn Store>,
     clock: Arc<ForwardClock>,
     /// The store once more, if it is this.
@@ -63,15 +62,15 @@ pub(crate) struct World {
     database: Option<(tokio_postgres::Client, u32)>,
 }
 
-impl World {
-    pub(crate) async fn open(place: &Place) -> anyhow::Result<Self> {
+impl Fixture {
+    pub(crate) async fn open(location: &StoreLocation) -> anyhow::Result<Self> {
         let clock = Arc::new(ForwardClock::default());
-        match place {
-            Place::Sqlite { folder } => {
+        match location {
+            StoreLocation::Sqlite { folder } => {
                 let store = SqliteStore::open(folder, SqliteOptions::default(), clock.clone())?;
                 Ok(Self { store: Arc::new(store.clone()), clock, sqlite: Some(store), database: None })
             }
-            Place::Postgres { url } => {
+            StoreLocation::Postgres { url } => {
                 let store = PostgresStore::connect(url, PostgresOptions::default()).await?;
                 let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
                 tokio::spawn(connection);
@@ -83,7 +82,7 @@ impl World {
     }
 
     /// Puts the store's clock forward.
-    pub(crate) async fn forward(&self, by: Duration) -> anyhow::Result<()> {
+    pub(crate) async fn advance_clock(&self, by: Duration) -> anyhow::Result<()> {
         let secs = i64::try_from(by.as_secs())?;
         self.clock.0.fetch_add(secs, Ordering::Relaxed);
         if let Some((client, _)) = &self.database {
@@ -110,7 +109,7 @@ impl World {
     }
 
     /// Has the database look at its tables, as it does by itself in time.
-    pub(crate) async fn settle(&self) -> anyhow::Result<()> {
+    pub(crate) async fn vacuum_analyze(&self) -> anyhow::Result<()> {
         if let Some((client, _)) = &self.database {
             client.batch_execute("VACUUM ANALYZE").await?;
         }
@@ -121,7 +120,6 @@ impl World {
         self.engine_with(PushSettings::default())
     }
 
-    /// With push set so.
     pub(crate) fn engine_with(&self, push: PushSettings) -> anyhow::Result<Arc<Engine>> {
         self.engine_of(EngineSettings {
             host_concurrency: CONCURRENCY,
@@ -131,7 +129,6 @@ impl World {
         })
     }
 
-    /// Set so.
     pub(crate) fn engine_of(&self, settings: EngineSettings) -> anyhow::Result<Arc<Engine>> {
         let client = GuardedClient::new(ClientSettings {
             allow_networks: vec!["127.0.0.0/8".parse()?],

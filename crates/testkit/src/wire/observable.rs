@@ -13,13 +13,13 @@ pub(crate) const WAIT_MAX: Duration = Duration::from_mins(3);
 
 /// State whose changes can be waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Watched<T> {
+pub(crate) struct Observable<T> {
     state: Mutex<T>,
     /// Rises with every change.
     changes: watch::Sender<u64>,
 }
 
-impl<T> Watched<T> {
+impl<T> Observable<T> {
     pub(crate) fn new(state: T) -> Self {
         Self { state: Mutex::new(state), changes: watch::Sender::new(0) }
     }
@@ -64,14 +64,14 @@ impl<T> Watched<T> {
 
 /// How many requests wait for their answer.
 #[derive(Debug, Default)]
-pub(crate) struct Active {
+pub(crate) struct InFlightCount {
     pub(crate) now: usize,
     /// The most at once.
     pub(crate) max: usize,
 }
 
-impl Active {
-    /// One more. [`UnderWay`] takes it back.
+impl InFlightCount {
+    /// One more. [`InFlightGuard`] takes it back.
     pub(crate) fn enter(&mut self) {
         self.now += 1;
         self.max = self.max.max(self.now);
@@ -79,9 +79,9 @@ impl Active {
 }
 
 /// A request that waits for its answer until this is dropped.
-pub(crate) struct UnderWay<'w, T, F: Fn(&mut T) -> &mut Active>(pub(crate) &'w Watched<T>, pub(crate) F);
+pub(crate) struct InFlightGuard<'w, T, F: Fn(&mut T) -> &mut InFlightCount>(pub(crate) &'w Observable<T>, pub(crate) F);
 
-impl<T, F: Fn(&mut T) -> &mut Active> Drop for UnderWay<'_, T, F> {
+impl<T, F: Fn(&mut T) -> &mut InFlightCount> Drop for InFlightGuard<'_, T, F> {
     fn drop(&mut self) {
         self.0.change(|state| (self.1)(state).now -= 1);
     }

@@ -15,18 +15,16 @@ use tokio::{
 /// How many connections may wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// A connection.
 pub(crate) type Stream = BufStream<TcpStream>;
 
 /// What is said on a connection, request after request, until either side has had enough.
-pub(crate) trait Converse: Send + Sync + 'static {
-    /// One connection.
-    fn converse(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> + Send;
+pub(crate) trait ConnectionHandler: Send + Sync + 'static {
+    fn handle(self: Arc<Self>, stream: Stream) -> impl Future<Output = ()> + Send;
 }
 
 /// A port of this machine and what answers there. It ends when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Listener {
     address: SocketAddr,
     state: Mutex<State>,
 }
@@ -41,7 +39,7 @@ enum State {
     Stopped(Option<TcpSocket>),
 }
 
-impl Place {
+impl Listener {
     /// Some port at an address of this machine, where nothing listens before [`Self::start`].
     pub(crate) fn at(address: IpAddr) -> Self {
         let socket = bind(SocketAddr::new(address, 0));
@@ -53,13 +51,12 @@ impl Place {
         self.address
     }
 
-    /// The URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Listens, if it does not yet.
-    pub(crate) fn start(&self, server: &Arc<impl Converse>) {
+    pub(crate) fn start(&self, server: &Arc<impl ConnectionHandler>) {
         let mut state = self.lock();
         if let State::Stopped(socket) = &mut *state
             && let Some(socket) = socket.take()
@@ -80,7 +77,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Listener {
     fn drop(&mut self) {
         if let State::Listening { server, .. } = &*self.lock() {
             server.abort();
@@ -89,7 +86,7 @@ impl Drop for Place {
 }
 
 impl State {
-    fn listening(socket: TcpSocket, server: Arc<impl Converse>) -> Self {
+    fn listening(socket: TcpSocket, server: Arc<impl ConnectionHandler>) -> Self {
         let listener = socket.listen(BACKLOG).expect("the port on loopback is free");
         let (stop, stopped) = oneshot::channel();
         let server = tokio::spawn(serve(listener, server, async {
@@ -110,14 +107,14 @@ impl State {
 }
 
 /// Serves connections until it is told to stop or aborted; then they end with it.
-async fn serve(listener: TcpListener, server: Arc<impl Converse>, stop: impl Future<Output = ()>) {
+async fn serve(listener: TcpListener, server: Arc<impl ConnectionHandler>, stop: impl Future<Output = ()>) {
     let mut connections = JoinSet::new();
     let accepting = async {
         while let Ok((stream, _)) = listener.accept().await {
             while connections.try_join_next().is_some() {}
             // What is flushed is meant to leave. Where that cannot be had, it leaves a little later.
             let _ = stream.set_nodelay(true);
-            connections.spawn(Arc::clone(&server).converse(BufStream::new(stream)));
+            connections.spawn(Arc::clone(&server).handle(BufStream::new(stream)));
         }
     };
     tokio::select! {

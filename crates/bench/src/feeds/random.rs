@@ -1,9 +1,9 @@
 //! Numbers that look random and are the same in every run (splitmix64).
 
 #[derive(Debug)]
-pub(super) struct Chance(u64);
+pub(super) struct Random(u64);
 
-impl Chance {
+impl Random {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
@@ -43,8 +43,8 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_numbers() {
         let draw = |seed| {
-            let mut chance = Chance::new(seed);
-            [chance.below(1000), chance.below(1000), chance.below(1000)]
+            let mut random = Random::new(seed);
+            [random.below(1000), random.below(1000), random.below(1000)]
         };
         assert_eq!(draw(7), draw(7));
         assert_ne!(draw(7), draw(8));
