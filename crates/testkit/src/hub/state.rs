@@ -146,21 +146,20 @@ impl Shared {
     }
 
     async fn serve(self: Arc<Self>, stream: &mut Stream, http: Request) -> Outcome {
-        let received = self.receive(&http);
+        let (request, complaint) = self.receive(http);
         let in_flight = InFlightGuard(&self.state, |state: &mut State| &mut state.active);
         if !self.lock().is_counting_only {
             network_delay().await;
         }
-        let request = match received {
-            Ok(request) => request,
-            Err(complaint) => return respond(stream, &Page::body(complaint).with_status(400), &http, in_flight).await,
-        };
+        if let Some(complaint) = complaint {
+            return respond(stream, &Page::body(complaint).with_status(400), &request.http, in_flight).await;
+        }
         let behaviour = Arc::clone(&request.behaviour);
         let mut answer = &behaviour.answer;
         if behaviour.verify == Verify::BeforeAnswer && !self.verify(&request).await {
             answer = behaviour.refusal.as_ref().unwrap_or(answer);
         }
-        let outcome = respond(stream, answer, &http, in_flight).await;
+        let outcome = respond(stream, answer, &request.http, in_flight).await;
         if behaviour.verify == Verify::AfterAnswer {
             let verifying = Arc::clone(&self);
             let verify = async move {
@@ -178,11 +177,11 @@ impl Shared {
     }
 
     /// Takes note of a request and chooses what to do with it.
-    fn receive(&self, http: &Request) -> Result<HubRequest, &'static str> {
+    fn receive(&self, http: Request) -> (HubRequest, Option<&'static str>) {
         self.change(|state| {
             state.active.enter();
             state.counts.requests += 1;
-            let mut request = HubRequest::new(http.clone(), Arc::clone(&state.script));
+            let mut request = HubRequest::new(http, Arc::clone(&state.script));
             let complaint = request.complaint();
             if complaint.is_none() {
                 request.behaviour = state.next.pop_front().unwrap_or(request.behaviour);
@@ -190,7 +189,7 @@ impl Shared {
             if !state.is_counting_only {
                 state.requests.all.push(request.clone());
             }
-            complaint.map_or(Ok(request), Err)
+            (request, complaint)
         })
     }
 
@@ -216,9 +215,10 @@ impl Shared {
             let state = self.lock();
             (state.route, state.is_counting_only)
         };
-        let answer = match is_counting_only {
-            true => self.connections.get(&url, route).await,
-            false => client::send("GET", &url, &[], &[], route).await,
+        let answer = if is_counting_only {
+            self.connections.get(&url, route).await
+        } else {
+            client::send("GET", &url, &[], &[], route).await
         };
         let answer = CallbackAnswer { challenge: sent("hub.challenge").map(str::to_owned), ..answer };
         if !is_counting_only && sent("hub.topic") == Some(&request.topic) {
