@@ -169,7 +169,13 @@ impl HeldDelivery {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event::*, Renewal::*, Stage::*, StopReason::*, *};
+    use super::{
+        Event::{Begun, Ended, MarkDeferred, Reclaimed, Refused, Superseded, Unsent},
+        Renewal::{Lost, Renewed},
+        Stage::{Deferred, Queued, Releasing, Sending, Unmarked},
+        StopReason::{Completed, LeaseLost, RenewalFailed},
+        *,
+    };
 
     const STAGES: [Stage; 5] = [Queued, Sending, Unmarked, Deferred, Releasing];
     const RENEWALS: [Renewal; 3] = [Renewed, Renewal::Expired, Lost];
@@ -183,8 +189,10 @@ mod tests {
         (MarkDeferred, &[Unmarked], Deferred),
     ];
 
+    type LeaseCase = (Event, &'static [Stage], &'static [Renewal], Renewal, Option<StopReason>);
+
     /// Events that change what becomes of its lease, and what is told of that.
-    const LEASES: &[(Event, &[Stage], &[Renewal], Renewal, Option<StopReason>)] = &[
+    const LEASES: &[LeaseCase] = &[
         (Refused, &[Queued, Sending, Releasing], &[Renewed], Lost, Some(LeaseLost)),
         (Event::Expired, &STAGES, &[Renewed], Renewal::Expired, Some(RenewalFailed)),
         (Reclaimed, &STAGES, &RENEWALS, Renewed, None),

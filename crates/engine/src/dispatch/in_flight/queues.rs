@@ -61,7 +61,7 @@ impl Capacity {
 /// All that is claimed.
 #[derive(Debug)]
 pub(crate) struct Queues {
-    queues: HashMap<WebhookId, WebhookQueue>,
+    by_webhook: HashMap<WebhookId, WebhookQueue>,
     /// Webhooks with something that waits, in the order of their turns.
     order: VecDeque<WebhookId>,
     /// Places that are shared.
@@ -77,7 +77,7 @@ impl Queues {
     /// With so many places to share, and so many for one webhook.
     pub(crate) fn new(places: usize, webhook_places: u32, breaker: BreakerRules) -> Self {
         Self {
-            queues: HashMap::new(),
+            by_webhook: HashMap::new(),
             order: VecDeque::new(),
             places: u32::try_from(places).unwrap_or(u32::MAX).max(1),
             webhook_places: webhook_places.max(1),
@@ -100,22 +100,22 @@ impl Queues {
 
     /// What a claim may bring.
     pub(crate) fn claim_limits(&mut self) -> ClaimLimits {
-        if self.queues.len() > IDLE_QUEUES_MAX {
-            self.queues.retain(|_, queue| !queue.is_idle());
+        if self.by_webhook.len() > IDLE_QUEUES_MAX {
+            self.by_webhook.retain(|_, queue| !queue.is_idle());
         }
         let capacity = self.capacity();
-        let idle = self.queues.values().filter(|queue| queue.has_place_of_its_own()).count();
+        let idle = self.by_webhook.values().filter(|queue| queue.has_place_of_its_own()).count();
         ClaimLimits {
             limit: capacity.shared + u32::try_from(idle).unwrap_or(u32::MAX) + NEWCOMERS,
-            of: self.queues.iter().map(|(id, queue)| (*id, capacity.for_queue(queue))).collect(),
+            of: self.by_webhook.iter().map(|(id, queue)| (*id, capacity.for_queue(queue))).collect(),
             of_others: if capacity.shared > 0 { Window::new(self.webhook_places).size() } else { 1 },
-            retries_first: self.queues.iter().filter(|(_, queue)| queue.retries_first).map(|(id, _)| *id).collect(),
+            retries_first: self.by_webhook.iter().filter(|(_, queue)| queue.retries_first).map(|(id, _)| *id).collect(),
         }
     }
 
     /// What may still be held beyond one for each webhook: twice what can be sent, and of that half by slow receivers.
     fn capacity(&self) -> Capacity {
-        let slow_queues = self.queues.values().filter(|queue| queue.is_slow_at_work()).count();
+        let slow_queues = self.by_webhook.values().filter(|queue| queue.is_slow_at_work()).count();
         let for_slow = self.places.saturating_sub(self.totals.shared_held_slow);
         Capacity {
             shared: self.shared_left(),
@@ -131,7 +131,7 @@ impl Queues {
     /// Webhooks that have as much as they may: when one is done, it is looked for more.
     pub(crate) fn full(&self) -> Vec<WebhookId> {
         let capacity = self.capacity();
-        self.queues.iter().filter(|(_, queue)| capacity.for_queue(queue) == 0).map(|(id, _)| *id).collect()
+        self.by_webhook.iter().filter(|(_, queue)| capacity.for_queue(queue) == 0).map(|(id, _)| *id).collect()
     }
 
     /// Takes in what was claimed within these limits, asked for at this time.
@@ -140,7 +140,7 @@ impl Queues {
             let (id, places) = (webhook.id, self.webhook_places);
             let webhook = Arc::new(webhook);
             let queue =
-                self.queues.entry(id).or_insert_with(|| WebhookQueue::new(Arc::clone(&webhook), places, asked_at));
+                self.by_webhook.entry(id).or_insert_with(|| WebhookQueue::new(Arc::clone(&webhook), places, asked_at));
             queue.update(webhook, asked_at);
         }
         self.is_short = claimed.jobs.len() >= limits.limit as usize;
@@ -158,7 +158,7 @@ impl Queues {
             }
         }
         let asked: HashMap<WebhookId, u32> = limits.of.iter().copied().collect();
-        for (id, queue) in &mut self.queues {
+        for (id, queue) in &mut self.by_webhook {
             let asked = asked.get(id).copied().unwrap_or(limits.of_others);
             // What was not asked for may be there.
             queue.may_have_more = asked == 0 || brought.get(id).is_some_and(|brought| *brought >= asked);
@@ -168,14 +168,14 @@ impl Queues {
     /// Whether another claim may bring more at once.
     pub(crate) fn may_have_more(&self) -> bool {
         let capacity = self.capacity();
-        self.is_short || self.queues.values().any(|queue| queue.may_have_more && capacity.for_queue(queue) > 0)
+        self.is_short || self.by_webhook.values().any(|queue| queue.may_have_more && capacity.for_queue(queue) > 0)
     }
 
     /// The next that may be sent, each webhook in its turn.
     pub(crate) fn next(&mut self) -> Option<ReadyDelivery> {
         for _ in 0..self.order.len() {
             let id = self.order.pop_front()?;
-            let Some(queue) = self.queues.get(&id).filter(|queue| !queue.waiting.is_empty()) else { continue };
+            let Some(queue) = self.by_webhook.get(&id).filter(|queue| !queue.waiting.is_empty()) else { continue };
             if !self.may_send(queue) {
                 self.order.push_back(id);
                 continue;
@@ -207,7 +207,7 @@ impl Queues {
 
     /// Whether a receiver is slow.
     pub(crate) fn is_slow(&self, webhook: WebhookId) -> bool {
-        self.queues.get(&webhook).is_some_and(|queue| queue.is_slow)
+        self.by_webhook.get(&webhook).is_some_and(|queue| queue.is_slow)
     }
 
     /// A request has ended so, and took long, or not; or it was never sent (`None`).
@@ -221,7 +221,7 @@ impl Queues {
         // If there is no capacity for it, a mark will make some.
         let has_room = |queue: &WebhookQueue| self.shared_left() > 0 || queue.has_place_of_its_own();
         let wants_more =
-            self.is_short || self.queues.get(&webhook).is_some_and(|queue| queue.wants_more() && has_room(queue));
+            self.is_short || self.by_webhook.get(&webhook).is_some_and(|queue| queue.wants_more() && has_room(queue));
         EndEffects { wants_more, released: released.flatten().unwrap_or_default() }
     }
 
@@ -247,14 +247,14 @@ impl Queues {
     }
 
     fn forget_removed(&mut self, webhook: WebhookId) {
-        if self.queues.get(&webhook).is_some_and(WebhookQueue::is_done_with) {
-            self.queues.remove(&webhook);
+        if self.by_webhook.get(&webhook).is_some_and(WebhookQueue::is_done_with) {
+            self.by_webhook.remove(&webhook);
         }
     }
 
     /// A webhook as it was a moment ago; `None` if it is time to look at it again before something is sent to it.
     pub(crate) fn known(&self, webhook: WebhookId, now: Timestamp) -> Option<Arc<Webhook>> {
-        self.queues.get(&webhook)?.known(now)
+        self.by_webhook.get(&webhook)?.known(now)
     }
 
     /// A webhook was looked at: it was so when that was asked, or not there. Returns what waited for it, if it is to be
@@ -280,14 +280,15 @@ impl Queues {
     /// Releases all that waits.
     pub(crate) fn clear(&mut self) -> Vec<DeliveryJob> {
         self.order.clear();
-        let waiting: Vec<DeliveryJob> = self.queues.values_mut().flat_map(|queue| queue.waiting.drain(..)).collect();
-        self.totals = self.queues.values().map(WebhookQueue::totals).fold(Counts::default(), Counts::plus);
+        let waiting: Vec<DeliveryJob> =
+            self.by_webhook.values_mut().flat_map(|queue| queue.waiting.drain(..)).collect();
+        self.totals = self.by_webhook.values().map(WebhookQueue::totals).fold(Counts::default(), Counts::plus);
         waiting
     }
 
     /// Changes a queue, and the totals with it.
     fn change<T>(&mut self, webhook: WebhookId, change: impl FnOnce(&mut WebhookQueue) -> T) -> Option<T> {
-        let queue = self.queues.get_mut(&webhook)?;
+        let queue = self.by_webhook.get_mut(&webhook)?;
         let before = queue.totals();
         let changed = change(queue);
         self.totals = self.totals.minus(before).plus(queue.totals());
