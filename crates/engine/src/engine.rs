@@ -4,8 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
+    changes::ChangeNumber,
     delivery::{NewWebhook, Webhook, WebhookSecret},
-    ports::{HttpError, Store, StoreResult, UpdateOutcome},
+    ports::{ChangeStore, HttpError, Store, StoreResult, UpdateOutcome},
     push::Subscription,
 };
 use jiff::Timestamp;
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     add,
     api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
+    changes::{self, ChangeListener, ChangeStream},
     clock_watch,
     dispatch::{self, Dispatcher},
     opml::{self, Listed, OpmlError},
@@ -30,15 +32,18 @@ pub struct Engine {
     poller: Arc<Poller>,
     pusher: Arc<Pusher>,
     dispatcher: Arc<Dispatcher>,
+    changes: Arc<ChangeStream>,
 }
 
 impl Engine {
     /// Puts the parts together. Nothing happens by itself before [`run`](Self::run).
     pub fn new(parts: Parts) -> Arc<Self> {
         let dispatcher = Dispatcher::new(&parts, None);
+        let store: Arc<dyn ChangeStore> = Arc::<dyn Store>::clone(&parts.store);
+        let changes = ChangeStream::new(store);
         let poller = Poller::new(parts);
         let pusher = Pusher::new(Arc::clone(&poller));
-        Arc::new(Self { poller, pusher, dispatcher })
+        Arc::new(Self { poller, pusher, dispatcher, changes })
     }
 
     /// The time, by this node's clock.
@@ -54,6 +59,11 @@ impl Engine {
     /// Where everything is kept.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.poller.parts.store
+    }
+
+    /// Follows what is changed, by whichever node, from after this place; without one the first that is heard is a reset.
+    pub fn listen(&self, after: Option<ChangeNumber>) -> ChangeListener {
+        self.changes.listen(after)
     }
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
@@ -229,7 +239,7 @@ impl Engine {
     /// Delivers what is due to one webhook until told to stop, and does nothing else: for a program that runs for a moment
     /// only.
     pub async fn deliver_to(&self, webhook: WebhookId, stop: &CancellationToken) {
-        dispatch::run(&Dispatcher::new(&self.poller.parts, Some(webhook)), stop).await;
+        dispatch::run(&Dispatcher::new(&self.poller.parts, Some(webhook)), self.listen(None), stop).await;
     }
 
     /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or
@@ -238,8 +248,9 @@ impl Engine {
         tokio::join!(
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
-            dispatch::run(&self.dispatcher, &stop),
+            dispatch::run(&self.dispatcher, self.listen(None), &stop),
             prune::run(&self.poller.parts, &stop),
+            changes::run_prune(self.store().as_ref(), &stop),
             clock_watch::run(&self.poller.parts, &stop),
             overview::run(self.store().as_ref(), &stop)
         );

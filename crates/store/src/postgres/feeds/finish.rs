@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
+    changes::ChangeLog,
     delivery::DomainEvent,
     feed_state::{FeedAddress, Standing},
     ingest::{PollOutcome, PollResult, Stored},
@@ -17,6 +18,7 @@ use domain::{
 use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
+use crate::values::is_renamed;
 use crate::postgres::{
     Params, PostgresStore, both,
     entries::ingest::{self, KNOWN, Target},
@@ -107,10 +109,12 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     let (held, (known, webhooks)) = both(query_opt(&transaction, HOLD, guard), looks).await?;
     let Some(held) = held else { return Ok(Stored::default()) };
     let (mut push, standing) = (PushState::of_row(&held, 2), standing_of(&held, 10));
+    let mut log = ChangeLog::default();
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?
     {
         push.url = text(&address.url).into_owned();
+        log.feed(feed);
     }
     let target = Target {
         feed_id: feed.0,
@@ -121,20 +125,27 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     };
     let mut news: Vec<DomainEvent> =
         standing.news(result).map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
+    if !news.is_empty() {
+        log.feed(feed);
+    }
     let (stored, title) = match &result.outcome {
         PollOutcome::Fetched(document) => {
             let schedule = schedule_of(result);
-            let (stored, of_document) =
+            let (stored, of_document, changed) =
                 ingest::store_document(&transaction, target, schedule, &push, document, &known, &webhooks).await?;
             news.extend(of_document);
+            log.add(changed);
+            if is_renamed(document.title.as_ref(), held.get(8)) {
+                log.feed(feed);
+            }
             (stored, optional(document.title.as_ref()).map(Cow::into_owned))
         }
         _ => (finish_plain::write(&transaction, &[result], true).await?.first().copied().unwrap_or_default(), None),
     };
     let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
     let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
-    let has_queued = audience.tell(&transaction, &news, target.now).await?;
-    store.commit(transaction, has_queued).await?;
+    log.deliveries_if(audience.tell(&transaction, &news, target.now).await?);
+    store.commit(transaction, log).await?;
     Ok(stored)
 }
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     WebhookId,
+    changes::ChangeLog,
     delivery::{
         AttemptOutcome, BreakerRules, Consequence, DeliveryStatus, DomainEvent, EventType, FinishReport, Health,
         PayloadWebhook, Verdict,
@@ -103,7 +104,7 @@ async fn finish_delivered<'f>(
         finished.iter().map(|one| (*one, Health::default().after(one, rules, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
     if rows.first().is_some_and(|row| row.get(3)) {
-        store.queued();
+        store.freed(client).await;
     }
     if let Err(error) = forget(client, &rows).await {
         // The marks are stored, whatever becomes of old attempts; those go with the next one.
@@ -131,13 +132,15 @@ async fn finish_mixed<'f>(
     forget(&transaction, &rows).await?;
     let given_up = decided.iter().filter(|(_, consequence)| consequence.status == DeliveryStatus::Failed);
     let given_up = given_up.filter_map(|(one, _)| DomainEvent::delivery_failed(one, &store.installation)).collect();
-    let has_queued = write_standing(&transaction, &standing, given_up, now).await?;
+    let mut log = write_standing(&transaction, &standing, given_up, now).await?;
+    log.deliveries_if(decided.iter().any(|(_, consequence)| consequence.status == DeliveryStatus::Failed));
     let is_mended = standing.values().any(|one| one.before.failures > 0 && one.health.failures == 0);
     let is_moved = |(one, consequence): &Decided<'_>| {
         let url = standing.get(&one.webhook_id).map(|webhook| &webhook.url);
         url.is_some_and(|url| *url != one.url) && consequence.status == DeliveryStatus::Pending
     };
-    store.commit(transaction, has_queued || is_mended || decided.iter().any(is_moved)).await?;
+    log.deliveries_if(is_mended || decided.iter().any(is_moved));
+    store.commit(transaction, log).await?;
     // What is tried again may be due at once.
     claim_bounds::lock(&store.bounds.deliveries).requeued();
     let disabled = standing.iter().filter_map(|(id, one)| Some((*id, one.disable.clone()?))).collect();
@@ -166,13 +169,13 @@ fn decide(
 }
 
 /// Writes how webhooks stand, where that has changed, and tells the others of those that are disabled and of what was
-/// given up. True if any is told.
+/// given up.
 async fn write_standing(
     transaction: &Transaction<'_>,
     standing: &BTreeMap<WebhookId, Standing>,
     given_up: Vec<DomainEvent>,
     now: i64,
-) -> Result<bool, Error> {
+) -> Result<ChangeLog, Error> {
     let changed = standing.iter().filter(|(_, one)| one.before != one.health || one.disable.is_some());
     let changed: Vec<_> = changed.map(|(id, one)| (id.0, one.health, one.disable.as_deref())).collect();
     webhook_rows::update_health(transaction, &changed).await?;
@@ -181,7 +184,13 @@ async fn write_standing(
         let about = PayloadWebhook::new(*id, &one.url, disabled_reason);
         Some(DomainEvent::Webhook(EventType::WebhookDisabled, about))
     });
-    events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await
+    let mut log = ChangeLog::default();
+    log.deliveries_if(events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await?);
+    let is_shown = |one: &Standing| one.disable.is_some() || one.before.breaker.is_some() != one.health.breaker.is_some();
+    if standing.values().any(is_shown) {
+        log.webhooks();
+    }
+    Ok(log)
 }
 
 fn standing_of(row: &Row) -> (WebhookId, Standing) {

@@ -57,6 +57,8 @@ pub(crate) struct Ingested {
     pub(crate) stored: Stored,
     /// When the new ones were published.
     published: Vec<Option<Timestamp>>,
+    /// Those that are new or not as they were.
+    written: Vec<EntryId>,
     /// What somebody is told of.
     news: Vec<EntryEvent>,
     /// Something newer is there than the document has.
@@ -85,7 +87,9 @@ pub(crate) fn store_document(
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let Ingested { stored, published, news, passed_over } = store_entries(changes, target, document, has_pruned)?;
+    let Ingested { stored, published, written, news, passed_over } =
+        store_entries(changes, target, document, has_pruned)?;
+    changes.log.entries(feed, written);
     if passed_over {
         // Something newer is there, or older: the next poll asks for the whole again, and will see.
         document.validators = Validators::default();
@@ -112,7 +116,8 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
         return Ok(Stored { applied: true, ..Stored::default() });
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
-    let Ingested { stored, news, .. } = store_entries(changes, target, document, has_pruned)?;
+    let Ingested { stored, written, news, .. } = store_entries(changes, target, document, has_pruned)?;
+    changes.log.entries(FeedId(target.feed_id), written);
     if stored.new > 0 {
         changes.connection.prepare_cached(COUNT)?.execute((target.feed_id, stored.new))?;
     }
@@ -140,6 +145,7 @@ fn store_entries(
                 let id = entry_rows::insert(connection, target, entry)?;
                 changes.words.add(id, std::mem::take(&mut entry.search_text));
                 ingested.published.push(entry.published_at.or(entry.updated_at));
+                ingested.written.push(EntryId(id));
                 ingested.stored.new += 1;
                 if interest.in_created {
                     ingested.news.push(EntryEvent::Created(id));
@@ -149,10 +155,12 @@ fn store_entries(
             Arrival::PassedOver => ingested.passed_over = true,
             Arrival::Completed(id) => {
                 replace(changes, id.0, target.now, entry)?;
+                ingested.written.push(id);
                 ingested.stored.completed += 1;
             }
             Arrival::Changed(id) => {
                 replace(changes, id.0, target.now, entry)?;
+                ingested.written.push(id);
                 ingested.stored.changed += 1;
                 if interest.in_updated {
                     ingested.news.push(EntryEvent::Updated(id.0));

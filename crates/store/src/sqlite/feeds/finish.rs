@@ -21,7 +21,7 @@ use crate::sqlite::{
     push::discovery::PushState,
     shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, optional, text, to_u32, url_hash};
+use crate::values::{is_renamed, millis, optional, text, to_u32, url_hash};
 
 pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");
 
@@ -45,12 +45,13 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
-    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?))).optional()?;
-    let Some((folder_id, mut push, standing)) = held else { return Ok(Stored::default()) };
+    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get(11)?)));
+    let Some((folder_id, mut push, standing, title)) = held.optional()? else { return Ok(Stored::default()) };
     if let Some(address) = &result.moved_to
         && move_to(connection, result.feed_id, address)?
     {
         push.url = text(&address.url).into_owned();
+        changes.log.feed(result.feed_id);
     }
     let claimed_at = result.claimed_at.as_millisecond();
     let target = Target { feed_id, folder_id, claimed_at, is_backlog: standing.is_new, now };
@@ -63,10 +64,14 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let counts = result.due_by.is_none();
     let news = standing.news(&result);
     if let Some(kind) = news {
+        changes.log.feed(result.feed_id);
         events::tell(changes, &[DomainEvent::Feed(kind, result.feed_id)])?;
     }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {
+            if is_renamed(document.title.as_ref(), title) {
+                changes.log.feed(result.feed_id);
+            }
             return ingest::store_document(changes, target, schedule, &push, document);
         }
         PollOutcome::Unchanged(validators) => write_unchanged(connection, target, schedule, validators)?,

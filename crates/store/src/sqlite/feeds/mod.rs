@@ -102,6 +102,7 @@ fn add(changes: &mut WriteTx<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> 
     // No hub is trusted to push it yet.
     let schedule = Schedule { next_check_at, next_audit_at: next_check_at, adaptive_secs: adaptive_first() };
     let push = PushState::new(&feed.address.url);
+    changes.log.feeds(Some(FeedId(target.feed_id)), 1);
     ingest::store_document(changes, target, schedule, &push, &mut feed.document)?;
     let kept = one(changes.connection, FeedId(target.feed_id))?;
     kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
@@ -146,7 +147,11 @@ fn update(changes: &mut WriteTx<'_>, id: FeedId, patch: &FeedPatch) -> Result<Up
         let mut follow = connection.prepare_cached("UPDATE entries SET folder_id = ? WHERE feed_id = ?")?;
         follow.execute((folder.map(|folder| folder.0), id.0))?;
     }
-    Ok(one(connection, id)?.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
+    let after = one(connection, id)?;
+    if after.as_ref() != Some(&before) {
+        changes.log.feed(id);
+    }
+    Ok(after.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
 }
 
 fn readdress(connection: &Connection, id: FeedId, address: FeedAddress, now: i64) -> Result<()> {
@@ -180,5 +185,9 @@ fn delete(changes: &mut WriteTx<'_>, id: FeedId) -> Result<bool> {
     }
     // They live on without it, until their hubs have been told.
     end_all(changes, id)?;
-    Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
+    let is_deleted = changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0;
+    if is_deleted {
+        changes.log.feeds(Some(id), 1);
+    }
+    Ok(is_deleted)
 }

@@ -60,9 +60,10 @@ pub(crate) fn finish(
         };
         log(connection, one, place, now)?;
         if receiver.url != one.url && consequence.status == DeliveryStatus::Pending {
-            changes.outbox.set_queued();
+            changes.log.deliveries();
         }
         if consequence.status == DeliveryStatus::Failed {
+            changes.log.deliveries();
             given_up.extend(DomainEvent::delivery_failed(one, key));
         }
         receiver.health = consequence.health;
@@ -146,13 +147,17 @@ fn keep(changes: &mut WriteTx<'_>, id: WebhookId, receiver: &Receiver) -> Result
     let Receiver { is_enabled, before, health, disable, .. } = receiver;
     if health != before {
         webhook_rows::update_health(changes.connection, id, health)?;
+        if health.breaker.is_some() != before.breaker.is_some() {
+            changes.log.webhooks();
+        }
     }
     if before.failures > 0 && health.failures == 0 {
         // What waited for it to be well again can be claimed now.
-        changes.outbox.set_queued();
+        changes.log.deliveries();
     }
     if let Some(reason) = disable.as_ref().filter(|_| *is_enabled) {
         changes.connection.prepare_cached(DISABLE)?.execute((id.0, reason))?;
+        changes.log.webhooks();
         changes.outbox.forget_listeners();
     }
     Ok(())

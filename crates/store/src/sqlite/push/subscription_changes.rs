@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId, SubscriptionId,
+    changes::alters_subscription,
     ports::{Changed, Claim},
     push::{self, Change, Decision, Event, Offer, Rules, Subscription, SubscriptionState, Transition, Wanted},
 };
@@ -68,6 +69,9 @@ pub(crate) fn change(
     if let Some(feed) = before.feed_id.filter(|_| poll_now) {
         make_due(connection, feed, Duration::ZERO, now)?;
     }
+    if alters_subscription(&before, after.as_ref()) {
+        changes.log.subscription(before.feed_id);
+    }
     events::tell_push(changes, &before, after.as_ref())?;
     Ok(Some(Transition { before, after }))
 }
@@ -108,6 +112,7 @@ pub(crate) fn reconcile(
         // The id is the database's.
         let new = Subscription::new(SubscriptionId(0), feed, hub, wanted.topic, offer, time(now));
         subscription_rows::insert(changes.connection, &new, now)?;
+        changes.log.subscription(Some(feed));
     }
     Ok(!plan.is_empty())
 }
