@@ -149,7 +149,12 @@ fn without_feeds_of_many(changes: Vec<NewChange>) -> Vec<NewChange> {
         return changes;
     }
     let is_many = |change: &NewChange| of_kind.get(&change.kind).is_some_and(|count| *count > FEEDS_NAMED_MAX);
-    merged(changes.into_iter().map(|change| if is_many(&change) { NewChange { feed_id: None, ..change } } else { change }).collect())
+    merged(
+        changes
+            .into_iter()
+            .map(|change| if is_many(&change) { NewChange { feed_id: None, ..change } } else { change })
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -224,7 +229,8 @@ mod tests {
         log.feed(FEED);
         assert_eq!(log.clone().take().len(), FEEDS_NAMED_MAX + 1);
         log.subscription(Some(FeedId(many)));
-        let expect = [change(ChangeKind::Subscription, None, 0, vec![]), change(ChangeKind::Feed, Some(FEED), 0, vec![])];
+        let expect =
+            [change(ChangeKind::Subscription, None, 0, vec![]), change(ChangeKind::Feed, Some(FEED), 0, vec![])];
         assert_eq!(log.take(), expect);
     }
 }

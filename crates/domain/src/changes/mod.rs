@@ -61,15 +61,8 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    pub const ALL: [Self; 7] = [
-        Self::Entries,
-        Self::Marks,
-        Self::Feed,
-        Self::Feeds,
-        Self::Subscription,
-        Self::Webhooks,
-        Self::Deliveries,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Entries, Self::Marks, Self::Feed, Self::Feeds, Self::Subscription, Self::Webhooks, Self::Deliveries];
 
     /// In the store, and for pages.
     pub fn name(self) -> &'static str {
@@ -157,7 +150,11 @@ pub fn is_known(after: ChangeNumber, pruned_to: ChangeNumber, last: ChangeNumber
 
 /// The last change to be pruned of these, the oldest in the stream with their times, if any is: those of before
 /// `kept_since`, and those beyond [`KEPT_MAX`]. Only from the beginning, so that one number tells what is gone.
-pub fn prune_to(oldest: &[(ChangeNumber, Timestamp)], last: ChangeNumber, kept_since: Timestamp) -> Option<ChangeNumber> {
+pub fn prune_to(
+    oldest: &[(ChangeNumber, Timestamp)],
+    last: ChangeNumber,
+    kept_since: Timestamp,
+) -> Option<ChangeNumber> {
     let is_old = |(number, at): &&(ChangeNumber, Timestamp)| *at < kept_since || number.0 <= last.0 - KEPT_MAX;
     oldest.iter().take_while(is_old).last().map(|(number, _)| *number)
 }

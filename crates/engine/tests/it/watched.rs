@@ -20,9 +20,9 @@ use domain::{
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
-        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome,
-        UpdateOutcome,
+        Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore,
+        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult,
+        SubscriptionChange, TestOutcome, UpdateOutcome,
     },
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };

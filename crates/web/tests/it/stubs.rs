@@ -14,9 +14,9 @@ use domain::{
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http, HttpError,
-        HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store,
-        StoreError, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome,
+        BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http,
+        HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
+        PushStore, Store, StoreError, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };

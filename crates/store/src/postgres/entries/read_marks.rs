@@ -40,12 +40,7 @@ pub(crate) async fn patch(
     }
 }
 
-async fn patch_once(
-    store: &PostgresStore,
-    client: &mut Client,
-    ids: &[i64],
-    patch: EntryPatch,
-) -> Result<u64, Error> {
+async fn patch_once(store: &PostgresStore, client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
     let transaction = client.transaction().await?;
     if execute(&transaction, LOCK_FEEDS_OF, &[&ids]).await? == 0 {
         return Ok(0);

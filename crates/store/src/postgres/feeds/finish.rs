@@ -18,7 +18,6 @@ use domain::{
 use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
 
-use crate::values::is_renamed;
 use crate::postgres::{
     Params, PostgresStore, both,
     entries::ingest::{self, KNOWN, Target},
@@ -36,6 +35,7 @@ use crate::postgres::{
         values::{millis, optional, text, to_u32, url_hash},
     },
 };
+use crate::values::is_renamed;
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;

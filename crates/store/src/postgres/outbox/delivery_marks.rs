@@ -186,7 +186,8 @@ async fn write_standing(
     });
     let mut log = ChangeLog::default();
     log.deliveries_if(events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await?);
-    let is_shown = |one: &Standing| one.disable.is_some() || one.before.breaker.is_some() != one.health.breaker.is_some();
+    let is_shown =
+        |one: &Standing| one.disable.is_some() || one.before.breaker.is_some() != one.health.breaker.is_some();
     if standing.values().any(is_shown) {
         log.webhooks();
     }

@@ -27,7 +27,7 @@ const WRITE: &str = include_str!("sql/write.sql");
 
 pub(crate) const AFTER: &str = include_str!("sql/after.sql");
 
-pub(crate) const OLDEST: &str = "SELECT number, at FROM changes ORDER BY number LIMIT ?";
+const OLDEST: &str = "SELECT number, at FROM changes ORDER BY number LIMIT ?";
 
 #[async_trait]
 impl ChangeStore for SqliteStore {
@@ -98,8 +98,7 @@ fn read(connection: &Connection, after: ChangeNumber, limit: u32) -> Result<Chan
 /// `None` of a kind that nobody here knows.
 fn change_of(row: &Row<'_>) -> Result<Option<Change>> {
     let Some(kind) = ChangeKind::by_name(row.get_ref(1)?.as_str()?) else { return Ok(None) };
-    let ids: Vec<i64> =
-        serde_json::from_str(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?;
+    let ids: Vec<i64> = serde_json::from_str(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?;
     Ok(Some(Change {
         number: ChangeNumber(row.get(0)?),
         kind,
