@@ -129,12 +129,11 @@ fn merge(into: &mut NewChange, other: NewChange) {
 fn merged(noted: Vec<NewChange>) -> Vec<NewChange> {
     let (mut changes, mut places): (Vec<NewChange>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
     for change in noted {
-        match places.get(&(change.kind, change.feed_id)) {
-            Some(place) => merge(&mut changes[*place], change),
-            None => {
-                places.insert((change.kind, change.feed_id), changes.len());
-                changes.push(change);
-            }
+        if let Some(place) = places.get(&(change.kind, change.feed_id)) {
+            merge(&mut changes[*place], change);
+        } else {
+            places.insert((change.kind, change.feed_id), changes.len());
+            changes.push(change);
         }
     }
     changes

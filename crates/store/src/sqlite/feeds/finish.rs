@@ -45,7 +45,9 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
-    let held = held.query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get(11)?)));
+    let held = held.query_row(guard, |row| {
+        Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get::<_, Option<String>>(11)?))
+    });
     let Some((folder_id, mut push, standing, title)) = held.optional()? else { return Ok(Stored::default()) };
     if let Some(address) = &result.moved_to
         && move_to(connection, result.feed_id, address)?
@@ -69,7 +71,7 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {
-            if is_renamed(document.title.as_ref(), title) {
+            if is_renamed(document.title.as_ref(), title.as_deref()) {
                 changes.log.feed(result.feed_id);
             }
             return ingest::store_document(changes, target, schedule, &push, document);

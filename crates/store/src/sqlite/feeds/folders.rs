@@ -45,13 +45,11 @@ impl FolderStore for SqliteStore {
 /// The folder of this name, made last in the order if it is not there.
 pub(crate) fn find_or_create(changes: &mut WriteTx<'_>, name: &str) -> Result<FolderId> {
     let mut find = changes.connection.prepare_cached("SELECT id FROM folders WHERE name = ?")?;
-    match find.query_row([name], |row| row.get(0)).optional()? {
-        Some(id) => Ok(FolderId(id)),
-        None => {
-            changes.log.feeds(None, 0);
-            changes.connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).map(FolderId)
-        }
+    if let Some(id) = find.query_row([name], |row| row.get(0)).optional()? {
+        return Ok(FolderId(id));
     }
+    changes.log.feeds(None, 0);
+    changes.connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).map(FolderId)
 }
 
 pub(crate) fn exists(connection: &Connection, id: FolderId) -> Result<bool> {

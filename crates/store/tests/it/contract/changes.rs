@@ -6,7 +6,7 @@ use domain::{
     EntryId, EntryPatch, FeedId, FeedPatch, FeedSeed, NewFeed, SubscriptionId,
     changes::{Change, ChangeKind, ChangeNumber, ENTRIES_LISTED_MAX, KEPT_FOR},
     delivery::{Verdict, WebhookPatch},
-    ingest::PollOutcome,
+    ingest::{PollOutcome, Validators},
     ports::{MarkRead, PruneLimits, Store},
 };
 use jiff::Timestamp;
@@ -160,7 +160,7 @@ async fn u2_polls_write_what_they_bring(harness: &Harness) {
     let job = harness.claim(feed).await;
     let moved = domain::ingest::PollResult {
         moved_to: Some(address("http://e.org/new")),
-        ..result(&job, PollOutcome::Unchanged(Default::default()))
+        ..result(&job, PollOutcome::Unchanged(Validators::default()))
     };
     harness.finish(moved).await;
     follower.expect("a feed that moved", &[(Feed, Some(feed))]).await;
