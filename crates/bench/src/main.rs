@@ -5,6 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
+mod changes;
 mod child;
 mod cpu;
 mod dispatch;
@@ -61,6 +62,8 @@ enum Measurement {
         /// Only this part of it.
         part: Option<dispatch::Part>,
     },
+    /// The change stream on each store: how soon a commit is heard, in its process and on another node.
+    Changes,
     /// Serves feeds until it is killed.
     #[command(hide = true)]
     Publish,
@@ -146,6 +149,10 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             dispatch::run(&mut tally, part)?;
         }
+        Some(Measurement::Changes) => {
+            postgres::ensure()?;
+            changes::run(&mut tally)?;
+        }
         Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,
@@ -168,6 +175,7 @@ fn main() -> anyhow::Result<ExitCode> {
             pages::run(&mut tally)?;
             push::run(&mut tally, None)?;
             dispatch::run(&mut tally, None)?;
+            changes::run(&mut tally)?;
         }
     }
     Ok(tally.conclude())

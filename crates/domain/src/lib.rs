@@ -5,6 +5,7 @@
 //! Nothing here waits, stores or sends. Every decision is a function of its arguments, so each can be tested as a table
 //! of cases at an exact instant.
 
+pub mod changes;
 pub mod cursor;
 pub mod delivery;
 pub mod entry;

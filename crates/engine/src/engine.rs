@@ -12,8 +12,9 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
+    changes::ChangeNumber,
     delivery::{NewWebhook, Webhook, WebhookSecret},
-    ports::{HttpError, Store, StoreResult, UpdateOutcome},
+    ports::{ChangeStore, HttpError, Store, StoreResult, UpdateOutcome},
     push::Subscription,
 };
 use jiff::Timestamp;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     add,
     api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
+    changes::{self, ChangeListener, ChangeStream},
     clock_watch,
     context::Context,
     dispatch::{self, Dispatcher},
@@ -44,16 +46,20 @@ pub struct Engine {
     /// Apart from those of polls: an add takes its slot before its place at a host, a poll after it, and with the same
     /// slots each could wait for the other.
     add_slots: Semaphore,
+    changes: Arc<ChangeStream>,
 }
 
 impl Engine {
     /// Nothing happens by itself before [`run`](Self::run).
     pub fn new(deps: Deps) -> Arc<Self> {
+        let store: Arc<dyn ChangeStore> = Arc::<dyn Store>::clone(&deps.store);
+        let changes = ChangeStream::new(store);
         let context = Context::new(deps);
         let poller = Poller::new(Arc::clone(&context));
         let pusher = Pusher::new(Arc::clone(&context), Arc::new(Arc::clone(&poller)));
         let dispatcher = Dispatcher::new(&context, None);
-        Arc::new(Self { context, poller, pusher, dispatcher, add_slots: Semaphore::new(add::ADDS_MAX) })
+        let add_slots = Semaphore::new(add::ADDS_MAX);
+        Arc::new(Self { context, poller, pusher, dispatcher, add_slots, changes })
     }
 
     /// The time, by this node's clock.
@@ -69,6 +75,11 @@ impl Engine {
     /// Where everything is kept.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.context.deps.store
+    }
+
+    /// Follows what is changed, by whichever node, from after this place; without one the first that is heard is a reset.
+    pub fn listen(&self, after: Option<ChangeNumber>) -> ChangeListener {
+        self.changes.listen(after)
     }
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
@@ -244,7 +255,7 @@ impl Engine {
     /// Delivers what is due to one webhook until told to stop, and does nothing else: for a program that runs for a moment
     /// only.
     pub async fn deliver_to(&self, webhook: WebhookId, stop: &CancellationToken) {
-        dispatch::run(&Dispatcher::new(&self.context, Some(webhook)), stop).await;
+        dispatch::run(&Dispatcher::new(&self.context, Some(webhook)), self.listen(None), stop).await;
     }
 
     /// Polls, keeps push alive, delivers and prunes by itself. After a stop it returns when what had begun has ended, or
@@ -253,8 +264,9 @@ impl Engine {
         tokio::join!(
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
-            dispatch::run(&self.dispatcher, &stop),
+            dispatch::run(&self.dispatcher, self.listen(None), &stop),
             prune::run(&self.context.deps, &stop),
+            changes::run_prune(self.store().as_ref(), &stop),
             clock_watch::run(&self.context.deps, &stop),
             overview::run(self.store().as_ref(), &stop)
         );

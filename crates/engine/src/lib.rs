@@ -17,6 +17,7 @@
 
 mod add;
 mod api;
+mod changes;
 mod clock_watch;
 mod coalesce;
 mod context;
@@ -41,6 +42,7 @@ pub mod system;
 pub use api::{
     AddFeed, AddFeedError, AddedFeed, ImportError, ImportReport, OfferedFeed, RefreshSummary, SubscribeError,
 };
+pub use changes::{ChangeListener, ChangeStream, Heard};
 pub use engine::Engine;
 pub use measure::register_metrics;
 pub use opml::OpmlError;

@@ -29,6 +29,12 @@ pub(crate) fn optional(value: Option<&String>) -> Option<Cow<'_, str>> {
 }
 
 /// The hash that a URL is found by.
+/// Whether a document gives its feed another title than is known. One without a title changes none.
+pub(crate) fn is_renamed(new: Option<&String>, known: Option<&str>) -> bool {
+    let new = optional(new);
+    new.is_some() && new.as_deref() != known
+}
+
 pub(crate) fn url_hash(address: &FeedAddress) -> [u8; 16] {
     Hash::of(address.url.as_bytes()).0
 }

@@ -188,6 +188,12 @@ impl ReceiverState {
         self.disable.as_deref()
     }
 
+    /// Whether whoever looks at the webhook sees something else than before: it is disabled, or its breaker has opened
+    /// or closed.
+    pub fn is_shown_otherwise(&self) -> bool {
+        self.disable.is_some() || self.before.breaker.is_some() != self.health.breaker.is_some()
+    }
+
     /// Whether deliveries that waited for it can be claimed now.
     pub fn has_recovered(&self) -> bool {
         self.before.failures > 0 && self.health.failures == 0

@@ -90,9 +90,6 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// When the next delivery will be due that could be claimed, as a delay from now, but for those to these webhooks;
     /// `None` if there is none to come. It is a hint: whoever sleeps longer than a second looks again.
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>>;
-    /// Waits until deliveries were queued, or may have become due, since this returned `seen`, here or, as far as that
-    /// can be known, in another process; returns what to wait for next. Begins at 0. Never an error: it is a hint.
-    async fn deliveries_queued(&self, seen: u64) -> u64;
 
     /// The outbox in numbers.
     async fn outbox_overview(&self) -> StoreResult<Overview>;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::DeliveryStore;
+use super::{ChangeStore, DeliveryStore};
 use crate::{
     cursor::Cursor,
     entry::{Counts, Entry, EntryFilter, EntryPage, EntryPatch},
@@ -314,7 +314,16 @@ fn unanswered() -> StoreError {
 
 #[async_trait]
 pub trait Store:
-    FolderStore + FeedStore + EntryStore + PollStore + PushStore + DeliveryStore + Send + Sync + std::fmt::Debug
+    FolderStore
+    + FeedStore
+    + EntryStore
+    + PollStore
+    + PushStore
+    + DeliveryStore
+    + ChangeStore
+    + Send
+    + Sync
+    + std::fmt::Debug
 {
     /// Whether it answers and, as far as that is known without writing, takes writes. After a write that failed for now,
     /// such as on a full disk, SQLite tries one.

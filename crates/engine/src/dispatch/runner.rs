@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::ports::StoreResult;
+use domain::{changes::ChangeKind, ports::StoreResult};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Dispatcher, beat, marks, send};
-use crate::measure;
+use crate::{changes::ChangeListener, measure};
 
 /// The longest sleep: a wake is a hint, and may be lost.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
@@ -28,13 +28,13 @@ const MARKS_MAX: Duration = Duration::from_millis(1500);
 
 /// Delivers until it is told to stop. Then it takes no more, releases at once what it has not begun, lets end what is
 /// being sent, and releases the rest.
-pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
+pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, changes: ChangeListener, stop: &CancellationToken) {
     tracing::info!(worker_id = %dispatcher.owner, "dispatcher started");
     // Also if this is dropped.
     let closing = dispatcher.closing.clone().drop_guard();
     let beats = tokio::spawn(beat::run(Arc::clone(dispatcher)));
     let marker = tokio::spawn(marks::run(Arc::clone(dispatcher)));
-    tokio::join!(claim_all(dispatcher, stop), measure_all(dispatcher, stop));
+    tokio::join!(claim_all(dispatcher, changes, stop), measure_all(dispatcher, stop));
     end(dispatcher).await;
     drop(closing);
     if tokio::time::timeout(MARKS_MAX, marker).await.is_err() {
@@ -50,8 +50,8 @@ pub(crate) async fn run(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) 
 }
 
 /// Claims and begins what is due, as it comes.
-async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
-    let (mut seen, mut busy, mut was_away) = (0, SLEEP_BUSY, false);
+async fn claim_all(dispatcher: &Arc<Dispatcher>, mut changes: ChangeListener, stop: &CancellationToken) {
+    let (mut busy, mut was_away) = (SLEEP_BUSY, false);
     while !stop.is_cancelled() {
         // Never broken off: a claim that nobody knows of would cost a lease.
         let pause = match begin_due(dispatcher, stop).await {
@@ -80,10 +80,7 @@ async fn claim_all(dispatcher: &Arc<Dispatcher>, stop: &CancellationToken) {
             () = stop.cancelled() => {}
             () = tokio::time::sleep(pause) => {}
             () = dispatcher.freed.notified() => busy = SLEEP_BUSY,
-            queued = dispatcher.store.deliveries_queued(seen), if !was_away => {
-                seen = queued;
-                busy = SLEEP_BUSY;
-            }
+            () = changes.next_of(ChangeKind::Deliveries), if !was_away => busy = SLEEP_BUSY,
         }
     }
 }

@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use domain::{
     Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
     Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
+    changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
@@ -19,9 +20,9 @@ use domain::{
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        Batched, Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead,
-        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome,
-        UpdateOutcome,
+        Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore,
+        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult,
+        SubscriptionChange, TestOutcome, UpdateOutcome,
     },
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
@@ -153,9 +154,15 @@ hand_on!(DeliveryStore {
     fn cancel_delivery(id: &str, reason: &str) -> Moved;
     fn requeue_failed(webhook: WebhookId) -> Option<u64>;
     fn prune_deliveries(limits: OutboxLimits) -> u64;
+});
+
+hand_on!(ChangeStore {
+    fn last_change() -> ChangeNumber;
+    fn changes_after(after: ChangeNumber, limit: u32) -> ChangesPage;
+    fn prune_changes(older_than: Duration, limit: u32) -> u64;
 } {
-    async fn deliveries_queued(&self, seen: u64) -> u64 {
-        self.inner.deliveries_queued(seen).await
+    async fn changed_since(&self, seen: u64) -> u64 {
+        self.inner.changed_since(seen).await
     }
 });
 

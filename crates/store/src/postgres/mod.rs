@@ -8,6 +8,7 @@
 //! deliveries. Claims and beats skip what is locked, marks of deliveries wait for it only a moment, and beats have
 //! connections of their own, so that bulk work never costs a lease.
 
+mod changes;
 mod entries;
 mod feeds;
 mod outbox;
@@ -25,14 +26,19 @@ use std::{
 
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Pool, Transaction};
-use domain::ports::{Store, StoreError, StoreResult};
+use domain::{
+    changes::{ChangeKind, ChangeLog, NewChange},
+    ports::{Store, StoreError, StoreResult},
+};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::{Error, Row, types::ToSql};
 
-use self::shared::{
-    claim_bounds::{ClaimBounds, Scan, Timing},
-    connect::Address,
-    wake::Wake,
+use self::{
+    changes::hints::Hints,
+    shared::{
+        claim_bounds::{ClaimBounds, Scan, Timing},
+        connect::Address,
+    },
 };
 use crate::OpenError;
 
@@ -68,7 +74,7 @@ pub struct PostgresStore {
     /// Room for searches, which may take long: part of the pool, so that nobody who wants a page waits for them.
     searches: Arc<Semaphore>,
     beats: Pool,
-    wake: Arc<Wake>,
+    hints: Arc<Hints>,
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
@@ -99,8 +105,8 @@ impl PostgresStore {
         shared::migrate::migrate(&mut client).await?;
         let installation = shared::migrate::installation(&client).await?;
         drop(client);
-        let wake = Arc::new(Wake::start(address).await);
-        Ok(Self { pool, searches, beats, wake, bounds: Arc::default(), installation: installation.into() })
+        let hints = Arc::new(Hints::start(address).await);
+        Ok(Self { pool, searches, beats, hints, bounds: Arc::default(), installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {
@@ -135,20 +141,36 @@ impl PostgresStore {
         })
     }
 
-    /// Deliveries were queued, or can be claimed that could not be before, and that is committed.
-    fn queued(&self) {
-        shared::claim_bounds::lock(&self.bounds.deliveries).requeued();
-        self.wake.raise();
+    /// Ends a transaction that has changed this. Whoever follows changes is woken after it: before that nobody could see
+    /// them.
+    async fn commit(&self, transaction: Transaction<'_>, mut log: ChangeLog) -> Result<(), Error> {
+        let changes = log.take();
+        changes::write(&transaction, &changes).await?;
+        transaction.commit().await?;
+        self.changed(&changes);
+        Ok(())
     }
 
-    /// Ends a transaction. Whoever delivers is woken if it has queued something, and only now: before that nobody could
-    /// see it.
-    async fn commit(&self, transaction: Transaction<'_>, has_queued: bool) -> Result<(), Error> {
-        transaction.commit().await?;
-        if has_queued {
-            self.queued();
+    /// This was changed, and is committed.
+    fn changed(&self, changes: &[NewChange]) {
+        if changes.iter().any(|change| change.kind == ChangeKind::Deliveries) {
+            shared::claim_bounds::lock(&self.bounds.deliveries).requeued();
         }
-        Ok(())
+        if !changes.is_empty() {
+            self.hints.raise();
+        }
+    }
+
+    /// Deliveries can be claimed that could not be before, by a statement that is committed: nothing that is shown has
+    /// changed, so it is no matter if nobody hears of it. They are found a second later.
+    async fn freed(&self, client: &Client) {
+        let mut log = ChangeLog::default();
+        log.deliveries();
+        let changes = log.take();
+        if let Err(error) = changes::write(client, &changes).await {
+            tracing::debug!(error = shared::errors::reason(&error), "freed deliveries not told");
+        }
+        self.changed(&changes);
     }
 }
 
@@ -179,7 +201,7 @@ impl Store for PostgresStore {
         let mut client = self.client().await?;
         let back = shared::clock::watch(&mut client).await.map_err(shared::errors::store_error)?;
         if back.is_some() {
-            self.queued();
+            self.freed(&client).await;
         }
         Ok(back)
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
 mod beats;
+mod changes;
 mod circles;
 mod given_outbox;
 mod given_push;
@@ -16,7 +17,6 @@ mod push;
 mod race;
 mod replays;
 mod snapshots;
-mod wake;
 
 use std::time::Duration;
 

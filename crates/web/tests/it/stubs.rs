@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use domain::{
     Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
     Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
+    changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
@@ -13,9 +14,9 @@ use domain::{
     entry::Counts,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        BatchResult, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http, HttpError,
-        HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store,
-        StoreError, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome,
+        BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http,
+        HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
+        PushStore, Store, StoreError, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
@@ -306,10 +307,6 @@ impl DeliveryStore for Down {
         self.fail().await
     }
 
-    async fn deliveries_queued(&self, _: u64) -> u64 {
-        std::future::pending().await
-    }
-
     async fn outbox_overview(&self) -> StoreResult<Overview> {
         self.fail().await
     }
@@ -335,6 +332,25 @@ impl DeliveryStore for Down {
     }
 
     async fn prune_deliveries(&self, _: OutboxLimits) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl ChangeStore for Down {
+    async fn last_change(&self) -> StoreResult<ChangeNumber> {
+        self.fail().await
+    }
+
+    async fn changes_after(&self, _: ChangeNumber, _: u32) -> StoreResult<ChangesPage> {
+        self.fail().await
+    }
+
+    async fn changed_since(&self, _: u64) -> u64 {
+        std::future::pending().await
+    }
+
+    async fn prune_changes(&self, _: Duration, _: u32) -> StoreResult<u64> {
         self.fail().await
     }
 }

@@ -213,7 +213,4 @@ hand_on!({
         Ok(FinishReport { locked, ..marks })
     }
 
-    async fn deliveries_queued(&self, seen: u64) -> u64 {
-        self.inner.deliveries_queued(seen).await
-    }
 });

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
-    EntryId,
+    EntryId, FeedId,
+    changes::ChangeLog,
     delivery::{DomainEvent, Webhook},
     feed_state::FeedStateChange,
     ingest::{
@@ -62,6 +63,9 @@ pub(crate) struct Sorted<'d> {
     pub(crate) has_passed_over: bool,
 }
 
+/// What became of a document, what of that is news, and what it changed.
+pub(crate) type StoredDocument = (Stored, Vec<DomainEvent>, ChangeLog);
+
 /// Stores a document's entries, follows what it says about push, and writes the state of its feed. Returns also what of
 /// that is news to these webhooks.
 pub(crate) async fn store_document(
@@ -72,20 +76,32 @@ pub(crate) async fn store_document(
     document: &Document,
     known: &KnownEntries,
     webhooks: &[Webhook],
-) -> Result<(Stored, Vec<DomainEvent>), Error> {
+) -> Result<StoredDocument, Error> {
     let sorted = sort_out(document, known, target.claimed_at);
     let of_feed = async {
-        let news = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
+        let followed = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
         // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
         let state = feed_rows::write_state(transaction, target, change, push, document, &sorted);
         both(state, forget(transaction, target, document)).await?;
-        Ok(news)
+        Ok(followed)
     };
     // In one round trip, if there is nothing new about push.
     let parts = [(target, &sorted)];
-    let (ids, mut news) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
+    let (ids, (mut news, mut log)) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
     news.extend(news::of_entries(transaction, webhooks, target.now, &parts, &ids).await?);
-    Ok((sorted.stored, news))
+    note(&mut log, &parts, &ids);
+    Ok((sorted.stored, news, log))
+}
+
+/// That entries of several feeds came or changed: of those that are new with the ids that they were given, in the order
+/// given.
+pub(crate) fn note(log: &mut ChangeLog, parts: &[(Target, &Sorted<'_>)], ids: &[i64]) {
+    let mut ids = ids.iter().copied();
+    for (target, sorted) in parts {
+        let new = ids.by_ref().take(sorted.new.len());
+        let written = new.chain(sorted.renewed.iter().map(|(id, _)| *id)).map(EntryId).collect();
+        log.entries(FeedId(target.feed_id), written);
+    }
 }
 
 /// Stores entries of several feeds that were told apart; returns the ids of those that are new, in the order given.

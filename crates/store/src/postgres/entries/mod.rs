@@ -46,19 +46,19 @@ impl EntryStore for PostgresStore {
 
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
         let mut client = self.client().await?;
-        read_marks::patch(&mut client, &[id.0], patch).await.map_err(store_error)?;
+        read_marks::patch(self, &mut client, &[id.0], patch).await.map_err(store_error)?;
         one(&client, id).await.map_err(store_error)
     }
 
     async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
         let mut client = self.client().await?;
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-        read_marks::patch(&mut client, &ids, patch).await.map_err(store_error)
+        read_marks::patch(self, &mut client, &ids, patch).await.map_err(store_error)
     }
 
     async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
         let mut client = self.client().await?;
-        read_marks::mark_read(&mut client, which).await.map_err(store_error)
+        read_marks::mark_read(self, &mut client, which).await.map_err(store_error)
     }
 
     async fn counts(&self) -> StoreResult<Counts> {

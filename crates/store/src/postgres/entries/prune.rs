@@ -2,11 +2,11 @@
 //! the same transaction, so that it does not come back as new.
 
 use deadpool_postgres::{Client, Transaction};
-use domain::ports::PruneLimits;
+use domain::{changes::ChangeLog, ports::PruneLimits};
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    execute, now_ms, query,
+    PostgresStore, execute, now_ms, query,
     shared::values::{count, millis, usize_to_i64},
 };
 
@@ -18,7 +18,7 @@ const LOCK_FEEDS: &str = include_str!("sql/prune_lock_feeds.sql");
 
 const REMOVE: &str = include_str!("sql/prune_remove.sql");
 
-pub(crate) async fn prune(client: &mut Client, limits: PruneLimits) -> Result<u64, Error> {
+pub(crate) async fn prune(store: &PostgresStore, client: &mut Client, limits: PruneLimits) -> Result<u64, Error> {
     let transaction = client.transaction().await?;
     let chunk = i64::from(limits.chunk);
     let now = now_ms(&transaction).await?;
@@ -38,7 +38,9 @@ pub(crate) async fn prune(client: &mut Client, limits: PruneLimits) -> Result<u6
         return Ok(0);
     }
     let removed = remove(&transaction, &rows, unread_before).await?;
-    transaction.commit().await?;
+    let mut log = ChangeLog::default();
+    log.entries_removed(removed);
+    store.commit(transaction, log).await?;
     Ok(removed)
 }
 

@@ -2,11 +2,11 @@
 //! exact.
 
 use deadpool_postgres::Client;
-use domain::{EntryPatch, ports::MarkRead};
-use tokio_postgres::{Error, types::ToSql};
+use domain::{EntryId, EntryPatch, FeedId, changes::ChangeLog, ports::MarkRead};
+use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::postgres::{
-    execute, now_ms, query,
+    PostgresStore, execute, now_ms, query,
     shared::{errors::is_deadlock, values::count},
 };
 
@@ -25,28 +25,44 @@ const LOCK_FEEDS_OF: &str = include_str!("sql/read_marks_lock_feeds_of.sql");
 const PATCH: &str = include_str!("sql/read_marks_patch.sql");
 
 /// Marks these; returns how many that changed.
-pub(crate) async fn patch(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+pub(crate) async fn patch(
+    store: &PostgresStore,
+    client: &mut Client,
+    ids: &[i64],
+    patch: EntryPatch,
+) -> Result<u64, Error> {
     let mut circles = 0;
     loop {
-        match patch_once(client, ids, patch).await {
+        match patch_once(store, client, ids, patch).await {
             Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
             result => return result,
         }
     }
 }
 
-async fn patch_once(client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+async fn patch_once(store: &PostgresStore, client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
     let transaction = client.transaction().await?;
     if execute(&transaction, LOCK_FEEDS_OF, &[&ids]).await? == 0 {
         return Ok(0);
     }
     let patched = query(&transaction, PATCH, &[&ids, &patch.is_read, &patch.is_starred]).await?;
-    transaction.commit().await?;
-    Ok(patched.first().map_or(0, |row| count(row.get(0))))
+    let (patched, log) = marked(&patched);
+    store.commit(transaction, log).await?;
+    Ok(patched)
+}
+
+/// How many were marked, and that as a change: one, whatever feeds they are of.
+fn marked(rows: &[Row]) -> (u64, ChangeLog) {
+    let mut log = ChangeLog::default();
+    let Some(row) = rows.first() else { return (0, log) };
+    let (marked, feed) = (count(row.get(0)), row.get::<_, Option<i64>>(1).map(FeedId));
+    let entries = row.get::<_, Option<Vec<i64>>>(2).unwrap_or_default().into_iter().map(EntryId).collect();
+    log.marks(feed, marked, entries);
+    (marked, log)
 }
 
 /// Marks what is there now: entries that come in meanwhile stay unread.
-pub(crate) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u64, Error> {
+pub(crate) async fn mark_read(store: &PostgresStore, client: &mut Client, which: MarkRead) -> Result<u64, Error> {
     let now = now_ms(&*client).await?;
     let until = which.before.map_or(now, |before| before.as_millisecond().min(now));
     let sql = unread_sql(which);
@@ -57,7 +73,7 @@ pub(crate) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u6
     loop {
         let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK];
         params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
-        match mark_chunk(client, &sql, &params).await {
+        match mark_chunk(store, client, &sql, &params).await {
             Ok(None) => return Ok(marked),
             Ok(Some((last, count))) => (position, marked) = (last, marked + count),
             // A chunk locks many feeds: should it ever wait in a circle, it is the one to give way.
@@ -69,6 +85,7 @@ pub(crate) async fn mark_read(client: &mut Client, which: MarkRead) -> Result<u6
 
 /// Marks the next chunk: where it ends, and how many were unread. `None` if there are no more.
 async fn mark_chunk(
+    store: &PostgresStore,
     client: &mut Client,
     sql: &str,
     params: &[&(dyn ToSql + Sync)],
@@ -80,8 +97,9 @@ async fn mark_chunk(
     let feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
     execute(&transaction, LOCK_FEEDS, &[&feeds]).await?;
     let chunk = query(&transaction, MARK, &[&entries]).await?;
-    transaction.commit().await?;
-    Ok(Some(((last.get(2), last.get(0)), chunk.first().map_or(0, |row| count(row.get(0))))))
+    let (marked, log) = marked(&chunk);
+    store.commit(transaction, log).await?;
+    Ok(Some(((last.get(2), last.get(0)), marked)))
 }
 
 /// The next chunk, by the walk of a page of unread entries: no chunk looks again at what one before it has passed over.

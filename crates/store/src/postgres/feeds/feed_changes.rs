@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     Feed, FeedId, FeedPatch, FolderId, NewFeed,
+    changes::ChangeLog,
     feed_state::{FeedAddress, FeedStateChange},
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
@@ -56,13 +57,14 @@ pub(crate) async fn add(
     let change = FeedStateChange::of_new_feed(feed.next_check_in);
     let push = PushState::new(&feed.address.url);
     let nothing = HashMap::new();
-    let stored =
+    let (_, news, mut log) =
         ingest::store_document(&transaction, target, change, &push, &feed.document, &nothing, &webhooks).await?;
+    log.feeds(Some(FeedId(id)), 1);
     let title = feed.custom_title.as_ref().or(feed.document.title.as_ref());
     let shown = payload_feed(target, push.url, optional(title).map(Cow::into_owned));
-    let has_queued = Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &stored.1, now).await?;
+    log.deliveries_if(Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &news, now).await?);
     let kept = one(&transaction, id).await?;
-    store.commit(transaction, has_queued).await?;
+    store.commit(transaction, log).await?;
     Ok(kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))))
 }
 
@@ -101,6 +103,7 @@ pub(crate) async fn update(
     if no_folder {
         return Ok(UpdateOutcome::NoSuchFolder);
     }
+    let before = one(&transaction, id.0).await?;
     if let Some(address) = &patch.address {
         match id_of(&transaction, address).await? {
             Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
@@ -111,9 +114,9 @@ pub(crate) async fn update(
         }
     }
     apply(&transaction, id, patch).await?;
-    let mut has_queued = false;
+    let mut log = ChangeLog::default();
     if patch.address.is_some() || patch.push_enabled == Some(false) {
-        has_queued = end_subscriptions(&transaction, id, row.get(0)).await?;
+        log = end_subscriptions(&transaction, id, row.get(0)).await?;
     }
     if let Some(folder) = patch.folder_id.map(|folder| folder.map(|folder| folder.0))
         && folder != row.get(1)
@@ -122,7 +125,10 @@ pub(crate) async fn update(
         execute(&transaction, "UPDATE entries SET folder_id = $2 WHERE feed_id = $1", &[&id.0, &folder]).await?;
     }
     let feed = one(&transaction, id.0).await?;
-    store.commit(transaction, has_queued).await?;
+    if feed != before {
+        log.feed(id);
+    }
+    store.commit(transaction, log).await?;
     Ok(feed.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
 }
 
@@ -153,12 +159,13 @@ async fn apply(transaction: &Transaction<'_>, id: FeedId, patch: &FeedPatch) -> 
     .map(drop)
 }
 
-/// True if somebody is told.
-async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) -> Result<bool, Error> {
+async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) -> Result<ChangeLog, Error> {
     let mut decisions = Decisions::new(subscriptions::lock_of_feeds(transaction, &[id.0]).await?, now);
     decisions.end_all();
     decisions.write(transaction).await?;
-    events::tell(transaction, &decisions.into_news(), now).await
+    let (news, mut log) = decisions.into_news();
+    log.deliveries_if(events::tell(transaction, &news, now).await?);
+    Ok(log)
 }
 
 /// The subscriptions are told first that they are not wanted; what is left of them lives on without the feed.
@@ -174,9 +181,11 @@ pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: FeedI
     decisions.end_all();
     decisions.write_subscriptions(&transaction).await?;
     // While there is a feed that can be shown.
-    let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
+    let (news, mut log) = decisions.into_news();
+    log.deliveries_if(events::tell(&transaction, &news, now).await?);
     let deleted = execute(&transaction, "DELETE FROM feeds WHERE id = $1", &[&id.0]).await?;
-    store.commit(transaction, has_queued).await?;
+    log.feeds(Some(id), 1);
+    store.commit(transaction, log).await?;
     Ok(deleted > 0)
 }
 

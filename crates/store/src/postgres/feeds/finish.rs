@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
+    changes::ChangeLog,
     delivery::DomainEvent,
     feed_state::FeedAddress,
     ingest::{PollOutcome, PollResult, Stored},
@@ -32,6 +33,7 @@ use crate::postgres::{
         values::{optional, text, url_hash},
     },
 };
+use crate::values::is_renamed;
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;
@@ -87,10 +89,12 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     let (held, (known, webhooks)) = query_then(&transaction, HELD, guard, reads).await?;
     let Some(held) = held.into_iter().next() else { return Ok(Stored::default()) };
     let (mut push, standing) = (PushState::of_row(&held, 2), finish_plain::standing_of(&held, 10));
+    let mut log = ChangeLog::default();
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?
     {
         push.url = text(&address.url).into_owned();
+        log.feed(feed);
     }
     let target = Target {
         feed_id: feed.0,
@@ -101,11 +105,18 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     };
     let change = standing.after(result);
     let mut news: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
+    if !news.is_empty() {
+        log.feed(feed);
+    }
     let (stored, title) = match &result.outcome {
         PollOutcome::Fetched(document) => {
-            let (stored, of_document) =
+            let (stored, of_document, changed) =
                 ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
             news.extend(of_document);
+            log.add(changed);
+            if is_renamed(document.title.as_ref(), held.get(8)) {
+                log.feed(feed);
+            }
             (stored, optional(document.title.as_ref()).map(Cow::into_owned))
         }
         _ => {
@@ -115,8 +126,8 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     };
     let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
     let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
-    let has_queued = audience.tell(&transaction, &news, target.now).await?;
-    store.commit(transaction, has_queued).await?;
+    log.deliveries_if(audience.tell(&transaction, &news, target.now).await?);
+    store.commit(transaction, log).await?;
     Ok(stored)
 }
 

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     Folder, FolderId,
+    changes::ChangeLog,
     ports::{Conflict, FolderStore, StoreResult, UpdateOutcome},
 };
 use tokio_postgres::Error;
@@ -38,7 +39,7 @@ impl FolderStore for PostgresStore {
             lock(&transaction).await?;
             let Some(row) = query_opt(&transaction, CREATE, &[&text(name)]).await? else { return Ok(None) };
             let folder = one(&transaction, FolderId(row.get(0))).await?;
-            transaction.commit().await?;
+            self.commit(transaction, moved()).await?;
             Ok(folder)
         };
         Ok(made.await.map_err(store_error)?.ok_or(Conflict))
@@ -49,8 +50,8 @@ impl FolderStore for PostgresStore {
         let renamed = async {
             let transaction = client.transaction().await?;
             lock(&transaction).await?;
-            let outcome = rename(&transaction, id, &text(name)).await?;
-            transaction.commit().await?;
+            let (outcome, log) = rename(&transaction, id, &text(name)).await?;
+            self.commit(transaction, log).await?;
             Ok(outcome)
         };
         renamed.await.map_err(store_error)
@@ -62,7 +63,7 @@ impl FolderStore for PostgresStore {
             let transaction = client.transaction().await?;
             lock(&transaction).await?;
             let is_there = delete(&transaction, id).await?;
-            transaction.commit().await?;
+            self.commit(transaction, if is_there { moved() } else { ChangeLog::default() }).await?;
             Ok(is_there)
         };
         deleted.await.map_err(store_error)
@@ -73,14 +74,23 @@ impl FolderStore for PostgresStore {
         let reordered = async {
             let transaction = client.transaction().await?;
             lock(&transaction).await?;
-            let Some(order) = new_order(&all(&transaction).await?, ids) else { return Ok(None) };
+            let before = all(&transaction).await?;
+            let Some(order) = new_order(&before, ids) else { return Ok(None) };
             execute(&transaction, REORDER, &[&order]).await?;
             let folders = all(&transaction).await?;
-            transaction.commit().await?;
+            let is_same = before.iter().map(|folder| folder.id.0).eq(order);
+            self.commit(transaction, if is_same { ChangeLog::default() } else { moved() }).await?;
             Ok(Some(folders))
         };
         reordered.await.map_err(store_error)
     }
+}
+
+/// That folders changed.
+fn moved() -> ChangeLog {
+    let mut log = ChangeLog::default();
+    log.feeds(None, 0);
+    log
 }
 
 pub(crate) async fn lock(transaction: &Transaction<'_>) -> Result<(), Error> {
@@ -88,9 +98,15 @@ pub(crate) async fn lock(transaction: &Transaction<'_>) -> Result<(), Error> {
 }
 
 /// Makes the folders of these names that are not there, in this order; the table is locked.
-pub(crate) async fn create_missing(transaction: &Transaction<'_>, names: &[&str]) -> Result<Vec<Folder>, Error> {
+pub(crate) async fn create_missing(
+    transaction: &Transaction<'_>,
+    names: &[&str],
+    log: &mut ChangeLog,
+) -> Result<Vec<Folder>, Error> {
     for name in names {
-        query_opt(transaction, CREATE, &[&text(name)]).await?;
+        if query_opt(transaction, CREATE, &[&text(name)]).await?.is_some() {
+            log.feeds(None, 0);
+        }
     }
     all(transaction).await
 }
@@ -104,14 +120,22 @@ async fn one(client: &impl GenericClient, id: FolderId) -> Result<Option<Folder>
     Ok(all(client).await?.into_iter().find(|folder| folder.id == id))
 }
 
-async fn rename(transaction: &Transaction<'_>, id: FolderId, name: &str) -> Result<UpdateOutcome<Folder>, Error> {
+async fn rename(
+    transaction: &Transaction<'_>,
+    id: FolderId,
+    name: &str,
+) -> Result<(UpdateOutcome<Folder>, ChangeLog), Error> {
     let folders = all(transaction).await?;
-    let Some(folder) = folders.iter().find(|folder| folder.id == id) else { return Ok(UpdateOutcome::NotFound) };
+    let nothing = ChangeLog::default();
+    let Some(folder) = folders.iter().find(|folder| folder.id == id) else {
+        return Ok((UpdateOutcome::NotFound, nothing));
+    };
     if folders.iter().any(|other| other.id != id && other.name == name) {
-        return Ok(UpdateOutcome::Conflict(None));
+        return Ok((UpdateOutcome::Conflict(None), nothing));
     }
     execute(transaction, "UPDATE folders SET name = $2 WHERE id = $1", &[&id.0, &name]).await?;
-    Ok(UpdateOutcome::Updated(Box::new(Folder { name: name.to_owned(), ..folder.clone() })))
+    let log = if folder.name == name { nothing } else { moved() };
+    Ok((UpdateOutcome::Updated(Box::new(Folder { name: name.to_owned(), ..folder.clone() })), log))
 }
 
 async fn delete(transaction: &Transaction<'_>, id: FolderId) -> Result<bool, Error> {

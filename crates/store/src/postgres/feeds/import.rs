@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::{Client, Transaction};
-use domain::{FeedId, FeedSeed, ports::ImportOutcome};
+use domain::{FeedId, FeedSeed, changes::ChangeLog, ports::ImportOutcome};
 use tokio_postgres::Error;
 
 use crate::postgres::{
+    PostgresStore,
     feeds::{feed_changes::adaptive_first, folders},
     query,
     shared::values::{optional, text, url_hash},
@@ -14,7 +15,11 @@ use crate::postgres::{
 
 const INSERT: &str = include_str!("sql/import_insert.sql");
 
-pub(crate) async fn import(client: &mut Client, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>, Error> {
+pub(crate) async fn import(
+    store: &PostgresStore,
+    client: &mut Client,
+    seeds: &[FeedSeed],
+) -> Result<Vec<ImportOutcome>, Error> {
     let transaction = client.transaction().await?;
     folders::lock(&transaction).await?;
     let mut names: Vec<&str> = Vec::new();
@@ -23,13 +28,18 @@ pub(crate) async fn import(client: &mut Client, seeds: &[FeedSeed]) -> Result<Ve
             names.push(name);
         }
     }
-    let folders = folders::create_missing(&transaction, &names).await?;
+    let mut log = ChangeLog::default();
+    let folders = folders::create_missing(&transaction, &names, &mut log).await?;
     let folders: HashMap<&str, i64> = folders.iter().map(|folder| (folder.name.as_str(), folder.id.0)).collect();
     let mut imported = insert_seeds(&transaction, seeds, &folders).await?;
     let hashes: Vec<Vec<u8>> = seeds.iter().map(|seed| url_hash(&seed.address)).collect();
     let rows = query(&transaction, "SELECT url_hash, id FROM feeds WHERE url_hash = ANY($1)", &[&hashes]).await?;
     let known: HashMap<Vec<u8>, FeedId> = rows.iter().map(|row| (row.get(0), FeedId(row.get(1)))).collect();
-    transaction.commit().await?;
+    if !imported.is_empty() {
+        // Of however many, one change.
+        log.feeds(None, imported.len() as u64);
+    }
+    store.commit(transaction, log).await?;
     // Of a URL that is in the file twice the second was there already.
     Ok(hashes
         .iter()

@@ -73,7 +73,7 @@ impl FeedStore for PostgresStore {
 
     async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
         let mut client = self.client().await?;
-        import::import(&mut client, &feeds).await.map_err(store_error)
+        import::import(self, &mut client, &feeds).await.map_err(store_error)
     }
 
     async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {

@@ -114,7 +114,7 @@ impl PollStore for PostgresStore {
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
         let mut client = self.client().await?;
-        prune::prune(&mut client, limits).await.map_err(store_error)
+        prune::prune(self, &mut client, limits).await.map_err(store_error)
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     WebhookId,
+    changes::ChangeLog,
     delivery::{
         AttemptOutcome, BreakerRules, Consequence, DeliveryStatus, DomainEvent, EventType, FinishReport, Health,
         PayloadWebhook, ReceiverState, Verdict,
@@ -93,7 +94,7 @@ async fn finish_delivered<'f>(
         finished.iter().map(|one| (*one, Health::default().after(one, rules, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
     if rows.first().is_some_and(|row| row.get(3)) {
-        store.queued();
+        store.freed(client).await;
     }
     if let Err(error) = forget(client, &rows).await {
         // The marks are stored, whatever becomes of old attempts; those go with the next one.
@@ -121,12 +122,14 @@ async fn finish_mixed<'f>(
     forget(&transaction, &rows).await?;
     let given_up = decided.iter().filter(|(_, consequence)| consequence.status == DeliveryStatus::Failed);
     let given_up = given_up.filter_map(|(one, _)| DomainEvent::delivery_failed(one, &store.installation)).collect();
-    let has_queued = write_receivers(&transaction, &receivers, given_up, now).await?;
+    let mut log = write_receivers(&transaction, &receivers, given_up, now).await?;
+    log.deliveries_if(decided.iter().any(|(_, consequence)| consequence.status == DeliveryStatus::Failed));
     let has_recovered = receivers.values().any(ReceiverState::has_recovered);
     let is_redirected = |(one, consequence): &Decided<'_>| {
         receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.is_redirected(one, consequence))
     };
-    store.commit(transaction, has_queued || has_recovered || decided.iter().any(is_redirected)).await?;
+    log.deliveries_if(has_recovered || decided.iter().any(is_redirected));
+    store.commit(transaction, log).await?;
     // What is tried again may be due at once.
     claim_bounds::lock(&store.bounds.deliveries).requeued();
     let disabled = receivers.iter().filter_map(|(id, one)| Some((*id, one.disabled_reason()?.to_owned()))).collect();
@@ -149,13 +152,13 @@ fn decide(
 }
 
 /// Writes how webhooks stand, where that has changed, and the events of those that are disabled and of what was given
-/// up. True if deliveries were queued.
+/// up.
 async fn write_receivers(
     transaction: &Transaction<'_>,
     receivers: &BTreeMap<WebhookId, ReceiverState>,
     given_up: Vec<DomainEvent>,
     now: i64,
-) -> Result<bool, Error> {
+) -> Result<ChangeLog, Error> {
     let changed = receivers.iter().filter(|(_, one)| one.is_changed() || one.disabled_reason().is_some());
     let changed: Vec<_> = changed.map(|(id, one)| (id.0, one.health(), one.disabled_reason())).collect();
     webhook_rows::update_health(transaction, &changed).await?;
@@ -164,7 +167,12 @@ async fn write_receivers(
         let about = PayloadWebhook::new(*id, one.url(), disabled_reason);
         Some(DomainEvent::Webhook(EventType::WebhookDisabled, about))
     });
-    events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await
+    let mut log = ChangeLog::default();
+    log.deliveries_if(events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await?);
+    if receivers.values().any(ReceiverState::is_shown_otherwise) {
+        log.webhooks();
+    }
+    Ok(log)
 }
 
 fn receiver_of(row: &Row) -> (WebhookId, ReceiverState) {

@@ -3,6 +3,7 @@
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     WebhookId,
+    changes::ChangeLog,
     delivery::{DeliveryStatus, Moved},
 };
 use tokio_postgres::Error;
@@ -69,7 +70,7 @@ pub(crate) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64)
     }
     execute(&transaction, REQUEUE, &[&id]).await?;
     let moved = moved(store, &transaction, id).await?;
-    store.commit(transaction, true).await?;
+    store.commit(transaction, queued()).await?;
     Ok(moved)
 }
 
@@ -82,14 +83,14 @@ pub(crate) async fn cancel(store: &PostgresStore, client: &mut Client, id: i64, 
     }
     execute(&transaction, CANCEL, &[&id, &crate::postgres::shared::values::text(reason)]).await?;
     let moved = moved(store, &transaction, id).await?;
-    store.commit(transaction, false).await?;
+    store.commit(transaction, queued()).await?;
     Ok(moved)
 }
 
 /// In chunks, each by itself: what is queued can be claimed meanwhile.
 pub(crate) async fn requeue_failed(
     store: &PostgresStore,
-    client: &Client,
+    client: &mut Client,
     webhook: WebhookId,
 ) -> Result<Option<u64>, Error> {
     if !webhooks::exists(client, webhook).await? {
@@ -97,9 +98,10 @@ pub(crate) async fn requeue_failed(
     }
     let (mut after, mut requeued) = (i64::MIN, 0);
     loop {
-        let rows = query(client, REQUEUE_FAILED, &[&webhook.0, &after, &usize_to_i64(CHUNK)]).await?;
+        let transaction = client.transaction().await?;
+        let rows = query(&transaction, REQUEUE_FAILED, &[&webhook.0, &after, &usize_to_i64(CHUNK)]).await?;
         let Some(last) = rows.iter().map(|row| row.get(0)).max() else { return Ok(Some(requeued)) };
-        store.queued();
+        store.commit(transaction, queued()).await?;
         (after, requeued) = (last, requeued + rows.len() as u64);
     }
 }
@@ -109,6 +111,13 @@ pub(crate) async fn hurry(transaction: &Transaction<'_>, webhook: WebhookId) -> 
     let now = now_ms(transaction).await?;
     transaction.batch_execute(LONG_WORK).await?;
     execute(transaction, HURRY, &[&webhook.0, &now]).await.map(drop)
+}
+
+/// That deliveries can be claimed, or no longer.
+pub(crate) fn queued() -> ChangeLog {
+    let mut log = ChangeLog::default();
+    log.deliveries();
+    log
 }
 
 /// How it stands, until the transaction ends.

@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    PostgresStore, execute, now_ms,
+    PostgresStore, changes, execute, now_ms,
     shared::{claim_bounds, errors::store_error, values::DUE_FIRST_MS},
 };
 
@@ -54,8 +54,8 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
-        let client = self.client().await?;
-        webhooks::create(&client, &new).await.map_err(store_error)
+        let mut client = self.client().await?;
+        webhooks::create(self, &mut client, &new).await.map_err(store_error)
     }
 
     async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
@@ -64,8 +64,8 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
-        let client = self.client().await?;
-        webhooks::delete(&client, id).await.map_err(store_error)
+        let mut client = self.client().await?;
+        webhooks::delete(self, &mut client, id).await.map_err(store_error)
     }
 
     async fn rotate_secret(
@@ -75,7 +75,7 @@ impl DeliveryStore for PostgresStore {
         keep: Duration,
     ) -> StoreResult<Option<Webhook>> {
         let mut client = self.client().await?;
-        webhooks::rotate(&mut client, id, &secret, keep).await.map_err(store_error)
+        webhooks::rotate(self, &mut client, id, &secret, keep).await.map_err(store_error)
     }
 
     async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome> {
@@ -111,7 +111,7 @@ impl DeliveryStore for PostgresStore {
         }
         let client = self.client().await?;
         if delivery_leases::release(self, &client, leases).await.map_err(store_error)? {
-            self.queued();
+            self.freed(&client).await;
         }
         Ok(())
     }
@@ -127,10 +127,6 @@ impl DeliveryStore for PostgresStore {
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
         delivery_leases::next_in(self, &client, but_not_to).await.map_err(store_error)
-    }
-
-    async fn deliveries_queued(&self, seen: u64) -> u64 {
-        self.wake.queued_since(seen).await
     }
 
     async fn outbox_overview(&self) -> StoreResult<Overview> {
@@ -162,8 +158,8 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>> {
-        let client = self.client().await?;
-        delivery_moves::requeue_failed(self, &client, webhook).await.map_err(store_error)
+        let mut client = self.client().await?;
+        delivery_moves::requeue_failed(self, &mut client, webhook).await.map_err(store_error)
     }
 
     async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64> {
@@ -188,9 +184,11 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
     };
     execute(&transaction, PUT_FIRST, &[&row, &DUE_FIRST_MS]).await?;
     let delivery = delivery_rows::one(&transaction, row, &store.installation).await?;
+    let changed = delivery_moves::queued().take();
+    changes::write(&transaction, &changed).await?;
     transaction.commit().await?;
     // It is due before what was claimed last. Other nodes find it when they next scan their whole index.
     claim_bounds::lock(&store.bounds.deliveries).released(&(id.0, false), (DUE_FIRST_MS, row));
-    store.queued();
+    store.changed(&changed);
     Ok(delivery.map_or(TestOutcome::NotFound, |delivery| TestOutcome::Queued(Box::new(delivery))))
 }

@@ -3,6 +3,7 @@
 use deadpool_postgres::Client;
 use domain::{
     FeedId, FolderId, WebhookId,
+    changes::ChangeLog,
     delivery::{EventScope, EventType, Webhook},
 };
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use tokio_postgres::{Error, Row};
 use crate::postgres::{
     PostgresStore, now_ms,
     outbox::{
-        delivery_moves::{CHUNK, queued_again},
+        delivery_moves::{CHUNK, queued, queued_again},
         webhooks,
     },
     query,
@@ -61,25 +62,25 @@ pub(crate) async fn replay(
     until: Option<Timestamp>,
 ) -> Result<Option<u64>, Error> {
     let until = now_ms(client).await?.min(until.map_or(i64::MAX, Timestamp::as_millisecond));
-    let mut queued = 0;
+    let mut requeued = 0;
     // From that moment on: nothing has a smaller id.
     let mut after = (ceiling_ms(since), i64::MIN);
     loop {
         let transaction = client.transaction().await?;
         let Some(webhook) = webhooks::held(&transaction, id).await? else { return Ok(None) };
         if !webhook.enabled {
-            return Ok(Some(queued));
+            return Ok(Some(requeued));
         }
         let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &usize_to_i64(CHUNK)]).await?;
-        let Some(last) = rows.last() else { return Ok(Some(queued)) };
+        let Some(last) = rows.last() else { return Ok(Some(requeued)) };
         after = (last.get(1), last.get(0));
         let wanted: Vec<i64> = rows.iter().filter(|row| is_repeated(&webhook, row)).map(|row| row.get(0)).collect();
         if wanted.is_empty() {
             continue;
         }
         let count = query(&transaction, QUEUE, &[&id.0, &wanted]).await?.len() as u64;
-        store.commit(transaction, count > 0).await?;
-        queued += count;
+        store.commit(transaction, if count > 0 { queued() } else { ChangeLog::default() }).await?;
+        requeued += count;
     }
 }
 

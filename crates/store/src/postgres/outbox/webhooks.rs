@@ -5,6 +5,7 @@ use std::time::Duration;
 use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
     WebhookId,
+    changes::ChangeLog,
     delivery::{NewWebhook, OldSecrets, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret},
 };
 use tokio_postgres::Error;
@@ -70,8 +71,11 @@ pub(crate) async fn exists(client: &impl GenericClient, id: WebhookId) -> Result
     Ok(query_opt(client, sql, &[&id.0]).await?.is_some())
 }
 
-pub(crate) async fn create(client: &impl GenericClient, new: &NewWebhook) -> Result<Webhook, Error> {
-    webhook_rows::insert(client, new).await
+pub(crate) async fn create(store: &PostgresStore, client: &mut Client, new: &NewWebhook) -> Result<Webhook, Error> {
+    let transaction = client.transaction().await?;
+    let webhook = webhook_rows::insert(&transaction, new).await?;
+    store.commit(transaction, changed()).await?;
+    Ok(webhook)
 }
 
 pub(crate) async fn update(
@@ -82,6 +86,7 @@ pub(crate) async fn update(
 ) -> Result<Option<Webhook>, Error> {
     let transaction = client.transaction().await?;
     let Some(stored) = query_opt(&transaction, STORED, &[&id.0]).await? else { return Ok(None) };
+    let before = query_opt(&transaction, BY_ID, &[&id.0]).await?.and_then(|row| readable_at(&row, 0));
     let updated = if patch.has_masked_headers() {
         let Parsed(headers) = stored.try_get::<_, Parsed<WebhookHeaders>>(1)?;
         webhook_rows::update(&transaction, id, &patch.clone().unmasked(&headers)).await?
@@ -93,16 +98,28 @@ pub(crate) async fn update(
         delivery_moves::hurry(&transaction, id).await?;
     }
     // What it has kept, or what waited for its old receiver, may be claimed now.
-    store.commit(transaction, is_enabling || patch.url.is_some()).await?;
+    let mut log = if updated == before { ChangeLog::default() } else { changed() };
+    log.deliveries_if(is_enabling || patch.url.is_some());
+    store.commit(transaction, log).await?;
     Ok(updated)
 }
 
-pub(crate) async fn delete(client: &impl GenericClient, id: WebhookId) -> Result<bool, Error> {
-    Ok(execute(client, DELETE, &[&id.0]).await? > 0)
+pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: WebhookId) -> Result<bool, Error> {
+    let transaction = client.transaction().await?;
+    let is_deleted = execute(&transaction, DELETE, &[&id.0]).await? > 0;
+    store.commit(transaction, if is_deleted { changed() } else { ChangeLog::default() }).await?;
+    Ok(is_deleted)
+}
+
+fn changed() -> ChangeLog {
+    let mut log = ChangeLog::default();
+    log.webhooks();
+    log
 }
 
 /// The one that it had signs along for so long, beside those that do already.
 pub(crate) async fn rotate(
+    store: &PostgresStore,
     client: &mut Client,
     id: WebhookId,
     secret: &WebhookSecret,
@@ -118,6 +135,6 @@ pub(crate) async fn rotate(
     let old = old_secrets(&old).expect("a list of texts and numbers can always be written down");
     let rotated = query_opt(&transaction, ROTATE, &[&id.0, &secret.expose(), &old]).await?;
     let rotated = rotated.as_ref().map(webhook_of).transpose()?;
-    transaction.commit().await?;
+    store.commit(transaction, changed()).await?;
     Ok(rotated)
 }

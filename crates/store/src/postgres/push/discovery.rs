@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId,
+    changes::ChangeLog,
     delivery::DomainEvent,
     ingest::{IncomingEntry, PushDiscovery},
     ports::StoreResult,
@@ -105,11 +106,11 @@ pub(crate) async fn follow(
     state: &PushState,
     found: Option<&PushDiscovery>,
     new: &[&IncomingEntry],
-) -> Result<Vec<DomainEvent>, Error> {
+) -> Result<(Vec<DomainEvent>, ChangeLog), Error> {
     let may_have_missed = state.is_pushed && !new.is_empty();
     let offered = found.and_then(|found| Some((found, state.offer(found)?)));
     if !may_have_missed && offered.is_none() {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     let known = subscriptions::of_feed(transaction, target.feed_id).await?;
     let mut decisions = Decisions::new(known, target.now);
@@ -120,7 +121,7 @@ pub(crate) async fn follow(
         compare(&mut decisions, FeedId(target.feed_id), state, found, offer);
     }
     if decisions.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     subscriptions::lock_of_feeds(transaction, &[target.feed_id]).await?;
     decisions.write(transaction).await?;
@@ -187,8 +188,9 @@ async fn try_subscribe(store: &PostgresStore, client: &mut Client, requests: &[(
     }
     if affected > 0 {
         decisions.write(&transaction).await?;
-        let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
-        store.commit(transaction, has_queued).await?;
+        let (news, mut log) = decisions.into_news();
+        log.deliveries_if(events::tell(&transaction, &news, now).await?);
+        store.commit(transaction, log).await?;
     }
     Ok(affected)
 }

@@ -158,7 +158,8 @@ async fn end_some(store: &PostgresStore, client: &mut Client, after: i64) -> Res
     let mut decisions = Decisions::new(known, now);
     let ended = decisions.end_all();
     decisions.write(&transaction).await?;
-    let has_queued = events::tell(&transaction, &decisions.into_news(), now).await?;
-    store.commit(transaction, has_queued).await?;
+    let (news, mut log) = decisions.into_news();
+    log.deliveries_if(events::tell(&transaction, &news, now).await?);
+    store.commit(transaction, log).await?;
     Ok(Some((last, ended)))
 }

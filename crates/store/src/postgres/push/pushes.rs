@@ -71,16 +71,15 @@ impl Job for Push {
         let parts: Vec<(Target, &Sorted<'_>)> = taken.iter().map(|(target, sorted)| (*target, sorted)).collect();
         let stored = ingest::store_entries(&transaction, now, &parts);
         let (new, ()) = both(stored, decisions.write(&transaction)).await?;
-        let mut news = decisions.into_news();
+        let (mut news, mut log) = decisions.into_news();
+        ingest::note(&mut log, &parts, &new);
         news.extend(news::of_entries(&transaction, &webhooks, now, &parts, &new).await?);
-        let has_queued = if news.is_empty() {
-            false
-        } else {
+        if !news.is_empty() {
             let shown = parts.iter().filter_map(|(target, _)| shown(*target, &mut held));
             let feeds: HashMap<FeedId, PayloadFeed> = shown.map(|feed| (feed.id, feed)).collect();
-            events::write(&transaction, &webhooks, &feeds, &news, now).await?
-        };
-        store.commit(transaction, has_queued).await?;
+            log.deliveries_if(events::write(&transaction, &webhooks, &feeds, &news, now).await?);
+        }
+        store.commit(transaction, log).await?;
         Ok(outcomes)
     }
 }

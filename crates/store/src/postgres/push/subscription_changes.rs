@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId, Lease, SubscriptionId,
+    changes::{ChangeLog, alters_subscription},
     delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
     push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
@@ -34,6 +35,7 @@ pub(crate) struct Decisions {
     writes: Vec<Write>,
     feeds: BTreeMap<i64, Effects>,
     news: Vec<DomainEvent>,
+    log: ChangeLog,
     /// Those whose leases end.
     ends_leases: HashSet<SubscriptionId>,
 }
@@ -48,7 +50,8 @@ enum Write {
 impl Decisions {
     /// Nothing decided yet about these.
     pub(crate) fn new(known: Vec<Subscription>, now: i64) -> Self {
-        Self { now, known, writes: Vec::new(), feeds: BTreeMap::new(), news: Vec::new(), ends_leases: HashSet::new() }
+        let (writes, feeds, news) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { now, known, writes, feeds, news, log: ChangeLog::default(), ends_leases: HashSet::new() }
     }
 
     pub(crate) fn known(&self) -> &[Subscription] {
@@ -78,6 +81,9 @@ impl Decisions {
         }
         self.note_feed(&before, after.as_ref(), poll_now);
         self.news.extend(DomainEvent::subscription_changed(&before, after.as_ref()));
+        if alters_subscription(&before, after.as_ref()) {
+            self.log.subscription(before.feed_id);
+        }
         Some(Transition { before, after })
     }
 
@@ -109,6 +115,7 @@ impl Decisions {
             // The id is the database's.
             let new = Subscription::new(SubscriptionId(0), feed, hub, wanted.topic, offer, time(self.now));
             self.writes.push(Write::Insert(new));
+            self.log.subscription(Some(feed));
         }
         !plan.is_empty()
     }
@@ -159,9 +166,9 @@ impl Decisions {
         both(self.write_subscriptions(transaction), self.write_feeds(transaction)).await.map(drop)
     }
 
-    /// What happened, for those who want to know. Whoever has written the rest writes it last.
-    pub(crate) fn into_news(self) -> Vec<DomainEvent> {
-        self.news
+    /// What happened, for those who want to know, and what was changed. Whoever has written the rest writes it last.
+    pub(crate) fn into_news(self) -> (Vec<DomainEvent>, ChangeLog) {
+        (self.news, self.log)
     }
 
     /// In the order of the decisions: a feed has one current subscription at every moment. Of several feeds, all that
@@ -239,8 +246,9 @@ impl Job for SubscriptionChange {
         let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {
             decisions.write(&transaction).await?;
-            let has_queued = events::tell(&transaction, &decisions.into_news(), held.now).await?;
-            store.commit(transaction, has_queued).await?;
+            let (news, mut log) = decisions.into_news();
+            log.deliveries_if(events::tell(&transaction, &news, held.now).await?);
+            store.commit(transaction, log).await?;
         }
         Ok(outcomes)
     }

@@ -8,4 +8,3 @@ pub(crate) mod migrate;
 pub(crate) mod read_only;
 pub(crate) mod tls;
 pub(crate) mod values;
-pub(crate) mod wake;

@@ -46,6 +46,8 @@ pub(crate) struct Ingested {
     pub(crate) stored: Stored,
     /// When the new ones were published.
     published: Vec<Option<Timestamp>>,
+    /// Those that are new or not as they were.
+    written: Vec<EntryId>,
     /// What somebody is told of.
     news: Vec<EntryEvent>,
     /// Something newer is there than the document has.
@@ -69,7 +71,9 @@ pub(crate) fn store_document(
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
-    let Ingested { stored, published, news, has_passed_over } = store_entries(changes, target, document, has_pruned)?;
+    let Ingested { stored, published, written, news, has_passed_over } =
+        store_entries(changes, target, document, has_pruned)?;
+    changes.log.entries(feed, written);
     document.validators = document.validators_after(has_passed_over);
     if push.is_pushed && !published.is_empty() {
         discovery::count_misses(changes, feed, published, target.now)?;
@@ -93,7 +97,8 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
         return Ok(Stored { applied: true, ..Stored::default() });
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
-    let Ingested { stored, news, .. } = store_entries(changes, target, document, has_pruned)?;
+    let Ingested { stored, written, news, .. } = store_entries(changes, target, document, has_pruned)?;
+    changes.log.entries(FeedId(target.feed_id), written);
     if stored.new > 0 {
         feed_rows::add_entries(changes.connection, target.feed_id, stored.new)?;
     }
@@ -115,14 +120,19 @@ fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document,
                 let id = entry_rows::insert(connection, target, entry)?;
                 changes.words.add(id, entry.search_text.clone());
                 ingested.published.push(entry.published_at.or(entry.updated_at));
+                ingested.written.push(EntryId(id));
                 if interest.in_created {
                     ingested.news.push(EntryEvent::Created(id));
                 }
             }
             Arrival::Known | Arrival::PassedOver => {}
-            Arrival::Completed(id) => replace(changes, id.0, target.now, entry)?,
+            Arrival::Completed(id) => {
+                replace(changes, id.0, target.now, entry)?;
+                ingested.written.push(id);
+            }
             Arrival::Changed(id) => {
                 replace(changes, id.0, target.now, entry)?;
+                ingested.written.push(id);
                 if interest.in_updated {
                     ingested.news.push(EntryEvent::Updated(id.0));
                 }

@@ -141,30 +141,30 @@ fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize>
 }
 
 fn patch_one(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
-    patch_row(changes, id, patch)?;
+    patch_many(changes, &[id], patch)?;
     one(changes.connection, id)
 }
 
 fn patch_many(changes: &mut WriteTx<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
-    let mut patched = 0;
+    let mut patched = Vec::new();
     for id in ids {
-        patched += u64::from(patch_row(changes, *id, patch)?);
+        patched.extend(patch_row(changes, *id, patch)?);
     }
-    Ok(patched)
+    Ok(read_marks::note(changes, patched))
 }
 
-/// Marks an entry and counts it; false if that changes nothing.
-fn patch_row(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<bool> {
+/// Marks an entry and counts it: its feed and it, or none if that changes nothing.
+fn patch_row(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<Option<(FeedId, EntryId)>> {
     let connection = changes.connection;
     let mut before = connection.prepare_cached("SELECT feed_id, is_read FROM entries WHERE id = ?")?;
     let before: Option<(i64, bool)> = before.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((feed, was_read)) = before else { return Ok(false) };
+    let Some((feed, was_read)) = before else { return Ok(None) };
     let patched = connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred, changes.now()))?;
     let is_read = patch.is_read.unwrap_or(was_read);
     if is_read != was_read {
         add_unread(connection, feed, if is_read { -1 } else { 1 })?;
     }
-    Ok(patched > 0)
+    Ok((patched > 0).then_some((FeedId(feed), EntryId(id))))
 }
 
 fn counts(connection: &Connection) -> Result<Counts> {

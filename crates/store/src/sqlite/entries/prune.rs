@@ -91,5 +91,6 @@ fn remove(changes: &mut WriteTx<'_>, ids: &BTreeSet<i64>, unread_before: i64) ->
     for (feed, (entries, unread)) in by_feed {
         connection.prepare_cached(COUNT)?.execute((feed, entries, unread))?;
     }
+    changes.log.entries_removed(removed);
     Ok(removed)
 }

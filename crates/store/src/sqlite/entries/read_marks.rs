@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::ports::{MarkRead, StoreResult};
+use domain::{
+    EntryId, FeedId,
+    ports::{MarkRead, StoreResult},
+};
 use rusqlite::{Connection, OptionalExtension, Result, params_from_iter};
 
 use crate::sqlite::{
@@ -11,6 +14,7 @@ use crate::sqlite::{
     entries::add_unread,
     shared::{queue::Priority, writer::WriteTx},
 };
+use crate::values::{count, usize_to_i64};
 
 /// Entries in one transaction.
 const CHUNK: i64 = 1_000;
@@ -62,15 +66,23 @@ LIMIT {CHUNK}"
 fn mark(changes: &mut WriteTx<'_>, ids: &[i64]) -> Result<u64> {
     let mut statement = changes.connection.prepare_cached(MARK)?;
     let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
-    let (mut marked, now) = (0, changes.now());
+    let (mut marked, now) = (Vec::new(), changes.now());
     for id in ids {
         if let Some(feed) = statement.query_row((id, now), |row| row.get(0)).optional()? {
             *by_feed.entry(feed).or_default() += 1;
-            marked += 1;
+            marked.push((FeedId(feed), EntryId(*id)));
         }
     }
     for (feed, count) in by_feed {
         add_unread(changes.connection, feed, -count)?;
     }
-    Ok(marked)
+    Ok(note(changes, marked))
+}
+
+/// One change, whatever feeds they are of. Returns how many they are.
+pub(crate) fn note(changes: &mut WriteTx<'_>, marked: Vec<(FeedId, EntryId)>) -> u64 {
+    let count = count(usize_to_i64(marked.len()));
+    let feed = marked.first().map(|(feed, _)| *feed).filter(|feed| marked.iter().all(|(other, _)| other == feed));
+    changes.log.marks(feed, count, marked.into_iter().map(|(_, entry)| entry).collect());
+    count
 }

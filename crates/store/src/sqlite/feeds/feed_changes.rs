@@ -44,6 +44,7 @@ pub(crate) fn add(changes: &mut WriteTx<'_>, feed: &mut NewFeed) -> Result<NewFe
     };
     let change = FeedStateChange::of_new_feed(feed.next_check_in);
     let push = PushState::new(&feed.address.url);
+    changes.log.feeds(Some(FeedId(target.feed_id)), 1);
     ingest::store_document(changes, target, change, &push, &mut feed.document)?;
     let kept = one(changes.connection, FeedId(target.feed_id))?;
     kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
@@ -88,7 +89,11 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: FeedId, patch: &FeedPatch) -
         let mut follow = connection.prepare_cached("UPDATE entries SET folder_id = ? WHERE feed_id = ?")?;
         follow.execute((folder.map(|folder| folder.0), id.0))?;
     }
-    Ok(one(connection, id)?.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
+    let after = one(connection, id)?;
+    if after.as_ref() != Some(&before) {
+        changes.log.feed(id);
+    }
+    Ok(after.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
 }
 
 fn readdress(connection: &Connection, id: FeedId, address: FeedAddress, now: i64) -> Result<()> {
@@ -122,7 +127,11 @@ pub(crate) fn delete(changes: &mut WriteTx<'_>, id: FeedId) -> Result<bool> {
     }
     // They live on without it, until their hubs have been told.
     end_all(changes, id)?;
-    Ok(changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0)
+    let is_deleted = changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0;
+    if is_deleted {
+        changes.log.feeds(Some(id), 1);
+    }
+    Ok(is_deleted)
 }
 
 pub(crate) fn adaptive_first() -> i64 {

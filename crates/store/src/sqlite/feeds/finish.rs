@@ -20,7 +20,7 @@ use crate::sqlite::{
     push::discovery::PushState,
     shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{optional, text, to_u32, url_hash};
+use crate::values::{is_renamed, optional, text, to_u32, url_hash};
 
 pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");
 
@@ -40,23 +40,31 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let (connection, now, feed_id) = (changes.connection, changes.now(), result.feed_id.0);
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
-    let held = held
-        .query_row(guard, |row| Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get(10)?)))
-        .optional()?;
-    let Some((folder_id, mut push, standing, is_backlog)) = held else { return Ok(Stored::default()) };
+    let held = held.query_row(guard, |row| {
+        let title: Option<String> = row.get(11)?;
+        Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get(10)?, title))
+    });
+    let Some((folder_id, mut push, standing, is_backlog, title)) = held.optional()? else {
+        return Ok(Stored::default());
+    };
     if let Some(address) = &result.moved_to
         && move_to(connection, result.feed_id, address)?
     {
         push.url = text(&address.url).into_owned();
+        changes.log.feed(result.feed_id);
     }
     let claimed_at = result.claimed_at.as_millisecond();
     let target = Target { feed_id, folder_id, claimed_at, is_backlog, now };
     let change = standing.after(&result);
     if let Some(kind) = change.event {
+        changes.log.feed(result.feed_id);
         events::tell(changes, &[DomainEvent::Feed(kind, result.feed_id)])?;
     }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {
+            if is_renamed(document.title.as_ref(), title.as_deref()) {
+                changes.log.feed(result.feed_id);
+            }
             return ingest::store_document(changes, target, change, &push, document);
         }
         PollOutcome::Unchanged(validators) => finish_plain::write_unchanged(connection, target, change, validators)?,

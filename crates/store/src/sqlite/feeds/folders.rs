@@ -7,7 +7,10 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use crate::sqlite::{SqliteStore, shared::queue::Priority};
+use crate::sqlite::{
+    SqliteStore,
+    shared::{queue::Priority, writer::WriteTx},
+};
 use crate::values::{text, usize_to_i64};
 
 const CREATE: &str = include_str!("sql/folders_create.sql");
@@ -20,32 +23,33 @@ impl FolderStore for SqliteStore {
 
     async fn create_folder(&self, name: &str) -> StoreResult<std::result::Result<Folder, Conflict>> {
         let name = text(name).into_owned();
-        let made = self.writer.write(Priority::Usual, move |changes| create(changes.connection, &name)).await?;
+        let made = self.writer.write(Priority::Usual, move |changes| create(changes, &name)).await?;
         Ok(made.ok_or(Conflict))
     }
 
     async fn rename_folder(&self, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>> {
         let name = text(name).into_owned();
-        self.writer.write(Priority::Usual, move |changes| rename(changes.connection, id, name)).await
+        self.writer.write(Priority::Usual, move |changes| rename(changes, id, name)).await
     }
 
     async fn delete_folder(&self, id: FolderId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| delete(changes.connection, id)).await
+        self.writer.write(Priority::Usual, move |changes| delete(changes, id)).await
     }
 
     async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
         let ids = ids.to_vec();
-        self.writer.write(Priority::Usual, move |changes| reorder(changes.connection, &ids)).await
+        self.writer.write(Priority::Usual, move |changes| reorder(changes, &ids)).await
     }
 }
 
 /// The folder of this name, made last in the order if it is not there.
-pub(crate) fn find_or_create(connection: &Connection, name: &str) -> Result<FolderId> {
-    let mut find = connection.prepare_cached("SELECT id FROM folders WHERE name = ?")?;
-    match find.query_row([name], |row| row.get(0)).optional()? {
-        Some(id) => Ok(FolderId(id)),
-        None => connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).map(FolderId),
+pub(crate) fn find_or_create(changes: &mut WriteTx<'_>, name: &str) -> Result<FolderId> {
+    let mut find = changes.connection.prepare_cached("SELECT id FROM folders WHERE name = ?")?;
+    if let Some(id) = find.query_row([name], |row| row.get(0)).optional()? {
+        return Ok(FolderId(id));
     }
+    changes.log.feeds(None, 0);
+    changes.connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).map(FolderId)
 }
 
 pub(crate) fn exists(connection: &Connection, id: FolderId) -> Result<bool> {
@@ -65,35 +69,53 @@ fn one(connection: &Connection, id: FolderId) -> Result<Option<Folder>> {
 }
 
 /// `None` if there is one of this name.
-fn create(connection: &Connection, name: &str) -> Result<Option<Folder>> {
+fn create(changes: &mut WriteTx<'_>, name: &str) -> Result<Option<Folder>> {
+    let connection = changes.connection;
     let id = connection.prepare_cached(CREATE)?.query_row([name], |row| row.get(0)).optional()?;
     match id {
-        Some(id) => one(connection, FolderId(id)),
+        Some(id) => {
+            changes.log.feeds(None, 0);
+            one(connection, FolderId(id))
+        }
         None => Ok(None),
     }
 }
 
-fn rename(connection: &Connection, id: FolderId, name: String) -> Result<UpdateOutcome<Folder>> {
+fn rename(changes: &mut WriteTx<'_>, id: FolderId, name: String) -> Result<UpdateOutcome<Folder>> {
+    let connection = changes.connection;
     let Some(folder) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
     let mut taken = connection.prepare_cached("SELECT 1 FROM folders WHERE name = ? AND id <> ?")?;
     if taken.exists((&name, id.0))? {
         return Ok(UpdateOutcome::Conflict(None));
     }
-    connection.prepare_cached("UPDATE folders SET name = ? WHERE id = ?")?.execute((&name, id.0))?;
+    if name != folder.name {
+        connection.prepare_cached("UPDATE folders SET name = ? WHERE id = ?")?.execute((&name, id.0))?;
+        changes.log.feeds(None, 0);
+    }
     Ok(UpdateOutcome::Updated(Box::new(Folder { name, ..folder })))
 }
 
-fn delete(connection: &Connection, id: FolderId) -> Result<bool> {
+fn delete(changes: &mut WriteTx<'_>, id: FolderId) -> Result<bool> {
+    let connection = changes.connection;
     connection.prepare_cached("UPDATE entries SET folder_id = NULL WHERE folder_id = ?")?.execute([id.0])?;
     connection.prepare_cached("UPDATE feeds SET folder_id = NULL WHERE folder_id = ?")?.execute([id.0])?;
-    Ok(connection.prepare_cached("DELETE FROM folders WHERE id = ?")?.execute([id.0])? > 0)
+    let is_deleted = connection.prepare_cached("DELETE FROM folders WHERE id = ?")?.execute([id.0])? > 0;
+    if is_deleted {
+        changes.log.feeds(None, 0);
+    }
+    Ok(is_deleted)
 }
 
-fn reorder(connection: &Connection, wanted: &[FolderId]) -> Result<Option<Vec<Folder>>> {
-    let Some(order) = new_order(&all(connection)?, wanted) else { return Ok(None) };
+fn reorder(changes: &mut WriteTx<'_>, wanted: &[FolderId]) -> Result<Option<Vec<Folder>>> {
+    let connection = changes.connection;
+    let before = all(connection)?;
+    let Some(order) = new_order(&before, wanted) else { return Ok(None) };
     let mut place_at = connection.prepare_cached("UPDATE folders SET position = ? WHERE id = ?")?;
     for (place, id) in order.iter().enumerate() {
         place_at.execute((usize_to_i64(place), id.0))?;
+    }
+    if !before.iter().map(|folder| folder.id).eq(order) {
+        changes.log.feeds(None, 0);
     }
     all(connection).map(Some)
 }

@@ -18,7 +18,7 @@ pub(crate) fn import(changes: &mut WriteTx<'_>, seeds: &[FeedSeed]) -> Result<Ve
 
 fn import_one(changes: &mut WriteTx<'_>, seed: &FeedSeed, now: i64) -> Result<ImportOutcome> {
     let connection = changes.connection;
-    let folder = seed.folder.as_deref().map(|name| folders::find_or_create(connection, &text(name))).transpose()?;
+    let folder = seed.folder.as_deref().map(|name| folders::find_or_create(changes, &text(name))).transpose()?;
     // Of a URL that is in the file twice the second is there already.
     if let Some(id) = id_of(connection, &seed.address)? {
         return Ok(ImportOutcome::AlreadyThere(id));
@@ -37,5 +37,7 @@ fn import_one(changes: &mut WriteTx<'_>, seed: &FeedSeed, now: i64) -> Result<Im
         seed.push_enabled,
     );
     let id = connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))?;
+    // Of however many, one change.
+    changes.log.feeds(None, 1);
     Ok(ImportOutcome::Imported(FeedId(id)))
 }

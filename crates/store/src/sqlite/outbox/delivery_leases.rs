@@ -52,7 +52,7 @@ pub(crate) fn release(changes: &mut WriteTx<'_>, leases: &[(DeliveryId, Lease)])
     for (id, held) in leases {
         // Nothing to release if another has it.
         if statement.execute((id.0, &held.owner, held.fence))? > 0 {
-            changes.outbox.set_queued();
+            changes.log.deliveries();
         }
     }
     Ok(())

@@ -46,9 +46,10 @@ pub(crate) fn finish(
         };
         log(connection, one, place, now)?;
         if receiver.is_redirected(one, &consequence) {
-            changes.outbox.set_queued();
+            changes.log.deliveries();
         }
         if consequence.status == DeliveryStatus::Failed {
+            changes.log.deliveries();
             given_up.extend(DomainEvent::delivery_failed(one, key));
         }
         receiver.apply(&consequence);
@@ -81,13 +82,17 @@ fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<ReceiverSta
 fn keep(changes: &mut WriteTx<'_>, id: WebhookId, receiver: &ReceiverState) -> Result<()> {
     if receiver.is_changed() {
         webhook_rows::update_health(changes.connection, id, &receiver.health())?;
+        if receiver.is_shown_otherwise() {
+            changes.log.webhooks();
+        }
     }
     if receiver.has_recovered() {
         // What waited for it to be well again can be claimed now.
-        changes.outbox.set_queued();
+        changes.log.deliveries();
     }
     if let Some(reason) = receiver.disabled_reason() {
         changes.connection.prepare_cached(DISABLE)?.execute((id.0, reason))?;
+        changes.log.webhooks();
         changes.outbox.forget_listeners();
     }
     Ok(())

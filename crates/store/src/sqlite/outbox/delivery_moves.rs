@@ -68,6 +68,7 @@ pub(crate) fn cancel(changes: &mut WriteTx<'_>, key: &str, id: &str, reason: &st
             return Ok(false);
         }
         changes.connection.prepare_cached(CANCEL)?.execute((id, text(reason), changes.now()))?;
+        changes.log.deliveries();
         Ok(true)
     })
 }
@@ -92,7 +93,7 @@ pub(crate) fn hurry(connection: &Connection, webhook: WebhookId, now: i64) -> Re
 /// Queues a row again, whatever became of it.
 pub(crate) fn requeue_row(changes: &mut WriteTx<'_>, id: i64, now: i64) -> Result<()> {
     changes.connection.prepare_cached(REQUEUE)?.execute((id, now))?;
-    changes.outbox.set_queued();
+    changes.log.deliveries();
     Ok(())
 }
 

@@ -27,25 +27,13 @@ const TOLD: &str = include_str!("sql/events_told.sql");
 /// What the writer keeps in mind about the outbox while it writes a group of jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    has_queued: bool,
     listeners: Option<Arc<[Webhook]>>,
 }
 
 impl Outbox {
-    /// Deliveries were queued, or can be claimed that could not be before.
-    pub(crate) fn set_queued(&mut self) {
-        self.has_queued = true;
-    }
-
-    /// Webhooks were changed, or a change was undone: who is to be told of events is asked anew.
+    /// Webhooks were changed, or a change was undone, or the group is at its end: who is to be told of events is asked anew.
     pub(crate) fn forget_listeners(&mut self) {
         self.listeners = None;
-    }
-
-    /// The group is at its end. Returns whether deliveries were queued in it.
-    pub(crate) fn end_group(&mut self) -> bool {
-        self.listeners = None;
-        std::mem::take(&mut self.has_queued)
     }
 }
 
@@ -137,7 +125,7 @@ pub(crate) fn queue(changes: &mut WriteTx<'_>, events: &[Outgoing]) -> Result<()
 /// Queues a stored event for one webhook; returns the delivery.
 pub(crate) fn queue_one(changes: &mut WriteTx<'_>, event: i64, webhook: WebhookId, now: i64) -> Result<i64> {
     changes.connection.prepare_cached(DELIVERY)?.execute((event, webhook.0, now))?;
-    changes.outbox.set_queued();
+    changes.log.deliveries();
     Ok(changes.connection.last_insert_rowid())
 }
 

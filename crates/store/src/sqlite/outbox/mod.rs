@@ -125,10 +125,6 @@ impl DeliveryStore for SqliteStore {
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
 
-    async fn deliveries_queued(&self, seen: u64) -> u64 {
-        self.writer.queued(seen).await
-    }
-
     async fn outbox_overview(&self) -> StoreResult<Overview> {
         let now = self.now();
         self.slow_readers.read(move |connection| delivery_pages::overview(connection, now)).await

@@ -64,6 +64,7 @@ pub(crate) fn create(changes: &mut WriteTx<'_>, new: &NewWebhook) -> Result<Webh
     let now = changes.now();
     let id = webhook_rows::insert(changes.connection, new, now)?;
     changes.outbox.forget_listeners();
+    changes.log.webhooks();
     one(changes.connection, id, now)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
@@ -74,6 +75,7 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: WebhookId, patch: &WebhookPa
         .query_row([id.0], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?)))
         .optional()?;
     let Some((was_enabled, stored)) = stored else { return Ok(None) };
+    let before = one_readable(connection, id, now)?;
     if patch.has_masked_headers() {
         let stored = headers_of(&stored).map_err(|error| unreadable(1, error))?;
         webhook_rows::update(connection, id, &patch.clone().unmasked(&stored))?;
@@ -87,14 +89,21 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: WebhookId, patch: &WebhookPa
     }
     // What it has kept, or what waited for its old receiver, may be claimed now.
     if is_enabling || patch.url.is_some() {
-        changes.outbox.set_queued();
+        changes.log.deliveries();
     }
-    one(connection, id, now)
+    let after = one(connection, id, now)?;
+    if after != before {
+        changes.log.webhooks();
+    }
+    Ok(after)
 }
 
 pub(crate) fn delete(changes: &mut WriteTx<'_>, id: WebhookId) -> Result<bool> {
     let deleted = changes.connection.prepare_cached(DELETE)?.execute((id.0, changes.now()))?;
     changes.outbox.forget_listeners();
+    if deleted > 0 {
+        changes.log.webhooks();
+    }
     Ok(deleted > 0)
 }
 
@@ -114,5 +123,6 @@ pub(crate) fn rotate(
     let Some((had, old)) = known.optional()? else { return Ok(None) };
     let old = old_secrets(&old.with(had, time(now + millis(keep)), time(now))).map_err(unfit)?;
     connection.prepare_cached(ROTATE)?.execute((id.0, secret.expose(), old))?;
+    changes.log.webhooks();
     one(connection, id, now)
 }

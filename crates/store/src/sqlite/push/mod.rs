@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{
     FeedId, Lease, SubscriptionId,
+    changes::alters_subscription,
     ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange},
     push::{self, Decision, Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
@@ -185,6 +186,9 @@ fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
     let stored = ingest::store_pushed(changes, target, document)?;
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
+    if alters_subscription(&before, Some(&after)) {
+        changes.log.subscription(Some(feed));
+    }
     if let Some(delay) = poll_in {
         feed_rows::poll_soon(connection, feed, *delay, now)?;
     }

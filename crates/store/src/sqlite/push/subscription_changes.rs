@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId, SubscriptionId,
+    changes::alters_subscription,
     delivery::DomainEvent,
     ports::{Changed, Claim},
     push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
@@ -63,6 +64,9 @@ pub(crate) fn change(
     if let Some(feed) = before.feed_id.filter(|_| poll_now) {
         feed_rows::poll_soon(connection, feed, Duration::ZERO, now)?;
     }
+    if alters_subscription(&before, after.as_ref()) {
+        changes.log.subscription(before.feed_id);
+    }
     events::tell(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
     Ok(Some(Transition { before, after }))
 }
@@ -96,6 +100,7 @@ pub(crate) fn reconcile(
         // The id is the database's.
         let new = Subscription::new(SubscriptionId(0), feed, hub, wanted.topic, offer, time(now));
         subscription_rows::insert(changes.connection, &new, now)?;
+        changes.log.subscription(Some(feed));
     }
     Ok(!plan.is_empty())
 }

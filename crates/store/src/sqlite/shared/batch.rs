@@ -39,7 +39,7 @@ fn run<J, A>(tx: &mut WriteTx<'_>, jobs: &[J], work: Work<J, A>) -> Result<Vec<S
 /// Runs `work` in a savepoint, and undoes it if it fails. The inner error is its own; the outer one is that of the
 /// transaction, which is lost with all that is in it.
 fn attempt<T>(tx: &mut WriteTx<'_>, work: impl FnOnce(&mut WriteTx<'_>) -> Result<T>) -> Result<StoreResult<T>> {
-    let (connection, mark) = (tx.connection, tx.words.mark());
+    let (connection, mark, noted) = (tx.connection, tx.words.mark(), tx.log.mark());
     execute(connection, "SAVEPOINT batch")?;
     let result = match catch_unwind(AssertUnwindSafe(|| work(tx))) {
         Ok(Err(error)) if connection.is_autocommit() => return Err(error),
@@ -48,6 +48,7 @@ fn attempt<T>(tx: &mut WriteTx<'_>, work: impl FnOnce(&mut WriteTx<'_>) -> Resul
     };
     if result.is_err() {
         tx.words.undo_to(mark);
+        tx.log.undo_to(noted);
         tx.outbox.forget_listeners();
         execute(connection, "ROLLBACK TO batch")?;
     }

@@ -16,11 +16,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::ports::{Clock, StoreError, StoreResult};
+use domain::{
+    changes::ChangeLog,
+    ports::{Clock, StoreError, StoreResult},
+};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::sqlite::{
+    changes,
     outbox::events::Outbox,
     search::search_index::WordChanges,
     shared::{
@@ -42,8 +46,8 @@ pub(crate) struct Writer {
     queue: Arc<Queue<Box<dyn Job>>>,
     commits: Arc<AtomicU64>,
     is_failing: Arc<AtomicBool>,
-    /// Groups so far that queued deliveries.
-    queued: watch::Receiver<u64>,
+    /// Groups so far that changed something.
+    changed: watch::Receiver<u64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -52,6 +56,7 @@ pub(crate) struct WriteTx<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) words: &'a mut WordChanges,
     pub(crate) outbox: &'a mut Outbox,
+    pub(crate) log: &'a mut ChangeLog,
     clock: &'a dyn Clock,
 }
 
@@ -67,17 +72,18 @@ impl Writer {
         let queue = Arc::new(Queue::new(QUEUE_JOBS_MAX));
         let commits = Arc::new(AtomicU64::new(0));
         let is_failing = Arc::new(AtomicBool::new(false));
-        let (queued_sender, queued) = watch::channel(0);
+        let (changed_sender, changed) = watch::channel(0);
         let mut worker = Worker {
             connection,
             clock,
             queue: Arc::clone(&queue),
             commits: Arc::clone(&commits),
             is_failing: Arc::clone(&is_failing),
-            queued: queued_sender,
+            changed: changed_sender,
             signs: DiskSigns::default(),
             words: WordChanges::default(),
             outbox: Outbox::default(),
+            log: ChangeLog::default(),
         };
         // Also if the thread ends by a fault in here: then nobody waits for it.
         let taking = queue.worker();
@@ -86,7 +92,7 @@ impl Writer {
             worker.serve();
         };
         let thread = std::thread::Builder::new().name("sqlite-writer".to_owned()).spawn(serve)?;
-        Ok(Self { queue, commits, is_failing, queued, thread: Some(thread) })
+        Ok(Self { queue, commits, is_failing, changed, thread: Some(thread) })
     }
 
     /// Runs `work` in the next transaction and returns after its commit. All or nothing.
@@ -127,13 +133,13 @@ impl Writer {
         Ok(done)
     }
 
-    /// Waits until more groups have queued deliveries than these; returns how many have.
-    pub(crate) async fn queued(&self, seen: u64) -> u64 {
-        let mut queued = self.queued.clone();
-        let more = queued.wait_for(|count| *count > seen).await.map(|count| *count);
+    /// Waits until more groups have changed something than these; returns how many have.
+    pub(crate) async fn changed_since(&self, seen: u64) -> u64 {
+        let mut changed = self.changed.clone();
+        let more = changed.wait_for(|count| *count > seen).await.map(|count| *count);
         match more {
             Ok(count) => count,
-            // The thread is gone: nothing is queued any more.
+            // The thread is gone: nothing changes any more.
             Err(_) => std::future::pending().await,
         }
     }
@@ -242,10 +248,11 @@ struct Worker {
     queue: Arc<Queue<Box<dyn Job>>>,
     commits: Arc<AtomicU64>,
     is_failing: Arc<AtomicBool>,
-    queued: watch::Sender<u64>,
+    changed: watch::Sender<u64>,
     signs: DiskSigns,
     words: WordChanges,
     outbox: Outbox,
+    log: ChangeLog,
 }
 
 impl Worker {
@@ -255,9 +262,13 @@ impl Worker {
             let mut group = Vec::new();
             let committed = self.run_group(first, &mut group);
             self.words.forget_all();
-            if self.outbox.end_group() && committed.is_ok() {
-                self.queued.send_modify(|count| *count += 1);
+            self.outbox.forget_listeners();
+            // What was noted for a transaction that is gone.
+            self.log.take();
+            if committed == Ok(true) {
+                self.changed.send_modify(|count| *count += 1);
             }
+            let committed = committed.map(drop);
             self.judge(committed.is_ok());
             match &committed {
                 Ok(()) => {
@@ -285,7 +296,8 @@ impl Worker {
         }
     }
 
-    fn run_group(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<()> {
+    /// True if it changed something that others follow.
+    fn run_group(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<bool> {
         let done = match self.execute("BEGIN IMMEDIATE") {
             Ok(()) => self.run_jobs(first, group).and_then(|()| self.commit()),
             Err(error) => {
@@ -323,17 +335,19 @@ impl Worker {
 
     /// Runs one job in a savepoint. The inner error is the job's own; the outer one is that of the transaction.
     fn run_one(&mut self, job: &mut dyn Job) -> StoreResult<StoreResult<()>> {
-        let mark = self.words.mark();
+        let (mark, noted) = (self.words.mark(), self.log.mark());
         self.execute("SAVEPOINT job")?;
         let mut changes = WriteTx {
             connection: &self.connection,
             words: &mut self.words,
             outbox: &mut self.outbox,
+            log: &mut self.log,
             clock: &*self.clock,
         };
         let result = catch_unwind(AssertUnwindSafe(|| job.run(&mut changes))).unwrap_or_else(|_| Err(broken_off()));
         if result.is_err() && !self.connection.is_autocommit() {
             self.words.undo_to(mark);
+            self.log.undo_to(noted);
             self.outbox.forget_listeners();
             self.execute("ROLLBACK TO job")?;
         }
@@ -343,9 +357,11 @@ impl Worker {
         Ok(result)
     }
 
-    fn commit(&mut self) -> StoreResult<()> {
+    fn commit(&mut self) -> StoreResult<bool> {
         self.words.write(&self.connection).map_err(|error| store_error(&error))?;
-        self.execute("COMMIT")
+        let now = self.clock.now().as_millisecond();
+        let is_changed = changes::write(&self.connection, &mut self.log, now).map_err(|error| store_error(&error))?;
+        self.execute("COMMIT").map(|()| is_changed)
     }
 
     fn execute(&self, sql: &str) -> StoreResult<()> {

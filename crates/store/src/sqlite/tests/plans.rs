@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::fresh;
 use crate::sqlite::{
+    changes,
     entries::{
         self, ingest,
         pages::{PageQuery, walk_sql},
@@ -147,6 +148,16 @@ async fn w8_finding_due_subscriptions_does_not_scan() {
         }
         check(&plan(connection, subscription_claims::BY_DUE), "INDEX subscriptions_due");
         check(&plan(connection, subscription_claims::RELEASE), "INTEGER PRIMARY KEY (rowid=?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn u2_changes_are_read_along_their_numbers() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        check(&plan(connection, changes::AFTER), "SEARCH changes USING INTEGER PRIMARY KEY (rowid>?)");
         Ok(())
     });
     checked.await.unwrap();

@@ -74,7 +74,6 @@ mod webhooks;
 mod delivery_claims;
 mod delivery_leases;
 mod delivery_rooms;
-mod wake;
 
 mod attempts;
 mod breaker;
@@ -87,5 +86,7 @@ mod replay;
 mod prune;
 
 mod clock;
+
+mod changes;
 
 use harness::Harness;

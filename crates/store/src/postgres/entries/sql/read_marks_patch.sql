@@ -12,7 +12,7 @@ WITH before AS MATERIALIZED (
         modified_at = greatest(entries.modified_at, (SELECT pirssonite_now_ms()))
     FROM before
     WHERE entries.id = before.id
-    RETURNING entries.feed_id, before.is_read::int - entries.is_read::int AS unread
+    RETURNING entries.id, entries.feed_id, before.is_read::int - entries.is_read::int AS unread
 ), counted AS (
     UPDATE feeds
     SET unread_count = unread_count + marked.unread
@@ -20,5 +20,8 @@ WITH before AS MATERIALIZED (
     WHERE feeds.id = marked.feed_id
       AND marked.unread <> 0
 )
-SELECT count(*)
+-- Their feed if it is one, and which they are if they are few: `domain::changes::ENTRIES_LISTED_MAX`.
+SELECT count(*),
+       CASE WHEN min(feed_id) = max(feed_id) THEN min(feed_id) END,
+       CASE WHEN count(*) <= 100 THEN array_agg(id ORDER BY id) END
 FROM patched

@@ -1,7 +1,7 @@
-//! Waking whoever delivers when there is something to deliver: in this process at once, in the others by NOTIFY.
+//! Waking whoever follows the change stream: in this process at once, in the others by NOTIFY.
 //!
 //! A hint and no more, and never part of a transaction: PostgreSQL lets transactions that notify commit only one after
-//! the other. One task for each store, with a connection of its own, listens and tells, however much is queued. It ends
+//! the other. One task for each store, with a connection of its own, listens and tells, however much changes. It ends
 //! with the last clone of the store.
 
 use std::{
@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Error, Notification};
 
 use crate::postgres::shared::connect::Address;
 
-const CHANNEL: &str = "pirssonite_deliveries";
+const CHANNEL: &str = "pirssonite_changes";
 
 /// How often others are told at most.
 const TELL_EVERY: Duration = Duration::from_millis(10);
@@ -27,44 +27,44 @@ const RECONNECT_IN: Duration = Duration::from_secs(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
-pub(crate) struct Wake {
-    /// Rises whenever something was queued, here or elsewhere.
-    queued: watch::Sender<u64>,
+pub(crate) struct Hints {
+    /// Rises whenever something was changed, here or elsewhere.
+    changed: watch::Sender<u64>,
     /// Changes when the others are to be told.
     to_tell: watch::Sender<()>,
 }
 
-impl Wake {
+impl Hints {
     /// Listens from now on, if the database can be reached; if not, as soon as it can be.
     pub(crate) async fn start(address: Address) -> Self {
-        let (queued, to_tell) = (watch::Sender::new(0), watch::Sender::new(()));
-        let listener = Listener { address, queued: queued.clone(), to_tell: to_tell.subscribe() };
+        let (changed, to_tell) = (watch::Sender::new(0), watch::Sender::new(()));
+        let listener = Listener { address, changed: changed.clone(), to_tell: to_tell.subscribe() };
         let connected = listener.connect().await;
         tokio::spawn(listener.run(connected));
-        Self { queued, to_tell }
+        Self { changed, to_tell }
     }
 
-    /// Something was queued, and is committed.
+    /// Something was changed, and that is committed.
     pub(crate) fn raise(&self) {
-        raise(&self.queued);
+        raise(&self.changed);
         self.to_tell.send_replace(());
     }
 
-    /// Waits until something was queued since this returned `seen`.
-    pub(crate) async fn queued_since(&self, seen: u64) -> u64 {
-        let mut queued = self.queued.subscribe();
+    /// Waits until something was changed since this returned `seen`.
+    pub(crate) async fn changed_since(&self, seen: u64) -> u64 {
+        let mut changed = self.changed.subscribe();
         // It never ends before: its sender is here.
-        queued.wait_for(|count| *count != seen).await.map_or(seen, |count| *count)
+        changed.wait_for(|count| *count != seen).await.map_or(seen, |count| *count)
     }
 }
 
-fn raise(queued: &watch::Sender<u64>) {
-    queued.send_modify(|count| *count = count.wrapping_add(1));
+fn raise(changed: &watch::Sender<u64>) {
+    changed.send_modify(|count| *count = count.wrapping_add(1));
 }
 
 struct Listener {
     address: Address,
-    queued: watch::Sender<u64>,
+    changed: watch::Sender<u64>,
     to_tell: watch::Receiver<()>,
 }
 
@@ -90,7 +90,7 @@ impl Listener {
             connected = self.connect().await;
             if connected.is_some() {
                 // Nobody knows what was not heard meanwhile, here and elsewhere.
-                raise(&self.queued);
+                raise(&self.changed);
                 self.to_tell.mark_changed();
             }
         }
@@ -103,7 +103,7 @@ impl Listener {
             Ok(Err(error)) => {
                 tracing::debug!(
                     error = crate::postgres::shared::errors::reason(&error),
-                    "deliveries of other nodes are not heard of"
+                    "changes of other nodes not heard"
                 );
                 None
             }
@@ -112,12 +112,12 @@ impl Listener {
     }
 
     async fn try_connect(&self) -> Result<Connected, Error> {
-        let (queued, own) = (self.queued.clone(), Arc::new(AtomicI32::new(0)));
+        let (changed, own) = (self.changed.clone(), Arc::new(AtomicI32::new(0)));
         let teller = Arc::clone(&own);
         let heard = move |notification: &Notification| {
             // What was told by this connection is known here.
             if notification.process_id() != own.load(Ordering::Relaxed) {
-                raise(&queued);
+                raise(&changed);
             }
         };
         let (client, listening) = self.address.listen(heard).await?;
@@ -156,19 +156,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn d4_much_that_is_queued_at_once_is_told_in_few_words() {
-        const QUEUED: u64 = 1000;
+    async fn d4_many_changes_are_told_in_few_words() {
+        const CHANGES: u64 = 1000;
         let database = fresh_postgres().await;
-        let wake = || async { Wake::start(Address::of(database.url()).unwrap()).await };
-        let (one, two) = (wake().await, wake().await);
-        for _ in 0..QUEUED {
+        let hints = || async { Hints::start(Address::of(database.url()).unwrap()).await };
+        let (one, two) = (hints().await, hints().await);
+        for _ in 0..CHANGES {
             one.raise();
         }
-        assert_eq!(one.queued_since(0).await, QUEUED);
-        two.queued_since(0).await;
+        assert_eq!(one.changed_since(0).await, CHANGES);
+        two.changed_since(0).await;
         // What another tells after that is heard after that.
         two.raise();
-        assert_eq!(one.queued_since(QUEUED).await, QUEUED + 1);
-        assert!(two.queued_since(0).await <= 3, "once or twice, and its own");
+        assert_eq!(one.changed_since(CHANGES).await, CHANGES + 1);
+        assert!(two.changed_since(0).await <= 3, "once or twice, and its own");
     }
 }

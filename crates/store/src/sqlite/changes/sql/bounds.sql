@@ -1,0 +1,2 @@
+SELECT number, (SELECT max(number) FROM changes)
+FROM change_floor
