@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId,
-    delivery::{EventType, NewWebhook},
+    delivery::{EventType, NewWebhook, PayloadEntry},
     ingest::IncomingEntry,
 };
 use serde_json::{Value, json};
@@ -32,7 +32,8 @@ const UPDATED: EventType = EventType::EntryUpdated;
 
 async fn as_json(harness: &Harness, guid: &str) -> Value {
     let id = harness.entry(guid).await.id;
-    serde_json::to_value(harness.store.entry(id).await.unwrap().unwrap()).unwrap()
+    let entry = harness.store.entry(id).await.unwrap().unwrap();
+    serde_json::to_value(PayloadEntry::from(&entry)).unwrap()
 }
 
 async fn d2_a_new_entry_is_told_as_it_is_kept(harness: &Harness) {
