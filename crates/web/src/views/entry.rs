@@ -136,3 +136,38 @@ impl From<Counts> for CountsView {
         Self { total, starred, by_folder, by_feed }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::delivery::PayloadEntry;
+
+    use super::*;
+
+    #[test]
+    fn d2_payload_shows_entry_as_api_does() {
+        let entry = Entry {
+            id: EntryId(7),
+            feed_id: FeedId(3),
+            guid: "g".to_owned(),
+            url: Some("https://e.org/7".to_owned()),
+            title: Some("Seven".to_owned()),
+            author: None,
+            summary: Some("short".to_owned()),
+            content: Some("<p>long</p>".to_owned()),
+            published_at: None,
+            updated_at: Some(Timestamp::UNIX_EPOCH),
+            sort_at: Timestamp::UNIX_EPOCH,
+            is_read: false,
+            is_starred: true,
+            categories: vec!["c".to_owned()],
+            enclosures: vec![File {
+                url: "https://e.org/7.mp3".to_owned(),
+                mime: Some("audio/mpeg".to_owned()),
+                length: Some(12),
+                duration_secs: None,
+            }],
+        };
+        let sent = serde_json::to_string(&PayloadEntry::from(&entry)).unwrap();
+        assert_eq!(serde_json::to_string(&EntryView::from(entry)).unwrap(), sent);
+    }
+}
