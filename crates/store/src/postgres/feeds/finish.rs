@@ -101,17 +101,14 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     };
     let change = standing.after(result);
     let mut news: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
-    let (stored, title) = match &result.outcome {
-        PollOutcome::Fetched(document) => {
-            let (stored, of_document) =
-                ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
-            news.extend(of_document);
-            (stored, optional(document.title.as_ref()).map(Cow::into_owned))
-        }
-        _ => {
-            let stored = finish_plain::write(&transaction, &[Decided::new(result, standing)]).await?;
-            (stored.first().copied().unwrap_or_default(), None)
-        }
+    let (stored, title) = if let PollOutcome::Fetched(document) = &result.outcome {
+        let (stored, of_document) =
+            ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
+        news.extend(of_document);
+        (stored, optional(document.title.as_ref()).map(Cow::into_owned))
+    } else {
+        let stored = finish_plain::write(&transaction, &[Decided::new(result, standing)]).await?;
+        (stored.first().copied().unwrap_or_default(), None)
     };
     let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
     let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
