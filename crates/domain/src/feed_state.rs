@@ -401,8 +401,8 @@ mod tests {
                 feed_id: FeedId(1),
                 lease: Lease { owner: "w".into(), fence: 1 },
                 claimed_at: Timestamp::UNIX_EPOCH,
-                next_check_in: Duration::from_secs(60),
-                next_audit_in: Duration::from_secs(600),
+                next_check_in: Duration::from_mins(1),
+                next_audit_in: Duration::from_mins(10),
                 due_by,
                 adaptive_secs: 77,
                 moved_to: None,
@@ -410,8 +410,8 @@ mod tests {
             };
             let expect = FeedStateChange {
                 standing: expect,
-                check_in: Duration::from_secs(60),
-                audit_in: Duration::from_secs(if is_failure { 60 } else { 600 }),
+                check_in: Duration::from_mins(1),
+                audit_in: Duration::from_mins(if is_failure { 1 } else { 10 }),
                 due_by,
                 adaptive_secs: 77,
                 event,

@@ -108,21 +108,18 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     if !news.is_empty() {
         log.feed(feed);
     }
-    let (stored, title) = match &result.outcome {
-        PollOutcome::Fetched(document) => {
-            let (stored, of_document, changed) =
-                ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
-            news.extend(of_document);
-            log.add(changed);
-            if is_renamed(document.title.as_ref(), held.get(8)) {
-                log.feed(feed);
-            }
-            (stored, optional(document.title.as_ref()).map(Cow::into_owned))
+    let (stored, title) = if let PollOutcome::Fetched(document) = &result.outcome {
+        let (stored, of_document, changed) =
+            ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
+        news.extend(of_document);
+        log.add(changed);
+        if is_renamed(document.title.as_ref(), held.get(8)) {
+            log.feed(feed);
         }
-        _ => {
-            let stored = finish_plain::write(&transaction, &[Decided::new(result, standing)]).await?;
-            (stored.first().copied().unwrap_or_default(), None)
-        }
+        (stored, optional(document.title.as_ref()).map(Cow::into_owned))
+    } else {
+        let stored = finish_plain::write(&transaction, &[Decided::new(result, standing)]).await?;
+        (stored.first().copied().unwrap_or_default(), None)
     };
     let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
     let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
