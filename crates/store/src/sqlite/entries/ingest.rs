@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use domain::{
     EntryId, FeedId,
     ingest::{
-        Arrival, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits, Validators,
-        arrival, is_present, shared,
+        Arrival, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry, Mark, Stored,
+        Traits, Validators, arrival, is_present, shared,
     },
 };
 use jiff::Timestamp;
@@ -134,9 +134,12 @@ fn store_entries(
         document.recognise(&known).into_iter().map(|(_, known)| known.copied()).collect();
     let interest = events::interest(changes, target)?;
     let mut ingested = Ingested { stored: Stored { applied: true, ..Stored::default() }, ..Ingested::default() };
-    for (entry, known) in document.entries.iter_mut().zip(recognised) {
-        match arrival(entry, known.as_ref(), time(target.claimed_at)) {
+    for (entry, known_as) in document.entries.iter_mut().zip(recognised) {
+        match arrival(entry, known_as.as_ref(), time(target.claimed_at)) {
             Arrival::New => {
+                if let Some(guid) = entry.guid_beside(&known) {
+                    entry.guid = guid;
+                }
                 let id = entry_rows::insert(connection, target, entry)?;
                 changes.words.add(id, std::mem::take(&mut entry.search_text));
                 ingested.published.push(entry.published_at.or(entry.updated_at));
@@ -178,7 +181,7 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
     let mut entries = connection.prepare_cached(KNOWN)?;
     let mut known = KnownEntries::with_capacity(identities.len());
     for identity in identities {
-        let rows = entries.query_map((feed_id, identity.0), |row| {
+        let rows = entries.query_map((feed_id, identity.0, KNOWN_OF_IDENTITY_MAX), |row| {
             Ok(Known::Entry(KnownEntry {
                 id: EntryId(row.get(0)?),
                 traits: Traits { link: row.get(1)?, title: row.get(2)? },
@@ -189,6 +192,7 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
             }))
         })?;
         let mut of_identity = rows.collect::<Result<Vec<_>>>()?;
+        of_identity.reverse();
         if has_pruned {
             of_identity.extend(pruned(connection, feed_id, *identity)?);
         }
@@ -201,7 +205,7 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
 
 fn pruned(connection: &Connection, feed_id: i64, identity: Hash) -> Result<Vec<Known>> {
     let mut pruned = connection.prepare_cached(PRUNED)?;
-    let rows = pruned.query_map((feed_id, identity.0), |row| {
+    let rows = pruned.query_map((feed_id, identity.0, KNOWN_OF_IDENTITY_MAX), |row| {
         Ok(Known::Pruned(Traits { link: row.get(0)?, title: row.get(1)? }, Hash(row.get(2)?)))
     })?;
     rows.collect()
