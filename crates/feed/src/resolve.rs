@@ -68,6 +68,11 @@ pub(crate) fn is_page(guid: &str, says_so: bool) -> bool {
         }
 }
 
+/// Whether a link leads to somebody's mail: an entry's page it is not.
+pub(crate) fn is_mail(link: &str) -> bool {
+    scheme(link).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto"))
+}
+
 /// Removes what browsers remove from a URL: white space and control characters around it, tabs and line ends inside.
 pub(crate) fn strip(href: &str) -> Cow<'_, str> {
     let href = href.trim_matches(|c: char| c <= ' ');

@@ -36,7 +36,7 @@ pub(super) struct Build<'a> {
     entry_weak: Weak,
     /// What RSS 1.0 calls the open entry: its identity for want of a link.
     entry_about: Option<String>,
-    /// The guid of the open entry, if that is a link: its link for want of another.
+    /// The guid of the open entry, if that is a link: its link for want of another page.
     entry_guid_link: Option<String>,
     person: Person,
     image: Image,
@@ -204,8 +204,8 @@ impl<'a> Build<'a> {
 
     fn close_entry(&mut self) {
         let Some(mut entry) = self.entry.take() else { return };
-        if entry.link.is_none() {
-            entry.link = self.entry_guid_link.take();
+        if entry.link.as_deref().is_none_or(resolve::is_mail) {
+            entry.link = self.entry_guid_link.take().or(entry.link);
         }
         if entry.guid.is_none() && entry.link.is_none() {
             entry.guid = self.entry_about.take();
