@@ -162,7 +162,7 @@ impl Reader {
             authors: self.authors(item),
             tags: tags.take(LIST_MAX).map(|term| Tag { term: Some(plain(term.trim())), ..Tag::default() }).collect(),
             enclosures: objects(item, "attachments").filter_map(|file| self.enclosure(file)).take(LIST_MAX).collect(),
-            image: image.map(|href| Image { href: Some(href), ..Image::default() }),
+            image: image.map(|href| Box::new(Image { href: Some(href), ..Image::default() })),
             guid,
             ..Entry::default()
         }

@@ -27,8 +27,8 @@ const MIME_CHARS_MAX: usize = 200;
 pub(super) fn incoming(entry: &Entry, mark: Mark, authors: &[Person]) -> IncomingEntry {
     let title = entry.title.as_ref().and_then(|title| clean(&title.to_plain(), TITLE_CHARS_MAX));
     let author = author(if entry.authors.is_empty() { authors } else { &entry.authors });
-    let summary = entry.summary.as_ref().and_then(|text| html(text, entry.scope));
-    let content = best(&entry.content).and_then(|text| html(text, entry.scope));
+    let summary = entry.summary.as_ref().and_then(|text| html(entry, text));
+    let content = best(&entry.content).and_then(|text| html(entry, text));
     let search_text = search_text(title.as_deref(), author.as_deref(), content.as_deref().or(summary.as_deref()));
     IncomingEntry {
         guid: guid(entry),
