@@ -50,6 +50,8 @@ pub(crate) struct Measured {
     pub(crate) start_bytes: usize,
     /// Bytes of HTML that came out.
     pub(crate) html_bytes: usize,
+    /// Entries of a feed that came out.
+    pub(crate) entries: usize,
     pub(crate) outcome: String,
 }
 
@@ -117,12 +119,13 @@ fn perform(job: Job, document: &[u8]) -> anyhow::Result<Measured> {
         peak_bytes: 0,
         start_bytes: process::peak_bytes()?,
         html_bytes: 0,
+        entries: 0,
         outcome: String::new(),
     };
     measured.cpu_secs = cpu::secs_of(|| match job {
         Job::Feed { document_bytes_max, .. } => {
             let hints = Hints { url: Some(FEED_URL), document_bytes_max, ..Hints::default() };
-            measured.outcome = read_and_sanitise(document, &hints);
+            (measured.entries, measured.outcome) = read_and_sanitise(document, &hints);
         }
         Job::Sanitise { .. } => measured.html_bytes = feed::sanitise(&String::from_utf8_lossy(document), None).len(),
         Job::Ammonia { .. } => measured.html_bytes = ammonia::clean(&String::from_utf8_lossy(document)).len(),
@@ -131,16 +134,16 @@ fn perform(job: Job, document: &[u8]) -> anyhow::Result<Measured> {
     Ok(measured)
 }
 
-/// All that is ever done with a document from outside.
-fn read_and_sanitise(document: &[u8], hints: &Hints<'_>) -> String {
+/// All that is ever done with a document from outside: how many entries came of it, and what else there is to say.
+fn read_and_sanitise(document: &[u8], hints: &Hints<'_>) -> (usize, String) {
     match feed::parse(document, hints) {
         Ok(mut feed) => {
             feed.head.sanitise();
             feed.entries.iter_mut().for_each(feed::Entry::sanitise);
-            summary(&feed)
+            (feed.entries.len(), summary(&feed))
         }
-        Err(error @ Error::WebPage) => format!("{error}, offers {} feeds", feed::discover(document, hints).len()),
-        Err(error) => error.to_string(),
+        Err(error @ Error::WebPage) => (0, format!("{error}, offers {} feeds", feed::discover(document, hints).len())),
+        Err(error) => (0, error.to_string()),
     }
 }
 

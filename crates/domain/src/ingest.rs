@@ -23,6 +23,11 @@ use crate::{
 /// Bytes of text that are indexed for the search of one entry. PostgreSQL takes no more than 1 MiB of words.
 pub const SEARCH_TEXT_BYTES_MAX: usize = 256 * 1024;
 
+/// Entries of one identity that a document is compared with: the newest, twice as many as a document holds. A feed whose
+/// entries all link to its front page has ever more of them. One that is not among these is not recognised, and is stored
+/// again should a document still hold it; but what a feed publishes are its newest, and those that it published before.
+pub const KNOWN_OF_IDENTITY_MAX: u32 = 20_000;
+
 /// A hash that stands for a longer value in an index: an entry's identity, its content, a body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash(pub [u8; 16]);
@@ -93,9 +98,12 @@ pub struct PushDiscovery {
 
 /// An entry on its way into the store.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something of its own, and none excludes another")]
 pub struct IncomingEntry {
-    /// By what it is known again, as it is shown. No other entry of its feed has it.
+    /// By what it is known again, as it is shown. It may be stored with another: see [`IncomingEntry::guid_beside`].
     pub guid: String,
+    /// No other entry of its identity has its guid.
+    pub has_own_guid: bool,
     /// The hash of what it is known by, which others may have: see [`recognise`].
     pub identity: Hash,
     /// What tells it from others of its identity.
@@ -138,6 +146,18 @@ impl IncomingEntry {
             is_shared: self.is_shared,
             is_cut: self.is_cut,
         }
+    }
+
+    /// The guid to store it with as a new entry, if its own may be that of another: with a name behind it where others of
+    /// its identity are known. Receivers may take what has one guid for one entry.
+    pub fn guid_beside(&self, known: &KnownEntries) -> Option<String> {
+        if self.has_own_guid || !known.contains_key(&self.identity) {
+            return None;
+        }
+        let told_by =
+            [&self.traits.link.to_le_bytes()[..], &self.traits.title.to_le_bytes(), &self.fingerprint.0].concat();
+        let name: String = Hash::of(&told_by).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(format!("{}#{name}", self.guid))
     }
 }
 
@@ -339,6 +359,18 @@ mod tests {
     fn incoming(version: u8, updated_at: Option<i64>, is_thin: bool) -> IncomingEntry {
         let updated_at = updated_at.map(at);
         IncomingEntry { fingerprint: Hash([version; 16]), updated_at, is_thin, ..IncomingEntry::default() }
+    }
+
+    #[test]
+    fn f3_names_new_entries_of_known_identities() {
+        let entry = IncomingEntry { guid: "a".into(), identity: Hash([1; 16]), ..incoming(1, None, false) };
+        let known = KnownEntries::from([(Hash([1; 16]), vec![Known::Pruned(Traits::default(), Hash([9; 16]))])]);
+        assert_eq!(entry.guid_beside(&KnownEntries::new()), None);
+        let named = entry.guid_beside(&known).unwrap();
+        assert!(named.starts_with("a#") && named.len() == "a#".len() + 16, "{named}");
+        let other = IncomingEntry { fingerprint: Hash([2; 16]), ..entry.clone() };
+        assert_ne!(other.guid_beside(&known), Some(named));
+        assert_eq!(IncomingEntry { has_own_guid: true, ..entry }.guid_beside(&known), None);
     }
 
     #[test]

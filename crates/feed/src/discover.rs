@@ -10,7 +10,6 @@ use crate::{
 /// A feed that a page offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovered {
-    /// Where it is.
     pub url: String,
     /// What the page calls it.
     pub title: Option<String>,

@@ -99,8 +99,12 @@ fn decode_faulty<'a>(
 
 /// Whether bytes are UTF-8 but for a few.
 fn is_nearly_utf8(bytes: &[u8], claim: Utf8Claim) -> bool {
-    let faults = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    let letters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).filter(|c| !c.is_ascii()).count();
+    let (mut faults, mut letters) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        faults += usize::from(!chunk.invalid().is_empty());
+        // The first byte of each letter: bytes are counted many at a time, characters one by one.
+        letters += chunk.valid().bytes().filter(|byte| *byte >= 0xc0).count();
+    }
     claim.allows(faults, letters)
 }
 

@@ -214,19 +214,22 @@ impl<'a> Reader<'a> {
     fn close_to(&mut self, length: usize, inside_to: usize) {
         while self.open.len() > length {
             let Some(open) = self.open.pop() else { return };
-            let text = self.text.get(open.text_from..).unwrap_or_default().trim().to_owned();
+            // Lent and not copied: it may be long, and all that is open around it ends with the same text.
+            let mut gathered = std::mem::take(&mut self.text);
+            let text = gathered.get(open.text_from..).unwrap_or_default().trim();
             let item = if open.is_item { self.items.pop() } else { None };
             match item {
-                Some(item) => self.close_item(item, &open, &text),
+                Some(item) => self.close_item(item, &open, text),
                 None => {
                     for property in &open.properties {
-                        self.close_property(property, &text, &self.source[open.inside_from.min(inside_to)..inside_to]);
+                        self.close_property(property, text, &self.source[open.inside_from.min(inside_to)..inside_to]);
                     }
                 }
             }
             if self.items.is_empty() {
-                self.text.clear();
+                gathered.clear();
             }
+            self.text = gathered;
         }
     }
 
@@ -261,21 +264,21 @@ impl<'a> Reader<'a> {
     }
 
     fn close_property(&mut self, property: &Property<'_>, text: &str, inside: &str) {
-        let value = property.value.clone().unwrap_or_else(|| text.to_owned());
-        let link = || resolve::link(self.base.as_deref(), &value, &self.room);
+        let value = property.value.as_deref().unwrap_or(text);
+        let link = || resolve::link(self.base.as_deref(), value, &self.room);
         match self.items.last_mut() {
-            Some(Item::Entry(entry)) => entry_property(entry, property, &value, link(), inside, self.base.as_ref()),
+            Some(Item::Entry(entry)) => entry_property(entry, property, value, link, inside, self.base.as_ref()),
             Some(Item::Card(person)) => match (property.prefix, property.name) {
-                ("p", "name") => person.name = Some(one_line(&value)),
+                ("p", "name") => person.name = Some(one_line(value)),
                 ("u", "url") => person.url = person.url.take().or_else(link),
                 ("u" | "p", "email") => person.email = Some(value.trim_start_matches("mailto:").to_owned()),
                 _ => {}
             },
             Some(Item::Feed(head)) => match (property.prefix, property.name) {
-                ("p", "name") if head.title.is_none() => head.title = plain(&value),
-                ("p", "summary") if head.subtitle.is_none() => head.subtitle = plain(&value),
+                ("p", "name") if head.title.is_none() => head.title = plain(value),
+                ("p", "summary") if head.subtitle.is_none() => head.subtitle = plain(value),
                 ("p", "author") if head.authors.len() < LIST_MAX => {
-                    head.authors.push(Person { name: Some(one_line(&value)), ..Person::default() });
+                    head.authors.push(Person { name: Some(one_line(value)), ..Person::default() });
                 }
                 ("u", "url") => head.link = head.link.take().or_else(link),
                 ("u", "photo") => head.image = link().map(|href| Image { href: Some(href), ..Image::default() }),
@@ -343,7 +346,7 @@ fn entry_property(
     entry: &mut Entry,
     property: &Property<'_>,
     value: &str,
-    link: Option<String>,
+    link: impl Fn() -> Option<String>,
     inside: &str,
     base: Option<&Arc<Url>>,
 ) {
@@ -368,15 +371,15 @@ fn entry_property(
         ("p", "author") if entry.authors.len() < LIST_MAX => {
             entry.authors.push(Person { name: Some(one_line(value)), ..Person::default() });
         }
-        ("u", "uid") => entry.guid = entry.guid.take().or(link),
-        ("u", "url") => {
-            if let Some(href) = link.filter(|_| entry.links.len() < LIST_MAX) {
+        ("u", "uid") => entry.guid = entry.guid.take().or_else(link),
+        ("u", "url") if entry.links.len() < LIST_MAX => {
+            if let Some(href) = link() {
                 entry.link.get_or_insert_with(|| href.clone());
                 entry.links.push(Link { rel: "alternate".to_owned(), href, ..Link::default() });
             }
         }
-        ("u", "photo" | "video" | "audio") => {
-            if let Some(href) = link.filter(|_| entry.enclosures.len() < LIST_MAX) {
+        ("u", "photo" | "video" | "audio") if entry.enclosures.len() < LIST_MAX => {
+            if let Some(href) = link() {
                 entry.enclosures.push(Enclosure { href, ..Enclosure::default() });
             }
         }
@@ -389,11 +392,11 @@ fn settle(mut entry: Entry, text: &str) -> Entry {
     if entry.title.is_none() && entry.content.is_empty() && entry.summary.is_none() {
         entry.title = plain(text);
     }
-    if let (Some(title), Some(content)) = (&entry.title, entry.content.first())
-        && plain_text(&content.value).starts_with(&title.value)
-        && title.value.len() > 80_usize.min(plain_text(&content.value).len() - 1)
-    {
-        entry.title = None;
+    if let (Some(title), Some(content)) = (&entry.title, entry.content.first()) {
+        let content = plain_text(&content.value);
+        if content.starts_with(&title.value) && title.value.len() > 80_usize.min(content.len() - 1) {
+            entry.title = None;
+        }
     }
     entry
 }
@@ -403,6 +406,12 @@ fn plain(value: &str) -> Option<Text> {
     (!value.is_empty()).then_some(Text { value, ..Text::default() })
 }
 
+/// The words of a text with a space between each two.
 fn one_line(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = String::new();
+    for word in value.split_whitespace() {
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    line
 }

@@ -42,7 +42,7 @@ pub fn traits(entry: &Entry) -> Traits {
 }
 
 /// A name for an entry that no other of its identity has, as far as can be told.
-pub fn variant(entry: &Entry) -> String {
+fn variant(entry: &Entry) -> String {
     let Traits { link, title } = traits(entry);
     let mut hash = Fingerprint::default();
     hash.0.update(link.to_le_bytes());
@@ -68,20 +68,26 @@ pub(crate) fn settle(feed: &mut Feed) {
     let is_page = feed.version == "hfeed";
     let fronts = [feed.head.link.as_deref(), feed.head.self_url.as_deref()].into_iter().flatten();
     let fronts: Vec<String> = fronts.filter(|_| !is_page).filter_map(page).collect();
-    let mut counts: HashMap<String, usize> = HashMap::with_capacity(feed.entries.len());
     for entry in &mut feed.entries {
         entry.identity = of(entry);
         entry.is_shared = is_front_page(&entry.identity, &fronts);
-        *counts.entry(entry.identity.clone()).or_default() += 1;
     }
     tracking::strip(feed);
-    if counts.len() < feed.entries.len() {
-        drop_doubles(feed, &mut counts);
+    let mut shared = shared_identities(&feed.entries);
+    if !shared.is_empty() {
+        drop_doubles(feed, &shared);
+        shared = shared_identities(&feed.entries);
     }
-    let shares = |entry: &Entry| entry.is_shared || counts.get(&entry.identity).is_some_and(|count| *count > 1);
-    for entry in feed.entries.iter_mut().filter(|entry| shares(entry)) {
+    for entry in feed.entries.iter_mut().filter(|entry| entry.is_shared || shared.contains(&entry.identity)) {
         entry.variant = Some(variant(entry));
     }
+}
+
+/// The identities that several entries have. Most documents have none.
+fn shared_identities(entries: &[Entry]) -> HashSet<String> {
+    let mut seen = HashSet::with_capacity(entries.len());
+    let again = entries.iter().filter(|entry| !seen.insert(entry.identity.as_str()));
+    again.map(|entry| entry.identity.clone()).collect()
 }
 
 /// The identity of an entry within its feed: its guid, else its link, else a hash of its title and content.
@@ -107,10 +113,8 @@ fn guid(entry: &Entry) -> Option<&str> {
 /// Of entries that share an identity, keeps those that are another entry: under a guid of its own, whatever has another
 /// link and another title; else whatever differs in anything. Of two versions the later counts, by their own word, else
 /// the first.
-fn drop_doubles(feed: &mut Feed, counts: &mut HashMap<String, usize>) {
+fn drop_doubles(feed: &mut Feed, shared: &HashSet<String>) {
     let before = feed.entries.len();
-    let shared: HashSet<String> =
-        counts.iter().filter(|(_, count)| **count > 1).map(|(identity, _)| identity.clone()).collect();
     let mut kept: Vec<Entry> = Vec::with_capacity(before);
     let mut seen: HashMap<(String, Trait), usize> = HashMap::new();
     for entry in feed.entries.drain(..) {
@@ -127,7 +131,6 @@ fn drop_doubles(feed: &mut Feed, counts: &mut HashMap<String, usize>) {
         match first {
             None => kept.push(entry),
             Some(first) => {
-                *counts.entry(entry.identity.clone()).or_default() -= 1;
                 if entry.updated > kept[first].updated && kept[first].updated.is_some() {
                     kept[first] = entry;
                 }
@@ -161,12 +164,69 @@ fn traits_in_document(entry: &Entry) -> Vec<Trait> {
 /// Whether an address is a front page: that of the feed's site or of any other.
 fn is_front_page(address: &str, fronts: &[String]) -> bool {
     let is_web = address.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("http"));
-    is_web && page(address).is_some_and(|page| !page.contains('/') || fronts.contains(&page))
+    is_web
+        && match PlainAddress::of(address) {
+            Some(plain) => plain.is_root() || fronts.iter().any(|front| plain.is_page(front)),
+            None => page(address).is_some_and(|page| !page.contains('/') || fronts.contains(&page)),
+        }
 }
 
 /// Whether an address is a site's own, without any path.
 pub(crate) fn is_root(address: &str) -> bool {
     is_front_page(address, &[])
+}
+
+/// The parts of an address that has nothing a parser of addresses would change: every entry's is looked at, and nearly all
+/// are of this kind. It says the same as [`page`].
+struct PlainAddress<'a> {
+    host: &'a str,
+    /// Without slashes at its end.
+    path: &'a str,
+    query: &'a str,
+    fragment: &'a str,
+}
+
+impl<'a> PlainAddress<'a> {
+    fn of(address: &'a str) -> Option<Self> {
+        let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_~/?#=&+,;".contains(&byte);
+        // A dot may make a segment of a path that leads back.
+        let mut before = b'/';
+        for byte in rest.bytes() {
+            if !(is_plain(byte) || byte == b'.' && !matches!(before, b'/' | b'.')) {
+                return None;
+            }
+            before = byte;
+        }
+        let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let is_lower = host.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-'));
+        // One that ends in a number is an IPv4 address, and `xn--` is decoded.
+        let is_name = host.rsplit('.').next().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_lowercase()));
+        let host = host.strip_prefix("www.").unwrap_or(host);
+        (is_lower && is_name && !host.contains("--")).then(|| Self {
+            host,
+            path: path.trim_end_matches('/'),
+            query,
+            fragment,
+        })
+    }
+
+    fn is_root(&self) -> bool {
+        self.path.is_empty() && self.query.is_empty() && self.fragment.is_empty()
+    }
+
+    /// Whether it is this [`page`].
+    fn is_page(&self, page: &str) -> bool {
+        let mut rest = page.strip_prefix(self.host).and_then(|rest| rest.strip_prefix(self.path));
+        for (mark, part) in [("/?", self.query), ("/#", self.fragment)] {
+            if !part.is_empty() {
+                rest = rest.and_then(|rest| rest.strip_prefix(mark)).and_then(|rest| rest.strip_prefix(part));
+            }
+        }
+        rest.is_some_and(str::is_empty)
+    }
 }
 
 /// A page's address without what makes no difference: the scheme, `www.`, a slash at its end.
@@ -256,6 +316,46 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_front_page(address, &fronts), expect, "{address}");
+        }
+    }
+
+    #[test]
+    fn f3_plain_addresses_are_compared_as_parsed_ones() {
+        let hosts = ["e.org", "www.e.org", "www.www.e.org", "a-b.e.org", "e", "www.e"];
+        let paths = ["", "/", "//", "/a", "/a/", "/a//b/", "/a.b/c.d", "/A_~b", "/blog/", "/a;b,c+d", "/a//"];
+        let ends = ["", "?", "#", "?#", "?a=1&b=2", "?a/b/", "#x", "#x?y", "?a#b/"];
+        let mut compared = 0;
+        for (host, path) in hosts.iter().flat_map(|host| paths.map(|path| (host, path))) {
+            for end in ends {
+                let address = format!("https://{host}{path}{end}");
+                let (plain, parsed) = (PlainAddress::of(&address), page(&address).expect("a page"));
+                let plain = plain.unwrap_or_else(|| panic!("{address}"));
+                assert!(plain.is_page(&parsed), "{address} is {parsed}");
+                assert_eq!(plain.is_root(), !parsed.contains('/'), "{address}");
+                assert!(!plain.is_page(&format!("{parsed}x")) && !plain.is_page(&parsed[1..]), "{address}");
+                compared += 1;
+            }
+        }
+        assert_eq!(compared, 6 * 11 * 9);
+        for address in [
+            "HTTP://e.org/",
+            "http://E.org/",
+            "http://e.org/../a",
+            "http://e.org/a/./b",
+            "http://e.org/a/..",
+            "http://e.org/%41",
+            "http://e.org:80/",
+            "http://u@e.org/",
+            "http://127.0.0.1/",
+            "http://1.2/",
+            "http://xn--e1a.org/",
+            "http://e.org/a b",
+            "http://e.org/é",
+            "http://e.org/\t",
+            "http:///a",
+            "http://",
+        ] {
+            assert!(PlainAddress::of(address).is_none(), "{address}");
         }
     }
 }

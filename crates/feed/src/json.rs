@@ -148,7 +148,10 @@ impl Reader {
         let guid = guid(item);
         let guid_link = || guid.as_deref().filter(|guid| resolve::is_page(guid, false)).map(str::to_owned);
         Entry {
-            link: own_link.or(external).or_else(guid_link),
+            link: match own_link.or(external) {
+                Some(link) if !resolve::is_mail(&link) => Some(link),
+                link => guid_link().or(link),
+            },
             title: self.title(item),
             links,
             summary: self.text(item, "summary", TextKind::Plain),
@@ -159,7 +162,7 @@ impl Reader {
             authors: self.authors(item),
             tags: tags.take(LIST_MAX).map(|term| Tag { term: Some(plain(term.trim())), ..Tag::default() }).collect(),
             enclosures: objects(item, "attachments").filter_map(|file| self.enclosure(file)).take(LIST_MAX).collect(),
-            image: image.map(|href| Image { href: Some(href), ..Image::default() }),
+            image: image.map(|href| Box::new(Image { href: Some(href), ..Image::default() })),
             guid,
             ..Entry::default()
         }

@@ -7,7 +7,7 @@ pub const DOCUMENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Entries taken from one document; those after them are left out.
 pub const ENTRIES_MAX: usize = 10_000;
 
-/// Bytes of one text (a title, a summary, a content), after decoding.
+/// Bytes of one text (a title, a summary, a content), after decoding, and again once it is sanitised.
 pub const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Open elements of an XML feed. Deeper markup is dropped, its text is kept.
@@ -24,6 +24,9 @@ pub const NAMESPACES_MAX: usize = 256;
 
 /// Links, authors, tags, enclosures, media: of each kind, for one entry or one feed.
 pub const LIST_MAX: usize = 64;
+
+/// The same of all kinds, in all of a document: a word between two commas takes ten times its size once it is a tag.
+pub const LIST_ITEMS_MAX: usize = 250_000;
 
 /// Entities that a document may declare.
 pub const ENTITIES_MAX: usize = 256;

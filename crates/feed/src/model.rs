@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use url::Url;
 
-use crate::sanitise::Scope;
+use crate::{resolve, sanitise::Scope};
 
 /// A feed: what it says of itself, its entries in the order of the document, and what was odd about it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -18,7 +18,6 @@ pub struct Feed {
     pub version: &'static str,
     /// The encoding that its bytes were read in.
     pub encoding: &'static str,
-    /// The feed itself.
     #[serde(rename = "feed")]
     pub head: Head,
     /// Its entries, each once.
@@ -62,9 +61,7 @@ pub enum Warning {
 /// What a feed says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Head {
-    /// Its name.
     pub title: Option<Text>,
-    /// Its description.
     pub subtitle: Option<Text>,
     /// The page it belongs to.
     pub link: Option<String>,
@@ -89,7 +86,6 @@ pub struct Head {
     pub image: Option<Image>,
     /// Minutes for which it need not be asked again.
     pub ttl: Option<u32>,
-    /// Who writes it.
     pub authors: Vec<Person>,
     /// Who else writes it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,7 +95,6 @@ pub struct Head {
     /// Its licence or copyright.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rights: Option<Text>,
-    /// What made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
     /// The WebSub hubs that push it, in order of preference, as absolute URLs.
@@ -132,7 +127,7 @@ impl Skips {
     }
 }
 
-/// One post.
+/// One post. What few posts have is boxed: a document holds up to ten thousand of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Entry {
     /// The identity that the publisher gave it: guid or id.
@@ -153,14 +148,15 @@ pub struct Entry {
     /// The document ended inside it.
     #[serde(skip)]
     pub is_cut: bool,
-    /// What tells the ids in its texts from those of other entries.
+    /// Where its feed is.
     #[serde(skip)]
-    pub scope: Scope,
-    /// Its heading.
+    pub feed_url: Option<Arc<str>>,
+    /// The page of its feed: what links in its texts are relative to where it has no link of its own.
+    #[serde(skip)]
+    pub site: Option<Arc<Url>>,
     pub title: Option<Text>,
     /// The page it stands on.
     pub link: Option<String>,
-    /// All its links.
     pub links: Vec<Link>,
     /// A short form.
     pub summary: Option<Text>,
@@ -173,12 +169,9 @@ pub struct Entry {
     /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<Timestamp>,
-    /// Its language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Who wrote it.
     pub authors: Vec<Person>,
-    /// Who else did.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contributors: Vec<Person>,
     /// What it is about.
@@ -187,17 +180,15 @@ pub struct Entry {
     pub enclosures: Vec<Enclosure>,
     /// Pictures, sounds and films of Media RSS.
     pub media_content: Vec<Media>,
-    /// Their thumbnails.
     pub media_thumbnail: Vec<Media>,
     /// Where they are played.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub media_player: Option<Media>,
-    /// Its picture.
+    pub media_player: Option<Box<Media>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub image: Option<Image>,
+    pub image: Option<Box<Image>>,
     /// A podcast episode's second heading.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub subtitle: Option<Text>,
+    pub subtitle: Option<Box<Text>>,
     /// A podcast episode's length in seconds.
     #[serde(rename = "durationSecs", skip_serializing_if = "Option::is_none")]
     pub duration_secs: Option<u32>,
@@ -206,10 +197,10 @@ pub struct Entry {
     pub comments: Option<String>,
     /// Its licence or copyright.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rights: Option<Text>,
+    pub rights: Option<Box<Text>>,
     /// The feed that it was taken from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+    pub source: Option<Box<Source>>,
 }
 
 impl Entry {
@@ -217,14 +208,23 @@ impl Entry {
     pub fn sort_at(&self, first_seen: Timestamp) -> Timestamp {
         self.published.or(self.updated).or(self.created).map_or(first_seen, |time| time.min(first_seen))
     }
+
+    /// What tells the ids in its texts from those of other entries. A hash: only what is shown needs one.
+    pub fn scope(&self) -> Scope {
+        Scope::of(self.feed_url.as_deref(), &self.identity, self.variant.as_deref())
+    }
+
+    /// What the relative links in one of its texts are relative to: an `xml:base`, else its own page, else the site.
+    pub fn base_of(&self, text: &Text) -> Option<Arc<Url>> {
+        let page = || self.link.as_deref().and_then(resolve::page);
+        text.base.clone().or_else(page).or_else(|| self.site.clone())
+    }
 }
 
 /// The feed that an entry was taken from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Source {
-    /// Its name.
     pub title: Option<Text>,
-    /// Its page.
     pub link: Option<String>,
 }
 
@@ -236,7 +236,7 @@ pub struct Text {
     /// Whether it is plain or HTML.
     #[serde(rename = "type")]
     pub kind: TextKind,
-    /// What relative links in it are relative to.
+    /// What relative links in it are relative to, where the document says so: see [`Entry::base_of`].
     #[serde(skip)]
     pub base: Option<Arc<Url>>,
 }
@@ -248,7 +248,6 @@ pub enum TextKind {
     #[default]
     #[serde(rename = "text/plain")]
     Plain,
-    /// HTML.
     #[serde(rename = "text/html")]
     Html,
     /// HTML that was written as XML.
@@ -277,18 +276,13 @@ pub struct Link {
 /// An author or contributor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Person {
-    /// The name.
     pub name: Option<String>,
-    /// The e-mail address.
     pub email: Option<String>,
-    /// The home page.
     pub url: Option<String>,
 }
 
-/// A category.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
-    /// The word.
     pub term: Option<String>,
     /// The vocabulary that it is from.
     pub scheme: Option<String>,
@@ -299,9 +293,7 @@ pub struct Tag {
 /// A file that belongs to an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Enclosure {
-    /// Where it is.
     pub href: String,
-    /// Its media type.
     #[serde(rename = "type")]
     pub mime: Option<String>,
     /// Its bytes, as the publisher says.
@@ -314,9 +306,7 @@ pub struct Enclosure {
 /// A picture, sound or film of Media RSS.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Media {
-    /// Where it is.
     pub url: String,
-    /// Its media type.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub mime: Option<String>,
     /// Its kind: image, audio, video, document.
@@ -336,12 +326,9 @@ pub struct Media {
 /// A feed's or an entry's picture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Image {
-    /// Where it is.
     pub href: Option<String>,
-    /// What it shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Where it leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// Pixels across.

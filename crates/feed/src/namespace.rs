@@ -1,6 +1,8 @@
 //! Which vocabulary an element belongs to. The URI decides; where it is missing or wrong, the customary prefix does,
 //! because that is what the author meant.
 
+use std::collections::HashMap;
+
 use crate::limits::NAMESPACES_MAX;
 
 /// A vocabulary that feeds use.
@@ -80,10 +82,15 @@ fn by_prefix(prefix: &str) -> Namespace {
     }
 }
 
+/// So many prefixes are looked through one after the other; among more, one is looked up.
+const LOOKED_THROUGH_MAX: usize = 16;
+
 /// The prefixes in force, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Bindings<'a> {
     bound: Vec<(&'a str, Namespace)>,
+    /// Where each prefix is bound, innermost last.
+    places: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Bindings<'a> {
@@ -93,7 +100,11 @@ impl<'a> Bindings<'a> {
 
     /// Forgets what was declared since there were `length` bindings.
     pub(crate) fn truncate(&mut self, length: usize) {
-        self.bound.truncate(length);
+        while self.bound.len() > length {
+            if let Some(places) = self.bound.pop().and_then(|(prefix, _)| self.places.get_mut(prefix)) {
+                places.pop();
+            }
+        }
     }
 
     /// Takes note of an attribute if it declares a namespace.
@@ -105,20 +116,23 @@ impl<'a> Bindings<'a> {
             None => return,
         };
         if self.bound.len() < NAMESPACES_MAX {
+            self.places.entry(prefix).or_default().push(self.bound.len());
             self.bound.push((prefix, by_uri(uri).unwrap_or_else(|| by_prefix(prefix))));
         }
     }
 
     /// Splits a name as written into its vocabulary and its local name.
     pub(crate) fn resolve(&self, name: &'a str) -> (Namespace, &'a str) {
-        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let declared = self
-            .bound
-            .iter()
-            .rev()
-            .find(|(known, _)| known.len() == prefix.len() && (prefix.is_empty() || *known == prefix))
-            .map(|(_, namespace)| *namespace);
-        (declared.unwrap_or_else(|| by_prefix(prefix)), local)
+        // Names are short: a search for a character would take longer to set up.
+        let colon = name.bytes().position(|byte| byte == b':');
+        let (prefix, local) = colon.map_or(("", name), |colon| (&name[..colon], &name[colon + 1..]));
+        let place = if self.bound.len() <= LOOKED_THROUGH_MAX {
+            let is_prefix = |known: &str| known.len() == prefix.len() && (prefix.is_empty() || known == prefix);
+            self.bound.iter().rposition(|(known, _)| is_prefix(known))
+        } else {
+            self.places.get(prefix).and_then(|places| places.last()).copied()
+        };
+        (place.map_or_else(|| by_prefix(prefix), |place| self.bound[place].1), local)
     }
 }
 
@@ -144,5 +158,23 @@ mod tests {
         }
         bindings.truncate(0);
         assert_eq!(bindings.resolve("entry"), (Namespace::Plain, "entry"));
+    }
+
+    #[test]
+    fn of_many_prefixes_the_innermost_counts() {
+        let names: Vec<String> = (0..40).map(|number| format!("xmlns:p{number}")).collect();
+        let mut bindings = Bindings::default();
+        for name in &names {
+            bindings.declare(name, "http://purl.org/dc/terms/");
+        }
+        bindings.declare("xmlns:p3", "http://www.w3.org/2005/Atom");
+        assert_eq!(bindings.resolve("p3:x").0, Namespace::Atom);
+        bindings.truncate(40);
+        assert_eq!(bindings.resolve("p3:x").0, Namespace::DublinCoreTerms);
+        bindings.truncate(2);
+        assert_eq!(
+            (bindings.resolve("p3:x").0, bindings.resolve("p1:x").0),
+            (Namespace::Other, Namespace::DublinCoreTerms)
+        );
     }
 }

@@ -10,7 +10,6 @@ use crate::{
     scan::{Dialect, Scanner, Token},
 };
 
-/// A page's head.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) title: Option<String>,
@@ -20,7 +19,6 @@ pub(crate) struct Page {
     pub(crate) links: Vec<PageLink>,
 }
 
-/// A `<link>`.
 #[derive(Debug)]
 pub(crate) struct PageLink {
     rel: String,

@@ -8,7 +8,6 @@ use crate::{
     encoding, hfeed, identity, json,
     limits::{DOCUMENT_BYTES_MAX, WARNINGS_MAX},
     model::{Feed, Warning},
-    sanitise::Scope,
     scan::{Dialect, Scanner, Token},
     xml,
 };
@@ -54,7 +53,6 @@ pub enum Error {
     /// More bytes than the limit.
     #[error("the document has {bytes} bytes, more than the {limit} allowed")]
     TooLarge {
-        /// Its size.
         bytes: usize,
         /// The limit in force.
         limit: usize,
@@ -91,8 +89,9 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
     feed.encoding = decoded.encoding;
     feed.warnings.extend(decoded.lied.map(Warning::EncodingLied));
     identity::settle(&mut feed);
+    let feed_url: Option<Arc<str>> = hints.url.map(Arc::from);
     for entry in &mut feed.entries {
-        entry.scope = Scope::of(hints.url, &entry.identity, entry.variant.as_deref());
+        entry.feed_url.clone_from(&feed_url);
     }
     feed.warnings.truncate(WARNINGS_MAX);
     Ok(feed)

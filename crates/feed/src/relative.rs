@@ -1,12 +1,13 @@
 //! Links that are relative, once the whole document has been read: an entry's are relative to the entry's own page, else
-//! to the site, else to the feed. Those under an `xml:base` are absolute by then, and a text that has one keeps it.
+//! to the site, else to the feed. Those under an `xml:base` are absolute by then. Texts are left as they are: what links in
+//! one are relative to is [`Entry::base_of`], when it is shown.
 
 use std::sync::Arc;
 
 use url::Url;
 
 use crate::{
-    model::{Entry, Feed, Head, Text, TextKind},
+    model::{Entry, Feed, Head, Image, Text},
     resolve::{self, Room},
 };
 
@@ -14,7 +15,7 @@ use crate::{
 pub(crate) fn resolve(feed: &mut Feed, document: Option<&Arc<Url>>, room: &Room) {
     let Feed { head, entries, .. } = feed;
     absolute(head.link.iter_mut(), document, room);
-    let site = head.link.as_deref().and_then(|link| page(link, room)).or_else(|| document.cloned());
+    let site = head.link.as_deref().and_then(resolve::page).or_else(|| document.cloned());
     // Where the feed is and who pushes it is said of the document.
     absolute(links_of_document(head), document.or(site.as_ref()), room);
     absolute(links_of_site(head), site.as_ref(), room);
@@ -28,21 +29,12 @@ pub(crate) fn resolve(feed: &mut Feed, document: Option<&Arc<Url>>, room: &Room)
 
 fn resolve_entry(entry: &mut Entry, site: Option<&Arc<Url>>, room: &Room) {
     absolute(entry.link.iter_mut(), site, room);
-    let needs_base = entry_texts(entry).any(|text| text.base.is_none() && text.kind != TextKind::Plain)
-        || entry_links(entry).any(|href| is_relative(href));
-    if !needs_base {
-        return;
+    entry.site = site.cloned();
+    // Most have none, and an address costs as much to parse as the entry.
+    if entry_links(entry).any(|href| is_relative(href)) {
+        let base = entry.link.as_deref().and_then(resolve::page).or_else(|| site.cloned());
+        absolute(entry_links(entry), base.as_ref(), room);
     }
-    let base = entry.link.as_deref().and_then(|link| page(link, room)).or_else(|| site.cloned());
-    absolute(entry_links(entry), base.as_ref(), room);
-    for text in entry_texts(entry) {
-        text.base = text.base.take().or_else(|| base.clone());
-    }
-}
-
-/// A page that links can be relative to.
-fn page(link: &str, room: &Room) -> Option<Arc<Url>> {
-    resolve::base(None, link, room).map(Arc::new)
 }
 
 fn is_relative(href: &str) -> bool {
@@ -73,8 +65,12 @@ fn links_of_site(head: &mut Head) -> impl Iterator<Item = &mut String> {
 /// All but the link to its own page.
 fn entry_links(entry: &mut Entry) -> impl Iterator<Item = &mut String> {
     let Entry { links, enclosures, media_content, media_thumbnail, media_player, image, .. } = entry;
-    let media = media_content.iter_mut().chain(media_thumbnail).chain(media_player).map(|media| &mut media.url);
-    let image = image.iter_mut().flat_map(|image| image.href.iter_mut().chain(&mut image.link));
+    let player = media_player.iter_mut().map(|media| &mut media.url);
+    let media = media_content.iter_mut().chain(media_thumbnail).map(|media| &mut media.url).chain(player);
+    let image = image.iter_mut().flat_map(|image| {
+        let Image { href, link, .. } = &mut **image;
+        href.iter_mut().chain(link)
+    });
     let people = entry.authors.iter_mut().chain(&mut entry.contributors).filter_map(|person| person.url.as_mut());
     let source = entry.source.iter_mut().filter_map(|source| source.link.as_mut());
     links
@@ -91,9 +87,4 @@ fn entry_links(entry: &mut Entry) -> impl Iterator<Item = &mut String> {
 fn head_texts(head: &mut Head) -> impl Iterator<Item = &mut Text> {
     let Head { title, subtitle, rights, .. } = head;
     title.iter_mut().chain(subtitle).chain(rights)
-}
-
-fn entry_texts(entry: &mut Entry) -> impl Iterator<Item = &mut Text> {
-    let Entry { title, subtitle, summary, content, rights, .. } = entry;
-    title.iter_mut().chain(subtitle).chain(summary).chain(content).chain(rights)
 }

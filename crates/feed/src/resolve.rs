@@ -1,6 +1,6 @@
 //! Links: made absolute, and refused where they would run instead of lead somewhere.
 
-use std::{borrow::Cow, cell::Cell};
+use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 use url::Url;
 
@@ -37,6 +37,11 @@ pub(crate) fn base(outer: Option<&Url>, stated: &str, room: &Room) -> Option<Url
     url.filter(|url| !url.cannot_be_a_base() && url.as_str().len() <= URL_BYTES_MAX)
 }
 
+/// A page that links can be relative to.
+pub(crate) fn page(link: &str) -> Option<Arc<Url>> {
+    base(None, link, &Room::of(0)).map(Arc::new)
+}
+
 /// A link as a feed states it, made absolute. One that is absolute stays as it is written, to the letter: it may be a
 /// WebSub topic or an identity. `None` if it is empty, too long or of an active scheme.
 pub(crate) fn link(base: Option<&Url>, href: &str, room: &Room) -> Option<String> {
@@ -68,10 +73,16 @@ pub(crate) fn is_page(guid: &str, says_so: bool) -> bool {
         }
 }
 
+/// Whether a link leads to somebody's mail: an entry's page it is not.
+pub(crate) fn is_mail(link: &str) -> bool {
+    scheme(link).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto"))
+}
+
 /// Removes what browsers remove from a URL: white space and control characters around it, tabs and line ends inside.
 pub(crate) fn strip(href: &str) -> Cow<'_, str> {
     let href = href.trim_matches(|c: char| c <= ' ');
-    if href.bytes().any(|byte| byte < b' ') {
+    // Without a way out of it, which the compiler turns into a few wide instructions.
+    if href.bytes().fold(u8::MAX, u8::min) < b' ' {
         Cow::Owned(href.chars().filter(|c| *c >= ' ').collect())
     } else {
         Cow::Borrowed(href)
@@ -80,8 +91,8 @@ pub(crate) fn strip(href: &str) -> Cow<'_, str> {
 
 /// What stands before the first `:`, if that comes before any `/`, `?` or `#`.
 pub(crate) fn scheme(href: &str) -> Option<&str> {
-    let end = href.find([':', '/', '?', '#'])?;
-    href[end..].starts_with(':').then(|| &href[..end])
+    let end = href.bytes().position(|byte| matches!(byte, b':' | b'/' | b'?' | b'#'))?;
+    (href.as_bytes()[end] == b':').then(|| &href[..end])
 }
 
 #[cfg(test)]

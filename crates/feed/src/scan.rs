@@ -378,10 +378,18 @@ fn starts_name(byte: u8) -> bool {
 }
 
 fn name_length(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/' | b'<' | b'=' | b'"' | b'\''))
-        .unwrap_or(bytes.len())
+    /// Looked up and not compared: every byte of every name is asked.
+    const ENDS_NAME: [bool; 256] = {
+        let mut ends = [false; 256];
+        let enders = b" \t\n\r\x0c>/<=\"'";
+        let mut at = 0;
+        while at < enders.len() {
+            ends[enders[at] as usize] = true;
+            at += 1;
+        }
+        ends
+    };
+    bytes.iter().position(|byte| ENDS_NAME[usize::from(*byte)]).unwrap_or(bytes.len())
 }
 
 /// Elements whose inside HTML does not parse as markup.

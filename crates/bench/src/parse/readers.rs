@@ -4,7 +4,7 @@ use std::{hint::black_box, panic, sync::Arc};
 
 use ammonia::UrlRelative;
 use anyhow::ensure;
-use feed::{Feed, Hints, Text, TextKind};
+use feed::{Entry, Feed, Hints, Text, TextKind};
 use quick_xml::events::Event;
 use url::Url;
 
@@ -48,7 +48,7 @@ impl Subject {
         let mut ammonia = ammonia::Builder::default();
         ammonia.url_relative(UrlRelative::RewriteWithBase(Url::parse(FEED_URL)?));
         let feed_rs = feed_rs::parser::Builder::new().base_uri(Some(FEED_URL)).sanitize_content(false).build();
-        let mut subject = Self { bodies: bodies(read), feed, ammonia, feed_rs, feed_rs_can_read: false };
+        let mut subject = Self { bodies: bodies(&read), feed, ammonia, feed_rs, feed_rs_can_read: false };
         subject.feed_rs_can_read = subject.try_feed_rs();
         Ok(subject)
     }
@@ -67,11 +67,14 @@ fn hints() -> Hints<'static> {
     Hints { url: Some(FEED_URL), ..Hints::default() }
 }
 
-fn bodies(feed: Feed) -> Vec<Body> {
-    let texts =
-        feed.entries.into_iter().flat_map(|entry| entry.title.into_iter().chain(entry.summary).chain(entry.content));
-    let is_html = |text: &Text| text.kind != TextKind::Plain;
-    texts.filter(is_html).map(|text| Body { html: text.value, base: text.base }).collect()
+fn bodies(feed: &Feed) -> Vec<Body> {
+    let of = |entry: &Entry| {
+        let texts = entry.title.iter().chain(&entry.summary).chain(&entry.content);
+        let is_html = |text: &&Text| text.kind != TextKind::Plain;
+        let body = |text: &Text| Body { html: text.value.clone(), base: entry.base_of(text) };
+        texts.filter(is_html).map(body).collect::<Vec<_>>()
+    };
+    feed.entries.iter().flat_map(of).collect()
 }
 
 impl Reader {

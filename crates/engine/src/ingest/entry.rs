@@ -23,16 +23,16 @@ const ENCLOSURES_MAX: usize = 64;
 /// Characters of a media type.
 const MIME_CHARS_MAX: usize = 200;
 
-/// Makes what the store takes of an entry; `authors` are those of its feed, where they speak for it. `has_others`: there
-/// are entries of its identity already.
-pub(super) fn incoming(entry: &Entry, mark: Mark, has_others: bool, authors: &[Person]) -> IncomingEntry {
+/// Makes what the store takes of an entry; `authors` are those of its feed, where they speak for it.
+pub(super) fn incoming(entry: &Entry, mark: Mark, authors: &[Person]) -> IncomingEntry {
     let title = entry.title.as_ref().and_then(|title| clean(&title.to_plain(), TITLE_CHARS_MAX));
     let author = author(if entry.authors.is_empty() { authors } else { &entry.authors });
-    let summary = entry.summary.as_ref().and_then(|text| html(text, entry.scope));
-    let content = best(&entry.content).and_then(|text| html(text, entry.scope));
+    let summary = entry.summary.as_ref().and_then(|text| html(entry, text));
+    let content = best(&entry.content).and_then(|text| html(entry, text));
     let search_text = search_text(title.as_deref(), author.as_deref(), content.as_deref().or(summary.as_deref()));
     IncomingEntry {
-        guid: guid(entry, has_others),
+        guid: guid(entry),
+        has_own_guid: entry.variant.is_some(),
         identity: mark.identity,
         traits: mark.traits,
         fingerprint: mark.fingerprint,
@@ -52,10 +52,10 @@ pub(super) fn incoming(entry: &Entry, mark: Mark, has_others: bool, authors: &[P
     }
 }
 
-/// What it is known by, with a name of its own behind it if others are known by that.
-fn guid(entry: &Entry, has_others: bool) -> String {
+/// What it is known by, with a name of its own behind it if others in its document are known by that.
+fn guid(entry: &Entry) -> String {
     let identity = clean(&entry.identity, GUID_CHARS_MAX).unwrap_or_default();
-    match entry.variant.clone().or_else(|| has_others.then(|| feed::identity::variant(entry))) {
+    match &entry.variant {
         Some(variant) => format!("{identity}#{variant}"),
         None => identity,
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn made(entry: &Entry) -> IncomingEntry {
-        incoming(entry, Mark::default(), false, &[Person { name: Some("Feed".into()), ..Person::default() }])
+        incoming(entry, Mark::default(), &[Person { name: Some("Feed".into()), ..Person::default() }])
     }
 
     #[test]

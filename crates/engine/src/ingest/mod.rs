@@ -82,10 +82,7 @@ fn entries(feed: Feed, marks: &[Mark], known: &KnownEntries) -> Vec<domain::inge
         .zip(marks)
         .zip(recognise(marks, known))
         .filter(|((_, mark), known_as)| is_news(mark, *known_as))
-        .map(|((entry, mark), known_as)| {
-            let has_others = known_as.is_none() && known.contains_key(&mark.identity);
-            entry::incoming(entry, *mark, has_others, &authors)
-        })
+        .map(|((entry, mark), _)| entry::incoming(entry, *mark, &authors))
         .collect()
 }
 

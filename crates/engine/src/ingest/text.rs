@@ -1,6 +1,6 @@
 //! Texts from strangers: bounded, without what no store takes, and plain ones as HTML.
 
-use feed::{Scope, Text, TextKind};
+use feed::{Entry, Text, TextKind};
 use url::Url;
 
 /// A plain text without control characters, trimmed and bounded; `None` if nothing is left.
@@ -18,11 +18,13 @@ pub(super) fn cut(text: &str, bytes_max: usize) -> usize {
     (0..=bytes_max).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// A text as sanitised HTML; `None` if there is nothing to show.
-pub(super) fn html(text: &Text, scope: Scope) -> Option<String> {
+/// A text of an entry as sanitised HTML; `None` if there is nothing to show.
+pub(super) fn html(entry: &Entry, text: &Text) -> Option<String> {
     let html = match text.kind {
         TextKind::Plain => plain_to_html(&text.value),
-        TextKind::Html | TextKind::Xhtml => feed::sanitise_in(&text.value, text.base.as_deref(), scope),
+        TextKind::Html | TextKind::Xhtml => {
+            feed::sanitise_in(&text.value, entry.base_of(text).as_deref(), entry.scope())
+        }
     };
     (!html.trim().is_empty()).then_some(html)
 }

@@ -1,7 +1,6 @@
 //! Mends JSON that is nearly JSON: raw line ends in strings, commas before a closing bracket, and documents that end in
 //! the middle, which are cut back to their last whole value and closed.
 
-/// JSON after mending.
 pub(super) struct Mended {
     pub(super) text: String,
     /// The document ended in the middle.

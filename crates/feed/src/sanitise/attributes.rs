@@ -3,7 +3,6 @@
 /// How an attribute's value is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value {
-    /// Any text.
     Text,
     /// A link that a person follows.
     Link,

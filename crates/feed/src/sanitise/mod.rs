@@ -38,6 +38,7 @@ pub(crate) use self::{
     text::{is_block, looks_like_html},
 };
 use crate::{
+    limits::TEXT_BYTES_MAX,
     model::{Entry, Head, Text, TextKind},
     resolve::{self, Room},
     scan::{Attributes, Dialect, Scanner, Token},
@@ -58,6 +59,7 @@ pub fn sanitise(html: &str, base: Option<&Url>) -> String {
 pub fn sanitise_in(html: &str, base: Option<&Url>, scope: Scope) -> String {
     let mut sanitiser = Sanitiser {
         out: String::with_capacity(html.len() + html.len() / 16),
+        is_cut: false,
         open: Vec::new(),
         counts: [0; 128],
         set: 0,
@@ -81,6 +83,8 @@ pub fn sanitise_in(html: &str, base: Option<&Url>, scope: Scope) -> String {
 
 struct Sanitiser<'b> {
     out: String,
+    /// There is no room for what comes next, and so for nothing behind it.
+    is_cut: bool,
     /// What is open in the output, innermost last.
     open: Vec<Kept>,
     /// How often each is open, and the set of those that are.
@@ -149,13 +153,14 @@ enum Last {
     Picture(Picture),
     /// What stands in for a frame, by where it leads.
     Frame(String),
-    /// A formula.
     Math,
 }
 
 impl Sanitiser<'_> {
     fn token(&mut self, token: Token<'_>) {
+        self.is_cut |= self.out.len() > TEXT_BYTES_MAX;
         match token {
+            _ if self.is_cut => {}
             Token::Start { name, attributes, closed } => {
                 let fate = fate(name);
                 self.raw = if fate == Fate::Unwrap { Raw::Text } else { Raw::Nothing };
@@ -223,7 +228,7 @@ impl Sanitiser<'_> {
             "img" => return self.picture(before, attributes),
             name => {
                 let has_source = self.attributes(name, attributes);
-                if matches!(name, "source" | "track") && !has_source {
+                if matches!(name, "source" | "track") && (!has_source || self.is_cut) {
                     return self.out.truncate(before);
                 }
             }
@@ -242,7 +247,7 @@ impl Sanitiser<'_> {
     fn picture(&mut self, from: usize, attributes: Attributes<'_>) {
         let has_source = self.attributes("img", attributes);
         let has_words = attributes.get("alt").is_some();
-        if is_tracking_pixel(attributes) {
+        if is_tracking_pixel(attributes) || self.is_cut {
             return self.out.truncate(from);
         }
         if !has_source && !has_words {
@@ -318,11 +323,23 @@ impl Sanitiser<'_> {
     }
 
     fn attribute(&mut self, name: &str, value: &str) {
+        let before = self.out.len();
         self.out.push(' ');
         self.out.push_str(name);
         self.out.push_str("=\"");
-        escape_into(value, &mut self.out);
-        self.out.push('"');
+        if self.escape(value) {
+            self.out.push('"');
+        } else {
+            // Half a link is a wrong link.
+            self.out.truncate(before);
+        }
+    }
+
+    /// Writes a text or a value as far as there is room; whether that is all of it.
+    fn escape(&mut self, text: &str) -> bool {
+        let is_whole = escape_up_to(TEXT_BYTES_MAX, text, &mut self.out);
+        self.is_cut |= !is_whole;
+        is_whole
     }
 
     fn end(&mut self, name: &str) {
@@ -371,6 +388,11 @@ pub(crate) fn is_control(byte: u8) -> bool {
 
 /// Appends a text so that HTML reads it as just that. Control characters, which no page shows, go.
 pub(crate) fn escape_into(text: &str, out: &mut String) {
+    escape_up_to(usize::MAX, text, out);
+}
+
+/// The same until there are so many bytes; false if not all of it was written.
+fn escape_up_to(bytes_max: usize, text: &str, out: &mut String) -> bool {
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
         let escaped = match byte {
@@ -381,18 +403,29 @@ pub(crate) fn escape_into(text: &str, out: &mut String) {
             _ if is_control(byte) => "",
             _ => continue,
         };
+        if out.len() + (at - from) + escaped.len() > bytes_max {
+            push_up_to(bytes_max, &text[from..at], out);
+            return false;
+        }
         out.push_str(&text[from..at]);
         out.push_str(escaped);
         from = at + 1;
     }
-    out.push_str(&text[from..]);
+    push_up_to(bytes_max, &text[from..], out)
+}
+
+/// Appends a text until there are so many bytes; false if not all of it was written.
+fn push_up_to(bytes_max: usize, text: &str, out: &mut String) -> bool {
+    let end = text.floor_char_boundary(bytes_max.saturating_sub(out.len()));
+    out.push_str(&text[..end]);
+    end == text.len()
 }
 
 impl Text {
     /// Makes the text fit to be shown: HTML is sanitised, plain text stays as it is and must be escaped where shown.
-    pub fn sanitise(&mut self, scope: Scope) {
+    fn sanitise(&mut self, base: Option<&Url>, scope: Scope) {
         if self.kind != TextKind::Plain {
-            self.value = sanitise_in(&self.value, self.base.as_deref(), scope);
+            self.value = sanitise_in(&self.value, self.base.as_deref().or(base), scope);
         }
     }
 
@@ -408,13 +441,12 @@ impl Text {
 impl Entry {
     /// Makes all its texts fit to be shown.
     pub fn sanitise(&mut self) {
-        let Self { title, summary, content, subtitle, rights, .. } = self;
-        let scope = self.scope;
-        let texts = title.iter_mut().chain(summary).chain(content).chain(subtitle).chain(rights);
-        texts.for_each(|text| text.sanitise(scope));
-        if let Some(title) = self.source.as_mut().and_then(|source| source.title.as_mut()) {
-            title.sanitise(scope);
-        }
+        let (base, scope) = (self.base_of(&Text::default()), self.scope());
+        let Self { title, summary, content, subtitle, rights, source, .. } = self;
+        let boxed = subtitle.iter_mut().chain(rights).map(AsMut::as_mut);
+        let source = source.iter_mut().filter_map(|source| source.title.as_mut());
+        let texts = title.iter_mut().chain(summary).chain(content).chain(boxed).chain(source);
+        texts.for_each(|text| text.sanitise(base.as_deref(), scope));
     }
 }
 
@@ -422,7 +454,7 @@ impl Head {
     /// Makes all its texts fit to be shown.
     pub fn sanitise(&mut self) {
         let Self { title, subtitle, rights, .. } = self;
-        title.iter_mut().chain(subtitle).chain(rights).for_each(|text| text.sanitise(Scope::default()));
+        title.iter_mut().chain(subtitle).chain(rights).for_each(|text| text.sanitise(None, Scope::default()));
     }
 }
 

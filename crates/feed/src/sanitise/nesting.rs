@@ -6,7 +6,7 @@
 use super::{
     Last, Sanitiser,
     ends::implied_end_sets,
-    escape_into, is_control,
+    is_control,
     policy::{
         HEADINGS, Kept, LIST_ITEMS, MATH_TOKENS, MATHML, PARAGRAPH, RUBY_PARTS, TABLE_FRAMES, TABLE_PARTS,
         TABLE_SECTIONS,
@@ -62,7 +62,8 @@ impl Sanitiser<'_> {
     pub(super) fn write_text(&mut self, text: &str) {
         let is_blank = text.bytes().all(|byte| byte.is_ascii_whitespace() || is_control(byte));
         if is_blank {
-            return escape_into(text, &mut self.out);
+            self.escape(text);
+            return;
         }
         self.enter_cell();
         let is_loose = self.is_open(Kept::MATH.set()) && !self.is_top(MATH_TOKENS);
@@ -70,7 +71,7 @@ impl Sanitiser<'_> {
             self.separate();
             self.open(Kept::MTEXT);
         }
-        escape_into(text, &mut self.out);
+        self.escape(text);
         self.last = Last::Text;
         if is_loose {
             self.close_to(self.open.len() - 1);

@@ -16,21 +16,20 @@ pub(super) struct Player {
     pub(super) embed: String,
 }
 
-/// The addresses of one kind of player: host, path and query with `{}` for what is taken over, `{*}` for the rest of the
-/// path; then the page, the still picture (or nothing) and the player with those in the order taken.
+/// The addresses of one kind of player: host, path and query as patterns for [`gaps`]; then the page, the still picture (or nothing) and the player with those in the order taken.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 /// Hosts are written without `www.` and `m.`; `*` is any, for software that everybody can run. The first row that fits
 /// counts.
 #[rustfmt::skip]
-const ROWS: [Row; 54] = [
+const ROWS: [Row; 60] = [
     ("player.vimeo.com", "/video/{}?h={}", "https://vimeo.com/{0}/{1}", "", "https://player.vimeo.com/video/{0}?h={1}"),
     ("player.vimeo.com", "/video/{}", "https://vimeo.com/{0}", "", "https://player.vimeo.com/video/{0}"),
     ("vimeo.com", "/moogaloop.swf?clip_id={}", "https://vimeo.com/{0}", "", "https://player.vimeo.com/video/{0}"),
     ("vimeo.com", "/event/{}/embed", "https://vimeo.com/event/{0}", "", "https://vimeo.com/event/{0}/embed"),
     ("open.spotify.com", "/embed/{}/{}", "https://open.spotify.com/{0}/{1}", "", "https://open.spotify.com/embed/{0}/{1}"),
     ("open.spotify.com", "/embed-podcast/{}/{}", "https://open.spotify.com/{0}/{1}", "", "https://open.spotify.com/embed/{0}/{1}"),
-    ("embed.spotify.com", "?uri=spotify:{:}:{:}", "https://open.spotify.com/{0}/{1}", "", "https://open.spotify.com/embed/{0}/{1}"),
+    ("embed.spotify.com", "?uri=spotify:{}:{}", "https://open.spotify.com/{0}/{1}", "", "https://open.spotify.com/embed/{0}/{1}"),
     ("dailymotion.com", "/embed/video/{}", DAILYMOTION.0, DAILYMOTION.1, DAILYMOTION.2),
     ("dailymotion.com", "/swf/video/{}", DAILYMOTION.0, DAILYMOTION.1, DAILYMOTION.2),
     ("dailymotion.com", "/video/{}", DAILYMOTION.0, DAILYMOTION.1, DAILYMOTION.2),
@@ -68,6 +67,13 @@ const ROWS: [Row; 54] = [
     ("giphy.com", "/embed/{}", "https://giphy.com/gifs/{0}", "https://media.giphy.com/media/{0}/giphy_s.gif", "https://giphy.com/embed/{0}"),
     ("codepen.io", "/{}/embed/{}", "https://codepen.io/{0}/pen/{1}", "", "https://codepen.io/{0}/embed/{1}"),
     ("codepen.io", "/{}/embed/preview/{}", "https://codepen.io/{0}/pen/{1}", "", "https://codepen.io/{0}/embed/{1}"),
+    // The page has another name, which the player's address does not tell.
+    ("rumble.com", "/embed/{}", "https://rumble.com/embed/{0}/", "", "https://rumble.com/embed/{0}/"),
+    ("fast.wistia.net", "/embed/iframe/{}", WISTIA, "", WISTIA),
+    ("fast.wistia.com", "/embed/iframe/{}", WISTIA, "", WISTIA),
+    ("tiktok.com", "/embed/v2/{}", TIKTOK.0, "", TIKTOK.1),
+    ("tiktok.com", "/embed/{}", TIKTOK.0, "", TIKTOK.1),
+    ("tiktok.com", "/player/v1/{}", TIKTOK.0, "", TIKTOK.1),
     ("instagram.com", "/p/{}/embed", INSTAGRAM.0, "", INSTAGRAM.1),
     ("instagram.com", "/p/{}/embed/captioned", INSTAGRAM.0, "", INSTAGRAM.1),
     ("platform.twitter.com", "/embed/Tweet.html?id={}", "https://twitter.com/i/status/{0}", "", "https://platform.twitter.com/embed/Tweet.html?id={0}"),
@@ -89,6 +95,9 @@ const DAILYMOTION: (&str, &str, &str) = (
 const MIXCLOUD: (&str, &str) =
     ("https://www.mixcloud.com/{0}/{1}/", "https://player-widget.mixcloud.com/widget/iframe/?feed=/{0}/{1}/");
 const STREAMABLE: (&str, &str) = ("https://streamable.com/{0}", "https://streamable.com/e/{0}");
+const WISTIA: &str = "https://fast.wistia.net/embed/iframe/{0}";
+/// Whoever published it: the site finds the name by the number.
+const TIKTOK: (&str, &str) = ("https://www.tiktok.com/@_/video/{0}", "https://www.tiktok.com/embed/v2/{0}");
 const INSTAGRAM: (&str, &str) = ("https://www.instagram.com/p/{0}/", "https://www.instagram.com/p/{0}/embed");
 
 /// Players that are told the page to play: host, path, parameter, and the site that the page is on.
@@ -131,30 +140,14 @@ fn listed(url: &Url, host: &str) -> Option<Player> {
     })
 }
 
-/// What stands in an address where a pattern has its gaps.
+/// What stands in an address where the patterns of its path and its query have their gaps.
 fn taken(url: &Url, pattern: &str) -> Option<Vec<String>> {
-    let (path, query) = pattern.split_once('?').map_or((pattern, None), |(path, query)| (path, Some(query)));
-    let mut taken = Vec::new();
-    let mut segments = url.path().trim_matches('/').split('/');
-    for wanted in path.trim_matches('/').split('/') {
-        if wanted == "{*}" {
-            let rest = segments.by_ref().collect::<Vec<_>>().join("/");
-            taken.push(rest.trim_end_matches('/').to_owned());
-            break;
-        }
-        let found = segments.next()?;
-        if wanted == "{}" {
-            taken.push(found.to_owned());
-        } else if wanted != found {
-            return None;
-        }
-    }
-    if segments.next().is_some() {
-        return None;
-    }
-    if let Some((name, shape)) = query.and_then(|query| query.split_once('=')) {
+    let (path, query) = pattern.split_once('?').unwrap_or((pattern, ""));
+    let slashed = |path| str::trim_matches(path, '/');
+    let mut taken = gaps(slashed(path), slashed(url.path()), '/')?;
+    if let Some((name, pattern)) = query.split_once('=') {
         let (_, value) = url.query_pairs().find(|(key, _)| key == name)?;
-        taken.extend(fitted(&value, shape)?);
+        taken.extend(gaps(pattern, &value, if pattern.contains(':') { ':' } else { '/' })?);
     }
     let is_fit = |value: &String| {
         !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:@=%/$".contains(c))
@@ -162,16 +155,24 @@ fn taken(url: &Url, pattern: &str) -> Option<Vec<String>> {
     taken.iter().all(is_fit).then_some(taken)
 }
 
-/// What stands in a value where its shape has gaps: `v{}`, `spotify:{:}:{:}`, `/{}/{}/`.
-fn fitted(value: &str, shape: &str) -> Option<Vec<String>> {
-    let separator = if shape.contains(':') { ':' } else { '/' };
-    if shape.matches('{').count() == 1 {
-        return value.strip_prefix(&shape[..shape.find('{')?]).map(|rest| vec![rest.to_owned()]);
+/// What stands in a value where a pattern has its gaps: `{}` is the rest of a part, `{*}` that of the value.
+fn gaps(pattern: &str, value: &str, separator: char) -> Option<Vec<String>> {
+    let mut taken = Vec::new();
+    let mut rest = Some(value);
+    for wanted in pattern.split(separator) {
+        let left = rest?;
+        let (found, after) = match left.split_once(separator) {
+            Some((found, after)) if !wanted.ends_with("{*}") => (found, Some(after)),
+            _ => (left, None),
+        };
+        rest = after;
+        match wanted.split_once('{') {
+            Some((start, _)) => taken.push(found.strip_prefix(start)?.to_owned()),
+            None if wanted == found => {}
+            None => return None,
+        }
     }
-    let wanted = shape.replace("{:}", "{}");
-    let (wanted, found): (Vec<&str>, Vec<&str>) = (wanted.split(separator).collect(), value.split(separator).collect());
-    let fits = wanted.len() == found.len() && wanted.iter().zip(&found).all(|(w, f)| *w == "{}" || w == f);
-    fits.then(|| wanted.iter().zip(&found).filter(|(w, _)| **w == "{}").map(|(_, f)| (*f).to_owned()).collect())
+    rest.is_none().then_some(taken)
 }
 
 fn youtube(url: &Url, host: &str) -> Option<Player> {
@@ -331,6 +332,10 @@ mod tests {
                 "https://www.mixcloud.com/a/b/",
                 "",
             ),
+            ("https://rumble.com/embed/v1abc2/?pub=4", "https://rumble.com/embed/v1abc2/", ""),
+            ("https://fast.wistia.com/embed/iframe/a1b2?seo=true", "https://fast.wistia.net/embed/iframe/a1b2", ""),
+            ("https://www.tiktok.com/embed/v2/7106?lang=en", "https://www.tiktok.com/@_/video/7106", ""),
+            ("https://www.tiktok.com/player/v1/7106?rel=0", "https://www.tiktok.com/@_/video/7106", ""),
             ("https://archive.org/embed/x", "https://archive.org/details/x", "https://archive.org/services/img/x"),
             (
                 "https://www.facebook.com/plugins/video.php?height=1&href=https%3A%2F%2Fwww.facebook.com%2Fa%2Fvideos%2F1",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use url::Url;
 
 use super::{
-    Element,
+    Element, attribute_value,
     capture::Capture,
     roles::{Field, Scope},
     values::{duration_secs, language_tag, person_from_text, picture, version},
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     date,
     entity::{Declared, decode, decode_into},
-    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
+    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_ITEMS_MAX, LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
     model::{Entry, Feed, Image, Media, Person, Source, Tag, Text, Warning},
     relative,
     resolve::{self, Room},
@@ -36,7 +36,7 @@ pub(super) struct Build<'a> {
     entry_weak: Weak,
     /// What RSS 1.0 calls the open entry: its identity for want of a link.
     entry_about: Option<String>,
-    /// The guid of the open entry, if that is a link: its link for want of another.
+    /// The guid of the open entry, if that is a link: its link for want of another page.
     entry_guid_link: Option<String>,
     person: Person,
     image: Image,
@@ -48,6 +48,7 @@ pub(super) struct Build<'a> {
     document_base: Option<Arc<Url>>,
     /// What making links absolute may still add.
     room: Room,
+    lists: ListBudget,
 }
 
 /// Which values are there only for want of better ones.
@@ -79,6 +80,7 @@ impl<'a> Build<'a> {
             update_frequency: None,
             document_base,
             room: Room::of(document_bytes),
+            lists: ListBudget { left: LIST_ITEMS_MAX },
         }
     }
 
@@ -108,15 +110,14 @@ impl<'a> Build<'a> {
         Some(self.feed)
     }
 
-    /// A base URL that an element states, relative to the one around it.
+    /// A base URL that an element states, relative to the one around it; none if it is no base.
     pub(super) fn rebase(&mut self, outer: Option<&Arc<Url>>, raw: &str) -> Option<Arc<Url>> {
         let stated = decode(raw, &mut self.declared);
         let around = outer.or(self.document_base.as_ref());
-        let url = resolve::base(around.map(AsRef::as_ref), &stated, &self.room);
-        url.map(Arc::new).or_else(|| outer.cloned())
+        resolve::base(around.map(AsRef::as_ref), &stated, &self.room).map(Arc::new)
     }
 
-    pub(super) fn open_scope(&mut self, scope: Scope, element: &Element<'_>) {
+    pub(super) fn open_scope(&mut self, scope: Scope, element: &Element<'_, '_>) {
         self.loose.clear();
         match scope {
             Scope::Feed => self.open_feed(element),
@@ -131,14 +132,14 @@ impl<'a> Build<'a> {
             Scope::MediaContent => {
                 let media = self.media(element);
                 if let (Some(entry), Some(media)) = (&mut self.entry, media) {
-                    push(&mut entry.media_content, media);
+                    self.lists.push(&mut entry.media_content, media);
                 }
             }
             _ => {}
         }
     }
 
-    fn open_feed(&mut self, element: &Element<'_>) {
+    fn open_feed(&mut self, element: &Element<'_, '_>) {
         self.found = true;
         let version = version(element);
         if self.feed.version.is_empty() || version != "rss" && self.feed.version == "rss" {
@@ -153,7 +154,7 @@ impl<'a> Build<'a> {
     }
 
     /// CDF keeps in attributes what the others keep in elements.
-    fn open_cdf(&mut self, element: &Element<'_>) {
+    fn open_cdf(&mut self, element: &Element<'_, '_>) {
         let link = self.link_attribute(element, "href");
         let updated = element.attribute(&mut self.declared, "lastmod").and_then(|text| self.date(&text));
         let (link_slot, updated_slot) = match &mut self.entry {
@@ -164,7 +165,7 @@ impl<'a> Build<'a> {
         *updated_slot = updated;
     }
 
-    fn open_entry(&mut self, element: &Element<'_>) {
+    fn open_entry(&mut self, element: &Element<'_, '_>) {
         self.found = true;
         if self.feed.version.is_empty() {
             self.feed.version = version(element);
@@ -193,7 +194,7 @@ impl<'a> Build<'a> {
                         Some(entry) => &mut entry.contributors,
                         None => &mut self.feed.head.contributors,
                     };
-                    push(list, person);
+                    self.lists.push(list, person);
                 }
             }
             Scope::Image => self.close_image(),
@@ -204,8 +205,8 @@ impl<'a> Build<'a> {
 
     fn close_entry(&mut self) {
         let Some(mut entry) = self.entry.take() else { return };
-        if entry.link.is_none() {
-            entry.link = self.entry_guid_link.take();
+        if entry.link.as_deref().is_none_or(resolve::is_mail) {
+            entry.link = self.entry_guid_link.take().or(entry.link);
         }
         if entry.guid.is_none() && entry.link.is_none() {
             entry.guid = self.entry_about.take();
@@ -215,7 +216,7 @@ impl<'a> Build<'a> {
             }
         }
         if entry.image.is_none() {
-            entry.image = picture(&entry).map(|href| Image { href: Some(href), ..Image::default() });
+            entry.image = picture(&entry).map(|href| Box::new(Image { href: Some(href), ..Image::default() }));
         }
         self.feed.entries.push(entry);
     }
@@ -223,13 +224,13 @@ impl<'a> Build<'a> {
     fn close_image(&mut self) {
         let mut image = std::mem::take(&mut self.image);
         image.href = image.href.or_else(|| resolve::link(None, self.loose.trim(), &self.room));
-        let slot = match &mut self.entry {
-            Some(entry) => &mut entry.image,
-            None => &mut self.feed.head.image,
-        };
         // RSS 1.0 has an empty one in its channel, which only says that another follows.
-        if slot.is_none() && image != Image::default() {
-            *slot = Some(image);
+        if image == Image::default() {
+            return;
+        }
+        match &mut self.entry {
+            Some(entry) => drop(entry.image.get_or_insert_with(|| Box::new(image))),
+            None => drop(self.feed.head.image.get_or_insert(image)),
         }
     }
 
@@ -240,7 +241,7 @@ impl<'a> Build<'a> {
             source.title = Some(Text { value: loose.to_owned(), ..Text::default() });
         }
         if let Some(entry) = &mut self.entry {
-            entry.source = (source != Source::default()).then_some(source);
+            entry.source = (source != Source::default()).then(|| Box::new(source));
         }
     }
 
@@ -290,7 +291,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    pub(super) fn open_inline(&mut self, element: &Element<'_>) -> bool {
+    pub(super) fn open_inline(&mut self, element: &Element<'_, '_>) -> bool {
         self.capture.as_mut().is_some_and(|capture| capture.open_tag(element))
     }
 
@@ -300,7 +301,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    pub(super) fn open_field(&mut self, field: Field, element: &Element<'a>) {
+    pub(super) fn open_field(&mut self, field: Field, element: &Element<'a, '_>) {
         self.capture = Some(Capture::new(field, element, &mut self.declared));
     }
 
@@ -317,7 +318,7 @@ impl<'a> Build<'a> {
         }
         *is_weak = weak;
         if !authors.contains(&person) {
-            push(authors, person);
+            self.lists.push(authors, person);
         }
     }
 
@@ -326,9 +327,15 @@ impl<'a> Build<'a> {
             Some(entry) => &mut entry.tags,
             None => &mut self.feed.head.tags,
         };
-        if tags.len() < LIST_MAX && tag != Tag::default() && !tags.contains(&tag) {
-            push(tags, tag);
+        if tag != Tag::default() && !tags.contains(&tag) {
+            self.lists.push(tags, tag);
         }
+    }
+
+    /// Whether there is no room for another tag, so that none need be made.
+    fn has_all_tags(&self) -> bool {
+        let tags = self.entry.as_ref().map_or(&self.feed.head.tags, |entry| &entry.tags);
+        tags.len() >= LIST_MAX || self.lists.left == 0
     }
 
     fn date(&mut self, text: &str) -> Option<jiff::Timestamp> {
@@ -339,26 +346,50 @@ impl<'a> Build<'a> {
         time
     }
 
-    fn link_attribute(&mut self, element: &Element<'_>, name: &str) -> Option<String> {
+    fn link_attribute(&mut self, element: &Element<'_, '_>, name: &str) -> Option<String> {
         let href = element.attribute(&mut self.declared, name)?;
-        resolve::link(element.base.as_deref(), &href, &self.room)
+        resolve::link(element.base.map(AsRef::as_ref), &href, &self.room)
     }
 
-    fn media(&mut self, element: &Element<'_>) -> Option<Media> {
-        let url = self.link_attribute(element, "url")?;
-        let mut of = |name| element.attribute(&mut self.declared, name);
-        let (mime, medium, width, height) = (of("type"), of("medium"), of("width"), of("height"));
-        let duration_secs = of("duration").as_deref().and_then(duration_secs);
+    fn media(&mut self, element: &Element<'_, '_>) -> Option<Media> {
+        let [mut url, mut mime, mut medium, mut width, mut height, mut duration] = [const { None }; 6];
+        // One pass: there are often six of them, and three such elements in each entry.
+        for (name, raw) in element.attributes.iter() {
+            let slot = match name {
+                _ if name.eq_ignore_ascii_case("url") => &mut url,
+                _ if name.eq_ignore_ascii_case("type") => &mut mime,
+                _ if name.eq_ignore_ascii_case("medium") => &mut medium,
+                _ if name.eq_ignore_ascii_case("width") => &mut width,
+                _ if name.eq_ignore_ascii_case("height") => &mut height,
+                _ if name.eq_ignore_ascii_case("duration") => &mut duration,
+                _ => continue,
+            };
+            // The first of two counts.
+            slot.get_or_insert(raw);
+        }
+        let url =
+            resolve::link(element.base.map(AsRef::as_ref), &attribute_value(url?, &mut self.declared)?, &self.room)?;
+        let mut of = |raw: Option<&str>| raw.and_then(|raw| attribute_value(raw, &mut self.declared));
+        let (mime, medium, width, height) = (of(mime), of(medium), of(width), of(height));
+        let duration_secs = of(duration).as_deref().and_then(duration_secs);
         Some(Media { url, mime, medium, width, height, duration_secs })
     }
 }
 
-/// Adds to a list, which grows from one on: most hold one item, and ten thousand entries have eight of them each.
-fn push<T>(list: &mut Vec<T>, item: T) {
-    if list.len() < LIST_MAX {
-        if list.len() == list.capacity() {
-            list.reserve_exact(list.len().max(1));
+/// How many items the lists of a document may still hold, all together.
+struct ListBudget {
+    left: usize,
+}
+
+impl ListBudget {
+    /// Adds to a list, which grows from one on: most hold one item, and ten thousand entries have eight of them each.
+    fn push<T>(&mut self, list: &mut Vec<T>, item: T) {
+        if list.len() < LIST_MAX && self.left > 0 {
+            self.left -= 1;
+            if list.len() == list.capacity() {
+                list.reserve_exact(list.len().max(1));
+            }
+            list.push(item);
         }
-        list.push(item);
     }
 }

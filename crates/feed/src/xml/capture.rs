@@ -67,6 +67,9 @@ impl Kind {
     }
 }
 
+/// What a text may have beyond twice its bytes without being moved to a place of its size.
+const SPARE_BYTES_MAX: usize = 256;
+
 /// The attributes that a value may have; others are not read.
 const ATTRIBUTES: [&str; 18] = [
     "href",
@@ -90,7 +93,7 @@ const ATTRIBUTES: [&str; 18] = [
 ];
 
 impl<'a> Capture<'a> {
-    pub(super) fn new(field: Field, element: &Element<'a>, declared: &mut Declared) -> Self {
+    pub(super) fn new(field: Field, element: &Element<'a, '_>, declared: &mut Declared) -> Self {
         let attributes = element
             .attributes
             .iter()
@@ -115,7 +118,7 @@ impl<'a> Capture<'a> {
             declared,
             namespace: element.namespace,
             attributes,
-            base: element.base.clone(),
+            base: element.base.cloned(),
             has_markup: false,
             cut: false,
         }
@@ -158,9 +161,19 @@ impl<'a> Capture<'a> {
     }
 
     /// Takes an element over as HTML; false if there is no room.
-    pub(super) fn open_tag(&mut self, element: &Element<'_>) -> bool {
+    pub(super) fn open_tag(&mut self, element: &Element<'_, '_>) -> bool {
         self.has_markup = true;
         let before = self.value.len();
+        let is_whole = self.write_tag(element);
+        if !is_whole {
+            self.value.truncate(before);
+            self.cut = true;
+        }
+        is_whole
+    }
+
+    /// Writes a start tag; false if it is too long, and then not all of it.
+    fn write_tag(&mut self, element: &Element<'_, '_>) -> bool {
         self.value.push('<');
         self.value.push_str(element.local);
         for (name, value) in element.attributes.iter().filter(|(name, _)| !name.starts_with("xmlns")) {
@@ -169,18 +182,16 @@ impl<'a> Capture<'a> {
             self.value.push_str("=\"");
             // Only a value in single quotes can hold double ones.
             for (index, part) in value.split('"').enumerate() {
+                if self.value.len() + part.len() > TEXT_BYTES_MAX {
+                    return false;
+                }
                 self.value.push_str(if index > 0 { "&quot;" } else { "" });
                 self.value.push_str(part);
             }
             self.value.push('"');
         }
         self.value.push('>');
-        if self.value.len() > TEXT_BYTES_MAX {
-            self.value.truncate(before);
-            self.cut = true;
-            return false;
-        }
-        true
+        self.value.len() <= TEXT_BYTES_MAX
     }
 
     pub(super) fn close_tag(&mut self, local: &str) {
@@ -276,6 +287,10 @@ fn tidy(mut value: String) -> String {
     }
     if has_control_characters(value.as_bytes()) {
         value.retain(|c| !c.is_ascii() || !is_control(c as u8));
+    }
+    // Kept as long as its entry is, and so is what it was given and did not need.
+    if value.capacity() > 2 * value.len() + SPARE_BYTES_MAX {
+        value.shrink_to_fit();
     }
     value
 }

@@ -33,6 +33,7 @@ pub(crate) fn read(text: &str, base: Option<Arc<Url>>) -> Option<Feed> {
         open: Vec::with_capacity(16),
         overflow: 0,
         bindings: Bindings::default(),
+        bases: Vec::new(),
         build: Build::new(base, text.len()),
     };
     walk.run();
@@ -45,6 +46,8 @@ struct Walk<'a> {
     /// How many elements are open beyond the depth limit.
     overflow: usize,
     bindings: Bindings<'a>,
+    /// The `xml:base`s in force, innermost last. Without one, links stay as they are until all is read.
+    bases: Vec<Arc<Url>>,
     build: Build<'a>,
 }
 
@@ -53,28 +56,39 @@ struct Open<'a> {
     name: &'a str,
     local: &'a str,
     role: Role,
-    /// The `xml:base` in force. Without one, links stay as they are until all is read.
-    base: Option<Arc<Url>>,
-    /// How many namespaces were bound outside it.
+    outside: Declarations,
+}
+
+/// How many namespaces and bases are in force.
+#[derive(Debug, Clone, Copy)]
+struct Declarations {
     bindings: usize,
+    bases: usize,
 }
 
 /// An element at its start tag, as [`Build`] sees it.
-pub(super) struct Element<'a> {
+pub(super) struct Element<'a, 'w> {
     namespace: Namespace,
     local: &'a str,
     attributes: Attributes<'a>,
-    base: Option<Arc<Url>>,
+    base: Option<&'w Arc<Url>>,
 }
 
-impl Element<'_> {
+impl Element<'_, '_> {
     /// An attribute's value, decoded and trimmed, if it is there and not empty.
     fn attribute(&self, declared: &mut Declared, name: &str) -> Option<String> {
-        let raw = self.attributes.get(name)?;
-        let value = decode(raw, declared);
-        let value = value.trim();
-        (!value.is_empty()).then(|| value.to_owned())
+        self.attributes.get(name).and_then(|raw| attribute_value(raw, declared))
     }
+}
+
+/// The value of an attribute, decoded and trimmed, if it is not empty.
+fn attribute_value(raw: &str, declared: &mut Declared) -> Option<String> {
+    let value = if memchr::memchr(b'&', raw.as_bytes()).is_none() {
+        raw.trim().to_owned()
+    } else {
+        decode(raw, declared).trim().to_owned()
+    };
+    (!value.is_empty()).then_some(value)
 }
 
 impl<'a> Walk<'a> {
@@ -111,17 +125,17 @@ impl<'a> Walk<'a> {
             self.overflow += usize::from(!closed);
             return;
         }
-        let mut bindings = self.bindings.len();
-        let mut base = self.declare(attributes);
-        let declared = self.bindings.len();
+        let mut outside = self.declarations();
+        self.declare(attributes);
         let (namespace, local) = self.bindings.resolve(name);
+        let open = self.open.len();
         let role = self.role_at_start(namespace, local);
-        if self.bindings.len() < declared {
+        if self.open.len() < open {
             // A sibling without an end tag was closed first, and what this element declares went with it.
-            bindings = self.bindings.len();
-            base = self.declare(attributes);
+            outside = self.declarations();
+            self.declare(attributes);
         }
-        let element = Element { namespace, local, attributes, base };
+        let element = Element { namespace, local, attributes, base: self.bases.last() };
         let role = match role {
             Role::Scope(scope) => {
                 self.build.open_scope(scope, &element);
@@ -134,25 +148,27 @@ impl<'a> Walk<'a> {
             Role::Inline { .. } => Role::Inline { shown: self.build.open_inline(&element) },
             Role::Ignored => role,
         };
-        self.open.push(Open { name, local, role, base: element.base, bindings });
+        self.open.push(Open { name, local, role, outside });
         if closed {
             self.close_to(self.open.len() - 1);
         }
     }
 
-    /// Takes note of the namespaces that a tag declares, and returns the `xml:base` that is in force in it.
-    fn declare(&mut self, attributes: Attributes<'a>) -> Option<Arc<Url>> {
-        let mut base = self.base().cloned();
+    fn declarations(&self) -> Declarations {
+        Declarations { bindings: self.bindings.len(), bases: self.bases.len() }
+    }
+
+    /// Takes note of the namespaces and of the `xml:base` that a tag declares.
+    fn declare(&mut self, attributes: Attributes<'a>) {
         if attributes.mention("xml") {
             for (attribute, value) in attributes.iter().filter(|(attribute, _)| attribute.starts_with("xml")) {
                 if attribute == "xml:base" {
-                    base = self.build.rebase(base.as_ref(), value);
+                    self.bases.extend(self.build.rebase(self.bases.last(), value));
                 } else {
                     self.bindings.declare(attribute, value);
                 }
             }
         }
-        base
     }
 
     /// What an element that begins here means; first closes what it cannot be inside of.
@@ -203,7 +219,7 @@ impl<'a> Walk<'a> {
     }
 
     fn end(&mut self, name: &str) {
-        let closes = |open: &Open<'_>| open.name.eq_ignore_ascii_case(name);
+        let closes = |open: &Open<'_>| open.name == name || open.name.eq_ignore_ascii_case(name);
         if self.overflow > 0 {
             let outer = self
                 .open
@@ -233,7 +249,8 @@ impl<'a> Walk<'a> {
     fn close_to(&mut self, length: usize) {
         while self.open.len() > length {
             let Some(open) = self.open.pop() else { return };
-            self.bindings.truncate(open.bindings);
+            self.bindings.truncate(open.outside.bindings);
+            self.bases.truncate(open.outside.bases);
             match open.role {
                 Role::Scope(scope) => self.build.close_scope(scope),
                 Role::Field(_) => {
@@ -255,10 +272,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn base(&self) -> Option<&Arc<Url>> {
-        self.open.last().and_then(|open| open.base.as_ref())
-    }
-
     /// The innermost scope that counts.
     fn scope(&self) -> Scope {
         self.open
@@ -274,7 +287,7 @@ impl<'a> Walk<'a> {
 
 /// A name in lower case without an allocation; one that is longer than any known name is known by no name.
 fn lower_case<'b>(name: &'b str, buffer: &'b mut [u8]) -> &'b str {
-    if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    if !name.bytes().fold(false, |found, byte| found | byte.is_ascii_uppercase()) {
         return name;
     }
     let Some(buffer) = buffer.get_mut(..name.len()) else { return "" };

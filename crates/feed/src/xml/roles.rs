@@ -145,10 +145,9 @@ pub(super) fn role(scope: Scope, namespace: Namespace, local: &str) -> Role {
     }
 }
 
-/// Whether an element begins an entry, wherever it stands.
+/// Whether an element begins an entry, wherever it stands. Its name is in lower case, as everywhere here.
 pub(super) fn begins_entry(namespace: Namespace, local: &str) -> bool {
-    matches!(namespace, Namespace::Plain | Namespace::Atom)
-        && (local.eq_ignore_ascii_case("item") || local.eq_ignore_ascii_case("entry"))
+    matches!((namespace, local), (Namespace::Plain | Namespace::Atom, "item" | "entry"))
 }
 
 /// Whether an element is the root of a feed.

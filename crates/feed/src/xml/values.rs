@@ -59,6 +59,9 @@ pub(super) fn image_attribute(capture: &Capture<'_>, room: &Room) -> Option<Imag
 pub(super) fn person_from_text(text: &str) -> Person {
     let text = plain(text);
     let text = text.trim();
+    if !text.contains('@') {
+        return Person { name: (!text.is_empty()).then(|| text.to_owned()), ..Person::default() };
+    }
     let Some(email) = text.split(|c: char| c.is_whitespace() || "<>()[],;\"".contains(c)).find(|word| is_email(word))
     else {
         return Person { name: (!text.is_empty()).then(|| text.to_owned()), ..Person::default() };
@@ -111,7 +114,7 @@ pub(super) fn day(text: &str) -> Option<u32> {
 }
 
 /// What a feed's root says that it is.
-pub(super) fn version(element: &Element<'_>) -> &'static str {
+pub(super) fn version(element: &Element<'_, '_>) -> &'static str {
     let has = |uri: &str| {
         element.attributes.iter().filter(|(name, _)| name.starts_with("xmlns")).any(|(_, value)| value.contains(uri))
     };

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use feed::{
     Error, Feed, Hints, Warning,
     limits::{
-        ATTRIBUTES_MAX, DATE_WARNINGS_MAX, DOCUMENT_BYTES_MAX, ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, TEXT_BYTES_MAX,
-        URL_BYTES_MAX, WARNINGS_MAX, XML_DEPTH_MAX,
+        ATTRIBUTES_MAX, DATE_WARNINGS_MAX, DOCUMENT_BYTES_MAX, ENTRIES_MAX, HTML_DEPTH_MAX, LIST_ITEMS_MAX, LIST_MAX,
+        TEXT_BYTES_MAX, URL_BYTES_MAX, WARNINGS_MAX, XML_DEPTH_MAX,
     },
     parse, sanitise,
 };
@@ -151,6 +151,36 @@ fn f2_lists_and_warnings_are_bounded() {
 
     let hubs: String = (0..2 * LIST_MAX).map(|n| format!("<atom:link rel='hub' href='http://e.org/{n}'/>")).collect();
     assert_eq!(read(&format!("<rss><channel>{hubs}")).head.hubs.len(), LIST_MAX);
+}
+
+/// A short document of keywords must not become a large feed.
+#[test]
+fn f2_list_items_of_a_document_are_bounded() {
+    let words: Vec<String> = (0..LIST_MAX).map(|n| n.to_string()).collect();
+    let count = LIST_ITEMS_MAX / LIST_MAX + 100;
+    let item =
+        |n: usize| format!("<item><guid>{n}</guid><itunes:keywords>{}</itunes:keywords></item>", words.join(","));
+    let feed = read(&format!("<rss><channel>{}</channel></rss>", (0..count).map(item).collect::<String>()));
+    assert_eq!(feed.entries.len(), count);
+    assert_eq!(feed.entries.iter().map(|entry| entry.tags.len()).sum::<usize>(), LIST_ITEMS_MAX);
+}
+
+/// Escaping makes a text longer, and so do links made absolute.
+#[test]
+fn f2_sanitised_texts_are_bounded() {
+    let value = "\"".repeat(TEXT_BYTES_MAX / 2);
+    for html in [
+        format!("<p>{}", "&amp;<b>x</b>".repeat(TEXT_BYTES_MAX / 8)),
+        format!("<p>{}", ">".repeat(TEXT_BYTES_MAX)),
+        format!("<p title='{value}'>words</p>more"),
+        format!("<table>{}", "<td>a<img src=b alt='>'>".repeat(TEXT_BYTES_MAX / 16)),
+        format!("<p>{}<img src='b' alt='{}'>c", "x".repeat(TEXT_BYTES_MAX - 100), ">".repeat(100)),
+    ] {
+        let base = url::Url::parse("http://e.org/a/b/c/d/").expect("a URL");
+        let once = sanitise(&html, Some(&base));
+        assert!(once.len() < TEXT_BYTES_MAX + 1024, "{html:.40}: {}", once.len());
+        assert!(sanitise(&once, Some(&base)) == once, "done twice: {html:.40}");
+    }
 }
 
 /// However many dates are bad, a feed that was cut off is never taken for a whole one.

@@ -121,8 +121,9 @@ fn exercise(bytes: &[u8]) -> Result<Option<Feed>, TestCaseError> {
 fn html_texts(feed: &Feed) -> impl Iterator<Item = (&str, Scope)> {
     let head = [&feed.head.title, &feed.head.subtitle, &feed.head.rights].into_iter().flatten();
     let entries = feed.entries.iter().flat_map(|entry| {
-        let single = [&entry.title, &entry.summary, &entry.subtitle, &entry.rights].into_iter().flatten();
-        single.chain(&entry.content).map(|text| (text, entry.scope))
+        let boxed = [&entry.subtitle, &entry.rights].into_iter().flatten().map(AsRef::as_ref);
+        let single = [&entry.title, &entry.summary].into_iter().flatten().chain(boxed);
+        single.chain(&entry.content).map(|text| (text, entry.scope()))
     });
     let texts = head.map(|text| (text, Scope::default())).chain(entries);
     texts.filter(|(text, _)| text.kind != feed::TextKind::Plain).map(|(text, scope)| (text.value.as_str(), scope))

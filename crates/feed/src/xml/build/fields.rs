@@ -9,7 +9,7 @@ use super::{
             person_from_text, plain,
         },
     },
-    Build, ITUNES_SCHEME, push,
+    Build, ITUNES_SCHEME,
 };
 use crate::{
     identity,
@@ -73,6 +73,7 @@ impl Build<'_> {
     fn close_feed_or_entry_field(&mut self, capture: Capture<'_>) {
         match capture.field {
             Field::Link => self.close_link(&capture),
+            Field::Category | Field::MediaCategory | Field::Keywords if self.has_all_tags() => {}
             Field::Category | Field::MediaCategory => {
                 let tag = category(&capture);
                 self.add_tag(tag);
@@ -119,7 +120,9 @@ impl Build<'_> {
             Field::Title => set(&mut entry.title, capture.into_text(), &mut weak.title, false),
             Field::OtherTitle => set(&mut entry.title, capture.into_text(), &mut weak.title, true),
             Field::Summary if entry.summary.is_some() && !weak.body => {
-                entry.content.extend(capture.into_text().filter(|_| entry.content.len() < LIST_MAX));
+                if let Some(text) = capture.into_text() {
+                    self.lists.push(&mut entry.content, text);
+                }
             }
             Field::Summary => set(&mut entry.summary, capture.into_text(), &mut weak.body, false),
             Field::OtherSummary => set(&mut entry.summary, capture.into_text(), &mut weak.body, true),
@@ -128,7 +131,9 @@ impl Build<'_> {
                     let link = capture.link(href, &self.room);
                     entry.link = entry.link.take().or(link);
                 }
-                entry.content.extend(capture.into_text().filter(|_| entry.content.len() < LIST_MAX));
+                if let Some(text) = capture.into_text() {
+                    self.lists.push(&mut entry.content, text);
+                }
             }
             Field::Id => {
                 entry.guid = entry.guid.take().or_else(|| capture.word().map(str::to_owned));
@@ -148,9 +153,9 @@ impl Build<'_> {
                 let guid = guid.filter(|guid| is_link || !identity::is_root(guid));
                 self.entry_guid_link = guid.and_then(|guid| capture.link(guid, &self.room));
             }
-            Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.into_text()),
+            Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.into_text().map(Box::new)),
             Field::Language => entry.language = capture.word().map(language_tag),
-            Field::Rights => entry.rights = capture.into_text(),
+            Field::Rights => entry.rights = capture.into_text().map(Box::new),
             Field::Comments => {
                 entry.comments = capture.word().and_then(|href| capture.link(href, &self.room));
             }
@@ -164,17 +169,19 @@ impl Build<'_> {
                         length: enclosure.length.clone(),
                         ..Link::default()
                     };
-                    push(&mut entry.links, link);
-                    push(&mut entry.enclosures, enclosure);
+                    self.lists.push(&mut entry.links, link);
+                    self.lists.push(&mut entry.enclosures, enclosure);
                 }
             }
-            Field::ItunesImage => entry.image = image_attribute(&capture, &self.room).or(entry.image.take()),
-            Field::MediaThumbnail => {
-                entry
-                    .media_thumbnail
-                    .extend(media_of(&capture, &self.room).filter(|_| entry.media_thumbnail.len() < LIST_MAX));
+            Field::ItunesImage => {
+                entry.image = image_attribute(&capture, &self.room).map(Box::new).or(entry.image.take());
             }
-            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.room),
+            Field::MediaThumbnail => {
+                if let Some(media) = media_of(&capture, &self.room) {
+                    self.lists.push(&mut entry.media_thumbnail, media);
+                }
+            }
+            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.room).map(Box::new),
             _ => {}
         }
     }
@@ -237,11 +244,11 @@ impl Build<'_> {
         {
             let enclosure =
                 Enclosure { href: href.clone(), mime: mime.clone(), length: of("length"), duration_secs: None };
-            push(&mut entry.enclosures, enclosure);
+            self.lists.push(&mut entry.enclosures, enclosure);
         } else if self.entry.is_none() {
             let head = &mut self.feed.head;
             if is("hub") && head.hubs.len() < LIST_MAX && !head.hubs.contains(&href) {
-                push(&mut head.hubs, href.clone());
+                self.lists.push(&mut head.hubs, href.clone());
             }
             if is("self") && head.self_url.is_none() {
                 head.self_url = Some(href.clone());
@@ -251,7 +258,8 @@ impl Build<'_> {
             Some(entry) => &mut entry.links,
             None => &mut self.feed.head.links,
         };
-        push(links, Link { rel, href, mime, title: of("title"), hreflang: of("hreflang"), length: of("length") });
+        let link = Link { rel, href, mime, title: of("title"), hreflang: of("hreflang"), length: of("length") };
+        self.lists.push(links, link);
     }
 }
 

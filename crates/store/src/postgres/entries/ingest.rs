@@ -1,7 +1,10 @@
 //! What a document or a push brings, inside the transaction that holds the lock of its feed's row: new, changed and
 //! known entries told apart, and a few statements for all of them together.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
@@ -10,8 +13,8 @@ use domain::{
     delivery::{DomainEvent, Webhook},
     feed_state::FeedStateChange,
     ingest::{
-        Arrival, Arrivals, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Stored, Traits, is_present,
-        shared,
+        Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry,
+        Stored, Traits, is_present, shared,
     },
 };
 use tokio_postgres::{Error, Row, types::ToSql};
@@ -52,8 +55,8 @@ pub(crate) struct Target {
 /// Incoming entries, told apart.
 #[derive(Debug, Default)]
 pub(crate) struct Sorted<'d> {
-    /// In the order of their ids to be.
-    pub(crate) new: Vec<&'d IncomingEntry>,
+    /// In the order of their ids to be. Owned if it is stored with another guid than it came with.
+    pub(crate) new: Vec<Cow<'d, IncomingEntry>>,
     /// With their ids: those that have changed, and those that had been pushed with nothing in them.
     renewed: Vec<(i64, &'d IncomingEntry)>,
     /// Of these, the former.
@@ -110,7 +113,7 @@ pub(crate) async fn store_entries(
     now: i64,
     parts: &[(Target, &Sorted<'_>)],
 ) -> Result<Vec<i64>, Error> {
-    let new = parts.iter().flat_map(|(target, sorted)| sorted.new.iter().map(move |entry| (*target, *entry)));
+    let new = parts.iter().flat_map(|(target, sorted)| sorted.new.iter().map(move |entry| (*target, entry.as_ref())));
     let new: Vec<(Target, &IncomingEntry)> = new.collect();
     let renewed: Vec<_> = parts.iter().flat_map(|(_, sorted)| sorted.renewed.iter().copied()).collect();
     let inserted = entry_rows::insert(transaction, now, &new);
@@ -124,7 +127,7 @@ pub(crate) async fn known(client: &impl GenericClient, id: i64, identities: &[Ha
         return Ok(KnownEntries::new());
     }
     let identities: Vec<&[u8]> = identities.iter().map(|identity| identity.0.as_slice()).collect();
-    let rows = query(client, KNOWN, &[&id, &identities]).await?;
+    let rows = query(client, KNOWN, &[&id, &identities, &i64::from(KNOWN_OF_IDENTITY_MAX)]).await?;
     Ok(by_identity(&rows))
 }
 
@@ -150,7 +153,8 @@ pub(crate) async fn known_by_subscription(
     if ids.is_empty() {
         return Ok(known);
     }
-    for row in query(client, KNOWN_BY_SUBSCRIPTION, &[&ids, &identities]).await? {
+    let params: &[&(dyn ToSql + Sync)] = &[&ids, &identities, &i64::from(KNOWN_OF_IDENTITY_MAX)];
+    for row in query(client, KNOWN_BY_SUBSCRIPTION, params).await? {
         if let (Some(identity), Some(how)) = (hash(row.get(0)), known_of(&row)) {
             known.entry(row.get(8)).or_default().entry(identity).or_default().push(how);
         }
@@ -185,7 +189,10 @@ pub(crate) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed
     for (index, arrival) in entries {
         let entry = &document.entries[index];
         match arrival {
-            Arrival::New => sorted.new.push(entry),
+            Arrival::New => sorted.new.push(match entry.guid_beside(known) {
+                None => Cow::Borrowed(entry),
+                Some(guid) => Cow::Owned(IncomingEntry { guid, ..entry.clone() }),
+            }),
             Arrival::Known | Arrival::PassedOver => {}
             Arrival::Completed(id) => sorted.renewed.push((id.0, entry)),
             Arrival::Changed(id) => {

@@ -31,7 +31,7 @@ pub(crate) async fn of_entries(
     let (mut news, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
     for (target, sorted) in parts {
         let (target, is_backlog) = (*target, target.is_backlog);
-        let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().copied());
+        let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().map(AsRef::as_ref));
         let created =
             |(id, entry)| DomainEvent::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
         if is_wanted(webhooks, &scope(EventType::EntryCreated, target, is_backlog)) {

@@ -105,7 +105,7 @@ pub(crate) async fn follow(
     target: Target,
     state: &PushState,
     found: Option<&PushDiscovery>,
-    new: &[&IncomingEntry],
+    new: &[Cow<'_, IncomingEntry>],
 ) -> Result<(Vec<DomainEvent>, ChangeLog), Error> {
     let may_have_missed = state.is_pushed && !new.is_empty();
     let offered = found.and_then(|found| Some((found, state.offer(found)?)));
@@ -129,7 +129,7 @@ pub(crate) async fn follow(
 }
 
 /// New entries in a feed that a hub is trusted to push: it may have missed them.
-fn count_misses(decisions: &mut Decisions, new: &[&IncomingEntry], now: i64) {
+fn count_misses(decisions: &mut Decisions, new: &[Cow<'_, IncomingEntry>], now: i64) {
     let published = new.iter().map(|entry| entry.published_at.or(entry.updated_at));
     let current = decisions.known().iter().find(|known| known.is_current);
     let missed = current.filter(|current| push::missed(published, current, time(now)));

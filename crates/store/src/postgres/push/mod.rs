@@ -131,11 +131,11 @@ impl PushStore for PostgresStore {
     }
 
     async fn push_all(&self, pushes: Vec<Push>) -> BatchResult<Push, PushStored> {
-        batches::run(self, pushes).await
+        Box::pin(batches::run(self, pushes)).await
     }
 
     async fn push(&self, push: Push) -> StoreResult<PushStored> {
-        batches::alone(self, &push).await
+        Box::pin(batches::alone(self, &push)).await
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {

@@ -1,13 +1,13 @@
 //! What a document brings: new, changed and known entries told apart, and only what is new or changed written.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use domain::{
     EntryId, FeedId,
     feed_state::FeedStateChange,
     ingest::{
-        Arrival, Arrivals, Document, Hash, IncomingEntry, Known, KnownEntries, KnownEntry, Mark, Stored, Traits,
-        is_present, shared,
+        Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry, Mark,
+        Stored, Traits, is_present, shared,
     },
 };
 use jiff::Timestamp;
@@ -117,7 +117,11 @@ fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document,
         let entry = &document.entries[index];
         match arrival {
             Arrival::New => {
-                let id = entry_rows::insert(connection, target, entry)?;
+                let entry = match entry.guid_beside(&known) {
+                    None => Cow::Borrowed(entry),
+                    Some(guid) => Cow::Owned(IncomingEntry { guid, ..entry.clone() }),
+                };
+                let id = entry_rows::insert(connection, target, &entry)?;
                 changes.words.add(id, entry.search_text.clone());
                 ingested.published.push(entry.published_at.or(entry.updated_at));
                 ingested.written.push(EntryId(id));
@@ -157,7 +161,7 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
     let mut entries = connection.prepare_cached(KNOWN)?;
     let mut known = KnownEntries::with_capacity(identities.len());
     for identity in identities {
-        let rows = entries.query_map((feed_id, identity.0), |row| {
+        let rows = entries.query_map((feed_id, identity.0, KNOWN_OF_IDENTITY_MAX), |row| {
             Ok(Known::Entry(KnownEntry {
                 id: EntryId(row.get(0)?),
                 traits: Traits { link: row.get(1)?, title: row.get(2)? },
@@ -168,6 +172,7 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
             }))
         })?;
         let mut of_identity = rows.collect::<Result<Vec<_>>>()?;
+        of_identity.reverse();
         if has_pruned {
             of_identity.extend(pruned(connection, feed_id, *identity)?);
         }
@@ -180,7 +185,7 @@ fn known(connection: &Connection, feed_id: i64, identities: &HashSet<Hash>, has_
 
 fn pruned(connection: &Connection, feed_id: i64, identity: Hash) -> Result<Vec<Known>> {
     let mut pruned = connection.prepare_cached(PRUNED)?;
-    let rows = pruned.query_map((feed_id, identity.0), |row| {
+    let rows = pruned.query_map((feed_id, identity.0, KNOWN_OF_IDENTITY_MAX), |row| {
         Ok(Known::Pruned(Traits { link: row.get(0)?, title: row.get(1)? }, Hash(row.get(2)?)))
     })?;
     rows.collect()

@@ -10,7 +10,7 @@ use crate::sqlite::{SqliteOptions, Synchronous, shared::migrate::unavailable};
 /// How long to wait for a lock of another process, such as a person's `sqlite3`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Memory for pages of the writer: the ends of a dozen indexes that every new entry touches.
-const WRITER_CACHE_KIB: i64 = 16 * 1024;
+const WRITER_CACHE_KIB: i64 = 8 * 1024;
 /// Memory for pages of each reader.
 const READER_CACHE_KIB: i64 = 6 * 1024;
 /// Pages of the write-ahead log after which they are moved into the database.

@@ -43,6 +43,7 @@ pub(super) fn sharing(identity: &str, title: &str) -> IncomingEntry {
     let traits = Traits { link: 0, title: i64::from(hash.0[0]) * 256 + i64::from(hash.0[1]) + 1 };
     IncomingEntry {
         guid: format!("{identity}#{title}"),
+        has_own_guid: true,
         identity: Hash::of(identity.as_bytes()),
         traits,
         ..version(identity, title)

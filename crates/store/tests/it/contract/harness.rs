@@ -72,6 +72,42 @@ impl Harness {
         }
     }
 
+    /// Copies the entry of this guid so many times, each a millisecond older and with a greater title trait than the one
+    /// before: with as many a limit is reached in one statement. Copies have words but no texts.
+    pub(super) async fn copy_entry(&self, guid: &str, copies: u32) {
+        let entries = format!(
+            "WITH RECURSIVE numbers (number) AS (
+                 SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {copies}
+             )
+             INSERT INTO entries (feed_id, identity, link_trait, title_trait, fingerprint, guid, title, sort_at,
+                                  received_at, changed_at, modified_at)
+             SELECT feed_id, identity, link_trait, title_trait + number, fingerprint, guid || '/' || number, title,
+                    sort_at - number, received_at, changed_at, modified_at
+             FROM entries CROSS JOIN numbers
+             WHERE guid = '{guid}'
+             ORDER BY number;"
+        );
+        let of_copies = format!(
+            "FROM entries AS copies
+             CROSS JOIN (
+                 SELECT entry_words.* FROM entry_words JOIN entries ON entries.id = entry_id WHERE guid = '{guid}'
+             ) AS first
+             WHERE copies.guid LIKE '{guid}/%';"
+        );
+        self.tamper(&entries).await;
+        self.tamper(&match &self.database {
+            Database::Sqlite(_) => format!(
+                "INSERT INTO entry_words (entry_id, words) SELECT copies.id, first.words {of_copies}
+                 INSERT INTO entry_grams (rowid, grams) SELECT copies.id, first.words {of_copies}"
+            ),
+            Database::Postgres(_) => format!(
+                "INSERT INTO entry_words (entry_id, sort_at, grams, words)
+                 SELECT copies.id, copies.sort_at, first.grams, first.words {of_copies}"
+            ),
+        })
+        .await;
+    }
+
     /// Moves the store's clock on.
     pub(super) async fn advance(&self, by: Duration) {
         let now = self.now() + SignedDuration::try_from(by).unwrap();

@@ -4,12 +4,13 @@ use std::{collections::BTreeSet, time::Duration};
 
 use domain::{
     Entry, EntryPatch,
-    ingest::{Document, Hash, IncomingEntry, PollOutcome, Stored, Validators},
+    ingest::{Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, PollOutcome, Stored, Traits, Validators},
 };
 
 use super::{
     Harness,
     given::{HOUR, LEASE, document, entry, fetched, result, sharing, version},
+    given_push::push,
 };
 
 contract! {
@@ -26,6 +27,8 @@ contract! {
     f3_the_same_guid_in_two_feeds_is_two_entries,
     f3_a_feed_keeps_its_name_until_it_has_another,
     f3_it_is_known_what_is_known,
+    f3_recognises_the_newest_of_one_identity,
+    f3_gives_each_entry_of_a_feed_another_guid,
 }
 
 async fn f3_an_entry_seen_again_is_not_stored_again(harness: &Harness) {
@@ -269,4 +272,57 @@ async fn f3_it_is_known_what_is_known(harness: &Harness) {
     let known = harness.store.known_entries(other, &identities).await.unwrap();
     assert_eq!(known.into_keys().collect::<Vec<_>>(), [identities[2]]);
     assert!(harness.store.known_entries(id, &[]).await.unwrap().is_empty());
+}
+
+/// All entries of the feed link to its front page.
+async fn f3_recognises_the_newest_of_one_identity(harness: &Harness) {
+    let front = |number: u32, text: &str| IncomingEntry {
+        identity: Hash::of(b"http://e.org/"),
+        traits: Traits { link: 0, title: i64::from(number) + 1 },
+        is_shared: true,
+        has_own_guid: true,
+        ..version(&format!("front {number}, {text}"), text)
+    };
+    let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
+    harness.poll(feed, vec![IncomingEntry { guid: "front".to_owned(), ..front(0, "first") }]).await;
+    harness.copy_entry("front", KNOWN_OF_IDENTITY_MAX).await;
+    let identity = Hash::of(b"http://e.org/");
+    let known = harness.store.known_entries(feed, &[identity]).await.unwrap().remove(&identity).unwrap();
+    let titles: Vec<i64> = known.iter().map(|known| known.version().0.title).collect();
+    assert!(titles.iter().copied().eq(2..=i64::from(KNOWN_OF_IDENTITY_MAX) + 1), "{} of them", titles.len());
+    assert!(known.iter().all(|known| matches!(known, Known::Entry(_))));
+    harness.advance(HOUR).await;
+    let stored = harness.poll(feed, vec![front(KNOWN_OF_IDENTITY_MAX, "a"), front(1, "a")]).await;
+    assert_eq!((stored.new, stored.changed), (0, 2));
+    harness.advance(HOUR).await;
+    let stored = harness.push(push(id, "secret", vec![front(KNOWN_OF_IDENTITY_MAX, "b"), front(1, "b")])).await;
+    assert_eq!((stored.new, stored.changed), (0, 2));
+    // What is older than all these comes again.
+    let stored = harness.poll(feed, vec![front(0, "first")]).await;
+    assert_eq!((stored.new, stored.changed), (1, 0));
+}
+
+/// By poll or by push, and whatever was known when it was parsed.
+async fn f3_gives_each_entry_of_a_feed_another_guid(harness: &Harness) {
+    let post = |title: i64, text: &str| IncomingEntry {
+        identity: Hash::of(b"http://e.org/"),
+        traits: Traits { link: 0, title },
+        is_shared: true,
+        ..version("http://e.org/", text)
+    };
+    let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
+    for (step, entry) in [post(1, "a"), post(2, "b"), post(3, "c"), post(4, "d")].into_iter().enumerate() {
+        harness.advance(HOUR).await;
+        let stored = match step % 2 {
+            0 => harness.push(push(id, "secret", vec![entry])).await,
+            _ => harness.poll(feed, vec![entry]).await,
+        };
+        assert_eq!((stored.new, stored.changed), (1, 0), "{step}");
+    }
+    let guids: BTreeSet<String> = harness.all().await.into_iter().map(|entry| entry.guid).collect();
+    assert_eq!(guids.len(), 4, "{guids:?}");
+    assert!(guids.contains("http://e.org/") && guids.iter().all(|guid| guid.starts_with("http://e.org/")), "{guids:?}");
+    // Seen again it is what it was.
+    let stored = harness.push(push(id, "secret", vec![post(3, "c")])).await;
+    assert_eq!((stored.new, stored.changed), (0, 0));
 }

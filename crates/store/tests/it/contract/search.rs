@@ -1,6 +1,6 @@
 //! F6: full-text search: all words, newest first, together with every other condition.
 
-use domain::{Entry, EntryFilter, EntryPatch, FeedPatch, Search, words::words_of};
+use domain::{Entry, EntryFilter, EntryPatch, FeedPatch, Search, entry::PHRASE_WALK_MAX, words::words_of};
 
 use super::{
     Harness,
@@ -14,6 +14,7 @@ contract! {
     f6_a_search_follows_changes,
     f6_a_search_is_narrowed_by_other_conditions,
     f6_a_search_is_paged_however_many_entries_match,
+    f6_a_page_of_a_phrase_looks_at_so_many,
 }
 
 async fn f6_a_search_finds_entries_with_all_its_words(harness: &Harness) {
@@ -187,6 +188,20 @@ async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
             );
         }
     }
+}
+
+/// The grams propose them all, and only the oldest holds the phrase.
+async fn f6_a_page_of_a_phrase_looks_at_so_many(harness: &Harness) {
+    let long_ago = entry_at("phrase", harness.after(-1_000_000));
+    let phrase = domain::ingest::IncomingEntry { search_text: "fresh bread".to_owned(), ..long_ago };
+    harness.add("http://e.org/1", vec![version("words", "fresh and bread"), phrase]).await;
+    harness.copy_entry("words", PHRASE_WALK_MAX).await;
+    let filter = EntryFilter { search: Search::parse("\"fresh bread\"").unwrap(), ..EntryFilter::default() };
+    let first = harness.store.entries(&filter, 20, None).await.unwrap();
+    assert_eq!(first.entries, []);
+    assert!(first.next_cursor.is_some(), "it goes on");
+    let second = harness.store.entries(&filter, 20, first.next_cursor).await.unwrap();
+    assert_eq!((titles(&second.entries), second.next_cursor), (vec!["phrase"], None));
 }
 
 pub(super) async fn found(harness: &Harness, query: &str) -> Vec<Entry> {

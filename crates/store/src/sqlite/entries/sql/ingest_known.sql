@@ -1,5 +1,7 @@
+-- The newest; read in the order of their ids.
 SELECT id, link_trait, title_trait, fingerprint, updated_at, changed_at, is_thin
 FROM entries
 WHERE feed_id = ?
   AND identity = ?
-ORDER BY id
+ORDER BY id DESC
+LIMIT ?

@@ -2,3 +2,4 @@ SELECT link_trait, title_trait, fingerprint
 FROM pruned_entries
 WHERE feed_id = ?
   AND identity = ?
+LIMIT ?
