@@ -142,9 +142,7 @@ fn read_and_sanitise(document: &[u8], hints: &Hints<'_>) -> (usize, String) {
             feed.entries.iter_mut().for_each(feed::Entry::sanitise);
             (feed.entries.len(), summary(&feed))
         }
-        Err(error @ Error::WebPage) => {
-            (0, format!("{error}, offers {} feeds", feed::discover(document, hints).len()))
-        }
+        Err(error @ Error::WebPage) => (0, format!("{error}, offers {} feeds", feed::discover(document, hints).len())),
         Err(error) => (0, error.to_string()),
     }
 }

@@ -4,9 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use domain::{
     Entry, EntryPatch,
-    ingest::{
-        Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, PollOutcome, Stored, Traits, Validators,
-    },
+    ingest::{Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, PollOutcome, Stored, Traits, Validators},
 };
 
 use super::{
