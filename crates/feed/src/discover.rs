@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_feeds_of_a_page_are_found_in_order_and_once() {
+    fn f1_discovers_feeds_in_order_once() {
         let html = br#"<!doctype html><head><base href="/b/">
             <!-- <link rel=alternate type=application/rss+xml href=no> -->
             <link rel="Alternate" type="application/atom+xml; charset=utf-8" title="Main &amp; all" href=atom.xml>

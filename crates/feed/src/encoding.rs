@@ -47,7 +47,7 @@ pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,
     pub(crate) encoding: &'static str,
     /// The claim that was made and not believed.
-    pub(crate) lied: Option<String>,
+    pub(crate) rejected_label: Option<String>,
 }
 
 /// Reads a document's bytes, given the `charset` of its HTTP content type and where it is from.
@@ -72,7 +72,7 @@ fn decode_bytes<'a>(bytes: &'a [u8], http_charset: Option<&str>, url: Option<&st
         .find_map(|label| decode_as(bytes, label))
         .unwrap_or_else(|| decode_faulty(bytes, claim, &claims, url));
     let is_believed = |label: &String| Encoding::for_label(label.as_bytes()).is_some_and(|it| name_of(it) == encoding);
-    Decoded { text, encoding, lied: claims.into_iter().next().filter(|first| !is_believed(first)) }
+    Decoded { text, encoding, rejected_label: claims.into_iter().next().filter(|first| !is_believed(first)) }
 }
 
 /// Reads bytes that no claim explains as a whole: by the encoding that explains them but for a few.
@@ -159,7 +159,7 @@ fn decode_nearly_as<'a>(bytes: &'a [u8], label: &str) -> Option<(Cow<'a, str>, &
 
 /// Encodings that show in the bytes themselves: a BOM, or the zeros of UTF-16 and UTF-32 around a first `<` or `{`.
 fn decode_by_shape<'a>(bytes: &'a [u8], url: Option<&str>) -> Option<Decoded<'a>> {
-    let decoded = |text, encoding| Some(Decoded { text, encoding, lied: None });
+    let decoded = |text, encoding| Some(Decoded { text, encoding, rejected_label: None });
     let utf16 = |encoding: &'static Encoding, bytes| {
         decoded(
             encoding.decode_without_bom_handling(bytes).0,
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_believed_in_order_if_the_bytes_agree() {
+    fn f2_encoding_claims_tried_in_order() {
         check(b"<a>", None, "utf-8", "<a>");
         check("é".as_bytes(), None, "utf-8", "é");
         check(b"\xe9", None, "windows-1252", "é");
@@ -292,25 +292,29 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_lies_is_passed_over() {
+    fn f2_false_encoding_claims_rejected() {
         check("é".as_bytes(), Some("iso-8859-1"), "utf-8", "é");
         check(b"\xe9t\xe9", Some("utf-8"), "windows-1252", "été");
         check(b"<?xml encoding='utf-16'?>", None, "utf-8", "<?xml encoding='utf-16'?>");
         check(b"x", Some("no-such-charset"), "utf-8", "x");
-        for (bytes, charset, lied) in [
+        for (bytes, charset, rejected_label) in [
             (&b"\xe9"[..], "utf-8", Some("utf-8")),
             ("é".as_bytes(), "iso-8859-1", Some("iso-8859-1")),
             ("é".as_bytes(), "UTF8", None),
             (b"\xe9", "latin1", None),
             (b"e", "koi8-r", None),
         ] {
-            assert_eq!(decode(bytes, Some(charset), None).lied.as_deref(), lied, "{bytes:?} as {charset}");
+            assert_eq!(
+                decode(bytes, Some(charset), None).rejected_label.as_deref(),
+                rejected_label,
+                "{bytes:?} as {charset}"
+            );
         }
     }
 
     /// Bytes that nothing declares, as they are in feeds: a title and some words in an ASCII frame.
     #[test]
-    fn f2_undeclared_encodings_are_guessed_as_browsers_do() {
+    fn f2_undeclared_encodings_guessed_as_browsers_do() {
         for (label, url, words) in [
             ("shift_jis", None, "日本語のニュースをお届けします。今日の天気は晴れです。"),
             ("euc-jp", None, "日本語のニュースをお届けします。今日の天気は晴れです。"),
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn f2_no_document_is_read_half_as_utf_8() {
+    fn f2_no_document_decoded_half_as_utf_8() {
         // These three bytes are a character of UTF-8 as well.
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", None, "windows-1252", "doué\u{a0}», été");
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("utf-8"), "windows-1252", "doué\u{a0}», été");
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn f2_utf_8_with_some_wrong_bytes_stays_utf_8() {
+    fn f2_utf_8_survives_some_invalid_bytes() {
         let items = b"<item>It\xe2\x80\x99s \xe2\x80\x9cnews\xe2\x80\x9d\xe2\x80</item>".repeat(20);
         let words = [&"naïve café ".repeat(3).into_bytes()[..], b"caf\xe9."].concat();
         let cyrillic = ["Новости и погода на сегодня: ".as_bytes(), b"\xff\xf1\xed\xee"].concat();
@@ -360,7 +364,7 @@ mod tests {
             for decoded in
                 [decode(&bytes, Some("utf-8"), None), decode(&declared, None, None), decode(&with_bom, None, None)]
             {
-                assert_eq!((decoded.encoding, decoded.lied.as_deref()), ("utf-8", None), "{shown}");
+                assert_eq!((decoded.encoding, decoded.rejected_label.as_deref()), ("utf-8", None), "{shown}");
                 assert!(decoded.text.contains(shown), "{}", decoded.text);
             }
         }
@@ -378,14 +382,14 @@ mod tests {
     }
 
     #[test]
-    fn no_address_harms_the_guess() {
+    fn f2_encoding_guess_takes_any_url() {
         for url in ["", "http://", "http://127.0.0.1/", "http://[::1]/", "http://E.ORG./", "http://e.рф/", "x:y"] {
             assert_eq!(decode(b"\xe9t\xe9", None, Some(url)).encoding, "windows-1252", "{url}");
         }
     }
 
     #[test]
-    fn wide_encodings_are_seen_with_and_without_a_bom() {
+    fn f2_utf_16_and_32_detected_without_bom() {
         let wide = |units: fn(u32) -> [u8; 4], bom: bool| -> Vec<u8> {
             let bom = if bom { "\u{feff}" } else { "" };
             format!("{bom}<é😀").chars().flat_map(|c| units(c as u32)).collect()
@@ -397,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_wrong_bytes_spoil_only_themselves() {
+    fn f2_invalid_bytes_affect_only_themselves() {
         check(b"\xef\xbb\xbf\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xe9.", None, "utf-8", "éééé é.");
         check(b"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 \xe9.", Some("utf-8"), "utf-8", "éééé é.");
         check(b"\xc3\xa9 \xc3", Some("utf-8"), "utf-8", "é ");

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_resolved_and_other_ampersands_kept() {
+    fn f2_references_resolved_other_ampersands_kept() {
         for (raw, expect) in [
             ("a &lt;b&gt; &amp;amp; &quot;c&quot; &#39;", "a <b> &amp; \"c\" '"),
             ("&eacute;&nbsp;&hellip;", "é\u{a0}…"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn declared_entities_have_a_budget_and_never_reach_outside() {
+    fn f2_declared_entities_bounded_and_never_external() {
         let mut declared = Declared::none();
         declared.read("DOCTYPE r [<!ENTITY a \"x&amp;\"><!ENTITY b '&a;&a;'><!ENTITY f SYSTEM \"file:///etc/passwd\">");
         assert_eq!(decode("&a; &b; &f;", &mut declared), "x& x&x& &f;");

@@ -12,7 +12,7 @@ use crate::{
     limits::{ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, PROPERTIES_MAX, TAG_BYTES_MAX, TEXT_BYTES_MAX},
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     page::{self, Page},
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
     sanitise::{Kinds, is_void, plain_text},
     scan::{Attributes, Dialect, Scanner, Token},
 };
@@ -33,7 +33,7 @@ pub(crate) fn read(html: &str, url: Option<&Arc<Url>>) -> Option<Feed> {
         feed: None,
         truncated: false,
         too_many: false,
-        room: Room::of(html.len()),
+        budget: LinkBudget::of(html.len()),
     };
     reader.run();
     reader.finish(page, url.map(AsRef::as_ref))
@@ -55,7 +55,7 @@ struct Reader<'a> {
     truncated: bool,
     too_many: bool,
     /// What making links absolute may still add.
-    room: Room,
+    budget: LinkBudget,
 }
 
 /// An element that has been opened and not closed yet.
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
     }
 
     fn link(&self, href: &str) -> Option<String> {
-        resolve::link(self.base.as_deref(), href, &self.room)
+        resolve::link(self.base.as_deref(), href, &self.budget)
     }
 
     fn end(&mut self, name: &str, token_at: usize) {
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
             Item::Entry(entry) if self.truncated && entry.link.is_none() && entry.guid.is_none() => {}
             Item::Entry(entry) if !in_entry => {
                 let in_feed = self.items.iter().any(|item| matches!(item, Item::Feed(_)));
-                self.entries.push((in_feed, Entry { is_cut: self.truncated, ..settle(*entry, text) }));
+                self.entries.push((in_feed, Entry { is_cut: self.truncated, ..finish_entry(*entry, text) }));
             }
             Item::Card(mut person) => {
                 let value = open.properties.iter().find_map(|property| property.value.clone());
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
 
     fn close_property(&mut self, property: &Property<'_>, text: &str, inside: &str) {
         let value = property.value.as_deref().unwrap_or(text);
-        let link = || resolve::link(self.base.as_deref(), value, &self.room);
+        let link = || resolve::link(self.base.as_deref(), value, &self.budget);
         match self.items.last_mut() {
             Some(Item::Entry(entry)) => entry_property(entry, property, value, link, inside, self.base.as_ref()),
             Some(Item::Card(person)) => match (property.prefix, property.name) {
@@ -388,7 +388,7 @@ fn entry_property(
 }
 
 /// A post after its last property: a note has no title, whatever its first words.
-fn settle(mut entry: Entry, text: &str) -> Entry {
+fn finish_entry(mut entry: Entry, text: &str) -> Entry {
     if entry.title.is_none() && entry.content.is_empty() && entry.summary.is_none() {
         entry.title = plain(text);
     }

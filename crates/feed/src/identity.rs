@@ -63,7 +63,7 @@ pub fn fingerprint(entry: &Entry) -> [u8; 32] {
 
 /// Gives every entry its identity, takes from links what only follows people, and names those that share an identity. An
 /// entry that stands twice in the document is kept once.
-pub(crate) fn settle(feed: &mut Feed) {
+pub(crate) fn assign(feed: &mut Feed) {
     // A page that marks up its one post is that post's own.
     let is_page = feed.version == "hfeed";
     let fronts = [feed.head.link.as_deref(), feed.head.self_url.as_deref()].into_iter().flatten();
@@ -75,7 +75,7 @@ pub(crate) fn settle(feed: &mut Feed) {
     tracking::strip(feed);
     let mut shared = shared_identities(&feed.entries);
     if !shared.is_empty() {
-        drop_doubles(feed, &shared);
+        drop_duplicates(feed, &shared);
         shared = shared_identities(&feed.entries);
     }
     for entry in feed.entries.iter_mut().filter(|entry| entry.is_shared || shared.contains(&entry.identity)) {
@@ -113,7 +113,7 @@ fn guid(entry: &Entry) -> Option<&str> {
 /// Of entries that share an identity, keeps those that are another entry: under a guid of its own, whatever has another
 /// link and another title; else whatever differs in anything. Of two versions the later counts, by their own word, else
 /// the first.
-fn drop_doubles(feed: &mut Feed, shared: &HashSet<String>) {
+fn drop_duplicates(feed: &mut Feed, shared: &HashSet<String>) {
     let before = feed.entries.len();
     let mut kept: Vec<Entry> = Vec::with_capacity(before);
     let mut seen: HashMap<(String, Trait), usize> = HashMap::new();
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn f3_plain_addresses_are_compared_as_parsed_ones() {
+    fn f3_plain_addresses_match_parsed_ones() {
         let hosts = ["e.org", "www.e.org", "www.www.e.org", "a-b.e.org", "e", "www.e"];
         let paths = ["", "/", "//", "/a", "/a/", "/a//b/", "/a.b/c.d", "/A_~b", "/blog/", "/a;b,c+d", "/a//"];
         let ends = ["", "?", "#", "?#", "?a=1&b=2", "?a/b/", "#x", "#x?y", "?a#b/"];

@@ -1,7 +1,7 @@
 //! JSON Feed 1.0 and 1.1. Read value by value, so that one bad field never loses an item, and one bad item never the
 //! feed.
 
-mod mend;
+mod repair;
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     parse::Error,
     relative,
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
 };
 
 /// About how many values a document has, counted by what stands between them.
@@ -47,11 +47,11 @@ pub(crate) fn read(text: &str, base: Option<&Arc<Url>>) -> Result<Feed, Error> {
     let document = match serde_json::from_str(text) {
         Ok(document) => document,
         Err(error) => {
-            let mended = mend::mend(text);
+            let repaired = repair::repair(text);
             warnings.push(Warning::MendedJson);
-            warnings.extend(mended.truncated.then_some(Warning::Truncated));
-            cut_in_item = mended.cut_in_item;
-            serde_json::from_str(&mended.text).map_err(|_| Error::Json(error.to_string()))?
+            warnings.extend(repaired.truncated.then_some(Warning::Truncated));
+            cut_in_item = repaired.cut_in_item;
+            serde_json::from_str(&repaired.text).map_err(|_| Error::Json(error.to_string()))?
         }
     };
     let Value::Object(document) = document else { return Err(Error::NotAFeed) };
@@ -59,8 +59,8 @@ pub(crate) fn read(text: &str, base: Option<&Arc<Url>>) -> Result<Feed, Error> {
     let Some(Value::Array(items)) = document.get("items").filter(|_| says_so || document.contains_key("title")) else {
         return Err(Error::Json("it has no list of items".to_owned()));
     };
-    let room = Room::of(text.len());
-    let mut reader = Reader { room, warnings };
+    let budget = LinkBudget::of(text.len());
+    let mut reader = Reader { budget, warnings };
     if items.len() > ENTRIES_MAX {
         reader.warn(Warning::TooManyEntries);
     }
@@ -76,7 +76,7 @@ pub(crate) fn read(text: &str, base: Option<&Arc<Url>>) -> Result<Feed, Error> {
     };
     let head = reader.head(&document);
     let mut feed = Feed { version, head, entries, warnings: reader.warnings, ..Feed::default() };
-    relative::resolve(&mut feed, base, &reader.room);
+    relative::resolve(&mut feed, base, &reader.budget);
     Ok(feed)
 }
 
@@ -93,7 +93,7 @@ fn drop_uncertain(entries: &mut Vec<Entry>) {
 /// What is known besides the object that is being read.
 struct Reader {
     /// What making links absolute may still add.
-    room: Room,
+    budget: LinkBudget,
     warnings: Vec<Warning>,
 }
 
@@ -201,7 +201,7 @@ impl Reader {
     }
 
     fn link(&self, object: &Map<String, Value>, name: &str) -> Option<String> {
-        resolve::link(None, string(object, name)?, &self.room)
+        resolve::link(None, string(object, name)?, &self.budget)
     }
 
     fn text(&mut self, object: &Map<String, Value>, name: &str, kind: TextKind) -> Option<Text> {

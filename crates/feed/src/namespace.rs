@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_uri_decides_then_the_prefix() {
+    fn f2_namespace_uri_wins_over_prefix() {
         let mut bindings = Bindings::default();
         bindings.declare("xmlns", "http://www.w3.org/2005/Atom");
         bindings.declare("xmlns:foo", "HTTP://purl.org/dc/elements/1.1/");
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_prefixes_the_innermost_counts() {
+    fn f2_innermost_prefix_binding_wins() {
         let names: Vec<String> = (0..40).map(|number| format!("xmlns:p{number}")).collect();
         let mut bindings = Bindings::default();
         for name in &names {

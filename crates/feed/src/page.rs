@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{
     limits::LIST_MAX,
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
     scan::{Dialect, Scanner, Token},
 };
 
@@ -39,7 +39,7 @@ impl PageLink {
 pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
     const OF_THE_HEAD: [&str; 10] =
         ["html", "head", "title", "meta", "link", "base", "script", "style", "noscript", "template"];
-    let room = Room::of(html.len());
+    let budget = LinkBudget::of(html.len());
     let mut page = Page { base: url, ..Page::default() };
     let mut has_base = false;
     let mut in_head = true;
@@ -56,7 +56,7 @@ pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
                     page.language = value("lang").filter(|language| !language.is_empty());
                 } else if is("base") && in_head && !has_base {
                     // Only the first counts, as in browsers.
-                    let stated = value("href").and_then(|href| resolve::base(page.base.as_deref(), &href, &room));
+                    let stated = value("href").and_then(|href| resolve::base(page.base.as_deref(), &href, &budget));
                     has_base = stated.is_some();
                     page.base = stated.map(Arc::new).or(page.base);
                 } else if is("link") && page.links.len() < LIST_MAX {
@@ -74,15 +74,15 @@ pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
             _ => {}
         }
     }
-    page.resolve_links(&room);
+    page.resolve_links(&budget);
     page
 }
 
 impl Page {
     /// Makes the links absolute, once it is known by what.
-    fn resolve_links(&mut self, room: &Room) {
+    fn resolve_links(&mut self, budget: &LinkBudget) {
         let base = self.base.clone();
-        self.links.retain_mut(|link| match resolve::link(base.as_deref(), &link.href, room) {
+        self.links.retain_mut(|link| match resolve::link(base.as_deref(), &link.href, budget) {
             Some(href) => {
                 link.href = href;
                 true

@@ -87,8 +87,8 @@ pub fn parse(bytes: &[u8], hints: &Hints<'_>) -> Result<Feed, Error> {
         xml::read(text, base.clone()).or_else(|| hfeed::read(text, base.as_ref())).ok_or_else(|| no_feed(text))?
     };
     feed.encoding = decoded.encoding;
-    feed.warnings.extend(decoded.lied.map(Warning::EncodingLied));
-    identity::settle(&mut feed);
+    feed.warnings.extend(decoded.rejected_label.map(Warning::EncodingLied));
+    identity::assign(&mut feed);
     let feed_url: Option<Arc<str>> = hints.url.map(Arc::from);
     for entry in &mut feed.entries {
         entry.feed_url.clone_from(&feed_url);

@@ -8,32 +8,32 @@ use url::Url;
 
 use crate::{
     model::{Entry, Feed, Head, Image, Text},
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
 };
 
 /// Makes the links of a feed absolute. `document` is where the feed is from.
-pub(crate) fn resolve(feed: &mut Feed, document: Option<&Arc<Url>>, room: &Room) {
+pub(crate) fn resolve(feed: &mut Feed, document: Option<&Arc<Url>>, budget: &LinkBudget) {
     let Feed { head, entries, .. } = feed;
-    absolute(head.link.iter_mut(), document, room);
+    absolute(head.link.iter_mut(), document, budget);
     let site = head.link.as_deref().and_then(resolve::page).or_else(|| document.cloned());
     // Where the feed is and who pushes it is said of the document.
-    absolute(links_of_document(head), document.or(site.as_ref()), room);
-    absolute(links_of_site(head), site.as_ref(), room);
+    absolute(links_of_document(head), document.or(site.as_ref()), budget);
+    absolute(links_of_site(head), site.as_ref(), budget);
     for text in head_texts(head) {
         text.base = text.base.take().or_else(|| site.clone());
     }
     for entry in entries {
-        resolve_entry(entry, site.as_ref(), room);
+        resolve_entry(entry, site.as_ref(), budget);
     }
 }
 
-fn resolve_entry(entry: &mut Entry, site: Option<&Arc<Url>>, room: &Room) {
-    absolute(entry.link.iter_mut(), site, room);
+fn resolve_entry(entry: &mut Entry, site: Option<&Arc<Url>>, budget: &LinkBudget) {
+    absolute(entry.link.iter_mut(), site, budget);
     entry.site = site.cloned();
     // Most have none, and an address costs as much to parse as the entry.
     if entry_links(entry).any(|href| is_relative(href)) {
         let base = entry.link.as_deref().and_then(resolve::page).or_else(|| site.cloned());
-        absolute(entry_links(entry), base.as_ref(), room);
+        absolute(entry_links(entry), base.as_ref(), budget);
     }
 }
 
@@ -41,10 +41,10 @@ fn is_relative(href: &str) -> bool {
     resolve::scheme(href).is_none()
 }
 
-fn absolute<'a>(links: impl Iterator<Item = &'a mut String>, base: Option<&Arc<Url>>, room: &Room) {
+fn absolute<'a>(links: impl Iterator<Item = &'a mut String>, base: Option<&Arc<Url>>, budget: &LinkBudget) {
     let Some(base) = base else { return };
     for href in links.filter(|href| is_relative(href)) {
-        if let Some(absolute) = resolve::link(Some(base), href, room) {
+        if let Some(absolute) = resolve::link(Some(base), href, budget) {
             *href = absolute;
         }
     }

@@ -11,9 +11,9 @@ const ACTIVE_SCHEMES: [&str; 7] = ["javascript", "vbscript", "livescript", "moch
 
 /// What making links absolute may still add to a document or a text.
 #[derive(Debug)]
-pub(crate) struct Room(Cell<usize>);
+pub(crate) struct LinkBudget(Cell<usize>);
 
-impl Room {
+impl LinkBudget {
     /// The room for the links in a text of so many bytes.
     pub(crate) fn of(text_bytes: usize) -> Self {
         Self(Cell::new(text_bytes.saturating_mul(RESOLVED_FACTOR_MAX).saturating_add(RESOLVED_BYTES_MIN)))
@@ -28,10 +28,10 @@ impl Room {
 
 /// A base URL as a document states it, relative to the one around it. `None` if it makes no sense, cannot have
 /// relatives or is too long.
-pub(crate) fn base(outer: Option<&Url>, stated: &str, room: &Room) -> Option<Url> {
+pub(crate) fn base(outer: Option<&Url>, stated: &str, budget: &LinkBudget) -> Option<Url> {
     let stated = strip(stated);
     let url = match outer {
-        Some(outer) => room.join(outer, &stated),
+        Some(outer) => budget.join(outer, &stated),
         None => Url::parse(&stated).ok(),
     };
     url.filter(|url| !url.cannot_be_a_base() && url.as_str().len() <= URL_BYTES_MAX)
@@ -39,12 +39,12 @@ pub(crate) fn base(outer: Option<&Url>, stated: &str, room: &Room) -> Option<Url
 
 /// A page that links can be relative to.
 pub(crate) fn page(link: &str) -> Option<Arc<Url>> {
-    base(None, link, &Room::of(0)).map(Arc::new)
+    base(None, link, &LinkBudget::of(0)).map(Arc::new)
 }
 
 /// A link as a feed states it, made absolute. One that is absolute stays as it is written, to the letter: it may be a
 /// WebSub topic or an identity. `None` if it is empty, too long or of an active scheme.
-pub(crate) fn link(base: Option<&Url>, href: &str, room: &Room) -> Option<String> {
+pub(crate) fn link(base: Option<&Url>, href: &str, budget: &LinkBudget) -> Option<String> {
     let href = strip(href);
     if href.is_empty() || href.len() > URL_BYTES_MAX {
         return None;
@@ -53,7 +53,7 @@ pub(crate) fn link(base: Option<&Url>, href: &str, room: &Room) -> Option<String
         Some(scheme) if ACTIVE_SCHEMES.iter().any(|active| scheme.eq_ignore_ascii_case(active)) => None,
         Some(_) => Some(href.into_owned()),
         None => match base {
-            Some(base) => room.join(base, &href).map(String::from),
+            Some(base) => budget.join(base, &href).map(String::from),
             None => Some(href.into_owned()),
         },
     }
@@ -81,8 +81,8 @@ pub(crate) fn is_mail(link: &str) -> bool {
 /// Removes what browsers remove from a URL: white space and control characters around it, tabs and line ends inside.
 pub(crate) fn strip(href: &str) -> Cow<'_, str> {
     let href = href.trim_matches(|c: char| c <= ' ');
-    // Without a way out of it, which the compiler turns into a few wide instructions.
-    if href.bytes().fold(u8::MAX, u8::min) < b' ' {
+    // The least of all is found many bytes at a time.
+    if href.bytes().min().is_some_and(|least| least < b' ') {
         Cow::Owned(href.chars().filter(|c| *c >= ' ').collect())
     } else {
         Cow::Borrowed(href)
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_absolute_and_passive() {
+    fn f3_links_are_absolute_and_passive() {
         let base = Url::parse("http://e.org/a/b").ok();
         for (href, expect) in [
             ("c", Some("http://e.org/a/c")),
@@ -112,22 +112,22 @@ mod tests {
             (" java\nscript:alert(1)", None),
             ("", None),
         ] {
-            assert_eq!(link(base.as_ref(), href, &Room::of(0)).as_deref(), expect, "{href}");
+            assert_eq!(link(base.as_ref(), href, &LinkBudget::of(0)).as_deref(), expect, "{href}");
         }
-        assert_eq!(link(None, "c", &Room::of(0)).as_deref(), Some("c"));
+        assert_eq!(link(None, "c", &LinkBudget::of(0)).as_deref(), Some("c"));
     }
 
     #[test]
-    fn a_long_base_does_not_multiply_a_document() {
+    fn f2_link_budget_bounds_long_bases() {
         let long = Url::parse(&format!("http://e.org/{}/", "x".repeat(1000))).ok();
-        let room = Room::of(1000);
-        let added: usize = (0..1000).filter_map(|_| link(long.as_ref(), "a", &room)).map(|href| href.len()).sum();
+        let budget = LinkBudget::of(1000);
+        let added: usize = (0..1000).filter_map(|_| link(long.as_ref(), "a", &budget)).map(|href| href.len()).sum();
         assert!((4000..9000).contains(&added), "{added}");
-        assert_eq!(link(long.as_ref(), "http://f.org/", &room).as_deref(), Some("http://f.org/"));
+        assert_eq!(link(long.as_ref(), "http://f.org/", &budget).as_deref(), Some("http://f.org/"));
     }
 
     #[test]
-    fn a_base_can_have_relatives() {
+    fn f3_base_urls_resolve_and_are_bounded() {
         let outer = Url::parse("http://e.org/a/b").ok();
         for (stated, expect) in [
             ("c/", Some("http://e.org/a/c/")),
@@ -135,9 +135,9 @@ mod tests {
             ("mailto:x@e.org", None),
             ("http://[", None),
         ] {
-            let found = base(outer.as_ref(), stated, &Room::of(0));
+            let found = base(outer.as_ref(), stated, &LinkBudget::of(0));
             assert_eq!(found.as_ref().map(Url::as_str), expect, "{stated}");
         }
-        assert_eq!(base(None, &format!("http://e.org/{}", "x".repeat(URL_BYTES_MAX)), &Room::of(0)), None);
+        assert_eq!(base(None, &format!("http://e.org/{}", "x".repeat(URL_BYTES_MAX)), &LinkBudget::of(0)), None);
     }
 }

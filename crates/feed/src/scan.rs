@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn xml_is_cut_into_tokens_however_malformed() {
+    fn f2_xml_tokens_of_malformed_documents() {
         for (source, expect) in [
             ("<a b='1' c=\"2\">x</a>", "<a b=1 c=2>[x]</a>"),
             ("<a/><b />", "<a/><b/>"),
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn html_differs_in_raw_text_cdata_and_quotes() {
+    fn f3_html_tokens_differ_from_xml() {
         for (source, expect) in [
             ("<script>a<b</SCRIPT>c", "<script>{a<b}</SCRIPT>[c]"),
             ("<title>a<b", "<title>{a<b}"),
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn truncation_is_noticed() {
+    fn f2_truncation_detected() {
         for (source, expect) in
             [("<a>", false), ("<a", true), ("<!-- x", true), ("<![CDATA[x", true), ("x", false), ("<a b='", true)]
         {

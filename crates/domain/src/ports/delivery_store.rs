@@ -60,7 +60,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>>;
 
     /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
-    /// enabled and have not asked to be left alone, as there is [room](ClaimRoom) and as their [rate](crate::delivery::Rate)
+    /// enabled and have not asked to be left alone, as there is [room](ClaimLimits) and as their [rate](crate::delivery::Rate)
     /// allows: the first of each webhook before the second of any. Of one webhook those that were never tried and those that
     /// were take turns, of each the longest due first; tests go before both. Two workers never hold the same one. A lease counts no further from
     /// now than its own length: a clock that went back locks nothing. Events of a type that this version does not know are
@@ -73,7 +73,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     ///
     /// The fence rises by one, and by more if since the last claim of the row something was marked or called off: so
     /// whoever still works on that knows whether it may go on.
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed>;
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, limits: &ClaimLimits) -> StoreResult<Claimed>;
     /// What an event is about, if it was too large to come with the claim; `None` if it is gone.
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>>;
     /// Prolongs leases that are still held (row, owner, fence, pending); returns the deliveries whose lease is lost.

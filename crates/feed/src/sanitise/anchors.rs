@@ -12,7 +12,7 @@ use url::Url;
 use super::escape_into;
 use crate::{
     limits::{ANCHOR_LINKS_MAX, ID_BYTES_MAX, IDS_MAX},
-    resolve::Room,
+    resolve::LinkBudget,
     tracking::without_tracking,
 };
 
@@ -69,7 +69,7 @@ impl Anchors {
     }
 
     /// Notes a link to be written here later; false if it leads to another page for sure.
-    pub(super) fn defer(&mut self, at: usize, href: &str, base: Option<&Url>, room: &Room) -> bool {
+    pub(super) fn defer(&mut self, at: usize, href: &str, base: Option<&Url>, budget: &LinkBudget) -> bool {
         let Some((page, fragment)) = href.split_once('#').filter(|(_, fragment)| !fragment.is_empty()) else {
             return false;
         };
@@ -80,7 +80,7 @@ impl Anchors {
         }
         let elsewhere = match base {
             _ if !page.is_empty() => Some(href.to_owned()),
-            Some(base) => room.join(base, &format!("#{}", self.own(fragment))).map(String::from),
+            Some(base) => budget.join(base, &format!("#{}", self.own(fragment))).map(String::from),
             None => None,
         };
         let elsewhere = elsewhere.map(|link| without_tracking(&link).into_owned());

@@ -57,7 +57,7 @@ impl Sanitiser<'_> {
             "iframe" => self.pending_frame = self.first_address(attributes).map(|it| Frame::new(it, attributes)),
             "amp-iframe" => {
                 let address = self.first_address(attributes);
-                self.stand_in(address.map(|it| Frame::new(it, attributes)), None);
+                self.replace_frame(address.map(|it| Frame::new(it, attributes)), None);
                 self.pass_over(name, closed);
             }
             // Flash is over.
@@ -67,7 +67,7 @@ impl Sanitiser<'_> {
                     frame.address.split(['?', '#']).next().is_some_and(|it| it.to_ascii_lowercase().ends_with(".swf"))
                 };
                 let is_shown = |frame: &Frame| recognise(&frame.address, None).is_some() || !is_flash(frame);
-                self.stand_in(frame.filter(is_shown), None);
+                self.replace_frame(frame.filter(is_shown), None);
             }
             "object" if closed => {}
             "object" => {
@@ -83,7 +83,7 @@ impl Sanitiser<'_> {
             "param" => {}
             _ => {
                 let frame = custom_address(&lower, attributes).map(|address| Frame::new(address, attributes));
-                self.stand_in(frame, None);
+                self.replace_frame(frame, None);
                 self.pass_over(name, closed);
             }
         }
@@ -96,7 +96,7 @@ impl Sanitiser<'_> {
                 Token::Start { name: "a", attributes, .. } => attributes.get("href").map(unescaped),
                 _ => None,
             });
-            self.stand_in(Some(frame), link.as_deref());
+            self.replace_frame(Some(frame), link.as_deref());
         }
     }
 
@@ -131,7 +131,7 @@ impl Sanitiser<'_> {
         ADDRESSES.iter().filter_map(|name| attributes.get(name)).find_map(web)
     }
 
-    fn stand_in(&mut self, frame: Option<Frame>, link: Option<&str>) {
+    fn replace_frame(&mut self, frame: Option<Frame>, link: Option<&str>) {
         let Some(Frame { address, title }) = frame else { return };
         if let Some(player) = recognise(&address, link) {
             return self.link_to_player(&player, title.as_deref());

@@ -40,7 +40,7 @@ pub(crate) use self::{
 use crate::{
     limits::TEXT_BYTES_MAX,
     model::{Entry, Head, Text, TextKind},
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
     scan::{Attributes, Dialect, Scanner, Token},
 };
 
@@ -74,7 +74,7 @@ pub fn sanitise_in(html: &str, base: Option<&Url>, scope: Scope) -> String {
         last: Last::Text,
         anchors: Anchors::new(scope),
         base,
-        room: Room::of(html.len()),
+        budget: LinkBudget::of(html.len()),
     };
     Scanner::new(html, Dialect::Html).for_each(|token| sanitiser.token(token));
     sanitiser.close_to(0);
@@ -107,7 +107,7 @@ struct Sanitiser<'b> {
     anchors: Anchors,
     base: Option<&'b Url>,
     /// What making links absolute may still add.
-    room: Room,
+    budget: LinkBudget,
 }
 
 /// Inside an element that goes with all that is in it.
@@ -319,7 +319,7 @@ impl Sanitiser<'_> {
     /// Puts a link off that may lead to a place in this text; whether it did.
     fn defer_link(&mut self, href: &str) -> bool {
         let href = resolve::strip(href);
-        self.anchors.defer(self.out.len(), &href, self.base, &self.room)
+        self.anchors.defer(self.out.len(), &href, self.base, &self.budget)
     }
 
     fn attribute(&mut self, name: &str, value: &str) {

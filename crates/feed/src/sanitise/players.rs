@@ -100,8 +100,8 @@ const WISTIA: &str = "https://fast.wistia.net/embed/iframe/{0}";
 const TIKTOK: (&str, &str) = ("https://www.tiktok.com/@_/video/{0}", "https://www.tiktok.com/embed/v2/{0}");
 const INSTAGRAM: (&str, &str) = ("https://www.instagram.com/p/{0}/", "https://www.instagram.com/p/{0}/embed");
 
-/// Players that are told the page to play: host, path, parameter, and the site that the page is on.
-const TOLD: [(&str, &str, &str, &str); 4] = [
+/// Players that take the page to play as a parameter: host, path, parameter, and the site that the page is on.
+const BY_PARAMETER: [(&str, &str, &str, &str); 4] = [
     ("w.soundcloud.com", "/player", "url", "soundcloud.com"),
     ("facebook.com", "/plugins/video.php", "href", "facebook.com"),
     ("facebook.com", "/plugins/post.php", "href", "facebook.com"),
@@ -117,7 +117,7 @@ pub(super) fn recognise(address: &str, link: Option<&str>) -> Option<Player> {
     let url = Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let host = url.host_str()?;
     let host = host.strip_prefix("www.").or_else(|| host.strip_prefix("m.")).unwrap_or(host);
-    let mut player = youtube(&url, host).or_else(|| told(&url, host)).or_else(|| listed(&url, host))?;
+    let mut player = youtube(&url, host).or_else(|| by_parameter(&url, host)).or_else(|| listed(&url, host))?;
     if host == "bandcamp.com"
         && let Some(page) = link.filter(|link| is_on(link, "bandcamp.com"))
     {
@@ -230,16 +230,16 @@ fn seconds(time: &str) -> Option<u32> {
     time.trim_end_matches('s').parse().ok().filter(|secs| *secs > 0)
 }
 
-fn told(url: &Url, host: &str) -> Option<Player> {
+fn by_parameter(url: &Url, host: &str) -> Option<Player> {
     let path = url.path().trim_end_matches('/');
-    let (.., parameter, site) = TOLD.iter().find(|(known, at, ..)| *known == host && *at == path)?;
+    let (.., parameter, site) = BY_PARAMETER.iter().find(|(known, at, ..)| *known == host && *at == path)?;
     let (_, value) = url.query_pairs().find(|(key, _)| key == parameter)?;
-    let told = Url::parse(&value).ok().filter(|told| is_on(told.as_str(), site))?;
+    let target = Url::parse(&value).ok().filter(|target| is_on(target.as_str(), site))?;
     let mut embed = Url::parse(&format!("https://{}{}", url.host_str()?, url.path())).ok()?;
-    embed.query_pairs_mut().append_pair(parameter, told.as_str());
+    embed.query_pairs_mut().append_pair(parameter, target.as_str());
     // What only programs can open is left to the player.
-    let is_page = !told.host_str()?.starts_with("api");
-    let page = if is_page { told.to_string() } else { embed.to_string() };
+    let is_page = !target.host_str()?.starts_with("api");
+    let page = if is_page { target.to_string() } else { embed.to_string() };
     Some(Player { page, still: None, embed: embed.into() })
 }
 
@@ -257,7 +257,7 @@ mod tests {
     const YOUTUBE_STILL: &str = "https://i.ytimg.com/vi/a-b_c123456/hqdefault.jpg";
 
     #[test]
-    fn f3_players_lead_to_the_page_that_a_person_opens() {
+    fn f3_players_link_to_their_page() {
         for (address, page, still) in [
             (
                 "https://www.youtube.com/embed/a-b_c123456?feature=oembed",
@@ -350,7 +350,7 @@ mod tests {
 
     /// What comes out is known again as the same: a link that was marked stays so.
     #[test]
-    fn f3_every_player_is_known_by_its_own_address() {
+    fn f3_player_embeds_are_recognised_again() {
         let filled = |template: &str| {
             ["{0}", "{1}", "{2}"]
                 .iter()
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn f3_what_is_no_player_is_not_taken_for_one() {
+    fn f3_other_addresses_are_no_players() {
         for address in [
             "https://youtube.com.evil.example/embed/x",
             "https://evil.example/?https://www.youtube.com/embed/x",

@@ -394,7 +394,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_are_in_order() {
+    fn f3_policy_tables_are_sorted() {
         assert!(KEPT.is_sorted());
         assert!(DROPPED.is_sorted());
         assert!(FRAMES.is_sorted());

@@ -11,7 +11,7 @@ fn check(html: &str, expect: &str) {
 }
 
 #[test]
-fn active_content_goes() {
+fn f3_active_content_removed() {
     check("a<script>alert(1)</script>b", "ab");
     check("<p onclick=alert(1) style='x:y'>x</p>", "<p>x</p>");
     check("<a href='javascript:x'>x</a>", "<a>x</a>");
@@ -25,7 +25,7 @@ fn active_content_goes() {
 }
 
 #[test]
-fn frames_become_links_and_pixels_vanish() {
+fn f3_frames_become_links_pixels_removed() {
     check("<iframe src='https://v.org/1'>x</iframe>", "<a href=\"https://v.org/1\">https://v.org/1</a>");
     check("<iframe src='https://v.org/1?utm_source=x'></iframe>", "<a href=\"https://v.org/1\">https://v.org/1</a>");
     check(
@@ -38,7 +38,7 @@ fn frames_become_links_and_pixels_vanish() {
 }
 
 #[test]
-fn media_and_links_stay_and_are_absolute() {
+fn f3_media_and_links_kept_and_absolute() {
     check("<video src=v.mp4 autoplay>", "<video src=\"http://e.org/a/v.mp4\" controls=\"\"></video>");
     check("<a href='../b?x=1&amp;y=2'>b</a>", "<a href=\"http://e.org/b?x=1&amp;y=2\">b</a>");
     check("<img data-src=/i.png src=''>", "<img src=\"http://e.org/i.png\">");
@@ -47,7 +47,7 @@ fn media_and_links_stay_and_are_absolute() {
 }
 
 #[test]
-fn what_is_opened_is_closed_and_what_is_text_is_escaped() {
+fn f3_tags_balanced_and_text_escaped() {
     check("<p>a<p>b", "<p>a</p><p>b</p>");
     check("<ul><li>a<li>b<ul><li>c</ul></ul>", "<ul><li>a</li><li>b<ul><li>c</li></ul></li></ul>");
     check("<b>a<i>b</b>c</i>", "<b>a<i>b</i></b>c");
@@ -68,7 +68,7 @@ fn depth_is_bounded() {
 }
 
 #[test]
-fn plain_text_is_what_a_person_reads() {
+fn f3_plain_text_is_what_readers_see() {
     assert_eq!(plain_text("<p>A &amp; <b>B</b></p><p>C<script>x</script>"), "A & B C");
     for (html, expect) in [
         ("<h2>Heading</h2>Body", "Heading Body"),
@@ -107,7 +107,7 @@ fn check_own(html: &str, expect: &str) {
 }
 
 #[test]
-fn f3_links_within_an_entry_and_their_ids_are_its_own() {
+fn f3_fragment_links_scoped_to_entry() {
     check_own(
         "<a href='#fn:1' id=ref>1</a><li id='fn:1'><a href='#ref'>back</a>",
         "<a href=\"#OWN-fn:1\" id=\"OWN-ref\">1</a><li id=\"OWN-fn:1\"><a href=\"#OWN-ref\">back</a></li>",
@@ -128,7 +128,7 @@ fn f3_links_within_an_entry_and_their_ids_are_its_own() {
 }
 
 #[test]
-fn f3_links_to_the_page_of_an_entry_have_no_tracking_parameters() {
+fn f3_links_to_own_page_lose_tracking() {
     let base = Url::parse("http://e.org/a?utm_source=rss&b=1").ok();
     for (html, expect) in [
         ("<a href='#x'>1</a>", "<a href=\"http://e.org/a?b=1#x\">1</a>"),
@@ -163,7 +163,7 @@ fn f3_ids_of_two_entries_differ() {
 }
 
 #[test]
-fn f3_classes_go_but_those_of_languages() {
+fn f3_only_language_classes_kept() {
     check("<p class='page header'>x", "<p>x</p>");
     check("<code class='hljs language-rust lang-x'>x</code>", "<code class=\"language-rust\">x</code>");
     check("<code class='language-c++ language-\"x'>x</code>", "<code class=\"language-c++\">x</code>");
@@ -190,7 +190,7 @@ fn f3_no_entry_closes_its_container() {
 }
 
 #[test]
-fn f3_formulas_are_kept_and_hold_nothing_else() {
+fn f3_formulas_kept_without_foreign_content() {
     check(
         "<math display=block><msup><mi>x</mi><mn>2</mn></msup></math>",
         "<math display=\"block\"><msup><mi>x</mi><mn>2</mn></msup></math>",
@@ -259,7 +259,7 @@ fn f3_formulas_are_shown_once() {
 }
 
 #[test]
-fn f3_a_formula_hides_nothing_but_its_drawing() {
+fn f3_formulas_hide_only_their_rendering() {
     let math = "<math><mi>x</mi></math>";
     for (html, expect) in [
         (format!("{math}<p aria-hidden=true>a</p>b"), format!("{math}<p>a</p>b")),
@@ -282,7 +282,7 @@ fn f3_a_formula_hides_nothing_but_its_drawing() {
 }
 
 #[test]
-fn f3_formulas_in_tex_are_shown_as_they_are() {
+fn f3_tex_formulas_shown_as_source() {
     check("a <script type='math/tex'>x<y^2</script> b", "a <code>x&lt;y^2</code> b");
     check("<p><script type='math/tex; mode=display'>% <![CDATA[\nx %]]></script>", "<p><code>x</code></p>");
     check("<script type='math/tex'> </script><script type=text/x>y</script>z", "z");
@@ -313,7 +313,7 @@ fn f3_fences_of_a_formula_are_kept() {
 }
 
 #[test]
-fn f3_every_candidate_of_a_picture_is_kept() {
+fn f3_srcset_keeps_all_candidates() {
     check(
         "<img srcset='a.png 1x,/b.png 1.5x,\n c,d.png 2x, e.png,f.png'>",
         "<img srcset=\"http://e.org/a/a.png 1x, http://e.org/b.png 1.5x, http://e.org/a/c,d.png 2x, http://e.org/a/e.png,f.png\">",
@@ -325,7 +325,7 @@ fn f3_every_candidate_of_a_picture_is_kept() {
 }
 
 #[test]
-fn f3_a_placeholder_does_not_win_over_the_picture() {
+fn f3_lazy_pictures_win_over_placeholders() {
     const GIF: &str = "data:image/gif;base64,R0lGODlhAQABAAAAACw=";
     let real = "<img src=\"http://e.org/a/r.png\">";
     for html in [
@@ -345,7 +345,7 @@ fn f3_a_placeholder_does_not_win_over_the_picture() {
 }
 
 #[test]
-fn f3_noscript_does_not_double_pictures() {
+fn f3_noscript_pictures_not_duplicated() {
     let real = "<img src=\"http://e.org/a/r.png\">";
     for html in [
         "<img data-src=r.png src=p.gif><noscript><img src=r.png></noscript>",
@@ -367,21 +367,21 @@ fn f3_noscript_does_not_double_pictures() {
 }
 
 #[test]
-fn f3_what_is_hidden_stays_so() {
+fn f3_hidden_content_stays_hidden() {
     check("<p hidden>x</p>y", "<p hidden=\"\">x</p>y");
     check("<form hidden>x<p>z</p></form>y", "y");
     check("<div hidden='until-found'>x</div>", "<div hidden=\"\">x</div>");
 }
 
 #[test]
-fn f3_text_behind_a_head_is_kept() {
+fn f3_text_after_head_kept() {
     check("<html><head><title>t</title><style>s</style></head>a<body>b", "ab");
     check("<head><meta charset=x>a<b>c</b>", "a<b>c</b>");
     check("<head><head><title>t</title></head>a", "a");
 }
 
 #[test]
-fn f3_players_become_links_with_their_picture_and_a_mark() {
+fn f3_players_become_marked_links_with_picture() {
     let film = "<a href=\"https://www.youtube.com/watch?v=abcdefghijk\" data-player=\"https://www.youtube-nocookie.com/embed/abcdefghijk\">\
         <img src=\"https://i.ytimg.com/vi/abcdefghijk/hqdefault.jpg\" alt=\"\">https://www.youtube.com/watch?v=abcdefghijk</a>";
     for html in [
@@ -410,7 +410,7 @@ fn f3_players_become_links_with_their_picture_and_a_mark() {
 }
 
 #[test]
-fn f3_no_feed_forges_the_mark() {
+fn f3_player_mark_cannot_be_forged() {
     check("<a href='https://e.org/' data-player='https://e.org/'>x</a>", "<a href=\"https://e.org/\">x</a>");
     check("<a href='https://e.org/' data-player='javascript:x'>x</a>", "<a href=\"https://e.org/\">x</a>");
     check("<p data-player='https://www.youtube.com/embed/x'>x</p>", "<p>x</p>");

@@ -48,7 +48,7 @@ impl Sanitiser<'_> {
         match resolve::scheme(&value) {
             Some(scheme) => allowed(scheme).then(|| value.into_owned()),
             None => match self.base {
-                Some(base) => self.room.join(base, &value).filter(|url| allowed(url.scheme())).map(String::from),
+                Some(base) => self.budget.join(base, &value).filter(|url| allowed(url.scheme())).map(String::from),
                 None => Some(value.into_owned()),
             },
         }

@@ -18,7 +18,7 @@ use crate::{
     limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_ITEMS_MAX, LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
     model::{Entry, Feed, Image, Media, Person, Source, Tag, Text, Warning},
     relative,
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
 };
 
 /// The vocabulary of a podcast's categories.
@@ -47,7 +47,7 @@ pub(super) struct Build<'a> {
     update_frequency: Option<u32>,
     document_base: Option<Arc<Url>>,
     /// What making links absolute may still add.
-    room: Room,
+    budget: LinkBudget,
     lists: ListBudget,
 }
 
@@ -79,7 +79,7 @@ impl<'a> Build<'a> {
             update_period_secs: None,
             update_frequency: None,
             document_base,
-            room: Room::of(document_bytes),
+            budget: LinkBudget::of(document_bytes),
             lists: ListBudget { left: LIST_ITEMS_MAX },
         }
     }
@@ -106,7 +106,7 @@ impl<'a> Build<'a> {
         if head.image.is_none() {
             head.image = head.logo.clone().map(|href| Image { href: Some(href), ..Image::default() });
         }
-        relative::resolve(&mut self.feed, self.document_base.as_ref(), &self.room);
+        relative::resolve(&mut self.feed, self.document_base.as_ref(), &self.budget);
         Some(self.feed)
     }
 
@@ -114,7 +114,7 @@ impl<'a> Build<'a> {
     pub(super) fn rebase(&mut self, outer: Option<&Arc<Url>>, raw: &str) -> Option<Arc<Url>> {
         let stated = decode(raw, &mut self.declared);
         let around = outer.or(self.document_base.as_ref());
-        resolve::base(around.map(AsRef::as_ref), &stated, &self.room).map(Arc::new)
+        resolve::base(around.map(AsRef::as_ref), &stated, &self.budget).map(Arc::new)
     }
 
     pub(super) fn open_scope(&mut self, scope: Scope, element: &Element<'_, '_>) {
@@ -223,7 +223,7 @@ impl<'a> Build<'a> {
 
     fn close_image(&mut self) {
         let mut image = std::mem::take(&mut self.image);
-        image.href = image.href.or_else(|| resolve::link(None, self.loose.trim(), &self.room));
+        image.href = image.href.or_else(|| resolve::link(None, self.loose.trim(), &self.budget));
         // RSS 1.0 has an empty one in its channel, which only says that another follows.
         if image == Image::default() {
             return;
@@ -268,7 +268,7 @@ impl<'a> Build<'a> {
     }
 
     /// A feed begins inside an entry: that was no entry, but a word in a message before the feed.
-    pub(super) fn forget_entry(&mut self) {
+    pub(super) fn discard_entry(&mut self) {
         self.entry = None;
         self.capture = None;
         self.feed.version = "";
@@ -348,7 +348,7 @@ impl<'a> Build<'a> {
 
     fn link_attribute(&mut self, element: &Element<'_, '_>, name: &str) -> Option<String> {
         let href = element.attribute(&mut self.declared, name)?;
-        resolve::link(element.base.map(AsRef::as_ref), &href, &self.room)
+        resolve::link(element.base.map(AsRef::as_ref), &href, &self.budget)
     }
 
     fn media(&mut self, element: &Element<'_, '_>) -> Option<Media> {
@@ -368,7 +368,7 @@ impl<'a> Build<'a> {
             slot.get_or_insert(raw);
         }
         let url =
-            resolve::link(element.base.map(AsRef::as_ref), &attribute_value(url?, &mut self.declared)?, &self.room)?;
+            resolve::link(element.base.map(AsRef::as_ref), &attribute_value(url?, &mut self.declared)?, &self.budget)?;
         let mut of = |raw: Option<&str>| raw.and_then(|raw| attribute_value(raw, &mut self.declared));
         let (mime, medium, width, height) = (of(mime), of(medium), of(width), of(height));
         let duration_secs = of(duration).as_deref().and_then(duration_secs);

@@ -11,7 +11,7 @@ use crate::{
     limits::TEXT_BYTES_MAX,
     model::{Text, TextKind},
     namespace::Namespace,
-    resolve::{self, Room},
+    resolve::{self, LinkBudget},
     sanitise::{escape_into, has_control_characters, is_control, is_void, looks_like_html},
 };
 
@@ -134,17 +134,17 @@ impl<'a> Capture<'a> {
     }
 
     /// A link in it, made absolute.
-    pub(super) fn link(&self, href: &str, room: &Room) -> Option<String> {
-        resolve::link(self.base.as_deref(), href, room)
+    pub(super) fn link(&self, href: &str, budget: &LinkBudget) -> Option<String> {
+        resolve::link(self.base.as_deref(), href, budget)
     }
 
     /// Adds text. Inside inline markup it stays escaped, because there an escaped `<` is a character and no tag.
     pub(super) fn push(&mut self, raw: &str, is_cdata: bool, in_markup: bool, declared: &mut Declared) {
         let before = self.value.len();
         // End tags are written even where there is no more room.
-        let room = TEXT_BYTES_MAX.saturating_sub(before);
+        let budget = TEXT_BYTES_MAX.saturating_sub(before);
         // An escaped character takes up to ten times the room that it needs decoded; CDATA has none.
-        let raw = bounded(raw, if is_cdata { room } else { room.saturating_mul(10) }, &mut self.cut);
+        let raw = bounded(raw, if is_cdata { budget } else { budget.saturating_mul(10) }, &mut self.cut);
         match (is_cdata, self.declared == Kind::Xhtml, in_markup) {
             (true, true, _) => escape_into(raw, &mut self.value),
             (true, false, _) | (false, true, _) | (false, false, true) => self.value.push_str(raw),
@@ -233,7 +233,7 @@ impl<'a> Capture<'a> {
         }
         let is_title = matches!(self.field, Field::Title | Field::OtherTitle);
         let (value, kind) = match tidy(self.value) {
-            title if is_title && kind == TextKind::Html && !self.has_markup => title::settle(title),
+            title if is_title && kind == TextKind::Html && !self.has_markup => title::classify(title),
             value => (value, kind),
         };
         (!value.is_empty()).then_some(Text { value, kind, base: self.base })

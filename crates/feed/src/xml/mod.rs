@@ -1,6 +1,6 @@
 //! Walks an XML feed from its first tag to its last and hands what it finds to [`Build`].
 //!
-//! The walk keeps the open elements, so it knows where it is however the tags are nested, and it mends what is wrong:
+//! The walk keeps the open elements, so it knows where it is however the tags are nested, and it repairs what is wrong:
 //! an end tag closes all that was opened inside it, one that closes nothing is passed over, an entry that begins inside
 //! another ends it, and what is open at the end is closed.
 
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
         if begins_entry(namespace, lower) {
             self.close_unfinished_entry();
         } else if begins_feed(namespace, lower) && !self.in_feed() {
-            self.build.forget_entry();
+            self.build.discard_entry();
             self.close_to(0);
         }
         match self.open.last().map(|open| open.role) {

@@ -17,7 +17,7 @@ const INLINE: [&str; 31] = [
 const HIDDEN: [&str; 6] = ["script", "style", "iframe", "object", "svg", "template"];
 
 /// A title in HTML whose tags are markup, or the title as plain text if it has none.
-pub(super) fn settle(title: String) -> (String, TextKind) {
+pub(super) fn classify(title: String) -> (String, TextKind) {
     let mut out = String::with_capacity(title.len());
     let mut rest_from = 0;
     let mut open: Vec<&str> = Vec::new();
@@ -147,7 +147,7 @@ mod tests {
     use crate::sanitise::plain_text;
 
     #[test]
-    fn f3_a_title_keeps_the_tags_that_it_names() {
+    fn f3_titles_keep_tags_they_name() {
         for (title, shown) in [
             ("How to use <div>", "How to use <div>"),
             ("The <br> element", "The <br> element"),
@@ -182,11 +182,11 @@ mod tests {
             ("Math x<sup>2</sup>", "Math x2"),
             ("<lite-youtube> and <my-el a=\"b\">", "<lite-youtube> and <my-el a=\"b\">"),
         ] {
-            let (value, kind) = settle(title.to_owned());
+            let (value, kind) = classify(title.to_owned());
             let plain = if kind == TextKind::Plain { value.clone() } else { plain_text(&value) };
             assert_eq!(plain, shown, "{title} became {value}");
             if kind == TextKind::Html {
-                assert_eq!(settle(value.clone()).0, value, "done twice: {title}");
+                assert_eq!(classify(value.clone()).0, value, "done twice: {title}");
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{Element, capture::Capture, roles::Field};
 use crate::{
     entity::{Declared, decode},
     model::{Enclosure, Entry, Image, Media, Person, Tag},
-    resolve::Room,
+    resolve::LinkBudget,
 };
 
 /// The vocabulary of Media RSS's categories where none is named.
@@ -26,16 +26,16 @@ pub(super) fn plain(word: &str) -> String {
     decode(word, &mut Declared::none())
 }
 
-pub(super) fn enclosure(capture: &Capture<'_>, room: &Room) -> Option<Enclosure> {
+pub(super) fn enclosure(capture: &Capture<'_>, budget: &LinkBudget) -> Option<Enclosure> {
     let href = capture.attribute("url").or_else(|| capture.attribute("href"))?;
     let of = |name| capture.attribute(name).map(str::to_owned);
-    Some(Enclosure { href: capture.link(href, room)?, mime: of("type"), length: of("length"), duration_secs: None })
+    Some(Enclosure { href: capture.link(href, budget)?, mime: of("type"), length: of("length"), duration_secs: None })
 }
 
-pub(super) fn media_of(capture: &Capture<'_>, room: &Room) -> Option<Media> {
+pub(super) fn media_of(capture: &Capture<'_>, budget: &LinkBudget) -> Option<Media> {
     let url = capture.attribute("url").or(capture.word())?;
     let of = |name| capture.attribute(name).map(str::to_owned);
-    let url = capture.link(url, room)?;
+    let url = capture.link(url, budget)?;
     let (mime, medium, width, height) = (of("type"), of("medium"), of("width"), of("height"));
     Some(Media { url, mime, medium, width, height, duration_secs: None })
 }
@@ -50,9 +50,9 @@ pub(super) fn picture(entry: &Entry) -> Option<String> {
     enclosure.or_else(|| media().map(|media| &media.url)).cloned()
 }
 
-pub(super) fn image_attribute(capture: &Capture<'_>, room: &Room) -> Option<Image> {
+pub(super) fn image_attribute(capture: &Capture<'_>, budget: &LinkBudget) -> Option<Image> {
     let href = capture.attribute("href").or_else(|| capture.attribute("url")).or(capture.word())?;
-    Some(Image { href: capture.link(href, room), ..Image::default() })
+    Some(Image { href: capture.link(href, budget), ..Image::default() })
 }
 
 /// A person in one text: `mail@example.org (Name)`, `Name <mail@example.org>`, `Name (mail@example.org)`, or one of them.

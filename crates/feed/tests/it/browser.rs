@@ -179,7 +179,7 @@ fn source_set(value: &str) -> Vec<String> {
 
 /// The judge itself: it has to see what it is there for.
 #[test]
-fn f3_the_judge_sees_what_is_active() {
+fn f3_judge_detects_active_content() {
     for html in [
         "<script>x</script>",
         "<p onclick=\"x\">x</p>",

@@ -51,7 +51,7 @@ fn offsets() -> impl Strategy<Value = Offset> {
 
 proptest! {
     #[test]
-    fn no_text_panics(text in any::<String>()) {
+    fn f2_date_parser_never_panics(text in any::<String>()) {
         parse(&text);
     }
 
@@ -68,13 +68,13 @@ proptest! {
     }
 
     #[test]
-    fn rfc_3339_gives_the_instant_back(instant in instants(), offset in offsets()) {
+    fn f2_rfc_3339_round_trips(instant in instants(), offset in offsets()) {
         prop_assert_eq!(parse(&instant.to_string()), Some(instant));
         prop_assert_eq!(parse(&instant.display_with_offset(offset).to_string()), Some(instant));
     }
 
     #[test]
-    fn rfc_2822_gives_the_instant_back(instant in instants(), offset in offsets()) {
+    fn f2_rfc_2822_round_trips(instant in instants(), offset in offsets()) {
         let second = Timestamp::from_second(instant.as_second()).expect("in range");
         let zoned = second.to_zoned(TimeZone::fixed(offset));
         prop_assert_eq!(parse(&jiff::fmt::rfc2822::to_string(&zoned).expect("a year of four digits")), Some(second));

@@ -74,7 +74,7 @@ fn outcome(fixture: &Fixture) -> String {
 
 /// SPEC rows F2, F3, W1: every document gives what stands beside it.
 #[test]
-fn f2_f3_w1_every_fixture_gives_what_stands_beside_it() {
+fn f2_f3_w1_fixtures_match_expectations() {
     let update = std::env::var_os("UPDATE_FIXTURES").is_some_and(|value| value == "1");
     let mut faults = String::new();
     for fixture in all() {
@@ -94,7 +94,7 @@ fn f2_f3_w1_every_fixture_gives_what_stands_beside_it() {
 
 /// Nothing is expected of a document that is not there.
 #[test]
-fn no_expectation_is_left_over() {
+fn every_expectation_has_its_fixture() {
     let known: Vec<PathBuf> = all().iter().map(Fixture::expected_path).collect();
     let hints: Vec<PathBuf> = known.iter().map(|path| path.with_extension("").with_extension("hints.json")).collect();
     for entry in fs::read_dir(folder()).expect("the fixtures are part of the sources") {
@@ -149,7 +149,7 @@ fn compared<'a>(expected: &[&'a str], found: &[&'a str]) -> Vec<(char, &'a str)>
 }
 
 #[test]
-fn a_difference_is_shown_with_what_is_around_it() {
+fn differences_shown_with_context() {
     let expected = "a\nb\nc\nd\ne\nf\ng\nh";
     assert_eq!(diff(expected, "a\nb\nc\nX\ne\nf\ng\nh"), "  b\n  c\n- d\n+ X\n  e\n  f\n  ...\n");
     assert_eq!(diff(expected, expected), "");

@@ -52,7 +52,7 @@ fn f3_every_identity_of_a_feed_is_its_own() {
 }
 
 #[test]
-fn f3_the_guid_counts_then_the_link_then_a_hash() {
+fn f3_identity_is_guid_link_or_hash() {
     let (guid, link) = ("<guid isPermaLink='false'>g</guid>", "<link>http://e.org/1</link>");
     let (title, body) = ("<title>T</title>", "<description>D</description>");
     for (elements, expect) in [
@@ -68,7 +68,7 @@ fn f3_the_guid_counts_then_the_link_then_a_hash() {
 }
 
 #[test]
-fn f3_an_edit_does_not_change_the_identity_of_an_entry_with_a_link() {
+fn f3_edits_keep_identity_of_linked_entries() {
     for stable in ["<link>http://e.org/1</link>", "<guid>urn:1</guid>", "<guid>urn:1</guid><link>http://e.org/1</link>"]
     {
         let before = rss(&format!("<item><title>Old</title>{stable}<description>a</description></item>"));
@@ -79,7 +79,7 @@ fn f3_an_edit_does_not_change_the_identity_of_an_entry_with_a_link() {
 }
 
 #[test]
-fn f3_without_guid_and_link_the_text_is_the_identity() {
+fn f3_text_is_identity_of_last_resort() {
     let of = |title: &str, body: &str| identity(&format!("<title>{title}</title><description>{body}</description>"));
     assert_eq!(of("a", "b"), of("a", "b"));
     assert_ne!(of("a", "b"), of("a", "c"));
@@ -100,7 +100,7 @@ fn f3_identity_and_change_are_judged_before_sanitising() {
 }
 
 #[test]
-fn f3_a_guid_that_is_shared_with_the_link_or_the_title_counts_once() {
+fn f3_same_guid_and_link_or_title_deduplicated() {
     let item = |guid: &str, title: &str, link: &str, text: &str| {
         format!(
             "<item><guid isPermaLink='false'>{guid}</guid><title>{title}</title><link>http://e.org/{link}</link>\
@@ -122,7 +122,7 @@ fn f3_a_guid_that_is_shared_with_the_link_or_the_title_counts_once() {
 }
 
 #[test]
-fn f3_of_two_versions_in_one_document_the_later_counts() {
+fn f3_later_version_in_document_wins() {
     let entry = |updated: &str, text: &str| {
         format!("<entry><id>urn:1</id><title>T</title><updated>{updated}</updated><summary>{text}</summary></entry>")
     };
@@ -140,7 +140,7 @@ fn f3_of_two_versions_in_one_document_the_later_counts() {
 }
 
 #[test]
-fn f3_no_entry_of_a_document_is_lost_to_another() {
+fn f3_no_entry_lost_to_shared_identity() {
     type Item = fn(usize) -> String;
     let kinds: [(&str, Item); 7] = [
         ("the front page", |n| format!("<title>Post {n}</title><link>http://e.org/</link>")),
@@ -171,7 +171,7 @@ fn f3_no_entry_of_a_document_is_lost_to_another() {
 
 /// What else stands in a document makes no difference to what an entry is known by.
 #[test]
-fn f3_what_an_entry_is_known_by_depends_on_nothing_but_itself() {
+fn f3_identity_depends_on_entry_alone() {
     let item = |n: usize| format!("<item><title>Post {n}</title><link>http://e.org/news</link></item>");
     let marks = |feed: &Feed| -> Vec<_> {
         feed.entries.iter().map(|entry| (entry.identity.clone(), traits(entry), fingerprint(entry))).collect()
@@ -186,7 +186,7 @@ fn f3_what_an_entry_is_known_by_depends_on_nothing_but_itself() {
 }
 
 #[test]
-fn f3_a_thousand_entries_without_guid_are_a_thousand_identities() {
+fn f3_thousand_entries_without_guid_stay_apart() {
     type Item = fn(usize) -> String;
     let kinds: [(&str, Item); 4] = [
         ("titles", |n| format!("<item><title>Post {n}</title></item>")),
@@ -204,7 +204,7 @@ fn f3_a_thousand_entries_without_guid_are_a_thousand_identities() {
 }
 
 #[test]
-fn f3_an_entry_cut_off_is_kept_only_with_its_whole_identity() {
+fn f3_truncated_entries_need_whole_identity() {
     let whole = "<rss><channel><item><guid>1</guid><link>http://e.org/1</link></item>";
     let whole_without_guid = "<rss><channel><item><link>http://e.org/1</link></item>";
     for (head, tail, expect) in [
@@ -230,7 +230,7 @@ fn f3_an_entry_cut_off_is_kept_only_with_its_whole_identity() {
 /// Cut anywhere, a feed has no entry that the whole feed has not. Only of a first entry with a link can nobody know
 /// whether a guid was to follow.
 #[test]
-fn f3_no_cut_gives_an_identity_of_its_own() {
+fn f3_truncation_never_invents_identities() {
     for name in ["rss-20.xml", "atom-10.xml", "rss-10-rdf.xml", "json-10.json", "json-11.json", "youtube-like-atom.xml"]
     {
         let fixture = fixtures::one(name);
@@ -247,7 +247,7 @@ fn f3_no_cut_gives_an_identity_of_its_own() {
 }
 
 #[test]
-fn f3_an_entry_is_never_sorted_after_it_was_first_seen() {
+fn f3_sort_time_never_after_first_seen() {
     let at = |text: &str| text.parse::<Timestamp>().expect("an instant");
     let now = at("2024-03-05T12:00:00Z");
     for (elements, sort_at, published) in [

@@ -39,7 +39,7 @@ fn titles(document: &str) -> Vec<String> {
 }
 
 #[test]
-fn f2_one_bad_entry_never_loses_the_others_of_rss() {
+fn f2_bad_rss_entry_loses_no_other() {
     let good = |title: &str| format!("<item><guid>{title}</guid><title>{title}</title></item>\n");
     for bad in BAD_ITEMS {
         let items = format!("{}{bad}\n{}{}", good("before"), good("after"), good("last"));
@@ -51,7 +51,7 @@ fn f2_one_bad_entry_never_loses_the_others_of_rss() {
 }
 
 #[test]
-fn f2_one_bad_entry_never_loses_the_others_of_atom() {
+fn f2_bad_atom_entry_loses_no_other() {
     let good = |title: &str| format!("<entry><id>{title}</id><title>{title}</title></entry>\n");
     for bad in BAD_ITEMS {
         let bad = bad.replace("item", "entry").replace("guid", "id");
@@ -64,7 +64,7 @@ fn f2_one_bad_entry_never_loses_the_others_of_atom() {
 }
 
 #[test]
-fn f2_one_bad_item_never_loses_the_others_of_json() {
+fn f2_bad_json_item_loses_no_other() {
     for bad in [
         "null",
         "7",
@@ -83,7 +83,7 @@ fn f2_one_bad_item_never_loses_the_others_of_json() {
 
 /// Where a feed is cut, all entries that were whole before it are still there.
 #[test]
-fn f2_a_document_cut_off_gives_what_was_read() {
+fn f2_truncated_documents_give_what_was_read() {
     let item = |n: usize| format!("<item><guid>{n}</guid><title>Post {n}</title></item>");
     let document = format!("<rss><channel><title>t</title>{}</channel></rss>", (0..5).map(item).collect::<String>());
     for end in "<rss><channel>".len()..document.len() {
@@ -96,7 +96,7 @@ fn f2_a_document_cut_off_gives_what_was_read() {
 }
 
 #[test]
-fn f2_what_is_no_feed_is_an_error_that_says_what_it_is() {
+fn f2_non_feeds_fail_with_their_kind() {
     for (document, expect) in [
         ("", Error::Empty),
         (" \n\u{feff}\0", Error::Empty),

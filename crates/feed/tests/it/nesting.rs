@@ -107,7 +107,7 @@ fn show(node: &Handle, shown: &mut String) {
 
 /// The judge itself: it has to see what it is there for.
 #[test]
-fn f3_the_judge_sees_what_leaves_its_box() {
+fn f3_judge_detects_escapes_from_container() {
     for html in [
         "<table><article><table></table></article></table><p>x</p>",
         "</article>",

@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn f2_f3_mutated_fixtures_are_read_the_same_and_safe(bytes in mutated_fixtures()) {
+    fn f2_f3_mutated_fixtures_deterministic_and_safe(bytes in mutated_fixtures()) {
         check_feed(&bytes)?;
     }
 

@@ -16,7 +16,7 @@ fn check(document: &str, hubs: &[&str], topic: Option<&str>) {
 }
 
 #[test]
-fn w1_every_hub_in_order_each_once_in_every_format() {
+fn w1_hubs_in_order_in_every_format() {
     for (name, hubs, topic) in [
         (
             "websub-rss.xml",
@@ -47,7 +47,7 @@ fn w1_every_hub_in_order_each_once_in_every_format() {
 }
 
 #[test]
-fn w1_links_outside_of_the_head_do_not_count() {
+fn w1_links_outside_head_ignored() {
     let hub =
         "<atom:link rel='hub' href='https://evil.example/'/><atom:link rel='self' href='https://evil.example/s'/>";
     for inside in [
@@ -70,7 +70,7 @@ fn w1_links_outside_of_the_head_do_not_count() {
 }
 
 #[test]
-fn w1_links_in_the_body_of_a_page_do_not_count() {
+fn w1_links_in_page_body_ignored() {
     let (link, post) = ("<link rel=hub href=/h><link rel=self href=/s>", "<p class=h-entry>x</p>");
     for (page, found) in [
         (format!("<html><head>{link}</head><body>{post}"), true),
@@ -87,7 +87,7 @@ fn w1_links_in_the_body_of_a_page_do_not_count() {
 }
 
 #[test]
-fn w1_a_relation_is_read_in_any_case_and_among_others() {
+fn w1_relations_match_in_any_case() {
     for (link, is_hub, is_self) in [
         ("<atom:link rel='hub' href='/x'/>", true, false),
         ("<atom:link REL='Hub' HREF='/x'/>", true, false),
@@ -107,7 +107,7 @@ fn w1_a_relation_is_read_in_any_case_and_among_others() {
 
 /// The topic is a string: a subscription compares it to the letter.
 #[test]
-fn w1_an_absolute_topic_stays_as_it_is_written() {
+fn w1_absolute_topics_kept_verbatim() {
     for href in ["HTTP://E.org:80/%7e/../a?b", "https://e.org", "https://e.org/a b"] {
         check(&format!("<feed><link rel='self' href='{href}'/></feed>"), &[], Some(href));
         check(

@@ -40,7 +40,7 @@ impl Build<'_> {
             Field::PersonName => self.person.name = value.as_deref().map(plain),
             Field::PersonEmail => self.person.email = value,
             Field::PersonUrl => {
-                self.person.url = value.and_then(|href| capture.link(&href, &self.room));
+                self.person.url = value.and_then(|href| capture.link(&href, &self.budget));
             }
             _ => {}
         }
@@ -48,7 +48,7 @@ impl Build<'_> {
 
     fn close_image_field(&mut self, capture: &Capture<'_>) {
         let value = capture.word().map(str::to_owned);
-        let link = || value.as_deref().and_then(|href| capture.link(href, &self.room));
+        let link = || value.as_deref().and_then(|href| capture.link(href, &self.budget));
         match capture.field {
             Field::ImageUrl => self.image.href = link(),
             Field::Link => self.image.link = link(),
@@ -64,7 +64,7 @@ impl Build<'_> {
             Field::Title => self.source.title = capture.into_text(),
             Field::Link if matches!(capture.attribute("rel"), None | Some("alternate")) => {
                 let href = capture.attribute("href").or(capture.word());
-                self.source.link = href.and_then(|href| capture.link(href, &self.room));
+                self.source.link = href.and_then(|href| capture.link(href, &self.budget));
             }
             _ => {}
         }
@@ -128,7 +128,7 @@ impl Build<'_> {
             Field::OtherSummary => set(&mut entry.summary, capture.into_text(), &mut weak.body, true),
             Field::Content => {
                 if let Some(href) = capture.attribute("src") {
-                    let link = capture.link(href, &self.room);
+                    let link = capture.link(href, &self.budget);
                     entry.link = entry.link.take().or(link);
                 }
                 if let Some(text) = capture.into_text() {
@@ -151,17 +151,17 @@ impl Build<'_> {
                 let guid = entry.guid.as_deref().filter(is_page);
                 // Who says that it is no link may be right, where it leads to the front page.
                 let guid = guid.filter(|guid| is_link || !identity::is_root(guid));
-                self.entry_guid_link = guid.and_then(|guid| capture.link(guid, &self.room));
+                self.entry_guid_link = guid.and_then(|guid| capture.link(guid, &self.budget));
             }
             Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.into_text().map(Box::new)),
             Field::Language => entry.language = capture.word().map(language_tag),
             Field::Rights => entry.rights = capture.into_text().map(Box::new),
             Field::Comments => {
-                entry.comments = capture.word().and_then(|href| capture.link(href, &self.room));
+                entry.comments = capture.word().and_then(|href| capture.link(href, &self.budget));
             }
             Field::Duration => entry.duration_secs = capture.word().and_then(duration_secs),
             Field::Enclosure => {
-                if let Some(enclosure) = enclosure(&capture, &self.room) {
+                if let Some(enclosure) = enclosure(&capture, &self.budget) {
                     let link = Link {
                         rel: "enclosure".to_owned(),
                         href: enclosure.href.clone(),
@@ -174,14 +174,14 @@ impl Build<'_> {
                 }
             }
             Field::ItunesImage => {
-                entry.image = image_attribute(&capture, &self.room).map(Box::new).or(entry.image.take());
+                entry.image = image_attribute(&capture, &self.budget).map(Box::new).or(entry.image.take());
             }
             Field::MediaThumbnail => {
-                if let Some(media) = media_of(&capture, &self.room) {
+                if let Some(media) = media_of(&capture, &self.budget) {
                     self.lists.push(&mut entry.media_thumbnail, media);
                 }
             }
-            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.room).map(Box::new),
+            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.budget).map(Box::new),
             _ => {}
         }
     }
@@ -192,7 +192,7 @@ impl Build<'_> {
         let word = || capture.word().map(str::to_owned);
         // CDF has the address of its logo in an attribute.
         let href = || capture.word().or_else(|| capture.attribute("href"));
-        let link = || href().and_then(|href| capture.link(href, &self.room));
+        let link = || href().and_then(|href| capture.link(href, &self.budget));
         match capture.field {
             Field::Title => set(&mut head.title, capture.into_text(), &mut weak.title, false),
             Field::OtherTitle => set(&mut head.title, capture.into_text(), &mut weak.title, true),
@@ -205,7 +205,7 @@ impl Build<'_> {
             Field::Ttl => head.ttl = capture.word().and_then(|value| value.parse().ok()),
             Field::Rights => head.rights = capture.into_text(),
             Field::Generator => head.generator = word(),
-            Field::ItunesImage => head.image = image_attribute(&capture, &self.room).or(head.image.take()),
+            Field::ItunesImage => head.image = image_attribute(&capture, &self.budget).or(head.image.take()),
             Field::UpdatePeriod => self.update_period_secs = capture.word().and_then(period_secs),
             Field::UpdateFrequency => self.update_frequency = capture.word().and_then(|value| value.parse().ok()),
             Field::Hour => {
@@ -222,7 +222,7 @@ impl Build<'_> {
     fn close_link(&mut self, capture: &Capture<'_>) {
         let by_attribute = capture.attribute("href").or_else(|| capture.attribute("resource"));
         let Some(href) = by_attribute.or(capture.word()) else { return };
-        let Some(href) = capture.link(href, &self.room) else { return };
+        let Some(href) = capture.link(href, &self.budget) else { return };
         let of = |name| capture.attribute(name).map(str::to_owned);
         let rel = of("rel").unwrap_or_else(|| "alternate".to_owned());
         let mime = of("type").or_else(|| by_attribute.is_none().then(|| "text/html".to_owned()));

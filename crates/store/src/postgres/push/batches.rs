@@ -20,6 +20,8 @@ use crate::postgres::{
     shared::errors::store_error,
 };
 
+const PLAN_ONCE: &str = include_str!("sql/batches_plan_once.sql");
+
 /// A subscription's feed never changes, it can only go: whoever waits here while that happens finds none, and the
 /// subscription without one.
 macro_rules! lock_feeds {
@@ -136,7 +138,8 @@ impl LockedRows {
     ) -> Result<(Self, T), Error> {
         let which: Params<'_> = &[&ids];
         let own = query_then(transaction, locks.subscriptions, which, then);
-        let (feeds, (subscriptions, then)) = query_then(transaction, locks.feeds, which, own).await?;
+        let feeds = query_then(transaction, locks.feeds, which, own);
+        let (_, (feeds, (subscriptions, then))) = query_then(transaction, PLAN_ONCE, &[], feeds).await?;
         let held = |row: &Row| (row.get(0), LockedFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
         let held = Self {
             waits: locks.waits,

@@ -1,7 +1,7 @@
 //! Mends JSON that is nearly JSON: raw line ends in strings, commas before a closing bracket, and documents that end in
 //! the middle, which are cut back to their last whole value and closed.
 
-pub(super) struct Mended {
+pub(super) struct Repaired {
     pub(super) text: String,
     /// The document ended in the middle.
     pub(super) truncated: bool,
@@ -13,7 +13,7 @@ pub(super) struct Mended {
 const OPEN_BETWEEN_ITEMS: usize = 2;
 
 /// Mends what can be mended, in one pass.
-pub(super) fn mend(source: &str) -> Mended {
+pub(super) fn repair(source: &str) -> Repaired {
     let mut mender = Mender { text: String::with_capacity(source.len() + 16), open: Vec::new(), whole: (0, 0) };
     let mut in_string = false;
     let mut escaped = false;
@@ -38,7 +38,7 @@ pub(super) fn mend(source: &str) -> Mended {
         }
         if c == '}' && mender.open.is_empty() {
             // What stands behind the document is no part of it.
-            return Mended { text: mender.text, truncated: false, cut_in_item: false };
+            return Repaired { text: mender.text, truncated: false, cut_in_item: false };
         }
     }
     mender.close()
@@ -77,13 +77,13 @@ impl Mender {
     }
 
     /// Cuts back to the last whole value and closes what was open around it.
-    fn close(mut self) -> Mended {
+    fn close(mut self) -> Repaired {
         let (length, open) = self.whole;
         self.text.truncate(length);
         // Outer brackets are the first ones, whatever was opened after the cut.
         let closing: Vec<char> = self.open.iter().take(open).rev().copied().collect();
         self.text.extend(closing);
-        Mended { text: self.text, truncated: true, cut_in_item: open > OPEN_BETWEEN_ITEMS }
+        Repaired { text: self.text, truncated: true, cut_in_item: open > OPEN_BETWEEN_ITEMS }
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearly_json_becomes_json() {
+    fn f2_repairs_malformed_json() {
         for (source, expect, truncated) in [
             ("{\"a\": [1, 2,], }", "{\"a\": [1, 2]}", false),
             ("{\"a\": \"x\ny\"}", "{\"a\": \"x\\ny\"}", false),
@@ -104,8 +104,8 @@ mod tests {
                 true,
             ),
         ] {
-            let mended = mend(source);
-            assert_eq!((mended.text.as_str(), mended.truncated), (expect, truncated), "{source}");
+            let repaired = repair(source);
+            assert_eq!((repaired.text.as_str(), repaired.truncated), (expect, truncated), "{source}");
         }
     }
 }
