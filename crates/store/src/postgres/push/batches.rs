@@ -137,8 +137,9 @@ impl LockedRows {
         then: impl Future<Output = Result<T, Error>>,
     ) -> Result<(Self, T), Error> {
         let which: Params<'_> = &[&ids];
-        let own = query_then(transaction, locks.subscriptions, which, then);
-        let feeds = query_then(transaction, locks.feeds, which, own);
+        // Boxed, because each holds the next, twice.
+        let own = Box::pin(query_then(transaction, locks.subscriptions, which, then));
+        let feeds = Box::pin(query_then(transaction, locks.feeds, which, own));
         let (_, (feeds, (subscriptions, then))) = query_then(transaction, PLAN_ONCE, &[], feeds).await?;
         let held = |row: &Row| (row.get(0), LockedFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
         let held = Self {
