@@ -98,6 +98,7 @@ pub struct Found {
 
 /// An entry on its way into the store.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that a store asks of an entry")]
 pub struct IncomingEntry {
     /// By what it is known again, as it is shown. It may be stored with another: see [`IncomingEntry::guid_beside`].
     pub guid: String,
