@@ -373,7 +373,7 @@ fn entry_property(
         }
         ("u", "uid") => entry.guid = entry.guid.take().or_else(link),
         ("u", "url") if entry.links.len() < LIST_MAX => {
-            if let Some(href) = link() {
+            if let Some(href) = link().filter(|href| entry.links.iter().all(|link| link.href != *href)) {
                 entry.link.get_or_insert_with(|| href.clone());
                 entry.links.push(Link { rel: "alternate".to_owned(), href, ..Link::default() });
             }

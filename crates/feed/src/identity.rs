@@ -189,7 +189,10 @@ struct PlainAddress<'a> {
 impl<'a> PlainAddress<'a> {
     fn of(address: &'a str) -> Option<Self> {
         let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"))?;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_~/?#=&+,;".contains(&byte);
+        let is_plain = |byte: u8| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'-' | b'_' | b'~' | b'/' | b'?' | b'#' | b'=' | b'&' | b'+' | b',' | b';')
+        };
         // A dot may make a segment of a path that leads back.
         let mut before = b'/';
         for byte in rest.bytes() {

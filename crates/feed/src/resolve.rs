@@ -61,7 +61,8 @@ pub(crate) fn link(base: Option<&Url>, href: &str, budget: &LinkBudget) -> Optio
 
 /// Whether an identity is the address of a page, too. A relative one is if it looks so, or if its publisher says so.
 pub(crate) fn is_page(guid: &str, says_so: bool) -> bool {
-    let is_word = !guid.contains(|c: char| c.is_whitespace() || c == '<');
+    let ends_word = |byte: u8| byte.is_ascii_whitespace() || byte == b'<';
+    let is_word = !guid.bytes().any(ends_word) && (guid.is_ascii() || !guid.contains(char::is_whitespace));
     let looks_relative = || ["/", "./", "../", "?"].iter().any(|start| guid.starts_with(start));
     is_word
         && match scheme(guid) {
@@ -80,7 +81,9 @@ pub(crate) fn is_mail(link: &str) -> bool {
 
 /// Removes what browsers remove from a URL: white space and control characters around it, tabs and line ends inside.
 pub(crate) fn strip(href: &str) -> Cow<'_, str> {
-    let href = href.trim_matches(|c: char| c <= ' ');
+    // Most have nothing around them, which is seen at once.
+    let is_bare = matches!(href.as_bytes(), [first, .., last] if *first > b' ' && *last > b' ');
+    let href = if is_bare { href } else { href.trim_matches(|c: char| c <= ' ') };
     // The least of all is found many bytes at a time.
     if href.bytes().min().is_some_and(|least| least < b' ') {
         Cow::Owned(href.chars().filter(|c| *c >= ' ').collect())

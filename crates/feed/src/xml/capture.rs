@@ -98,7 +98,7 @@ impl<'a> Capture<'a> {
             .attributes
             .iter()
             .filter_map(|(name, raw)| {
-                let local = name.rsplit(':').next().unwrap_or(name);
+                let local = name.bytes().rposition(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..]);
                 let known = ATTRIBUTES.iter().find(|known| known.eq_ignore_ascii_case(local))?;
                 let value = match memchr::memchr(b'&', raw.as_bytes()) {
                     None => Cow::Borrowed(raw.trim()),

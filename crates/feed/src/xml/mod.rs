@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
     }
 
     fn end(&mut self, name: &str) {
-        let closes = |open: &Open<'_>| open.name == name || open.name.eq_ignore_ascii_case(name);
+        let closes = |open: &Open<'_>| open.name.eq_ignore_ascii_case(name);
         if self.overflow > 0 {
             let outer = self
                 .open
@@ -234,7 +234,10 @@ impl<'a> Walk<'a> {
             }
             return;
         }
-        match self.open.iter().rposition(closes) {
+        // Nearly every end tag is that of the element on top, to the letter.
+        let is_on_top = self.open.last().is_some_and(|open| open.name == name);
+        let found = if is_on_top { Some(self.open.len() - 1) } else { self.open.iter().rposition(closes) };
+        match found {
             Some(found) => {
                 if found + 1 < self.open.len() {
                     self.build.warn(Warning::MismatchedTags);
