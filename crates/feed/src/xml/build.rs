@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{
     Element, attribute_value,
-    capture::Capture,
+    capture::{Buffers, Capture},
     roles::{Field, Scope},
     values::{duration_secs, language_tag, person_from_text, picture, version},
 };
@@ -43,6 +43,7 @@ pub(super) struct Build<'a> {
     source: Source,
     loose: String,
     capture: Option<Capture<'a>>,
+    buffers: Buffers<'a>,
     update_period_secs: Option<u32>,
     update_frequency: Option<u32>,
     document_base: Option<Arc<Url>>,
@@ -76,6 +77,7 @@ impl<'a> Build<'a> {
             source: Source::default(),
             loose: String::new(),
             capture: None,
+            buffers: Buffers::default(),
             update_period_secs: None,
             update_frequency: None,
             document_base,
@@ -302,7 +304,10 @@ impl<'a> Build<'a> {
     }
 
     pub(super) fn open_field(&mut self, field: Field, element: &Element<'a, '_>) {
-        self.capture = Some(Capture::new(field, element, &mut self.declared));
+        // Nothing comes of it, however many there are.
+        let is_passed_over =
+            matches!(field, Field::Category | Field::MediaCategory | Field::Keywords) && self.has_all_tags();
+        self.capture = (!is_passed_over).then(|| Capture::new(field, element, &mut self.declared, &mut self.buffers));
     }
 
     fn add_author(&mut self, person: Person, weak: bool) {

@@ -31,6 +31,29 @@ pub(super) struct Capture<'a> {
     pub(super) cut: bool,
 }
 
+/// What values were written into that are done with: an entry has ten or twenty of them, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Buffers<'a> {
+    value: String,
+    attributes: Vec<(&'static str, Cow<'a, str>)>,
+}
+
+impl<'a> Buffers<'a> {
+    /// Takes back what a value was written into, unless that has become large.
+    pub(super) fn reclaim(&mut self, capture: Capture<'a>) {
+        let Capture { mut value, mut attributes, .. } = capture;
+        attributes.clear();
+        self.attributes = attributes;
+        if (1..=BUFFER_BYTES_MAX).contains(&value.capacity()) {
+            value.clear();
+            self.value = value;
+        }
+    }
+}
+
+/// Bytes of a value whose place is used again.
+const BUFFER_BYTES_MAX: usize = 4096;
+
 /// What a value says it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -93,20 +116,22 @@ const ATTRIBUTES: [&str; 18] = [
 ];
 
 impl<'a> Capture<'a> {
-    pub(super) fn new(field: Field, element: &Element<'a, '_>, declared: &mut Declared) -> Self {
-        let attributes = element
-            .attributes
-            .iter()
-            .filter_map(|(name, raw)| {
-                let local = name.bytes().rposition(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..]);
-                let known = ATTRIBUTES.iter().find(|known| known.eq_ignore_ascii_case(local))?;
-                let value = match memchr::memchr(b'&', raw.as_bytes()) {
-                    None => Cow::Borrowed(raw.trim()),
-                    Some(_) => Cow::Owned(decode(raw, declared).trim().to_owned()),
-                };
-                Some((*known, value))
-            })
-            .collect();
+    pub(super) fn new(
+        field: Field,
+        element: &Element<'a, '_>,
+        declared: &mut Declared,
+        buffers: &mut Buffers<'a>,
+    ) -> Self {
+        let mut attributes = std::mem::take(&mut buffers.attributes);
+        attributes.extend(element.attributes.iter().filter_map(|(name, raw)| {
+            let local = name.bytes().rposition(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..]);
+            let known = ATTRIBUTES.iter().find(|known| known.eq_ignore_ascii_case(local))?;
+            let value = match memchr::memchr(b'&', raw.as_bytes()) {
+                None => Cow::Borrowed(raw.trim()),
+                Some(_) => Cow::Owned(decode(raw, declared).trim().to_owned()),
+            };
+            Some((*known, value))
+        }));
         let declared = match element.namespace {
             Namespace::Xhtml => Kind::Xhtml,
             _ if element.attributes.is_empty() || !field.holds_markup() => Kind::Unsaid,
@@ -114,7 +139,8 @@ impl<'a> Capture<'a> {
         };
         Self {
             field,
-            value: String::new(),
+            // A text keeps what it is written into.
+            value: if field.holds_markup() { String::new() } else { std::mem::take(&mut buffers.value) },
             declared,
             namespace: element.namespace,
             attributes,
@@ -208,8 +234,8 @@ impl<'a> Capture<'a> {
         (!value.is_empty()).then_some(value)
     }
 
-    /// The value as a text with its kind, or `None` if it is empty.
-    pub(super) fn into_text(mut self) -> Option<Text> {
+    /// The value as a text with its kind, or `None` if it is empty. It is gone afterwards.
+    pub(super) fn take_text(&mut self) -> Option<Text> {
         if matches!(self.declared, Kind::Base64 | Kind::Binary) {
             self.decode_base64()?;
         }
@@ -232,11 +258,11 @@ impl<'a> Capture<'a> {
             unescape_twice_escaped(&mut self.value);
         }
         let is_title = matches!(self.field, Field::Title | Field::OtherTitle);
-        let (value, kind) = match tidy(self.value) {
+        let (value, kind) = match tidy(std::mem::take(&mut self.value)) {
             title if is_title && kind == TextKind::Html && !self.has_markup => title::classify(title),
             value => (value, kind),
         };
-        (!value.is_empty()).then_some(Text { value, kind, base: self.base })
+        (!value.is_empty()).then_some(Text { value, kind, base: self.base.take() })
     }
 
     fn decode_base64(&mut self) -> Option<()> {

@@ -22,16 +22,17 @@ use crate::{
 impl Build<'_> {
     /// Puts the value that just ended where it belongs.
     pub(in crate::xml) fn close_field(&mut self, scope: Scope) {
-        let Some(capture) = self.capture.take() else { return };
+        let Some(mut capture) = self.capture.take() else { return };
         if capture.cut {
             self.warn(Warning::TextCut);
         }
         match scope {
             Scope::Author | Scope::Contributor | Scope::Owner => self.close_person_field(&capture),
             Scope::Image => self.close_image_field(&capture),
-            Scope::Source => self.close_source_field(capture),
-            _ => self.close_feed_or_entry_field(capture),
+            Scope::Source => self.close_source_field(&mut capture),
+            _ => self.close_feed_or_entry_field(&mut capture),
         }
+        self.buffers.reclaim(capture);
     }
 
     fn close_person_field(&mut self, capture: &Capture<'_>) {
@@ -59,9 +60,9 @@ impl Build<'_> {
         }
     }
 
-    fn close_source_field(&mut self, capture: Capture<'_>) {
+    fn close_source_field(&mut self, capture: &mut Capture<'_>) {
         match capture.field {
-            Field::Title => self.source.title = capture.into_text(),
+            Field::Title => self.source.title = capture.take_text(),
             Field::Link if matches!(capture.attribute("rel"), None | Some("alternate")) => {
                 let href = capture.attribute("href").or(capture.word());
                 self.source.link = href.and_then(|href| capture.link(href, &self.budget));
@@ -70,12 +71,11 @@ impl Build<'_> {
         }
     }
 
-    fn close_feed_or_entry_field(&mut self, capture: Capture<'_>) {
+    fn close_feed_or_entry_field(&mut self, capture: &mut Capture<'_>) {
         match capture.field {
-            Field::Link => self.close_link(&capture),
-            Field::Category | Field::MediaCategory | Field::Keywords if self.has_all_tags() => {}
+            Field::Link => self.close_link(capture),
             Field::Category | Field::MediaCategory => {
-                let tag = category(&capture);
+                let tag = category(capture);
                 self.add_tag(tag);
             }
             Field::Keywords => {
@@ -113,25 +113,25 @@ impl Build<'_> {
         }
     }
 
-    fn close_entry_field(&mut self, capture: Capture<'_>) {
+    fn close_entry_field(&mut self, capture: &mut Capture<'_>) {
         let Some(entry) = &mut self.entry else { return };
         let weak = &mut self.entry_weak;
         match capture.field {
-            Field::Title => set(&mut entry.title, capture.into_text(), &mut weak.title, false),
-            Field::OtherTitle => set(&mut entry.title, capture.into_text(), &mut weak.title, true),
+            Field::Title => set(&mut entry.title, capture.take_text(), &mut weak.title, false),
+            Field::OtherTitle => set(&mut entry.title, capture.take_text(), &mut weak.title, true),
             Field::Summary if entry.summary.is_some() && !weak.body => {
-                if let Some(text) = capture.into_text() {
+                if let Some(text) = capture.take_text() {
                     self.lists.push(&mut entry.content, text);
                 }
             }
-            Field::Summary => set(&mut entry.summary, capture.into_text(), &mut weak.body, false),
-            Field::OtherSummary => set(&mut entry.summary, capture.into_text(), &mut weak.body, true),
+            Field::Summary => set(&mut entry.summary, capture.take_text(), &mut weak.body, false),
+            Field::OtherSummary => set(&mut entry.summary, capture.take_text(), &mut weak.body, true),
             Field::Content => {
                 if let Some(href) = capture.attribute("src") {
                     let link = capture.link(href, &self.budget);
                     entry.link = entry.link.take().or(link);
                 }
-                if let Some(text) = capture.into_text() {
+                if let Some(text) = capture.take_text() {
                     self.lists.push(&mut entry.content, text);
                 }
             }
@@ -153,15 +153,15 @@ impl Build<'_> {
                 let guid = guid.filter(|guid| is_link || !identity::is_root(guid));
                 self.entry_guid_link = guid.and_then(|guid| capture.link(guid, &self.budget));
             }
-            Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.into_text().map(Box::new)),
+            Field::Subtitle => entry.subtitle = entry.subtitle.take().or_else(|| capture.take_text().map(Box::new)),
             Field::Language => entry.language = capture.word().map(language_tag),
-            Field::Rights => entry.rights = capture.into_text().map(Box::new),
+            Field::Rights => entry.rights = capture.take_text().map(Box::new),
             Field::Comments => {
                 entry.comments = capture.word().and_then(|href| capture.link(href, &self.budget));
             }
             Field::Duration => entry.duration_secs = capture.word().and_then(duration_secs),
             Field::Enclosure => {
-                if let Some(enclosure) = enclosure(&capture, &self.budget) {
+                if let Some(enclosure) = enclosure(capture, &self.budget) {
                     let link = Link {
                         rel: "enclosure".to_owned(),
                         href: enclosure.href.clone(),
@@ -174,19 +174,19 @@ impl Build<'_> {
                 }
             }
             Field::ItunesImage => {
-                entry.image = image_attribute(&capture, &self.budget).map(Box::new).or(entry.image.take());
+                entry.image = image_attribute(capture, &self.budget).map(Box::new).or(entry.image.take());
             }
             Field::MediaThumbnail => {
-                if let Some(media) = media_of(&capture, &self.budget) {
+                if let Some(media) = media_of(capture, &self.budget) {
                     self.lists.push(&mut entry.media_thumbnail, media);
                 }
             }
-            Field::MediaPlayer => entry.media_player = media_of(&capture, &self.budget).map(Box::new),
+            Field::MediaPlayer => entry.media_player = media_of(capture, &self.budget).map(Box::new),
             _ => {}
         }
     }
 
-    fn close_head_field(&mut self, capture: Capture<'_>) {
+    fn close_head_field(&mut self, capture: &mut Capture<'_>) {
         let head = &mut self.feed.head;
         let weak = &mut self.head_weak;
         let word = || capture.word().map(str::to_owned);
@@ -194,18 +194,18 @@ impl Build<'_> {
         let href = || capture.word().or_else(|| capture.attribute("href"));
         let link = || href().and_then(|href| capture.link(href, &self.budget));
         match capture.field {
-            Field::Title => set(&mut head.title, capture.into_text(), &mut weak.title, false),
-            Field::OtherTitle => set(&mut head.title, capture.into_text(), &mut weak.title, true),
-            Field::Subtitle => set(&mut head.subtitle, capture.into_text(), &mut weak.body, false),
-            Field::OtherSubtitle => set(&mut head.subtitle, capture.into_text(), &mut weak.body, true),
+            Field::Title => set(&mut head.title, capture.take_text(), &mut weak.title, false),
+            Field::OtherTitle => set(&mut head.title, capture.take_text(), &mut weak.title, true),
+            Field::Subtitle => set(&mut head.subtitle, capture.take_text(), &mut weak.body, false),
+            Field::OtherSubtitle => set(&mut head.subtitle, capture.take_text(), &mut weak.body, true),
             Field::Id => head.id = word(),
             Field::Language => head.language = capture.word().map(language_tag),
             Field::Icon => head.icon = link(),
             Field::Logo => head.logo = link(),
             Field::Ttl => head.ttl = capture.word().and_then(|value| value.parse().ok()),
-            Field::Rights => head.rights = capture.into_text(),
+            Field::Rights => head.rights = capture.take_text(),
             Field::Generator => head.generator = word(),
-            Field::ItunesImage => head.image = image_attribute(&capture, &self.budget).or(head.image.take()),
+            Field::ItunesImage => head.image = image_attribute(capture, &self.budget).or(head.image.take()),
             Field::UpdatePeriod => self.update_period_secs = capture.word().and_then(period_secs),
             Field::UpdateFrequency => self.update_frequency = capture.word().and_then(|value| value.parse().ok()),
             Field::Hour => {
