@@ -22,25 +22,22 @@ use crate::postgres::{
     timing,
 };
 
-/// There is a row with the time if nothing is claimed, too.
-const CLAIM_DUE: &str = concat!(
-    "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-bound AS MATERIALIZED (
+/// Where a scan of what is due begins, if it is made while the bound holds.
+macro_rules! bound {
+    () => {
+        "bound AS MATERIALIZED (
     SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id
     FROM now
 ),
-due AS MATERIALIZED (
-    SELECT id
-    FROM subscriptions
-    WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
-      AND next_step_at <= (SELECT ms FROM now)
-      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
-    ORDER BY next_step_at, id
-    LIMIT $3
-    FOR NO KEY UPDATE SKIP LOCKED
-),
-claimed AS (
+"
+    };
+}
+
+/// Claims what is in `due` and returns it. There is a row with the time if nothing is claimed, too.
+macro_rules! claim_and_return {
+    () => {
+        concat!(
+            "claimed AS (
     UPDATE subscriptions
     SET lease_owner = $1,
         lease_until = now.ms + $2,
@@ -50,11 +47,32 @@ claimed AS (
     RETURNING subscriptions.*
 )
 SELECT ",
-    columns!(),
-    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)
+            columns!(),
+            ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)
 FROM now
 LEFT JOIN claimed AS subscriptions ON true
 ORDER BY next_step_at, id"
+        )
+    };
+}
+
+const CLAIM_DUE: &str = concat!(
+    "
+WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+",
+    bound!(),
+    "due AS MATERIALIZED (
+    SELECT id
+    FROM subscriptions
+    WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
+      AND next_step_at <= (SELECT ms FROM now)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+    ORDER BY next_step_at, id
+    LIMIT $3
+    FOR NO KEY UPDATE SKIP LOCKED
+),
+",
+    claim_and_return!()
 );
 
 /// The same past busy hubs: goes from hub to hub, so that what is due at those is not walked. What is found so is locked
@@ -62,11 +80,9 @@ ORDER BY next_step_at, id"
 const CLAIM_DUE_ELSEWHERE: &str = concat!(
     "
 WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
-bound AS MATERIALIZED (
-    SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id
-    FROM now
-),
-hubs (hash) AS (
+",
+    bound!(),
+    "hubs (hash) AS (
     (
         SELECT md5(hub_url)
         FROM subscriptions
@@ -112,21 +128,8 @@ due AS MATERIALIZED (
     ORDER BY id
     FOR NO KEY UPDATE SKIP LOCKED
 ),
-claimed AS (
-    UPDATE subscriptions
-    SET lease_owner = $1,
-        lease_until = now.ms + $2,
-        lease_fence = lease_fence + 1
-    FROM now, due
-    WHERE subscriptions.id = due.id
-    RETURNING subscriptions.*
-)
-SELECT ",
-    columns!(),
-    ", lease_owner, lease_fence, now.ms, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)
-FROM now
-LEFT JOIN claimed AS subscriptions ON true
-ORDER BY next_step_at, id"
+",
+    claim_and_return!()
 );
 
 /// A hub that has accepted a renewal is given the time to verify it.

@@ -11,36 +11,41 @@ use crate::sqlite::{
 };
 use crate::values::{millis, time};
 
-/// Walks the index of due steps from its start. A subscription whose worker died is still due, and is claimed again
-/// once its lease has run out.
-pub(crate) const CLAIM_DUE: &str = concat!(
-    "
+/// Claims the subscriptions whose ids a query selects, and returns them.
+macro_rules! claim {
+    ($ids:literal) => {
+        concat!(
+            "
 UPDATE subscriptions
 SET lease_owner = ?1,
     lease_until = ?2 + ?3,
     lease_fence = lease_fence + 1
 WHERE id IN (
-    SELECT id
+",
+            $ids,
+            ")
+RETURNING ",
+            columns!(),
+            ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+        )
+    };
+}
+
+/// Walks the index of due steps from its start. A subscription whose worker died is still due, and is claimed again
+/// once its lease has run out.
+pub(crate) const CLAIM_DUE: &str = claim!(
+    "    SELECT id
     FROM subscriptions INDEXED BY subscriptions_due
     WHERE next_step_at <= ?2
       AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
     ORDER BY next_step_at, id
     LIMIT ?4
-)
-RETURNING ",
-    columns!(),
-    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+"
 );
 
 /// The same past busy hubs: goes from hub to hub, so that what is due at those is not walked.
-pub(crate) const CLAIM_DUE_ELSEWHERE: &str = concat!(
-    "
-UPDATE subscriptions
-SET lease_owner = ?1,
-    lease_until = ?2 + ?3,
-    lease_fence = lease_fence + 1
-WHERE id IN (
-    WITH RECURSIVE hubs (url) AS (
+pub(crate) const CLAIM_DUE_ELSEWHERE: &str = claim!(
+    "    WITH RECURSIVE hubs (url) AS (
         SELECT min(hub_url)
         FROM subscriptions INDEXED BY subscriptions_due_by_hub
         WHERE next_step_at IS NOT NULL
@@ -69,21 +74,12 @@ WHERE id IN (
       )
     ORDER BY candidate.next_step_at, candidate.id
     LIMIT ?4
-)
-RETURNING ",
-    columns!(),
-    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+"
 );
 
 /// A hub that has accepted a renewal is given the time to verify it.
-pub(crate) const CLAIM_EXPIRING: &str = concat!(
-    "
-UPDATE subscriptions
-SET lease_owner = ?1,
-    lease_until = ?2 + ?3,
-    lease_fence = lease_fence + 1
-WHERE id IN (
-    SELECT id
+pub(crate) const CLAIM_EXPIRING: &str = claim!(
+    "    SELECT id
     FROM subscriptions INDEXED BY subscriptions_expiring
     WHERE state = 'active'
       AND expires_at <= ?2 + ?5
@@ -91,10 +87,7 @@ WHERE id IN (
       AND coalesce(verify_by, 0) <= ?2
     ORDER BY expires_at, id
     LIMIT ?4
-)
-RETURNING ",
-    columns!(),
-    ", lease_owner, lease_fence, (SELECT last_fetched_at FROM feeds WHERE feeds.id = subscriptions.feed_id)"
+"
 );
 
 pub(crate) const RELEASE: &str = include_str!("sql/subscription_claims_release.sql");
