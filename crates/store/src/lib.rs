@@ -4,6 +4,7 @@ mod clock;
 mod open_error;
 mod postgres;
 mod sqlite;
+mod target;
 mod values;
 
 pub use open_error::OpenError;

@@ -7,11 +7,11 @@ use domain::{ingest::IncomingEntry, words::words_of};
 use tokio_postgres::{Error, types::ToSql};
 
 use crate::postgres::{
-    entries::ingest::Target,
     execute, query,
     search::words::different_grams,
     shared::values::{Column, as_param, categories, column, enclosures, optional, text},
 };
+use crate::target::Target;
 
 /// Entries in one statement: more would only cost memory.
 const ENTRIES_A_STATEMENT: usize = 500;

@@ -29,6 +29,7 @@ use crate::postgres::{
     query,
     shared::values::{hash, time},
 };
+use crate::target::Target;
 
 pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 
@@ -39,18 +40,6 @@ const FORGET: &str = include_str!("sql/ingest_forget.sql");
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
 const FORGET_THESE: &str = include_str!("sql/ingest_forget_these.sql");
-
-/// Where entries go, and when.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Target {
-    pub(crate) feed_id: i64,
-    pub(crate) folder_id: Option<i64>,
-    /// What was changed after this is newer than they are.
-    pub(crate) claimed_at: i64,
-    /// What is new is no news: the feed was never fetched before.
-    pub(crate) is_backlog: bool,
-    pub(crate) now: i64,
-}
 
 /// Incoming entries, told apart.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     LONG_WORK, Params, PostgresStore, both,
-    entries::ingest::{self, Target},
+    entries::ingest,
     execute,
     feeds::{id_of, one},
     outbox::{
@@ -25,6 +25,7 @@ use crate::postgres::{
     query_opt, query_then,
     shared::values::{millis, optional, text, url_hash},
 };
+use crate::target::Target;
 
 const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 

@@ -9,11 +9,12 @@ use jiff::Timestamp;
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    entries::ingest::{Sorted, Target},
+    entries::ingest::Sorted,
     execute,
     push::discovery::PushState,
     shared::values::{millis, optional, usize_to_i64},
 };
+use crate::target::Target;
 
 const STATE: &str = include_str!("sql/feed_rows_state.sql");
 

@@ -19,7 +19,7 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     Params, PostgresStore, both,
-    entries::ingest::{self, Target},
+    entries::ingest,
     execute,
     feeds::finish_plain::{self, Decided},
     outbox::{
@@ -33,6 +33,7 @@ use crate::postgres::{
         values::{optional, text, url_hash},
     },
 };
+use crate::target::Target;
 use crate::values::is_renamed;
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.

@@ -10,7 +10,8 @@ use domain::{
 };
 use tokio_postgres::{Error, Row};
 
-use crate::postgres::{entries::ingest::Target, outbox::webhooks, query, shared::values::usize_to_i64};
+use crate::postgres::{outbox::webhooks, query, shared::values::usize_to_i64};
+use crate::target::Target;
 
 /// Events in one statement: more would only cost memory.
 const EVENTS_A_STATEMENT: usize = 500;

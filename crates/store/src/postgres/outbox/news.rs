@@ -12,10 +12,11 @@ use jiff::Timestamp;
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    entries::ingest::{Sorted, Target},
+    entries::ingest::Sorted,
     query,
     shared::values::{millis, optional, text, time},
 };
+use crate::target::Target;
 
 const TELL_UPDATES: &str = include_str!("sql/news_tell_updates.sql");
 

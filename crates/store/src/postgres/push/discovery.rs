@@ -16,7 +16,6 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     Params, PostgresStore,
-    entries::ingest::Target,
     outbox::events,
     push::{subscription_changes::Decisions, subscriptions},
     query, query_then,
@@ -25,6 +24,7 @@ use crate::postgres::{
         values::{self, Parsed, optional, text, time},
     },
 };
+use crate::target::Target;
 
 /// What the column of a feed's hubs holds if it has none.
 const NO_HUBS: &str = "[]";

@@ -13,7 +13,7 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     PostgresStore, both,
-    entries::ingest::{self, Sorted, Target},
+    entries::ingest::{self, Sorted},
     outbox::{
         events::{self, payload_feed},
         news, webhooks,
@@ -24,6 +24,7 @@ use crate::postgres::{
     },
     shared::values::{millis, usize_to_i64},
 };
+use crate::target::Target;
 
 /// How these entries are known, by the subscription that they come by.
 type KnownBy = HashMap<i64, KnownEntries>;

@@ -4,7 +4,8 @@ use domain::ingest::IncomingEntry;
 use jiff::Timestamp;
 use rusqlite::{Connection, Result, params};
 
-use crate::sqlite::{entries::ingest::Target, shared::errors::unfit};
+use crate::sqlite::shared::errors::unfit;
+use crate::target::Target;
 use crate::values::{categories, enclosures, optional, text};
 
 const INSERT: &str = include_str!("sql/entry_rows_insert.sql");

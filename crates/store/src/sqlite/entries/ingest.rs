@@ -20,6 +20,7 @@ use crate::sqlite::{
     push::discovery::{self, PushState},
     shared::writer::WriteTx,
 };
+use crate::target::Target;
 use crate::values::time;
 
 pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
@@ -27,18 +28,6 @@ pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
 const FORGET: &str = include_str!("sql/ingest_forget.sql");
-
-/// Where a document goes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Target {
-    pub(crate) feed_id: i64,
-    pub(crate) folder_id: Option<i64>,
-    /// What was changed after this is newer than the document.
-    pub(crate) claimed_at: i64,
-    /// What is new in it is no news: the feed was never fetched before.
-    pub(crate) is_backlog: bool,
-    pub(crate) now: i64,
-}
 
 /// What became of a document's entries.
 #[derive(Debug, Default)]

@@ -9,11 +9,12 @@ use domain::{
 use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
-    entries::ingest::{self, Target},
+    entries::ingest,
     feeds::{folders, id_of, one},
     push::{discovery::PushState, subscription_changes::end_all},
     shared::writer::WriteTx,
 };
+use crate::target::Target;
 use crate::values::{millis, optional, text, url_hash};
 
 const INSERT: &str = include_str!("sql/feed_changes_insert.sql");

@@ -6,7 +6,7 @@ use domain::{FeedId, feed_state::FeedStateChange, ingest::Document};
 use jiff::Timestamp;
 use rusqlite::{Connection, Result, params};
 
-use crate::sqlite::entries::ingest::Target;
+use crate::target::Target;
 use crate::values::{millis, optional};
 
 const STATE: &str = include_str!("sql/feed_rows_state.sql");

@@ -14,12 +14,13 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     SqliteStore,
-    entries::ingest::{self, Target},
+    entries::ingest,
     feeds::{finish_plain, id_of},
     outbox::events,
     push::discovery::PushState,
     shared::{queue::Priority, writer::WriteTx},
 };
+use crate::target::Target;
 use crate::values::{is_renamed, optional, text, to_u32, url_hash};
 
 pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");

@@ -5,7 +5,7 @@ use domain::{feed_state::FeedStateChange, ingest::Validators};
 use jiff::Timestamp;
 use rusqlite::{Connection, Result};
 
-use crate::sqlite::entries::ingest::Target;
+use crate::target::Target;
 use crate::values::{millis, optional, text};
 
 const UNCHANGED: &str = include_str!("sql/finish_plain_unchanged.sql");

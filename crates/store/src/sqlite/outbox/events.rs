@@ -9,11 +9,8 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
-use crate::sqlite::{
-    entries::{self, ingest::Target},
-    outbox::webhooks,
-    shared::writer::WriteTx,
-};
+use crate::sqlite::{entries, outbox::webhooks, shared::writer::WriteTx};
+use crate::target::Target;
 use crate::values::{millis, usize_to_i64};
 
 const FEED: &str = "SELECT id, url, coalesce(custom_title, title), folder_id FROM feeds WHERE id = ?";

@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Result};
 
 use crate::sqlite::{
     SqliteStore,
-    entries::ingest::{self, Target},
+    entries::ingest,
     feeds::{feed_rows, polls},
     push::{
         subscription_changes::{change, follow_trust},
@@ -27,6 +27,7 @@ use crate::sqlite::{
     },
     shared::{batch, errors::store_error, queue::Priority, writer::WriteTx},
 };
+use crate::target::Target;
 use crate::values::time;
 
 /// Subscriptions in one transaction, when all are ended.
