@@ -18,6 +18,16 @@ macro_rules! id {
 }
 
 id! {
+    /// An account.
+    AccountId
+}
+id! {
+    SessionId
+}
+id! {
+    TokenId
+}
+id! {
     /// A feed.
     FeedId
 }

@@ -5,12 +5,14 @@
 //! Nothing here waits, stores or sends. Every decision is a function of its arguments, so each can be tested as a table
 //! of cases at an exact instant.
 
+pub mod account;
 pub mod changes;
 pub mod cursor;
 pub mod delivery;
 pub mod entry;
 pub mod feed_state;
 pub mod folder;
+pub mod follow;
 pub mod ids;
 pub mod ingest;
 pub mod lease;
@@ -23,11 +25,14 @@ pub mod search;
 mod typed_address;
 pub mod words;
 
+pub use account::Account;
 pub use cursor::Cursor;
 pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
 pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
-pub use ids::{DeliveryId, EntryId, EventId, FeedId, FolderId, SubscriptionId, WebhookId};
+pub use ids::{
+    AccountId, DeliveryId, EntryId, EventId, FeedId, FolderId, SessionId, SubscriptionId, TokenId, WebhookId,
+};
 pub use lease::{Lease, LeaseTime};
 pub use search::Search;
 pub use typed_address::typed_address;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{ChangeKind, ENTRIES_LISTED_MAX, FEEDS_NAMED_MAX, NewChange};
-use crate::ids::{EntryId, FeedId};
+use crate::ids::{AccountId, EntryId, FeedId};
 
 /// What a transaction has changed so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,41 +17,48 @@ impl ChangeLog {
     /// Entries of a feed came or changed; nothing if they are none.
     pub fn entries(&mut self, feed: FeedId, entries: Vec<EntryId>) {
         let count = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-        self.of_entries(ChangeKind::Entries, Some(feed), count, entries);
+        self.of_entries(ChangeKind::Entries, None, Some(feed), count, entries);
     }
 
     /// So many entries went, of whatever feeds.
     pub fn entries_removed(&mut self, count: u64) {
         if count > 0 {
-            self.of_entries(ChangeKind::Entries, None, count, Vec::new());
+            self.of_entries(ChangeKind::Entries, None, None, count, Vec::new());
         }
     }
 
-    /// So many entries were marked, of this feed or of several; nothing if they are none. Which, if they are few.
-    pub fn marks(&mut self, feed: Option<FeedId>, count: u64, entries: Vec<EntryId>) {
-        self.of_entries(ChangeKind::Marks, feed, count, entries);
+    /// So many entries were marked by an account, of this feed or of several; nothing if they are none. Which, if they are
+    /// few.
+    pub fn marks(&mut self, account: AccountId, feed: Option<FeedId>, count: u64, entries: Vec<EntryId>) {
+        self.of_entries(ChangeKind::Marks, Some(account), feed, count, entries);
     }
 
+    /// For all who follow it.
     pub fn feed(&mut self, feed: FeedId) {
-        self.note(NewChange { kind: ChangeKind::Feed, feed_id: Some(feed), count: 0, entries: Vec::new() });
+        self.note(NewChange { feed_id: Some(feed), ..NewChange::of(ChangeKind::Feed) });
     }
 
-    /// This feed came or went, or many or folders did.
-    pub fn feeds(&mut self, feed: Option<FeedId>, count: u64) {
-        self.note(NewChange { kind: ChangeKind::Feeds, feed_id: feed, count, entries: Vec::new() });
+    /// What one account wants of a feed.
+    pub fn follow(&mut self, account: AccountId, feed: FeedId) {
+        self.note(NewChange { account_id: Some(account), feed_id: Some(feed), ..NewChange::of(ChangeKind::Feed) });
+    }
+
+    /// An account follows this feed, or no longer, or many; or its folders changed.
+    pub fn feeds(&mut self, account: AccountId, feed: Option<FeedId>, count: u64) {
+        self.note(NewChange { account_id: Some(account), feed_id: feed, count, ..NewChange::of(ChangeKind::Feeds) });
     }
 
     /// `None`: of a feed that is gone.
     pub fn subscription(&mut self, feed: Option<FeedId>) {
-        self.note(NewChange { kind: ChangeKind::Subscription, feed_id: feed, count: 0, entries: Vec::new() });
+        self.note(NewChange { feed_id: feed, ..NewChange::of(ChangeKind::Subscription) });
     }
 
-    pub fn webhooks(&mut self) {
-        self.note(NewChange { kind: ChangeKind::Webhooks, feed_id: None, count: 0, entries: Vec::new() });
+    pub fn webhooks(&mut self, account: AccountId) {
+        self.note(NewChange { account_id: Some(account), ..NewChange::of(ChangeKind::Webhooks) });
     }
 
     pub fn deliveries(&mut self) {
-        self.note(NewChange { kind: ChangeKind::Deliveries, feed_id: None, count: 0, entries: Vec::new() });
+        self.note(NewChange::of(ChangeKind::Deliveries));
     }
 
     pub fn deliveries_if(&mut self, is_queued: bool) {
@@ -89,9 +96,16 @@ impl ChangeLog {
         without_feeds_of_many(merged(noted))
     }
 
-    fn of_entries(&mut self, kind: ChangeKind, feed_id: Option<FeedId>, count: u64, entries: Vec<EntryId>) {
+    fn of_entries(
+        &mut self,
+        kind: ChangeKind,
+        account_id: Option<AccountId>,
+        feed_id: Option<FeedId>,
+        count: u64,
+        entries: Vec<EntryId>,
+    ) {
         if count > 0 {
-            self.note(NewChange { kind, feed_id, count, entries: listed(entries) });
+            self.note(NewChange { kind, account_id, feed_id, count, entries: listed(entries) });
         }
     }
 
@@ -105,7 +119,7 @@ impl ChangeLog {
 }
 
 fn is_alike(one: &NewChange, other: &NewChange) -> bool {
-    (one.kind, one.feed_id) == (other.kind, other.feed_id)
+    (one.kind, one.account_id, one.feed_id) == (other.kind, other.account_id, other.feed_id)
 }
 
 fn listed(entries: Vec<EntryId>) -> Vec<EntryId> {
@@ -129,10 +143,10 @@ fn merge(into: &mut NewChange, other: NewChange) {
 fn merged(noted: Vec<NewChange>) -> Vec<NewChange> {
     let (mut changes, mut places): (Vec<NewChange>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
     for change in noted {
-        if let Some(place) = places.get(&(change.kind, change.feed_id)) {
+        if let Some(place) = places.get(&(change.kind, change.account_id, change.feed_id)) {
             merge(&mut changes[*place], change);
         } else {
-            places.insert((change.kind, change.feed_id), changes.len());
+            places.insert((change.kind, change.account_id, change.feed_id), changes.len());
             changes.push(change);
         }
     }
@@ -167,7 +181,7 @@ mod tests {
     }
 
     fn change(kind: ChangeKind, feed_id: Option<FeedId>, count: u64, entries: Vec<EntryId>) -> NewChange {
-        NewChange { kind, feed_id, count, entries }
+        NewChange { kind, account_id: None, feed_id, count, entries }
     }
 
     #[test]
@@ -190,12 +204,22 @@ mod tests {
     }
 
     #[test]
+    fn a1_changes_of_two_accounts_are_two() {
+        let mut log = ChangeLog::default();
+        for account in [1, 2, 1] {
+            log.marks(AccountId(account), Some(FEED), 1, ids([account]));
+        }
+        let accounts: Vec<_> = log.take().into_iter().map(|change| (change.account_id, change.count)).collect();
+        assert_eq!(accounts, [(Some(AccountId(1)), 1), (Some(AccountId(2)), 1)]);
+    }
+
+    #[test]
     fn u2_what_is_undone_leaves_what_was_before() {
         let mut log = ChangeLog::default();
         log.entries(FEED, ids([1]));
         let mark = log.mark();
         log.entries(FEED, ids([2]));
-        log.webhooks();
+        log.webhooks(AccountId(1));
         log.undo_to(mark);
         assert_eq!(log.take(), [change(ChangeKind::Entries, Some(FEED), 1, ids([1]))]);
     }
@@ -211,7 +235,7 @@ mod tests {
         ] {
             let mut log = ChangeLog::default();
             for entries in [ids(first), ids(second)] {
-                log.marks(None, u64::try_from(entries.len()).unwrap(), entries);
+                log.marks(AccountId(1), None, u64::try_from(entries.len()).unwrap(), entries);
             }
             let taken = log.take();
             assert_eq!((taken[0].count, taken[0].entries.len()), expect);

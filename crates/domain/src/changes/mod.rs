@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::log::ChangeLog;
 use crate::{
-    ids::{EntryId, FeedId},
+    ids::{AccountId, EntryId, FeedId},
     push::Subscription,
 };
 
@@ -86,6 +86,8 @@ impl ChangeKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChange {
     pub kind: ChangeKind,
+    /// Whom it concerns; `None`: all who follow the feed, or everybody.
+    pub account_id: Option<AccountId>,
     /// `None`: of several, or of none in particular.
     pub feed_id: Option<FeedId>,
     /// How many entries or feeds; 0 for kinds that do not count.
@@ -94,11 +96,18 @@ pub struct NewChange {
     pub entries: Vec<EntryId>,
 }
 
+impl NewChange {
+    pub(crate) fn of(kind: ChangeKind) -> Self {
+        Self { kind, account_id: None, feed_id: None, count: 0, entries: Vec::new() }
+    }
+}
+
 /// A change that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub number: ChangeNumber,
     pub kind: ChangeKind,
+    pub account_id: Option<AccountId>,
     pub feed_id: Option<FeedId>,
     pub count: u64,
     pub entries: Vec<EntryId>,

@@ -5,11 +5,11 @@ use std::{collections::HashMap, hash::BuildHasher};
 use super::{
     event::{EventType, PayloadData, PayloadDelivery, PayloadEntry, PayloadFeed, PayloadWebhook, public_id},
     outbox::AttemptOutcome,
-    webhook::{EventScope, Webhook},
+    webhook::{EventScope, Follow, Webhook},
 };
 use crate::{
     entry::Entry,
-    ids::{EntryId, FeedId, FolderId, WebhookId},
+    ids::{AccountId, EntryId, FeedId, WebhookId},
     push::{Subscription, SubscriptionState, SubscriptionView},
 };
 
@@ -22,25 +22,27 @@ pub enum DomainEvent {
         /// It was there when the feed was first fetched.
         is_backlog: bool,
     },
+    /// An entry was there when this account began to follow its feed.
+    EntryFollowed(AccountId, Box<Entry>),
     /// An entry has changed.
     EntryUpdated(Box<Entry>),
     /// A feed is failing, has recovered, or is gone.
     Feed(EventType, FeedId),
     /// A hub pushes a feed from now on, or no longer.
     Subscription(FeedId, Box<SubscriptionView>),
-    /// A webhook was disabled, or is tried.
-    Webhook(EventType, PayloadWebhook),
-    /// A delivery to this webhook was given up.
-    DeliveryFailed(PayloadWebhook, Box<PayloadDelivery>),
+    /// A webhook of this account was disabled, or is tried.
+    Webhook(EventType, AccountId, PayloadWebhook),
+    /// A delivery to this webhook of this account was given up.
+    DeliveryFailed(AccountId, PayloadWebhook, Box<PayloadDelivery>),
 }
 
 impl DomainEvent {
     /// What kind of event it is.
     pub fn kind(&self) -> EventType {
         match self {
-            Self::EntryCreated { .. } => EventType::EntryCreated,
+            Self::EntryCreated { .. } | Self::EntryFollowed(..) => EventType::EntryCreated,
             Self::EntryUpdated(_) => EventType::EntryUpdated,
-            Self::Feed(kind, _) | Self::Webhook(kind, _) => *kind,
+            Self::Feed(kind, _) | Self::Webhook(kind, ..) => *kind,
             Self::Subscription(_, subscription) if subscription.is_active => EventType::SubscriptionActivated,
             Self::Subscription(..) => EventType::SubscriptionDeactivated,
             Self::DeliveryFailed(..) => EventType::DeliveryFailed,
@@ -50,7 +52,9 @@ impl DomainEvent {
     /// The feed that it is about.
     pub fn feed_id(&self) -> Option<FeedId> {
         match self {
-            Self::EntryCreated { entry, .. } | Self::EntryUpdated(entry) => Some(entry.feed_id),
+            Self::EntryCreated { entry, .. } | Self::EntryFollowed(_, entry) | Self::EntryUpdated(entry) => {
+                Some(entry.feed_id)
+            }
             Self::Feed(_, feed) | Self::Subscription(feed, _) => Some(*feed),
             Self::Webhook(..) | Self::DeliveryFailed(..) => None,
         }
@@ -63,24 +67,29 @@ impl DomainEvent {
 
     fn entry(&self) -> Option<&Entry> {
         match self {
-            Self::EntryCreated { entry, .. } | Self::EntryUpdated(entry) => Some(entry),
+            Self::EntryCreated { entry, .. } | Self::EntryFollowed(_, entry) | Self::EntryUpdated(entry) => Some(entry),
             _ => None,
         }
     }
 
-    fn scope(&self, folder_id: Option<FolderId>) -> EventScope {
+    fn scope(&self) -> EventScope {
         EventScope {
             kind: self.kind(),
             feed_id: self.feed_id(),
-            folder_id,
-            is_backlog: matches!(self, Self::EntryCreated { is_backlog: true, .. }),
+            account_id: match self {
+                Self::EntryFollowed(account, _) | Self::Webhook(_, account, _) | Self::DeliveryFailed(account, ..) => {
+                    Some(*account)
+                }
+                _ => None,
+            },
+            is_backlog: matches!(self, Self::EntryCreated { is_backlog: true, .. } | Self::EntryFollowed(..)),
             webhook_id: self.webhook().map(|webhook| webhook.id),
         }
     }
 
     fn webhook(&self) -> Option<&PayloadWebhook> {
         match self {
-            Self::Webhook(_, webhook) | Self::DeliveryFailed(webhook, _) => Some(webhook),
+            Self::Webhook(.., webhook) | Self::DeliveryFailed(_, webhook, _) => Some(webhook),
             _ => None,
         }
     }
@@ -98,7 +107,7 @@ impl DomainEvent {
 
     /// That a delivery was given up, with the id that it has in this installation. That one of this very news was given up
     /// is no news: two receivers that are dead would tell each other for ever.
-    pub fn delivery_failed(finished: &AttemptOutcome, installation: &str) -> Option<Self> {
+    pub fn delivery_failed(account: AccountId, finished: &AttemptOutcome, installation: &str) -> Option<Self> {
         if finished.kind == EventType::DeliveryFailed {
             return None;
         }
@@ -111,7 +120,7 @@ impl DomainEvent {
             last_error: finished.attempt.error.clone(),
         };
         let webhook = PayloadWebhook::new(finished.webhook_id, &finished.url, None);
-        Some(Self::DeliveryFailed(webhook, Box::new(delivery)))
+        Some(Self::DeliveryFailed(account, webhook, Box::new(delivery)))
     }
 }
 
@@ -120,50 +129,62 @@ impl DomainEvent {
 pub struct Outgoing {
     /// What decided who is told; kept, so that a replay can decide anew.
     pub scope: EventScope,
-    /// What it is about, as it is stored.
+    /// The entry that it is about, for the marks that a follower has made in it.
+    pub entry_id: Option<EntryId>,
+    /// The feed, as the server has it; what a follower calls it is put in when it is sent.
+    pub feed: Option<String>,
+    /// What else it is about, as it is stored.
     pub data: String,
     /// Who is told: at least one.
     pub to: Vec<WebhookId>,
 }
 
+/// Who follows the feeds of events, of the accounts that have webhooks.
+pub type Follows = HashMap<(FeedId, AccountId), Follow>;
+
 /// Whether anybody is told of such an event: cheaper than to make it first.
-pub fn is_wanted(webhooks: &[Webhook], scope: &EventScope) -> bool {
-    webhooks.iter().any(|webhook| webhook.wants(scope))
+pub fn is_wanted(webhooks: &[Webhook], follows: &Follows, scope: &EventScope) -> bool {
+    webhooks.iter().any(|webhook| webhook.wants(scope, follow_of(follows, webhook, scope)))
+}
+
+fn follow_of(follows: &Follows, webhook: &Webhook, scope: &EventScope) -> Option<Follow> {
+    follows.get(&(scope.feed_id?, webhook.account_id)).copied()
 }
 
 /// Who is told of what. What nobody wants to know is no event; nor is what happened to a feed that is not there.
 pub fn fan_out<S: BuildHasher>(
     webhooks: &[Webhook],
+    follows: &Follows,
     feeds: &HashMap<FeedId, PayloadFeed, S>,
-    news: &[DomainEvent],
+    events: &[DomainEvent],
 ) -> Vec<Outgoing> {
-    let one = |news: &DomainEvent| {
-        let feed = match news.feed_id() {
+    let one = |event: &DomainEvent| {
+        let feed = match event.feed_id() {
             Some(id) => Some(feeds.get(&id)?),
             None => None,
         };
-        let scope = news.scope(feed.and_then(|feed| feed.folder_id));
-        let to: Vec<WebhookId> =
-            webhooks.iter().filter(|webhook| webhook.wants(&scope)).map(|webhook| webhook.id).collect();
+        let scope = event.scope();
+        let is_told = |webhook: &&Webhook| webhook.wants(&scope, follow_of(follows, webhook, &scope));
+        let to: Vec<WebhookId> = webhooks.iter().filter(is_told).map(|webhook| webhook.id).collect();
         if to.is_empty() {
             return None;
         }
         let data = PayloadData {
-            feed,
-            entry: news.entry().map(PayloadEntry::from),
-            subscription: match news {
+            entry: event.entry().map(PayloadEntry::from),
+            subscription: match event {
                 DomainEvent::Subscription(_, subscription) => Some(subscription),
                 _ => None,
             },
-            webhook: news.webhook(),
-            delivery: match news {
-                DomainEvent::DeliveryFailed(_, delivery) => Some(delivery),
+            webhook: event.webhook(),
+            delivery: match event {
+                DomainEvent::DeliveryFailed(.., delivery) => Some(delivery),
                 _ => None,
             },
         };
-        Some(Outgoing { scope, data: data.to_json(), to })
+        let (entry_id, feed) = (event.entry_id(), feed.map(PayloadFeed::to_json));
+        Some(Outgoing { scope, entry_id, feed, data: data.to_json(), to })
     };
-    news.iter().filter_map(one).collect()
+    events.iter().filter_map(one).collect()
 }
 
 #[cfg(test)]
@@ -178,6 +199,7 @@ mod tests {
     fn webhook(id: i64, kinds: Option<Vec<EventType>>) -> Webhook {
         Webhook {
             id: WebhookId(id),
+            account_id: AccountId(1),
             url: "https://r.org/".into(),
             description: None,
             enabled: true,
@@ -200,21 +222,22 @@ mod tests {
     #[test]
     fn d2_one_event_for_all_who_want_it_and_none_for_nobody() {
         let webhooks = [webhook(1, None), webhook(2, Some(vec![EventType::FeedGone])), webhook(3, Some(vec![]))];
-        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None, folder_id: None };
+        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None };
         let feeds = HashMap::from([(FeedId(5), feed)]);
+        let follows = Follows::from([((FeedId(5), AccountId(1)), Follow::default())]);
         let news = [
             DomainEvent::Feed(EventType::FeedGone, FeedId(5)),
             DomainEvent::Feed(EventType::FeedFailing, FeedId(5)),
             DomainEvent::Feed(EventType::FeedGone, FeedId(6)),
         ];
         let told: Vec<_> =
-            fan_out(&webhooks, &feeds, &news).into_iter().map(|event| (event.scope.kind, event.to)).collect();
+            fan_out(&webhooks, &follows, &feeds, &news).into_iter().map(|event| (event.scope.kind, event.to)).collect();
         assert_eq!(
             told,
             [(EventType::FeedGone, vec![WebhookId(1), WebhookId(2)]), (EventType::FeedFailing, vec![WebhookId(1)]),]
         );
-        assert_eq!(fan_out(&webhooks[2..], &feeds, &news), []);
-        assert_eq!(fan_out(&[], &feeds, &news), []);
+        assert_eq!(fan_out(&webhooks[2..], &follows, &feeds, &news), []);
+        assert_eq!(fan_out(&[], &follows, &feeds, &news), []);
     }
 
     #[test]
@@ -222,10 +245,11 @@ mod tests {
         let about = PayloadWebhook::new(WebhookId(2), "https://d.org:8443/secret?key=1", Some("410".into()));
         let events = fan_out(
             &[webhook(1, None), webhook(2, None)],
+            &Follows::new(),
             &HashMap::new(),
             &[
-                DomainEvent::Webhook(EventType::WebhookDisabled, about.clone()),
-                DomainEvent::Webhook(EventType::WebhookTest, about),
+                DomainEvent::Webhook(EventType::WebhookDisabled, AccountId(1), about.clone()),
+                DomainEvent::Webhook(EventType::WebhookTest, AccountId(1), about),
             ],
         );
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)], [WebhookId(2)]]);
@@ -252,8 +276,8 @@ mod tests {
                 ..AttemptLog::default()
             },
         };
-        let news = DomainEvent::delivery_failed(&failed(EventType::EntryCreated), "key").unwrap();
-        let events = fan_out(&[webhook(1, None), webhook(2, None)], &HashMap::new(), &[news]);
+        let news = DomainEvent::delivery_failed(AccountId(1), &failed(EventType::EntryCreated), "key").unwrap();
+        let events = fan_out(&[webhook(1, None), webhook(2, None)], &Follows::new(), &HashMap::new(), &[news]);
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)]]);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&events[0].data).unwrap(),
@@ -265,6 +289,6 @@ mod tests {
                 },
             })
         );
-        assert_eq!(DomainEvent::delivery_failed(&failed(EventType::DeliveryFailed), "key"), None);
+        assert_eq!(DomainEvent::delivery_failed(AccountId(1), &failed(EventType::DeliveryFailed), "key"), None);
     }
 }

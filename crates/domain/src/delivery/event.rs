@@ -1,7 +1,9 @@
 //! What happened, as webhooks are told.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
@@ -82,18 +84,42 @@ impl Serialize for EventType {
     }
 }
 
-/// A feed, as a payload shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A feed, as it is stored for payloads: once, whoever follows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayloadFeed {
-    /// Its id.
     pub id: FeedId,
     /// Where it is polled.
     pub url: String,
-    /// What the user calls it, or else what it calls itself.
+    /// What it calls itself.
     pub title: Option<String>,
-    /// The folder it is in.
+}
+
+impl PayloadFeed {
+    #[expect(clippy::missing_panics_doc, reason = "nothing in it can fail to be written down")]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("what is told of a feed can always be written down")
+    }
+}
+
+/// What the account that is told has of the feed and the entry of an event, when it is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowerView {
+    /// What it calls the feed.
+    pub custom_title: Option<String>,
+    /// Where it keeps the feed.
     pub folder_id: Option<FolderId>,
+    pub is_read: bool,
+    pub is_starred: bool,
+}
+
+/// A feed, as a payload shows it to a follower.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FollowedFeed<'f> {
+    id: FeedId,
+    url: &'f str,
+    title: Option<&'f str>,
+    folder_id: Option<FolderId>,
 }
 
 /// An entry, as a payload shows it.
@@ -178,13 +204,10 @@ pub struct PayloadDelivery {
     pub last_error: Option<String>,
 }
 
-/// What an event is about.
+/// What an event is about, besides its feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadData<'d> {
-    /// The feed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub feed: Option<&'d PayloadFeed>,
     /// The entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<PayloadEntry<'d>>,
@@ -213,12 +236,33 @@ pub fn payload(id: &str, kind: EventType, at: Timestamp, data: &str) -> String {
     format!(r#"{{"id":"{id}","type":"{}","timestamp":"{at}","data":{data}}}"#, kind.name())
 }
 
-/// What an event is about, without content and summary of its entry, for those who do not want them.
-pub fn without_content(data: &str) -> String {
+/// What an event is about, as it is sent to a follower: with the feed as that knows it, with its marks, and without content
+/// and summary of the entry where they are not wanted.
+pub fn data_for(feed: Option<&str>, data: &str, view: &FollowerView, include_content: bool) -> String {
+    let is_as_stored = include_content && !view.is_read && !view.is_starred;
+    let data = if is_as_stored { Cow::Borrowed(data) } else { Cow::Owned(edited(data, view, include_content)) };
+    let Some(feed) = feed.and_then(|feed| serde_json::from_str::<PayloadFeed>(feed).ok()) else {
+        return data.into_owned();
+    };
+    let title = view.custom_title.as_deref().or(feed.title.as_deref());
+    let shown = FollowedFeed { id: feed.id, url: &feed.url, title, folder_id: view.folder_id };
+    let Ok(shown) = serde_json::to_string(&shown) else { return data.into_owned() };
+    match data.strip_prefix('{') {
+        Some("}") => format!(r#"{{"feed":{shown}}}"#),
+        Some(rest) => format!(r#"{{"feed":{shown},{rest}"#),
+        None => data.into_owned(),
+    }
+}
+
+fn edited(data: &str, view: &FollowerView, include_content: bool) -> String {
     let Ok(mut value) = serde_json::from_str::<Value>(data) else { return data.to_owned() };
     if let Some(entry) = value.pointer_mut("/entry").and_then(Value::as_object_mut) {
-        entry.shift_remove("content");
-        entry.shift_remove("summary");
+        entry.insert("isRead".to_owned(), view.is_read.into());
+        entry.insert("isStarred".to_owned(), view.is_starred.into());
+        if !include_content {
+            entry.shift_remove("content");
+            entry.shift_remove("summary");
+        }
     }
     value.to_string()
 }
@@ -262,28 +306,41 @@ mod tests {
 
     #[test]
     fn d2_a_payload_has_the_shape_of_the_specification() {
-        let feed =
-            PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: None, folder_id: Some(FolderId(2)) };
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()) }.to_json();
         let entry = entry();
-        let data = PayloadData { feed: Some(&feed), entry: Some(PayloadEntry::from(&entry)), ..PayloadData::default() };
-        let data = data.to_json();
-        let body = payload("evt_1", EventType::EntryCreated, Timestamp::UNIX_EPOCH, &data);
+        let data = PayloadData { entry: Some(PayloadEntry::from(&entry)), ..PayloadData::default() }.to_json();
+        let view = FollowerView { folder_id: Some(FolderId(2)), ..FollowerView::default() };
+        let sent = data_for(Some(&feed), &data, &view, true);
+        let body = payload("evt_1", EventType::EntryCreated, Timestamp::UNIX_EPOCH, &sent);
         let value: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(value["id"], "evt_1");
         assert_eq!(value["type"], "entry.created");
         assert_eq!(value["timestamp"], "1970-01-01T00:00:00Z");
         assert_eq!(
             value["data"]["feed"],
-            serde_json::json!({"id": 3, "url": "https://e.org/", "title": null, "folderId": 2})
+            serde_json::json!({"id": 3, "url": "https://e.org/", "title": "Own", "folderId": 2})
         );
         assert_eq!(value["data"]["entry"]["content"], "<p>long</p>");
+        assert_eq!(value["data"]["entry"]["isRead"], false);
         assert_eq!(value["data"].as_object().unwrap().len(), 2);
-        let bare: Value = serde_json::from_str(&without_content(&data)).unwrap();
-        assert_eq!(bare["entry"].get("content"), None);
-        assert_eq!(bare["entry"].get("summary"), None);
-        assert_eq!(bare["entry"]["title"], "Seven");
-        assert_eq!(bare["feed"], value["data"]["feed"]);
-        assert_eq!(without_content("nonsense"), "nonsense");
+        assert_eq!(data_for(Some(&feed), "{}", &view, true), format!(r#"{{"feed":{}}}"#, value["data"]["feed"]));
+    }
+
+    #[test]
+    fn a2_a_payload_is_as_its_follower_has_it() {
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()) }.to_json();
+        let data = PayloadData { entry: Some(PayloadEntry::from(&entry())), ..PayloadData::default() }.to_json();
+        let view = FollowerView { custom_title: Some("Mine".into()), is_read: true, ..FollowerView::default() };
+        for include_content in [true, false] {
+            let sent: Value = serde_json::from_str(&data_for(Some(&feed), &data, &view, include_content)).unwrap();
+            assert_eq!(sent["feed"]["title"], "Mine");
+            assert_eq!((&sent["entry"]["isRead"], &sent["entry"]["isStarred"]), (&true.into(), &false.into()));
+            assert_eq!(sent["entry"]["title"], "Seven");
+            for text in ["content", "summary"] {
+                assert_eq!(sent["entry"].get(text).is_some(), include_content, "{text}");
+            }
+        }
+        assert_eq!(data_for(None, "nonsense", &view, false), "nonsense");
     }
 
     #[test]

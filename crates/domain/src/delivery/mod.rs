@@ -16,10 +16,10 @@ mod webhook;
 pub use self::{
     breaker::{Breaker, BreakerRules, PROBE_NEW_AFTER, PROBES_A_ROUND, Window},
     claimable::{DueRows, claimable},
-    domain_event::{DomainEvent, Outgoing, fan_out, is_wanted},
+    domain_event::{DomainEvent, Follows, Outgoing, fan_out, is_wanted},
     event::{
-        EventType, FAILING_AFTER, PayloadData, PayloadDelivery, PayloadEntry, PayloadFeed, PayloadWebhook, number_of,
-        payload, public_id, without_content,
+        EventType, FAILING_AFTER, FollowerView, PayloadData, PayloadDelivery, PayloadEntry, PayloadFeed,
+        PayloadWebhook, data_for, number_of, payload, public_id,
     },
     header::{HeaderValue, MASK, WebhookHeaders, unknown_masked_header},
     health::{Consequence, Health, ReceiverState},
@@ -31,5 +31,5 @@ pub use self::{
     rate::Rate,
     retry::{AttemptEnd, RetryRules, Verdict, judge},
     sign::{OldSecrets, WebhookSecret, signatures},
-    webhook::{EventScope, NewWebhook, Webhook, WebhookPatch},
+    webhook::{EventScope, Follow, NewWebhook, Webhook, WebhookPatch},
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    event::EventType,
+    event::{EventType, FollowerView},
     retry::{AttemptEnd, Verdict},
     webhook::Webhook,
 };
@@ -114,7 +114,11 @@ pub struct DeliveryJob {
     pub kind: EventType,
     /// When.
     pub happened_at: Timestamp,
-    /// What it is about, as it was stored; `None` if it is larger than [`PAYLOAD_INLINE_MAX`].
+    /// The feed that it is about, as it was stored.
+    pub feed: Option<String>,
+    /// What the account of the webhook has of that feed and of the entry.
+    pub view: FollowerView,
+    /// What else it is about, as it was stored; `None` if it is larger than [`PAYLOAD_INLINE_MAX`].
     pub data: Option<String>,
     /// The size of that.
     pub size: usize,

@@ -8,7 +8,7 @@ use super::{
     rate::Rate,
     sign::WebhookSecret,
 };
-use crate::ids::{FeedId, FolderId, WebhookId};
+use crate::ids::{AccountId, FeedId, FolderId, WebhookId};
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ use crate::ids::{FeedId, FolderId, WebhookId};
 pub struct Webhook {
     /// Its id.
     pub id: WebhookId,
+    /// Whose it is.
+    pub account_id: AccountId,
     /// Where events are sent.
     pub url: String,
     /// What the user notes about it.
@@ -135,25 +137,34 @@ impl WebhookPatch {
     }
 }
 
+/// What an account has to do with the feed of an event: the folder that it keeps it in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Follow {
+    pub folder_id: Option<FolderId>,
+}
+
 /// What decides who is told of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventScope {
     /// What happened.
     pub kind: EventType,
-    /// In which feed, if in one.
+    /// In which feed, if in one: only its followers are told.
     pub feed_id: Option<FeedId>,
-    /// In which folder that is.
-    pub folder_id: Option<FolderId>,
-    /// It was there when the feed was first fetched: no news.
+    /// Only this account is told.
+    pub account_id: Option<AccountId>,
+    /// It was there when the feed was first fetched, or when the account began to follow it: no news.
     pub is_backlog: bool,
     /// The webhook that it is about, if it is about one.
     pub webhook_id: Option<WebhookId>,
 }
 
 impl Webhook {
-    /// Whether it is told of such an event. A disabled one keeps what it has and gets nothing new.
-    pub fn wants(&self, scope: &EventScope) -> bool {
-        if !self.enabled {
+    /// Whether it is told of such an event, whose feed its account follows so, or not. A disabled one keeps what it has and
+    /// gets nothing new.
+    pub fn wants(&self, scope: &EventScope, follow: Option<Follow>) -> bool {
+        let concerns_account = scope.account_id.is_none_or(|account| account == self.account_id)
+            && (scope.feed_id.is_none() || follow.is_some());
+        if !self.enabled || !concerns_account {
             return false;
         }
         match scope.kind {
@@ -166,17 +177,18 @@ impl Webhook {
             _ => {}
         }
         let kind_fits = self.event_types.as_ref().is_none_or(|kinds| kinds.contains(&scope.kind));
-        kind_fits && (self.backlog || !scope.is_backlog) && self.is_of(scope)
+        kind_fits && (self.backlog || !scope.is_backlog) && self.is_of(scope, follow)
     }
 
     /// Whether it is of a feed or a folder that is wanted: of either, where both are named.
-    fn is_of(&self, scope: &EventScope) -> bool {
+    fn is_of(&self, scope: &EventScope, follow: Option<Follow>) -> bool {
         let Some(feed) = scope.feed_id else { return true };
         if self.feed_ids.is_none() && self.folder_ids.is_none() {
             return true;
         }
         let by_feed = self.feed_ids.as_ref().is_some_and(|wanted| wanted.contains(&feed));
-        let in_folder = |wanted: &Vec<FolderId>| scope.folder_id.is_some_and(|folder| wanted.contains(&folder));
+        let folder = follow.and_then(|follow| follow.folder_id);
+        let in_folder = |wanted: &Vec<FolderId>| folder.is_some_and(|folder| wanted.contains(&folder));
         by_feed || self.folder_ids.as_ref().is_some_and(in_folder)
     }
 }
@@ -189,6 +201,7 @@ mod tests {
     fn webhook() -> Webhook {
         Webhook {
             id: WebhookId(1),
+            account_id: AccountId(1),
             url: "https://r.org/".into(),
             description: None,
             enabled: true,
@@ -208,14 +221,18 @@ mod tests {
         }
     }
 
-    fn scope(feed: i64, folder: Option<i64>) -> EventScope {
+    fn scope(feed: i64) -> EventScope {
         EventScope {
             kind: EventType::EntryCreated,
             feed_id: Some(FeedId(feed)),
-            folder_id: folder.map(FolderId),
+            account_id: None,
             is_backlog: false,
             webhook_id: None,
         }
+    }
+
+    fn followed_in(folder: Option<i64>) -> Option<Follow> {
+        Some(Follow { folder_id: folder.map(FolderId) })
     }
 
     #[test]
@@ -225,32 +242,46 @@ mod tests {
             |ids: &[i64]| Some(ids.iter().copied().map(FolderId).collect::<Vec<_>>()),
         );
         for (feed_ids, folder_ids, event, wanted) in [
-            (None, None, scope(1, None), true),
-            (feeds(&[1]), None, scope(1, None), true),
-            (feeds(&[1]), None, scope(2, Some(9)), false),
-            (feeds(&[]), None, scope(1, Some(9)), false),
-            (None, folders(&[9]), scope(1, Some(9)), true),
-            (None, folders(&[9]), scope(1, None), false),
-            (None, folders(&[]), scope(1, Some(9)), false),
-            (feeds(&[1]), folders(&[9]), scope(1, None), true),
-            (feeds(&[1]), folders(&[9]), scope(2, Some(9)), true),
-            (feeds(&[1]), folders(&[9]), scope(2, Some(8)), false),
-            (feeds(&[]), folders(&[]), scope(1, Some(9)), false),
+            (None, None, (1, None), true),
+            (feeds(&[1]), None, (1, None), true),
+            (feeds(&[1]), None, (2, Some(9)), false),
+            (feeds(&[]), None, (1, Some(9)), false),
+            (None, folders(&[9]), (1, Some(9)), true),
+            (None, folders(&[9]), (1, None), false),
+            (None, folders(&[]), (1, Some(9)), false),
+            (feeds(&[1]), folders(&[9]), (1, None), true),
+            (feeds(&[1]), folders(&[9]), (2, Some(9)), true),
+            (feeds(&[1]), folders(&[9]), (2, Some(8)), false),
+            (feeds(&[]), folders(&[]), (1, Some(9)), false),
         ] {
             let webhook = Webhook { feed_ids, folder_ids, ..webhook() };
-            assert_eq!(webhook.wants(&event), wanted, "{webhook:?} {event:?}");
+            let (feed, folder) = event;
+            assert_eq!(webhook.wants(&scope(feed), followed_in(folder)), wanted, "{webhook:?} {event:?}");
         }
     }
 
     #[test]
     fn d1_kinds_backlog_and_being_enabled_count() {
-        let event = scope(1, None);
-        assert!(!Webhook { enabled: false, ..webhook() }.wants(&event));
-        assert!(!Webhook { event_types: Some(vec![]), ..webhook() }.wants(&event));
-        assert!(Webhook { event_types: Some(vec![EventType::EntryCreated]), ..webhook() }.wants(&event));
+        let (event, follow) = (scope(1), followed_in(None));
+        assert!(!Webhook { enabled: false, ..webhook() }.wants(&event, follow));
+        assert!(!Webhook { event_types: Some(vec![]), ..webhook() }.wants(&event, follow));
+        assert!(Webhook { event_types: Some(vec![EventType::EntryCreated]), ..webhook() }.wants(&event, follow));
         let backlog = EventScope { is_backlog: true, ..event };
-        assert!(!webhook().wants(&backlog));
-        assert!(Webhook { backlog: true, ..webhook() }.wants(&backlog));
+        assert!(!webhook().wants(&backlog, follow));
+        assert!(Webhook { backlog: true, ..webhook() }.wants(&backlog, follow));
+    }
+
+    #[test]
+    fn a2_only_followers_and_the_account_concerned_are_told() {
+        let of = |account_id| EventScope { account_id, ..scope(1) };
+        for (scope, follow, wanted) in [
+            (of(None), followed_in(None), true),
+            (of(None), None, false),
+            (of(Some(AccountId(1))), followed_in(None), true),
+            (of(Some(AccountId(2))), followed_in(None), false),
+        ] {
+            assert_eq!(webhook().wants(&scope, follow), wanted, "{scope:?} {follow:?}");
+        }
     }
 
     #[test]
@@ -258,15 +289,15 @@ mod tests {
         let about = |kind, id| EventScope {
             kind,
             feed_id: None,
-            folder_id: None,
+            account_id: Some(AccountId(1)),
             is_backlog: false,
             webhook_id: Some(WebhookId(id)),
         };
-        assert!(Webhook { event_types: Some(vec![]), ..webhook() }.wants(&about(EventType::WebhookTest, 1)));
-        assert!(!webhook().wants(&about(EventType::WebhookTest, 2)));
-        assert!(webhook().wants(&about(EventType::WebhookDisabled, 2)));
-        assert!(!webhook().wants(&about(EventType::WebhookDisabled, 1)));
+        assert!(Webhook { event_types: Some(vec![]), ..webhook() }.wants(&about(EventType::WebhookTest, 1), None));
+        assert!(!webhook().wants(&about(EventType::WebhookTest, 2), None));
+        assert!(webhook().wants(&about(EventType::WebhookDisabled, 2), None));
+        assert!(!webhook().wants(&about(EventType::WebhookDisabled, 1), None));
         let one_feed = Webhook { feed_ids: Some(vec![FeedId(1)]), ..webhook() };
-        assert!(one_feed.wants(&about(EventType::WebhookDisabled, 2)));
+        assert!(one_feed.wants(&about(EventType::WebhookDisabled, 2), None));
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::StoreResult;
+use super::{StoreResult, Viewer};
 use crate::{
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    ids::{DeliveryId, EventId, WebhookId},
+    ids::{AccountId, DeliveryId, EventId, WebhookId},
     lease::Lease,
 };
 
@@ -28,36 +28,57 @@ pub enum TestOutcome {
 
 /// Webhooks, and the outbox through which they are told what happened.
 ///
-/// What happens is written down by whoever makes it happen, in its transaction: [`DomainEvent`](crate::delivery::News) that
-/// [somebody wants](crate::delivery::address) becomes one event, and one delivery for each who does.
+/// What happens is written down by whoever makes it happen, in its transaction: a
+/// [`DomainEvent`](crate::delivery::DomainEvent) that [somebody wants](crate::delivery::fan_out) becomes one event, and one
+/// delivery for each webhook that does, of those who follow its feed. What a follower calls the feed, and where it keeps it,
+/// is looked up when a delivery is claimed.
 ///
 /// Ids of events and deliveries are texts in the API: [`public_id`](crate::delivery::public_id) of `evt` or `dlv`, with
 /// a key that the installation was given when it was made. A text that is none of ours is of no row.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
-    /// All webhooks, by id.
-    async fn webhooks(&self) -> StoreResult<Vec<Webhook>>;
-    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
-    async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook>;
+    /// An account's webhooks, by id.
+    async fn webhooks(&self, account: AccountId) -> StoreResult<Vec<Webhook>>;
+    async fn webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<Option<Webhook>>;
+    /// A webhook, for whoever sends to it.
+    async fn receiver(&self, id: WebhookId) -> StoreResult<Option<Webhook>>;
+    async fn create_webhook(&self, account: AccountId, new: NewWebhook) -> StoreResult<Webhook>;
     /// Changes a webhook; `None` if there is none. One that was disabled and is enabled is well, and what waits for it is
     /// due at once, in the same transaction.
-    async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>>;
+    async fn update_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        patch: WebhookPatch,
+    ) -> StoreResult<Option<Webhook>>;
     /// Removes a webhook. It is gone at once for everybody; its deliveries are removed by
     /// [`prune_deliveries`](Self::prune_deliveries). False if there is none.
-    async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool>;
+    async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<bool>;
     /// Gives a webhook another secret; the one that it had signs along for so long, beside older ones whose time is not
     /// over. `None` if there is no such webhook.
-    async fn rotate_secret(&self, id: WebhookId, secret: WebhookSecret, keep: Duration)
-    -> StoreResult<Option<Webhook>>;
+    async fn rotate_secret(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        secret: WebhookSecret,
+        keep: Duration,
+    ) -> StoreResult<Option<Webhook>>;
     /// Queues a `webhook.test` for a webhook, and for it alone. It is due before all else that waits for it, and an open
     /// breaker lets it through as its next probe. Where the receiver has asked to be left alone, it waits for the end of
     /// that.
-    async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome>;
+    async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<TestOutcome>;
     /// Queues what happened between these times, both included, and is still known, once more for a webhook, as far as it wants it:
     /// what was delivered, failed or cancelled is queued again, what it was not told of is queued, what is pending
     /// stays. In chunks. Tests, and what a feed held when it was first fetched, are not repeated, the latter unless it
-    /// wants that. Returns how many deliveries were queued; `None` if there is no such webhook.
-    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>>;
+    /// wants that; nor is what happened in a feed before its account followed it. Returns how many deliveries were queued;
+    /// `None` if there is no such webhook.
+    async fn replay(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        since: Timestamp,
+        until: Option<Timestamp>,
+    ) -> StoreResult<Option<u64>>;
 
     /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
     /// enabled and have not asked to be left alone, as there is [room](ClaimLimits) and as their [rate](crate::delivery::Rate)
@@ -91,18 +112,24 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// `None` if there is none to come. It is a hint: whoever sleeps longer than a second looks again.
     async fn next_delivery_in(&self, but_not_to: &[WebhookId]) -> StoreResult<Option<Duration>>;
 
-    /// The outbox in numbers.
-    async fn outbox_overview(&self) -> StoreResult<Overview>;
+    /// The outbox in numbers: of an account's webhooks, or of all.
+    async fn outbox_overview(&self, viewer: Viewer) -> StoreResult<Overview>;
     /// A page of deliveries, the newest first, after the one with this id. An id that is none of ours is after all.
-    async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage>;
+    async fn deliveries(
+        &self,
+        account: AccountId,
+        filter: DeliveryFilter,
+        limit: u32,
+        after: Option<&str>,
+    ) -> StoreResult<DeliveryPage>;
     /// One delivery with its attempts, the first first.
-    async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>>;
+    async fn delivery(&self, account: AccountId, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>>;
     /// Queues a delivery again that has failed or was delivered, with all its attempts.
-    async fn requeue_delivery(&self, id: &str) -> StoreResult<Moved>;
+    async fn requeue_delivery(&self, account: AccountId, id: &str) -> StoreResult<Moved>;
     /// Calls off a delivery that is pending or has failed. If it is being sent, the mark of that attempt is skipped.
-    async fn cancel_delivery(&self, id: &str, reason: &str) -> StoreResult<Moved>;
+    async fn cancel_delivery(&self, account: AccountId, id: &str, reason: &str) -> StoreResult<Moved>;
     /// Queues all failed deliveries of a webhook again, in chunks; returns how many. `None` if there is no such webhook.
-    async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>>;
+    async fn requeue_failed(&self, account: AccountId, webhook: WebhookId) -> StoreResult<Option<u64>>;
     /// Removes deliveries that have been done with for too long, those of removed webhooks, and events that nobody is
     /// told of any more and that are older than a delivered delivery may be; returns how many deliveries and events.
     async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64>;

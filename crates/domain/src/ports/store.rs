@@ -8,13 +8,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{ChangeStore, DeliveryStore};
+use super::{AccountStore, ChangeStore, DeliveryStore};
 use crate::{
     cursor::Cursor,
     entry::{Counts, Entry, EntryFilter, EntryPage, EntryPatch},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
-    ids::{EntryId, FeedId, FolderId, SubscriptionId},
+    follow::NewFollow,
+    ids::{AccountId, EntryId, FeedId, FolderId, SubscriptionId},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     lease::Lease,
     overview::FeedOverview,
@@ -39,22 +40,43 @@ pub type StoreResult<T> = Result<T, StoreError>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conflict;
 
-/// What became of a new feed.
+/// Whose things are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Viewer {
+    /// What concerns the feeds that it follows, and its webhooks.
+    Account(AccountId),
+    /// All there is, for administrators and for the program itself.
+    Server,
+}
+
+/// What became of a feed that an account is to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewFeedOutcome {
     Added(Box<Feed>),
-    /// There is one with this URL.
+    /// The account follows one with this URL.
     AlreadyThere(FeedId),
-    /// There is no such folder. Nothing was kept.
+    /// The account has no such folder. Nothing was kept.
+    NoSuchFolder,
+}
+
+/// What became of a wish to follow what the server may know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FollowOutcome {
+    Followed(Box<Feed>),
+    /// The account follows it.
+    AlreadyThere(FeedId),
+    /// The server has no such feed, or it is somebody's own: it has to be fetched.
+    NotKnown,
+    /// The account has no such folder. Nothing was kept.
     NoSuchFolder,
 }
 
 /// What became of an import, feed by feed, in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportOutcome {
-    /// It is kept and will be polled.
+    /// The account follows it, and it will be polled, unless the server has it already.
     Imported(FeedId),
-    /// There is one with this URL.
+    /// The account follows one with this URL.
     AlreadyThere(FeedId),
 }
 
@@ -137,54 +159,73 @@ pub enum Changed {
     NotFound,
 }
 
+/// The folders of an account.
 #[async_trait]
 pub trait FolderStore {
     /// All folders in their order.
-    async fn folders(&self) -> StoreResult<Vec<Folder>>;
+    async fn folders(&self, account: AccountId) -> StoreResult<Vec<Folder>>;
     /// Makes a folder, last in the order.
-    async fn create_folder(&self, name: &str) -> StoreResult<Result<Folder, Conflict>>;
+    async fn create_folder(&self, account: AccountId, name: &str) -> StoreResult<Result<Folder, Conflict>>;
     /// Gives a folder another name.
-    async fn rename_folder(&self, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>>;
+    async fn rename_folder(&self, account: AccountId, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>>;
     /// Removes a folder; its feeds stay, in none. False if there is none.
-    async fn delete_folder(&self, id: FolderId) -> StoreResult<bool>;
+    async fn delete_folder(&self, account: AccountId, id: FolderId) -> StoreResult<bool>;
     /// Puts folders in this order; those not named follow in the order they had. `None`, and nothing changed, if one of
     /// them does not exist or is named twice.
-    async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>>;
+    async fn reorder_folders(&self, account: AccountId, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>>;
 }
 
+/// The feeds that an account follows, each with the account's own folder, title and settings. A feed that several follow is
+/// stored, polled and pushed once: the shortest interval that any follower asks for counts, and it is pushed if any wants it.
 #[async_trait]
 pub trait FeedStore {
-    /// All feeds, by title (the user's before the feed's own, before the URL), without regard to case.
-    async fn feeds(&self) -> StoreResult<Vec<Feed>>;
-    async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>>;
-    /// The feed with this URL.
-    async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>>;
-    /// Keeps a feed that was just fetched, with its entries, in one transaction.
-    async fn add_feed(&self, feed: NewFeed) -> StoreResult<NewFeedOutcome>;
-    /// Keeps many feeds that were not fetched yet, due at once, in one transaction; folders are made as needed.
-    async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>>;
-    /// Changes a feed. A new URL forgets validators, failures, hubs and `isGone`, and makes it due at once; with that, or
-    /// when push is turned off, its subscriptions are no longer wanted. (Push that is turned on is
-    /// [`subscribe`](PushStore::subscribe)'s.)
-    async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>>;
-    /// Removes a feed and its entries; its subscriptions live on without it, no longer wanted. False if there is none.
-    async fn delete_feed(&self, id: FeedId) -> StoreResult<bool>;
+    /// All feeds that it follows, by title (the account's before the feed's own, before the URL), without regard to case.
+    async fn feeds(&self, account: AccountId) -> StoreResult<Vec<Feed>>;
+    /// A feed that it follows.
+    async fn feed(&self, account: AccountId, id: FeedId) -> StoreResult<Option<Feed>>;
+    /// The feed with this URL that it follows.
+    async fn feed_by_url(&self, account: AccountId, url: &str) -> StoreResult<Option<FeedId>>;
+    /// Follows a feed that the server has, without a request: the entries of its last document, and what was pushed since,
+    /// are there unread, older ones read. A feed with a user and password is never shared.
+    async fn follow(&self, account: AccountId, new: NewFollow) -> StoreResult<FollowOutcome>;
+    /// Keeps a feed that was just fetched, with its entries, and follows it, in one transaction. One that the server has
+    /// meanwhile is followed as it is.
+    async fn add_feed(&self, account: AccountId, feed: NewFeed) -> StoreResult<NewFeedOutcome>;
+    /// Follows many feeds, in one transaction; those that the server has not are kept, not fetched yet and due at once.
+    /// Folders are made as needed.
+    async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>>;
+    /// Changes what the account wants of a feed that it follows. Another URL, where nobody else follows it, is the same feed
+    /// at another address: it forgets validators, failures, hubs and `isGone`, and is due at once. Where others do, or the
+    /// server has a feed at that address, the account leaves the one and follows the other, in the same folder and under the
+    /// same name; it is another feed then, with another id. With another URL, or when nobody wants push any more, its
+    /// subscriptions are no longer wanted. (Push that is turned on is [`subscribe`](PushStore::subscribe)'s.)
+    async fn update_feed(&self, account: AccountId, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>>;
+    /// Stops following a feed: what the account marked in it is forgotten. With its last follower a feed goes, and its
+    /// entries; its subscriptions live on without it, no longer wanted. False if the account does not follow it.
+    async fn delete_feed(&self, account: AccountId, id: FeedId) -> StoreResult<bool>;
 }
 
+/// The entries of the feeds that an account follows, with its own marks.
 #[async_trait]
 pub trait EntryStore {
     /// A page of entries by `sortAt` and then id, after the cursor, in the filter's order. It ends at so many entries, or
     /// at [`PAGE_TEXT_BYTES_MAX`](crate::entry::PAGE_TEXT_BYTES_MAX) of text, and no more than that is ever read.
-    async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage>;
-    async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>>;
+    async fn entries(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryPage>;
+    async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>>;
     /// Marks an entry; `None` if there is none.
-    async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
+    async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
     /// Marks these entries in one transaction; returns how many that changed. Those that do not exist are passed over.
-    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64>;
+    async fn patch_entries(&self, account: AccountId, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64>;
     /// Marks entries as read, in chunks; returns how many were not.
-    async fn mark_read(&self, which: MarkRead) -> StoreResult<u64>;
+    async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64>;
     /// Unread and starred entries, without counting them one by one.
-    async fn counts(&self) -> StoreResult<Counts>;
+    async fn counts(&self, account: AccountId) -> StoreResult<Counts>;
 }
 
 /// Polling, and what it brings.
@@ -215,10 +256,15 @@ pub trait PollStore {
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>>;
     /// When the next feed will be due, as a delay from now; `None` if no feed is polled.
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>>;
+    /// Whether a feed is due that no hub pushes; for an account, one that it follows.
+    async fn has_due_polls(&self, viewer: Viewer) -> StoreResult<bool>;
+    /// A feed as the server has it, whoever follows it: when it is to be polled and how it stands.
+    async fn polled_feed(&self, id: FeedId) -> StoreResult<Option<Feed>>;
     /// How feeds and subscriptions stand, counted along indexes.
     async fn feed_overview(&self) -> StoreResult<FeedOverview>;
-    /// Removes entries that are too old, and read ones that are too many, never starred ones, one chunk; returns how
-    /// many. Their identities are kept until a complete poll no longer holds them.
+    /// Removes what accounts have of entries that are too old, and of read ones that are too many, never starred ones, one
+    /// chunk; returns how many. With the last that somebody has of an entry it goes; its identity is kept until a complete
+    /// poll no longer holds it.
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64>;
 }
 
@@ -230,8 +276,8 @@ pub trait PollStore {
 /// the decision says so the feed is made due at once, even if it is being polled just now.
 #[async_trait]
 pub trait PushStore: Sync {
-    /// All subscriptions, by feed and then by id; those without a feed last.
-    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>>;
+    /// Subscriptions, by feed and then by id: those of the feeds that an account follows, or all, those without a feed last.
+    async fn subscriptions(&self, viewer: Viewer) -> StoreResult<Vec<Subscription>>;
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>>;
     /// The current subscription of a feed.
     async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>>;
@@ -243,7 +289,7 @@ pub trait PushStore: Sync {
     }
     /// The subscriptions with this topic, at most so many: the newest first.
     async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>>;
-    /// Feeds after this one, by id, that have a hub and want push, but have no current subscription for this base URL.
+    /// Feeds after this one, by id, that have a hub and that a follower wants pushed, but have no current subscription for this base URL.
     async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>>;
     /// Compares what these feeds want with the subscriptions they have, and makes, changes and ends subscriptions
     /// accordingly. Feeds that do not exist are passed over. Returns how many feeds were affected.
@@ -314,7 +360,8 @@ fn unanswered() -> StoreError {
 
 #[async_trait]
 pub trait Store:
-    FolderStore
+    AccountStore
+    + FolderStore
     + FeedStore
     + EntryStore
     + PollStore

@@ -1,0 +1,58 @@
+//! Accounts, sessions and tokens.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::{Conflict, StoreResult};
+use crate::{
+    account::{Account, AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
+    ids::{AccountId, SessionId, TokenId},
+};
+
+/// What became of a change of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccountOutcome {
+    /// Done: this is how it is, or was before it was removed.
+    Done(Box<Account>),
+    NotFound,
+    /// Another account has this name. Nothing was changed.
+    Conflict,
+    /// There would be no administrator left. Nothing was changed.
+    LastAdministrator,
+}
+
+/// Who may come in. A removed account is gone at once for everybody; what it had goes in pieces.
+#[async_trait]
+pub trait AccountStore: Send + Sync + std::fmt::Debug {
+    /// All accounts, by id.
+    async fn accounts(&self) -> StoreResult<Vec<Account>>;
+    async fn account(&self, id: AccountId) -> StoreResult<Option<Account>>;
+    /// The account of this name, without regard to case, with what its login is checked against.
+    async fn credentials(&self, name: &str) -> StoreResult<Option<Credentials>>;
+    /// Whether any account has a password: then nobody comes in without a login.
+    async fn has_passwords(&self) -> StoreResult<bool>;
+    async fn create_account(&self, new: NewAccount) -> StoreResult<Result<Account, Conflict>>;
+    async fn update_account(&self, id: AccountId, patch: AccountPatch) -> StoreResult<AccountOutcome>;
+    /// Removes an account with its follows, marks, folders, webhooks, sessions and tokens.
+    async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome>;
+
+    async fn create_session(&self, account: AccountId, new: NewSession) -> StoreResult<Session>;
+    /// The session with this secret, if it was used within this time; that it is used now is noted, once a minute at most.
+    async fn session(&self, secret: SecretHash, lifetime: Duration) -> StoreResult<Option<(Account, Session)>>;
+    /// An account's sessions that were used within this time, the last used first.
+    async fn sessions(&self, account: AccountId, lifetime: Duration) -> StoreResult<Vec<Session>>;
+    async fn delete_session(&self, account: AccountId, id: SessionId) -> StoreResult<bool>;
+
+    async fn create_token(&self, account: AccountId, new: NewToken) -> StoreResult<Token>;
+    /// The token with this secret, or this key of Fever's, if it has not expired; that it is used now is noted, once a minute
+    /// at most.
+    async fn token(&self, secret: SecretHash) -> StoreResult<Option<(Account, Token)>>;
+    /// An account's tokens, by id.
+    async fn tokens(&self, account: AccountId) -> StoreResult<Vec<Token>>;
+    async fn delete_token(&self, account: AccountId, id: TokenId) -> StoreResult<bool>;
+
+    /// Removes sessions that were not used within this time, tokens that have expired for as long, and a piece of what
+    /// removed accounts had, feeds that nobody follows any more among it; returns how many rows. Zero when nothing is left.
+    async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64>;
+}
