@@ -8,16 +8,12 @@ use crate::OpenError;
 use crate::postgres::shared::errors;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [(i64, &str, &str); 9] = [
-    (1, "0001_feeds_and_entries", include_str!("../../../migrations/postgres/0001_feeds_and_entries.sql")),
-    (2, "0002_subscriptions", include_str!("../../../migrations/postgres/0002_subscriptions.sql")),
-    (3, "0003_outbox", include_str!("../../../migrations/postgres/0003_outbox.sql")),
-    (4, "0004_breaker", include_str!("../../../migrations/postgres/0004_breaker.sql")),
-    (5, "0005_clock", include_str!("../../../migrations/postgres/0005_clock.sql")),
-    (6, "0006_entry_walks", include_str!("../../../migrations/postgres/0006_entry_walks.sql")),
-    (7, "0007_overview", include_str!("../../../migrations/postgres/0007_overview.sql")),
-    (8, "0008_changes", include_str!("../../../migrations/postgres/0008_changes.sql")),
-    (9, "0009_due_by_hub", include_str!("../../../migrations/postgres/0009_due_by_hub.sql")),
+const MIGRATIONS: [(i64, &str, &str); 5] = [
+    (1, "0001_accounts", include_str!("../../../migrations/postgres/0001_accounts.sql")),
+    (2, "0002_feeds_and_entries", include_str!("../../../migrations/postgres/0002_feeds_and_entries.sql")),
+    (3, "0003_subscriptions", include_str!("../../../migrations/postgres/0003_subscriptions.sql")),
+    (4, "0004_outbox", include_str!("../../../migrations/postgres/0004_outbox.sql")),
+    (5, "0005_changes", include_str!("../../../migrations/postgres/0005_changes.sql")),
 ];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.

@@ -1,19 +1,6 @@
--- Push: subscriptions, and what feeds and entries have to do with them. Twin of sqlite/0002_subscriptions.sql.
+-- Push: subscriptions. Twin of sqlite/0003_subscriptions.sql.
 --
 -- Whoever changes a subscription of a feed holds the lock of the feed's row first, then that of the subscription's.
-
-ALTER TABLE feeds
-    -- What its last document said: the hubs as a JSON array, and the topic if it names one.
-    ADD COLUMN hubs           text    NOT NULL DEFAULT '[]',
-    ADD COLUMN topic_url      text,
-    -- A hub is trusted to push it: it is polled only to check on that.
-    ADD COLUMN is_pushed      boolean NOT NULL DEFAULT false,
-    -- When somebody wanted it to be polled soon, since it was last claimed: the poll that is under way then does not put
-    -- it off. 0 if nobody did.
-    ADD COLUMN poll_wanted_at bigint  NOT NULL DEFAULT 0;
-
--- Pushed with neither summary nor content.
-ALTER TABLE entries ADD COLUMN is_thin boolean NOT NULL DEFAULT false;
 
 CREATE TABLE subscriptions (
     id            bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -64,3 +51,8 @@ CREATE INDEX subscriptions_by_topic ON subscriptions (topic_hash);
 -- Finding due steps walks this from its start and stops at the first that is not due.
 CREATE INDEX subscriptions_due ON subscriptions (next_step_at, id) WHERE next_step_at IS NOT NULL;
 CREATE INDEX subscriptions_expiring ON subscriptions (expires_at, id) WHERE state = 'active';
+-- Finding due steps of other hubs than those that are busy goes from hub to hub, and does not walk what is due at those.
+-- A hash, because no value as long as a URL may be fits into an index here.
+CREATE INDEX subscriptions_due_by_hub ON subscriptions (md5(hub_url), next_step_at, id) WHERE next_step_at IS NOT NULL;
+-- What is counted for `/metrics`, without walking the table.
+CREATE INDEX subscriptions_by_state ON subscriptions (state);

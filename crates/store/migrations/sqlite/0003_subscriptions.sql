@@ -1,16 +1,4 @@
--- Push: subscriptions, and what feeds and entries have to do with them. Twin of postgres/0002_subscriptions.sql.
-
--- What its last document said: the hubs as a JSON array, and the topic if it names one.
-ALTER TABLE feeds ADD COLUMN hubs TEXT NOT NULL DEFAULT '[]';
-ALTER TABLE feeds ADD COLUMN topic_url TEXT;
--- A hub is trusted to push it: it is polled only to check on that.
-ALTER TABLE feeds ADD COLUMN is_pushed INTEGER NOT NULL DEFAULT 0;
--- When somebody wanted it to be polled soon, since it was last claimed: the poll that is under way then does not put
--- it off. 0 if nobody did.
-ALTER TABLE feeds ADD COLUMN poll_wanted_at INTEGER NOT NULL DEFAULT 0;
-
--- Pushed with neither summary nor content.
-ALTER TABLE entries ADD COLUMN is_thin INTEGER NOT NULL DEFAULT 0;
+-- Push: subscriptions. Twin of postgres/0003_subscriptions.sql.
 
 CREATE TABLE subscriptions (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -55,3 +43,7 @@ CREATE INDEX subscriptions_by_topic ON subscriptions (topic_hash);
 -- Finding due steps walks this from its start and stops at the first that is not due.
 CREATE INDEX subscriptions_due ON subscriptions (next_step_at, id) WHERE next_step_at IS NOT NULL;
 CREATE INDEX subscriptions_expiring ON subscriptions (expires_at, id) WHERE state = 'active';
+-- Finding due steps of other hubs than those that are busy goes from hub to hub, and does not walk what is due at those.
+CREATE INDEX subscriptions_due_by_hub ON subscriptions (hub_url, next_step_at, id) WHERE next_step_at IS NOT NULL;
+-- What is counted for `/metrics`, without walking the table.
+CREATE INDEX subscriptions_by_state ON subscriptions (state);

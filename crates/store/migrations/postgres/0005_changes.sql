@@ -1,7 +1,7 @@
 -- What was changed, for whoever follows it: pages, other nodes, and those who deliver. Pruned after an hour.
 CREATE TABLE changes (
     number     bigint   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- NULL for all.
+    -- NULL for all who follow the feed, or for everybody.
     account_id bigint,
     kind       text     NOT NULL,
     feed_id    bigint,

@@ -1,7 +1,7 @@
 -- What was changed, for whoever follows it: pages, and those who deliver. Pruned after an hour.
 CREATE TABLE changes (
     number     INTEGER PRIMARY KEY,
-    -- NULL for all.
+    -- NULL for all who follow the feed, or for everybody.
     account_id INTEGER,
     kind       TEXT    NOT NULL,
     feed_id    INTEGER,

@@ -1,3 +1,0 @@
--- Finding due steps of other hubs than those that are busy goes from hub to hub, and does not walk what is due at those.
--- A hash, because no value as long as a URL may be fits into an index here.
-CREATE INDEX subscriptions_due_by_hub ON subscriptions (md5(hub_url), next_step_at, id) WHERE next_step_at IS NOT NULL;
