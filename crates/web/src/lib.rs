@@ -7,6 +7,7 @@
 //! is `{"error": "a sentence"}` with the right status, and never shows what is inside.
 
 mod answer;
+mod auth;
 mod body;
 mod error;
 mod extract;

@@ -1,0 +1,60 @@
+//! Who asks: the account, and what it may do by the way it came in.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use domain::{
+    AccountId, SessionId,
+    account::{READER, READER_NAME, TokenScope},
+};
+
+use crate::error::{ApiError, ApiResult};
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Actor {
+    pub(crate) account: AccountId,
+    pub(crate) name: String,
+    /// Whether the account is an administrator; what may be done is [`Actor::check_admin`].
+    pub(crate) is_admin: bool,
+    /// What may be done: of a token, what it is for; of a person, everything.
+    pub(crate) scope: TokenScope,
+    /// The session that it came by, if any.
+    pub(crate) session: Option<SessionId>,
+}
+
+impl Actor {
+    /// Refuses whoever may not manage the server: a token needs the scope, and its account must be an administrator.
+    pub(crate) fn check_admin(&self) -> ApiResult<()> {
+        if self.is_admin && self.scope >= TokenScope::Admin {
+            return Ok(());
+        }
+        Err(ApiError::Forbidden("this is for administrators"))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Actor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(_: &mut Parts, _: &S) -> ApiResult<Self> {
+        Ok(Self {
+            account: READER,
+            name: READER_NAME.to_owned(),
+            is_admin: true,
+            scope: TokenScope::Admin,
+            session: None,
+        })
+    }
+}
+
+/// The same for what is only for administrators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Admin(pub(crate) Actor);
+
+impl<S: Send + Sync> FromRequestParts<S> for Admin {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> ApiResult<Self> {
+        let actor = Actor::from_request_parts(parts, state).await?;
+        actor.check_admin()?;
+        Ok(Self(actor))
+    }
+}
