@@ -137,12 +137,7 @@ fn is_no_connection(error: &HttpError) -> bool {
 }
 
 /// The feed of a page that is none: the best that it offers, else one at the usual places, else one of its comments.
-async fn search(
-    context: &Context,
-    new: &AddFeed,
-    page: &FeedAddress,
-    offers: &Offers,
-) -> Result<Found, AddFeedError> {
+async fn search(context: &Context, new: &AddFeed, page: &FeedAddress, offers: &Offers) -> Result<Found, AddFeedError> {
     if let Some(found) = first_that_parses(context, new, &offers.main).await? {
         return Ok(found);
     }
@@ -177,11 +172,7 @@ async fn check_new(context: &Context, account: AccountId, url: &str) -> Result<(
 }
 
 /// The first of the feeds that a page offers which is one.
-async fn first_that_parses(
-    context: &Context,
-    new: &AddFeed,
-    offers: &[Offer],
-) -> Result<Option<Found>, AddFeedError> {
+async fn first_that_parses(context: &Context, new: &AddFeed, offers: &[Offer]) -> Result<Option<Found>, AddFeedError> {
     let tried = async {
         for offer in offers.iter().take(DISCOVERED_TRIES_MAX) {
             if let Some(feed) = follow_known(context, new, &offer.address).await? {

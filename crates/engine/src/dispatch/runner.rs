@@ -129,7 +129,9 @@ async fn measure_all(dispatcher: &Dispatcher, stop: &CancellationToken) {
     let measuring = async {
         loop {
             let begun = Instant::now();
-            if let Ok(overview) = measure::store("outbox_overview", dispatcher.store.outbox_overview(Viewer::Server)).await {
+            if let Ok(overview) =
+                measure::store("outbox_overview", dispatcher.store.outbox_overview(Viewer::Server)).await
+            {
                 measure::outbox(&overview);
             }
             tokio::time::sleep(MEASURE_EVERY.max(begun.elapsed() * MEASURE_PAUSE_FACTOR)).await;
