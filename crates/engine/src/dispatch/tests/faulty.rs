@@ -18,7 +18,7 @@ use domain::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome},
+    ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome, Viewer},
 };
 use jiff::Timestamp;
 use testkit::{SeededIds, SimulatedClock};
