@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId, FeedPatch, NewFeed,
+    account::READER,
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult, PushDiscovery},
     ports::{
@@ -16,13 +17,27 @@ use super::fresh;
 use crate::sqlite::SqliteStore;
 
 /// Each counts rows that should not be there.
-const VIOLATIONS: [(&str, &str); 7] = [
+const VIOLATIONS: [(&str, &str); 12] = [
     (
         "counts",
         "
 SELECT count(*)
-FROM feeds
-WHERE unread_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND is_read = 0)",
+FROM follows
+WHERE unread_count <> (
+    SELECT count(*)
+    FROM entry_states
+    WHERE feed_id = follows.feed_id
+      AND account_id = follows.account_id
+      AND is_read = 0
+)",
+    ),
+    (
+        "stars",
+        "
+SELECT count(*)
+FROM accounts
+WHERE starred_count <> (SELECT count(*) FROM entry_states WHERE account_id = accounts.id AND is_starred = 1)
+  AND deleted_at IS NULL",
     ),
     (
         "sizes",
@@ -35,9 +50,36 @@ WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)",
         "folders",
         "
 SELECT count(*)
-FROM entries
-JOIN feeds ON feeds.id = feed_id
-WHERE entries.folder_id IS NOT feeds.folder_id",
+FROM entry_states
+JOIN follows USING (feed_id, account_id)
+WHERE entry_states.folder_id IS NOT follows.folder_id",
+    ),
+    (
+        "states",
+        "
+SELECT count(*)
+FROM entry_states
+JOIN entries ON entries.id = entry_id
+LEFT JOIN follows ON follows.feed_id = entries.feed_id AND follows.account_id = entry_states.account_id
+WHERE entry_states.feed_id <> entries.feed_id
+   OR entry_states.sort_at <> entries.sort_at
+   OR follows.feed_id IS NULL",
+    ),
+    (
+        "entries that nobody has",
+        "SELECT count(*) FROM entries WHERE NOT EXISTS (SELECT 1 FROM entry_states WHERE entry_id = entries.id)",
+    ),
+    (
+        "feeds that nobody follows",
+        "SELECT count(*) FROM feeds WHERE NOT EXISTS (SELECT 1 FROM follows WHERE feed_id = feeds.id)",
+    ),
+    (
+        "wishes",
+        "
+SELECT count(*)
+FROM feeds
+WHERE poll_interval_secs IS NOT (SELECT min(poll_interval_secs) FROM follows WHERE feed_id = feeds.id)
+   OR push_enabled IS NOT (SELECT max(push_enabled) FROM follows WHERE feed_id = feeds.id)",
     ),
     (
         "texts",
@@ -113,7 +155,7 @@ async fn add(store: &SqliteStore, url: &str) -> FeedId {
         document: document(0..40, "first"),
         next_check_in: Duration::ZERO,
     };
-    match store.add_feed(new).await.unwrap() {
+    match store.add_feed(READER, new).await.unwrap() {
         NewFeedOutcome::Added(feed) => feed.id,
         other => panic!("{other:?}"),
     }
@@ -140,12 +182,12 @@ async fn what_is_kept_twice_agrees() {
     let (store, _folder) = fresh();
     let (one, two) = (add(&store, "http://e.org/1").await, add(&store, "http://e.org/2").await);
     agree(&store, "adding").await;
-    let folder = store.create_folder("News").await.unwrap().unwrap().id;
-    store.update_feed(one, FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() }).await.unwrap();
+    let folder = store.create_folder(READER, "News").await.unwrap().unwrap().id;
+    store.update_feed(READER, one, FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() }).await.unwrap();
     agree(&store, "moving").await;
     poll(&store, one, document(20..60, "second")).await;
     agree(&store, "polling").await;
-    store.mark_read(MarkRead { feed_id: Some(one), ..MarkRead::default() }).await.unwrap();
+    store.mark_read(READER, MarkRead { feed_id: Some(one), ..MarkRead::default() }).await.unwrap();
     agree(&store, "marking").await;
     let hour = Duration::from_hours(1);
     let limits = PruneLimits { read_older_than: hour, unread_older_than: Some(hour), per_feed: 25, chunk: 10 };
@@ -154,11 +196,11 @@ async fn what_is_kept_twice_agrees() {
     poll(&store, one, document(0..70, "third")).await;
     agree(&store, "polling what was pruned").await;
     push(&store, one).await;
-    store.delete_folder(folder).await.unwrap();
+    store.delete_folder(READER, folder).await.unwrap();
     agree(&store, "deleting a folder").await;
-    store.delete_feed(two).await.unwrap();
+    store.delete_feed(READER, two).await.unwrap();
     agree(&store, "deleting a feed").await;
-    store.delete_feed(one).await.unwrap();
+    store.delete_feed(READER, one).await.unwrap();
     agree(&store, "deleting all").await;
 }
 
@@ -191,7 +233,7 @@ async fn push(store: &SqliteStore, feed: FeedId) {
         agree(store, "a push").await;
     }
     let patch = FeedPatch { push_enabled: Some(false), ..FeedPatch::default() };
-    store.update_feed(feed, patch).await.unwrap();
+    store.update_feed(READER, feed, patch).await.unwrap();
     agree(store, "turning push off").await;
     assert_eq!(store.push(pushed("fifth")).await.unwrap(), PushStored::NotActive);
 }
