@@ -200,7 +200,9 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(folder.path()).unwrap();
     let webhook = store.create_webhook(READER, webhook()).await.unwrap().id;
-    let TestOutcome::Queued(queued) = store.test_webhook(READER, webhook).await.unwrap() else { panic!("nothing was queued") };
+    let TestOutcome::Queued(queued) = store.test_webhook(READER, webhook).await.unwrap() else {
+        panic!("nothing was queued")
+    };
     let room = ClaimLimits { limit: 9, of: vec![], of_others: 9, ..ClaimLimits::default() };
     for fence in 1..3 {
         let claimed = store.claim_deliveries("dead", LEASE, &room).await.unwrap().jobs;
@@ -214,7 +216,9 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
     // Another installation's ids are others.
     let other = fresh_sqlite().await.store;
     let id = other.create_webhook(READER, self::webhook()).await.unwrap().id;
-    let TestOutcome::Queued(others) = other.test_webhook(READER, id).await.unwrap() else { panic!("nothing was queued") };
+    let TestOutcome::Queued(others) = other.test_webhook(READER, id).await.unwrap() else {
+        panic!("nothing was queued")
+    };
     assert_ne!((&others.id, &others.event_id), (&queued.id, &queued.event_id));
     assert_eq!(store.delivery(READER, &others.id).await.unwrap(), None);
 }

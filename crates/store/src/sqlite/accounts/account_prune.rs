@@ -8,12 +8,7 @@ use std::time::Duration;
 use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
 use rusqlite::{OptionalExtension, Result};
 
-use crate::sqlite::{
-    entries::prune,
-    feeds::follows,
-    outbox::webhooks,
-    shared::writer::WriteTx,
-};
+use crate::sqlite::{entries::prune, feeds::follows, outbox::webhooks, shared::writer::WriteTx};
 use crate::values::{count, millis, usize_to_i64};
 
 pub(crate) const SESSIONS: &str = include_str!("sql/account_prune_sessions.sql");
@@ -101,7 +96,8 @@ fn finish(changes: &mut WriteTx<'_>, account: AccountId) -> Result<u64> {
     webhooks::delete_all(changes, account)?;
     let mut removed = 0;
     for table in ["sessions", "tokens", "folders"] {
-        removed += connection.prepare_cached(&format!("DELETE FROM {table} WHERE account_id = ?"))?.execute([account.0])?;
+        removed +=
+            connection.prepare_cached(&format!("DELETE FROM {table} WHERE account_id = ?"))?.execute([account.0])?;
     }
     removed += connection.prepare_cached(ACCOUNT)?.execute((account.0, changes.now() - millis(REMOVED_KEPT)))?;
     Ok(count(usize_to_i64(removed)))

@@ -24,11 +24,8 @@ const ALL: &str = concat!("SELECT ", columns!(), "\nFROM accounts\nWHERE deleted
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", columns!(), "\nFROM accounts\nWHERE id = ?\n  AND deleted_at IS NULL");
 
-pub(crate) const BY_NAME: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", password_hash\nFROM accounts\nWHERE name_key = ?\n  AND deleted_at IS NULL"
-);
+pub(crate) const BY_NAME: &str =
+    concat!("SELECT ", columns!(), ", password_hash\nFROM accounts\nWHERE name_key = ?\n  AND deleted_at IS NULL");
 
 const HAS_PASSWORDS: &str = "SELECT 1 FROM accounts WHERE password_hash IS NOT NULL AND deleted_at IS NULL LIMIT 1";
 

@@ -70,9 +70,9 @@ pub(crate) fn by_secret(
     secret: SecretHash,
     used_since: i64,
 ) -> Result<Option<(Account, Session)>> {
-    let found = connection.prepare_cached(BY_SECRET)?.query_row((hash(&secret), used_since), |row| {
-        Ok((account_of(row)?, session_of(row, account_rows::COLUMNS)?))
-    });
+    let found = connection
+        .prepare_cached(BY_SECRET)?
+        .query_row((hash(&secret), used_since), |row| Ok((account_of(row)?, session_of(row, account_rows::COLUMNS)?)));
     found.optional()
 }
 

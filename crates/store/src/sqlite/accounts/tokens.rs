@@ -78,9 +78,9 @@ pub(crate) fn create(changes: &mut WriteTx<'_>, account: AccountId, new: &NewTok
 
 pub(crate) fn by_secret(connection: &Connection, secret: SecretHash, now: i64) -> Result<Option<(Account, Token)>> {
     for by in [BY_SECRET, BY_FEVER_KEY] {
-        let found = connection.prepare_cached(by)?.query_row((hash(&secret), now), |row| {
-            Ok((account_of(row)?, token_of(row, account_rows::COLUMNS)?))
-        });
+        let found = connection
+            .prepare_cached(by)?
+            .query_row((hash(&secret), now), |row| Ok((account_of(row)?, token_of(row, account_rows::COLUMNS)?)));
         if let Some(found) = found.optional()? {
             return Ok(Some(found));
         }
@@ -105,8 +105,7 @@ pub(crate) fn delete(connection: &Connection, account: AccountId, id: TokenId) -
 
 /// From the columns that begin at this place.
 fn token_of(row: &Row<'_>, at: usize) -> Result<Token> {
-    let scope: TokenScope =
-        scope_of(row.get_ref(at + 2)?.as_str()?).map_err(|error| unreadable(at + 2, error))?;
+    let scope: TokenScope = scope_of(row.get_ref(at + 2)?.as_str()?).map_err(|error| unreadable(at + 2, error))?;
     Ok(Token {
         id: TokenId(row.get(at)?),
         name: row.get(at + 1)?,

@@ -157,12 +157,7 @@ fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize>
     Ok(bytes)
 }
 
-fn patch_one(
-    changes: &mut WriteTx<'_>,
-    account: AccountId,
-    id: i64,
-    patch: EntryPatch,
-) -> Result<Option<Entry>> {
+fn patch_one(changes: &mut WriteTx<'_>, account: AccountId, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
     patch_many(changes, account, &[id], patch)?;
     one(changes.connection, account, id)
 }
@@ -183,9 +178,9 @@ fn patch_row(
     patch: EntryPatch,
 ) -> Result<Option<(FeedId, EntryId)>> {
     let connection = changes.connection;
-    let before = connection.prepare_cached(BEFORE)?.query_row((id, account.0), |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?, row.get::<_, bool>(2)?))
-    });
+    let before = connection
+        .prepare_cached(BEFORE)?
+        .query_row((id, account.0), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?, row.get::<_, bool>(2)?)));
     let Some((feed, was_read, was_starred)) = before.optional()? else { return Ok(None) };
     let row = (id, account.0, patch.is_read, patch.is_starred, changes.now());
     let patched = connection.prepare_cached(PATCH)?.execute(row)?;

@@ -82,9 +82,8 @@ fn remove(changes: &mut WriteTx<'_>, states: &BTreeSet<State>, unread_before: i6
     let mut remove = connection.prepare_cached(REMOVE)?;
     let mut removed = Vec::new();
     for (entry, account) in states {
-        let row = remove.query_row((entry, account, unread_before), |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?))
-        });
+        let row = remove
+            .query_row((entry, account, unread_before), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?)));
         let Some((feed, is_read)) = row.optional()? else { continue };
         *unread.entry((feed, *account)).or_default() += i64::from(!is_read);
         removed.push(*entry);

@@ -140,12 +140,7 @@ pub(crate) fn update(
 
 /// Gives an account's feed another address. Returns the feed that it follows from now on: where others follow the old one,
 /// or the server has one there, another.
-fn readdress(
-    changes: &mut WriteTx<'_>,
-    account: AccountId,
-    before: &Feed,
-    address: FeedAddress,
-) -> Result<FeedId> {
+fn readdress(changes: &mut WriteTx<'_>, account: AccountId, before: &Feed, address: FeedAddress) -> Result<FeedId> {
     let connection = changes.connection;
     let mut known = connection.prepare_cached(ADDRESS)?;
     let known = known.query_row([before.id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;

@@ -90,12 +90,7 @@ fn create(changes: &mut WriteTx<'_>, account: AccountId, name: &str) -> Result<O
     }
 }
 
-fn rename(
-    changes: &mut WriteTx<'_>,
-    account: AccountId,
-    id: FolderId,
-    name: String,
-) -> Result<UpdateOutcome<Folder>> {
+fn rename(changes: &mut WriteTx<'_>, account: AccountId, id: FolderId, name: String) -> Result<UpdateOutcome<Folder>> {
     let connection = changes.connection;
     let Some(folder) = one(connection, account, id)? else { return Ok(UpdateOutcome::NotFound) };
     let mut taken = connection.prepare_cached("SELECT 1 FROM folders WHERE account_id = ? AND name = ? AND id <> ?")?;

@@ -142,9 +142,9 @@ fn hand_over(connection: &Connection, account: AccountId, feed: FeedId, now: i64
 }
 
 fn last_document(connection: &Connection, feed: FeedId) -> Result<LastDocument> {
-    let last = connection.prepare_cached(LAST_DOCUMENT)?.query_row([feed.0], |row| {
-        Ok(LastDocument::from_bytes(row.get_ref(0)?.as_blob()?, time(row.get(1)?)))
-    });
+    let last = connection
+        .prepare_cached(LAST_DOCUMENT)?
+        .query_row([feed.0], |row| Ok(LastDocument::from_bytes(row.get_ref(0)?.as_blob()?, time(row.get(1)?))));
     Ok(last.optional()?.unwrap_or_default())
 }
 

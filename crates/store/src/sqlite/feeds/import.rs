@@ -13,11 +13,7 @@ use crate::sqlite::{
 };
 use crate::values::text;
 
-pub(crate) fn import(
-    changes: &mut WriteTx<'_>,
-    account: AccountId,
-    seeds: &[FeedSeed],
-) -> Result<Vec<ImportOutcome>> {
+pub(crate) fn import(changes: &mut WriteTx<'_>, account: AccountId, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
     seeds.iter().map(|seed| import_one(changes, account, seed)).collect()
 }
 

@@ -21,7 +21,8 @@ use crate::sqlite::{
 };
 use crate::values::time;
 
-const HEALTH: &str = concat!("SELECT url, enabled, account_id, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
+const HEALTH: &str =
+    concat!("SELECT url, enabled, account_id, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
 
 const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
 
@@ -78,16 +79,13 @@ fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<Receiver> {
     let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
         Ok((ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 3)?), row.get(2).map(AccountId)?))
     });
-    Ok(receiver.optional()?.map_or_else(|| (ReceiverState::removed(one), None), |(state, account)| (state, Some(account))))
+    Ok(receiver
+        .optional()?
+        .map_or_else(|| (ReceiverState::removed(one), None), |(state, account)| (state, Some(account))))
 }
 
 /// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.
-fn keep(
-    changes: &mut WriteTx<'_>,
-    account: Option<AccountId>,
-    id: WebhookId,
-    receiver: &ReceiverState,
-) -> Result<()> {
+fn keep(changes: &mut WriteTx<'_>, account: Option<AccountId>, id: WebhookId, receiver: &ReceiverState) -> Result<()> {
     let Some(account) = account else { return Ok(()) };
     if receiver.is_changed() {
         webhook_rows::update_health(changes.connection, id, &receiver.health())?;

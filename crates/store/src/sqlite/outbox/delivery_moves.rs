@@ -35,12 +35,7 @@ const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = ?2 WHERE id = ?
 
 pub(crate) const FAILED: &str = include_str!("sql/delivery_moves_failed.sql");
 
-pub(crate) fn test(
-    changes: &mut WriteTx<'_>,
-    account: AccountId,
-    key: &str,
-    id: WebhookId,
-) -> Result<TestOutcome> {
+pub(crate) fn test(changes: &mut WriteTx<'_>, account: AccountId, key: &str, id: WebhookId) -> Result<TestOutcome> {
     let (connection, now) = (changes.connection, changes.now());
     let Some(webhook) = webhooks::one(connection, account, id, now)? else { return Ok(TestOutcome::NotFound) };
     if !webhook.enabled {

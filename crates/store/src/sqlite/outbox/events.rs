@@ -110,12 +110,7 @@ pub(crate) fn tell_entries(
 }
 
 /// Writes down what an account has not read of a feed that it begins to follow, for its webhooks that want backlog.
-pub(crate) fn tell_backlog(
-    changes: &mut WriteTx<'_>,
-    account: AccountId,
-    feed: FeedId,
-    unread: &[i64],
-) -> Result<()> {
+pub(crate) fn tell_backlog(changes: &mut WriteTx<'_>, account: AccountId, feed: FeedId, unread: &[i64]) -> Result<()> {
     if unread.is_empty() {
         return Ok(());
     }

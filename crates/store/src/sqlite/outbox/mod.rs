@@ -56,7 +56,12 @@ impl DeliveryStore for SqliteStore {
         self.writer.write(Priority::Usual, move |changes| webhooks::create(changes, account, &new)).await
     }
 
-    async fn update_webhook(&self, account: AccountId, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
+    async fn update_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        patch: WebhookPatch,
+    ) -> StoreResult<Option<Webhook>> {
         self.writer.write(Priority::Usual, move |changes| webhooks::update(changes, account, id, &patch)).await
     }
 
@@ -79,7 +84,13 @@ impl DeliveryStore for SqliteStore {
         self.writer.write(Priority::Usual, move |changes| delivery_moves::test(changes, account, &key, id)).await
     }
 
-    async fn replay(&self, account: AccountId, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
+    async fn replay(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        since: Timestamp,
+        until: Option<Timestamp>,
+    ) -> StoreResult<Option<u64>> {
         replay::replay(self, account, id, since, until).await
     }
 
@@ -136,7 +147,13 @@ impl DeliveryStore for SqliteStore {
         self.slow_readers.read(move |connection| delivery_pages::overview(connection, viewer, now)).await
     }
 
-    async fn deliveries(&self, account: AccountId, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
+    async fn deliveries(
+        &self,
+        account: AccountId,
+        filter: DeliveryFilter,
+        limit: u32,
+        after: Option<&str>,
+    ) -> StoreResult<DeliveryPage> {
         let (key, now, after) = (self.key.clone(), self.now(), after.map(str::to_owned));
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let work = move |connection: &rusqlite::Connection| {
@@ -162,7 +179,9 @@ impl DeliveryStore for SqliteStore {
 
     async fn cancel_delivery(&self, account: AccountId, id: &str, reason: &str) -> StoreResult<Moved> {
         let (key, id, reason) = (self.key.clone(), id.to_owned(), reason.to_owned());
-        self.writer.write(Priority::Usual, move |changes| delivery_moves::cancel(changes, account, &key, &id, &reason)).await
+        self.writer
+            .write(Priority::Usual, move |changes| delivery_moves::cancel(changes, account, &key, &id, &reason))
+            .await
     }
 
     async fn requeue_failed(&self, account: AccountId, webhook: WebhookId) -> StoreResult<Option<u64>> {

@@ -41,8 +41,7 @@ const DELETE: &str = include_str!("sql/webhooks_delete.sql");
 
 const DELETE_ALL: &str = include_str!("sql/webhooks_delete_all.sql");
 
-const SECRETS: &str =
-    "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND account_id = ? AND deleted_at IS NULL";
+const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND account_id = ? AND deleted_at IS NULL";
 
 const STORED: &str = "SELECT enabled, headers FROM webhooks WHERE id = ? AND account_id = ? AND deleted_at IS NULL";
 

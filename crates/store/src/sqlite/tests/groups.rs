@@ -19,7 +19,9 @@ async fn writes_that_wait_share_a_commit() {
     let mut answers = Vec::new();
     for number in 0..WRITES {
         let insert = move |changes: &mut WriteTx<'_>| {
-            changes.connection.execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?1, ?1)", [number.to_string()])
+            changes
+                .connection
+                .execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?1, ?1)", [number.to_string()])
         };
         answers.push(store.writer.submit(Priority::Usual, insert).await.unwrap());
     }
@@ -84,7 +86,9 @@ async fn one_bad_write_does_not_lose_the_others() {
         move |changes: &mut WriteTx<'_>| {
             changes.words.add(entry, name.to_owned());
             for _ in 0..times {
-                changes.connection.execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?, 0)", [name])?;
+                changes
+                    .connection
+                    .execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?, 0)", [name])?;
             }
             Ok(())
         }

@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use domain::{
-    FeedId, FeedPatch, NewFeed,
-    account::READER,
+    AccountId, FeedId, FeedPatch, NewFeed,
+    account::{AccountName, NewAccount, READER},
     feed_state::FeedAddress,
+    follow::NewFollow,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult, PushDiscovery},
     ports::{
-        Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore,
+        AccountStore, Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore,
+        PruneLimits, PushStore,
     },
     push::{Discovery, Event, Mode, Offer, Push, PushStored, Rules},
 };
@@ -182,6 +184,14 @@ async fn what_is_kept_twice_agrees() {
     let (store, _folder) = fresh();
     let (one, two) = (add(&store, "http://e.org/1").await, add(&store, "http://e.org/2").await);
     agree(&store, "adding").await;
+    let name = AccountName::parse("ann").unwrap();
+    let ann = NewAccount { name, password_hash: None, is_admin: false };
+    let ann = store.create_account(ann).await.unwrap().unwrap().id;
+    for url in ["http://e.org/1", "http://e.org/2"] {
+        let address = FeedAddress { url: url.to_owned(), credentials: None };
+        store.follow(ann, NewFollow { address, folder_id: None, custom_title: None }).await.unwrap();
+    }
+    agree(&store, "following").await;
     let folder = store.create_folder(READER, "News").await.unwrap().unwrap().id;
     store.update_feed(READER, one, FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() }).await.unwrap();
     agree(&store, "moving").await;
@@ -195,17 +205,22 @@ async fn what_is_kept_twice_agrees() {
     agree(&store, "pruning").await;
     poll(&store, one, document(0..70, "third")).await;
     agree(&store, "polling what was pruned").await;
-    push(&store, one).await;
+    push(&store, ann, one).await;
     store.delete_folder(READER, folder).await.unwrap();
     agree(&store, "deleting a folder").await;
     store.delete_feed(READER, two).await.unwrap();
+    agree(&store, "leaving a feed").await;
+    store.delete_feed(ann, two).await.unwrap();
     agree(&store, "deleting a feed").await;
     store.delete_feed(READER, one).await.unwrap();
+    agree(&store, "leaving all").await;
+    store.delete_account(ann).await.unwrap();
+    while store.prune_accounts(Duration::from_hours(1), 10).await.unwrap() > 0 {}
     agree(&store, "deleting all").await;
 }
 
 /// All that becomes of a subscription, from its first request to its end.
-async fn push(store: &SqliteStore, feed: FeedId) {
+async fn push(store: &SqliteStore, ann: AccountId, feed: FeedId) {
     let discovery = Discovery { hubs: vec!["http://h.org/".to_owned()], topic: None };
     let offer = |token: &str| Offer { token: token.to_owned(), base_url: "http://we.org".to_owned() };
     let found = Some(PushDiscovery { discovery, offer: Some(offer("first")) });
@@ -235,5 +250,9 @@ async fn push(store: &SqliteStore, feed: FeedId) {
     let patch = FeedPatch { push_enabled: Some(false), ..FeedPatch::default() };
     store.update_feed(READER, feed, patch).await.unwrap();
     agree(store, "turning push off").await;
-    assert_eq!(store.push(pushed("fifth")).await.unwrap(), PushStored::NotActive);
+    // Until nobody wants it.
+    assert!(matches!(store.push(pushed("fifth")).await.unwrap(), PushStored::Stored(_)));
+    store.update_feed(ann, feed, FeedPatch { push_enabled: Some(false), ..FeedPatch::default() }).await.unwrap();
+    agree(store, "turning push off for all").await;
+    assert_eq!(store.push(pushed("sixth")).await.unwrap(), PushStored::NotActive);
 }

@@ -163,7 +163,10 @@ async fn a1_a_removed_account_is_gone_at_once(harness: &Harness) {
     assert_eq!(harness.store.account(ann.id()).await.unwrap(), None);
     assert_eq!(harness.store.accounts().await.unwrap().len(), 1);
     assert!(harness.store.credentials("ann").await.unwrap().is_none());
-    assert_eq!((harness.session_of(1).await, harness.token_of(2).await, harness.token_of(102).await), (None, None, None));
+    assert_eq!(
+        (harness.session_of(1).await, harness.token_of(2).await, harness.token_of(102).await),
+        (None, None, None)
+    );
     assert_eq!(harness.store.sessions(ann.id(), LIFETIME).await.unwrap(), []);
     assert_eq!(harness.store.tokens(ann.id()).await.unwrap(), []);
     assert_eq!(ann.store.webhooks().await.unwrap(), []);
@@ -183,7 +186,7 @@ async fn a1_what_a_removed_account_had_goes_in_pieces(harness: &Harness) {
     let ann = harness.account("ann").await;
     let shared = ann.add("http://e.org/1", entries(20)).await;
     let alone = ann.add("http://e.org/2", entries(5)).await;
-    let (_, subscription) = ann.with_hub("http://e.org/3", "token").await;
+    let (_, subscription) = ann.pushed("http://e.org/3", "token").await;
     ann.store.create_folder("Mine").await.unwrap().unwrap();
     ann.patch("7", None, Some(true)).await;
     harness.follow("http://e.org/1").await;
@@ -306,7 +309,10 @@ async fn a5_sessions_and_tokens_are_their_accounts(harness: &Harness) {
     assert_eq!(harness.token_of(102).await, Some((ann.id(), key)));
     assert!(harness.store.delete_session(ann.id(), login).await.unwrap());
     assert!(harness.store.delete_token(ann.id(), key).await.unwrap());
-    assert_eq!((harness.session_of(1).await, harness.token_of(2).await, harness.token_of(102).await), (None, None, None));
+    assert_eq!(
+        (harness.session_of(1).await, harness.token_of(2).await, harness.token_of(102).await),
+        (None, None, None)
+    );
     assert!(!harness.store.delete_session(ann.id(), login).await.unwrap());
     assert!(!harness.store.delete_token(ann.id(), key).await.unwrap());
 }

@@ -16,6 +16,7 @@ use super::{
 
 contract! {
     a2_new_entries_are_there_for_all_followers,
+    a6_ten_thousand_followers_have_an_entry_at_once,
     a2_events_go_to_followers_by_their_own_folders,
     a2_a_payload_is_as_its_follower_has_it,
     a2_backlog_of_a_new_follower,
@@ -46,6 +47,26 @@ async fn a2_new_entries_are_there_for_all_followers(harness: &Harness) {
         };
         assert_eq!(account.entries(changed).await.len(), 3, "what an entry says changed for all");
     }
+}
+
+async fn a6_ten_thousand_followers_have_an_entry_at_once(harness: &Harness) {
+    let feed = harness.add(URL, vec![]).await;
+    // Without the way through the store.
+    let numbers = "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)";
+    harness
+        .tamper(&format!(
+            "INSERT INTO accounts (id, name, name_key, is_admin, created_at)
+             {numbers} SELECT n, 'a' || n, 'a' || n, false, 0 FROM numbers;
+             INSERT INTO follows (feed_id, account_id, created_at) {numbers} SELECT {}, n, 0 FROM numbers",
+            feed.0
+        ))
+        .await;
+    let before = harness.store.last_change().await.unwrap();
+    harness.poll(feed, vec![entry("1"), entry("2")]).await;
+    assert_eq!(harness.number("SELECT count(*) FROM entry_states WHERE NOT is_read").await, 20_000);
+    assert_eq!(harness.number("SELECT CAST(sum(unread_count) AS bigint) FROM follows").await, 20_000);
+    assert_eq!(harness.as_account(domain::AccountId(10_000)).unread_of(feed).await, 2);
+    assert_eq!(harness.store.changes_after(before, 9).await.unwrap().changes.len(), 1, "one change for all");
 }
 
 async fn a2_events_go_to_followers_by_their_own_folders(harness: &Harness) {
@@ -105,6 +126,7 @@ async fn a2_backlog_of_a_new_follower(harness: &Harness) {
     let feed = harness.add(URL, vec![entry("old")]).await;
     harness.poll(feed, vec![entry("1"), entry("2")]).await;
     assert_eq!(harness.told(readers).await.len(), 3);
+    harness.advance(HOUR).await;
     let ann = harness.account("ann").await;
     let (wanting, other) = (ann.webhook_like(backlog()).await.id, ann.webhook("https://r.org/2").await);
     ann.follow(URL).await;

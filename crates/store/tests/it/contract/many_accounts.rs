@@ -35,7 +35,8 @@ async fn a1_two_accounts_see_only_their_own(harness: &Harness) {
     let folder = harness.store.create_folder("News").await.unwrap().unwrap().id;
     let anns = ann.store.create_folder("News").await.unwrap().unwrap().id;
     assert_ne!(folder, anns, "of the same name");
-    let feed = harness.add_feed(domain::NewFeed { folder_id: Some(folder), ..new_feed(URL, vec![entry("1")]) }).await.id;
+    let feed =
+        harness.add_feed(domain::NewFeed { folder_id: Some(folder), ..new_feed(URL, vec![entry("1")]) }).await.id;
     let entry = harness.entry("1").await.id;
     assert_eq!(ann.store.folders().await.unwrap().iter().map(|folder| folder.id).collect::<Vec<_>>(), [anns]);
     assert_eq!(ann.store.rename_folder(folder, "x").await.unwrap(), UpdateOutcome::NotFound);
@@ -94,8 +95,7 @@ async fn a1_webhooks_and_deliveries_are_their_accounts(harness: &Harness) {
     assert_eq!(ann.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap(), None);
     assert_eq!(ann.store.requeue_failed(webhook).await.unwrap(), None);
     assert_eq!(ann.store.delivery(&queued.id).await.unwrap(), None);
-    for filter in
-        [DeliveryFilter::default(), DeliveryFilter { webhook_id: Some(webhook), ..DeliveryFilter::default() }]
+    for filter in [DeliveryFilter::default(), DeliveryFilter { webhook_id: Some(webhook), ..DeliveryFilter::default() }]
     {
         assert_eq!((ann.outbox(filter).await.len(), harness.outbox(filter).await.len()), (0, 1));
     }
@@ -123,10 +123,7 @@ async fn a1_marks_of_one_are_not_the_others(harness: &Harness) {
     assert_eq!((harness.unread_of(feed).await, ann.unread_of(feed).await), (2, 0));
     harness.advance(HOUR).await;
     harness.patch("2", Some(true), None).await;
-    let changed = EntryFilter {
-        since: Some(domain::entry::Since::Changed(harness.now())),
-        ..EntryFilter::default()
-    };
+    let changed = EntryFilter { since: Some(domain::entry::Since::Changed(harness.now())), ..EntryFilter::default() };
     assert_eq!((harness.entries(changed.clone()).await.len(), ann.entries(changed).await.len()), (1, 0));
 }
 
@@ -329,7 +326,8 @@ async fn act(account: &Harness, chance: &mut Chance) -> String {
             format!("marked: {}", store.mark_read(which).await.unwrap())
         }
         (10, _) => {
-            let limits = PruneLimits { read_older_than: HOUR, unread_older_than: Some(HOUR * 9), per_feed: 9, chunk: 7 };
+            let limits =
+                PruneLimits { read_older_than: HOUR, unread_older_than: Some(HOUR * 9), per_feed: 9, chunk: 7 };
             format!("pruned: {}", store.prune_entries(limits).await.unwrap())
         }
         _ => {

@@ -53,8 +53,10 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
     let file = folder.path().join("store.db");
     let store = open(&file).unwrap();
     let new = NewWebhook { backlog: true, ..webhook() };
-    let (bad, good) =
-        (store.create_webhook(READER, new.clone()).await.unwrap().id, store.create_webhook(READER, new).await.unwrap().id);
+    let (bad, good) = (
+        store.create_webhook(READER, new.clone()).await.unwrap().id,
+        store.create_webhook(READER, new).await.unwrap().id,
+    );
     for id in [bad, good] {
         store.test_webhook(READER, id).await.unwrap();
     }
