@@ -3,7 +3,8 @@
 use std::{borrow::Cow, time::Duration};
 
 use domain::{
-    File,
+    AccountId, File,
+    account::TokenScope,
     delivery::{DeliveryStatus, EventType, HeaderValue, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
@@ -28,15 +29,20 @@ pub(crate) fn optional(value: Option<&String>) -> Option<Cow<'_, str>> {
     value.map(|value| text(value))
 }
 
-/// The hash that a URL is found by.
 /// Whether a document gives its feed another title than is known. One without a title changes none.
 pub(crate) fn is_renamed(new: Option<&String>, known: Option<&str>) -> bool {
     let new = optional(new);
     new.is_some() && new.as_deref() != known
 }
 
-pub(crate) fn url_hash(address: &FeedAddress) -> [u8; 16] {
-    Hash::of(address.url.as_bytes()).0
+/// The hash that a feed is found by. That of one with a user and password holds its account too, so that nobody else ever
+/// finds it.
+pub(crate) fn url_hash(address: &FeedAddress, account: AccountId) -> [u8; 16] {
+    match address.credentials {
+        None => Hash::of(address.url.as_bytes()).0,
+        // No URL has a NUL.
+        Some(_) => Hash::of(format!("{}\0{account}", address.url).as_bytes()).0,
+    }
 }
 
 pub(crate) fn millis(delay: Duration) -> i64 {
@@ -197,6 +203,11 @@ pub(crate) fn old_secrets_of(column: &str) -> Result<OldSecrets, Unreadable> {
 pub(crate) fn ceiling_ms(since: Timestamp) -> i64 {
     let millis = since.as_millisecond();
     if Timestamp::from_millisecond(millis).is_ok_and(|kept| kept < since) { millis + 1 } else { millis }
+}
+
+/// What a token may do, out of its column.
+pub(crate) fn scope_of(column: &str) -> Result<TokenScope, Unreadable> {
+    TokenScope::by_name(column).ok_or_else(|| Unreadable(column.to_owned()))
 }
 
 /// A kind of event out of its column.
