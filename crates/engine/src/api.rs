@@ -1,11 +1,13 @@
 //! What callers of the engine ask for and get.
 
-use domain::{Feed, FeedId, FolderId, feed_state::BadAddress, ports::StoreError};
+use domain::{AccountId, Feed, FeedId, FolderId, feed_state::BadAddress, ports::StoreError};
 use serde::Serialize;
 
 /// A feed to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddFeed {
+    /// Who is to follow it.
+    pub account: AccountId,
     /// Its URL, or that of a page that offers it; without a scheme, https is tried before http.
     pub url: String,
     /// The folder to put it in.
@@ -36,7 +38,7 @@ pub enum AddFeedError {
     /// Not the address of a feed.
     #[error(transparent)]
     BadAddress(#[from] BadAddress),
-    /// There is one with this URL.
+    /// The account follows one with this URL.
     #[error("this feed is already there")]
     AlreadyThere(FeedId),
     /// There is no such folder.

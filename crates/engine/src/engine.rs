@@ -11,7 +11,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
+    AccountId, Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
     changes::ChangeNumber,
     delivery::{NewWebhook, Webhook, WebhookSecret},
     ports::{ChangeStore, HttpError, Store, StoreResult, UpdateOutcome},
@@ -92,8 +92,11 @@ impl Engine {
         self.add(new).await.map(|added| added.feed)
     }
 
-    /// Polls a feed now, or joins the poll that is under way; `None` if there is no such feed.
-    pub async fn refresh_feed(&self, id: FeedId) -> StoreResult<Option<RefreshSummary>> {
+    /// Polls a feed now, or joins the poll that is under way; `None` if the account follows no such feed.
+    pub async fn refresh_feed(&self, account: AccountId, id: FeedId) -> StoreResult<Option<RefreshSummary>> {
+        if self.store().feed(account, id).await?.is_none() {
+            return Ok(None);
+        }
         poll::refresh_feed(&self.poller, id).await
     }
 
@@ -107,16 +110,17 @@ impl Engine {
         poll::refresh_due(&self.poller, progress).await
     }
 
-    /// Takes in the feeds of an OPML file; they are polled at the next opportunity.
-    pub async fn import_opml(&self, bytes: &[u8]) -> Result<ImportReport, OpmlError> {
-        let report = opml::import(self.store().as_ref(), bytes).await?;
+    /// Has an account follow the feeds of an OPML file; those that are new are polled at the next opportunity.
+    pub async fn import_opml(&self, account: AccountId, bytes: &[u8]) -> Result<ImportReport, OpmlError> {
+        let report = opml::import(self.store().as_ref(), account, bytes).await?;
         self.wake();
         Ok(report)
     }
 
-    /// All feeds as an OPML file. Passwords are not in it.
-    pub async fn export_opml(&self) -> StoreResult<String> {
-        let listed = Listed { folders: self.store().folders().await?, feeds: self.store().feeds().await? };
+    /// All feeds that an account follows as an OPML file. Passwords are not in it.
+    pub async fn export_opml(&self, account: AccountId) -> StoreResult<String> {
+        let (folders, feeds) = (self.store().folders(account).await?, self.store().feeds(account).await?);
+        let listed = Listed { folders, feeds };
         Ok(opml::write(&listed))
     }
 
@@ -142,13 +146,18 @@ impl Engine {
     }
 
     /// Changes a feed. Push that is turned on begins at once, if the feed has a hub.
-    pub async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+    pub async fn update_feed(
+        &self,
+        account: AccountId,
+        id: FeedId,
+        patch: FeedPatch,
+    ) -> StoreResult<UpdateOutcome<Feed>> {
         let turns_push_on = patch.push_enabled == Some(true);
-        let mut outcome = self.store().update_feed(id, patch).await?;
+        let mut outcome = self.store().update_feed(account, id, patch).await?;
         if turns_push_on
             && let (UpdateOutcome::Updated(feed), Some(offer)) = (&mut outcome, self.context.offer())
-            && self.store().subscribe(vec![(id, offer)]).await? > 0
-            && let Some(now) = self.store().feed(id).await?
+            && self.store().subscribe(vec![(feed.id, offer)]).await? > 0
+            && let Some(now) = self.store().feed(account, feed.id).await?
         {
             **feed = now;
         }
@@ -158,22 +167,24 @@ impl Engine {
         Ok(outcome)
     }
 
-    /// Removes a feed; its hub is told afterwards, whatever it says. False if there is none.
-    pub async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
-        let is_deleted = self.store().delete_feed(id).await?;
+    /// Stops following a feed. With its last follower it goes; its hub is told afterwards, whatever it says. False if the
+    /// account does not follow it.
+    pub async fn delete_feed(&self, account: AccountId, id: FeedId) -> StoreResult<bool> {
+        let is_deleted = self.store().delete_feed(account, id).await?;
         self.context.wake.push.notify_one();
         Ok(is_deleted)
     }
 
     /// Subscribes a feed at its hub now, whatever happened before. It is not waited for the hub.
-    pub async fn subscribe_feed(&self, id: FeedId) -> Result<Subscription, SubscribeError> {
-        push::subscribe_now(&self.pusher, id).await
+    pub async fn subscribe_feed(&self, account: AccountId, id: FeedId) -> Result<Subscription, SubscribeError> {
+        push::subscribe_now(&self.pusher, account, id).await
     }
 
-    /// Turns push off for a feed, and unsubscribes it at its hub. False if there is no such feed.
-    pub async fn unsubscribe_feed(&self, id: FeedId) -> StoreResult<bool> {
+    /// An account no longer wants a feed pushed; if no other does, it is unsubscribed at its hub. False if the account does
+    /// not follow it.
+    pub async fn unsubscribe_feed(&self, account: AccountId, id: FeedId) -> StoreResult<bool> {
         let patch = FeedPatch { push_enabled: Some(false), ..FeedPatch::default() };
-        Ok(matches!(self.update_feed(id, patch).await?, UpdateOutcome::Updated(_)))
+        Ok(matches!(self.update_feed(account, id, patch).await?, UpdateOutcome::Updated(_)))
     }
 
     /// Renews the subscriptions that end soon, at most 20, and waits for their hubs.
@@ -234,17 +245,21 @@ impl Engine {
     }
 
     /// Makes a webhook; its secret is the first of its secrets.
-    pub async fn create_webhook(&self, make: impl FnOnce(WebhookSecret) -> NewWebhook) -> StoreResult<Webhook> {
+    pub async fn create_webhook(
+        &self,
+        account: AccountId,
+        make: impl FnOnce(WebhookSecret) -> NewWebhook,
+    ) -> StoreResult<Webhook> {
         let secret = WebhookSecret::new(&*self.context.deps.ids);
-        self.store().create_webhook(make(secret)).await
+        self.store().create_webhook(account, make(secret)).await
     }
 
     /// Gives a webhook another secret, which is the first of its secrets from then on; the one that it had signs along for
     /// a day. `None` if there is no such webhook.
-    pub async fn rotate_secret(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+    pub async fn rotate_secret(&self, account: AccountId, id: WebhookId) -> StoreResult<Option<Webhook>> {
         let deps = &self.context.deps;
         let secret = WebhookSecret::new(&*deps.ids);
-        deps.store.rotate_secret(id, secret, deps.settings.delivery.old_secret).await
+        deps.store.rotate_secret(account, id, secret, deps.settings.delivery.old_secret).await
     }
 
     /// How many attempts a delivery has.

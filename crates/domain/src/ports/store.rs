@@ -256,8 +256,8 @@ pub trait PollStore {
     async fn finish_polls(&self, results: Vec<PollResult>) -> StoreResult<Vec<StoreResult<Stored>>>;
     /// When the next feed will be due, as a delay from now; `None` if no feed is polled.
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>>;
-    /// Whether a feed is due that no hub pushes; for an account, one that it follows.
-    async fn has_due_polls(&self, viewer: Viewer) -> StoreResult<bool>;
+    /// Feeds that are due now, whoever polls them, longest due first, at most so many.
+    async fn due_polls(&self, limit: u32) -> StoreResult<Vec<FeedId>>;
     /// A feed as the server has it, whoever follows it: when it is to be polled and how it stands.
     async fn polled_feed(&self, id: FeedId) -> StoreResult<Option<Feed>>;
     /// How feeds and subscriptions stand, counted along indexes.

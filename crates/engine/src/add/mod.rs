@@ -7,9 +7,10 @@ mod usual_places;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    Feed, NewFeed,
+    AccountId, Feed, NewFeed,
     feed_state::FeedAddress,
-    ports::{HttpError, NewFeedOutcome},
+    follow::NewFollow,
+    ports::{FollowOutcome, HttpError, NewFeedOutcome},
     typed_address,
 };
 use tokio::sync::Semaphore;
@@ -59,19 +60,53 @@ enum Behind {
     Page(FeedAddress, Offers),
 }
 
+/// What an account is to follow.
+enum Found {
+    Read(Box<Read>),
+    /// The server had it: the account follows it already.
+    Followed(Box<Feed>),
+}
+
 pub(crate) async fn add(context: &Context, slots: &Semaphore, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
     let typed = typed_address(&new.url)?;
     for address in &typed {
-        check_new(context, &address.url).await?;
+        if let Some(feed) = follow_known(context, &new, address).await? {
+            return Ok(AddedFeed { feed, offered: Vec::new() });
+        }
     }
     let _slot = slots.acquire().await.expect("the slots are never closed");
     let (address, answered) = first_answer(context, &typed).await.map_err(|error| unreachable(&error))?;
-    let (found, offers) = match read(context, address, answered).await? {
+    let (found, offers) = match read(context, new.account, address, answered).await? {
         // A page that is a feed is a poor one if it offers a better.
-        Behind::Feed(found, offers) => (first_that_parses(context, &offers.main).await?.unwrap_or(*found), offers),
-        Behind::Page(page, offers) => (search(context, &page, &offers).await?, offers),
+        Behind::Feed(found, offers) => {
+            (first_that_parses(context, &new, &offers.main).await?.unwrap_or(Found::Read(found)), offers)
+        }
+        Behind::Page(page, offers) => (search(context, &new, &page, &offers).await?, offers),
     };
-    Ok(AddedFeed { feed: keep(context, found, new).await?, offered: offers.named() })
+    let feed = match found {
+        Found::Read(found) => keep(context, *found, new).await?,
+        Found::Followed(feed) => *feed,
+    };
+    Ok(AddedFeed { feed, offered: offers.named() })
+}
+
+/// Follows a feed that the server has, without a request.
+async fn follow_known(context: &Context, new: &AddFeed, address: &FeedAddress) -> Result<Option<Feed>, AddFeedError> {
+    let follow =
+        NewFollow { address: address.clone(), folder_id: new.folder_id, custom_title: title_of(new.title.as_deref()) };
+    match context.deps.store.follow(new.account, follow).await? {
+        FollowOutcome::Followed(feed) => {
+            tracing::info!(feed_id = feed.id.0, account_id = new.account.0, "feed followed");
+            Ok(Some(*feed))
+        }
+        FollowOutcome::NotKnown => Ok(None),
+        FollowOutcome::AlreadyThere(id) => Err(AddFeedError::AlreadyThere(id)),
+        FollowOutcome::NoSuchFolder => Err(AddFeedError::NoSuchFolder),
+    }
+}
+
+fn title_of(typed: Option<&str>) -> Option<String> {
+    typed.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty())
 }
 
 /// Asks the addresses that may be meant until a server answers. Only where there is no connection, the next is asked:
@@ -102,14 +137,14 @@ fn is_no_connection(error: &HttpError) -> bool {
 }
 
 /// The feed of a page that is none: the best that it offers, else one at the usual places, else one of its comments.
-async fn search(context: &Context, page: &FeedAddress, offers: &Offers) -> Result<Read, AddFeedError> {
-    if let Some(found) = first_that_parses(context, &offers.main).await? {
+async fn search(context: &Context, new: &AddFeed, page: &FeedAddress, offers: &Offers) -> Result<Found, AddFeedError> {
+    if let Some(found) = first_that_parses(context, new, &offers.main).await? {
         return Ok(found);
     }
-    if let Some(found) = first_at_usual_places(context, page).await? {
-        return Ok(found);
+    if let Some(found) = first_at_usual_places(context, new.account, page).await? {
+        return Ok(Found::Read(Box::new(found)));
     }
-    first_that_parses(context, &offers.comments).await?.ok_or_else(|| no_feed(offers.len()))
+    first_that_parses(context, new, &offers.comments).await?.ok_or_else(|| no_feed(offers.len()))
 }
 
 fn no_feed(offered: usize) -> AddFeedError {
@@ -129,20 +164,22 @@ fn unreachable(error: &HttpError) -> AddFeedError {
     }
 }
 
-async fn check_new(context: &Context, url: &str) -> Result<(), AddFeedError> {
-    match context.deps.store.feed_by_url(url).await? {
+async fn check_new(context: &Context, account: AccountId, url: &str) -> Result<(), AddFeedError> {
+    match context.deps.store.feed_by_url(account, url).await? {
         Some(id) => Err(AddFeedError::AlreadyThere(id)),
         None => Ok(()),
     }
 }
 
 /// The first of the feeds that a page offers which is one.
-async fn first_that_parses(context: &Context, offers: &[Offer]) -> Result<Option<Read>, AddFeedError> {
+async fn first_that_parses(context: &Context, new: &AddFeed, offers: &[Offer]) -> Result<Option<Found>, AddFeedError> {
     let tried = async {
         for offer in offers.iter().take(DISCOVERED_TRIES_MAX) {
-            check_new(context, &offer.address.url).await?;
-            if let Probe::Feed(found) = probe(context, &offer.address).await? {
-                return Ok(Some(*found));
+            if let Some(feed) = follow_known(context, new, &offer.address).await? {
+                return Ok(Some(Found::Followed(Box::new(feed))));
+            }
+            if let Probe::Feed(found) = probe(context, new.account, &offer.address).await? {
+                return Ok(Some(Found::Read(found)));
             }
         }
         Ok(None)
@@ -151,10 +188,14 @@ async fn first_that_parses(context: &Context, offers: &[Offer]) -> Result<Option
 }
 
 /// The first feed where feeds usually are. A page in h-entry is none of those: it stands at every address of some sites.
-async fn first_at_usual_places(context: &Context, page: &FeedAddress) -> Result<Option<Read>, AddFeedError> {
+async fn first_at_usual_places(
+    context: &Context,
+    account: AccountId,
+    page: &FeedAddress,
+) -> Result<Option<Read>, AddFeedError> {
     let tried = async {
         for place in usual_places(page) {
-            match probe(context, &place).await? {
+            match probe(context, account, &place).await? {
                 Probe::Feed(found) if found.parsed.feed.version != HFEED => return Ok(Some(*found)),
                 Probe::Feed(_) | Probe::Nothing => {}
                 // Whoever does not answer, or has had enough of us, is left alone.
@@ -174,14 +215,14 @@ enum Probe {
     BackOff,
 }
 
-async fn probe(context: &Context, address: &FeedAddress) -> Result<Probe, AddFeedError> {
+async fn probe(context: &Context, account: AccountId, address: &FeedAddress) -> Result<Probe, AddFeedError> {
     let answered = match poll::fetch_new(context, address).await {
         Ok((Answer::Refused(429 | 503), _)) => return Ok(Probe::BackOff),
         Ok(answered) => answered,
         Err(HttpError::TooLarge(_)) => return Ok(Probe::Nothing),
         Err(_) => return Ok(Probe::BackOff),
     };
-    match read(context, address, answered).await {
+    match read(context, account, address, answered).await {
         Ok(Behind::Feed(found, _)) => Ok(Probe::Feed(found)),
         Ok(Behind::Page(..)) | Err(AddFeedError::NotAFeed(_) | AddFeedError::Unreachable(_)) => Ok(Probe::Nothing),
         Err(error) => Err(error),
@@ -189,7 +230,12 @@ async fn probe(context: &Context, address: &FeedAddress) -> Result<Probe, AddFee
 }
 
 /// Reads what is behind an address.
-async fn read(context: &Context, address: &FeedAddress, answered: Answered) -> Result<Behind, AddFeedError> {
+async fn read(
+    context: &Context,
+    account: AccountId,
+    address: &FeedAddress,
+    answered: Answered,
+) -> Result<Behind, AddFeedError> {
     let (answer, hints) = answered;
     let document = match answer {
         Answer::Document(document) => document,
@@ -197,10 +243,10 @@ async fn read(context: &Context, address: &FeedAddress, answered: Answered) -> R
         Answer::Refused(status) => return Err(AddFeedError::Unreachable(fetch::refusal(status))),
         Answer::NotModified(_) => return Err(AddFeedError::Unreachable(fetch::refusal(304))),
     };
-    check_new(context, &document.url).await?;
+    check_new(context, account, &document.url).await?;
     let address =
         hints.moved_to.as_deref().and_then(|url| poll::moved(address, url)).unwrap_or_else(|| address.clone());
-    check_new(context, &address.url).await?;
+    check_new(context, account, &address.url).await?;
     parse(context, document, address, hints).await
 }
 
@@ -260,9 +306,9 @@ async fn keep(context: &Context, found: Read, new: AddFeed) -> Result<Feed, AddF
     let next_check_in = poll::first_check(&hints, poll::schedule_inputs(context));
     let prepared = documents::prepare(context, parsed, bytes, domain::ingest::KnownEntries::new(), validators).await;
     let document = domain::ingest::Document { found: Some(push), ..prepared };
-    let custom_title = new.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty());
+    let (account, custom_title) = (new.account, title_of(new.title.as_deref()));
     let new = NewFeed { address, folder_id: new.folder_id, custom_title, document, next_check_in };
-    match context.deps.store.add_feed(new).await? {
+    match context.deps.store.add_feed(account, new).await? {
         NewFeedOutcome::Added(feed) => {
             tracing::info!(feed_id = feed.id.0, "feed added");
             context.wake.push.notify_one();

@@ -2,7 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{changes::ChangeKind, ports::StoreResult};
+use domain::{
+    changes::ChangeKind,
+    ports::{StoreResult, Viewer},
+};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -126,7 +129,9 @@ async fn measure_all(dispatcher: &Dispatcher, stop: &CancellationToken) {
     let measuring = async {
         loop {
             let begun = Instant::now();
-            if let Ok(overview) = measure::store("outbox_overview", dispatcher.store.outbox_overview()).await {
+            if let Ok(overview) =
+                measure::store("outbox_overview", dispatcher.store.outbox_overview(Viewer::Server)).await
+            {
                 measure::outbox(&overview);
             }
             tokio::time::sleep(MEASURE_EVERY.max(begun.elapsed() * MEASURE_PAUSE_FACTOR)).await;

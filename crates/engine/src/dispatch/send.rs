@@ -5,8 +5,8 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     WebhookId,
     delivery::{
-        ANSWER_BYTES_MAX, AttemptEnd, AttemptLog, AttemptOutcome, DeliveryJob, Verdict, Webhook, judge, payload,
-        signatures, without_content,
+        ANSWER_BYTES_MAX, AttemptEnd, AttemptLog, AttemptOutcome, DeliveryJob, Verdict, Webhook, data_for, judge,
+        payload, signatures,
     },
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
     schedule,
@@ -56,7 +56,7 @@ impl Dispatcher {
         let found = if known.is_some() {
             known
         } else {
-            match self.store.webhook(id).await {
+            match self.store.receiver(id).await {
                 Ok(found) => {
                     let found = found.map(Arc::new);
                     let released = self.in_flight().reread(id, found.as_ref(), asked_at);
@@ -142,12 +142,10 @@ impl Dispatcher {
         permit: Option<MemoryPermit>,
         now: Timestamp,
     ) -> HttpRequest {
-        let body = if webhook.include_content {
-            payload(&job.event_id, job.kind, job.happened_at, &data)
-        } else {
-            payload(&job.event_id, job.kind, job.happened_at, &without_content(&data))
-        };
+        let shown = data_for(job.feed.as_deref(), &data, &job.view, webhook.include_content);
         drop(data);
+        let body = payload(&job.event_id, job.kind, job.happened_at, &shown);
+        drop(shown);
         let body = body.into_bytes();
         let signature = signatures(&webhook.secrets, &job.event_id, now.as_second(), &body);
         let own = [

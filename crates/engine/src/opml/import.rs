@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use domain::{
-    FeedSeed,
+    AccountId, FeedSeed,
     feed_state::{FEED_TITLE_CHARS_MAX, FeedAddress, POLL_INTERVAL_SECS},
     ports::{ImportOutcome, Store, StoreResult},
 };
@@ -16,12 +16,12 @@ use super::{
 use crate::api::{ImportError, ImportReport};
 
 /// Takes in the feeds of a file. They are due at once, and their folders are made as needed.
-pub(crate) async fn import(store: &dyn Store, bytes: &[u8]) -> Result<ImportReport, OpmlError> {
+pub(crate) async fn import(store: &dyn Store, account: AccountId, bytes: &[u8]) -> Result<ImportReport, OpmlError> {
     let Opml { feeds, folders, errors } = read(bytes)?;
     let mut report = ImportReport { errors, ..ImportReport::default() };
     let (seeds, mended) = seeds(feeds, &mut report);
-    make_folders(store, &folders).await?;
-    for (outcome, mended) in store.import_feeds(seeds).await?.into_iter().zip(mended) {
+    make_folders(store, account, &folders).await?;
+    for (outcome, mended) in store.import_feeds(account, seeds).await?.into_iter().zip(mended) {
         match outcome {
             ImportOutcome::AlreadyThere(_) => report.skipped += 1,
             ImportOutcome::Imported(_) => {
@@ -114,10 +114,10 @@ fn without_password(url: &str) -> String {
 }
 
 /// Folders are made in the order of the file, also those without a feed. One that is there already is the same.
-async fn make_folders(store: &dyn Store, names: &[String]) -> StoreResult<()> {
-    let known: HashSet<String> = store.folders().await?.into_iter().map(|folder| folder.name).collect();
+async fn make_folders(store: &dyn Store, account: AccountId, names: &[String]) -> StoreResult<()> {
+    let known: HashSet<String> = store.folders(account).await?.into_iter().map(|folder| folder.name).collect();
     for name in names.iter().filter(|name| !known.contains(*name)) {
-        let _there_already = store.create_folder(name).await?;
+        let _there_already = store.create_folder(account, name).await?;
     }
     Ok(())
 }

@@ -17,6 +17,9 @@ const CAPACITY_CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Polls in one refresh of what is due. Feeds with intervals of seconds are due again before it ends.
 const REFRESH_POLLS_MAX: usize = 1_000_000;
 
+/// Due feeds that are looked at for one that another node polls.
+const DUE_LOOKED_AT_MAX: u32 = 10_000;
+
 /// Polls one feed now, or joins the poll that is under way; `None` if there is no such feed.
 pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResult<Option<RefreshSummary>> {
     let mut before: Option<Feed> = None;
@@ -24,7 +27,7 @@ pub(crate) async fn refresh_feed(poller: &Arc<Poller>, id: FeedId) -> StoreResul
         if let Some(ending) = poller.begin_one(id).await? {
             return Ok(Some(summary_of(end_of(ending).await)));
         }
-        let Some(feed) = poller.context.deps.store.feed(id).await? else { return Ok(None) };
+        let Some(feed) = poller.context.deps.store.polled_feed(id).await? else { return Ok(None) };
         if before.as_ref().is_some_and(|before| was_polled(before, &feed)) {
             return Ok(Some(as_it_says(&feed)));
         }
@@ -160,9 +163,9 @@ async fn others_are_at_it(poller: &Poller, seen: &HashSet<FeedId>) -> StoreResul
     if !soon {
         return Ok(false);
     }
-    let now = poller.context.now();
-    let is_due = |feed: &Feed| !feed.is_gone && feed.next_check_at <= now && !seen.contains(&feed.id);
-    Ok(store.feeds().await?.iter().any(is_due))
+    // Those that this refresh has polled and that are due again at once are few.
+    let looked_at = u32::try_from(seen.len()).unwrap_or(u32::MAX).saturating_add(1).min(DUE_LOOKED_AT_MAX);
+    Ok(store.due_polls(looked_at).await?.iter().any(|feed| !seen.contains(feed)))
 }
 
 /// How often to look for the end of another node's poll: until it ends, or its lease does.

@@ -24,7 +24,7 @@ mod verify;
 use std::{collections::HashMap, sync::Arc};
 
 use domain::{
-    FeedId, FeedPatch, SubscriptionId,
+    AccountId, FeedId, FeedPatch, SubscriptionId,
     ports::{Changed, Claim, StoreResult, SubscriptionChange, UpdateOutcome},
     push::{self, Event, Offer, PushTarget, Subscription, SubscriptionState, Transition},
 };
@@ -171,11 +171,15 @@ impl Pusher {
 }
 
 /// Subscribes a feed at its hub now. One that was not known to have a hub is asked once more.
-pub(crate) async fn subscribe_now(pusher: &Pusher, id: FeedId) -> Result<Subscription, SubscribeError> {
+pub(crate) async fn subscribe_now(
+    pusher: &Pusher,
+    account: AccountId,
+    id: FeedId,
+) -> Result<Subscription, SubscribeError> {
     let (context, store) = (&pusher.context, &pusher.context.deps.store);
     let offer = context.offer().ok_or(SubscribeError::Off)?;
     let patch = FeedPatch { push_enabled: Some(true), ..FeedPatch::default() };
-    if !matches!(store.update_feed(id, patch).await?, UpdateOutcome::Updated(_)) {
+    if !matches!(store.update_feed(account, id, patch).await?, UpdateOutcome::Updated(_)) {
         return Err(SubscribeError::NoFeed);
     }
     pusher.subscribe(id, offer).await?;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
+    auth::Actor,
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id, without_zero_fraction},
     query::{CURSOR, Parameters},
@@ -145,11 +146,11 @@ pub(crate) struct MarkResult {
         (status = 400, description = "A parameter is wrong, not known, or cannot be together with another; the sentence names it.", body = ErrorBody),
     )
 )]
-pub(crate) async fn list(State(state): State<AppState>, query: EntriesQuery) -> ApiResult<Response> {
-    state.answers.json(page(&state, query)).await
+pub(crate) async fn list(State(state): State<AppState>, actor: Actor, query: EntriesQuery) -> ApiResult<Response> {
+    state.answers.json(page(&state, &actor, query)).await
 }
 
-async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
+async fn page(state: &AppState, actor: &Actor, query: EntriesQuery) -> ApiResult<PageView> {
     if query.search.as_ref().is_some_and(Search::is_empty) {
         // Signs alone are in no index: nothing holds them, rather than everything.
         return Ok(PageView { entries: Vec::new(), next_cursor: None });
@@ -167,7 +168,7 @@ async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
         without_texts: query.content == Some(false),
     };
     let limit = query.limit.unwrap_or(usual_limit);
-    let EntryPage { entries, next_cursor } = state.store().entries(&filter, limit, query.cursor).await?;
+    let EntryPage { entries, next_cursor } = state.store().entries(actor.account, &filter, limit, query.cursor).await?;
     let next_cursor = next_cursor.map(|cursor| cursor.encode(state.store().installation()));
     Ok(PageView { entries: entries.into_iter().map(EntryView::from).collect(), next_cursor })
 }
@@ -182,11 +183,12 @@ async fn page(state: &AppState, query: EntriesQuery) -> ApiResult<PageView> {
 )]
 pub(crate) async fn patch_many(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<PatchManyBody>,
 ) -> ApiResult<Json<MarkResult>> {
     check_number_of_ids(body.ids.len())?;
     let patch = EntryPatch { is_read: body.is_read, is_starred: body.is_starred };
-    Ok(Json(MarkResult { marked: state.store().patch_entries(&body.ids, patch).await? }))
+    Ok(Json(MarkResult { marked: state.store().patch_entries(actor.account, &body.ids, patch).await? }))
 }
 
 /// One entry.
@@ -197,8 +199,9 @@ pub(crate) async fn patch_many(
         (status = 404, description = "There is no such entry.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<EntryId>) -> ApiResult<Response> {
-    let entry = async { state.store().entry(id).await?.map(EntryView::from).ok_or(ApiError::NotFound("entry")) };
+pub(crate) async fn get(State(state): State<AppState>, actor: Actor, Id(id): Id<EntryId>) -> ApiResult<Response> {
+    let entry =
+        async { state.store().entry(actor.account, id).await?.map(EntryView::from).ok_or(ApiError::NotFound("entry")) };
     state.answers.json(entry).await
 }
 
@@ -214,11 +217,12 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<EntryId>) -> A
 )]
 pub(crate) async fn patch(
     State(state): State<AppState>,
+    actor: Actor,
     Id(id): Id<EntryId>,
     extract::Json(body): extract::Json<PatchBody>,
 ) -> ApiResult<Response> {
     let patch = EntryPatch { is_read: body.is_read, is_starred: body.is_starred };
-    let entry = async { state.store().patch_entry(id, patch).await?.ok_or(ApiError::NotFound("entry")) };
+    let entry = async { state.store().patch_entry(actor.account, id, patch).await?.ok_or(ApiError::NotFound("entry")) };
     state.answers.json(async { entry.await.map(EntryView::from) }).await
 }
 
@@ -232,12 +236,13 @@ pub(crate) async fn patch(
 )]
 pub(crate) async fn mark_read(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<MarkReadBody>,
 ) -> ApiResult<Json<MarkResult>> {
     let before = body.before.as_deref().map(|before| time("before", before)).transpose()?;
     let which = MarkRead { feed_id: body.feed_id, folder_id: body.folder_id, before };
     let store = state.store().clone();
-    let marked = run_to_completion(async move { store.mark_read(which).await }).await??;
+    let marked = run_to_completion(async move { store.mark_read(actor.account, which).await }).await??;
     Ok(Json(MarkResult { marked }))
 }
 
@@ -246,8 +251,8 @@ pub(crate) async fn mark_read(
     get, path = "/api/counts", tag = "entries", operation_id = "getCounts",
     responses((status = 200, description = "The counts.", body = CountsView))
 )]
-pub(crate) async fn counts(State(state): State<AppState>) -> ApiResult<Json<CountsView>> {
-    Ok(Json(state.store().counts().await?.into()))
+pub(crate) async fn counts(State(state): State<AppState>, actor: Actor) -> ApiResult<Json<CountsView>> {
+    Ok(Json(state.store().counts(actor.account).await?.into()))
 }
 
 impl FromRequestParts<AppState> for EntriesQuery {

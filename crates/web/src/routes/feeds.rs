@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
+    auth::Actor,
     error::{ApiError, ApiResult, ErrorBody, updated},
     extract::{self, Change, Id, change, check_length},
     state::AppState,
@@ -103,11 +104,12 @@ pub(crate) struct OfferedView {
 )]
 pub(crate) async fn add(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<AddBody>,
 ) -> ApiResult<Response> {
     let title = body.title.as_deref().map(title).transpose()?.flatten();
     let AddedFeed { feed, offered } =
-        state.engine.add(AddFeed { url: body.url, folder_id: body.folder_id, title }).await?;
+        state.engine.add(AddFeed { account: actor.account, url: body.url, folder_id: body.folder_id, title }).await?;
     let location = format!("/api/feeds/{}", feed.id);
     let offered = offered.into_iter().map(|OfferedFeed { url, title }| OfferedView { url, title }).collect();
     let added = AddedView { feed: feed.into(), offered };
@@ -119,9 +121,9 @@ pub(crate) async fn add(
     get, path = "/api/feeds", tag = "feeds", operation_id = "listFeeds",
     responses((status = 200, description = "The feeds.", body = Vec<FeedView>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Response> {
+pub(crate) async fn list(State(state): State<AppState>, actor: Actor) -> ApiResult<Response> {
     let feeds = async {
-        let feeds = state.store().feeds().await?;
+        let feeds = state.store().feeds(actor.account).await?;
         Ok(feeds.into_iter().map(FeedView::from).collect::<Vec<_>>())
     };
     state.answers.json(feeds).await
@@ -135,8 +137,8 @@ pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Response> {
         (status = 404, description = "There is no such feed.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<FeedView>> {
-    Ok(Json(state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?.into()))
+pub(crate) async fn get(State(state): State<AppState>, actor: Actor, Id(id): Id<FeedId>) -> ApiResult<Json<FeedView>> {
+    Ok(Json(state.store().feed(actor.account, id).await?.ok_or(ApiError::NotFound("feed"))?.into()))
 }
 
 /// Changes a feed. With another URL it is polled at once.
@@ -152,10 +154,11 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<FeedId>) -> Ap
 )]
 pub(crate) async fn patch(
     State(state): State<AppState>,
+    actor: Actor,
     Id(id): Id<FeedId>,
     extract::Json(body): extract::Json<PatchBody>,
 ) -> ApiResult<Json<FeedView>> {
-    Ok(Json(updated(state.engine.update_feed(id, body.try_into()?).await?, "feed", "URL")?.into()))
+    Ok(Json(updated(state.engine.update_feed(actor.account, id, body.try_into()?).await?, "feed", "URL")?.into()))
 }
 
 /// Removes a feed and its entries. Its hub is told afterwards.
@@ -166,8 +169,12 @@ pub(crate) async fn patch(
         (status = 404, description = "There is no such feed.", body = ErrorBody),
     )
 )]
-pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<StatusCode> {
-    if state.engine.delete_feed(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("feed")) }
+pub(crate) async fn delete(State(state): State<AppState>, actor: Actor, Id(id): Id<FeedId>) -> ApiResult<StatusCode> {
+    if state.engine.delete_feed(actor.account, id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(ApiError::NotFound("feed"))
+    }
 }
 
 impl TryFrom<PatchBody> for FeedPatch {

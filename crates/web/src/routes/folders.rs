@@ -20,6 +20,7 @@ use utoipa::{
 };
 
 use crate::{
+    auth::Actor,
     error::{ApiError, ApiResult, ErrorBody, updated},
     extract::{self, Id},
     state::AppState,
@@ -51,8 +52,8 @@ pub(crate) struct OrderBody {
     get, path = "/api/folders", tag = "folders", operation_id = "listFolders",
     responses((status = 200, description = "The folders.", body = Vec<FolderView>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<FolderView>>> {
-    Ok(Json(views(state.store().folders().await?)))
+pub(crate) async fn list(State(state): State<AppState>, actor: Actor) -> ApiResult<Json<Vec<FolderView>>> {
+    Ok(Json(views(state.store().folders(actor.account).await?)))
 }
 
 /// Makes a folder, last in the order.
@@ -66,9 +67,10 @@ pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<Fo
 )]
 pub(crate) async fn create(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<NameBody>,
 ) -> ApiResult<Response> {
-    match state.store().create_folder(&name(&body.name)?).await? {
+    match state.store().create_folder(actor.account, &name(&body.name)?).await? {
         Ok(folder) => Ok((StatusCode::CREATED, Json(FolderView::from(folder))).into_response()),
         Err(Conflict) => Err(ApiError::Conflict("another folder has this name already".to_owned(), None)),
     }
@@ -87,10 +89,11 @@ pub(crate) async fn create(
 )]
 pub(crate) async fn rename(
     State(state): State<AppState>,
+    actor: Actor,
     Id(id): Id<FolderId>,
     extract::Json(body): extract::Json<NameBody>,
 ) -> ApiResult<Json<FolderView>> {
-    let renamed = state.store().rename_folder(id, &name(&body.name)?).await?;
+    let renamed = state.store().rename_folder(actor.account, id, &name(&body.name)?).await?;
     Ok(Json(updated(renamed, "folder", "name")?.into()))
 }
 
@@ -102,8 +105,12 @@ pub(crate) async fn rename(
         (status = 404, description = "There is no such folder.", body = ErrorBody),
     )
 )]
-pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FolderId>) -> ApiResult<StatusCode> {
-    if state.store().delete_folder(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("folder")) }
+pub(crate) async fn delete(State(state): State<AppState>, actor: Actor, Id(id): Id<FolderId>) -> ApiResult<StatusCode> {
+    if state.store().delete_folder(actor.account, id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(ApiError::NotFound("folder"))
+    }
 }
 
 /// Puts folders in another order.
@@ -117,13 +124,14 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<FolderId>) 
 )]
 pub(crate) async fn reorder(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<OrderBody>,
 ) -> ApiResult<Json<Vec<FolderView>>> {
     let mut seen = HashSet::new();
     if !body.folder_ids.iter().all(|id| seen.insert(*id)) {
         return Err(ApiError::field("folderIds", "one of them is named twice"));
     }
-    let folders = state.store().reorder_folders(&body.folder_ids).await?;
+    let folders = state.store().reorder_folders(actor.account, &body.folder_ids).await?;
     let unknown = || ApiError::UnknownReference("folderIds", "one of them does not exist".to_owned());
     Ok(Json(views(folders.ok_or_else(unknown)?)))
 }

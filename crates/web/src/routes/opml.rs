@@ -16,6 +16,7 @@ use utoipa::{
 };
 
 use crate::{
+    auth::Actor,
     body::{self, MemoryPermit},
     error::{ApiError, ApiResult, ErrorBody},
     extract::{check_not_encoded, content_type},
@@ -96,12 +97,12 @@ pub(crate) struct ImportFailure {
     get, path = "/api/opml/export", tag = "opml", operation_id = "exportOpml",
     responses((status = 200, description = "The file.", body = String, content_type = "text/x-opml"))
 )]
-pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response> {
+pub(crate) async fn export(State(state): State<AppState>, actor: Actor) -> ApiResult<Response> {
     let headers = [
         (header::CONTENT_TYPE, "text/x-opml; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"pirssonite.opml\""),
     ];
-    state.answers.answer(async { Ok((headers, state.engine.export_opml().await?).into_response()) }).await
+    state.answers.answer(async { Ok((headers, state.engine.export_opml(actor.account).await?).into_response()) }).await
 }
 
 /// Takes in the feeds and folders of an OPML file: the body itself, or the field `file` of a form.
@@ -119,7 +120,11 @@ pub(crate) async fn export(State(state): State<AppState>) -> ApiResult<Response>
         (status = 415, description = "Not a file of text, nor a form.", body = ErrorBody),
     )
 )]
-pub(crate) async fn import(State(state): State<AppState>, request: Request) -> ApiResult<Json<ImportSummary>> {
+pub(crate) async fn import(
+    State(state): State<AppState>,
+    actor: Actor,
+    request: Request,
+) -> ApiResult<Json<ImportSummary>> {
     // A client that is slow to send holds up nobody: only what has come in waits for a slot.
     let (file, memory) = file(request, &state).await?;
     // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
@@ -128,7 +133,7 @@ pub(crate) async fn import(State(state): State<AppState>, request: Request) -> A
     let work = async move {
         // For as long as the import takes, which is longer than the request of a client that goes away.
         let _held = (slot, memory);
-        engine.import_opml(&file).await
+        engine.import_opml(actor.account, &file).await
     };
     let report = run_to_completion(work).await??;
     Ok(Json(report.into()))

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
+    auth::Actor,
     error::{ApiError, ApiResult, ErrorBody},
     extract,
     query::{CURSOR, Parameters},
@@ -123,8 +124,8 @@ pub(crate) fn old_routes() -> [(&'static str, MethodRouter<AppState>); 4] {
     get, path = "/api/outbox/overview", tag = "outbox", operation_id = "getOutboxOverview",
     responses((status = 200, description = "The numbers.", body = OverviewView))
 )]
-pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<OverviewView>> {
-    Ok(Json(state.store().outbox_overview().await?.into()))
+pub(crate) async fn overview(State(state): State<AppState>, actor: Actor) -> ApiResult<Json<OverviewView>> {
+    Ok(Json(state.store().outbox_overview(actor.viewer()).await?.into()))
 }
 
 /// A page of deliveries, the newest first.
@@ -135,10 +136,14 @@ pub(crate) async fn overview(State(state): State<AppState>) -> ApiResult<Json<Ov
         (status = 400, description = "A parameter is wrong or not known; the sentence names it.", body = ErrorBody),
     )
 )]
-pub(crate) async fn list(State(state): State<AppState>, query: DeliveriesQuery) -> ApiResult<Json<PageView>> {
+pub(crate) async fn list(
+    State(state): State<AppState>,
+    actor: Actor,
+    query: DeliveriesQuery,
+) -> ApiResult<Json<PageView>> {
     let filter = DeliveryFilter { status: query.status, webhook_id: query.webhook_id };
     let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
-    let page = state.store().deliveries(filter, limit, query.cursor.as_deref()).await?;
+    let page = state.store().deliveries(actor.account, filter, limit, query.cursor.as_deref()).await?;
     let events =
         page.events.into_iter().map(|delivery| DeliveryView::new(delivery, state.engine.attempts_max())).collect();
     Ok(Json(PageView { events, next_cursor: page.next_cursor }))
@@ -154,9 +159,11 @@ pub(crate) async fn list(State(state): State<AppState>, query: DeliveriesQuery) 
 )]
 pub(crate) async fn get(
     State(state): State<AppState>,
+    actor: Actor,
     DeliveryRef(id): DeliveryRef,
 ) -> ApiResult<Json<DeliveryDetailView>> {
-    let (delivery, attempt_log) = state.store().delivery(&id).await?.ok_or(ApiError::NotFound(DELIVERY))?;
+    let (delivery, attempt_log) =
+        state.store().delivery(actor.account, &id).await?.ok_or(ApiError::NotFound(DELIVERY))?;
     let attempt_log = attempt_log.into_iter().map(AttemptView::from).collect();
     Ok(Json(DeliveryDetailView { delivery: DeliveryView::new(delivery, state.engine.attempts_max()), attempt_log }))
 }
@@ -173,9 +180,10 @@ pub(crate) async fn get(
 )]
 pub(crate) async fn requeue(
     State(state): State<AppState>,
+    actor: Actor,
     DeliveryRef(id): DeliveryRef,
 ) -> ApiResult<Json<DeliveryView>> {
-    let moved = state.store().requeue_delivery(&id).await?;
+    let moved = state.store().requeue_delivery(actor.account, &id).await?;
     moved_response(moved, &state, "only one that has failed or was delivered can be queued again")
 }
 
@@ -192,6 +200,7 @@ pub(crate) async fn requeue(
 )]
 pub(crate) async fn cancel(
     State(state): State<AppState>,
+    actor: Actor,
     DeliveryRef(id): DeliveryRef,
     extract::JsonOrNothing(body): extract::JsonOrNothing<CancelBody>,
 ) -> ApiResult<Json<DeliveryView>> {
@@ -199,7 +208,7 @@ pub(crate) async fn cancel(
     extract::check_length("reason", &reason, REASON_CHARS_MAX)?;
     let reason = one_line(&reason);
     let reason = if reason.is_empty() { NO_REASON } else { &reason };
-    let moved = state.store().cancel_delivery(&id, reason).await?;
+    let moved = state.store().cancel_delivery(actor.account, &id, reason).await?;
     moved_response(moved, &state, "only one that is pending or has failed can be cancelled")
 }
 
@@ -214,10 +223,12 @@ pub(crate) async fn cancel(
 )]
 pub(crate) async fn requeue_failed(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<RequeueBody>,
 ) -> ApiResult<Json<RequeueResult>> {
     let store = state.store().clone();
-    let requeued = run_to_completion(async move { store.requeue_failed(body.webhook_id).await }).await??;
+    let requeued =
+        run_to_completion(async move { store.requeue_failed(actor.account, body.webhook_id).await }).await??;
     Ok(Json(RequeueResult { requeued: requeued.ok_or(ApiError::NotFound("webhook"))? }))
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
+    auth::Actor,
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
     state::AppState,
@@ -48,11 +49,16 @@ pub(crate) struct RefreshedFeed {
         (status = 404, description = "There is no such feed.", body = ErrorBody),
     )
 )]
-pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Json<RefreshedFeed>> {
+pub(crate) async fn feed(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<FeedId>,
+) -> ApiResult<Json<RefreshedFeed>> {
     let engine = state.engine.clone();
-    let summary =
-        run_to_completion(async move { engine.refresh_feed(id).await }).await??.ok_or(ApiError::NotFound("feed"))?;
-    let feed = state.store().feed(id).await?.ok_or(ApiError::NotFound("feed"))?;
+    let summary = run_to_completion(async move { engine.refresh_feed(actor.account, id).await })
+        .await??
+        .ok_or(ApiError::NotFound("feed"))?;
+    let feed = state.store().feed(actor.account, id).await?.ok_or(ApiError::NotFound("feed"))?;
     Ok(Json(RefreshedFeed { feed: feed.into(), summary: summary.into() }))
 }
 
@@ -61,7 +67,7 @@ pub(crate) async fn feed(State(state): State<AppState>, Id(id): Id<FeedId>) -> A
     post, path = "/api/refresh", tag = "feeds", operation_id = "refreshDue",
     responses((status = 200, description = "How the polls ended.", body = RefreshSummary))
 )]
-pub(crate) async fn due(State(state): State<AppState>) -> ApiResult<Json<RefreshSummary>> {
+pub(crate) async fn due(State(state): State<AppState>, _: Actor) -> ApiResult<Json<RefreshSummary>> {
     let engine = state.engine.clone();
     let summary = run_to_completion(async move { engine.refresh_due().await }).await??;
     Ok(Json(summary.into()))

@@ -21,6 +21,7 @@ use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
+    auth::{Actor, Admin},
     body::{self, MemoryBudget},
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
@@ -108,9 +109,9 @@ pub(crate) enum HubMode {
     get, path = "/api/websub/subscriptions", tag = "websub", operation_id = "listSubscriptions",
     responses((status = 200, description = "The subscriptions, by feed.", body = Vec<SubscriptionView>))
 )]
-pub(crate) async fn subscriptions(State(state): State<AppState>) -> ApiResult<Response> {
+pub(crate) async fn subscriptions(State(state): State<AppState>, actor: Actor) -> ApiResult<Response> {
     let views = async {
-        let subscriptions = state.store().subscriptions().await?;
+        let subscriptions = state.store().subscriptions(actor.viewer()).await?;
         Ok(subscriptions.iter().map(SubscriptionView::from).collect::<Vec<_>>())
     };
     state.answers.json(views).await
@@ -121,7 +122,7 @@ pub(crate) async fn subscriptions(State(state): State<AppState>) -> ApiResult<Re
     post, path = "/api/websub/renew", tag = "websub", operation_id = "renewSubscriptions",
     responses((status = 200, description = "How the renewals ended.", body = RenewSummary))
 )]
-pub(crate) async fn renew(State(state): State<AppState>) -> ApiResult<Json<RenewSummary>> {
+pub(crate) async fn renew(State(state): State<AppState>, _: Admin) -> ApiResult<Json<RenewSummary>> {
     let engine = state.engine.clone();
     let summary = run_to_completion(async move { engine.renew_expiring().await }).await??;
     Ok(Json(summary.into()))
@@ -138,9 +139,9 @@ pub(crate) async fn renew(State(state): State<AppState>) -> ApiResult<Json<Renew
         (status = 422, description = "The feed names no hub.", body = ErrorBody),
     )
 )]
-pub(crate) async fn subscribe(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<Response> {
+pub(crate) async fn subscribe(State(state): State<AppState>, actor: Actor, Id(id): Id<FeedId>) -> ApiResult<Response> {
     let engine = state.engine.clone();
-    let subscription = run_to_completion(async move { engine.subscribe_feed(id).await }).await??;
+    let subscription = run_to_completion(async move { engine.subscribe_feed(actor.account, id).await }).await??;
     Ok((StatusCode::ACCEPTED, Json(SubscriptionView::from(&subscription))).into_response())
 }
 
@@ -153,8 +154,16 @@ pub(crate) async fn subscribe(State(state): State<AppState>, Id(id): Id<FeedId>)
         (status = 404, description = "There is no such feed.", body = ErrorBody),
     )
 )]
-pub(crate) async fn unsubscribe(State(state): State<AppState>, Id(id): Id<FeedId>) -> ApiResult<StatusCode> {
-    if state.engine.unsubscribe_feed(id).await? { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("feed")) }
+pub(crate) async fn unsubscribe(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<FeedId>,
+) -> ApiResult<StatusCode> {
+    if state.engine.unsubscribe_feed(actor.account, id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(ApiError::NotFound("feed"))
+    }
 }
 
 /// A hub asks whether a subscription is wanted, or denies it.

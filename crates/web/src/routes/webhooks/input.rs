@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use domain::{
-    FeedId, FolderId,
+    AccountId, FeedId, FolderId,
     delivery::{EventType, NewWebhook, Rate, Webhook, WebhookPatch, WebhookSecret},
     feed_state::FeedAddress,
 };
@@ -201,19 +201,20 @@ pub(super) async fn check_url(state: &AppState, wanted: &WebhookPatch, before: O
 /// removed can still be changed.
 pub(super) async fn check_ids_exist(
     state: &AppState,
+    account: AccountId,
     wanted: &WebhookPatch,
     before: Option<&Webhook>,
 ) -> ApiResult<()> {
     let had = before.and_then(|webhook| webhook.feed_ids.as_deref());
     let new = not_in(wanted.feed_ids.as_ref(), had);
     if !new.is_empty() {
-        let there = state.store().feeds().await?.iter().map(|feed| feed.id).collect();
+        let there = state.store().feeds(account).await?.iter().map(|feed| feed.id).collect();
         check_exist("feedIds", "feed", &new, &there)?;
     }
     let had = before.and_then(|webhook| webhook.folder_ids.as_deref());
     let new = not_in(wanted.folder_ids.as_ref(), had);
     if !new.is_empty() {
-        let there = state.store().folders().await?.iter().map(|folder| folder.id).collect();
+        let there = state.store().folders(account).await?.iter().map(|folder| folder.id).collect();
         check_exist("folderIds", "folder", &new, &there)?;
     }
     Ok(())

@@ -20,6 +20,7 @@ use utoipa::ToSchema;
 
 pub(crate) use self::input::{CreateBody, PatchBody};
 use crate::{
+    auth::Actor,
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id},
     state::AppState,
@@ -66,8 +67,8 @@ pub(crate) struct ReplayResult {
     get, path = "/api/webhooks", tag = "webhooks", operation_id = "listWebhooks",
     responses((status = 200, description = "The webhooks.", body = Vec<WebhookView>))
 )]
-pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<WebhookView>>> {
-    let webhooks = state.store().webhooks().await?;
+pub(crate) async fn list(State(state): State<AppState>, actor: Actor) -> ApiResult<Json<Vec<WebhookView>>> {
+    let webhooks = state.store().webhooks(actor.account).await?;
     Ok(Json(webhooks.into_iter().map(WebhookView::from).collect()))
 }
 
@@ -83,16 +84,17 @@ pub(crate) async fn list(State(state): State<AppState>) -> ApiResult<Json<Vec<We
 )]
 pub(crate) async fn create(
     State(state): State<AppState>,
+    actor: Actor,
     extract::Json(body): extract::Json<CreateBody>,
 ) -> ApiResult<Response> {
     let wanted = PatchBody::from(body).checked()?;
     headers::check_masked(&wanted, &[])?;
-    input::check_ids_exist(&state, &wanted, None).await?;
+    input::check_ids_exist(&state, actor.account, &wanted, None).await?;
     input::check_url(&state, &wanted, None).await?;
-    if state.store().webhooks().await?.len() >= WEBHOOKS_MAX {
+    if state.store().webhooks(actor.account).await?.len() >= WEBHOOKS_MAX {
         return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
     }
-    let webhook = state.engine.create_webhook(|secret| input::new_webhook(wanted, secret)).await?;
+    let webhook = state.engine.create_webhook(actor.account, |secret| input::new_webhook(wanted, secret)).await?;
     let location = format!("/api/webhooks/{}", webhook.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], secret_response(webhook)?).into_response())
 }
@@ -105,8 +107,12 @@ pub(crate) async fn create(
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Json<WebhookView>> {
-    Ok(Json(state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<WebhookId>,
+) -> ApiResult<Json<WebhookView>> {
+    Ok(Json(state.store().webhook(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
 }
 
 /// Changes a webhook. One that was disabled and is enabled is well again: its failures, and why it was disabled, are
@@ -122,10 +128,11 @@ pub(crate) async fn get(State(state): State<AppState>, Id(id): Id<WebhookId>) ->
 )]
 pub(crate) async fn patch(
     State(state): State<AppState>,
+    actor: Actor,
     Id(id): Id<WebhookId>,
     extract::Json(mut body): extract::Json<PatchBody>,
 ) -> ApiResult<Json<WebhookView>> {
-    let stored = async || state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"));
+    let stored = async || state.store().webhook(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"));
     if body.may_have_stored_url() {
         body = body.without_url_of(&stored().await?);
     }
@@ -133,10 +140,10 @@ pub(crate) async fn patch(
     if input::needs_stored(&patch) {
         let before = stored().await?;
         headers::check_masked(&patch, &before.headers)?;
-        input::check_ids_exist(&state, &patch, Some(&before)).await?;
+        input::check_ids_exist(&state, actor.account, &patch, Some(&before)).await?;
         input::check_url(&state, &patch, Some(&before)).await?;
     }
-    Ok(Json(state.store().update_webhook(id, patch).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
+    Ok(Json(state.store().update_webhook(actor.account, id, patch).await?.ok_or(ApiError::NotFound("webhook"))?.into()))
 }
 
 /// Removes a webhook, with what was still to be sent to it.
@@ -148,8 +155,12 @@ pub(crate) async fn patch(
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
 )]
-pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<StatusCode> {
-    let is_deleted = state.store().delete_webhook(id).await?;
+pub(crate) async fn delete(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<WebhookId>,
+) -> ApiResult<StatusCode> {
+    let is_deleted = state.store().delete_webhook(actor.account, id).await?;
     if is_deleted { Ok(StatusCode::NO_CONTENT) } else { Err(ApiError::NotFound("webhook")) }
 }
 
@@ -164,8 +175,8 @@ pub(crate) async fn delete(State(state): State<AppState>, Id(id): Id<WebhookId>)
         (status = 409, description = "It is disabled.", body = ErrorBody),
     )
 )]
-pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
-    match state.store().test_webhook(id).await? {
+pub(crate) async fn test(State(state): State<AppState>, actor: Actor, Id(id): Id<WebhookId>) -> ApiResult<Response> {
+    match state.store().test_webhook(actor.account, id).await? {
         TestOutcome::Queued(delivery) => {
             let delivery = DeliveryView::new(*delivery, state.engine.attempts_max());
             Ok((StatusCode::ACCEPTED, Json(delivery)).into_response())
@@ -185,8 +196,12 @@ pub(crate) async fn test(State(state): State<AppState>, Id(id): Id<WebhookId>) -
         (status = 404, description = "There is no such webhook.", body = ErrorBody),
     )
 )]
-pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<WebhookId>) -> ApiResult<Response> {
-    secret_response(state.engine.rotate_secret(id).await?.ok_or(ApiError::NotFound("webhook"))?)
+pub(crate) async fn rotate_secret(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<WebhookId>,
+) -> ApiResult<Response> {
+    secret_response(state.engine.rotate_secret(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"))?)
 }
 
 /// Queues what happened in a time once more for a webhook, as far as it wants it.
@@ -202,6 +217,7 @@ pub(crate) async fn rotate_secret(State(state): State<AppState>, Id(id): Id<Webh
 )]
 pub(crate) async fn replay(
     State(state): State<AppState>,
+    actor: Actor,
     Id(id): Id<WebhookId>,
     extract::Json(body): extract::Json<ReplayBody>,
 ) -> ApiResult<Response> {
@@ -215,11 +231,11 @@ pub(crate) async fn replay(
         return Err(ApiError::Conflict("`until`: this time is before `since`".to_owned(), None));
     }
     // One that is disabled gets nothing new (SPEC D9): that nothing was queued would look as if nothing had happened.
-    if !state.store().webhook(id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {
+    if !state.store().webhook(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {
         return Err(disabled());
     }
     let store = state.store().clone();
-    let queued = run_to_completion(async move { store.replay(id, since, until).await }).await??;
+    let queued = run_to_completion(async move { store.replay(actor.account, id, since, until).await }).await??;
     let queued = queued.ok_or(ApiError::NotFound("webhook"))?;
     Ok((StatusCode::ACCEPTED, Json(ReplayResult { queued })).into_response())
 }
