@@ -1,6 +1,7 @@
 //! The change stream: how long it takes from a commit until it is heard, in the process that made it and on another node,
 //! while others write too.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
@@ -81,7 +82,7 @@ async fn measure(location: &StoreLocation, writers: usize) -> anyhow::Result<Del
     for number in 0..CHANGES {
         // Webhooks are what nobody else changes here.
         let patch = domain::delivery::NewWebhook::to("https://r.org/", secret(number)?);
-        fixture.store.create_webhook(patch).await?;
+        fixture.store.create_webhook(READER, patch).await?;
         let committed = Instant::now();
         delays.here.push(heard_after(&mut here, committed).await?);
         if let Some(there) = &mut there {
@@ -129,15 +130,15 @@ async fn heard_after(heard: &mut mpsc::UnboundedReceiver<Instant>, committed: In
 
 async fn write(store: Arc<dyn Store>, writer: usize) {
     for round in 0_u64.. {
-        if store.create_folder(&format!("{writer} {round}")).await.is_err() {
+        if store.create_folder(READER, &format!("{writer} {round}")).await.is_err() {
             return;
         }
         // Otherwise there are too many after a while.
-        if let Ok(folders) = store.folders().await
+        if let Ok(folders) = store.folders(READER).await
             && folders.len() > 100
         {
             for folder in folders {
-                let _ = store.delete_folder(folder.id).await;
+                let _ = store.delete_folder(READER, folder.id).await;
             }
         }
     }

@@ -11,6 +11,7 @@ mod cpu;
 mod dispatch;
 mod feeds;
 mod fixture;
+mod follows;
 mod hostile;
 mod pages;
 mod parse;
@@ -64,6 +65,8 @@ enum Measurement {
     },
     /// The change stream on each store: how soon a commit is heard, in its process and on another node.
     Changes,
+    /// Feeds that many accounts follow, and pages of one account beside others, on each store.
+    Follows,
     /// Serves feeds until it is killed.
     #[command(hide = true)]
     Publish,
@@ -153,6 +156,10 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             changes::run(&mut tally)?;
         }
+        Some(Measurement::Follows) => {
+            postgres::ensure()?;
+            follows::run(&mut tally)?;
+        }
         Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,
@@ -176,6 +183,7 @@ fn main() -> anyhow::Result<ExitCode> {
             push::run(&mut tally, None)?;
             dispatch::run(&mut tally, None)?;
             changes::run(&mut tally)?;
+            follows::run(&mut tally)?;
         }
     }
     Ok(tally.conclude())

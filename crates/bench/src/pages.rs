@@ -1,6 +1,7 @@
 //! What growth costs: ten thousand feeds and a million entries, beside two hundred feeds and ten thousand entries.
 //! Pages, searches, the memory of the idle process, and what a feed with nothing new costs.
 
+use domain::account::READER;
 use std::{fmt::Write, time::Duration};
 
 use anyhow::Context;
@@ -154,9 +155,9 @@ async fn build(location: &StoreLocation, publisher: &str, size: Size) -> anyhow:
         })
         .collect::<anyhow::Result<_>>()?;
     for batch in seeds.chunks(1000) {
-        fixture.store.import_feeds(batch.to_vec()).await?;
+        fixture.store.import_feeds(READER, batch.to_vec()).await?;
     }
-    let ids: Vec<FeedId> = fixture.store.feeds().await?.iter().map(|feed| feed.id).collect();
+    let ids: Vec<FeedId> = fixture.store.feeds(READER).await?.iter().map(|feed| feed.id).collect();
     for (batch_number, batch) in ids.chunks(BATCH).enumerate() {
         let jobs = fixture.store.claim_polls("builder", batch, Duration::from_mins(1)).await?;
         let results = jobs
@@ -228,7 +229,7 @@ pub(crate) fn entry(number: usize) -> IncomingEntry {
 async fn measure(location: &StoreLocation) -> anyhow::Result<Measured> {
     let fixture = Fixture::open(location).await?;
     let store = fixture.store.as_ref();
-    let feeds = store.feeds().await?;
+    let feeds = store.feeds(READER).await?;
     let feed = feeds.get(feeds.len() / 2).context("there are feeds")?;
     let search = |query: &str| EntryFilter { search: Search::parse(query).ok().flatten(), ..EntryFilter::default() };
     let mut pages_ms = Vec::new();
@@ -294,7 +295,7 @@ async fn median_ms(store: &dyn Store, filter: &EntryFilter) -> anyhow::Result<f6
     let mut samples = Samples::default();
     for _ in 0..ROUNDS {
         let start = process::wall_secs();
-        let page = store.entries(filter, 50, None).await?;
+        let page = store.entries(READER, filter, 50, None).await?;
         samples.add((process::wall_secs() - start) * 1000.0);
         anyhow::ensure!(!page.entries.is_empty(), "an empty page: {filter:?}");
     }

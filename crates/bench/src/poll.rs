@@ -4,6 +4,7 @@
 pub(crate) mod memory;
 pub(crate) mod snapshot;
 
+use domain::account::READER;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -136,7 +137,7 @@ async fn poll(publisher: &str, location: &StoreLocation) -> anyhow::Result<Vec<P
     let fixture = Fixture::open(location).await?;
     let engine = fixture.engine()?;
     let seeds = (0..FEEDS).map(|number| seed(&format!("{publisher}/{number}"))).collect::<anyhow::Result<_>>()?;
-    fixture.store.import_feeds(seeds).await?;
+    fixture.store.import_feeds(READER, seeds).await?;
     let mut phases = Vec::new();
     for _ in ["cold", "warm"] {
         let start = PhaseStart::now(fixture.database_cpu_secs());

@@ -1,6 +1,7 @@
 //! Events as they come to be: a hub pushes an entry, which is stored with its event and its deliveries in one commit.
 //! From there to the receiver is what is measured.
 
+use domain::ports::Viewer;
 use std::{collections::HashMap, time::Duration};
 
 use anyhow::Context;
@@ -42,7 +43,7 @@ impl EventSource {
         let hubs = ["https://hub.example.org/".to_owned()];
         let publisher = "https://example.org/feeds";
         Plan { count: FEEDS, entries: 0, publisher, hubs: &hubs, base_url: BASE_URL }.make(store).await?;
-        let subscriptions = store.subscriptions().await?;
+        let subscriptions = store.subscriptions(Viewer::Server).await?;
         let known = |(id, token): (SubscriptionId, &str)| Ok((id, secret(usize::from_str_radix(token, 16)?)));
         Ok(Self(subscriptions.iter().map(|one| known((one.id, one.token.as_str()))).collect::<anyhow::Result<_>>()?))
     }

@@ -1,6 +1,7 @@
 //! Receivers that are slow, hang or refuse, each with a long backlog, beside one that works: how long what is new takes
 //! to arrive there. All of them want all events.
 
+use domain::ports::Viewer;
 use std::{net::SocketAddr, time::Duration};
 
 use engine::DeliverySettings;
@@ -121,7 +122,7 @@ impl Job {
         node.start();
         tokio::time::sleep(TROUBLE).await;
         let latencies = source.push(&*node.fixture.store, &mut monitor, EVENTS, EVERY).await?;
-        let pending = node.fixture.store.outbox_overview().await?.pending;
+        let pending = node.fixture.store.outbox_overview(Viewer::Server).await?.pending;
         drop(refusing.1);
         Ok(Measured { latencies, pending })
     }

@@ -1,5 +1,6 @@
 //! Deliveries a second: from rows that are due to rows that are marked, each signed, sent and logged.
 
+use domain::ports::Viewer;
 use std::{net::SocketAddr, time::Duration};
 
 use engine::DeliverySettings;
@@ -147,7 +148,7 @@ impl Job {
             tokio::time::sleep(LOOK_PAUSE).await;
         }
         let store = &node.fixture.store;
-        while store.outbox_overview().await?.pending > 0 {
+        while store.outbox_overview(Viewer::Server).await?.pending > 0 {
             tokio::time::sleep(MARKED_PAUSE).await;
         }
         let measured = node.counters(&mut monitor).await?.since(start);

@@ -1,6 +1,7 @@
 //! The memory that polling and reading take: the peak of a first fetch, what many feeds hold, pages of large entries, and
 //! what the process still holds a minute after each.
 
+use domain::account::READER;
 use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Context;
@@ -79,7 +80,7 @@ pub(super) async fn first_fetch(publisher: &str, location: &StoreLocation) -> an
     let fixture = Fixture::open(location).await?;
     let engine = fixture.engine()?;
     let seeds = (0..FEEDS).map(|number| seed(&format!("{publisher}/{number}"))).collect::<anyhow::Result<_>>()?;
-    fixture.store.import_feeds(seeds).await?;
+    fixture.store.import_feeds(READER, seeds).await?;
     let start = PhaseStart::now(0.0);
     let summary = engine.refresh_due().await?;
     anyhow::ensure!(summary.polled as usize == FEEDS && summary.failed == 0, "not all feeds were polled: {summary:?}");
@@ -93,7 +94,7 @@ pub(super) async fn poll_many(publisher: &str, location: &StoreLocation) -> anyh
     let port = publisher.rsplit_once(':').context("the publisher has a port")?.1;
     let url = |number: usize| format!("http://127.1.{}.{}:{port}/small/{number}", number / 250, number % 250 + 1);
     let seeds = (0..MANY).map(|number| seed(&url(number))).collect::<anyhow::Result<_>>()?;
-    fixture.store.import_feeds(seeds).await?;
+    fixture.store.import_feeds(READER, seeds).await?;
     let mut phases = Vec::new();
     for _ in ["cold", "warm"] {
         let start = PhaseStart::now(0.0);
@@ -118,8 +119,8 @@ async fn later() -> anyhow::Result<Phase> {
 /// Fills a store with large entries.
 pub(super) async fn make_large_entries(location: &StoreLocation) -> anyhow::Result<Vec<Phase>> {
     let store = Fixture::open(location).await?.store;
-    store.import_feeds(vec![seed("https://example.org/large")?]).await?;
-    let feeds: Vec<FeedId> = store.feeds().await?.iter().map(|feed| feed.id).collect();
+    store.import_feeds(READER, vec![seed("https://example.org/large")?]).await?;
+    let feeds: Vec<FeedId> = store.feeds(READER).await?.iter().map(|feed| feed.id).collect();
     for first in (0..LARGE_ENTRIES).step_by(LARGE_BATCH) {
         let entries: Vec<IncomingEntry> = (first..first + LARGE_BATCH).map(large_entry).collect();
         let present = entries.iter().map(IncomingEntry::mark).collect();

@@ -2,6 +2,7 @@
 //! nothing that dies meanwhile is removed from tables and indexes. What is measured at the beginning and at the end should
 //! be the same.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::{
@@ -158,7 +159,7 @@ impl Job {
         }
         let seeds = (0..ROWS).map(|number| seed(&format!("https://example.org/{number}")));
         for batch in seeds.collect::<anyhow::Result<Vec<_>>>()?.chunks(IMPORT_BATCH) {
-            store.import_feeds(batch.to_vec()).await?;
+            store.import_feeds(READER, batch.to_vec()).await?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The measured server: all that the program serves, on a store with active subscriptions, and beside it, at the same
 //! address, a route that only checks the signature.
 
+use domain::account::READER;
 use std::{collections::HashMap, fs::File, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
@@ -115,7 +116,7 @@ async fn status(State(fixture): State<Arc<Fixture>>) -> Result<Json<Status>, Sta
     let status = async {
         anyhow::Ok(Status {
             usage: Usage::now(Some(&fixture))?,
-            unread_entries: fixture.store.counts().await?.total,
+            unread_entries: fixture.store.counts(READER).await?.total,
             is_durable: fixture.is_durable().await?,
         })
     };

@@ -1,6 +1,8 @@
 //! Many subscriptions at once, made through the store as polls and hubs make them. Token and secret follow from the
 //! number of the feed, so that another process knows them too.
 
+use domain::account::READER;
+use domain::ports::Viewer;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -59,11 +61,11 @@ impl Plan<'_> {
         let seeds = (0..self.count).map(|number| seed(&feed_url(self.publisher, number)));
         let seeds = seeds.collect::<anyhow::Result<Vec<_>>>()?;
         for batch in seeds.chunks(IMPORT_BATCH) {
-            store.import_feeds(batch.to_vec()).await?;
+            store.import_feeds(READER, batch.to_vec()).await?;
         }
-        let feeds: Vec<FeedId> = store.feeds().await?.iter().map(|feed| feed.id).collect();
+        let feeds: Vec<FeedId> = store.feeds(READER).await?.iter().map(|feed| feed.id).collect();
         finish(store, &feeds, |job| Ok(PollOutcome::Fetched(self.document(job)?))).await?;
-        let subscriptions = store.subscriptions().await?;
+        let subscriptions = store.subscriptions(Viewer::Server).await?;
         anyhow::ensure!(subscriptions.len() == self.count, "{} subscriptions were made", subscriptions.len());
         stream::iter(&subscriptions)
             .map(|subscription| self.activate(store, subscription))

@@ -1,5 +1,6 @@
 //! Whoever follows the stream, on a store that may be away.
 
+use domain::account::READER;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
@@ -67,18 +68,18 @@ async fn one_entry(store: &SqliteStore) -> (FeedId, EntryId) {
     let address = FeedAddress { url: "http://e.org/".to_owned(), credentials: None };
     let next_check_in = Duration::from_hours(1);
     let new = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in };
-    let NewFeedOutcome::Added(feed) = store.add_feed(new).await.unwrap() else { panic!("it was not added") };
-    let entries = store.entries(&domain::EntryFilter::default(), 1, None).await.unwrap().entries;
+    let NewFeedOutcome::Added(feed) = store.add_feed(READER, new).await.unwrap() else { panic!("it was not added") };
+    let entries = store.entries(READER, &domain::EntryFilter::default(), 1, None).await.unwrap().entries;
     (feed.id, entries[0].id)
 }
 
 /// Marks an entry so many times, each time otherwise.
 async fn mark(store: &SqliteStore, entry: EntryId, times: usize) {
-    let mut is_read = store.entry(entry).await.unwrap().unwrap().is_read;
+    let mut is_read = store.entry(READER, entry).await.unwrap().unwrap().is_read;
     for _ in 0..times {
         is_read = !is_read;
         let patch = EntryPatch { is_read: Some(is_read), is_starred: None };
-        assert_eq!(store.patch_entries(&[entry], patch).await.unwrap(), 1);
+        assert_eq!(store.patch_entries(READER, &[entry], patch).await.unwrap(), 1);
     }
 }
 
@@ -218,7 +219,7 @@ async fn d4_only_deliveries_wake_whoever_delivers() {
         listener.position()
     });
     mark(&store, entry, 2).await;
-    store.create_folder("one").await.unwrap().unwrap();
+    store.create_folder(READER, "one").await.unwrap().unwrap();
     let secret = WebhookSecret::parse("whsec_AAAAAAAA").unwrap();
     let webhook = domain::ports::DeliveryStore::create_webhook(&store, NewWebhook::to("https://r.org/", secret));
     let webhook = webhook.await.unwrap().id;

@@ -1,6 +1,7 @@
 //! F1: adding a feed.
 
 use domain::FolderId;
+use domain::account::READER;
 use engine::{AddFeed, AddFeedError, EngineSettings};
 use testkit::{Gate, Page, Publisher};
 
@@ -268,7 +269,7 @@ async fn f1_a_password_is_used_and_shown_nowhere() {
             |path: &str| world.publisher.requests(path).iter().all(|request| request.header("authorization").is_some());
         assert!(sent("/") && sent("/feed"));
         assert_eq!(world.publisher.requests("/feed").len(), 2);
-        let exported = world.engine.export_opml().await.unwrap();
+        let exported = world.engine.export_opml(READER).await.unwrap();
         assert!(exported.contains("/feed") && !exported.contains("geheim"));
     }
 }

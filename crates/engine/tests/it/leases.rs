@@ -1,5 +1,6 @@
 //! F4: several nodes on one PostgreSQL.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
@@ -140,7 +141,7 @@ async fn f5_refresh_waits_for_other_node() {
     gate.open();
     assert_eq!(first.await.unwrap().unwrap().unwrap().new_entries, 1);
     assert_eq!(second.await.unwrap().unwrap().unwrap().polled, 1);
-    assert_eq!(cluster.store.feed(id).await.unwrap().unwrap().unread_count, 1);
+    assert_eq!(cluster.store.feed(READER, id).await.unwrap().unwrap().unread_count, 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! F2 to F5 and F7: polling.
 
+use domain::account::READER;
 use std::{net::Ipv4Addr, time::Duration};
 
 use domain::{EntryPatch, ports::MarkRead};
@@ -49,7 +50,7 @@ async fn f3_entries_are_new_changed_or_known() {
         world.refresh(id).await;
         let before = world.entries(id).await;
         let patch = EntryPatch { is_read: Some(true), is_starred: Some(true) };
-        world.store.patch_entry(before[1].id, patch).await.unwrap();
+        world.store.patch_entry(READER, before[1].id, patch).await.unwrap();
         let second = world.refresh(id).await;
         assert_eq!((second.fetched, second.new_entries, second.changed_entries), (1, 1, 1));
         let after = world.entries(id).await;
@@ -339,7 +340,7 @@ async fn f5_refresh_skips_deleted_feeds() {
         let deleted = async {
             // One that is asked just now, one that waits for its host, and one that was deferred.
             for id in [ids[0], ids[100], put_off] {
-                assert!(world.store.delete_feed(id).await.unwrap());
+                assert!(world.store.delete_feed(READER, id).await.unwrap());
             }
             gate.open();
         };
@@ -365,7 +366,7 @@ async fn f5_refresh_joins_running_poll() {
         assert_eq!(one.new_entries, 1);
         assert_eq!((one, due.unwrap()), (two, one));
         assert_eq!(world.publisher.requests("/feed").len(), 1);
-        assert_eq!(world.engine.refresh_feed(domain::FeedId(4711)).await.unwrap(), None);
+        assert_eq!(world.engine.refresh_feed(READER, domain::FeedId(4711)).await.unwrap(), None);
     }
 }
 
@@ -386,10 +387,10 @@ async fn f5_background_polls_and_releases_unbegun() {
             format!("<opml><body>{outlines}</body></opml>")
         };
         // An import wakes it: nobody refreshes.
-        world.engine.import_opml(opml(&["/now"]).as_bytes()).await.unwrap();
+        world.engine.import_opml(READER, opml(&["/now"]).as_bytes()).await.unwrap();
         world.publisher.asked("/now", 1).await;
         assert!(world.engine.refresh_due().await.is_ok());
-        world.engine.import_opml(opml(&paths).as_bytes()).await.unwrap();
+        world.engine.import_opml(READER, opml(&paths).as_bytes()).await.unwrap();
         world.publisher.asked("/a", 1).await;
         world.publisher.asked("/b", 1).await;
         stop.cancel();
@@ -415,8 +416,8 @@ async fn f7_what_was_pruned_does_not_come_back() {
         let id = world.import(&["/feed"]).await[0];
         world.refresh(id).await;
         let starred = world.entries(id).await[0].id;
-        world.store.patch_entry(starred, EntryPatch { is_starred: Some(true), is_read: None }).await.unwrap();
-        world.store.mark_read(MarkRead::default()).await.unwrap();
+        world.store.patch_entry(READER, starred, EntryPatch { is_starred: Some(true), is_read: None }).await.unwrap();
+        world.store.mark_read(READER, MarkRead::default()).await.unwrap();
         let gone = world.engine.prune().await.unwrap();
         let left = world.entries(id).await;
         assert_eq!(gone, 7 - left.len() as u64);

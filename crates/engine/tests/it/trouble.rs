@@ -1,5 +1,6 @@
 //! What bad input gets: a feed that fails keeps its entries, says why, and holds up nobody.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::ports::{Store, StoreError};
@@ -90,10 +91,10 @@ async fn f4_lost_database_loses_no_result() {
     let gate = Gate::default();
     publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
     let id = world::import(&store, &[publisher.url("/feed")]).await[0];
-    let refresh = tokio::spawn(async move { engine.refresh_feed(id).await });
+    let refresh = tokio::spawn(async move { engine.refresh_feed(READER, id).await });
     publisher.asked("/feed", 1).await;
     let before = line.set_up(false);
-    let lost = store.feed(id).await;
+    let lost = store.feed(READER, id).await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
     gate.open();
     // The engine has tried to store the result, in vain.

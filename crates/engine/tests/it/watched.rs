@@ -10,19 +10,21 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
-    Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
+    Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
+    FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
+    account::{AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
+    follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore,
-        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreResult,
-        SubscriptionChange, TestOutcome, UpdateOutcome,
+        AccountOutcome, AccountStore, Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore,
+        FeedStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
+        PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
@@ -63,31 +65,51 @@ macro_rules! hand_on {
     };
 }
 
+hand_on!(AccountStore {
+    fn accounts() -> Vec<Account>;
+    fn account(id: AccountId) -> Option<Account>;
+    fn credentials(name: &str) -> Option<Credentials>;
+    fn has_passwords() -> bool;
+    fn create_account(new: NewAccount) -> Result<Account, Conflict>;
+    fn update_account(id: AccountId, patch: AccountPatch) -> AccountOutcome;
+    fn delete_account(id: AccountId) -> AccountOutcome;
+    fn create_session(account: AccountId, new: NewSession) -> Session;
+    fn session(secret: SecretHash, lifetime: Duration) -> Option<(Account, Session)>;
+    fn sessions(account: AccountId, lifetime: Duration) -> Vec<Session>;
+    fn delete_session(account: AccountId, id: SessionId) -> bool;
+    fn create_token(account: AccountId, new: NewToken) -> Token;
+    fn token(secret: SecretHash) -> Option<(Account, Token)>;
+    fn tokens(account: AccountId) -> Vec<Token>;
+    fn delete_token(account: AccountId, id: TokenId) -> bool;
+    fn prune_accounts(session_lifetime: Duration, limit: u32) -> u64;
+});
+
 hand_on!(FolderStore {
-    fn folders() -> Vec<Folder>;
-    fn create_folder(name: &str) -> Result<Folder, Conflict>;
-    fn rename_folder(id: FolderId, name: &str) -> UpdateOutcome<Folder>;
-    fn delete_folder(id: FolderId) -> bool;
-    fn reorder_folders(ids: &[FolderId]) -> Option<Vec<Folder>>;
+    fn folders(account: AccountId) -> Vec<Folder>;
+    fn create_folder(account: AccountId, name: &str) -> Result<Folder, Conflict>;
+    fn rename_folder(account: AccountId, id: FolderId, name: &str) -> UpdateOutcome<Folder>;
+    fn delete_folder(account: AccountId, id: FolderId) -> bool;
+    fn reorder_folders(account: AccountId, ids: &[FolderId]) -> Option<Vec<Folder>>;
 });
 
 hand_on!(FeedStore {
-    fn feeds() -> Vec<Feed>;
-    fn feed(id: FeedId) -> Option<Feed>;
-    fn feed_by_url(url: &str) -> Option<FeedId>;
-    fn add_feed(feed: NewFeed) -> NewFeedOutcome;
-    fn import_feeds(feeds: Vec<FeedSeed>) -> Vec<ImportOutcome>;
-    fn update_feed(id: FeedId, patch: FeedPatch) -> UpdateOutcome<Feed>;
-    fn delete_feed(id: FeedId) -> bool;
+    fn feeds(account: AccountId) -> Vec<Feed>;
+    fn feed(account: AccountId, id: FeedId) -> Option<Feed>;
+    fn feed_by_url(account: AccountId, url: &str) -> Option<FeedId>;
+    fn follow(account: AccountId, new: NewFollow) -> FollowOutcome;
+    fn add_feed(account: AccountId, feed: NewFeed) -> NewFeedOutcome;
+    fn import_feeds(account: AccountId, feeds: Vec<FeedSeed>) -> Vec<ImportOutcome>;
+    fn update_feed(account: AccountId, id: FeedId, patch: FeedPatch) -> UpdateOutcome<Feed>;
+    fn delete_feed(account: AccountId, id: FeedId) -> bool;
 });
 
 hand_on!(EntryStore {
-    fn entries(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
-    fn entry(id: EntryId) -> Option<Entry>;
-    fn patch_entry(id: EntryId, patch: EntryPatch) -> Option<Entry>;
-    fn patch_entries(ids: &[EntryId], patch: EntryPatch) -> u64;
-    fn mark_read(which: MarkRead) -> u64;
-    fn counts() -> Counts;
+    fn entries(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
+    fn entry(account: AccountId, id: EntryId) -> Option<Entry>;
+    fn patch_entry(account: AccountId, id: EntryId, patch: EntryPatch) -> Option<Entry>;
+    fn patch_entries(account: AccountId, ids: &[EntryId], patch: EntryPatch) -> u64;
+    fn mark_read(account: AccountId, which: MarkRead) -> u64;
+    fn counts(account: AccountId) -> Counts;
 });
 
 hand_on!(PollStore {
@@ -98,6 +120,8 @@ hand_on!(PollStore {
     fn known_entries(feed: FeedId, identities: &[Hash]) -> KnownEntries;
     fn finish_polls(results: Vec<PollResult>) -> Vec<StoreResult<Stored>>;
     fn next_poll_in() -> Option<Duration>;
+    fn due_polls(limit: u32) -> Vec<FeedId>;
+    fn polled_feed(id: FeedId) -> Option<Feed>;
     fn feed_overview() -> domain::overview::FeedOverview;
     fn prune_entries(limits: PruneLimits) -> u64;
 } {
@@ -111,7 +135,7 @@ hand_on!(PollStore {
 });
 
 hand_on!(PushStore {
-    fn subscriptions() -> Vec<Subscription>;
+    fn subscriptions(viewer: Viewer) -> Vec<Subscription>;
     fn subscription(id: SubscriptionId) -> Option<Subscription>;
     fn subscription_of(feed: FeedId) -> Option<Subscription>;
     fn targets_by_token(tokens: Vec<String>) -> Vec<StoreResult<Option<PushTarget>>>;
@@ -133,26 +157,27 @@ hand_on!(PushStore {
 });
 
 hand_on!(DeliveryStore {
-    fn webhooks() -> Vec<Webhook>;
-    fn webhook(id: WebhookId) -> Option<Webhook>;
-    fn create_webhook(new: NewWebhook) -> Webhook;
-    fn update_webhook(id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
-    fn delete_webhook(id: WebhookId) -> bool;
-    fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
-    fn test_webhook(id: WebhookId) -> TestOutcome;
-    fn replay(id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
+    fn webhooks(account: AccountId) -> Vec<Webhook>;
+    fn webhook(account: AccountId, id: WebhookId) -> Option<Webhook>;
+    fn receiver(id: WebhookId) -> Option<Webhook>;
+    fn create_webhook(account: AccountId, new: NewWebhook) -> Webhook;
+    fn update_webhook(account: AccountId, id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
+    fn delete_webhook(account: AccountId, id: WebhookId) -> bool;
+    fn rotate_secret(account: AccountId, id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
+    fn test_webhook(account: AccountId, id: WebhookId) -> TestOutcome;
+    fn replay(account: AccountId, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
     fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimLimits) -> Claimed;
     fn event_data(event: EventId) -> Option<String>;
     fn renew_deliveries(leases: &[(DeliveryId, Lease)], lease: Duration) -> Vec<DeliveryId>;
     fn release_deliveries(leases: &[(DeliveryId, Lease)]) -> ();
     fn finish_deliveries(finished: Vec<AttemptOutcome>, rules: &BreakerRules) -> FinishReport;
     fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
-    fn outbox_overview() -> Overview;
-    fn deliveries(filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;
-    fn delivery(id: &str) -> Option<(Delivery, Vec<Attempt>)>;
-    fn requeue_delivery(id: &str) -> Moved;
-    fn cancel_delivery(id: &str, reason: &str) -> Moved;
-    fn requeue_failed(webhook: WebhookId) -> Option<u64>;
+    fn outbox_overview(viewer: Viewer) -> Overview;
+    fn deliveries(account: AccountId, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;
+    fn delivery(account: AccountId, id: &str) -> Option<(Delivery, Vec<Attempt>)>;
+    fn requeue_delivery(account: AccountId, id: &str) -> Moved;
+    fn cancel_delivery(account: AccountId, id: &str, reason: &str) -> Moved;
+    fn requeue_failed(account: AccountId, webhook: WebhookId) -> Option<u64>;
     fn prune_deliveries(limits: OutboxLimits) -> u64;
 });
 

@@ -1,5 +1,6 @@
 //! An engine on a fresh store, and a publisher for it to ask.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
@@ -113,12 +114,12 @@ impl World {
     }
 
     pub(crate) async fn feed(&self, id: FeedId) -> Feed {
-        self.store.feed(id).await.unwrap().expect("the feed is there")
+        self.store.feed(READER, id).await.unwrap().expect("the feed is there")
     }
 
     pub(crate) async fn entries(&self, id: FeedId) -> Vec<Entry> {
         let filter = EntryFilter { feed_id: Some(id), ..EntryFilter::default() };
-        let mut entries = self.store.entries(&filter, 500, None).await.unwrap().entries;
+        let mut entries = self.store.entries(READER, &filter, 500, None).await.unwrap().entries;
         entries.sort_by(|a, b| a.guid.cmp(&b.guid));
         entries
     }
@@ -128,12 +129,12 @@ impl World {
     }
 
     pub(crate) async fn refresh(&self, id: FeedId) -> RefreshSummary {
-        self.engine.refresh_feed(id).await.unwrap().expect("the feed is there")
+        self.engine.refresh_feed(READER, id).await.unwrap().expect("the feed is there")
     }
 
     /// What is asked to be added by a path.
     pub(crate) fn new_feed(&self, path: &str) -> AddFeed {
-        AddFeed { url: self.publisher.url(path), folder_id: None, title: None }
+        AddFeed { account: READER, url: self.publisher.url(path), folder_id: None, title: None }
     }
 
     /// The seconds from now to a feed's next poll, for a test that has stopped the clocks.
@@ -142,14 +143,14 @@ impl World {
     }
 
     pub(crate) async fn feed_count(&self) -> usize {
-        self.store.feeds().await.unwrap().len()
+        self.store.feeds(READER).await.unwrap().len()
     }
 }
 
 /// Takes in feeds that were never fetched, due at once.
 pub(crate) async fn import(store: &Arc<dyn Store>, urls: &[String]) -> Vec<FeedId> {
     let seed = |url: &String| FeedSeed::new(FeedAddress::parse(url).unwrap());
-    let outcomes = store.import_feeds(urls.iter().map(seed).collect()).await.unwrap();
+    let outcomes = store.import_feeds(READER, urls.iter().map(seed).collect()).await.unwrap();
     let id = |outcome| match outcome {
         ImportOutcome::Imported(id) => id,
         ImportOutcome::AlreadyThere(id) => panic!("the feed {id} is there"),

@@ -4,19 +4,22 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
-    Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId, FeedPatch, FeedSeed,
-    Folder, FolderId, Lease, NewFeed, SubscriptionId, WebhookId,
+    Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
+    FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
+    account::{AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::Counts,
+    follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
-        BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore, FeedStore, FolderStore, Http,
-        HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
-        PushStore, Store, StoreError, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome,
+        AccountOutcome, AccountStore, BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore,
+        FeedStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead,
+        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,
+        TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
@@ -65,82 +68,153 @@ impl Http for NoNetwork {
 }
 
 #[async_trait]
+impl AccountStore for Down {
+    async fn accounts(&self) -> StoreResult<Vec<Account>> {
+        self.fail().await
+    }
+
+    async fn account(&self, _: AccountId) -> StoreResult<Option<Account>> {
+        self.fail().await
+    }
+
+    async fn credentials(&self, _: &str) -> StoreResult<Option<Credentials>> {
+        self.fail().await
+    }
+
+    async fn has_passwords(&self) -> StoreResult<bool> {
+        self.fail().await
+    }
+
+    async fn create_account(&self, _: NewAccount) -> StoreResult<Result<Account, Conflict>> {
+        self.fail().await
+    }
+
+    async fn update_account(&self, _: AccountId, _: AccountPatch) -> StoreResult<AccountOutcome> {
+        self.fail().await
+    }
+
+    async fn delete_account(&self, _: AccountId) -> StoreResult<AccountOutcome> {
+        self.fail().await
+    }
+
+    async fn create_session(&self, _: AccountId, _: NewSession) -> StoreResult<Session> {
+        self.fail().await
+    }
+
+    async fn session(&self, _: SecretHash, _: Duration) -> StoreResult<Option<(Account, Session)>> {
+        self.fail().await
+    }
+
+    async fn sessions(&self, _: AccountId, _: Duration) -> StoreResult<Vec<Session>> {
+        self.fail().await
+    }
+
+    async fn delete_session(&self, _: AccountId, _: SessionId) -> StoreResult<bool> {
+        self.fail().await
+    }
+
+    async fn create_token(&self, _: AccountId, _: NewToken) -> StoreResult<Token> {
+        self.fail().await
+    }
+
+    async fn token(&self, _: SecretHash) -> StoreResult<Option<(Account, Token)>> {
+        self.fail().await
+    }
+
+    async fn tokens(&self, _: AccountId) -> StoreResult<Vec<Token>> {
+        self.fail().await
+    }
+
+    async fn delete_token(&self, _: AccountId, _: TokenId) -> StoreResult<bool> {
+        self.fail().await
+    }
+
+    async fn prune_accounts(&self, _: Duration, _: u32) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
 impl FolderStore for Down {
-    async fn folders(&self) -> StoreResult<Vec<Folder>> {
+    async fn folders(&self, _: AccountId, _: AccountId) -> StoreResult<Vec<Folder>> {
         self.fail().await
     }
 
-    async fn create_folder(&self, _: &str) -> StoreResult<Result<Folder, Conflict>> {
+    async fn create_folder(&self, _: AccountId, _: &str) -> StoreResult<Result<Folder, Conflict>> {
         self.fail().await
     }
 
-    async fn rename_folder(&self, _: FolderId, _: &str) -> StoreResult<UpdateOutcome<Folder>> {
+    async fn rename_folder(&self, _: AccountId, _: FolderId, _: &str) -> StoreResult<UpdateOutcome<Folder>> {
         self.fail().await
     }
 
-    async fn delete_folder(&self, _: FolderId) -> StoreResult<bool> {
+    async fn delete_folder(&self, _: AccountId, _: FolderId) -> StoreResult<bool> {
         self.fail().await
     }
 
-    async fn reorder_folders(&self, _: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
+    async fn reorder_folders(&self, _: AccountId, _: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
         self.fail().await
     }
 }
 
 #[async_trait]
 impl FeedStore for Down {
-    async fn feeds(&self) -> StoreResult<Vec<Feed>> {
+    async fn feeds(&self, _: AccountId, _: AccountId) -> StoreResult<Vec<Feed>> {
         self.fail().await
     }
 
-    async fn feed(&self, _: FeedId) -> StoreResult<Option<Feed>> {
+    async fn feed(&self, _: AccountId, _: FeedId) -> StoreResult<Option<Feed>> {
         self.fail().await
     }
 
-    async fn feed_by_url(&self, _: &str) -> StoreResult<Option<FeedId>> {
+    async fn feed_by_url(&self, _: AccountId, _: &str) -> StoreResult<Option<FeedId>> {
         self.fail().await
     }
 
-    async fn add_feed(&self, _: NewFeed) -> StoreResult<NewFeedOutcome> {
+    async fn follow(&self, _: AccountId, _: NewFollow) -> StoreResult<FollowOutcome> {
         self.fail().await
     }
 
-    async fn import_feeds(&self, _: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
+    async fn add_feed(&self, _: AccountId, _: NewFeed) -> StoreResult<NewFeedOutcome> {
         self.fail().await
     }
 
-    async fn update_feed(&self, _: FeedId, _: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+    async fn import_feeds(&self, _: AccountId, _: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
         self.fail().await
     }
 
-    async fn delete_feed(&self, _: FeedId) -> StoreResult<bool> {
+    async fn update_feed(&self, _: AccountId, _: FeedId, _: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        self.fail().await
+    }
+
+    async fn delete_feed(&self, _: AccountId, _: FeedId) -> StoreResult<bool> {
         self.fail().await
     }
 }
 
 #[async_trait]
 impl EntryStore for Down {
-    async fn entries(&self, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryPage> {
+    async fn entries(&self, _: AccountId, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryPage> {
         self.fail().await
     }
 
-    async fn entry(&self, _: EntryId) -> StoreResult<Option<Entry>> {
+    async fn entry(&self, _: AccountId, _: EntryId) -> StoreResult<Option<Entry>> {
         self.fail().await
     }
 
-    async fn patch_entry(&self, _: EntryId, _: EntryPatch) -> StoreResult<Option<Entry>> {
+    async fn patch_entry(&self, _: AccountId, _: EntryId, _: EntryPatch) -> StoreResult<Option<Entry>> {
         self.fail().await
     }
 
-    async fn patch_entries(&self, _: &[EntryId], _: EntryPatch) -> StoreResult<u64> {
+    async fn patch_entries(&self, _: AccountId, _: &[EntryId], _: EntryPatch) -> StoreResult<u64> {
         self.fail().await
     }
 
-    async fn mark_read(&self, _: MarkRead) -> StoreResult<u64> {
+    async fn mark_read(&self, _: AccountId, _: MarkRead) -> StoreResult<u64> {
         self.fail().await
     }
 
-    async fn counts(&self) -> StoreResult<Counts> {
+    async fn counts(&self, _: AccountId, _: AccountId) -> StoreResult<Counts> {
         self.fail().await
     }
 }
@@ -179,6 +253,14 @@ impl PollStore for Down {
         self.fail().await
     }
 
+    async fn due_polls(&self, _: u32) -> StoreResult<Vec<FeedId>> {
+        self.fail().await
+    }
+
+    async fn polled_feed(&self, _: FeedId) -> StoreResult<Option<Feed>> {
+        self.fail().await
+    }
+
     async fn feed_overview(&self) -> StoreResult<domain::overview::FeedOverview> {
         self.fail().await
     }
@@ -190,7 +272,7 @@ impl PollStore for Down {
 
 #[async_trait]
 impl PushStore for Down {
-    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
+    async fn subscriptions(&self, _: Viewer) -> StoreResult<Vec<Subscription>> {
         self.fail().await
     }
     async fn subscription(&self, _: SubscriptionId) -> StoreResult<Option<Subscription>> {
@@ -251,35 +333,45 @@ impl PushStore for Down {
 
 #[async_trait]
 impl DeliveryStore for Down {
-    async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
+    async fn webhooks(&self, _: AccountId, _: AccountId) -> StoreResult<Vec<Webhook>> {
         self.fail().await
     }
 
-    async fn webhook(&self, _: WebhookId) -> StoreResult<Option<Webhook>> {
+    async fn webhook(&self, _: AccountId, _: WebhookId) -> StoreResult<Option<Webhook>> {
         self.fail().await
     }
 
-    async fn create_webhook(&self, _: NewWebhook) -> StoreResult<Webhook> {
+    async fn receiver(&self, _: WebhookId) -> StoreResult<Option<Webhook>> {
         self.fail().await
     }
 
-    async fn update_webhook(&self, _: WebhookId, _: WebhookPatch) -> StoreResult<Option<Webhook>> {
+    async fn create_webhook(&self, _: AccountId, _: NewWebhook) -> StoreResult<Webhook> {
         self.fail().await
     }
 
-    async fn delete_webhook(&self, _: WebhookId) -> StoreResult<bool> {
+    async fn update_webhook(&self, _: AccountId, _: WebhookId, _: WebhookPatch) -> StoreResult<Option<Webhook>> {
         self.fail().await
     }
 
-    async fn rotate_secret(&self, _: WebhookId, _: WebhookSecret, _: Duration) -> StoreResult<Option<Webhook>> {
+    async fn delete_webhook(&self, _: AccountId, _: WebhookId) -> StoreResult<bool> {
         self.fail().await
     }
 
-    async fn test_webhook(&self, _: WebhookId) -> StoreResult<TestOutcome> {
+    async fn rotate_secret(
+        &self,
+        _: AccountId,
+        _: WebhookId,
+        _: WebhookSecret,
+        _: Duration,
+    ) -> StoreResult<Option<Webhook>> {
         self.fail().await
     }
 
-    async fn replay(&self, _: WebhookId, _: Timestamp, _: Option<Timestamp>) -> StoreResult<Option<u64>> {
+    async fn test_webhook(&self, _: AccountId, _: WebhookId) -> StoreResult<TestOutcome> {
+        self.fail().await
+    }
+
+    async fn replay(&self, _: AccountId, _: WebhookId, _: Timestamp, _: Option<Timestamp>) -> StoreResult<Option<u64>> {
         self.fail().await
     }
 
@@ -307,27 +399,27 @@ impl DeliveryStore for Down {
         self.fail().await
     }
 
-    async fn outbox_overview(&self) -> StoreResult<Overview> {
+    async fn outbox_overview(&self, _: Viewer) -> StoreResult<Overview> {
         self.fail().await
     }
 
-    async fn deliveries(&self, _: DeliveryFilter, _: u32, _: Option<&str>) -> StoreResult<DeliveryPage> {
+    async fn deliveries(&self, _: AccountId, _: DeliveryFilter, _: u32, _: Option<&str>) -> StoreResult<DeliveryPage> {
         self.fail().await
     }
 
-    async fn delivery(&self, _: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
+    async fn delivery(&self, _: AccountId, _: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
         self.fail().await
     }
 
-    async fn requeue_delivery(&self, _: &str) -> StoreResult<Moved> {
+    async fn requeue_delivery(&self, _: AccountId, _: &str) -> StoreResult<Moved> {
         self.fail().await
     }
 
-    async fn cancel_delivery(&self, _: &str, _: &str) -> StoreResult<Moved> {
+    async fn cancel_delivery(&self, _: AccountId, _: &str, _: &str) -> StoreResult<Moved> {
         self.fail().await
     }
 
-    async fn requeue_failed(&self, _: WebhookId) -> StoreResult<Option<u64>> {
+    async fn requeue_failed(&self, _: AccountId, _: WebhookId) -> StoreResult<Option<u64>> {
         self.fail().await
     }
 

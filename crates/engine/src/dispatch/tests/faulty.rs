@@ -13,12 +13,12 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    DeliveryId, EventId, Lease, WebhookId,
+    AccountId, DeliveryId, EventId, Lease, WebhookId,
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome},
+    ports::{Clock, DeliveryStore, Ids, StoreError, StoreResult, TestOutcome, Viewer},
 };
 use jiff::Timestamp;
 use testkit::{SeededIds, SimulatedClock};
@@ -122,25 +122,26 @@ macro_rules! hand_on {
 }
 
 hand_on!({
-    fn webhooks() -> Vec<Webhook>;
-    fn create_webhook(new: NewWebhook) -> Webhook;
-    fn update_webhook(id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
-    fn delete_webhook(id: WebhookId) -> bool;
-    fn rotate_secret(id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
-    fn test_webhook(id: WebhookId) -> TestOutcome;
-    fn replay(id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
+    fn webhooks(account: AccountId) -> Vec<Webhook>;
+    fn webhook(account: AccountId, id: WebhookId) -> Option<Webhook>;
+    fn create_webhook(account: AccountId, new: NewWebhook) -> Webhook;
+    fn update_webhook(account: AccountId, id: WebhookId, patch: WebhookPatch) -> Option<Webhook>;
+    fn delete_webhook(account: AccountId, id: WebhookId) -> bool;
+    fn rotate_secret(account: AccountId, id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
+    fn test_webhook(account: AccountId, id: WebhookId) -> TestOutcome;
+    fn replay(account: AccountId, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
     fn event_data(event: EventId) -> Option<String>;
     fn next_delivery_in(but_not_to: &[WebhookId]) -> Option<Duration>;
-    fn outbox_overview() -> Overview;
-    fn deliveries(filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;
-    fn delivery(id: &str) -> Option<(Delivery, Vec<Attempt>)>;
-    fn requeue_delivery(id: &str) -> Moved;
-    fn cancel_delivery(id: &str, reason: &str) -> Moved;
-    fn requeue_failed(webhook: WebhookId) -> Option<u64>;
+    fn outbox_overview(viewer: Viewer) -> Overview;
+    fn deliveries(account: AccountId, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> DeliveryPage;
+    fn delivery(account: AccountId, id: &str) -> Option<(Delivery, Vec<Attempt>)>;
+    fn requeue_delivery(account: AccountId, id: &str) -> Moved;
+    fn cancel_delivery(account: AccountId, id: &str, reason: &str) -> Moved;
+    fn requeue_failed(account: AccountId, webhook: WebhookId) -> Option<u64>;
     fn prune_deliveries(limits: OutboxLimits) -> u64;
 } {
-    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
-        let webhook = self.inner.webhook(id).await;
+    async fn receiver(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let webhook = self.inner.receiver(id).await;
         drop(self.answers.lock().await);
         webhook
     }

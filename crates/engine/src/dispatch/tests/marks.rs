@@ -1,5 +1,6 @@
 //! Marks on their way into a store that is in trouble.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
@@ -12,9 +13,9 @@ use crate::dispatch::Dispatcher;
 
 /// Three deliveries that were answered, and whose marks are being stored in spite of these.
 async fn marked_in_spite_of(scene: &Scene, troubles: impl IntoIterator<Item = MarkTrouble>) -> Arc<Dispatcher> {
-    let webhook = scene.store.webhooks().await.unwrap().remove(0).id;
+    let webhook = scene.store.webhooks(READER).await.unwrap().remove(0).id;
     for _ in 0..2 {
-        scene.store.test_webhook(webhook).await.unwrap();
+        scene.store.test_webhook(READER, webhook).await.unwrap();
     }
     let (mut worker, _) = scene.worker(1);
     for _ in 0..3 {
@@ -32,7 +33,7 @@ async fn marked_in_spite_of(scene: &Scene, troubles: impl IntoIterator<Item = Ma
 
 async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
     let filter = DeliveryFilter { status: Some(status), ..DeliveryFilter::default() };
-    scene.store.deliveries(filter, 10, None).await.unwrap().events
+    scene.store.deliveries(READER, filter, 10, None).await.unwrap().events
 }
 
 /// Waits until so many marks are still to be stored, by the word of the dispatcher itself.

@@ -1,5 +1,6 @@
 //! A webhook is looked at again before something is sent to it.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::delivery::WebhookPatch;
@@ -13,14 +14,14 @@ use crate::dispatch::{in_flight::ReadyDelivery, send::Attempted};
 #[tokio::test]
 async fn d9_begun_delivery_rechecks_disabled_webhook() {
     let scene = Scene::new().await;
-    let webhook = scene.store.webhooks().await.unwrap().remove(0);
-    scene.store.test_webhook(webhook.id).await.unwrap();
+    let webhook = scene.store.webhooks(READER).await.unwrap().remove(0);
+    scene.store.test_webhook(READER, webhook.id).await.unwrap();
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
     let next = || worker.dispatcher.in_flight().next().unwrap();
     let order = [next(), next()];
     let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
-    scene.store.update_webhook(webhook.id, disabled).await.unwrap();
+    scene.store.update_webhook(READER, webhook.id, disabled).await.unwrap();
     scene.pass(&[&worker], Duration::from_millis(100));
     for ready in order {
         let attempt = worker.dispatcher.attempt(ready.webhook, ready.job);
@@ -50,12 +51,12 @@ async fn attempt_that_waits(worker: &Worker, meanwhile: impl Future<Output = ()>
 #[tokio::test]
 async fn d9_large_payload_is_not_sent_after_disabling() {
     let scene = Scene::new().await;
-    let webhook = scene.store.webhooks().await.unwrap().remove(0);
+    let webhook = scene.store.webhooks(READER).await.unwrap().remove(0);
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
     let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     let attempted = attempt_that_waits(&worker, async {
-        scene.store.update_webhook(webhook.id, disabled).await.unwrap();
+        scene.store.update_webhook(READER, webhook.id, disabled).await.unwrap();
         scene.pass(&[&worker], Duration::from_millis(100));
     });
     assert!(matches!(attempted.await, Attempted::Unsent));

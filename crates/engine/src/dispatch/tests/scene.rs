@@ -1,5 +1,6 @@
 //! One delivery, workers over it that are stepped one by one, and what they log.
 
+use domain::account::READER;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
@@ -46,8 +47,8 @@ impl Scene {
         let store: Arc<dyn DeliveryStore> = Arc::new(database.store.clone());
         let secret = WebhookSecret::new(&SeededIds::new(1));
         let new = NewWebhook::to("https://r.example/", secret.clone());
-        let webhook = store.create_webhook(new).await.unwrap();
-        store.test_webhook(webhook.id).await.unwrap();
+        let webhook = store.create_webhook(READER, new).await.unwrap();
+        store.test_webhook(READER, webhook.id).await.unwrap();
         let (network, model, answers, marks) = Default::default();
         Self { database, store, network, model, answers, marks, secret: secret.expose() }
     }
@@ -98,7 +99,7 @@ impl Scene {
     }
 
     pub(super) async fn delivery(&self) -> Delivery {
-        self.store.deliveries(DeliveryFilter::default(), 1, None).await.unwrap().events.remove(0)
+        self.store.deliveries(READER, DeliveryFilter::default(), 1, None).await.unwrap().events.remove(0)
     }
 
     /// What was logged: who, about what, and never what is in it.

@@ -2,6 +2,8 @@
 //! before or after it has done its work, clocks that jump, receivers that answer anything. Never two live leases on a
 //! row, never a lost event, attempts bounded.
 
+use domain::account::READER;
+use domain::ports::Viewer;
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex},
@@ -95,7 +97,7 @@ impl Simulation {
                 backlog: true,
                 ..NewWebhook::to(url.clone(), WebhookSecret::new(&simulation.chance))
             };
-            let webhook = simulation.store.create_webhook(new).await.unwrap();
+            let webhook = simulation.store.create_webhook(READER, new).await.unwrap();
             simulation.webhooks.insert(webhook.id, url);
         }
         for _ in 0..WORKERS {
@@ -140,9 +142,9 @@ impl Simulation {
         let address = FeedAddress { url: format!("https://p.example/{}", self.published), credentials: None };
         let next_check_in = Duration::from_hours(1);
         let feed = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in };
-        let webhooks = self.store.webhooks().await.unwrap();
+        let webhooks = self.store.webhooks(READER).await.unwrap();
         self.owed += count * webhooks.iter().filter(|webhook| webhook.enabled).count();
-        self.store.add_feed(feed).await.unwrap();
+        self.store.add_feed(READER, feed).await.unwrap();
         self.published += count;
     }
 
@@ -180,16 +182,16 @@ impl Simulation {
 
     /// Somebody queues a delivery again, or calls it off.
     async fn interfere(&mut self) {
-        let page = self.store.deliveries(DeliveryFilter::default(), 20, None).await.unwrap();
+        let page = self.store.deliveries(READER, DeliveryFilter::default(), 20, None).await.unwrap();
         if page.events.is_empty() {
             return;
         }
         let delivery = &page.events[self.below(u32::try_from(page.events.len()).unwrap()) as usize];
         let is_cancelled = self.below(4) == 0;
         let moved = if is_cancelled {
-            self.store.cancel_delivery(&delivery.id, "as wanted").await.unwrap()
+            self.store.cancel_delivery(READER, &delivery.id, "as wanted").await.unwrap()
         } else {
-            self.store.requeue_delivery(&delivery.id).await.unwrap()
+            self.store.requeue_delivery(READER, &delivery.id).await.unwrap()
         };
         if matches!(moved, domain::delivery::Moved::Done(_)) {
             if !is_cancelled {
@@ -257,19 +259,19 @@ impl Simulation {
                 self.mark(one, usize::MAX).await;
             }
             let is_idle = self.workers.iter_mut().all(Worker::is_idle);
-            if is_idle && self.store.outbox_overview().await.unwrap().pending == 0 {
+            if is_idle && self.store.outbox_overview(Viewer::Server).await.unwrap().pending == 0 {
                 return;
             }
             self.pass(Duration::from_secs(2));
         }
-        panic!("it does not come to an end: {:?}", self.store.outbox_overview().await.unwrap());
+        panic!("it does not come to an end: {:?}", self.store.outbox_overview(Viewer::Server).await.unwrap());
     }
 
     /// Those that a 410 has disabled. One may have been on its way into the store until now.
     async fn enable_webhooks(&self) {
-        for webhook in self.store.webhooks().await.unwrap().iter().filter(|webhook| !webhook.enabled) {
+        for webhook in self.store.webhooks(READER).await.unwrap().iter().filter(|webhook| !webhook.enabled) {
             let enabled = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
-            self.store.update_webhook(webhook.id, enabled).await.unwrap();
+            self.store.update_webhook(READER, webhook.id, enabled).await.unwrap();
         }
     }
 
@@ -277,7 +279,7 @@ impl Simulation {
         let mut seen = 0;
         let mut after: Option<String> = None;
         loop {
-            let page = self.store.deliveries(DeliveryFilter::default(), 500, after.as_deref()).await.unwrap();
+            let page = self.store.deliveries(READER, DeliveryFilter::default(), 500, after.as_deref()).await.unwrap();
             for delivery in &page.events {
                 seen += 1;
                 let pair = (self.webhooks[&delivery.webhook_id].clone(), delivery.event_id.clone());

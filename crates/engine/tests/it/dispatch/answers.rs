@@ -1,5 +1,6 @@
 //! What receivers answer, and what becomes of the delivery.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::delivery::{ANSWER_BYTES_MAX, DeliveryStatus, RetryRules};
@@ -139,7 +140,7 @@ async fn d8_410_disables_webhook_and_tells_others() {
             })
         };
         office.receiver.receipts("/other").wait_until("told of it", is_disabled).await;
-        let now = office.world.store.webhook(gone.id).await.unwrap().unwrap();
+        let now = office.world.store.webhook(READER, gone.id).await.unwrap().unwrap();
         assert!(!now.enabled && now.disabled_reason.is_some_and(|reason| reason.contains("410")));
         assert_eq!(office.receiver.receipts("/gone").count(), 1);
         working.stop().await;

@@ -1,5 +1,6 @@
 //! Receivers that refuse some events, or the first attempts of all, or that limit their rate: none of them is starved.
 
+use domain::account::READER;
 use std::{collections::HashMap, time::Duration};
 
 use domain::delivery::{BreakerRules, DeliveryStatus, Rate};
@@ -116,11 +117,11 @@ async fn d9_retry_after_is_honoured() {
         office.wait_until("tried once", |delivery| delivery.attempts == 1).await;
         // Not what is new either.
         office.publish(5).await;
-        let held = office.world.store.webhooks().await.unwrap().remove(0);
+        let held = office.world.store.webhooks(READER).await.unwrap().remove(0);
         assert!(held.held_until.is_some());
         // Nor a test, which releases nothing.
-        office.world.store.test_webhook(held.id).await.unwrap();
-        let after = office.world.store.webhook(held.id).await.unwrap().unwrap();
+        office.world.store.test_webhook(READER, held.id).await.unwrap();
+        let after = office.world.store.webhook(READER, held.id).await.unwrap().unwrap();
         assert_eq!(after.held_until, held.held_until);
         assert_eq!(office.receiver.receipts("/a").all().len(), 1);
         working.stop().await;

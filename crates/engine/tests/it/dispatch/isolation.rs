@@ -1,5 +1,7 @@
 //! A slow or dead webhook never delays another.
 
+use domain::account::READER;
+use domain::ports::Viewer;
 use std::time::Duration;
 
 use domain::delivery::{BreakerRules, DeliveryStatus, EventType, NewWebhook, WebhookPatch};
@@ -59,7 +61,7 @@ async fn d9_hanging_large_payloads_delay_nobody() {
         for number in 0..24 {
             let url = office.receiver.url(&format!("/dead/{number}"));
             office.receiver.answer(&format!("/dead/{number}"), Page::ok().behind(&gate));
-            office.world.engine.create_webhook(|secret| NewWebhook::to(url, secret)).await.unwrap();
+            office.world.engine.create_webhook(READER, |secret| NewWebhook::to(url, secret)).await.unwrap();
         }
         let working = office.work();
         office.publish_text(&"long ".repeat(700_000)).await;
@@ -92,12 +94,12 @@ async fn d9_many_slow_receivers_delay_nobody() {
         // They are at it, and known to be slow.
         office.receiver.receipts("/slow/0").wait_for(KNOWN).await;
         office.webhook_with("/fast", |new| new.event_types = Some(vec![EventType::WebhookTest])).await;
-        let fast = office.world.store.webhooks().await.unwrap().pop().unwrap();
+        let fast = office.world.store.webhooks(READER).await.unwrap().pop().unwrap();
         for received in 1..=10 {
-            office.world.store.test_webhook(fast.id).await.unwrap();
+            office.world.store.test_webhook(READER, fast.id).await.unwrap();
             office.receiver.receipts("/fast").wait_for(received).await;
         }
-        let left = office.world.store.outbox_overview().await.unwrap().pending;
+        let left = office.world.store.outbox_overview(Viewer::Server).await.unwrap().pending;
         assert!(left > 1000, "what the slow ones have to do is far from done: {left}");
         gate.open();
         working.stop().await;
@@ -114,7 +116,7 @@ async fn d9_queued_deliveries_of_disabled_webhook_are_unsent() {
         office.publish(10).await;
         office.wait_sending("/a", 2).await;
         let disabled = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
-        office.world.store.update_webhook(webhook.id, disabled).await.unwrap();
+        office.world.store.update_webhook(READER, webhook.id, disabled).await.unwrap();
         // A webhook is looked at again after a tenth of a second.
         tokio::time::sleep(Duration::from_millis(150)).await;
         gate.open();
@@ -136,13 +138,13 @@ async fn d1_queued_deliveries_follow_a_moved_webhook() {
         office.publish(10).await;
         office.wait_sending("/old", 2).await;
         let moved = WebhookPatch { url: Some(office.receiver.url("/new")), ..WebhookPatch::default() };
-        office.world.store.update_webhook(webhook.id, moved).await.unwrap();
+        office.world.store.update_webhook(READER, webhook.id, moved).await.unwrap();
         tokio::time::sleep(Duration::from_millis(150)).await;
         gate.open();
         office.receiver.receipts("/new").wait_for(10).await;
         office.wait_delivered().await;
         assert_eq!(office.receiver.receipts("/old").count(), 2);
-        let now = office.world.store.webhook(webhook.id).await.unwrap().unwrap();
+        let now = office.world.store.webhook(READER, webhook.id).await.unwrap().unwrap();
         assert!(now.enabled && now.consecutive_failures == 0, "what the old one said is nothing to the new one");
         working.stop().await;
     }
@@ -177,7 +179,7 @@ async fn d9_open_breaker_probes_without_using_attempts() {
         assert!(deliveries.iter().any(|delivery| delivery.attempts == 0), "most have not been tried");
         office.receiver.answer("/a", Page::ok());
         office.wait_delivered().await;
-        let webhook = office.world.store.webhooks().await.unwrap().remove(0);
+        let webhook = office.world.store.webhooks(READER).await.unwrap().remove(0);
         assert_eq!(webhook.consecutive_failures, 0);
         working.stop().await;
     }

@@ -1,5 +1,6 @@
 //! Leases that are renewed while something is sent, and what becomes of them when they are not.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::delivery::{Delivery, DeliveryStatus};
@@ -77,7 +78,7 @@ async fn d10_mark_of_cancelled_delivery_is_skipped() {
         office.publish(1).await;
         office.receiver.wait_in_flight("/a", 1).await;
         let delivery = office.deliveries().await.remove(0);
-        office.world.store.cancel_delivery(&delivery.id, "not needed").await.unwrap();
+        office.world.store.cancel_delivery(READER, &delivery.id, "not needed").await.unwrap();
         gate.open();
         // After it the worker is free for the next, which is marked.
         office.publish(1).await;

@@ -1,5 +1,6 @@
 //! An engine that delivers, a receiver for what it delivers, and a feed that brings news.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
@@ -94,7 +95,7 @@ impl Office {
             change(&mut new);
             new
         };
-        let webhook = self.world.engine.create_webhook(make).await.unwrap();
+        let webhook = self.world.engine.create_webhook(READER, make).await.unwrap();
         self.receiver.expect_secret(path, &webhook.secrets[0].expose());
         webhook
     }
@@ -121,7 +122,7 @@ impl Office {
     }
 
     pub(super) async fn deliveries(&self) -> Vec<Delivery> {
-        self.world.store.deliveries(DeliveryFilter::default(), 500, None).await.unwrap().events
+        self.world.store.deliveries(READER, DeliveryFilter::default(), 500, None).await.unwrap().events
     }
 
     /// Waits until all deliveries are as wanted.
@@ -144,7 +145,7 @@ impl Office {
     /// Waits until what goes to this path is delivered.
     pub(super) async fn wait_delivered_to(&self, path: &str) -> Delivery {
         let url = self.receiver.url(path);
-        let webhooks = self.world.store.webhooks().await.unwrap();
+        let webhooks = self.world.store.webhooks(READER).await.unwrap();
         let id = webhooks.iter().find(|webhook| webhook.url == url).expect("it is there").id;
         let is_so =
             |delivery: &Delivery| delivery.webhook_id != id || delivery.delivery_status == DeliveryStatus::Delivered;
@@ -183,7 +184,7 @@ impl Office {
 
     /// What is kept of the attempts of a delivery.
     pub(super) async fn attempts(&self, delivery: &Delivery) -> Vec<Attempt> {
-        self.world.store.delivery(&delivery.id).await.unwrap().expect("it is there").1
+        self.world.store.delivery(READER, &delivery.id).await.unwrap().expect("it is there").1
     }
 }
 

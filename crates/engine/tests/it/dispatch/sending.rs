@@ -1,5 +1,6 @@
 //! What is sent, and how it is signed.
 
+use domain::account::READER;
 use domain::delivery::{HeaderValue, PayloadEntry, WebhookPatch};
 use serde_json::Value;
 
@@ -60,7 +61,7 @@ async fn d1_d2_payload_has_content_only_where_wanted() {
 async fn d1_after_a_rotation_both_secrets_sign() {
     for office in each(quick()).await {
         let old = office.webhook("/a").await;
-        let new = office.world.engine.rotate_secret(old.id).await.unwrap().unwrap();
+        let new = office.world.engine.rotate_secret(READER, old.id).await.unwrap().unwrap();
         assert_eq!(new.secrets.len(), 2);
         let working = office.work();
         office.publish(1).await;
@@ -78,7 +79,7 @@ async fn d1_test_event_reaches_its_webhook_only() {
         let tried = office.webhook_with("/tried", |new| new.event_types = Some(vec![])).await;
         office.webhook("/other").await;
         let working = office.work();
-        office.world.store.test_webhook(tried.id).await.unwrap();
+        office.world.store.test_webhook(READER, tried.id).await.unwrap();
         let receipts = office.receiver.receipts("/tried").wait_for(1).await;
         let payload: Value = serde_json::from_slice(receipts[0].body()).unwrap();
         assert_eq!(payload["type"], "webhook.test");
@@ -95,14 +96,14 @@ async fn d9_disabled_webhook_keeps_pending_deliveries() {
         let webhook = office.webhook("/a").await;
         office.publish(2).await;
         let enabled = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
-        office.world.store.update_webhook(webhook.id, enabled(false)).await.unwrap().unwrap();
+        office.world.store.update_webhook(READER, webhook.id, enabled(false)).await.unwrap().unwrap();
         let working = office.work();
         office.publish(3).await;
         office.webhook("/b").await;
         office.publish(1).await;
         office.receiver.receipts("/b").wait_for(1).await;
         assert_eq!(office.receiver.receipts("/a").count(), 0, "nothing is sent meanwhile");
-        office.world.store.update_webhook(webhook.id, enabled(true)).await.unwrap().unwrap();
+        office.world.store.update_webhook(READER, webhook.id, enabled(true)).await.unwrap().unwrap();
         office.receiver.receipts("/a").wait_for(2).await;
         office.wait_delivered().await;
         assert_eq!(office.receiver.receipts("/a").count(), 2, "and nothing new came in");

@@ -1,5 +1,6 @@
 //! The engine in its world: what happens to it, and what it has made of that.
 
+use domain::account::READER;
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, OnceLock},
@@ -48,7 +49,9 @@ impl World {
         let mut feeds = Vec::new();
         for number in 0..FEEDS {
             let url = format!("https://p{number}.example/feed");
-            feeds.push(engine.add_feed(AddFeed { url, folder_id: None, title: None }).await.unwrap().id);
+            feeds.push(
+                engine.add_feed(AddFeed { account: READER, url, folder_id: None, title: None }).await.unwrap().id,
+            );
         }
         Self { clock, engine, store, scene, feeds }
     }
@@ -162,7 +165,7 @@ impl World {
             let filter = EntryFilter { feed_id: Some(*feed), ..EntryFilter::default() };
             let (mut numbers, mut after) = (Vec::new(), None);
             loop {
-                let page = self.store.entries(&filter, 500, after).await.unwrap();
+                let page = self.store.entries(READER, &filter, 500, after).await.unwrap();
                 numbers.extend(
                     page.entries.iter().map(|entry| entry.guid.rsplit(':').next().unwrap().parse::<u64>().unwrap()),
                 );

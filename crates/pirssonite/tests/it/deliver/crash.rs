@@ -1,6 +1,7 @@
 //! The real program killed with SIGKILL again and again while it delivers what pushes and polls bring: afterwards
 //! everything has arrived, under one id, and twice only what was in flight when it was killed (SPEC D12).
 
+use domain::account::READER;
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
@@ -81,7 +82,7 @@ impl Outbox<'_> {
 
 async fn pending(store: &dyn DeliveryStore) -> HashSet<Pair> {
     let filter = DeliveryFilter { status: Some(DeliveryStatus::Pending), webhook_id: None };
-    let page = store.deliveries(filter, PENDING_MAX, None).await.unwrap();
+    let page = store.deliveries(READER, filter, PENDING_MAX, None).await.unwrap();
     page.events.into_iter().map(|delivery| (delivery.event_id, delivery.webhook_id.0)).collect()
 }
 

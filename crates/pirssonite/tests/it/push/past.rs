@@ -1,5 +1,6 @@
 //! Databases with a past: feeds that a hub has verified so long ago, written before any server starts.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
@@ -125,7 +126,9 @@ async fn write_one(store: &dyn Store, verified: &Verified<'_>, url: &str, seed: 
         Document { found: Some(PushDiscovery { discovery, offer }), is_complete: true, ..Document::default() };
     let address = FeedAddress::parse(url).unwrap();
     let feed = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in: NEVER };
-    let NewFeedOutcome::Added(feed) = store.add_feed(feed).await.unwrap() else { panic!("{url} is there already") };
+    let NewFeedOutcome::Added(feed) = store.add_feed(READER, feed).await.unwrap() else {
+        panic!("{url} is there already")
+    };
     let subscription = store.subscription_of(feed.id).await.unwrap().unwrap().id;
     let mode = Mode::Subscribe;
     for event in [

@@ -1,5 +1,7 @@
 //! What hubs are answered.
 
+use domain::account::READER;
+use domain::ports::Viewer;
 use domain::push::{Algorithm, SubscriptionState};
 use engine::PushSettings;
 use testkit::{Behaviour, Hub, HubPush, Lease, Page, Param, Query, Signed, Verify};
@@ -155,8 +157,8 @@ async fn w5_inactive_is_404_removed_feed_410() {
         world.post(&path).await.error(404);
         world.post("/api/websub/callback/nonsense").await.error(404);
         world.hub.verify(&request).await;
-        let id = world.store.feeds().await.unwrap()[0].id;
-        world.engine.delete_feed(id).await.unwrap();
+        let id = world.store.feeds(READER).await.unwrap()[0].id;
+        world.engine.delete_feed(READER, id).await.unwrap();
         let held = world.held("/f").await;
         assert_eq!(world.hub.push(&held, world.push_of("/f", &["late"])).await.status, 410);
     }
@@ -353,12 +355,12 @@ async fn w10_orphaned_subscription_lives_until_lease_end() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.script(Behaviour::verifying(Verify::Never));
-        world.engine.delete_feed(id).await.unwrap();
+        world.engine.delete_feed(READER, id).await.unwrap();
         world.settle().await;
-        assert_eq!(world.store.subscriptions().await.unwrap().len(), 1);
+        assert_eq!(world.store.subscriptions(Viewer::Server).await.unwrap().len(), 1);
         world.advance(10 * DAY).await;
         world.settle().await;
-        assert_eq!(world.store.subscriptions().await.unwrap().len(), 0);
+        assert_eq!(world.store.subscriptions(Viewer::Server).await.unwrap().len(), 0);
     }
 }
 

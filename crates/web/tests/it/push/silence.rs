@@ -1,5 +1,6 @@
 //! Push is checked, not trusted.
 
+use domain::ports::Viewer;
 use std::time::Duration;
 
 use domain::push::SubscriptionState;
@@ -87,7 +88,7 @@ async fn w11_poll_follows_changed_hub_and_topic() {
         assert_eq!(world.hub.request().await.mode, "unsubscribe", "and the old is unsubscribed");
         let subscription = world.subscription(id).await;
         assert_eq!((subscription.hub_url, subscription.state), (other.url(), SubscriptionState::Active));
-        assert_eq!(world.store.subscriptions().await.unwrap().len(), 1);
+        assert_eq!(world.store.subscriptions(Viewer::Server).await.unwrap().len(), 1);
         // No hub any more.
         world.publisher.set("/f", Page::body("<rss><channel><title>t</title></channel></rss>"));
         world.advance(DAY).await;

@@ -1,5 +1,6 @@
 //! The cases for subscribers of the W3C's suite, by their numbers: what it serves, and when it passes.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::push::SubscriptionState;
@@ -101,7 +102,7 @@ async fn w2_200_topic_is_exactly_self() {
         let (hub, topic) = (world.hub.url(), world.publisher.url("/200?self=other"));
         world.publisher.set("/200", Page::body(atom(&hub, &topic, &["a"])));
         passes(&world, "/200", &topic, &world.hub, &atom(&hub, &topic, &["b"])).await;
-        assert_eq!(world.store.feeds().await.unwrap()[0].url, world.publisher.url("/200"));
+        assert_eq!(world.store.feeds(READER).await.unwrap()[0].url, world.publisher.url("/200"));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is easily overlooked.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::push::SubscriptionState;
@@ -73,7 +74,7 @@ async fn w10_removed_feed_is_not_subscribed_again() {
         world.hub.script(Behaviour::verifying(Verify::Never));
         let id = world.subscribe("/f").await;
         let request = world.hub.request().await;
-        world.engine.delete_feed(id).await.unwrap();
+        world.engine.delete_feed(READER, id).await.unwrap();
         assert_eq!(world.hub.verify(&request).await.status, 404);
         world.settle().await;
         let goodbye = world.hub.request().await;
@@ -190,7 +191,7 @@ async fn f4_a_slow_poll_never_undoes_a_newer_push() {
         world.publisher.set("/f", Page::body(old.replace("About first", "Old words")).behind(&gate));
         let before = world.publisher.requests("/f").len();
         let engine = std::sync::Arc::clone(&world.engine);
-        let poll = tokio::spawn(async move { engine.refresh_feed(id).await });
+        let poll = tokio::spawn(async move { engine.refresh_feed(READER, id).await });
         world.publisher.asked("/f", before + 1).await;
         world.advance(Duration::from_secs(1)).await;
         let new = super::world::atom(&world.hub.url(), &world.publisher.url("/f"), &["first"]);

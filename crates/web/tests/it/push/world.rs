@@ -1,5 +1,6 @@
 //! A server that hubs can call back, a hub and a publisher.
 
+use domain::account::READER;
 use std::{sync::Arc, time::Duration};
 
 use domain::{
@@ -131,7 +132,7 @@ impl World {
     }
 
     pub async fn add(&self, url: &str) -> FeedId {
-        let new = AddFeed { url: url.to_owned(), folder_id: None, title: None };
+        let new = AddFeed { account: READER, url: url.to_owned(), folder_id: None, title: None };
         self.engine.add_feed(new).await.unwrap().id
     }
 
@@ -156,7 +157,7 @@ impl World {
     }
 
     pub async fn feed(&self, id: FeedId) -> Feed {
-        self.store.feed(id).await.unwrap().unwrap()
+        self.store.feed(READER, id).await.unwrap().unwrap()
     }
 
     pub async fn subscription(&self, id: FeedId) -> Subscription {
@@ -179,7 +180,7 @@ impl World {
 
     pub async fn entries(&self, id: FeedId) -> Vec<Entry> {
         let filter = EntryFilter { feed_id: Some(id), ..EntryFilter::default() };
-        self.store.entries(&filter, 500, None).await.unwrap().entries
+        self.store.entries(READER, &filter, 500, None).await.unwrap().entries
     }
 
     /// The titles of a feed's entries, sorted.

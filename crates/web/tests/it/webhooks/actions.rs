@@ -1,5 +1,6 @@
 //! What is asked of a webhook: a test, another secret, what happened once more.
 
+use domain::account::READER;
 use std::time::Duration;
 
 use domain::delivery::Verdict;
@@ -65,7 +66,7 @@ async fn d1_rotated_secret_is_shown_once() {
         assert_eq!(keys(&rotated), fields(&format!("{WEBHOOK} secret")));
         assert_eq!(answer.header("cache-control"), "no-store");
         assert_ne!(rotated["secret"], webhook["secret"]);
-        let kept = world.store.webhooks().await.unwrap().remove(0).secrets;
+        let kept = world.store.webhooks(READER).await.unwrap().remove(0).secrets;
         let kept: Vec<_> = kept.iter().map(|secret| json!(secret.expose())).collect();
         assert_eq!(kept, [rotated["secret"].clone(), webhook["secret"].clone()]);
         assert!(!world.server.get(&path).await.text.contains("whsec_"));

@@ -1,5 +1,6 @@
 //! Webhooks: made, listed, changed, removed.
 
+use domain::account::READER;
 use domain::{
     WebhookId,
     delivery::{NewWebhook, WebhookSecret},
@@ -123,7 +124,7 @@ async fn u8_private_webhook_url_is_refused() {
 async fn u8_webhook_with_disallowed_url_can_be_changed() {
     for world in each().await {
         let secret = WebhookSecret::parse("whsec_b2xk").unwrap();
-        let stored = world.store.create_webhook(NewWebhook::to("http://10.0.0.1/", secret)).await.unwrap();
+        let stored = world.store.create_webhook(READER, NewWebhook::to("http://10.0.0.1/", secret)).await.unwrap();
         let path = format!("/api/webhooks/{}", stored.id);
         let wanted = json!({ "url": "http://10.0.0.1/", "enabled": false });
         assert_eq!(world.send("PATCH", &path, &wanted).await.ok(200)["enabled"], false);
@@ -147,7 +148,7 @@ async fn d1_header_values_are_masked() {
             assert!(!shown.to_string().contains(secret) && shown.to_string().contains("***"), "{shown}");
         }
         assert_eq!(stored_headers(&world, &made).await, [("Authorization".to_owned(), secret.to_owned())]);
-        let debug = format!("{:?}", world.store.webhooks().await.unwrap());
+        let debug = format!("{:?}", world.store.webhooks(READER).await.unwrap());
         assert!(!debug.contains(secret), "{debug}");
     }
 }
@@ -176,7 +177,7 @@ async fn d1_a_masked_header_keeps_its_stored_value() {
 /// The headers that are sent, with their values.
 async fn stored_headers(world: &World, webhook: &Value) -> Vec<(String, String)> {
     let id = WebhookId(webhook["id"].as_i64().unwrap());
-    let stored = world.store.webhook(id).await.unwrap().unwrap().headers;
+    let stored = world.store.webhook(READER, id).await.unwrap().unwrap().headers;
     stored.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect()
 }
 
@@ -279,6 +280,6 @@ async fn fill(world: &World, count: usize) {
         )
     };
     for _ in 0..count {
-        world.store.create_webhook(new.clone()).await.unwrap();
+        world.store.create_webhook(READER, new.clone()).await.unwrap();
     }
 }
