@@ -29,6 +29,7 @@ mod views;
 mod work;
 
 pub use auth::{HashError, hash_password};
+pub use axum::http::HeaderName;
 pub use in_process::{InProcessAnswer, InProcessApi, InProcessError};
 pub use metrics::{MetricsHandle, install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;
