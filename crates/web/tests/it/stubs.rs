@@ -138,7 +138,7 @@ impl AccountStore for Down {
 
 #[async_trait]
 impl FolderStore for Down {
-    async fn folders(&self, _: AccountId, _: AccountId) -> StoreResult<Vec<Folder>> {
+    async fn folders(&self, _: AccountId) -> StoreResult<Vec<Folder>> {
         self.fail().await
     }
 
@@ -161,7 +161,7 @@ impl FolderStore for Down {
 
 #[async_trait]
 impl FeedStore for Down {
-    async fn feeds(&self, _: AccountId, _: AccountId) -> StoreResult<Vec<Feed>> {
+    async fn feeds(&self, _: AccountId) -> StoreResult<Vec<Feed>> {
         self.fail().await
     }
 
@@ -216,7 +216,7 @@ impl EntryStore for Down {
         self.fail().await
     }
 
-    async fn counts(&self, _: AccountId, _: AccountId) -> StoreResult<Counts> {
+    async fn counts(&self, _: AccountId) -> StoreResult<Counts> {
         self.fail().await
     }
 }
@@ -335,7 +335,7 @@ impl PushStore for Down {
 
 #[async_trait]
 impl DeliveryStore for Down {
-    async fn webhooks(&self, _: AccountId, _: AccountId) -> StoreResult<Vec<Webhook>> {
+    async fn webhooks(&self, _: AccountId) -> StoreResult<Vec<Webhook>> {
         self.fail().await
     }
 
