@@ -74,6 +74,12 @@ enum Command {
     Status(commands::status::Arguments),
     /// Look for what is wrong, and say what to do about it.
     Doctor(commands::doctor::Arguments),
+    /// Say who may come in: accounts, added, listed, renamed, removed, and their passwords.
+    #[command(alias = "accounts")]
+    Account(commands::account::Arguments),
+    /// Make, list and revoke what programs come in with.
+    #[command(alias = "tokens")]
+    Token(commands::token::Arguments),
     /// Copy the embedded database into a file.
     Backup(commands::backup::Arguments),
 }
@@ -123,6 +129,8 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Webhook(arguments) => commands::webhook::run(&arguments, &settings).await,
             Command::Outbox(arguments) => commands::outbox::run(&arguments, &settings).await,
             Command::Status(arguments) => commands::status::run(&arguments, &settings).await,
+            Command::Account(arguments) => commands::account::run(&arguments, &settings).await,
+            Command::Token(arguments) => commands::token::run(&arguments, &settings).await,
             Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
             Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),
         }

@@ -4,7 +4,8 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use anyhow::Context;
 use domain::{
-    ports::{Clock, PruneLimits, Store},
+    account::{AccountPatch, READER, READER_NAME},
+    ports::{AccountOutcome, Clock, PruneLimits, Store},
     push::Rules,
     schedule::Bounds,
 };
@@ -46,6 +47,20 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
     let store = SqliteStore::open(&database_file(settings), SqliteOptions::default(), clock)
         .with_context(|| format!("cannot use the data folder {}", settings.data_dir.display()))?;
     Ok(Arc::new(store))
+}
+
+/// Gives the reader the password of the first start, if there is one and no account has any. Then looks whether the
+/// server may be reached by whom it can be.
+pub(crate) async fn check_logins(settings: &Settings, store: &dyn Store) -> anyhow::Result<()> {
+    let mut has_passwords = store.has_passwords().await?;
+    if let (false, Some(password)) = (has_passwords, &settings.first_password) {
+        let password_hash = Some(web::hash_password(&password.0, &SystemIds)?);
+        let patch = AccountPatch { password_hash, ..AccountPatch::default() };
+        let outcome = store.update_account(READER, patch).await?;
+        has_passwords = matches!(outcome, AccountOutcome::Done(_));
+        tracing::info!(account = READER_NAME, is_set = has_passwords, "first password");
+    }
+    Ok(settings.check_reach(has_passwords)?)
 }
 
 /// The engine over a store, of a server that listens there.
@@ -118,6 +133,9 @@ pub(crate) async fn serve(
     let web_settings = WebSettings {
         base_url: settings.base_url.clone(),
         pushes_per_minute: settings.push_rate,
+        no_auth: settings.no_auth,
+        trusted_proxies: settings.trusted_proxies.clone(),
+        auth_proxy_header: settings.auth_proxy_header.clone(),
         ..WebSettings::default()
     };
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
@@ -125,7 +143,8 @@ pub(crate) async fn serve(
         tracing::info!(%listen, store, role = ?settings.role, "serving");
         return Ok(web::serve(listener, web::operations_router(state), stop).await?);
     }
-    backend::announce(settings, listen, state.instance()).context("cannot write into the data folder")?;
+    backend::announce(settings, listen, state.instance(), state.server_token())
+        .context("cannot write into the data folder")?;
     // Not before the commands find it. Terminals make the address one to click on.
     tracing::info!(%listen, store, role = ?settings.role, "serving: open {}/", backend::url_of(listen));
     let served = web::serve(listener, web::router(state), stop).await;

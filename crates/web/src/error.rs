@@ -38,7 +38,10 @@ pub(crate) enum ApiError {
     /// 400: what the client sent is wrong.
     #[error("{0}")]
     BadRequest(String),
-    /// 403: a foreign web page asks.
+    /// 401: whatever is wrong with what somebody comes in with, or that there is nothing.
+    #[error("not logged in: no name and password, session or token that is valid came with this request")]
+    Unauthorized,
+    /// 403: not for whoever asks, or a foreign web page asks.
     #[error("{0}")]
     Forbidden(&'static str),
     /// 404: there is no such thing.
@@ -74,6 +77,9 @@ pub(crate) enum ApiError {
     /// 429: too often.
     #[error("too many requests of this kind; try again later")]
     TooManyRequests,
+    /// 429: too many guesses; when there may be another.
+    #[error("too many attempts from this address; try again in {} seconds", whole_secs(.0))]
+    TooManyAttempts(Duration),
     /// 502: somebody else's server failed.
     #[error("{0}")]
     BadGateway(String),
@@ -110,6 +116,7 @@ impl ApiError {
     fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::UnknownReference(..) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -120,7 +127,7 @@ impl ApiError {
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Misdirected(_) => StatusCode::MISDIRECTED_REQUEST,
             Self::Unprocessable(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::TooManyRequests => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests | Self::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::BadGateway(_) => StatusCode::BAD_GATEWAY,
             Self::Unavailable(_) | Self::StoreUnavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -149,6 +156,7 @@ impl IntoResponse for ApiError {
             _ => None,
         };
         let feed_id = if let Self::Conflict(_, feed_id) = &self { *feed_id } else { None };
+        let attempts_wait = if let Self::TooManyAttempts(wait) = &self { Some(whole_secs(wait)) } else { None };
         let mut response = (status, Json(ErrorBody { error: shorten(self.to_string()), feed_id })).into_response();
         if let Some(reason) = reason {
             response.extensions_mut().insert(reason);
@@ -159,7 +167,11 @@ impl IntoResponse for ApiError {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECS));
             }
             StatusCode::TOO_MANY_REQUESTS => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_PUSHES_SECS));
+                let secs = attempts_wait.unwrap_or(RETRY_AFTER_PUSHES_SECS.into());
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
+            }
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             // The rest of the body would be read as the next request.
             StatusCode::REQUEST_TIMEOUT => {
@@ -169,6 +181,11 @@ impl IntoResponse for ApiError {
         }
         response
     }
+}
+
+/// A wait in seconds, no shorter than it is.
+pub(crate) fn whole_secs(wait: &Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
 /// A sentence of a length that a person reads, its middle left out if need be.

@@ -14,6 +14,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tower::ServiceExt;
 
 use crate::{
+    auth::InProcess,
     error::FailureReason,
     routes::router,
     state::{AppState, WebSettings},
@@ -41,7 +42,7 @@ pub struct InProcessError(String);
 
 impl InProcessApi {
     /// The API of this engine. What its requests count is shown nowhere.
-    pub fn new(engine: Arc<Engine>, ids: &dyn Ids, version: &'static str) -> Self {
+    pub fn new(engine: Arc<Engine>, ids: &'static dyn Ids, version: &'static str) -> Self {
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         Self(router(AppState::new(engine, metrics, WebSettings::default(), ids, version)))
     }
@@ -54,7 +55,7 @@ impl InProcessApi {
         body: Option<(&'static str, Vec<u8>)>,
     ) -> Result<InProcessAnswer, InProcessError> {
         let failed = |error: &dyn std::fmt::Display| InProcessError(error.to_string());
-        let mut request = Request::builder().method(method).uri(path);
+        let mut request = Request::builder().method(method).uri(path).extension(InProcess);
         let mut bytes = Vec::new();
         if let Some((content_type, body)) = body {
             request = request.header(header::CONTENT_TYPE, content_type);

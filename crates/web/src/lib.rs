@@ -2,7 +2,7 @@
 //!
 //! A request comes over a connection that has its limits ([`ServeLimits`]). It passes, from the outside in: observation
 //! (id, log line, metrics), headers of every answer, the net for panics, the guard against foreign web pages, the limit
-//! of requests at once, a time limit, the refusal of parameters that nobody takes, and then its route.
+//! of requests at once, the [login](auth), a time limit, the refusal of parameters that nobody takes, and then its route.
 //! Routes only translate: what happens is in the engine, what is kept is in the store. Whatever goes wrong, the answer
 //! is `{"error": "a sentence"}` with the right status, and never shows what is inside.
 
@@ -17,6 +17,7 @@ mod metrics;
 mod middleware;
 mod openapi;
 mod origin;
+mod pages;
 mod query;
 mod rate;
 mod routes;
@@ -27,6 +28,8 @@ mod time;
 mod views;
 mod work;
 
+pub use auth::{HashError, hash_password};
+pub use axum::http::HeaderName;
 pub use in_process::{InProcessAnswer, InProcessApi, InProcessError};
 pub use metrics::{MetricsHandle, install_metrics, keep_metrics_small};
 pub use openapi::openapi_json;

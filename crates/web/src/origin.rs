@@ -1,10 +1,11 @@
-//! Who may ask. There is no login, so the browser of whoever sits at this machine, or in its network, is the way in for
-//! any page on the web; two checks close it.
+//! Where a request may come from. The browser of whoever is logged in, or sits at this machine, is the way in for any page
+//! on the web; two checks close it.
 //!
 //! - The host: only an address, `localhost` and the host of the base URL. A web page can have its own name resolve to
 //!   this machine, and then talk to us as if it were ours (DNS rebinding); it cannot make its name one of these.
 //! - The origin: a request that changes something and comes from a web page must come from one of ours. Programs that
-//!   are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and pass.
+//!   are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and pass, unless they come with a cookie
+//!   ([`auth`](crate::auth)).
 //!
 //! Hubs call back under any name and without either header.
 
@@ -89,6 +90,12 @@ fn is_our_origin(host: Option<&str>, headers: &HeaderMap, base_url: Option<&Url>
     }
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     authority.is_some() && authority == host && fetch_site(headers) != Some("cross-site")
+}
+
+/// Whether a browser says which page a request comes from. Those that do not know how are too old to be trusted with a
+/// cookie.
+pub(crate) fn names_its_page(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::ORIGIN) || fetch_site(headers).is_some()
 }
 
 fn fetch_site(headers: &HeaderMap) -> Option<&str> {

@@ -14,6 +14,7 @@
 use std::{
     convert::Infallible,
     io,
+    net::SocketAddr,
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
@@ -40,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 use tower::{Service, ServiceExt};
 
 use crate::{
+    auth::Peer,
     body::{SharedBody, expects_continue},
     idle::{Connection, IdleConnections},
     stream::Stream,
@@ -103,13 +105,14 @@ pub async fn serve_within(
     let (slots, idle) = (Arc::new(Semaphore::new(limits.connections_max)), Arc::new(IdleConnections::default()));
     let mut connections = JoinSet::new();
     loop {
-        let (stream, slot) = tokio::select! {
+        let ((stream, peer), slot) = tokio::select! {
             biased;
             () = stop.cancelled() => break,
             taken = accept_connection(&listener, &slots, &idle, limits.accept_pause) => taken,
         };
         let connection = Arc::new(idle.connection());
-        connections.spawn(serve_connection(stream, connection, router.clone(), limits, stop.clone(), slot));
+        let service = ConnectionService { router: router.clone(), connection, peer: Peer(peer) };
+        connections.spawn(serve_connection(stream, service, limits, stop.clone(), slot));
         // Those that have ended meanwhile.
         while connections.try_join_next().is_some() {}
     }
@@ -128,9 +131,9 @@ async fn accept_connection(
     slots: &Arc<Semaphore>,
     idle: &IdleConnections,
     pause: Duration,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
-    let (stream, _) = accept_with_retry(|| listener.accept(), pause).await;
-    (stream, acquire_slot(slots, idle).await)
+) -> ((TcpStream, SocketAddr), Option<OwnedSemaphorePermit>) {
+    let accepted = accept_with_retry(|| listener.accept(), pause).await;
+    (accepted, acquire_slot(slots, idle).await)
 }
 
 /// A slot for a connection, if need be that of an idle one.
@@ -174,18 +177,17 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 /// Answers the requests of one connection, until it ends or, once told to stop, until the one under way is answered.
 async fn serve_connection(
     stream: TcpStream,
-    connection: Arc<Connection>,
-    router: Router,
+    service: ConnectionService,
     limits: ServeLimits,
     stop: CancellationToken,
     _slot: Option<OwnedSemaphorePermit>,
 ) {
+    let connection = Arc::clone(&service.connection);
     // Without looking for HTTP/2, which would wait for the first bytes without any limit.
     let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
     server.http1().timer(TokioTimer::new()).header_read_timeout(limits.header_timeout);
     let stream = TokioIo::new(Stream::new(stream, Arc::clone(&connection), limits.write_timeout));
-    let service = TowerToHyperService::new(ConnectionService { router, connection: Arc::clone(&connection) });
-    let mut serving = pin!(server.serve_connection(stream, service));
+    let mut serving = pin!(server.serve_connection(stream, TowerToHyperService::new(service)));
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
         () = connection.closed() => {
@@ -208,6 +210,7 @@ async fn serve_connection(
 struct ConnectionService {
     router: Router,
     connection: Arc<Connection>,
+    peer: Peer,
 }
 
 impl<B> Service<Request<B>> for ConnectionService
@@ -224,11 +227,12 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self { router, connection } = self.clone();
+        let Self { router, connection, peer } = self.clone();
         Box::pin(async move {
             connection.set_busy();
             let expects_continue = expects_continue(request.headers());
-            let (parts, body) = request.into_parts();
+            let (mut parts, body) = request.into_parts();
+            parts.extensions.insert(peer);
             let body = SharedBody::new(Body::new(body), Arc::clone(&connection));
             let answer = router.oneshot(Request::from_parts(parts, Body::new(body.clone()))).await;
             let status = answer.as_ref().map(Response::status).unwrap_or_default();

@@ -2,13 +2,15 @@
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
+use axum::http::HeaderName;
 use domain::ports::{Ids, Store};
 use engine::Engine;
+use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{answer::AnswerBudget, body::MemoryBudget, rate::CallRateLimit};
+use crate::{answer::AnswerBudget, auth::Auth, body::MemoryBudget, rate::CallRateLimit};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -80,6 +82,12 @@ pub struct WebSettings {
     pub requests_max: usize,
     /// Where the server is reached from outside: its host and its origin are ours.
     pub base_url: Option<Url>,
+    /// Whoever reaches it is let in, as long as no account has a password.
+    pub no_auth: bool,
+    /// Whose `X-Forwarded-For`, `X-Forwarded-Proto` and [`auth_proxy_header`](Self::auth_proxy_header) count.
+    pub trusted_proxies: Vec<IpNet>,
+    /// The header in which a trusted proxy names the account that it has logged in.
+    pub auth_proxy_header: Option<HeaderName>,
 }
 
 impl Default for WebSettings {
@@ -99,6 +107,9 @@ impl Default for WebSettings {
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
             base_url: None,
+            no_auth: false,
+            trusted_proxies: Vec::new(),
+            auth_proxy_header: None,
         }
     }
 }
@@ -123,6 +134,7 @@ pub struct AppState {
     pub(crate) tokenless_memory: MemoryBudget,
     pub(crate) opml_memory: MemoryBudget,
     pub(crate) answers: AnswerBudget,
+    pub(crate) auth: Arc<Auth>,
 }
 
 impl AppState {
@@ -131,7 +143,7 @@ impl AppState {
         engine: Arc<Engine>,
         metrics: PrometheusHandle,
         settings: WebSettings,
-        ids: &dyn Ids,
+        ids: &'static dyn Ids,
         version: &'static str,
     ) -> Self {
         Self {
@@ -149,6 +161,7 @@ impl AppState {
             tokenless_memory: MemoryBudget::new(settings.tokenless_memory_bytes),
             opml_memory: MemoryBudget::new(settings.opml_memory_bytes),
             answers: AnswerBudget::new(settings.answer_memory_bytes),
+            auth: Arc::new(Auth::new(ids)),
             settings: Arc::new(settings),
         }
     }
@@ -156,6 +169,11 @@ impl AppState {
     /// What tells this process from every other, as `/healthz` shows it.
     pub fn instance(&self) -> &str {
         &self.request_prefix
+    }
+
+    /// The token that the commands on this machine come in with: for administration, as long as this process lives.
+    pub fn server_token(&self) -> &str {
+        self.auth.server_token()
     }
 
     /// The store behind the engine.

@@ -1,10 +1,16 @@
 //! Accounts: who reads, and how they and their programs prove it.
 
 mod name;
+mod password;
+mod secret;
 
 use jiff::Timestamp;
 
-pub use self::name::{ACCOUNT_NAME_CHARS_MAX, AccountName, BadName};
+pub use self::{
+    name::{ACCOUNT_NAME_CHARS_MAX, AccountName, BadName},
+    password::{BadPassword, PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, check_password},
+    secret::{SESSION_LIFETIME, TOKEN_PREFIX, fever_key_hash, new_session_secret, new_token, session_hash, token_hash},
+};
 use crate::ids::{AccountId, SessionId, TokenId};
 
 /// The account that a new server has. It has no password, and on loopback it is used without a login.

@@ -12,6 +12,7 @@
 
 mod local;
 mod remote;
+mod server_token;
 
 use std::time::Duration;
 

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Backend, Refused, RequestBody};
+use super::{Backend, Refused, RequestBody, server_token};
 use crate::settings::Settings;
 
 /// How long one call may take: adding a feed waits for its publisher.
@@ -20,14 +20,18 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The file in the data folder that holds the server's address: one for each database.
 fn address_file(settings: &Settings) -> PathBuf {
-    let name = match &settings.database_url {
-        None => "server.url".to_owned(),
+    settings.data_dir.join(format!("{}.url", server_name(settings)))
+}
+
+/// What the files of the server are called that uses this database.
+pub(super) fn server_name(settings: &Settings) -> String {
+    match &settings.database_url {
+        None => "server".to_owned(),
         Some(url) => {
             let hash: String = Hash::of(url.0.as_bytes()).0.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-            format!("server-{hash}.url")
+            format!("server-{hash}")
         }
-    };
-    settings.data_dir.join(name)
+    }
 }
 
 /// Where this machine reaches a server that listens there.
@@ -40,8 +44,10 @@ pub(crate) fn url_of(listen: SocketAddr) -> String {
 }
 
 /// Leaves the server's address for the commands, by what they know that it is still the same, and where hubs reach it.
-pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str) -> std::io::Result<()> {
+pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str, token: &str) -> std::io::Result<()> {
     std::fs::create_dir_all(&settings.data_dir)?;
+    // First: whoever finds the address needs it.
+    server_token::write(settings, token)?;
     let base_url = settings.hubs_reach_us_at().unwrap_or_default();
     std::fs::write(address_file(settings), format!("{}\n{instance}\n{base_url}\n", url_of(listen)))
 }
@@ -50,6 +56,7 @@ pub(crate) fn announce(settings: &Settings, listen: SocketAddr, instance: &str) 
 pub(crate) fn withdraw(settings: &Settings) {
     // Nothing depends on it: an address whose server is gone is not followed.
     let _ = std::fs::remove_file(address_file(settings));
+    server_token::remove(settings);
 }
 
 pub(crate) struct Remote {
@@ -57,6 +64,8 @@ pub(crate) struct Remote {
     url: String,
     instance: String,
     base_url: Option<String>,
+    /// What it is asked with, if this user may read it.
+    token: Option<String>,
 }
 
 impl Remote {
@@ -66,8 +75,9 @@ impl Remote {
         let mut lines = left.lines();
         let (Some(url), Some(instance)) = (lines.next(), lines.next()) else { return Ok(None) };
         let base_url = lines.next().filter(|base_url| !base_url.is_empty()).map(str::to_owned);
+        let token = settings.token.as_ref().map(|token| token.0.clone()).or_else(|| server_token::read(settings));
         let client = reqwest::Client::builder().no_proxy().timeout(CALL_TIMEOUT).build()?;
-        let remote = Self { client, url: url.to_owned(), instance: instance.to_owned(), base_url };
+        let remote = Self { client, url: url.to_owned(), instance: instance.to_owned(), base_url, token };
         let health = remote.client.get(format!("{url}/healthz")).timeout(PROBE_TIMEOUT).send().await;
         let Ok(health) = health else { return Ok(None) };
         let health = health.text().await.unwrap_or_default();
@@ -83,6 +93,9 @@ impl Backend for Remote {
         let mut request = self.client.request(method, format!("{}{path}", self.url));
         if let Some((content_type, bytes)) = body.into_parts() {
             request = request.header("content-type", content_type).body(bytes);
+        }
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
         }
         let response = request.send().await.with_context(|| format!("the server at {} does not answer", self.url))?;
         let status = response.status();

@@ -1,5 +1,6 @@
 //! The subcommands, a file each.
 
+pub(crate) mod account;
 pub(crate) mod add;
 pub(crate) mod backup;
 mod deliveries;
@@ -11,6 +12,7 @@ pub(crate) mod folder;
 pub(crate) mod import;
 pub(crate) mod list;
 mod named;
+mod new_password;
 pub(crate) mod outbox;
 mod pages;
 pub(crate) mod parse;
@@ -19,6 +21,7 @@ pub(crate) mod renew;
 pub(crate) mod serve;
 pub(crate) mod status;
 mod subscriptions;
+pub(crate) mod token;
 pub(crate) mod webhook;
 
 use std::{

@@ -3,6 +3,7 @@
 
 mod delivery;
 mod file;
+mod first_password;
 mod platform;
 mod table;
 #[cfg(test)]
@@ -12,22 +13,27 @@ mod value;
 use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 use clap::{Arg, ArgAction, ArgMatches};
+use domain::account::token_hash;
 use domain::push::{Algorithm, KnownHub};
 use engine::DeliverySettings;
 use url::Url;
 
-pub(crate) use self::value::ago;
 use self::{
+    first_password::PASSWORD_VARIABLE,
     table::{Setting, TABLE},
     value::{algorithms, duration, duration_from, known_hubs, number, parts, public_url, switch, web_url},
+};
+pub(crate) use self::{
+    first_password::{password_in, without_line_end},
+    value::{ago, later},
 };
 
 /// The file's flag and variable.
 const FILE_FLAG: &str = "config";
 const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
 
-/// Variables of this prefix that are none of the settings: those of the tests.
-const OTHER_VARIABLES: [&str; 3] = [FILE_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
+/// Variables of this prefix that are none of the settings: the first password, and those of the tests.
+const OTHER_VARIABLES: [&str; 4] = [FILE_VARIABLE, PASSWORD_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
 
 /// Pushes in a minute for one feed: more than any machine takes.
 const RATE_MAX: u32 = 1_000_000;
@@ -49,6 +55,12 @@ pub(crate) enum Role {
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
     pub(crate) no_auth: bool,
+    pub(crate) trusted_proxies: Vec<ipnet::IpNet>,
+    pub(crate) auth_proxy_header: Option<web::HeaderName>,
+    /// What the commands come in with.
+    pub(crate) token: Option<Secret>,
+    /// The reader's, with the first start.
+    pub(crate) first_password: Option<Secret>,
     pub(crate) role: Role,
     pub(crate) data_dir: PathBuf,
     pub(crate) database_url: Option<Secret>,
@@ -210,7 +222,8 @@ impl Settings {
             let value = flags.values[setting.name].clone();
             raw.insert(setting.name, Raw { value, origin: format!("the flag --{}", setting.flag()) });
         }
-        Self::check(&raw)
+        let first_password = first_password::read(&variables)?;
+        Ok(Self { first_password, ..Self::check(&raw)? })
     }
 
     fn check(raw: &BTreeMap<&'static str, Raw>) -> Result<Self, SettingsError> {
@@ -219,6 +232,10 @@ impl Settings {
                 text.parse().map_err(|_| "write an address and a port, such as 127.0.0.1:3000".to_owned())
             })?,
             no_auth: get(raw, "no_auth", switch)?,
+            trusted_proxies: get(raw, "trusted_proxies", networks)?,
+            auth_proxy_header: get(raw, "auth_proxy_header", |text| optional(text, header_name))?,
+            token: get(raw, "token", |text| optional(text, token))?,
+            first_password: None,
             role: get(raw, "role", |text| match text {
                 "all" => Ok(Role::All),
                 "web" => Ok(Role::Web),
@@ -275,13 +292,26 @@ impl Settings {
                 "role is not all, but there is no database_url: one process alone uses the embedded database, and must do everything".to_owned(),
             ));
         }
-        if !self.listen.ip().is_loopback() && !self.no_auth {
-            return Err(SettingsError::Together(format!(
-                "listen is {}, which others can reach, and there is no login: serve on a loopback address such as 127.0.0.1:3000, behind a proxy that asks for one, or say --no-auth",
-                self.listen
-            )));
+        if self.auth_proxy_header.is_some() && self.trusted_proxies.is_empty() {
+            return Err(SettingsError::Together(
+                "auth_proxy_header is set, but there are no trusted_proxies whose word would be taken".to_owned(),
+            ));
         }
         Ok(())
+    }
+
+    /// That nobody is let in who should not be: a server that others can reach needs a password, or to be told that it
+    /// needs none. A worker serves nobody.
+    pub(crate) fn check_reach(&self, has_passwords: bool) -> Result<(), SettingsError> {
+        if has_passwords || self.no_auth || self.role == Role::Worker || self.listen.ip().is_loopback() {
+            return Ok(());
+        }
+        Err(SettingsError::Together(format!(
+            "listen is {}, which others can reach, and no account has a password: set one with `pirssonite account \
+             password`, or start it once with PIRSSONITE_PASSWORD_FILE or PIRSSONITE_PASSWORD; or serve on a loopback \
+             address such as 127.0.0.1:3000; or say --no-auth, and whoever reaches it can read and change everything",
+            self.listen
+        )))
     }
 }
 
@@ -356,6 +386,17 @@ fn database_url(text: &str) -> Result<Secret, String> {
         Ok(Secret(text.to_owned()))
     } else {
         Err("write it as postgres://user:password@host/name".to_owned())
+    }
+}
+
+fn header_name(text: &str) -> Result<web::HeaderName, String> {
+    text.parse().map_err(|_| "write the name of a header, such as Remote-User".to_owned())
+}
+
+fn token(text: &str) -> Result<Secret, String> {
+    match token_hash(text) {
+        Some(_) => Ok(Secret(text.to_owned())),
+        None => Err("a token begins with pir_ and has 47 characters".to_owned()),
     }
 }
 

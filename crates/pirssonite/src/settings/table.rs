@@ -24,18 +24,36 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 39] = [
+pub(crate) const TABLE: [Setting; 42] = [
     setting(
         "listen",
         "ADDRESS",
         "127.0.0.1:3000",
-        "The address and port to serve on. Any but a loopback address also needs no_auth, because there is no login yet.",
+        "The address and port to serve on. Any but a loopback address needs a password (`pirssonite account password`), or no_auth.",
     ),
     setting(
         "no_auth",
         "",
         "false",
-        "Serve without a login on an address that others can reach. Whoever reaches it can read and change everything.",
+        "Serve without a login on an address that others can reach, as long as no account has a password. Whoever reaches it can read and change everything.",
+    ),
+    setting(
+        "trusted_proxies",
+        "CIDRS",
+        "",
+        "Proxies in front of this server, as addresses or networks separated by commas: 127.0.0.1, 10.0.0.0/8. Their X-Forwarded-For and X-Forwarded-Proto say who asks, and how; nobody else's do.",
+    ),
+    setting(
+        "auth_proxy_header",
+        "NAME",
+        "",
+        "The header in which a trusted proxy names the account that it has logged in, such as Remote-User. It needs trusted_proxies, and the proxy must remove the header from what clients send.",
+    ),
+    secret(
+        "token",
+        "TOKEN",
+        "",
+        "What the commands come in with (`pirssonite token add`), to act for its account. Without it they use the running server's own, which is in the data folder.",
     ),
     setting(
         "role",

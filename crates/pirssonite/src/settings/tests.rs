@@ -267,11 +267,75 @@ fn u4_secrets_are_not_shown() {
 }
 
 #[test]
-fn u7_public_address_needs_no_auth_flag() {
-    let wrong = read(&["--listen", "0.0.0.0:3000"], &[]).unwrap_err().to_string();
-    assert!(wrong.contains("--no-auth"), "{wrong}");
-    assert!(read(&["--listen", "0.0.0.0:3000", "--no-auth"], &[]).is_ok());
-    assert!(read(&["--listen", "[::1]:3000"], &[]).is_ok());
+fn a3_u7_public_address_needs_a_password_or_no_auth() {
+    for (flags, has_passwords, expect) in [
+        (&["--listen", "0.0.0.0:3000"][..], false, false),
+        (&["--listen", "0.0.0.0:3000"], true, true),
+        (&["--listen", "0.0.0.0:3000", "--no-auth"], false, true),
+        (&["--listen", "[::1]:3000"], false, true),
+        (&["--listen", "0.0.0.0:3000", "--role", "web", "--database-url", "postgres://h/d"], false, false),
+        (&["--listen", "0.0.0.0:3000", "--role", "worker", "--database-url", "postgres://h/d"], false, true),
+    ] {
+        let checked = read(flags, &[]).unwrap().check_reach(has_passwords);
+        assert_eq!(checked.is_ok(), expect, "{flags:?}");
+        let wrong = checked.err().map_or(String::new(), |error| error.to_string());
+        let ways = ["pirssonite account password", "PIRSSONITE_PASSWORD_FILE", "127.0.0.1:3000", "--no-auth"];
+        assert!(expect || ways.iter().all(|way| wrong.contains(way)), "{wrong}");
+    }
+}
+
+#[test]
+fn a3_first_password_from_a_variable_or_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let (lf, crlf) = (file("lf", "correct horse\n"), file("crlf", "correct horse\r\n"));
+    let (blank, short, none) =
+        (file("blank", " correct horse \n\n"), file("short", "short\n"), "/nowhere/x".to_owned());
+    for (variables, expect) in [
+        (vec![], Ok(None)),
+        (vec![("PIRSSONITE_PASSWORD", "")], Ok(None)),
+        (vec![("PIRSSONITE_PASSWORD", "correct horse")], Ok(Some("correct horse"))),
+        (vec![("PIRSSONITE_PASSWORD_FILE", &*lf)], Ok(Some("correct horse"))),
+        (vec![("PIRSSONITE_PASSWORD_FILE", &*crlf)], Ok(Some("correct horse"))),
+        (vec![("PIRSSONITE_PASSWORD_FILE", &*blank)], Ok(Some(" correct horse \n"))),
+        (vec![("PIRSSONITE_PASSWORD", "short")], Err("PIRSSONITE_PASSWORD: a password has at least 8")),
+        (vec![("PIRSSONITE_PASSWORD_FILE", &*short)], Err("PIRSSONITE_PASSWORD_FILE: a password has at least 8")),
+        (vec![("PIRSSONITE_PASSWORD_FILE", &*none)], Err("/nowhere/x")),
+        (vec![("PIRSSONITE_PASSWORD", "correct horse"), ("PIRSSONITE_PASSWORD_FILE", &*lf)], Err("both set")),
+    ] {
+        match (read(&[], &variables), expect) {
+            (Ok(settings), Ok(expect)) => {
+                assert!(!format!("{settings:?}").contains("horse"), "it is shown nowhere");
+                assert_eq!(settings.first_password.map(|secret| secret.0).as_deref(), expect, "{variables:?}");
+            }
+            (Err(wrong), Err(expect)) => assert!(wrong.to_string().contains(expect), "{wrong}"),
+            (got, _) => panic!("{variables:?}: {got:?}"),
+        }
+    }
+}
+
+#[test]
+fn a4_a5_proxies_and_token_are_read_and_checked() {
+    let flags = ["--trusted-proxies", "127.0.0.1,10.0.0.0/8", "--auth-proxy-header", "Remote-User"];
+    let settings = read(&flags, &[]).unwrap();
+    assert_eq!(settings.trusted_proxies.len(), 2);
+    assert_eq!(settings.auth_proxy_header.unwrap(), "remote-user");
+    for (flags, expect) in [
+        (&["--auth-proxy-header", "Remote-User"][..], "trusted_proxies"),
+        (&["--auth-proxy-header", "Remote User"], "name of a header"),
+        (&["--trusted-proxies", "caddy"], "no network"),
+        (&["--token", "secret"], "begins with pir_"),
+    ] {
+        let wrong = read(flags, &[]).unwrap_err().to_string();
+        assert!(wrong.contains(expect) && !wrong.contains("secret"), "{wrong}");
+    }
+    let token = format!("pir_{}", "x".repeat(43));
+    let settings = read(&[], &[("PIRSSONITE_TOKEN", &token)]).unwrap();
+    assert!(settings.token.is_some() && !format!("{settings:?}").contains("xxx"));
 }
 
 #[test]

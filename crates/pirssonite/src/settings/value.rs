@@ -39,6 +39,12 @@ pub(crate) fn ago(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     at.ok_or_else(|| "write a time with its zone, such as 2026-03-01T12:00:00Z, or how long ago, such as 2h".to_owned())
 }
 
+/// A time, or how long from now it is, as in `90d`.
+pub(crate) fn later(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    let at = duration(text).ok().and_then(|later| now.checked_add(later).ok()).or_else(|| text.parse().ok());
+    at.ok_or_else(|| "write a time with its zone, such as 2027-03-01T12:00:00Z, or how long, such as 90d".to_owned())
+}
+
 /// A number within bounds.
 pub(crate) fn number<N: FromStr + PartialOrd + Display + Copy>(text: &str, least: N, most: N) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| (&least..=&most).contains(&number));

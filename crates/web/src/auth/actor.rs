@@ -3,7 +3,7 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 use domain::{
     AccountId, SessionId,
-    account::{READER, READER_NAME, TokenScope},
+    account::{Account, TokenScope},
 };
 
 use crate::error::{ApiError, ApiResult};
@@ -22,6 +22,10 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
+    pub(crate) fn new(account: &Account, scope: TokenScope, session: Option<SessionId>) -> Self {
+        Self { account: account.id, name: account.name.clone(), is_admin: account.is_admin, scope, session }
+    }
+
     /// Refuses whoever may not manage the server: a token needs the scope, and its account must be an administrator.
     pub(crate) fn check_admin(&self) -> ApiResult<()> {
         if self.is_admin && self.scope >= TokenScope::Admin {
@@ -29,19 +33,30 @@ impl Actor {
         }
         Err(ApiError::Forbidden("this is for administrators"))
     }
+
+    /// Refuses tokens that are only for reading.
+    pub(crate) fn check_write(&self) -> ApiResult<()> {
+        if self.scope >= TokenScope::Write {
+            return Ok(());
+        }
+        Err(ApiError::Forbidden("this token is only for reading"))
+    }
+
+    /// Refuses tokens that could make themselves others: what one comes in with is changed by whoever has logged in, or by
+    /// a token for administration.
+    pub(crate) fn check_person(&self) -> ApiResult<()> {
+        if self.scope >= TokenScope::Admin {
+            return Ok(());
+        }
+        Err(ApiError::Forbidden("this needs a login, or a token for administration"))
+    }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Actor {
     type Rejection = ApiError;
 
-    async fn from_request_parts(_: &mut Parts, _: &S) -> ApiResult<Self> {
-        Ok(Self {
-            account: READER,
-            name: READER_NAME.to_owned(),
-            is_admin: true,
-            scope: TokenScope::Admin,
-            session: None,
-        })
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        parts.extensions.get::<Self>().cloned().ok_or(ApiError::Unauthorized)
     }
 }
 

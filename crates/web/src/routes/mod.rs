@@ -10,11 +10,13 @@
 //! | `refresh`, `websub/renew`, the callback with all its steps | subscriptions: list |
 //! | webhooks: create, rotate the secret, check a URL | webhooks: all else |
 //! | OPML: import; export, because only the engine writes the format | folders, entries, counts |
+//! | | accounts, sessions, tokens |
 //! | readiness: the outage, which is in memory | outbox: all; readiness: the store itself |
 //!
 //! Queueing deliveries (test, replay, requeue, enabling a webhook) needs no engine: the store announces with the commit
 //! that something is due.
 
+mod accounts;
 mod entries;
 mod feeds;
 mod folders;
@@ -22,6 +24,8 @@ mod operations;
 mod opml;
 pub(crate) mod outbox;
 mod refresh;
+mod sessions;
+mod tokens;
 mod webhooks;
 mod websub;
 
@@ -35,7 +39,7 @@ use axum::{
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{error::ApiError, middleware, openapi, state::AppState};
+use crate::{auth, error::ApiError, middleware, openapi, pages, state::AppState};
 
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
@@ -54,6 +58,7 @@ fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
     routes
         .fallback(async || ApiError::NotFound("path"))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(state.clone(), auth::require))
         .layer(from_fn_with_state(state.clone(), middleware::limit))
         .layer(from_fn_with_state(state.clone(), middleware::guard))
         .layer(CatchPanicLayer::custom(middleware::panicked))
@@ -110,9 +115,18 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(outbox::get))
         .routes(routes!(outbox::requeue))
         .routes(routes!(outbox::cancel))
+        .routes(routes!(sessions::create, sessions::delete_own))
+        .routes(routes!(sessions::list))
+        .routes(routes!(sessions::delete))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::delete))
+        .routes(routes!(accounts::get_own, accounts::patch_own))
+        .routes(routes!(accounts::list, accounts::create))
+        .routes(routes!(accounts::get, accounts::patch, accounts::delete))
         .routes(routes!(operations::openapi))
         .routes(routes!(operations::start))
         .merge(operations())
+        .merge(pages::routes())
 }
 
 /// Routes that hubs call.

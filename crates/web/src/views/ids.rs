@@ -28,3 +28,15 @@ id! {
     /// A webhook.
     WebhookId
 }
+id! {
+    /// An account.
+    AccountId
+}
+id! {
+    /// A session.
+    SessionId
+}
+id! {
+    /// A token.
+    TokenId
+}

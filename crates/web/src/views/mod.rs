@@ -4,6 +4,7 @@
 //! What a webhook is sent has shapes of its own (`domain::delivery::PayloadData`), which are stored and change at another
 //! pace.
 
+mod account;
 mod delivery;
 mod entry;
 mod feed;
@@ -13,6 +14,7 @@ mod subscription;
 mod webhook;
 
 pub(crate) use self::{
+    account::{AccountView, ScopeView, SessionView, TokenView},
     delivery::{AttemptView, DeliveryView, OverviewView, StatusView},
     entry::{CountsView, EntryView},
     feed::FeedView,

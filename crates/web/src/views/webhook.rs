@@ -135,6 +135,7 @@ mod tests {
     #[test]
     fn d1_webhook_is_shown_without_secrets() {
         let webhook = Webhook {
+            account_id: domain::account::READER,
             id: WebhookId(1),
             url: "https://e.org/".to_owned(),
             description: None,

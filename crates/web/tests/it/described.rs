@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 51] = [
+const ROUTES: [&str; 65] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -58,6 +58,20 @@ const ROUTES: [&str; 51] = [
     "GET /api/outbox/events/{id}",
     "POST /api/outbox/events/{id}/requeue",
     "POST /api/outbox/events/{id}/cancel",
+    "POST /api/session", // A4, from here
+    "DELETE /api/session",
+    "GET /api/sessions",
+    "DELETE /api/sessions/{id}",
+    "GET /api/account", // A1, from here
+    "PATCH /api/account",
+    "GET /api/accounts",
+    "POST /api/accounts",
+    "GET /api/accounts/{id}",
+    "PATCH /api/accounts/{id}",
+    "DELETE /api/accounts/{id}",
+    "GET /api/tokens", // A5, from here
+    "POST /api/tokens",
+    "DELETE /api/tokens/{id}",
     "GET /healthz", // U6, from here
     "GET /readyz",
     "GET /metrics",
@@ -161,6 +175,9 @@ fn u6_described_shapes_match_requirements() {
         ("DeliveryPage", "events nextCursor"),
         ("Overview", "pending ready inFlight failed oldestPendingAge"),
         ("Attempt", "number at durationMs statusCode answer error"),
+        ("Account", "id name isAdmin hasPassword createdAt"),
+        ("Session", "id createdAt lastUsedAt address userAgent isCurrent"),
+        ("Token", "id name scope createdAt lastUsedAt expiresAt"),
         ("Counts", "total starred byFolder byFeed"),
         ("ImportSummary", "imported skipped errors"),
         ("FeedPatch", "title url folderId pollInterval pushEnabled"),

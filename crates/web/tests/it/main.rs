@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, what does not go as planned is a failure")]
 #![expect(unreachable_pub, reason = "the modules of a test are there for one another")]
 
+mod accounts;
 mod bad_input;
 mod described;
 mod entries;

@@ -2,6 +2,7 @@
 
 mod database;
 mod files;
+mod login;
 mod push;
 mod webhooks;
 
@@ -120,6 +121,7 @@ async fn examine(flags: &Flags) -> Examination {
     let failing = count(feeds.as_deref().unwrap_or_default(), is_failing);
     findings.push(push::base_url(&settings, backend.as_deref()).await);
     if let Some(backend) = backend {
+        findings.extend(login::judge(&settings, &*backend).await);
         findings.extend(push::subscriptions(&*backend).await);
         findings.extend(webhooks::judge(&*backend, &settings).await);
         findings.extend(outage_of(&*backend).await.as_ref().map(network));

@@ -149,7 +149,7 @@ async fn w3_without_a_base_url_push_is_off_and_everything_is_polled() {
         off.settle_push().await.unwrap();
         off.refresh_due().await.unwrap();
         assert!(world.due_in(id).await < 86_400);
-        assert_eq!(off.subscribe_feed(id).await, Err(engine::SubscribeError::Off));
+        assert_eq!(off.subscribe_feed(domain::account::READER, id).await, Err(engine::SubscribeError::Off));
         // It comes back with a base URL, without a poll.
         world.engine.start_push().await.unwrap();
         world.engine.settle_push().await.unwrap();

@@ -1,0 +1,256 @@
+//! Guessing is slowed: after some failures each further one makes the next wait twice as long.
+//!
+//! Failures are counted for an account from an address, for an address, and for an account. The last makes only those
+//! addresses wait that have failed at this account themselves: whoever knows the password comes in from elsewhere,
+//! however many others guess. What is kept is bounded, and under keys that nobody can aim at.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    net::IpAddr,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+/// A failure is forgotten after so long without another.
+const FORGET_AFTER: Duration = Duration::from_hours(1);
+/// Keys that are kept; beyond it the half that failed longest ago is forgotten.
+const KEYS_MAX: usize = 20_000;
+/// The first wait.
+const WAIT_FIRST: Duration = Duration::from_secs(1);
+
+/// How failures of a kind are answered.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
+    /// So many cost nothing.
+    free: u32,
+    wait_max: Duration,
+}
+
+const PAIR: Rule = Rule { free: 5, wait_max: Duration::from_mins(15) };
+const ADDRESS: Rule = Rule { free: 20, wait_max: Duration::from_mins(15) };
+const ACCOUNT: Rule = Rule { free: 50, wait_max: Duration::from_secs(8) };
+const TOKENS: Rule = Rule { free: 20, wait_max: Duration::from_mins(1) };
+
+impl Rule {
+    /// How long nobody may try after so many failures.
+    fn wait(self, failures: u32) -> Duration {
+        let Some(beyond) = failures.checked_sub(self.free) else { return Duration::ZERO };
+        WAIT_FIRST.saturating_mul(1 << beyond.min(20)).min(self.wait_max)
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Failures {
+    count: u32,
+    last: Instant,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, Hash)]
+enum Key<'a> {
+    Pair(&'a str, IpAddr),
+    Address(IpAddr),
+    Account(&'a str),
+    Tokens(IpAddr),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Guesses {
+    failures: Mutex<HashMap<u64, Failures>>,
+    /// Made by chance with each start.
+    hasher: RandomState,
+}
+
+impl Guesses {
+    /// Admits a guess at the account of this name, and counts it as a failure until it [succeeds](Self::succeeded):
+    /// guesses at the same time count too. Otherwise how long to wait.
+    pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
+        let address = network_of(address);
+        let (pair, from, account) = (Key::Pair(name, address), Key::Address(address), Key::Account(name));
+        let mut failures = self.lock();
+        let mut wait = self.left(&failures, pair, PAIR, now).max(self.left(&failures, from, ADDRESS, now));
+        if self.count(&failures, pair, now) > 0 {
+            wait = wait.max(self.left(&failures, account, ACCOUNT, now));
+        }
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        for key in [pair, from, account] {
+            self.add(&mut failures, key, now);
+        }
+        Ok(())
+    }
+
+    /// The guess was right: its address is no guesser's.
+    pub(crate) fn succeeded(&self, name: &str, address: IpAddr) {
+        self.undo(name, address);
+        let pair = Key::Pair(name, network_of(address));
+        self.lock().remove(&self.hasher.hash_one(pair));
+    }
+
+    /// The guess was not looked at after all.
+    pub(crate) fn undo(&self, name: &str, address: IpAddr) {
+        let address = network_of(address);
+        let mut failures = self.lock();
+        for key in [Key::Pair(name, address), Key::Address(address), Key::Account(name)] {
+            if let Some(failed) = failures.get_mut(&self.hasher.hash_one(key)) {
+                failed.count = failed.count.saturating_sub(1);
+            }
+        }
+    }
+
+    /// How long a token from this address that is not known to be good has to wait.
+    pub(crate) fn token_wait(&self, address: IpAddr, now: Instant) -> Option<Duration> {
+        let wait = self.left(&self.lock(), Key::Tokens(network_of(address)), TOKENS, now);
+        (!wait.is_zero()).then_some(wait)
+    }
+
+    /// A token from this address was wrong.
+    pub(crate) fn token_failed(&self, address: IpAddr, now: Instant) {
+        self.add(&mut self.lock(), Key::Tokens(network_of(address)), now);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Failures>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, failures: &HashMap<u64, Failures>, key: Key<'_>, now: Instant) -> u32 {
+        let failed = failures.get(&self.hasher.hash_one(key)).filter(|failed| !is_forgotten(failed, now));
+        failed.map_or(0, |failed| failed.count)
+    }
+
+    /// How much of the wait is left.
+    fn left(&self, failures: &HashMap<u64, Failures>, key: Key<'_>, rule: Rule, now: Instant) -> Duration {
+        let failed = failures.get(&self.hasher.hash_one(key)).filter(|failed| !is_forgotten(failed, now));
+        failed.map_or(Duration::ZERO, |failed| {
+            rule.wait(failed.count).saturating_sub(now.saturating_duration_since(failed.last))
+        })
+    }
+
+    fn add(&self, failures: &mut HashMap<u64, Failures>, key: Key<'_>, now: Instant) {
+        let key = self.hasher.hash_one(key);
+        if failures.len() >= KEYS_MAX && !failures.contains_key(&key) {
+            forget_half(failures, now);
+        }
+        let failed = failures.entry(key).or_insert(Failures { count: 0, last: now });
+        if is_forgotten(failed, now) {
+            failed.count = 0;
+        }
+        *failed = Failures { count: failed.count.saturating_add(1), last: now };
+    }
+}
+
+fn is_forgotten(failed: &Failures, now: Instant) -> bool {
+    now.saturating_duration_since(failed.last) >= FORGET_AFTER
+}
+
+fn forget_half(failures: &mut HashMap<u64, Failures>, now: Instant) {
+    failures.retain(|_, failed| !is_forgotten(failed, now));
+    if failures.len() < KEYS_MAX {
+        return;
+    }
+    let mut times: Vec<Instant> = failures.values().map(|failed| failed.last).collect();
+    let middle = times.len() / 2;
+    let (_, middle, _) = times.select_nth_unstable(middle);
+    let middle = *middle;
+    failures.retain(|_, failed| failed.last > middle);
+}
+
+/// Whoever has an IPv6 address has at least a /64 of them.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a4_waits_grow_after_five_failures() {
+        let seconds: Vec<u64> = (0..20).map(|failures| PAIR.wait(failures).as_secs()).collect();
+        assert_eq!(seconds[..10], [0, 0, 0, 0, 0, 1, 2, 4, 8, 16]);
+        assert_eq!(seconds[14..], [512, 900, 900, 900, 900, 900]);
+        assert_eq!(PAIR.wait(u32::MAX), PAIR.wait_max);
+    }
+
+    #[tokio::test]
+    async fn a4_a_guesser_waits_and_nobody_else() {
+        let (guesses, now, bad) = (Guesses::default(), Instant::now(), address("203.0.113.7"));
+        for _ in 0..5 {
+            assert_eq!(guesses.begin("ann", bad, now), Ok(()));
+        }
+        assert_eq!(guesses.begin("ann", bad, now), Err(Duration::from_secs(1)));
+        assert_eq!(guesses.begin("ann", address("::ffff:203.0.113.7"), now), Err(Duration::from_secs(1)));
+        assert_eq!(guesses.begin("ann", address("203.0.113.8"), now), Ok(()), "from elsewhere");
+        assert_eq!(guesses.begin("ben", bad, now), Ok(()), "another account");
+        // Refused ones do not count: after its wait there is one more, and twice the wait.
+        let later = now + Duration::from_secs(1);
+        assert_eq!(guesses.begin("ann", bad, later), Ok(()));
+        assert_eq!(guesses.begin("ann", bad, later), Err(Duration::from_secs(2)));
+        guesses.succeeded("ann", bad);
+        assert_eq!(guesses.begin("ann", bad, later), Ok(()));
+        assert_eq!(guesses.begin("ann", bad, later + FORGET_AFTER), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a4_an_address_that_tries_many_names_waits() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
+        // All of a /64 are one.
+        let admitted = (0..200_u32)
+            .filter(|number| {
+                let from = format!("2001:db8:1:2::{number:x}");
+                guesses.begin(&format!("name{number}"), address(&from), now).is_ok()
+            })
+            .count();
+        assert_eq!(admitted, 20);
+        assert!(guesses.begin("ann", address("2001:db8:1:3::1"), now).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a4_ten_thousand_guesses_from_a_hundred_addresses() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
+        let mut tried = 0;
+        for round in 0..100_u32 {
+            for host in 1..=100 {
+                let from = address(&format!("198.51.100.{host}"));
+                tried += u32::from(guesses.begin("ann", from, now + Duration::from_millis(u64::from(round))).is_ok());
+            }
+        }
+        assert_eq!(tried, 100, "one each, and then the account makes them wait");
+        assert!(guesses.begin("ann", address("192.0.2.1"), now).is_ok(), "its owner comes in from elsewhere");
+        assert!(guesses.begin("ben", address("192.0.2.2"), now).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a5_wrong_tokens_count_by_address() {
+        let (guesses, now, from) = (Guesses::default(), Instant::now(), address("203.0.113.7"));
+        for _ in 0..20 {
+            assert_eq!(guesses.token_wait(from, now), None);
+            guesses.token_failed(from, now);
+        }
+        assert_eq!(guesses.token_wait(from, now), Some(Duration::from_secs(1)));
+        assert_eq!(guesses.token_wait(address("203.0.113.8"), now), None);
+        assert_eq!(guesses.begin("ann", from, now), Ok(()), "passwords are another matter");
+    }
+
+    #[tokio::test]
+    async fn a4_what_is_kept_is_bounded() {
+        let (guesses, now) = (Guesses::default(), Instant::now());
+        for number in 0..30_000_u32 {
+            let at = now + Duration::from_millis(u64::from(number));
+            let _ = guesses.begin(&format!("name{number}"), IpAddr::V4((0x0a00_0000 + number).into()), at);
+        }
+        let kept = guesses.lock().len();
+        assert!((KEYS_MAX / 4..=KEYS_MAX).contains(&kept), "{kept}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Logging in with a name and a password.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use axum::{
+    extract::FromRequestParts,
+    http::{Extensions, HeaderMap, HeaderValue, header, request::Parts},
+};
+use domain::account::{
+    ACCOUNT_NAME_CHARS_MAX, Account, AccountName, NewSession, SESSION_LIFETIME, SecretHash, new_session_secret,
+    session_hash,
+};
+use tokio::time::Instant;
+
+use super::{
+    Actor, cookie,
+    identify::{client_of, is_https},
+};
+use crate::{
+    error::{ApiError, ApiResult},
+    state::AppState,
+};
+
+/// Where sessions are made and ended.
+pub(super) const SESSION_PATH: &str = "/api/session";
+
+/// Characters of a browser's name that are kept.
+const USER_AGENT_CHARS_MAX: usize = 200;
+
+/// Where a login comes from.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    address: IpAddr,
+    user_agent: Option<String>,
+    is_https: bool,
+    /// The session that its browser had before.
+    before: Option<SecretHash>,
+}
+
+impl FromRequestParts<AppState> for Origin {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> ApiResult<Self> {
+        Ok(Self::of(&parts.extensions, &parts.headers, state))
+    }
+}
+
+impl Origin {
+    fn of(extensions: &Extensions, headers: &HeaderMap, state: &AppState) -> Self {
+        let client = client_of(extensions, headers, state);
+        let is_https = is_https(client.as_ref(), state);
+        let user_agent = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        Self {
+            address: client.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |client| client.address),
+            user_agent: user_agent.map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect()),
+            is_https,
+            before: cookie::read(headers, is_https).and_then(session_hash),
+        }
+    }
+
+    /// The cookie that takes the session away.
+    pub(crate) fn no_cookie(&self) -> HeaderValue {
+        cookie::taken(self.is_https)
+    }
+}
+
+/// Logs somebody in: the account, and the cookie of the new session.
+pub(crate) async fn log_in(
+    state: &AppState,
+    origin: &Origin,
+    name: &str,
+    password: String,
+) -> ApiResult<(Account, HeaderValue)> {
+    let account = verify(state, origin, name, password).await?;
+    end_session(state, origin).await?;
+    let secret = new_session_secret(state.auth.ids);
+    let new = NewSession {
+        secret: SecretHash::of(&secret),
+        address: Some(origin.address.to_string()),
+        user_agent: origin.user_agent.clone(),
+    };
+    state.store().create_session(account.id, new).await?;
+    tracing::info!(account = %account.id, address = %origin.address, "logged in");
+    Ok((account, cookie::given(&secret, origin.is_https)))
+}
+
+/// Ends the session that a browser has, if it has one.
+pub(crate) async fn end_session(state: &AppState, origin: &Origin) -> ApiResult<()> {
+    let Some(before) = origin.before else { return Ok(()) };
+    if let Some((account, session)) = state.store().session(before, SESSION_LIFETIME).await? {
+        state.store().delete_session(account.id, session.id).await?;
+    }
+    state.auth.forget();
+    Ok(())
+}
+
+/// Whether whoever asks knows the account's password. One without a password has none to know.
+pub(crate) async fn verify_own(state: &AppState, origin: &Origin, actor: &Actor, password: String) -> ApiResult<()> {
+    verify(state, origin, &actor.name, password).await.map(drop)
+}
+
+/// The account of this name and password. It takes the same time whatever is wrong.
+async fn verify(state: &AppState, origin: &Origin, name: &str, password: String) -> ApiResult<Account> {
+    let (guesses, key) = (&state.auth.guesses, AccountName::key_of(name));
+    guesses.begin(&key, origin.address, Instant::now()).map_err(ApiError::TooManyAttempts)?;
+    match check(state, name, password).await {
+        Ok(Some(account)) => {
+            guesses.succeeded(&key, origin.address);
+            Ok(account)
+        }
+        Ok(None) => {
+            // Not the name: some type their password there.
+            tracing::warn!(address = %origin.address, "login failed");
+            Err(ApiError::Unauthorized)
+        }
+        Err(error) => {
+            guesses.undo(&key, origin.address);
+            Err(error)
+        }
+    }
+}
+
+async fn check(state: &AppState, name: &str, password: String) -> ApiResult<Option<Account>> {
+    let is_name = name.chars().take(2 * ACCOUNT_NAME_CHARS_MAX).count() < 2 * ACCOUNT_NAME_CHARS_MAX;
+    let credentials = if is_name { state.store().credentials(name).await? } else { None };
+    let hash = credentials.as_ref().and_then(|credentials| credentials.password_hash.clone());
+    let is_right = state.auth.passwords.verify(hash, password).await?;
+    Ok(credentials.filter(|_| is_right).map(|credentials| credentials.account))
+}

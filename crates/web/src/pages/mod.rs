@@ -1,0 +1,58 @@
+//! Pages for people: plain HTML that needs no scripts.
+
+mod login;
+
+use axum::{
+    http::{HeaderName, header},
+    response::{Html, IntoResponse, Response},
+    routing::{get, post},
+};
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::state::AppState;
+
+/// What a page may load and where its forms may go: here, and nowhere else.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'";
+
+/// How long a browser keeps what a page is made of.
+const ASSET_CACHE: &str = "public, max-age=3600";
+
+/// Pages, and what they are made of. They are no part of the API, and not described with it.
+pub(crate) fn routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .route("/login", get(login::show).post(login::submit))
+        .route("/logout", post(login::log_out))
+        .route("/assets/login.css", get(async || asset("text/css; charset=utf-8", LOGIN_CSS)))
+        .route("/assets/icon.svg", get(async || asset("image/svg+xml", ICON)))
+        .route("/robots.txt", get(async || asset("text/plain; charset=utf-8", ROBOTS)))
+}
+
+const LOGIN_CSS: &str = include_str!("../../assets/login.css");
+const ICON: &str = include_str!("../../assets/icon.svg");
+const ROBOTS: &str = "User-agent: *\nDisallow: /\n";
+
+fn asset(kind: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, ASSET_CACHE)], text).into_response()
+}
+
+fn page(html: String) -> Response {
+    let headers: [(HeaderName, &str); 1] = [(header::CONTENT_SECURITY_POLICY, POLICY)];
+    (headers, Html(html)).into_response()
+}
+
+/// A text as it may stand between tags and in quoted attributes.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,79 @@
+//! The login page.
+
+use reqwest::redirect::Policy;
+
+use super::{House, PASSWORD, cookie_of};
+use crate::server::{Answer, answer};
+
+/// Asks as a browser that shows what it is told, and follows nothing.
+async fn browse(house: &House, method: &str, path: &str, form: Option<&str>) -> Answer {
+    let client = reqwest::Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
+    let mut request = client.request(method.parse().unwrap(), format!("{}{path}", house.server.url));
+    request = request.header("accept", "text/html").header("origin", &house.server.url);
+    if let Some(form) = form {
+        request = request.header("content-type", "application/x-www-form-urlencoded").body(form.to_owned());
+    }
+    answer(request).await
+}
+
+#[tokio::test]
+async fn a4_pages_lead_to_the_login_and_back() {
+    let (house, _) = House::locked().await;
+    let asked = browse(&house, "GET", "/?x=1", None).await;
+    assert_eq!((asked.status, asked.header("location")), (303, "/login?next=%2F%3Fx%3D1"));
+    let page = browse(&house, "GET", asked.header("location"), None).await;
+    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+    assert!(page.text.contains("name=\"next\" value=\"/?x=1\"") && page.text.contains("type=\"password\""), "{page:?}");
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+
+    let wrong = browse(&house, "POST", "/login", Some("name=%3Cann%3E&password=wrong+horse&next=%2F%3Fx%3D1")).await;
+    assert_eq!(wrong.status, 401);
+    assert!(wrong.text.contains("is wrong") && wrong.text.contains("value=\"&lt;ann&gt;\""), "{wrong:?}");
+    assert!(wrong.text.contains("value=\"/?x=1\"") && !wrong.text.contains("wrong horse"), "{wrong:?}");
+
+    let form = format!("name=reader&password={}&next=%2F%3Fx%3D1", PASSWORD.replace(' ', "+"));
+    let right = browse(&house, "POST", "/login", Some(&form)).await;
+    assert_eq!((right.status, right.header("location")), (303, "/?x=1"));
+    let cookie = cookie_of(&right);
+    let foreign = form.replace("%2F%3Fx%3D1", "%2F%2Fevil.example");
+    assert_eq!(browse(&house, "POST", "/login", Some(&foreign)).await.header("location"), "/");
+    let known = house.as_browser(&cookie, "GET", "/").header("accept", "text/html");
+    assert_eq!(answer(known).await.status, 200);
+
+    let out = answer(house.as_browser(&cookie, "POST", "/logout").header("accept", "text/html")).await;
+    assert!(out.text.contains("Log in"), "{out:?}");
+    answer(house.as_browser(&cookie, "GET", "/api/folders")).await.error(401);
+}
+
+#[tokio::test]
+async fn a4_the_page_says_to_wait() {
+    let (house, _) = House::locked().await;
+    for _ in 0..5 {
+        assert_eq!(browse(&house, "POST", "/login", Some("name=ann&password=wrong+horse")).await.status, 401);
+    }
+    let slowed = browse(&house, "POST", "/login", Some("name=ann&password=wrong+horse")).await;
+    assert_eq!((slowed.status, slowed.header("retry-after")), (429, "1"));
+    assert!(slowed.text.contains("Try again in a second") && slowed.text.contains("value=\"ann\""), "{slowed:?}");
+}
+
+#[tokio::test]
+async fn a3_the_page_of_a_fresh_server_says_how_to_set_a_password() {
+    let house = House::start().await;
+    assert_eq!(browse(&house, "GET", "/login", None).await.header("location"), "/", "it is let in");
+    let proxied = house.server.request("GET", "/login").header("x-forwarded-for", "203.0.113.9");
+    let page = answer(proxied).await;
+    assert!(page.text.contains("pirssonite account password"), "{page:?}");
+    assert!(page.text.contains("PIRSSONITE_PASSWORD_FILE"), "{page:?}");
+}
+
+#[tokio::test]
+async fn a3_what_the_page_is_made_of_needs_no_login() {
+    let (house, _) = House::locked().await;
+    for (path, kind) in
+        [("/assets/login.css", "text/css"), ("/assets/icon.svg", "image/svg+xml"), ("/robots.txt", "text/plain")]
+    {
+        let asset = house.server.get(path).await;
+        assert!(asset.status == 200 && asset.header("content-type").starts_with(kind), "{asset:?}");
+    }
+}
