@@ -130,6 +130,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn outbox_overview(&self) -> StoreResult<Overview> {
+        let _permit = self.slow_permit().await?;
         let mut client = self.client().await?;
         delivery_pages::overview(&mut client).await.map_err(store_error)
     }
