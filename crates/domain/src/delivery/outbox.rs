@@ -62,6 +62,16 @@ impl DeliveryStatus {
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
+
+    /// Whether a user may have it sent again. What was cancelled stays so, unless a replay meets it.
+    pub fn can_requeue(self) -> bool {
+        matches!(self, Self::Failed | Self::Delivered)
+    }
+
+    /// Whether a user may call it off: what has not arrived.
+    pub fn can_cancel(self) -> bool {
+        matches!(self, Self::Pending | Self::Failed)
+    }
 }
 
 /// What a worker asks for when it claims.
@@ -290,4 +300,21 @@ pub struct OutboxLimits {
     pub failed_older_than: Duration,
     /// At most so many go in one call.
     pub chunk: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d10_what_may_be_requeued_or_cancelled() {
+        for (status, can_requeue, can_cancel) in [
+            (DeliveryStatus::Pending, false, true),
+            (DeliveryStatus::Delivered, true, false),
+            (DeliveryStatus::Failed, true, true),
+            (DeliveryStatus::Cancelled, false, false),
+        ] {
+            assert_eq!((status.can_requeue(), status.can_cancel()), (can_requeue, can_cancel), "{status:?}");
+        }
+    }
 }

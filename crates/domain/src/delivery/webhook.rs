@@ -169,6 +169,11 @@ impl Webhook {
         kind_fits && (self.backlog || !scope.is_backlog) && self.is_of(scope)
     }
 
+    /// Whether a replay tells it of such an event once more. A test is made anew, not repeated.
+    pub fn replays(&self, scope: &EventScope) -> bool {
+        scope.kind != EventType::WebhookTest && self.wants(scope)
+    }
+
     /// Whether it is of a feed or a folder that is wanted: of either, where both are named.
     fn is_of(&self, scope: &EventScope) -> bool {
         let Some(feed) = scope.feed_id else { return true };
@@ -268,5 +273,23 @@ mod tests {
         assert!(!webhook().wants(&about(EventType::WebhookDisabled, 1)));
         let one_feed = Webhook { feed_ids: Some(vec![FeedId(1)]), ..webhook() };
         assert!(one_feed.wants(&about(EventType::WebhookDisabled, 2)));
+    }
+
+    #[test]
+    fn d10_a_replay_repeats_what_is_wanted_but_no_tests() {
+        let about = |kind, id| EventScope { kind, feed_id: None, webhook_id: Some(WebhookId(id)), ..scope(1, None) };
+        let backlog = EventScope { is_backlog: true, ..scope(1, None) };
+        for (webhook, event, is_repeated) in [
+            (webhook(), scope(1, None), true),
+            (Webhook { enabled: false, ..webhook() }, scope(1, None), false),
+            (Webhook { feed_ids: Some(vec![FeedId(2)]), ..webhook() }, scope(1, None), false),
+            (webhook(), backlog, false),
+            (Webhook { backlog: true, ..webhook() }, backlog, true),
+            (webhook(), about(EventType::WebhookTest, 1), false),
+            (webhook(), about(EventType::WebhookDisabled, 2), true),
+            (webhook(), about(EventType::DeliveryFailed, 1), false),
+        ] {
+            assert_eq!(webhook.replays(&event), is_repeated, "{webhook:?} {event:?}");
+        }
     }
 }
