@@ -234,7 +234,7 @@ async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult
 pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
-    tracing::warn!(feed_id = feed_id.0, why, "push refused");
+    tracing::warn!(feed_id = feed_id.0, reason = why, "push refused");
     poll_soon(pusher, feed_id).await
 }
 

@@ -169,7 +169,7 @@ impl PostgresStore {
         log.deliveries();
         let changes = log.take();
         if let Err(error) = changes::write(client, &changes).await {
-            tracing::debug!(error = shared::errors::reason(&error), "freed deliveries not told");
+            tracing::debug!(error = shared::errors::reason(&error), "change not written");
         }
         self.changed(&changes);
     }
