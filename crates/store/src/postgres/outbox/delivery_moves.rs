@@ -59,6 +59,8 @@ WHERE id = ANY(ARRAY(SELECT id FROM failed))
 RETURNING id"
 );
 
+pub(crate) const PROBE_NOW: &str = include_str!("sql/delivery_moves_probe_now.sql");
+
 const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
 
 pub(crate) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
