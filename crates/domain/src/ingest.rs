@@ -114,7 +114,6 @@ pub struct IncomingEntry {
     pub is_shared: bool,
     /// See [`Mark`]. It is stored where nothing is known of its identity, and replaces nothing.
     pub is_cut: bool,
-    /// See [`Entry`](crate::Entry).
     pub url: Option<String>,
     /// Plain text.
     pub title: Option<String>,

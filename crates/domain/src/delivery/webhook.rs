@@ -10,11 +10,9 @@ use super::{
 };
 use crate::ids::{FeedId, FolderId, WebhookId};
 
-/// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column")]
 pub struct Webhook {
-    /// Its id.
     pub id: WebhookId,
     /// Where events are sent.
     pub url: String,
@@ -96,28 +94,20 @@ impl NewWebhook {
     }
 }
 
-/// What is to be changed about a webhook. What may be null is an option in an option.
+/// What is to be changed of what a [`NewWebhook`] says. What may be null is an option in an option.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookPatch {
-    /// See [`NewWebhook`].
     pub url: Option<String>,
-    /// See [`NewWebhook`].
     pub description: Option<Option<String>>,
     /// One that was disabled and is enabled is well: its failures, and why it was disabled, are forgotten.
     pub enabled: Option<bool>,
-    /// See [`NewWebhook`].
     pub event_types: Option<Option<Vec<EventType>>>,
-    /// See [`NewWebhook`].
     pub feed_ids: Option<Option<Vec<FeedId>>>,
-    /// See [`NewWebhook`].
     pub folder_ids: Option<Option<Vec<FolderId>>>,
     /// See [`NewWebhook`]. A masked value keeps the stored one: see [`unmasked`](Self::unmasked).
     pub headers: Option<WebhookHeaders>,
-    /// See [`NewWebhook`].
     pub include_content: Option<bool>,
-    /// See [`NewWebhook`].
     pub backlog: Option<bool>,
-    /// See [`NewWebhook`].
     pub rate_per_second: Option<Option<Rate>>,
 }
 
@@ -138,7 +128,6 @@ impl WebhookPatch {
 /// What decides who is told of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventScope {
-    /// What happened.
     pub kind: EventType,
     /// In which feed, if in one.
     pub feed_id: Option<FeedId>,

@@ -47,7 +47,6 @@ pub struct PushRequest {
     /// `X-Hub-Signature`.
     pub signature: Option<String>,
     pub content_type: Option<String>,
-    /// All `Link` headers.
     pub links: Vec<String>,
     /// `hub.topic` of the address, where there is no token.
     pub topic: Option<String>,
