@@ -17,26 +17,11 @@ macro_rules! id {
     };
 }
 
-id! {
-    /// A feed.
-    FeedId
-}
-id! {
-    /// A folder.
-    FolderId
-}
-id! {
-    /// An entry.
-    EntryId
-}
-id! {
-    /// A subscription.
-    SubscriptionId
-}
-id! {
-    /// A webhook.
-    WebhookId
-}
+id! { FeedId }
+id! { FolderId }
+id! { EntryId }
+id! { SubscriptionId }
+id! { WebhookId }
 id! {
     /// A row of the table of events. The world knows it by [`public_id`](crate::delivery::public_id).
     EventId

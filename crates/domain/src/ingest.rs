@@ -114,7 +114,6 @@ pub struct IncomingEntry {
     pub is_shared: bool,
     /// See [`Mark`]. It is stored where nothing is known of its identity, and replaces nothing.
     pub is_cut: bool,
-    /// See [`Entry`](crate::Entry).
     pub url: Option<String>,
     /// Plain text.
     pub title: Option<String>,
@@ -146,6 +145,11 @@ impl IncomingEntry {
             is_shared: self.is_shared,
             is_cut: self.is_cut,
         }
+    }
+
+    /// Its place in the order of entries: when it was published, or else updated, or else received; never in the future.
+    pub fn sort_at(&self, now: Timestamp) -> Timestamp {
+        self.published_at.or(self.updated_at).map_or(now, |dated| dated.min(now))
     }
 
     /// The guid to store it with as a new entry, if its own may be that of another: with a name behind it where others of
@@ -371,6 +375,25 @@ mod tests {
         let other = IncomingEntry { fingerprint: Hash([2; 16]), ..entry.clone() };
         assert_ne!(other.guid_beside(&known), Some(named));
         assert_eq!(IncomingEntry { has_own_guid: true, ..entry }.guid_beside(&known), None);
+    }
+
+    #[test]
+    fn f6_place_is_by_date_and_never_in_the_future() {
+        for (published, updated, place) in [
+            (None, None, 100),
+            (Some(10), None, 10),
+            (None, Some(20), 20),
+            (Some(10), Some(20), 10),
+            (Some(20), Some(10), 20),
+            (Some(-10), None, -10),
+            (Some(100), None, 100),
+            (Some(101), None, 100),
+            (Some(101), Some(20), 100),
+            (None, Some(101), 100),
+        ] {
+            let entry = IncomingEntry { published_at: published.map(at), ..incoming(1, updated, false) };
+            assert_eq!(entry.sort_at(at(100)), at(place), "{published:?} {updated:?}");
+        }
     }
 
     #[test]

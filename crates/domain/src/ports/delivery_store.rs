@@ -28,8 +28,8 @@ pub enum TestOutcome {
 
 /// Webhooks, and the outbox through which they are told what happened.
 ///
-/// What happens is written down by whoever makes it happen, in its transaction: [`DomainEvent`](crate::delivery::News) that
-/// [somebody wants](crate::delivery::address) becomes one event, and one delivery for each who does.
+/// What happens is written down by whoever makes it happen, in its transaction: a [`DomainEvent`](crate::delivery::DomainEvent)
+/// that [somebody wants](crate::delivery::fan_out) becomes one event, and one delivery for each who does.
 ///
 /// Ids of events and deliveries are texts in the API: [`public_id`](crate::delivery::public_id) of `evt` or `dlv`, with
 /// a key that the installation was given when it was made. A text that is none of ours is of no row.

@@ -249,7 +249,7 @@ pub(super) async fn deliver(dispatcher: &Dispatcher, ready: ReadyDelivery) {
     let (key, to) = (ClaimKey::from(&job), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
     let attempted = attempted.unwrap_or_else(|_| {
-        tracing::error!(delivery = key.id.0, "delivery panicked");
+        tracing::error!(delivery_id = key.id.0, "delivery panicked");
         Attempted::Unsent
     });
     let end = match &attempted {

@@ -47,7 +47,6 @@ pub struct PushRequest {
     /// `X-Hub-Signature`.
     pub signature: Option<String>,
     pub content_type: Option<String>,
-    /// All `Link` headers.
     pub links: Vec<String>,
     /// `hub.topic` of the address, where there is no token.
     pub topic: Option<String>,
@@ -234,7 +233,7 @@ async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult
 pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
-    tracing::warn!(feed_id = feed_id.0, why, "push refused");
+    tracing::warn!(feed_id = feed_id.0, reason = why, "push refused");
     poll_soon(pusher, feed_id).await
 }
 

@@ -18,15 +18,10 @@ const CHALLENGE_BYTES_MAX: usize = 4096;
 /// What a hub asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// `hub.mode`.
     pub mode: Option<String>,
-    /// `hub.topic`.
     pub topic: Option<String>,
-    /// `hub.challenge`.
     pub challenge: Option<String>,
-    /// `hub.lease_seconds`.
     pub lease_secs: Option<String>,
-    /// `hub.reason`.
     pub reason: Option<String>,
 }
 

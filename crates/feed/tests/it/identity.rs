@@ -1,4 +1,4 @@
-//! By what an entry is known again (SPEC row F3): guid, else link, else a hash, the same in every parse.
+//! By what an entry is known again (requirement F3): guid, else link, else a hash, the same in every parse.
 
 use std::collections::HashSet;
 

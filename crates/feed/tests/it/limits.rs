@@ -1,4 +1,4 @@
-//! Every bound of the parser holds, and says so where something is left out (SPEC row F2).
+//! Every bound of the parser holds, and says so where something is left out (requirement F2).
 
 use std::fmt::Write as _;
 

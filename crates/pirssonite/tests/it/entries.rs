@@ -1,4 +1,4 @@
-//! `pirssonite entries`: listed, searched, read as text and marked, with a server and without (SPEC F6, U5).
+//! `pirssonite entries`: listed, searched, read as text and marked, with a server and without (requirements F6, U5).
 
 use serde_json::{Value, json};
 use testkit::{Page, Publisher, fresh_postgres};

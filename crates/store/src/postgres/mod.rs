@@ -54,7 +54,8 @@ const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
 /// How a [`PostgresStore`] is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// Connections at most, besides the two for beats and the one that listens to other nodes.
+    /// Connections at most, besides the two for beats and the one that listens to other nodes. Half of them serve slow
+    /// reads; with one alone, a search holds up pages.
     pub pool_size: usize,
     /// How long a connection may take to be made before the database counts as away.
     pub connect_timeout: Duration,
@@ -71,8 +72,8 @@ impl Default for PostgresOptions {
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
-    /// Room for searches, which may take long: part of the pool, so that nobody who wants a page waits for them.
-    searches: Arc<Semaphore>,
+    /// Permits for reads that may take long (searches, counts): half of the pool, so that no page waits for them.
+    slow_reads: Arc<Semaphore>,
     beats: Pool,
     hints: Arc<Hints>,
     bounds: Arc<Bounds>,
@@ -98,7 +99,7 @@ impl PostgresStore {
         let address = Address::of(url)?;
         let pool_size = options.pool_size.max(1);
         let pool = address.pool(pool_size, options.connect_timeout)?;
-        let searches = Arc::new(Semaphore::new(pool_size.div_ceil(2)));
+        let slow_reads = Arc::new(Semaphore::new((pool_size / 2).max(1)));
         let beats = address.beats(BEAT_CONNECTIONS, options.connect_timeout)?;
         let mut client =
             pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
@@ -106,20 +107,20 @@ impl PostgresStore {
         let installation = shared::migrate::installation(&client).await?;
         drop(client);
         let hints = Arc::new(Hints::start(address).await);
-        Ok(Self { pool, searches, beats, hints, bounds: Arc::default(), installation: installation.into() })
+        Ok(Self { pool, slow_reads, beats, hints, bounds: Arc::default(), installation: installation.into() })
     }
 
     async fn client(&self) -> StoreResult<Client> {
         self.pool.get().await.map_err(|error| shared::errors::pool_error(&error))
     }
 
-    /// The right to one of the connections for searches, until it is dropped.
-    async fn search_permit(&self) -> StoreResult<SemaphorePermit<'_>> {
-        let permit = tokio::time::timeout(shared::connect::WAIT_TIMEOUT, self.searches.acquire()).await;
+    /// The right to one of the connections for slow reads, until it is dropped.
+    async fn slow_permit(&self) -> StoreResult<SemaphorePermit<'_>> {
+        let permit = tokio::time::timeout(shared::connect::WAIT_TIMEOUT, self.slow_reads.acquire()).await;
         permit
             .ok()
             .and_then(Result::ok)
-            .ok_or_else(|| StoreError::Unavailable("all connections for searches are busy".to_owned()))
+            .ok_or_else(|| StoreError::Unavailable("all connections for slow reads are busy".to_owned()))
     }
 
     /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
@@ -168,7 +169,7 @@ impl PostgresStore {
         log.deliveries();
         let changes = log.take();
         if let Err(error) = changes::write(client, &changes).await {
-            tracing::debug!(error = shared::errors::reason(&error), "freed deliveries not told");
+            tracing::debug!(error = shared::errors::reason(&error), "change not written");
         }
         self.changed(&changes);
     }

@@ -32,7 +32,7 @@ const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
 #[async_trait]
 impl EntryStore for PostgresStore {
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
-        let _permit = if filter.is_slow() { Some(self.search_permit().await?) } else { None };
+        let _permit = if filter.is_slow() { Some(self.slow_permit().await?) } else { None };
         let mut client = self.client().await?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let wanted = PageQuery { filter, after, rows: limit.saturating_add(1) };

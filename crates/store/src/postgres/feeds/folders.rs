@@ -86,7 +86,6 @@ impl FolderStore for PostgresStore {
     }
 }
 
-/// That folders changed.
 fn moved() -> ChangeLog {
     let mut log = ChangeLog::default();
     log.feeds(None, 0);

@@ -36,8 +36,6 @@ use crate::postgres::{
     shared::{claim_bounds, errors::store_error, values::DUE_FIRST_MS},
 };
 
-const PROBE_NOW: &str = include_str!("sql/probe_now.sql");
-
 /// Before all else that waits for its webhook.
 const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $1";
 
@@ -130,6 +128,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn outbox_overview(&self) -> StoreResult<Overview> {
+        let _permit = self.slow_permit().await?;
         let mut client = self.client().await?;
         delivery_pages::overview(&mut client).await.map_err(store_error)
     }
@@ -176,7 +175,7 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
         return Ok(TestOutcome::Disabled);
     }
     let now = now_ms(&transaction).await?;
-    execute(&transaction, PROBE_NOW, &[&id.0, &now]).await?;
+    execute(&transaction, delivery_moves::PROBE_NOW, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
     let news = DomainEvent::Webhook(EventType::WebhookTest, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {

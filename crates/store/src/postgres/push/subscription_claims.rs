@@ -243,7 +243,7 @@ pub(crate) async fn release(
 fn readable_job(row: &Row) -> Option<SubscriptionJob> {
     let job = job_of(row);
     if let Err(error) = &job {
-        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "subscription unreadable");
+        tracing::error!(subscription_id = row.get::<_, i64>(0), error = reason(error), "subscription unreadable");
     }
     job.ok()
 }

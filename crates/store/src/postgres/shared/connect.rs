@@ -64,7 +64,6 @@ impl Address {
         self.pool_with(size, connect_timeout, "")
     }
 
-    /// For beats alone.
     pub(crate) fn beats(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
         self.pool_with(size, connect_timeout, BEATS)
     }

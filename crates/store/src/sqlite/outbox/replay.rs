@@ -63,7 +63,7 @@ fn replay_some(
     let (mut last, mut queued) = (None, 0);
     for (place, scope) in read(connection, after, until)? {
         last = Some(place);
-        let is_repeated = scope.is_some_and(|scope| scope.kind != EventType::WebhookTest && webhook.wants(&scope));
+        let is_repeated = scope.is_some_and(|scope| webhook.replays(&scope));
         queued += u64::from(is_repeated && repeat(changes, place.1, id, now)?);
     }
     Ok(Some((last, queued)))

@@ -139,7 +139,7 @@ fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) ->
             Ok(job) => jobs.push(job),
             Err(error) => {
                 let id: Option<i64> = row.get(0).ok();
-                tracing::error!(id, %error, "subscription unreadable");
+                tracing::error!(subscription_id = id, %error, "subscription unreadable");
             }
         }
     }

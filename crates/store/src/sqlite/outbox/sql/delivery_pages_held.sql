@@ -1,3 +1,5 @@
+-- Differs from the other store: a count each, where the other store has one statement for all (OVERVIEW in
+-- delivery_pages.rs).
 -- Those that somebody sends, and how many of them are due.
 SELECT count(*), coalesce(sum(next_attempt_at <= ?2), 0)
 FROM deliveries INDEXED BY deliveries_held
