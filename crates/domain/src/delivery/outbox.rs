@@ -248,7 +248,7 @@ pub struct DeliveryPage {
 pub struct Overview {
     /// Deliveries that are to be sent, or sent again.
     pub pending: u64,
-    /// Of those, the ones that a worker could claim now: due, leased by nobody, and to a webhook that is sent to.
+    /// Of those, the ones that are due, leased by nobody, and to a webhook that is sent to, at whatever rate.
     pub ready: u64,
     /// Of those, the ones that somebody sends.
     pub in_flight: u64,

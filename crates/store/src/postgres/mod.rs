@@ -48,7 +48,7 @@ const BEAT_CONNECTIONS: usize = 2;
 /// A beat is waited for at least so long, however short the lease.
 const BEAT_WAIT_MIN: Duration = Duration::from_millis(100);
 
-/// For a transaction that moves or removes all entries of a feed or a folder.
+/// For a transaction that changes all rows of some kind, as many as there are.
 const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
 
 /// How a [`PostgresStore`] is opened.

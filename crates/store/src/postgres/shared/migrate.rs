@@ -8,7 +8,7 @@ use crate::OpenError;
 use crate::postgres::shared::errors;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [(i64, &str, &str); 9] = [
+const MIGRATIONS: [(i64, &str, &str); 10] = [
     (1, "0001_feeds_and_entries", include_str!("../../../migrations/postgres/0001_feeds_and_entries.sql")),
     (2, "0002_subscriptions", include_str!("../../../migrations/postgres/0002_subscriptions.sql")),
     (3, "0003_outbox", include_str!("../../../migrations/postgres/0003_outbox.sql")),
@@ -18,6 +18,7 @@ const MIGRATIONS: [(i64, &str, &str); 9] = [
     (7, "0007_overview", include_str!("../../../migrations/postgres/0007_overview.sql")),
     (8, "0008_changes", include_str!("../../../migrations/postgres/0008_changes.sql")),
     (9, "0009_due_by_hub", include_str!("../../../migrations/postgres/0009_due_by_hub.sql")),
+    (10, "0010_subscription_leases", include_str!("../../../migrations/postgres/0010_subscription_leases.sql")),
 ];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.

@@ -21,7 +21,11 @@ use crate::sqlite::{
 };
 use crate::values::time;
 
-const HEALTH: &str = concat!("SELECT url, enabled, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
+const HEALTH: &str = concat!(
+    "SELECT url, enabled, ",
+    webhook_rows::health_columns!(),
+    " FROM webhooks WHERE id = ? AND deleted_at IS NULL"
+);
 
 const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
 
@@ -37,7 +41,7 @@ pub(crate) fn finish(
     for one in finished {
         let receiver = match receivers.entry(one.webhook_id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(receiver(connection, one)?),
+            Entry::Vacant(new) => new.insert(receiver(connection, one.webhook_id)?),
         };
         let consequence = receiver.decide(one, rules, time(now));
         let Some(place) = mark(connection, one, &consequence, now)? else {
@@ -50,6 +54,8 @@ pub(crate) fn finish(
         }
         if consequence.status == DeliveryStatus::Failed {
             changes.log.deliveries();
+        }
+        if receiver.tells_of(&consequence) {
             given_up.extend(DomainEvent::delivery_failed(one, key));
         }
         receiver.apply(&consequence);
@@ -70,12 +76,12 @@ pub(crate) fn finish(
     Ok(marks)
 }
 
-/// A webhook whose row is gone stands well, and is written nowhere.
-fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<ReceiverState> {
-    let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
+/// How the receiver of a webhook stands, whether that is removed or not.
+fn receiver(connection: &Connection, webhook: WebhookId) -> Result<ReceiverState> {
+    let receiver = connection.prepare_cached(HEALTH)?.query_row([webhook.0], |row| {
         Ok(ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 2)?))
     });
-    Ok(receiver.optional()?.unwrap_or_else(|| ReceiverState::removed(one)))
+    Ok(receiver.optional()?.unwrap_or_else(ReceiverState::removed))
 }
 
 /// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::OpenError;
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [(i64, &str, &str); 9] = [
+const MIGRATIONS: [(i64, &str, &str); 10] = [
     (1, "0001_feeds_and_entries", include_str!("../../../migrations/sqlite/0001_feeds_and_entries.sql")),
     (2, "0002_subscriptions", include_str!("../../../migrations/sqlite/0002_subscriptions.sql")),
     (3, "0003_outbox", include_str!("../../../migrations/sqlite/0003_outbox.sql")),
@@ -17,6 +17,7 @@ const MIGRATIONS: [(i64, &str, &str); 9] = [
     (7, "0007_overview", include_str!("../../../migrations/sqlite/0007_overview.sql")),
     (8, "0008_changes", include_str!("../../../migrations/sqlite/0008_changes.sql")),
     (9, "0009_due_by_hub", include_str!("../../../migrations/sqlite/0009_due_by_hub.sql")),
+    (10, "0010_subscription_leases", include_str!("../../../migrations/sqlite/0010_subscription_leases.sql")),
 ];
 
 const TABLE: &str = include_str!("sql/migrate_table.sql");

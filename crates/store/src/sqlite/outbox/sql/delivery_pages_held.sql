@@ -6,4 +6,5 @@ FROM deliveries INDEXED BY deliveries_held
 WHERE webhook_id = ?1
   AND lease_owner IS NOT NULL
   AND lease_until > ?2
+  AND lease_until <= ?2 + lease_ms + 60000
   AND status = 'pending'
