@@ -269,7 +269,7 @@ pub struct KnownEntry {
     pub traits: Traits,
     /// Of the version that is stored.
     pub fingerprint: Hash,
-    /// When that was changed, as it says itself.
+    /// When it was changed, as it says itself: the latest of all versions that were stored.
     pub updated_at: Option<Timestamp>,
     /// When that was stored.
     pub changed_at: Timestamp,
@@ -300,10 +300,13 @@ pub fn arrival(entry: &IncomingEntry, known: Option<&Known>, asked_at: Timestamp
         Some(Known::Entry(known)) => known,
     };
     let has_less = entry.is_cut || entry.is_thin && !known.is_thin;
-    if known.fingerprint == entry.fingerprint || has_less || is_older(entry.updated_at, known.updated_at) {
+    // What a hub sent with nothing in it may say a later time than the feed itself, and is completed all the same.
+    let has_more = known.is_thin && !entry.is_thin;
+    let is_older = !has_more && is_older(entry.updated_at, known.updated_at);
+    if known.fingerprint == entry.fingerprint || has_less || is_older {
         return Arrival::Known;
     }
-    match (known.changed_at > asked_at, known.is_thin && !entry.is_thin) {
+    match (known.changed_at > asked_at, has_more) {
         (true, _) => Arrival::PassedOver,
         (false, true) => Arrival::Completed(known.id),
         (false, false) => Arrival::Changed(known.id),
@@ -432,7 +435,14 @@ mod tests {
             ("the first with a time", incoming(2, Some(7), false), Some(known(None, false)), 200, Arrival::Changed(id)),
             ("with less", incoming(2, None, true), Some(known(None, false)), 200, Arrival::Known),
             ("with more", incoming(2, None, false), Some(known(None, true)), 200, Arrival::Completed(id)),
-            ("with more, but older", incoming(2, Some(7), false), Some(known(Some(8), true)), 200, Arrival::Known),
+            (
+                "with more, though older",
+                incoming(2, Some(7), false),
+                Some(known(Some(8), true)),
+                200,
+                Arrival::Completed(id),
+            ),
+            ("as little, and older", incoming(2, Some(7), true), Some(known(Some(8), true)), 200, Arrival::Known),
             ("with as little", incoming(2, None, true), Some(known(None, true)), 200, Arrival::Changed(id)),
             (
                 "cut off",

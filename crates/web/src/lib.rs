@@ -18,6 +18,7 @@ mod openapi;
 mod origin;
 mod query;
 mod rate;
+mod read_turns;
 mod routes;
 mod serve;
 mod state;

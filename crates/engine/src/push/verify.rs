@@ -60,14 +60,15 @@ pub(crate) async fn verify(
     }
     let targets = match token {
         Some(_) => known.into_iter().collect(),
-        None => store.push_targets(&topic, SAME_TOPIC_MAX).await?,
+        None => pusher.in_time(store.push_targets(&topic, SAME_TOPIC_MAX)).await?,
     };
     // Without a token only what was just asked for counts: of the others nothing is even written.
     let is_meant = |target: &&PushTarget| {
         target.subscription.topic_url == topic && (token.is_some() || target.subscription.asked.is_some())
     };
     for target in targets.iter().filter(is_meant) {
-        if let Changed::Done(_) = pusher.change(target.subscription.id, Claim::None, event.clone()).await? {
+        let change = pusher.change(target.subscription.id, Claim::None, event.clone());
+        if let Changed::Done(_) = pusher.in_time(change).await? {
             measure::hub_verified(&event, true);
             return Ok(answer);
         }

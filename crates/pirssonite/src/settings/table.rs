@@ -54,7 +54,7 @@ pub(crate) const TABLE: [Setting; 39] = [
         "database_connections",
         "NUMBER",
         "10",
-        "Connections to that database, at most, that a node has for its work, from 2 to 500: searches and counts have half of them. It has three more, for renewing leases and for hearing of other nodes. All nodes together must stay below max_connections of the database.",
+        "Connections to that database, at most, that a node has for its work, from 2 to 500: searches and counts have half of them. It has four more, for renewing leases, for readiness and for hearing of other nodes. All nodes together must stay below max_connections of the database.",
     ),
     setting(
         "base_url",

@@ -231,6 +231,30 @@ async fn u8_overviews_leave_connections_for_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u6_busy_connections_do_not_make_the_database_look_away() {
+    let database = fresh_postgres().await;
+    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let store = PostgresStore::connect(database.url(), options).await.unwrap();
+    let mut admin = database.client().await;
+    let lock = admin.transaction().await.unwrap();
+    lock.batch_execute("LOCK TABLE folders IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let busy = ["a", "b"].map(|name| {
+        let store = store.clone();
+        tokio::spawn(async move { store.create_folder(name).await })
+    });
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'folders'::regclass";
+    while lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(store.ping().await, Ok(()));
+    assert_eq!(lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0), 2);
+    lock.rollback().await.unwrap();
+    for busy in busy {
+        assert!(busy.await.unwrap().unwrap().is_ok());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn finishes_beats_and_readers_never_wait_in_a_circle() {
     const FEEDS: usize = 60;
     let database = fresh_postgres().await;

@@ -5,6 +5,7 @@ mod commands;
 mod doctor;
 mod life;
 mod nodes;
+mod own_server;
 mod past;
 
 use std::time::Duration;

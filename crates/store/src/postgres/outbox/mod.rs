@@ -42,13 +42,11 @@ const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $
 #[async_trait]
 impl DeliveryStore for PostgresStore {
     async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
-        let client = self.client().await?;
-        webhooks::all(&client).await.map_err(store_error)
+        self.read(async |client| webhooks::all(client).await).await
     }
 
     async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
-        let client = self.client().await?;
-        webhooks::one(&client, id).await.map_err(store_error)
+        self.read(async |client| webhooks::one(client, id).await).await
     }
 
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
@@ -134,8 +132,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
-        let client = self.client().await?;
-        delivery_pages::page(self, &client, filter, limit, after).await.map_err(store_error)
+        self.read(async |client| delivery_pages::page(self, client, filter, limit, after).await).await
     }
 
     async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
