@@ -116,7 +116,6 @@ fn measure(
 /// An RSS feed of one entry that stops inside its description.
 const RSS_OPEN: &str = "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>t</title><item><guid>1</guid>\
                         <title>x</title><description>";
-/// What closes it.
 const RSS_CLOSE: &str = "</description></item></channel></rss>";
 
 /// An RSS feed that stops after its head.

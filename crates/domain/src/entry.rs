@@ -30,10 +30,8 @@ pub const PHRASE_WALK_MAX: u32 = 20_000;
 /// Entries that are named by their ids at once.
 pub const ENTRY_IDS_MAX: usize = 1_000;
 
-/// A post.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id.
     pub id: EntryId,
     /// The feed that it is of.
     pub feed_id: FeedId,
@@ -43,7 +41,6 @@ pub struct Entry {
     pub url: Option<String>,
     /// Its heading, as plain text.
     pub title: Option<String>,
-    /// Who wrote it.
     pub author: Option<String>,
     /// A short form, as sanitised HTML.
     pub summary: Option<String>,
@@ -68,9 +65,7 @@ pub struct Entry {
 /// A file that belongs to an entry. Its JSON is stored, and part of payloads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
-    /// Where it is.
     pub url: String,
-    /// Its media type.
     #[serde(rename = "type")]
     pub mime: Option<String>,
     /// Its bytes, as the publisher says.
@@ -83,7 +78,6 @@ pub struct File {
 /// Which entries are wanted, and how. Conditions add up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntryFilter {
-    /// Of this feed.
     pub feed_id: Option<FeedId>,
     /// Of the feeds in this folder.
     pub folder_id: Option<FolderId>,
@@ -93,11 +87,9 @@ pub struct EntryFilter {
     pub starred: Option<bool>,
     /// Found by this search.
     pub search: Option<Search>,
-    /// Only these.
     pub ids: Option<Vec<EntryId>>,
     /// Received or changed since a time, and in the order of that time. Searches and ids do not count then.
     pub since: Option<Since>,
-    /// Which comes first.
     pub order: Order,
     /// Without summary and content, which are not read then.
     pub without_texts: bool,
@@ -115,10 +107,8 @@ pub enum Since {
 /// The order of a page, by time and then by id.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Newest first.
     #[default]
     Newest,
-    /// Oldest first.
     Oldest,
 }
 
@@ -138,7 +128,6 @@ impl EntryFilter {
 /// A page of entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryPage {
-    /// The entries.
     pub entries: Vec<Entry>,
     /// Where the next page begins, if there is one.
     pub next_cursor: Option<Cursor>,
@@ -147,16 +136,13 @@ pub struct EntryPage {
 /// What a reader changes about an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntryPatch {
-    /// Read or not.
     pub is_read: Option<bool>,
-    /// Starred or not.
     pub is_starred: Option<bool>,
 }
 
 /// Unread entries, and starred ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Unread in all.
     pub total: u64,
     /// Starred in all, read or not.
     pub starred: u64,

@@ -21,10 +21,8 @@ pub const FEED_TITLE_CHARS_MAX: usize = 500;
 /// Bytes of a feed's URL.
 pub const FEED_URL_BYTES_MAX: usize = 4096;
 
-/// A feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feed {
-    /// Its id.
     pub id: FeedId,
     /// Where it is polled, without user and password.
     pub url: String,
@@ -82,7 +80,6 @@ pub enum BadAddress {
     /// A scheme that is not fetched.
     #[error("only http and https feeds can be read, not {0}")]
     Scheme(String),
-    /// Longer than [`FEED_URL_BYTES_MAX`].
     #[error("the URL is longer than {FEED_URL_BYTES_MAX} bytes")]
     TooLong,
 }
@@ -158,13 +155,11 @@ fn percent_decode(text: &str) -> String {
 /// A feed that was just fetched and is to be kept.
 #[derive(Debug, Clone)]
 pub struct NewFeed {
-    /// Where it is.
     pub address: FeedAddress,
     /// The folder to put it in.
     pub folder_id: Option<FolderId>,
     /// What the user calls it.
     pub custom_title: Option<String>,
-    /// What was fetched.
     pub document: Document,
     /// When to poll it next, from now.
     pub next_check_in: Duration,
@@ -173,7 +168,6 @@ pub struct NewFeed {
 /// A feed of an import: kept as it is, and polled at the next opportunity.
 #[derive(Debug, Clone)]
 pub struct FeedSeed {
-    /// Where it is.
     pub address: FeedAddress,
     /// The folder to put it in, by name; made if there is none of that name.
     pub folder: Option<String>,
@@ -185,7 +179,6 @@ pub struct FeedSeed {
     pub poll_interval: Option<u32>,
     /// Whether push is wanted for it.
     pub push_enabled: bool,
-    /// Its page.
     pub site_url: Option<String>,
 }
 

@@ -13,10 +13,8 @@ pub fn one_line(text: &str) -> String {
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Its id.
     pub id: FolderId,
     /// Its name, which no other folder has.
     pub name: String,

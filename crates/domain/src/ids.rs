@@ -17,36 +17,14 @@ macro_rules! id {
     };
 }
 
-id! {
-    /// An account.
-    AccountId
-}
-id! {
-    SessionId
-}
-id! {
-    TokenId
-}
-id! {
-    /// A feed.
-    FeedId
-}
-id! {
-    /// A folder.
-    FolderId
-}
-id! {
-    /// An entry.
-    EntryId
-}
-id! {
-    /// A subscription.
-    SubscriptionId
-}
-id! {
-    /// A webhook.
-    WebhookId
-}
+id! { AccountId }
+id! { SessionId }
+id! { TokenId }
+id! { FeedId }
+id! { FolderId }
+id! { EntryId }
+id! { SubscriptionId }
+id! { WebhookId }
 id! {
     /// A row of the table of events. The world knows it by [`public_id`](crate::delivery::public_id).
     EventId

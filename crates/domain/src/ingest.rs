@@ -114,7 +114,6 @@ pub struct IncomingEntry {
     pub is_shared: bool,
     /// See [`Mark`]. It is stored where nothing is known of its identity, and replaces nothing.
     pub is_cut: bool,
-    /// See [`Entry`](crate::Entry).
     pub url: Option<String>,
     /// Plain text.
     pub title: Option<String>,
@@ -146,6 +145,11 @@ impl IncomingEntry {
             is_shared: self.is_shared,
             is_cut: self.is_cut,
         }
+    }
+
+    /// Its place in the order of entries: when it was published, or else updated, or else received; never in the future.
+    pub fn sort_at(&self, now: Timestamp) -> Timestamp {
+        self.published_at.or(self.updated_at).map_or(now, |dated| dated.min(now))
     }
 
     /// The guid to store it with as a new entry, if its own may be that of another: with a name behind it where others of
@@ -265,7 +269,7 @@ pub struct KnownEntry {
     pub traits: Traits,
     /// Of the version that is stored.
     pub fingerprint: Hash,
-    /// When that was changed, as it says itself.
+    /// When it was changed, as it says itself: the latest of all versions that were stored.
     pub updated_at: Option<Timestamp>,
     /// When that was stored.
     pub changed_at: Timestamp,
@@ -296,10 +300,13 @@ pub fn arrival(entry: &IncomingEntry, known: Option<&Known>, asked_at: Timestamp
         Some(Known::Entry(known)) => known,
     };
     let has_less = entry.is_cut || entry.is_thin && !known.is_thin;
-    if known.fingerprint == entry.fingerprint || has_less || is_older(entry.updated_at, known.updated_at) {
+    // What a hub sent with nothing in it may say a later time than the feed itself, and is completed all the same.
+    let has_more = known.is_thin && !entry.is_thin;
+    let is_older = !has_more && is_older(entry.updated_at, known.updated_at);
+    if known.fingerprint == entry.fingerprint || has_less || is_older {
         return Arrival::Known;
     }
-    match (known.changed_at > asked_at, known.is_thin && !entry.is_thin) {
+    match (known.changed_at > asked_at, has_more) {
         (true, _) => Arrival::PassedOver,
         (false, true) => Arrival::Completed(known.id),
         (false, false) => Arrival::Changed(known.id),
@@ -374,6 +381,25 @@ mod tests {
     }
 
     #[test]
+    fn f6_place_is_by_date_and_never_in_the_future() {
+        for (published, updated, place) in [
+            (None, None, 100),
+            (Some(10), None, 10),
+            (None, Some(20), 20),
+            (Some(10), Some(20), 10),
+            (Some(20), Some(10), 20),
+            (Some(-10), None, -10),
+            (Some(100), None, 100),
+            (Some(101), None, 100),
+            (Some(101), Some(20), 100),
+            (None, Some(101), 100),
+        ] {
+            let entry = IncomingEntry { published_at: published.map(at), ..incoming(1, updated, false) };
+            assert_eq!(entry.sort_at(at(100)), at(place), "{published:?} {updated:?}");
+        }
+    }
+
+    #[test]
     fn f3_what_a_version_is_beside_what_is_known() {
         let id = EntryId(7);
         let known = |updated_at: Option<i64>, is_thin| {
@@ -409,7 +435,14 @@ mod tests {
             ("the first with a time", incoming(2, Some(7), false), Some(known(None, false)), 200, Arrival::Changed(id)),
             ("with less", incoming(2, None, true), Some(known(None, false)), 200, Arrival::Known),
             ("with more", incoming(2, None, false), Some(known(None, true)), 200, Arrival::Completed(id)),
-            ("with more, but older", incoming(2, Some(7), false), Some(known(Some(8), true)), 200, Arrival::Known),
+            (
+                "with more, though older",
+                incoming(2, Some(7), false),
+                Some(known(Some(8), true)),
+                200,
+                Arrival::Completed(id),
+            ),
+            ("as little, and older", incoming(2, Some(7), true), Some(known(Some(8), true)), 200, Arrival::Known),
             ("with as little", incoming(2, None, true), Some(known(None, true)), 200, Arrival::Changed(id)),
             (
                 "cut off",

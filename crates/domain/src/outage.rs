@@ -85,6 +85,8 @@ pub struct Evidence {
     pub failed: usize,
     /// Those that were reached.
     pub reached: usize,
+    /// Those that were reached when they were last asked, however long ago.
+    pub well: usize,
     /// How often the feed was asked again already.
     pub tries: u32,
 }
@@ -102,15 +104,21 @@ pub enum Fault {
 
 /// Decides whose fault it is that no answer came.
 pub fn judge(way: FailureKind, seen: Evidence) -> Fault {
+    let is_nearly_all = seen.reached * REACHED_PART < seen.failed;
     let others_are_reached = seen.reached > 0 && seen.reached >= seen.failed;
     match way {
         FailureKind::Machine => Fault::Ours,
         _ if others_are_reached => Fault::Feed,
         FailureKind::Network => Fault::Ours,
-        _ if seen.failed >= HOSTS_MIN => {
-            let is_nearly_all = seen.reached * REACHED_PART < seen.failed;
-            if is_nearly_all || seen.tries < TRIES_MAX { Fault::Ours } else { Fault::Feed }
-        }
+        // Few of many, which may be dead by chance: one of the others is asked before it is called an outage.
+        _ if seen.failed >= HOSTS_MIN && seen.well >= seen.failed => match seen.tries {
+            0 => Fault::Unclear,
+            _ if is_nearly_all => Fault::Ours,
+            1..TRIES_MAX => Fault::Unclear,
+            _ => Fault::Feed,
+        },
+        _ if seen.failed >= HOSTS_MIN && (is_nearly_all || seen.tries < TRIES_MAX) => Fault::Ours,
+        _ if seen.failed >= HOSTS_MIN => Fault::Feed,
         _ if seen.known >= HOSTS_MIN && seen.tries < TRIES_MAX => Fault::Unclear,
         _ => Fault::Feed,
     }
@@ -123,35 +131,41 @@ mod tests {
     #[test]
     fn f4_whose_fault_it_is_that_no_answer_came() {
         use Fault::{Feed, Ours, Unclear};
-        for (way, known, failed, reached, tries, expect) in [
+        for (way, known, failed, reached, well, tries, expect) in [
             // A machine without files or memory says nothing about any feed.
-            (FailureKind::Machine, 1, 1, 0, 0, Ours),
-            (FailureKind::Machine, 100, 1, 99, 9, Ours),
+            (FailureKind::Machine, 1, 1, 0, 0, 0, Ours),
+            (FailureKind::Machine, 100, 1, 99, 99, 9, Ours),
             // No way out, or no name service: ours, unless others are reached at the same time.
-            (FailureKind::Network, 1, 1, 0, 0, Ours),
-            (FailureKind::Network, 100, 1, 0, 9, Ours),
-            (FailureKind::Network, 100, 1, 1, 0, Feed),
-            (FailureKind::Network, 100, 50, 3, 0, Ours),
+            (FailureKind::Network, 1, 1, 0, 0, 0, Ours),
+            (FailureKind::Network, 100, 1, 0, 0, 9, Ours),
+            (FailureKind::Network, 100, 1, 1, 1, 0, Feed),
+            (FailureKind::Network, 100, 50, 3, 3, 0, Ours),
             // One or two hosts are all there is: nothing can be compared.
-            (FailureKind::Connect, 1, 1, 0, 0, Feed),
-            (FailureKind::Silence, 2, 2, 0, 0, Feed),
-            (FailureKind::Name, 2, 1, 0, 0, Feed),
+            (FailureKind::Connect, 1, 1, 0, 0, 0, Feed),
+            (FailureKind::Silence, 2, 2, 0, 0, 0, Feed),
+            (FailureKind::Name, 2, 1, 0, 0, 0, Feed),
             // A dead host among others.
-            (FailureKind::Connect, 100, 1, 1, 0, Feed),
-            (FailureKind::Silence, 10_000, 500, 9_500, 0, Feed),
+            (FailureKind::Connect, 100, 1, 1, 1, 0, Feed),
+            (FailureKind::Silence, 10_000, 500, 9_500, 9_500, 0, Feed),
             // Nobody else was heard of yet: asked again, but not for ever.
-            (FailureKind::Connect, 3, 1, 0, 0, Unclear),
-            (FailureKind::Connect, 100, 2, 1, TRIES_MAX - 1, Unclear),
-            (FailureKind::Connect, 100, 2, 1, TRIES_MAX, Feed),
+            (FailureKind::Connect, 3, 1, 0, 0, 0, Unclear),
+            (FailureKind::Connect, 100, 2, 1, 1, TRIES_MAX - 1, Unclear),
+            (FailureKind::Connect, 100, 2, 1, 1, TRIES_MAX, Feed),
             // Most fail in the same way at the same time.
-            (FailureKind::Name, 3, 3, 0, 0, Ours),
-            (FailureKind::Name, 3, 3, 0, 100, Ours),
-            (FailureKind::Connect, 64, 40, 1, 100, Ours),
-            (FailureKind::Silence, 10, 6, 4, 0, Ours),
+            (FailureKind::Name, 3, 3, 0, 0, 0, Ours),
+            (FailureKind::Name, 3, 3, 0, 0, 100, Ours),
+            (FailureKind::Connect, 64, 40, 1, 1, 100, Ours),
+            (FailureKind::Silence, 10, 6, 4, 4, 0, Ours),
             // Most are dead, and there is a network all the same.
-            (FailureKind::Silence, 10, 6, 4, TRIES_MAX, Feed),
+            (FailureKind::Silence, 10, 6, 4, 4, TRIES_MAX, Feed),
+            // Some are dead among many that were well: one of those is asked first, and shows whose fault it is.
+            (FailureKind::Connect, 100, 3, 0, 97, 0, Unclear),
+            (FailureKind::Connect, 100, 3, 0, 97, 1, Ours),
+            (FailureKind::Connect, 100, 3, 1, 97, 1, Unclear),
+            (FailureKind::Connect, 100, 3, 1, 97, TRIES_MAX, Feed),
+            (FailureKind::Silence, 100, 60, 0, 40, 0, Ours),
         ] {
-            let seen = Evidence { known, failed, reached, tries };
+            let seen = Evidence { known, failed, reached, well, tries };
             assert_eq!(judge(way, seen), expect, "{way:?} {seen:?}");
         }
     }

@@ -7,7 +7,6 @@ use crate::push::SubscriptionState;
 /// How many there are of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeedOverview {
-    /// Feeds in all.
     pub all: u64,
     /// Feeds that are due.
     pub due: u64,

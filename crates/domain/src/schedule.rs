@@ -53,7 +53,6 @@ pub struct Poll {
     pub own_interval: Option<Duration>,
     /// For how long the answer is fresh, by its headers: see [`freshness`].
     pub fresh_for: Option<Duration>,
-    /// The feed's `ttl`.
     pub ttl: Option<Duration>,
     /// The server's `Retry-After`: see [`retry_after`].
     pub retry_after: Option<Duration>,

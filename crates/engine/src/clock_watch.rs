@@ -16,7 +16,7 @@ pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
             Ok(Some(back)) => {
                 tracing::warn!(seconds = back.as_secs(), "clock set back");
             }
-            Err(error) => tracing::debug!(%error, "clock check failed"),
+            Err(error) => tracing::warn!(%error, "clock check failed"),
         }
         tokio::select! {
             () = stop.cancelled() => return,

@@ -101,6 +101,8 @@ impl<W: BatchCall> Coalescer<W> {
 
     fn next_batch(&self) -> Option<Vec<Waiting<W>>> {
         let mut state = self.lock();
+        // Nobody waits for these any more: whoever brought them brings them again.
+        state.waiting.retain(|waiting| !waiting.answer.is_closed());
         if state.waiting.is_empty() {
             state.running -= 1;
             return None;

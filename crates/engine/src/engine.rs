@@ -214,6 +214,12 @@ impl Engine {
         push::recipient_by_topic(&self.pusher, head).await
     }
 
+    /// The answer to a push with a token whose headers show already that it is not signed as it must be. Of this the body
+    /// is not looked at, and should be empty.
+    pub async fn refuse_unsigned(&self, recipient: &Recipient, head: &PushRequest) -> StoreResult<Option<PushAnswer>> {
+        push::refuse_unsigned(&self.pusher, recipient, head).await
+    }
+
     /// Takes a push: it is stored when this returns.
     pub async fn receive(&self, recipient: Recipient, request: PushRequest) -> StoreResult<PushAnswer> {
         push::receive(&self.pusher, recipient, request).await

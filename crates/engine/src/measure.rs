@@ -74,7 +74,10 @@ const GAUGE_HELP: [(&str, &str); 18] = [
     ("pirssonite_deliveries_sending", "Deliveries that this node is sending."),
     ("pirssonite_deliveries_waiting", "Deliveries that this node has claimed and not begun."),
     ("pirssonite_outbox_pending", "Deliveries that are not made yet."),
-    ("pirssonite_outbox_ready", "Of those, deliveries that are due."),
+    (
+        "pirssonite_outbox_ready",
+        "Of those, deliveries that are due and free, to webhooks that are sent to, at whatever rate.",
+    ),
     ("pirssonite_outbox_in_flight", "Of those, deliveries that a worker has claimed."),
     ("pirssonite_outbox_failed", "Deliveries that were given up."),
     ("pirssonite_outbox_oldest_pending_seconds", "Age of the oldest delivery that is not made yet."),

@@ -126,6 +126,8 @@ pub struct PushSettings {
     pub verify_wait: Duration,
     /// A feed whose push had less than the feed is polled after this.
     pub poll_after_thin: Duration,
+    /// How long a hub that calls us waits for the store before it is told to come again.
+    pub store_timeout: Duration,
 }
 
 impl Default for PushSettings {
@@ -145,6 +147,8 @@ impl Default for PushSettings {
             hub_timeout: Duration::from_secs(10),
             verify_wait: Duration::from_secs(10),
             poll_after_thin: Duration::from_secs(10),
+            // It is told so within five seconds.
+            store_timeout: Duration::from_millis(4500),
         }
     }
 }

@@ -32,11 +32,13 @@ impl Utf8Claim {
         match self {
             Self::Nothing => faults <= letters / LETTERS_PER_FAULT_MIN,
             Self::Label => faults <= letters,
-            // A single letter may be one by chance.
-            Self::Bom => letters > 1 && faults <= letters.saturating_mul(2),
+            Self::Bom => faults <= letters.saturating_mul(2),
         }
     }
 }
+
+/// How letters of UTF-8 begin that make no sense in windows-1252: `Â©`, `Ã©`, `â€™`, `ðŸ˜€`.
+const SURELY_UTF8: [&[u8]; 4] = [b"\xc2", b"\xc3", b"\xe2\x80", b"\xf0\x9f"];
 
 /// Bytes beyond ASCII from which on a document may be in the Cyrillic of MS-DOS.
 const IBM866_BYTES_MIN: usize = 32;
@@ -87,7 +89,7 @@ fn decode_faulty<'a>(
         Err(fault) => fault,
     };
     let valid = &bytes[..fault.valid_up_to()];
-    if fault.error_len().is_none() && !valid.is_ascii() {
+    if fault.error_len().is_none() && proves_utf8(valid) {
         // Cut off inside its last character, which is lost.
         return (String::from_utf8_lossy(valid), "utf-8");
     }
@@ -105,7 +107,14 @@ fn is_nearly_utf8(bytes: &[u8], claim: Utf8Claim) -> bool {
         // The first byte of each letter: bytes are counted many at a time, characters one by one.
         letters += chunk.valid().bytes().filter(|byte| *byte >= 0xc0).count();
     }
-    claim.allows(faults, letters)
+    claim.allows(faults, letters) && proves_utf8(bytes)
+}
+
+/// Whether what is valid UTF-8 hardly is so by chance, as a single letter may be: `é »` is one of three bytes.
+fn proves_utf8(bytes: &[u8]) -> bool {
+    let mut letters = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().matches(|c: char| !c.is_ascii()));
+    let Some(first) = letters.next() else { return false };
+    letters.next().is_some() || SURELY_UTF8.iter().any(|start| first.as_bytes().starts_with(start))
 }
 
 /// Reads bytes in the encoding that a browser would guess. The country in an address tells much about it.
@@ -349,6 +358,15 @@ mod tests {
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", None, "windows-1252", "doué\u{a0}», été");
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("utf-8"), "windows-1252", "doué\u{a0}», été");
         check(b"dou\xe9\xa0\xbb, \xe9t\xe9", Some("iso-8859-1"), "windows-1252", "doué\u{a0}», été");
+        for charset in [None, Some("utf-8"), Some("iso-8859-1")] {
+            check(b"dou\xe9\xa0\xbb caf\xe9", charset, "windows-1252", "doué\u{a0}» café");
+            check(b"dou\xe9\xa0\xbb caf\xe9.", charset, "windows-1252", "doué\u{a0}» café.");
+        }
+        // A single letter of UTF-8 that windows-1252 would not spell, beside one that was cut.
+        for one in ["It’s", "café", "© me", "ah 😀"] {
+            let bytes = [one.as_bytes(), b" and \xe2\x80</p>"].concat();
+            check(&bytes, Some("utf-8"), "utf-8", &format!("{one} and â€</p>"));
+        }
     }
 
     #[test]

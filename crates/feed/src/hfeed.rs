@@ -9,7 +9,8 @@ use url::Url;
 
 use crate::{
     date,
-    limits::{ENTRIES_MAX, HTML_DEPTH_MAX, LIST_MAX, PROPERTIES_MAX, TAG_BYTES_MAX, TEXT_BYTES_MAX},
+    limits::{ENTRIES_MAX, HTML_DEPTH_MAX, PROPERTIES_MAX, TAG_BYTES_MAX, TEXT_BYTES_MAX},
+    lists::ListBudget,
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
     page::{self, Page},
     resolve::{self, LinkBudget},
@@ -34,6 +35,7 @@ pub(crate) fn read(html: &str, url: Option<&Arc<Url>>) -> Option<Feed> {
         truncated: false,
         too_many: false,
         budget: LinkBudget::of(html.len()),
+        lists: ListBudget::default(),
     };
     reader.run();
     reader.finish(page, url.map(AsRef::as_ref))
@@ -56,6 +58,7 @@ struct Reader<'a> {
     too_many: bool,
     /// What making links absolute may still add.
     budget: LinkBudget,
+    lists: ListBudget,
 }
 
 /// An element that has been opened and not closed yet.
@@ -246,13 +249,11 @@ impl<'a> Reader<'a> {
             Item::Card(mut person) => {
                 let value = open.properties.iter().find_map(|property| property.value.clone());
                 person.url = person.url.or_else(|| value.and_then(|href| self.link(&href)));
-                person.name = person.name.or_else(|| (!text.is_empty()).then(|| one_line(text)));
+                person.name = person.name.or_else(|| (!text.is_empty()).then(|| short(text)));
                 let is_author = open.properties.iter().any(|property| property.name == "author");
                 match self.items.last_mut() {
-                    Some(Item::Entry(entry)) if is_author && entry.authors.len() < LIST_MAX => {
-                        entry.authors.push(person);
-                    }
-                    Some(Item::Feed(head)) if is_author && head.authors.len() < LIST_MAX => head.authors.push(person),
+                    Some(Item::Entry(entry)) if is_author => self.lists.push(&mut entry.authors, person),
+                    Some(Item::Feed(head)) if is_author => self.lists.push(&mut head.authors, person),
                     _ => {}
                 }
             }
@@ -267,9 +268,11 @@ impl<'a> Reader<'a> {
         let value = property.value.as_deref().unwrap_or(text);
         let link = || resolve::link(self.base.as_deref(), value, &self.budget);
         match self.items.last_mut() {
-            Some(Item::Entry(entry)) => entry_property(entry, property, value, link, inside, self.base.as_ref()),
+            Some(Item::Entry(entry)) => {
+                entry_property(entry, property, value, link, inside, self.base.as_ref(), &mut self.lists);
+            }
             Some(Item::Card(person)) => match (property.prefix, property.name) {
-                ("p", "name") => person.name = Some(one_line(value)),
+                ("p", "name") => person.name = Some(short(value)),
                 ("u", "url") => person.url = person.url.take().or_else(link),
                 ("u" | "p", "email") => person.email = Some(value.trim_start_matches("mailto:").to_owned()),
                 _ => {}
@@ -277,8 +280,8 @@ impl<'a> Reader<'a> {
             Some(Item::Feed(head)) => match (property.prefix, property.name) {
                 ("p", "name") if head.title.is_none() => head.title = plain(value),
                 ("p", "summary") if head.subtitle.is_none() => head.subtitle = plain(value),
-                ("p", "author") if head.authors.len() < LIST_MAX => {
-                    head.authors.push(Person { name: Some(one_line(value)), ..Person::default() });
+                ("p", "author") if self.lists.has_room(&head.authors) => {
+                    self.lists.push(&mut head.authors, Person { name: Some(short(value)), ..Person::default() });
                 }
                 ("u", "url") => head.link = head.link.take().or_else(link),
                 ("u", "photo") => head.image = link().map(|href| Image { href: Some(href), ..Image::default() }),
@@ -349,38 +352,39 @@ fn entry_property(
     link: impl Fn() -> Option<String>,
     inside: &str,
     base: Option<&Arc<Url>>,
+    lists: &mut ListBudget,
 ) {
     match (property.prefix, property.name) {
         ("p", "name") if entry.title.is_none() => entry.title = plain(value),
         ("p", "summary") if entry.summary.is_none() => entry.summary = plain(value),
-        ("e", "content") if entry.content.len() < LIST_MAX => {
+        ("e", "content") if lists.has_room(&entry.content) => {
             // One content may stand in another, and each is a text of its own.
             let taken: usize = entry.content.iter().map(|content| content.value.len()).sum();
             let inside = inside[..inside.floor_char_boundary(TEXT_BYTES_MAX.saturating_sub(taken))].trim();
             if !inside.is_empty() {
-                entry.content.push(Text { value: inside.to_owned(), kind: TextKind::Html, base: base.cloned() });
+                let content = Text { value: inside.to_owned(), kind: TextKind::Html, base: base.cloned() };
+                lists.push(&mut entry.content, content);
             }
         }
         ("p", "content") if entry.content.is_empty() => entry.content.extend(plain(value)),
         ("dt", "published") => entry.published = entry.published.or_else(|| date::parse(value)),
         ("dt", "updated") => entry.updated = entry.updated.or_else(|| date::parse(value)),
-        ("p" | "u", "category") if entry.tags.len() < LIST_MAX => {
-            let word = &value[..value.floor_char_boundary(TAG_BYTES_MAX)];
-            entry.tags.push(Tag { term: Some(one_line(word)), ..Tag::default() });
+        ("p" | "u", "category") if lists.has_room(&entry.tags) => {
+            lists.push(&mut entry.tags, Tag { term: Some(short(value)), ..Tag::default() });
         }
-        ("p", "author") if entry.authors.len() < LIST_MAX => {
-            entry.authors.push(Person { name: Some(one_line(value)), ..Person::default() });
+        ("p", "author") if lists.has_room(&entry.authors) => {
+            lists.push(&mut entry.authors, Person { name: Some(short(value)), ..Person::default() });
         }
         ("u", "uid") => entry.guid = entry.guid.take().or_else(link),
-        ("u", "url") if entry.links.len() < LIST_MAX => {
+        ("u", "url") if lists.has_room(&entry.links) || entry.link.is_none() => {
             if let Some(href) = link().filter(|href| entry.links.iter().all(|link| link.href != *href)) {
                 entry.link.get_or_insert_with(|| href.clone());
-                entry.links.push(Link { rel: "alternate".to_owned(), href, ..Link::default() });
+                lists.push(&mut entry.links, Link { rel: "alternate".to_owned(), href, ..Link::default() });
             }
         }
-        ("u", "photo" | "video" | "audio") if entry.enclosures.len() < LIST_MAX => {
+        ("u", "photo" | "video" | "audio") if lists.has_room(&entry.enclosures) => {
             if let Some(href) = link() {
-                entry.enclosures.push(Enclosure { href, ..Enclosure::default() });
+                lists.push(&mut entry.enclosures, Enclosure { href, ..Enclosure::default() });
             }
         }
         _ => {}
@@ -398,12 +402,20 @@ fn finish_entry(mut entry: Entry, text: &str) -> Entry {
             entry.title = None;
         }
     }
+    if entry.link.is_none() {
+        entry.link = entry.guid.clone().filter(|guid| resolve::is_page(guid, false));
+    }
     entry
 }
 
 fn plain(value: &str) -> Option<Text> {
     let value = one_line(value);
     (!value.is_empty()).then_some(Text { value, ..Text::default() })
+}
+
+/// A name or a category, where the element may hold the whole page.
+fn short(value: &str) -> String {
+    one_line(&value[..value.floor_char_boundary(TAG_BYTES_MAX)])
 }
 
 /// The words of a text with a space between each two.

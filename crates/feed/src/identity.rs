@@ -34,10 +34,11 @@ pub fn traits(entry: &Entry) -> Traits {
     let is_own = |link: &&str| has_guid && !(entry.is_shared && page(link) == page(&entry.identity));
     Traits {
         link: entry.link.as_deref().filter(is_own).map_or(0, |link| hash_of(&[link])),
-        title: title.map_or(0, |title| match date {
-            None => hash_of(&[title]),
-            Some(date) => hash_of(&[title, &date.to_string()]),
-        }),
+        title: match (title, date) {
+            (None, None) => 0,
+            (Some(title), None) => hash_of(&[title]),
+            (title, Some(date)) => hash_of(&[title.unwrap_or_default(), &date.to_string()]),
+        },
     }
 }
 

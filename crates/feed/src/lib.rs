@@ -18,6 +18,7 @@ mod hfeed;
 pub mod identity;
 mod json;
 pub mod limits;
+mod lists;
 mod model;
 mod namespace;
 mod page;

@@ -68,7 +68,7 @@ pub const PROPERTIES_MAX: usize = 8;
 /// Values in a JSON document: each takes some hundred bytes once it is read, however short it is.
 pub const JSON_VALUES_MAX: usize = 500_000;
 
-/// Bytes of a category that is marked up in a page, where it may be as long as the page.
+/// Bytes of a category or a name that is marked up in a page, where it may be as long as the page.
 pub const TAG_BYTES_MAX: usize = 512;
 
 /// Ids kept of one text; those after them are left out, and links to them lead to the entry's page.

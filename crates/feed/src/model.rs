@@ -80,7 +80,6 @@ pub struct Head {
     pub language: Option<String>,
     /// A small square picture.
     pub icon: Option<String>,
-    /// A larger picture.
     pub logo: Option<String>,
     /// RSS's picture, or that of a podcast.
     pub image: Option<Image>,
@@ -158,7 +157,6 @@ pub struct Entry {
     /// The page it stands on.
     pub link: Option<String>,
     pub links: Vec<Link>,
-    /// A short form.
     pub summary: Option<Text>,
     /// The whole, in one or more forms.
     pub content: Vec<Text>,

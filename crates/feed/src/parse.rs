@@ -63,7 +63,6 @@ pub enum Error {
     /// JSON that is no feed.
     #[error("the document is JSON but no feed: {0}")]
     Json(String),
-    /// Anything else.
     #[error("the document is no feed")]
     NotAFeed,
 }

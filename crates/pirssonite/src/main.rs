@@ -85,7 +85,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let CommandLine { command, flags } = CommandLine::parse();
+    let CommandLine { command, flags } = CommandLine::parse_from(commands::entries::kept_as_words(std::env::args_os()));
     let command = command.unwrap_or(Command::Serve);
     if matches!(command, Command::Serve) {
         allocator::bound_arenas();

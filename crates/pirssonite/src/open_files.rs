@@ -8,7 +8,7 @@ pub(crate) fn raise_limit() {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     match raised {
-        Ok(()) => tracing::debug!(before = ?current, now = ?maximum, "open file limit"),
+        Ok(()) => tracing::debug!(before = ?current, now = ?maximum, "open file limit raised"),
         Err(error) => tracing::debug!(now = ?current, %error, "open file limit not raised"),
     }
 }

@@ -4,6 +4,7 @@
 mod clock;
 mod hub;
 mod ids;
+mod line;
 mod postgres;
 mod publisher;
 mod receiver;
@@ -16,6 +17,7 @@ pub use hub::{
     Verify,
 };
 pub use ids::SeededIds;
+pub use line::{Line, LineState};
 pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
 pub use publisher::Publisher;
 pub use receiver::{Answer, Receipt, Receipts, Receiver};

@@ -1,5 +1,5 @@
 //! Answers that may be large. All of them together have one memory budget, and those that find none left wait for it, in
-//! turn: for as long as their request may take.
+//! turn: for as long as their request may take. Those that may take long to find have a budget of their own.
 //!
 //! Before anything is read there must be memory for the largest; once an answer is written it keeps what it needs of
 //! that, until its last chunk is handed to the connection.

@@ -20,6 +20,7 @@ mod origin;
 mod pages;
 mod query;
 mod rate;
+mod read_turns;
 mod routes;
 mod serve;
 mod state;

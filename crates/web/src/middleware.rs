@@ -21,7 +21,7 @@ use tracing::{Instrument, Span};
 use crate::{
     error::{ApiError, ApiResult},
     metrics,
-    origin::{self, CALLBACK_PREFIX},
+    origin::{self, API_PREFIX, CALLBACK_PREFIX},
     query::Parameters,
     state::AppState,
 };
@@ -31,9 +31,7 @@ pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Bytes of an id that a client gives; a longer one is replaced.
 const REQUEST_ID_BYTES_MAX: usize = 128;
 /// How long a call of a hub waits for its place: it is told 503 within the five seconds that it may expect.
-const CALLBACK_WAIT_MAX: Duration = Duration::from_secs(4);
-/// What people and programs ask begins so; the rest are probes.
-const API_PREFIX: &str = "/api/";
+pub(crate) const CALLBACK_WAIT_MAX: Duration = Duration::from_secs(4);
 /// What stands for the path of requests to none of ours.
 const NO_ROUTE: &str = "unmatched";
 /// In the log, the status of a request whose client went away before the answer.

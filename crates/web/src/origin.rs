@@ -8,16 +8,22 @@
 //!   ([`auth`](crate::auth)).
 //!
 //! Hubs call back under any name and without either header.
+//!
+//! What polls, asks hubs or delivers, here or on another node, is refused by its name: the address that it was given may
+//! be ours in a way that it cannot see, such as a port that is mapped.
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use url::Url;
 
 use crate::{
     error::{ApiError, ApiResult},
     state::WebSettings,
 };
+
+/// What people and programs ask begins so; the rest are probes.
+pub(crate) const API_PREFIX: &str = "/api/";
 
 /// Paths that begin so are called by hubs.
 pub(crate) const CALLBACK_PREFIX: &str = "/api/websub/callback";
@@ -26,6 +32,9 @@ pub(crate) const CALLBACK_PREFIX: &str = "/api/websub/callback";
 pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &WebSettings) -> ApiResult<()> {
     if uri.path().starts_with(CALLBACK_PREFIX) {
         return Ok(());
+    }
+    if uri.path().starts_with(API_PREFIX) && is_our_client(headers) {
+        return Err(ApiError::Forbidden("this server does not serve its own requests for feeds, hubs and webhooks"));
     }
     let host = addressed_host(uri, headers)?;
     if let Some(host) = &host
@@ -37,6 +46,12 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &
         return Ok(());
     }
     Err(ApiError::Forbidden("web pages of other sites may not change anything here"))
+}
+
+/// Whether a request is one that a server of ours sends to strangers.
+fn is_our_client(headers: &HeaderMap) -> bool {
+    let user_agent = headers.get(header::USER_AGENT).map(HeaderValue::as_bytes);
+    user_agent.is_some_and(|user_agent| user_agent.starts_with(engine::http::PRODUCT.as_bytes()))
 }
 
 /// The host and port that a request is addressed to, in lower case. HTTP/1.0 may have none, and browsers do not speak

@@ -10,7 +10,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{answer::AnswerBudget, auth::Auth, body::MemoryBudget, rate::CallRateLimit};
+use crate::{answer::AnswerBudget, auth::Auth, body::MemoryBudget, rate::CallRateLimit, read_turns::ReadTurns};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -46,6 +46,8 @@ const TOKENLESS_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 const STRANGERS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 /// Bytes of all answers that may be large, from before they are made until they are sent.
 const ANSWER_MEMORY_BYTES: usize = 96 * 1024 * 1024;
+/// The same for those that may take long to find: they wait for each other, and nobody else for them.
+const SLOW_ANSWER_MEMORY_BYTES: usize = 32 * 1024 * 1024;
 /// Questions of hubs about one subscription in a minute.
 const VERIFICATIONS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).expect("it is not zero");
 /// Pushes for one subscription in a minute.
@@ -68,6 +70,8 @@ pub struct WebSettings {
     pub tokenless_memory_bytes: usize,
     /// Bytes of all answers that may be large, from before they are made until they are sent; more wait.
     pub answer_memory_bytes: usize,
+    /// The same for searches and other answers that may take long to find. They take none of the others' memory.
+    pub slow_answer_memory_bytes: usize,
     /// Pushes for one subscription in a minute, and of all without a token together.
     pub pushes_per_minute: NonZeroU32,
     /// How long a JSON body, or a push, may take to come.
@@ -100,6 +104,7 @@ impl Default for WebSettings {
             push_memory_bytes: PUSH_MEMORY_BYTES,
             tokenless_memory_bytes: TOKENLESS_MEMORY_BYTES,
             answer_memory_bytes: ANSWER_MEMORY_BYTES,
+            slow_answer_memory_bytes: SLOW_ANSWER_MEMORY_BYTES,
             pushes_per_minute: PUSHES_PER_MINUTE,
             json_timeout: JSON_TIMEOUT,
             opml_timeout: OPML_TIMEOUT,
@@ -135,6 +140,8 @@ pub struct AppState {
     pub(crate) opml_memory: MemoryBudget,
     pub(crate) answers: AnswerBudget,
     pub(crate) auth: Arc<Auth>,
+    pub(crate) slow_answers: AnswerBudget,
+    pub(crate) reading: ReadTurns,
 }
 
 impl AppState {
@@ -162,6 +169,8 @@ impl AppState {
             opml_memory: MemoryBudget::new(settings.opml_memory_bytes),
             answers: AnswerBudget::new(settings.answer_memory_bytes),
             auth: Arc::new(Auth::new(ids)),
+            slow_answers: AnswerBudget::new(settings.slow_answer_memory_bytes),
+            reading: ReadTurns::default(),
             settings: Arc::new(settings),
         }
     }

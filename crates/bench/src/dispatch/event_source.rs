@@ -89,7 +89,6 @@ impl EventSource {
 #[derive(Debug)]
 pub(super) struct PublishedEvent {
     pub(super) guid: String,
-    /// Before the commit.
     pub(super) asked_secs: f64,
     /// When the commit was known: a moment after it, so that some arrive before.
     pub(super) committed_secs: f64,

@@ -2,7 +2,7 @@
 
 use super::{Case, filled, join};
 
-pub(super) const CASES: [Case; 14] = [
+pub(super) const CASES: [Case; 16] = [
     Case { name: "page-entries-nested.html", make: entries_nested },
     Case { name: "page-entries.html", make: || filled("<html>", "<p class=h-entry>x</p>", "") },
     Case { name: "page-names-nested.html", make: || filled(ENTRY, "<b class=p-name>x", "</div>") },
@@ -11,6 +11,8 @@ pub(super) const CASES: [Case; 14] = [
         name: "page-feed-authors.html",
         make: || filled("<html><div class=h-feed>", "<b class=p-author>x</b>", "</div>"),
     },
+    Case { name: "page-entries-lists.html", make: entries_lists },
+    Case { name: "page-properties-author.html", make: || properties("p-author") },
     Case { name: "page-properties-unknown.html", make: || properties("p-x") },
     Case { name: "page-properties-category.html", make: || properties("p-category") },
     Case { name: "page-properties-content.html", make: || properties("e-content") },
@@ -33,6 +35,13 @@ fn text() -> String {
 fn entries_nested() -> Vec<u8> {
     let depth = 600_000;
     join(&["<html>", &"<div class=h-entry>".repeat(depth), "x", &"</div>".repeat(depth)])
+}
+
+/// Posts with as many short properties as they may have.
+fn entries_lists() -> Vec<u8> {
+    let properties = ["<b class=p-category>x</b>", "<b class=p-author>x</b>", "<img class=u-photo src=x>"];
+    let properties = properties.map(|property| property.repeat(64)).concat();
+    filled("<html>", &format!("<p class=h-entry>{properties}</p>"), "")
 }
 
 /// A long text inside elements that each are one property many times over.

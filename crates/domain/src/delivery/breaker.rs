@@ -89,7 +89,6 @@ impl BreakerRules {
     }
 }
 
-/// An open breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaker {
     /// Failed probes of rows that were tried before, since it opened.
@@ -122,7 +121,6 @@ impl Breaker {
     }
 }
 
-/// So much later.
 pub(super) fn after(now: Timestamp, delay: Duration) -> Timestamp {
     now.saturating_add(delay).unwrap_or(Timestamp::MAX)
 }
@@ -153,7 +151,6 @@ impl Window {
         self.size
     }
 
-    /// A request arrived.
     pub fn succeeded(&mut self) {
         self.successes = self.successes.saturating_add(1);
         if self.cap < self.max && self.successes >= CAP_RAISED_AFTER {

@@ -1,4 +1,5 @@
-//! How many deliveries of a webhook a worker could claim now: what the overview calls ready.
+//! How many deliveries of a webhook are ready, as the overview calls it: nothing keeps a worker from them but the pace of
+//! the webhook's rate, and that it may be of a version that does not know their events.
 
 use jiff::Timestamp;
 
@@ -17,7 +18,7 @@ pub struct DueRows {
     pub in_flight: u64,
 }
 
-/// How much of that a worker could claim. While the breaker is open that is one probe: once its time has come, and if
+/// How much of that is ready. While the breaker is open that is one probe: once its time has come, and if
 /// nothing is being sent.
 pub fn claimable(webhook: &Webhook, due: DueRows, breaker: Option<Breaker>, now: Timestamp) -> u64 {
     if !webhook.enabled || webhook.held_until.is_some() {

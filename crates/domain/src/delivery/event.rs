@@ -16,7 +16,6 @@ use crate::{
 /// Failures in a row after which a feed is said to be failing.
 pub const FAILING_AFTER: u32 = 3;
 
-/// What can happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventType {
     /// An entry is new.
@@ -42,7 +41,6 @@ pub enum EventType {
 }
 
 impl EventType {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::EntryCreated,
         Self::EntryUpdated,
@@ -56,7 +54,6 @@ impl EventType {
         Self::WebhookTest,
     ];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::EntryCreated => "entry.created",
@@ -72,7 +69,6 @@ impl EventType {
         }
     }
 
-    /// By its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -169,7 +165,6 @@ impl<'e> From<&'e Entry> for PayloadEntry<'e> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadWebhook {
-    /// Its id.
     pub(super) id: WebhookId,
     /// The scheme and the host of its URL.
     url: String,
@@ -190,11 +185,9 @@ impl PayloadWebhook {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadDelivery {
-    /// Its id.
     pub id: String,
     /// The id of the event that did not arrive.
     pub event_id: String,
-    /// What that was.
     pub event_type: EventType,
     /// Attempts that were made.
     pub attempts: u32,
@@ -208,16 +201,12 @@ pub struct PayloadDelivery {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PayloadData<'d> {
-    /// The entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<PayloadEntry<'d>>,
-    /// The subscription.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscription: Option<&'d SubscriptionView>,
-    /// The webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook: Option<&'d PayloadWebhook>,
-    /// The delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<&'d PayloadDelivery>,
 }

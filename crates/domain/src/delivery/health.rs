@@ -137,6 +137,7 @@ impl Consequence {
 pub struct ReceiverState {
     url: String,
     is_enabled: bool,
+    is_removed: bool,
     before: Health,
     health: Health,
     disable: Option<String>,
@@ -145,17 +146,17 @@ pub struct ReceiverState {
 impl ReceiverState {
     /// As it is stored.
     pub fn new(url: String, is_enabled: bool, health: Health) -> Self {
-        Self { url, is_enabled, before: health, health, disable: None }
+        Self { url, is_enabled, is_removed: false, before: health, health, disable: None }
     }
 
-    /// Of a webhook whose row is gone: nothing of it is written.
-    pub fn removed(outcome: &AttemptOutcome) -> Self {
-        Self::new(outcome.url.clone(), false, Health::default())
+    /// Of a webhook that is removed: nothing of it is written, and nobody is told of it.
+    pub fn removed() -> Self {
+        Self { is_removed: true, ..Self::new(String::new(), false, Health::default()) }
     }
 
     /// What an attempt leads to, after those that were applied.
     pub fn decide(&self, outcome: &AttemptOutcome, rules: &BreakerRules, now: Timestamp) -> Consequence {
-        if self.url == outcome.url {
+        if self.is_removed || self.url == outcome.url {
             self.health.after(outcome, rules, now)
         } else {
             Consequence::of_another_receiver(self.health, outcome.verdict)
@@ -180,7 +181,12 @@ impl ReceiverState {
 
     /// Whether its health is to be written.
     pub fn is_changed(&self) -> bool {
-        self.before != self.health
+        !self.is_removed && self.before != self.health
+    }
+
+    /// Whether others are told that a delivery was given up.
+    pub fn tells_of(&self, consequence: &Consequence) -> bool {
+        !self.is_removed && consequence.status == DeliveryStatus::Failed
     }
 
     /// Why it is disabled by this, if it is.
@@ -191,7 +197,8 @@ impl ReceiverState {
     /// Whether whoever looks at the webhook sees something else than before: it is disabled, or its breaker has opened
     /// or closed.
     pub fn is_shown_otherwise(&self) -> bool {
-        self.disable.is_some() || self.before.breaker.is_some() != self.health.breaker.is_some()
+        let is_breaker_moved = self.before.breaker.is_some() != self.health.breaker.is_some();
+        self.disable.is_some() || !self.is_removed && is_breaker_moved
     }
 
     /// Whether deliveries that waited for it can be claimed now.
@@ -201,7 +208,7 @@ impl ReceiverState {
 
     /// Whether this attempt left a delivery that is sent to another URL at once.
     pub fn is_redirected(&self, outcome: &AttemptOutcome, consequence: &Consequence) -> bool {
-        self.url != outcome.url && consequence.status == DeliveryStatus::Pending
+        !self.is_removed && self.url != outcome.url && consequence.status == DeliveryStatus::Pending
     }
 }
 
@@ -410,7 +417,7 @@ mod tests {
             ("gone, disabled before", after(disabled, &[gone()]), 1, true, false, false),
             ("delivered to a broken one", after(broken, &[delivered()]), 0, true, false, true),
             ("another URL", after(well(), &[attempt(RETRY, 500)]), 0, false, false, false),
-            ("no row", after(ReceiverState::removed(&gone()), &[gone()]), 1, true, false, false),
+            ("removed", after(ReceiverState::removed(), &[gone()]), 1, false, false, false),
         ] {
             let found = (
                 receiver.health().failures,
@@ -424,5 +431,10 @@ mod tests {
         let consequence = well().decide(&elsewhere, &rules, at(100));
         assert!(well().is_redirected(&elsewhere, &consequence));
         assert!(!well().is_redirected(&failed(), &well().decide(&failed(), &rules, at(100))));
+        let given_up = well().decide(&gone(), &rules, at(100));
+        assert!(well().tells_of(&given_up) && !well().tells_of(&consequence));
+        let removed = ReceiverState::removed();
+        assert_eq!(removed.decide(&gone(), &rules, at(100)).status, DeliveryStatus::Failed);
+        assert!(!removed.tells_of(&given_up) && !removed.is_redirected(&elsewhere, &consequence));
     }
 }

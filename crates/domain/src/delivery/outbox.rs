@@ -36,7 +36,6 @@ pub const PAYLOAD_INLINE_MAX: usize = 32 * 1024;
 pub enum DeliveryStatus {
     /// It is to be sent, or sent again.
     Pending,
-    /// It has arrived.
     Delivered,
     /// It was given up.
     Failed,
@@ -45,10 +44,8 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Cancelled];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -58,9 +55,18 @@ impl DeliveryStatus {
         }
     }
 
-    /// By its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether a user may have it sent again. What was cancelled stays so, unless a replay meets it.
+    pub fn can_requeue(self) -> bool {
+        matches!(self, Self::Failed | Self::Delivered)
+    }
+
+    /// Whether a user may call it off: what has not arrived.
+    pub fn can_cancel(self) -> bool {
+        matches!(self, Self::Pending | Self::Failed)
     }
 }
 
@@ -87,7 +93,6 @@ impl ClaimLimits {
     }
 }
 
-/// What was claimed.
 #[derive(Debug, Clone, Default)]
 pub struct Claimed {
     /// The deliveries, in the order in which they were given: the first of each webhook, then the second, and of one
@@ -100,19 +105,15 @@ pub struct Claimed {
 /// A delivery that a worker has claimed.
 #[derive(Debug, Clone)]
 pub struct DeliveryJob {
-    /// Which.
     pub id: DeliveryId,
     /// Proof of the claim.
     pub lease: Lease,
-    /// Where it goes.
     pub webhook_id: WebhookId,
     /// The row of the event.
     pub event: EventId,
     /// The id of the event, as receivers know it: the same in every attempt.
     pub event_id: String,
-    /// What happened.
     pub kind: EventType,
-    /// When.
     pub happened_at: Timestamp,
     /// The feed that it is about, as it was stored.
     pub feed: Option<String>,
@@ -122,7 +123,6 @@ pub struct DeliveryJob {
     pub data: Option<String>,
     /// The size of that.
     pub size: usize,
-    /// Attempts so far.
     pub attempts: u32,
     /// Requests that were ever made for it, also those that were no attempts.
     pub tries: u32,
@@ -133,15 +133,12 @@ pub struct DeliveryJob {
 /// How an attempt ended, on its way into the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttemptOutcome {
-    /// Which delivery.
     pub id: DeliveryId,
     /// Proof of the claim: a mark without a good one changes nothing.
     pub lease: Lease,
-    /// Where it went.
     pub webhook_id: WebhookId,
     /// The row of the event.
     pub event: EventId,
-    /// What happened.
     pub kind: EventType,
     /// The URL that the webhook had then.
     pub url: String,
@@ -171,7 +168,6 @@ pub struct AttemptLog {
     pub number: u32,
     /// How long it took.
     pub duration: Duration,
-    /// What was answered.
     pub status_code: Option<u16>,
     /// The first [`ANSWER_BYTES_MAX`] of the answer.
     pub answer: Option<String>,
@@ -194,15 +190,12 @@ pub struct FinishReport {
 /// A delivery as it is stored, with its lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its id.
     pub id: String,
     /// The id of the event, which is the same for all who receive it.
     pub event_id: String,
     /// What happened. A node of another version may know events that this one does not.
     pub event_type: String,
-    /// Where it goes.
     pub webhook_id: WebhookId,
-    /// How it stands.
     pub delivery_status: DeliveryStatus,
     /// Attempts so far, since it was last queued.
     pub attempts: u32,
@@ -220,7 +213,6 @@ pub struct Delivery {
     pub reason: Option<String>,
     /// When it was first queued.
     pub created_at: Timestamp,
-    /// When it arrived.
     pub delivered_at: Option<Timestamp>,
 }
 
@@ -229,15 +221,12 @@ pub struct Delivery {
 pub struct Attempt {
     /// Which it was, from 1 since it was last queued. One more probe of a broken receiver has the same number again.
     pub number: u32,
-    /// When it began.
     pub at: Timestamp,
     /// How long it took.
     pub duration_ms: u64,
-    /// What was answered.
     pub status_code: Option<u16>,
     /// The first of the answer.
     pub answer: Option<String>,
-    /// What went wrong.
     pub error: Option<String>,
 }
 
@@ -253,7 +242,6 @@ pub struct DeliveryFilter {
 /// A page of deliveries, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryPage {
-    /// The deliveries.
     pub events: Vec<Delivery>,
     /// Where the next page begins, if there is one: the id of the last delivery of this one.
     pub next_cursor: Option<String>,
@@ -264,7 +252,7 @@ pub struct DeliveryPage {
 pub struct Overview {
     /// Deliveries that are to be sent, or sent again.
     pub pending: u64,
-    /// Of those, the ones that a worker could claim now: due, leased by nobody, and to a webhook that is sent to.
+    /// Of those, the ones that are due, leased by nobody, and to a webhook that is sent to, at whatever rate.
     pub ready: u64,
     /// Of those, the ones that somebody sends.
     pub in_flight: u64,
@@ -281,7 +269,6 @@ pub enum Moved {
     Done(Box<Delivery>),
     /// It stands so, in which that cannot be done.
     WrongState(DeliveryStatus),
-    /// There is none.
     NotFound,
 }
 
@@ -290,8 +277,24 @@ pub enum Moved {
 pub struct OutboxLimits {
     /// Delivered and cancelled ones.
     pub delivered_older_than: Duration,
-    /// Failed ones.
     pub failed_older_than: Duration,
     /// At most so many go in one call.
     pub chunk: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d10_what_may_be_requeued_or_cancelled() {
+        for (status, can_requeue, can_cancel) in [
+            (DeliveryStatus::Pending, false, true),
+            (DeliveryStatus::Delivered, true, false),
+            (DeliveryStatus::Failed, true, true),
+            (DeliveryStatus::Cancelled, false, false),
+        ] {
+            assert_eq!((status.can_requeue(), status.can_cancel()), (can_requeue, can_cancel), "{status:?}");
+        }
+    }
 }

@@ -21,7 +21,6 @@ const OLD_SECRETS_MAX: usize = 8;
 pub struct WebhookSecret(Vec<u8>);
 
 impl std::fmt::Debug for WebhookSecret {
-    /// Nothing of it.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("WebhookSecret")
     }

@@ -10,11 +10,9 @@ use super::{
 };
 use crate::ids::{AccountId, FeedId, FolderId, WebhookId};
 
-/// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a column")]
 pub struct Webhook {
-    /// Its id.
     pub id: WebhookId,
     /// Whose it is.
     pub account_id: AccountId,
@@ -98,28 +96,20 @@ impl NewWebhook {
     }
 }
 
-/// What is to be changed about a webhook. What may be null is an option in an option.
+/// What is to be changed of what a [`NewWebhook`] says. What may be null is an option in an option.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebhookPatch {
-    /// See [`NewWebhook`].
     pub url: Option<String>,
-    /// See [`NewWebhook`].
     pub description: Option<Option<String>>,
     /// One that was disabled and is enabled is well: its failures, and why it was disabled, are forgotten.
     pub enabled: Option<bool>,
-    /// See [`NewWebhook`].
     pub event_types: Option<Option<Vec<EventType>>>,
-    /// See [`NewWebhook`].
     pub feed_ids: Option<Option<Vec<FeedId>>>,
-    /// See [`NewWebhook`].
     pub folder_ids: Option<Option<Vec<FolderId>>>,
     /// See [`NewWebhook`]. A masked value keeps the stored one: see [`unmasked`](Self::unmasked).
     pub headers: Option<WebhookHeaders>,
-    /// See [`NewWebhook`].
     pub include_content: Option<bool>,
-    /// See [`NewWebhook`].
     pub backlog: Option<bool>,
-    /// See [`NewWebhook`].
     pub rate_per_second: Option<Option<Rate>>,
 }
 
@@ -146,7 +136,6 @@ pub struct Follow {
 /// What decides who is told of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventScope {
-    /// What happened.
     pub kind: EventType,
     /// In which feed, if in one: only its followers are told.
     pub feed_id: Option<FeedId>,
@@ -178,6 +167,11 @@ impl Webhook {
         }
         let kind_fits = self.event_types.as_ref().is_none_or(|kinds| kinds.contains(&scope.kind));
         kind_fits && (self.backlog || !scope.is_backlog) && self.is_of(scope, follow)
+    }
+
+    /// Whether a replay tells it of such an event once more. A test is made anew, not repeated.
+    pub fn replays(&self, scope: &EventScope, follow: Option<Follow>) -> bool {
+        scope.kind != EventType::WebhookTest && self.wants(scope, follow)
     }
 
     /// Whether it is of a feed or a folder that is wanted: of either, where both are named.
@@ -299,5 +293,23 @@ mod tests {
         assert!(!webhook().wants(&about(EventType::WebhookDisabled, 1), None));
         let one_feed = Webhook { feed_ids: Some(vec![FeedId(1)]), ..webhook() };
         assert!(one_feed.wants(&about(EventType::WebhookDisabled, 2), None));
+    }
+
+    #[test]
+    fn d10_a_replay_repeats_what_is_wanted_but_no_tests() {
+        let about = |kind, id| EventScope { kind, feed_id: None, webhook_id: Some(WebhookId(id)), ..scope(1) };
+        let backlog = EventScope { is_backlog: true, ..scope(1) };
+        for (webhook, event, is_repeated) in [
+            (webhook(), scope(1), true),
+            (Webhook { enabled: false, ..webhook() }, scope(1), false),
+            (Webhook { feed_ids: Some(vec![FeedId(2)]), ..webhook() }, scope(1), false),
+            (webhook(), backlog, false),
+            (Webhook { backlog: true, ..webhook() }, backlog, true),
+            (webhook(), about(EventType::WebhookTest, 1), false),
+            (webhook(), about(EventType::WebhookDisabled, 2), true),
+            (webhook(), about(EventType::DeliveryFailed, 1), false),
+        ] {
+            assert_eq!(webhook.replays(&event, followed_in(None)), is_repeated, "{webhook:?} {event:?}");
+        }
     }
 }

@@ -95,7 +95,6 @@ pub enum HttpError {
     /// An address of this server, which sends itself nothing.
     #[error("{0} is this server itself")]
     OwnServer(String),
-    /// No such host.
     #[error("the host {0} was not found")]
     NotFound(String),
     /// The name service did not answer: it says nothing about the host.

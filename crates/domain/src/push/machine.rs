@@ -176,7 +176,10 @@ pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Time
                 return Decision::Refuse;
             }
             match mode {
-                Mode::Subscribe if *only_if_asked => untrusted(subscription, verified(next, *lease_secs, rules, now)),
+                // A stranger's lease does not count.
+                Mode::Subscribe if *only_if_asked => {
+                    untrusted(subscription, verified(next, None, rules, now), rules, now)
+                }
                 Mode::Subscribe => verified(next, *lease_secs, rules, now),
                 Mode::Unsubscribe => unsubscribed(&next),
             }
@@ -208,10 +211,16 @@ fn is_just_asked(subscription: &Subscription, mode: Mode, now: Timestamp) -> boo
     subscription.asked == Some(mode) && subscription.verify_by.is_none_or(|verify_by| now < verify_by)
 }
 
-/// The same decision without trust: the feed is polled as usual until a signed push has come, at once if it was not.
-fn untrusted(before: &Subscription, decision: Decision) -> Decision {
+/// The same decision without trust: the feed is polled as usual until a signed push has come, at once if it was not. A
+/// lease that there is stays as it is, so that nobody cuts it short or puts its renewal off.
+fn untrusted(before: &Subscription, decision: Decision, rules: Rules, now: Timestamp) -> Decision {
     let Decision::Become { mut subscription, poll_now } = decision else { return decision };
     subscription.distrust();
+    if let Some(expires_at) = before.expires_at.filter(|_| before.is_active()) {
+        subscription.lease_secs = before.lease_secs;
+        subscription.expires_at = Some(expires_at);
+        subscription.next_step_at = Some(after(now, timing::renew_in(until(expires_at, now), rules)));
+    }
     Decision::Become { subscription, poll_now: poll_now || before.is_trusted() }
 }
 

@@ -165,6 +165,21 @@ fn w3_what_is_confirmed_without_a_token_is_trusted_after_a_push() {
 }
 
 #[test]
+fn w3_without_a_token_no_lease_is_cut_short_or_prolonged() {
+    let renewing = renewing();
+    for secs in [Some(1), Some(14 * 24 * 60 * 60), None] {
+        let confirmed = Event::Verified { mode: Mode::Subscribe, lease_secs: secs, only_if_asked: true };
+        let (renewed, _) = apply_at(&renewing, &confirmed, now());
+        assert_eq!((renewed.lease_secs, renewed.expires_at), (renewing.lease_secs, renewing.expires_at), "{secs:?}");
+        let next = renewed.next_step_at.unwrap();
+        assert!(next > now() && next < renewed.expires_at.unwrap(), "it is renewed before it ends: {secs:?}");
+        // One that begins so has the usual lease.
+        let (begun, _) = apply_at(&pending(), &confirmed, now());
+        assert_eq!(begun.lease_secs, Some(timing::LEASE_SECS_DEFAULT), "{secs:?}");
+    }
+}
+
+#[test]
 fn w3_a_denial_without_a_token_fails_a_renewal_and_ends_no_push() {
     let denied = Event::Denied { reason: Some("no".into()), only_if_asked: true };
     let (renewal, poll_now) = apply_at(&renewing(), &denied, now());

@@ -15,9 +15,7 @@ pub enum Algorithm {
     Sha1,
     /// What most hubs use.
     Sha256,
-    /// Seldom seen.
     Sha384,
-    /// Seldom seen.
     Sha512,
 }
 

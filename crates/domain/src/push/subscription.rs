@@ -41,7 +41,6 @@ impl SubscriptionState {
         }
     }
 
-    /// By its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
@@ -50,7 +49,6 @@ impl SubscriptionState {
 /// What a hub is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// To push.
     Subscribe,
     /// To push no longer.
     Unsubscribe,
@@ -65,7 +63,6 @@ impl Mode {
         }
     }
 
-    /// By its name.
     pub fn by_name(name: &str) -> Option<Self> {
         [Self::Subscribe, Self::Unsubscribe].into_iter().find(|mode| mode.name() == name)
     }
@@ -74,11 +71,9 @@ impl Mode {
 /// A subscription of a feed at a hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
-    /// Its id.
     pub id: SubscriptionId,
     /// The feed; none once it was removed.
     pub feed_id: Option<FeedId>,
-    /// The hub.
     pub hub_url: String,
     /// The topic: a string, sent and compared as it was found.
     pub topic_url: String,
@@ -86,13 +81,11 @@ pub struct Subscription {
     pub token: String,
     /// The base of the callback that the hub was given.
     pub base_url: String,
-    /// How it stands.
     pub state: SubscriptionState,
     /// Whether it is the one of its feed; others are remembered because their hubs failed, or are on their way out.
     pub is_current: bool,
     /// The lease that the hub gave.
     pub lease_secs: Option<u32>,
-    /// When that ends.
     pub expires_at: Option<Timestamp>,
     /// When it became active.
     pub activated_at: Option<Timestamp>,
@@ -108,7 +101,6 @@ pub struct Subscription {
     pub last_error: Option<String>,
     /// When the last push came.
     pub last_push_at: Option<Timestamp>,
-    /// Pushes so far.
     pub push_count: u64,
     /// Entries' worth of polls that found what the hub had not pushed.
     pub miss_count: u64,
@@ -186,17 +178,13 @@ impl Subscription {
 pub struct SubscriptionView {
     /// The feed; null once it was removed and the hub is being told.
     pub feed_id: Option<FeedId>,
-    /// The hub.
     pub hub_url: String,
-    /// The topic.
     pub topic_url: String,
-    /// How it stands.
     pub state: SubscriptionState,
     /// Whether the hub pushes.
     pub is_active: bool,
     /// The lease that the hub gave.
     pub lease_seconds: Option<u32>,
-    /// When that ends.
     pub expires_at: Option<Timestamp>,
     /// Failures since the last success.
     pub error_count: u32,
@@ -204,7 +192,6 @@ pub struct SubscriptionView {
     pub last_error: Option<String>,
     /// When the last push came.
     pub last_push_at: Option<Timestamp>,
-    /// Pushes so far.
     pub push_count: u64,
     /// Polls so far that found what the hub had not pushed.
     pub miss_count: u64,
@@ -232,7 +219,6 @@ impl From<&Subscription> for SubscriptionView {
 /// What a new subscription is made with, should one be needed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// Its token.
     pub token: String,
     /// Where hubs reach us.
     pub base_url: String,
@@ -261,7 +247,6 @@ pub struct SubscriptionJob {
 /// What the store changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transition {
-    /// How it was.
     pub before: Subscription,
     /// How it is; `None` if it is no more.
     pub after: Option<Subscription>,
@@ -270,7 +255,6 @@ pub struct Transition {
 /// What must be known to judge a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushTarget {
-    /// The subscription.
     pub subscription: Subscription,
     /// Where its feed is polled: what relative links in a push are relative to. None once it was removed.
     pub feed_url: Option<String>,
@@ -279,7 +263,6 @@ pub struct PushTarget {
 /// A push that is the hub's, on its way into the store.
 #[derive(Debug, Clone)]
 pub struct Push {
-    /// Whose.
     pub subscription_id: SubscriptionId,
     /// The secret that it was signed with.
     pub secret: String,
@@ -292,7 +275,6 @@ pub struct Push {
 /// What became of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushStored {
-    /// It is kept.
     Stored(Stored),
     /// There is no active subscription any more.
     NotActive,

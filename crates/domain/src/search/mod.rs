@@ -29,13 +29,10 @@ pub struct Search {
 /// Why a search cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
-    /// Over [`SEARCH_CHARS_MAX`].
     #[error("longer than {SEARCH_CHARS_MAX} characters; search for less")]
     TooLong,
-    /// Over [`SEARCH_TERMS_MAX`].
     #[error("more than {SEARCH_TERMS_MAX} words and phrases; leave some out")]
     TooManyTerms,
-    /// Under [`PREFIX_CHARS_MIN`].
     #[error("`{0}*` is too short: write at least {PREFIX_CHARS_MIN} characters before the `*`")]
     ShortPrefix(String),
 }
@@ -50,7 +47,6 @@ struct Term {
 /// What an index can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gram {
-    /// This gram.
     Whole(String),
     /// Any gram that starts so.
     Start(String),

@@ -61,8 +61,8 @@ struct Recent {
     begin: ChangeNumber,
     end: ChangeNumber,
     changes: VecDeque<Change>,
-    /// There is more, or will be at once.
-    has_more: bool,
+    /// How long after the read the next is due, if there is no hint.
+    due_after: Duration,
 }
 
 /// What a listener hears.
@@ -122,39 +122,30 @@ impl ChangeStream {
             return self.look_alone(after).await;
         }
         let heard = known.changes.iter().filter(|change| change.number > after).cloned().collect();
-        Ok(Found::changes(heard, known.end, if known.has_more { HELD_UP } else { LOOK_EVERY }))
+        Ok(Found::changes(heard, known.end, known.due_in()))
     }
 
     /// Somebody who was elsewhere for a while.
     async fn look_alone(&self, after: ChangeNumber) -> StoreResult<Found> {
         let page = self.store.changes_after(after, u32::try_from(RECENT_MAX).unwrap_or(u32::MAX)).await?;
-        let ChangesPage { changes, next, is_reset, .. } = page;
+        let ChangesPage { changes, next, has_more, is_reset } = page;
         if is_reset {
             return Ok(Found::reset(next));
         }
         if changes.len() >= RECENT_MAX {
             return Ok(Found::reset(self.store.last_change().await?));
         }
-        Ok(Found::changes(changes, next, HELD_UP))
+        Ok(Found::changes(changes, next, if has_more { HELD_UP } else { LOOK_EVERY }))
     }
 
     /// Reads what is new, unless somebody else has done so since this hint.
     async fn read<'r>(&self, recent: &'r mut Option<Recent>, hint: u64) -> StoreResult<&'r mut Recent> {
         if recent.is_none() {
             let last = self.store.last_change().await?;
-            let new = Recent {
-                hint,
-                read_at: Instant::now(),
-                begin: last,
-                end: last,
-                changes: VecDeque::new(),
-                has_more: false,
-            };
-            return Ok(recent.insert(new));
+            return Ok(recent.insert(Recent::new(last, hint)));
         }
         let recent = recent.as_mut().expect("it was looked at just before");
-        let is_due = recent.has_more || is_later(hint, recent.hint) || recent.read_at.elapsed() >= LOOK_EVERY;
-        if is_due {
+        if is_later(hint, recent.hint) || recent.due_in().is_zero() {
             sleep(READ_EVERY.saturating_sub(recent.read_at.elapsed())).await;
             let page = self.store.changes_after(recent.end, READ_MAX).await?;
             recent.read_at = Instant::now();
@@ -173,6 +164,16 @@ fn is_later(hint: u64, known: u64) -> bool {
 }
 
 impl Recent {
+    fn new(last: ChangeNumber, hint: u64) -> Self {
+        let (read_at, changes) = (Instant::now(), VecDeque::new());
+        Self { hint, read_at, begin: last, end: last, changes, due_after: LOOK_EVERY }
+    }
+
+    /// Zero if it is due now.
+    fn due_in(&self) -> Duration {
+        self.due_after.saturating_sub(self.read_at.elapsed())
+    }
+
     fn take(&mut self, page: ChangesPage) {
         if page.is_reset {
             // Nobody goes on from here: all others read by themselves, and are told the same.
@@ -180,7 +181,12 @@ impl Recent {
             self.begin = page.next;
         }
         self.end = page.next;
-        self.has_more = page.has_more;
+        let is_full = page.changes.len() >= usize::try_from(READ_MAX).unwrap_or(usize::MAX);
+        self.due_after = match (page.has_more, is_full) {
+            (true, true) => Duration::ZERO,
+            (true, false) => HELD_UP,
+            (false, _) => LOOK_EVERY,
+        };
         self.changes.extend(page.changes);
         while self.changes.len() > RECENT_MAX {
             if let Some(gone) = self.changes.pop_front() {

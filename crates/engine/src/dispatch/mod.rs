@@ -15,6 +15,7 @@ mod marks;
 mod payload_memory;
 mod runner;
 mod send;
+mod steady_clock;
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{in_flight::InFlight, payload_memory::PayloadMemory};
+use self::{in_flight::InFlight, payload_memory::PayloadMemory, steady_clock::SteadyClock};
 use crate::{context::Context, settings::DeliverySettings};
 
 pub(crate) use self::runner::run;
@@ -40,6 +41,8 @@ pub(crate) struct Dispatcher {
     store: Arc<dyn DeliveryStore>,
     http: Arc<dyn Http>,
     clock: Arc<dyn Clock>,
+    /// For all that is in flight: leases, and when webhooks were looked at.
+    steady_clock: SteadyClock,
     ids: Arc<dyn Ids>,
     settings: DeliverySettings,
     /// Deliveries to this webhook only.
@@ -90,6 +93,7 @@ impl Dispatcher {
             outcomes_rx: Mutex::new(Some(outcomes_rx)),
             store,
             http,
+            steady_clock: SteadyClock::new(Arc::clone(&clock)),
             clock,
             ids,
             settings,

@@ -44,13 +44,13 @@ impl Dispatcher {
 
     /// `None` if only the store can tell.
     fn is_ours(&self, job: &DeliveryJob) -> Option<bool> {
-        self.in_flight().is_ours(job.into(), self.clock.now())
+        self.in_flight().is_ours(job.into(), self.steady_clock.now())
     }
 
     /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out releases
     /// what waits for it.
     async fn current_webhook(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
-        let (id, asked_at) = (webhook.id, self.clock.now());
+        let (id, asked_at) = (webhook.id, self.steady_clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.
         let known = self.in_flight().known(id, asked_at);
         let found = if known.is_some() {
@@ -247,7 +247,7 @@ pub(super) async fn deliver(dispatcher: &Dispatcher, ready: ReadyDelivery) {
     let (key, to) = (ClaimKey::from(&job), webhook.id);
     let attempted = AssertUnwindSafe(dispatcher.attempt(webhook, job)).catch_unwind().await;
     let attempted = attempted.unwrap_or_else(|_| {
-        tracing::error!(delivery = key.id.0, "delivery panicked");
+        tracing::error!(delivery_id = key.id.0, "delivery panicked");
         Attempted::Unsent
     });
     let end = match &attempted {

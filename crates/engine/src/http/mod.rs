@@ -40,10 +40,13 @@ const IDLE_MAX: Duration = Duration::from_secs(15);
 /// The part of the time for a connection that the name service has: it must be known which of the two was silent.
 const RESOLVING_PART: f64 = 0.8;
 
+/// What our own requests name themselves first: no server of ours serves them its API (`web::origin`).
+pub const PRODUCT: &str = "piRSSonite/";
+
 /// Who we say we are: a name, a version, and where a publisher finds out who asks, if the operator names a place.
 pub fn user_agent(contact_url: Option<&Url>) -> String {
     let contact = contact_url.map(|url| format!("; +{url}")).unwrap_or_default();
-    format!("piRSSonite/{} (feed reader{contact})", env!("CARGO_PKG_VERSION"))
+    format!("{PRODUCT}{} (feed reader{contact})", env!("CARGO_PKG_VERSION"))
 }
 
 /// How the client is set.

@@ -21,9 +21,7 @@ impl OwnServer {
         // What has no port of its own is the same server with either scheme.
         let is_same_port = base.port_or_known_default() == url.port_or_known_default()
             || (base.port().is_none() && url.port().is_none());
-        let folder = base.path().trim_end_matches('/');
-        let is_inside = url.path().strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        host(base) == host(url) && is_same_port && is_inside
+        host(base) == host(url) && is_same_port && folders(url.path()).starts_with(&folders(base.path()))
     }
 
     /// Whether a URL has the port that this server listens at: then the address decides.
@@ -38,6 +36,20 @@ impl OwnServer {
         // Who connects to no address at all connects to this machine.
         address == listen || address.is_unspecified() || (listen.is_unspecified() && is_of_this_machine(address))
     }
+}
+
+/// The parts of a path as servers and proxies read it: decoded, and without what leads nowhere.
+fn folders(path: &str) -> Vec<Vec<u8>> {
+    let decoded: Vec<u8> = percent_encoding::percent_decode_str(path).collect();
+    let mut folders: Vec<Vec<u8>> = Vec::new();
+    for part in decoded.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(folders.pop()),
+            part => folders.push(part.to_vec()),
+        }
+    }
+    folders
 }
 
 /// The system would send to an address of its own from that very address. Nothing is sent to find out.
@@ -71,6 +83,12 @@ mod tests {
             ("http://we.org:3000/", "http://we.org/x", false),
             ("https://we.org/reader", "https://we.org/reader", true),
             ("https://we.org/reader/", "https://we.org/reader/api", true),
+            ("https://we.org/reader", "https://we.org/%72eader/api/webhooks", true),
+            ("https://we.org/reader", "https://we.org//reader/api", true),
+            ("https://we.org/reader", "https://we.org/x/..%2Freader//api", true),
+            ("https://we.org/%72eader/", "https://we.org/reader/api", true),
+            ("https://we.org/a/reader", "https://we.org/a%2freader", true),
+            ("https://we.org/a/reader", "https://we.org/a", false),
             ("https://we.org/reader", "https://we.org/readers", false),
             ("https://we.org/reader", "https://we.org/blog/feed", false),
         ] {

@@ -55,6 +55,7 @@ pub(crate) async fn poll(
     let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
     let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
     if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
+        poller.probe().await;
         return Ok(Attempt::RetryIn(wait));
     }
     let mut permit = DocumentPermit::default();

@@ -175,6 +175,15 @@ impl Poller {
         meaning
     }
 
+    /// Has a feed polled whose host was well, where it is open whether it is we who fail: if only dead hosts are due,
+    /// nothing else would show that.
+    async fn probe(&self) {
+        let Some(feed) = self.network.probe() else { return };
+        if let Err(error) = self.context.poll_soon(feed, Duration::ZERO).await {
+            tracing::debug!(feed_id = feed.0, %error, "probe of the network not stored");
+        }
+    }
+
     /// Claims what is due, up to the capacity there is, and begins what is `wanted`; the rest is released. What finds no
     /// place in its host's queue is deferred: the next claim then goes on to the feeds of others.
     async fn begin_due(self: &Arc<Self>, wanted: impl Fn(FeedId) -> bool) -> StoreResult<Begun> {

@@ -27,6 +27,9 @@ const SUSPECTS_MAX: usize = 65_536;
 /// Polls at once while there is an outage, to see whether it is over.
 pub(crate) const PROBES_MAX: usize = 4;
 
+/// A probe that was not seen to end within so many requests of others is not waited for.
+const PROBE_ENDS_MAX: u64 = 1000;
+
 /// What a feed waits that could not be asked because of us; doubled each time, up to the longest.
 const RETRY_FIRST: Duration = Duration::from_secs(15);
 const RETRY_MAX: Duration = Duration::from_mins(1);
@@ -52,6 +55,8 @@ struct State {
     count: u64,
     hosts: HashMap<u64, Seen>,
     suspects: HashMap<FeedId, Suspect>,
+    /// What was last made due to see whether it is reached.
+    probed: Option<Probed>,
     /// With the count at which it was noticed.
     outage: Option<(Outage, u64)>,
 }
@@ -61,6 +66,17 @@ struct State {
 struct Seen {
     at: u64,
     observation: Observation,
+    /// Whose host it is.
+    feed: Option<FeedId>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Probed {
+    host: u64,
+    /// When it had been seen, by the count.
+    seen_at: u64,
+    /// When it was made due, by the count.
+    at: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +124,7 @@ impl NetworkWatch {
         let mut state = self.lock();
         state.count += 1;
         let began = state.count;
-        state.hosts.entry(host).or_insert(Seen { at: began, observation: Observation::Nothing });
+        state.hosts.entry(host).or_insert(Seen { at: began, observation: Observation::Nothing, feed: None });
         if state.hosts.len() > HOSTS_MAX {
             let mut ages: Vec<u64> = state.hosts.values().map(|seen| seen.at).collect();
             let (_, middle, _) = ages.select_nth_unstable(HOSTS_MAX / 2);
@@ -131,7 +147,7 @@ impl NetworkWatch {
         state.count += 1;
         let at = state.count;
         if observation != Observation::Nothing {
-            state.hosts.insert(request.host, Seen { at, observation });
+            state.hosts.insert(request.host, Seen { at, observation, feed: Some(feed) });
         }
         let Observation::Failed(way) = observation else {
             state.suspects.remove(&feed);
@@ -159,6 +175,28 @@ impl NetworkWatch {
     }
 }
 
+impl NetworkWatch {
+    /// A feed whose host was well when it was last asked, to be asked now; none while another is.
+    pub(crate) fn probe(&self) -> Option<FeedId> {
+        let mut state = self.lock();
+        let count = state.count;
+        let is_under_way = |probed: Probed| {
+            let is_as_before = state.hosts.get(&probed.host).is_some_and(|seen| seen.at == probed.seen_at);
+            is_as_before && count.saturating_sub(probed.at) < PROBE_ENDS_MAX
+        };
+        if state.probed.is_some_and(is_under_way) {
+            return None;
+        }
+        // From the one that was seen last to older ones, and then over again.
+        let last = state.probed.map_or(u64::MAX, |probed| probed.seen_at);
+        let well = state.hosts.iter().filter(|(_, seen)| seen.observation == Observation::Reached);
+        let next = well.max_by_key(|(_, seen)| (seen.at < last, seen.at));
+        let (host, seen_at, feed) = next.map(|(host, seen)| (*host, seen.at, seen.feed))?;
+        state.probed = Some(Probed { host, seen_at, at: count });
+        feed
+    }
+}
+
 impl State {
     fn evidence(&self, way: FailureKind, suspect: Suspect, host: u64) -> Evidence {
         let since = |wanted: Observation| {
@@ -169,6 +207,7 @@ impl State {
             known: self.hosts.len(),
             failed: 1 + since(Observation::Failed(way)),
             reached: since(Observation::Reached),
+            well: self.hosts.values().filter(|seen| seen.observation == Observation::Reached).count(),
             tries: suspect.tries,
         }
     }
@@ -238,6 +277,43 @@ mod tests {
         let request = watch.begins(&url(3));
         let (meaning, turn) = watch.ends(request, FeedId(77), DEAD, true, Timestamp::UNIX_EPOCH);
         assert_eq!((meaning, turn), (Meaning::Counts, None));
+    }
+
+    #[test]
+    fn f4_some_dead_hosts_among_many_are_no_outage() {
+        let watch = NetworkWatch::default();
+        let well: Vec<_> = (0..20).map(|host| (host, Observation::Reached)).collect();
+        ask(&watch, &well);
+        let dead: Vec<_> = (20..25).map(|host| (host, DEAD)).collect();
+        // Nobody else is polled but what is probed.
+        let mut counted = Vec::new();
+        for _ in 0..=domain::outage::TRIES_MAX {
+            counted.push(ask(&watch, &dead).into_iter().all(|counts| counts));
+            assert_eq!(watch.outage(), None);
+            let probe = watch.probe().expect("one that was well is asked");
+            assert_eq!(watch.probe(), None, "one at a time");
+            let host = usize::try_from(probe.0).unwrap() / 100;
+            assert!(host < 20);
+            ask(&watch, &[(host, Observation::Reached)]);
+        }
+        assert_eq!(counted, [false, false, false, true]);
+    }
+
+    #[test]
+    fn f4_outage_is_found_though_hosts_were_well() {
+        let watch = NetworkWatch::default();
+        let well: Vec<_> = (0..20).map(|host| (host, Observation::Reached)).collect();
+        ask(&watch, &well);
+        let dead: Vec<_> = (20..25).map(|host| (host, DEAD)).collect();
+        assert_eq!(ask(&watch, &dead), [false; 5]);
+        let probe = usize::try_from(watch.probe().unwrap().0).unwrap() / 100;
+        ask(&watch, &[(probe, DEAD)]);
+        assert_eq!(ask(&watch, &dead), [false; 5]);
+        assert!(watch.outage().is_some(), "nobody is reached");
+        // It ends with the first that is, which is asked for.
+        let probe = usize::try_from(watch.probe().unwrap().0).unwrap() / 100;
+        assert_eq!(ask(&watch, &[(probe, Observation::Reached)]), [true]);
+        assert_eq!(watch.outage(), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The slots of polls. One that waits long for its server gives its slot up to others, and takes one again when the answer
 //! is there: hosts that hang hold up nobody. How many may wait so is bounded, and so is the memory of the answers that
-//! arrive meanwhile (`http/capacity.rs`).
+//! arrive meanwhile (`http/body_memory.rs`).
 
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use domain::{
     AccountId, FeedId, FeedPatch, SubscriptionId,
-    ports::{Changed, Claim, StoreResult, SubscriptionChange, UpdateOutcome},
+    ports::{Changed, Claim, StoreError, StoreResult, SubscriptionChange, UpdateOutcome},
     push::{self, Event, Offer, PushTarget, Subscription, SubscriptionState, Transition},
 };
 use tokio::sync::{Notify, Semaphore, watch};
@@ -42,7 +42,7 @@ pub use self::{
     verify::{Verification, VerifyAnswer},
 };
 pub(crate) use self::{
-    receive::{receive, recipient, recipient_by_topic, refuse},
+    receive::{receive, recipient, recipient_by_topic, refuse, refuse_unsigned},
     renew::renew_expiring,
     runner::{run, settle, start},
     verify::verify,
@@ -121,7 +121,14 @@ impl Pusher {
 
     /// The subscription with this token.
     async fn target(&self, token: &str) -> StoreResult<Option<PushTarget>> {
-        self.targets.call(token.to_owned(), token.len()).await
+        self.in_time(self.targets.call(token.to_owned(), token.len())).await
+    }
+
+    /// What a hub that calls us waits for. What was to be stored may be, and is once more when the hub comes again: that
+    /// changes nothing.
+    async fn in_time<T>(&self, call: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
+        let answered = tokio::time::timeout(self.settings().store_timeout, call).await;
+        answered.unwrap_or_else(|_| Err(StoreError::Unavailable("the store did not answer in time".to_owned())))
     }
 
     async fn follow_up(&self, kind: &str, transition: &Transition) {

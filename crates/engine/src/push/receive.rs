@@ -47,7 +47,6 @@ pub struct PushRequest {
     /// `X-Hub-Signature`.
     pub signature: Option<String>,
     pub content_type: Option<String>,
-    /// All `Link` headers.
     pub links: Vec<String>,
     /// `hub.topic` of the address, where there is no token.
     pub topic: Option<String>,
@@ -94,6 +93,29 @@ pub(crate) async fn recipient_by_topic(
     Ok(if targets.is_empty() { Err(PushAnswer::NotActive) } else { Ok(Recipient::Topic(targets)) })
 }
 
+/// The answer to a push whose headers show that it is not signed as it must be, before anything of it is read.
+pub(crate) async fn refuse_unsigned(
+    pusher: &Arc<Pusher>,
+    recipient: &Recipient,
+    head: &PushRequest,
+) -> StoreResult<Option<PushAnswer>> {
+    let Recipient::Subscription(target) = recipient else { return Ok(None) };
+    let Err(reason) = Signature::parse(head.signature.as_deref(), &pusher.settings().algorithms) else {
+        return Ok(None);
+    };
+    unsigned(pusher, target, reason).await.map(Some)
+}
+
+/// Notes that a push is not the hub's.
+async fn unsigned(pusher: &Pusher, target: &PushTarget, reason: Unsigned) -> StoreResult<PushAnswer> {
+    if matches!(reason, Unsigned::Missing | Unsigned::Wrong) {
+        poll_for_certainty(pusher, target).await?;
+    }
+    let answer = PushAnswer::Unsigned(reason);
+    note(Some(target), &answer);
+    Ok(answer)
+}
+
 pub(crate) async fn receive(
     pusher: &Arc<Pusher>,
     recipient: Recipient,
@@ -103,8 +125,8 @@ pub(crate) async fn receive(
     let (target, answer) = match recipient {
         Recipient::Subscription(target) => {
             let answer = take(pusher, &target, &request).await?;
-            if matches!(answer, PushAnswer::Unsigned(Unsigned::Missing | Unsigned::Wrong)) {
-                poll_for_certainty(pusher, &target).await?;
+            if let PushAnswer::Unsigned(reason) = answer {
+                return unsigned(pusher, &target, reason).await;
             }
             (Some(*target), answer)
         }
@@ -154,7 +176,7 @@ async fn take_by_topic(
 }
 
 async fn active_with(pusher: &Pusher, topic: &str) -> StoreResult<Vec<PushTarget>> {
-    let mut targets = pusher.context.deps.store.push_targets(topic, SAME_TOPIC_MAX).await?;
+    let mut targets = pusher.in_time(pusher.context.deps.store.push_targets(topic, SAME_TOPIC_MAX)).await?;
     targets.retain(|target| target.subscription.is_active() && target.feed_url.is_some());
     Ok(targets)
 }
@@ -201,7 +223,8 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
-    match measure::store("push", pusher.pushes.call(push, request.body.len())).await? {
+    let call = pusher.in_time(pusher.pushes.call(push, request.body.len()));
+    match measure::store("push", call).await? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {
@@ -219,7 +242,7 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
 
 /// Makes the feed of a push that could not be taken due soon.
 async fn poll_soon(pusher: &Pusher, feed: FeedId) -> StoreResult<()> {
-    pusher.context.poll_soon(feed, pusher.settings().poll_after_thin).await
+    pusher.in_time(pusher.context.poll_soon(feed, pusher.settings().poll_after_thin)).await
 }
 
 /// Only the hub knows the token: it may have lost the secret, and what it would bring is fetched instead. Now and then,
@@ -234,7 +257,7 @@ async fn poll_for_certainty(pusher: &Pusher, target: &PushTarget) -> StoreResult
 pub(crate) async fn refuse(pusher: &Pusher, recipient: &Recipient, why: &'static str) -> StoreResult<()> {
     measure::push_refused(why);
     let Some(feed_id) = recipient.feed_id() else { return Ok(()) };
-    tracing::warn!(feed_id = feed_id.0, why, "push refused");
+    tracing::warn!(feed_id = feed_id.0, reason = why, "push refused");
     poll_soon(pusher, feed_id).await
 }
 
@@ -266,7 +289,7 @@ async fn parse(pusher: &Pusher, request: &Arc<PushRequest>, feed_url: Option<Str
 async fn prepare(pusher: &Pusher, feed: FeedId, parsed: Parsed, bytes: usize) -> StoreResult<Document> {
     let identities = parsed.identities();
     let known = if identities.len() > ENTRIES_UNASKED_MAX {
-        pusher.context.deps.store.known_entries(feed, &identities).await?
+        pusher.in_time(pusher.context.deps.store.known_entries(feed, &identities)).await?
     } else {
         KnownEntries::new()
     };

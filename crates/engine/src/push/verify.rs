@@ -18,15 +18,10 @@ const CHALLENGE_BYTES_MAX: usize = 4096;
 /// What a hub asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// `hub.mode`.
     pub mode: Option<String>,
-    /// `hub.topic`.
     pub topic: Option<String>,
-    /// `hub.challenge`.
     pub challenge: Option<String>,
-    /// `hub.lease_seconds`.
     pub lease_secs: Option<String>,
-    /// `hub.reason`.
     pub reason: Option<String>,
 }
 
@@ -65,14 +60,15 @@ pub(crate) async fn verify(
     }
     let targets = match token {
         Some(_) => known.into_iter().collect(),
-        None => store.push_targets(&topic, SAME_TOPIC_MAX).await?,
+        None => pusher.in_time(store.push_targets(&topic, SAME_TOPIC_MAX)).await?,
     };
     // Without a token only what was just asked for counts: of the others nothing is even written.
     let is_meant = |target: &&PushTarget| {
         target.subscription.topic_url == topic && (token.is_some() || target.subscription.asked.is_some())
     };
     for target in targets.iter().filter(is_meant) {
-        if let Changed::Done(_) = pusher.change(target.subscription.id, Claim::None, event.clone()).await? {
+        let change = pusher.change(target.subscription.id, Claim::None, event.clone());
+        if let Changed::Done(_) = pusher.in_time(change).await? {
             measure::hub_verified(&event, true);
             return Ok(answer);
         }

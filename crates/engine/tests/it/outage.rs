@@ -131,6 +131,31 @@ async fn f4_single_dead_host_is_no_outage() {
 }
 
 #[tokio::test]
+async fn f4_some_dead_hosts_are_counted_though_no_other_is_due() {
+    for world in world::each().await {
+        let Scene { engine, cut, publishers, ids } = scene(&world, 12).await;
+        let dead = &ids[..4];
+        for publisher in &publishers[..4] {
+            cut.lock().unwrap().hosts.insert(publisher.address().to_string());
+        }
+        for _ in 0..8 {
+            for id in dead {
+                world.store.poll_soon(*id, Duration::ZERO).await.unwrap();
+            }
+            engine.refresh_due().await.unwrap();
+            assert_eq!(engine.outage(), None);
+            world.advance(Duration::from_mins(1)).await;
+        }
+        for id in dead {
+            assert!(world.feed(*id).await.failure_count > 0, "{id}");
+        }
+        for id in &ids[4..] {
+            assert_eq!(world.feed(*id).await.failure_count, 0);
+        }
+    }
+}
+
+#[tokio::test]
 async fn f4_one_hosts_failure_is_the_feeds() {
     for world in world::each().await {
         let Scene { engine, cut, ids, publishers: _publishers } = scene(&world, 1).await;

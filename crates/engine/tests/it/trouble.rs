@@ -6,11 +6,7 @@ use std::{sync::Arc, time::Duration};
 use domain::ports::{Store, StoreError};
 use engine::EngineSettings;
 use store::{PostgresOptions, PostgresStore};
-use testkit::{Gate, Page};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
-};
+use testkit::{Gate, Line, LineState, Page};
 
 use crate::world::{self, engine_on, rss};
 
@@ -82,7 +78,7 @@ async fn f4_failures_are_told_and_cost_no_entry() {
 async fn f4_lost_database_loses_no_result() {
     let database = testkit::fresh_postgres().await;
     let line = Line::to(database.url()).await;
-    let store = PostgresStore::connect(&line.url, PostgresOptions { pool_size: 2, ..PostgresOptions::default() })
+    let store = PostgresStore::connect(line.url(), PostgresOptions { pool_size: 2, ..PostgresOptions::default() })
         .await
         .unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
@@ -93,66 +89,12 @@ async fn f4_lost_database_loses_no_result() {
     let id = world::import(&store, &[publisher.url("/feed")]).await[0];
     let refresh = tokio::spawn(async move { engine.refresh_feed(READER, id).await });
     publisher.asked("/feed", 1).await;
-    let before = line.set_up(false);
+    let before = line.set(LineState::Cut);
     let lost = store.feed(READER, id).await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
     gate.open();
     // The engine has tried to store the result, in vain.
     line.refused_after(before + 1).await;
-    line.set_up(true);
+    line.set(LineState::Up);
     assert_eq!(refresh.await.unwrap().unwrap().unwrap().new_entries, 1);
-}
-
-/// A line to the database that can be cut.
-struct Line {
-    url: String,
-    is_up: watch::Sender<bool>,
-    refused: Arc<watch::Sender<usize>>,
-}
-
-impl Line {
-    async fn to(url: &str) -> Self {
-        let host = url::Url::parse(url).unwrap();
-        let database = format!("{}:{}", host.host_str().unwrap(), host.port().unwrap_or(5432));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut here = host.clone();
-        here.set_host(Some("127.0.0.1")).unwrap();
-        here.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
-        let is_up = watch::Sender::new(true);
-        let refused = Arc::new(watch::Sender::new(0));
-        tokio::spawn(carry(listener, database, is_up.subscribe(), Arc::clone(&refused)));
-        Self { url: here.into(), is_up, refused }
-    }
-
-    /// Cuts or mends it; returns how many connections were refused so far.
-    fn set_up(&self, is_up: bool) -> usize {
-        self.is_up.send_replace(is_up);
-        *self.refused.borrow()
-    }
-
-    async fn refused_after(&self, count: usize) {
-        self.refused.subscribe().wait_for(|refused| *refused > count).await.unwrap();
-    }
-}
-
-async fn carry(
-    listener: TcpListener,
-    database: String,
-    is_up: watch::Receiver<bool>,
-    refused: Arc<watch::Sender<usize>>,
-) {
-    while let Ok((mut near, _)) = listener.accept().await {
-        let mut is_up = is_up.clone();
-        if !*is_up.borrow_and_update() {
-            refused.send_modify(|refused| *refused += 1);
-            continue;
-        }
-        let mut far = TcpStream::connect(&database).await.unwrap();
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                _ = is_up.wait_for(|is_up| !is_up) => {}
-            }
-        });
-    }
 }

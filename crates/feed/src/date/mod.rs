@@ -1,4 +1,4 @@
-//! Reads the instant out of any date that a feed publishes (SPEC row F2).
+//! Reads the instant out of any date that a feed publishes (requirement F2).
 //!
 //! The way of a text: the two common shapes are read byte by byte (`rfc`); bare figures have their own rules
 //! (`figures`); all else is cut into tokens (`tokens`) that a tolerant reader (`loose`) gathers into a `draft`, from

@@ -1,4 +1,4 @@
-//! Each form of date with examples of its own (SPEC row F2). `-` stands for a text that must be refused.
+//! Each form of date with examples of its own (requirement F2). `-` stands for a text that must be refused.
 
 use super::{TEXT_BYTES_MAX, loose, names, parse, rfc};
 use proptest::prelude::*;

@@ -119,7 +119,6 @@ impl Sanitiser<'_> {
 /// Different separators of an `<mfenced>`, and characters of a fence.
 const FENCE_CHARS_MAX: usize = 8;
 
-/// An `<mfenced>`.
 #[derive(Debug)]
 pub(super) struct Fence {
     /// How many elements are open right inside it.

@@ -10,12 +10,13 @@ use super::{
     Element, attribute_value,
     capture::{Buffers, Capture},
     roles::{Field, Scope},
-    values::{duration_secs, language_tag, person_from_text, picture, version},
+    values::{duration_secs, language_tag, person_from_text, picture, plain, version},
 };
 use crate::{
     date,
     entity::{Declared, decode, decode_into},
-    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, LIST_ITEMS_MAX, LIST_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
+    limits::{DATE_WARNINGS_MAX, ENTRIES_MAX, TEXT_BYTES_MAX, WARNINGS_MAX},
+    lists::ListBudget,
     model::{Entry, Feed, Image, Media, Person, Source, Tag, Text, Warning},
     relative,
     resolve::{self, LinkBudget},
@@ -36,6 +37,8 @@ pub(super) struct Build<'a> {
     entry_weak: Weak,
     /// What RSS 1.0 calls the open entry: its identity for want of a link.
     entry_about: Option<String>,
+    /// The same, if that is a link: its link for want of another.
+    entry_about_link: Option<String>,
     /// The guid of the open entry, if that is a link: its link for want of another page.
     entry_guid_link: Option<String>,
     person: Person,
@@ -71,6 +74,7 @@ impl<'a> Build<'a> {
             head_weak: Weak::default(),
             entry_weak: Weak::default(),
             entry_about: None,
+            entry_about_link: None,
             entry_guid_link: None,
             person: Person::default(),
             image: Image::default(),
@@ -82,7 +86,7 @@ impl<'a> Build<'a> {
             update_frequency: None,
             document_base,
             budget: LinkBudget::of(document_bytes),
-            lists: ListBudget { left: LIST_ITEMS_MAX },
+            lists: ListBudget::default(),
         }
     }
 
@@ -128,7 +132,7 @@ impl<'a> Build<'a> {
             Scope::Image => self.image = Image { href: self.link_attribute(element, "href"), ..Image::default() },
             Scope::Source => self.source = Source { title: None, link: self.link_attribute(element, "url") },
             Scope::ItunesCategory => {
-                let term = element.attribute(&mut self.declared, "text");
+                let term = element.attribute(&mut self.declared, "text").as_deref().map(plain);
                 self.add_tag(Tag { term, scheme: Some(ITUNES_SCHEME.to_owned()), label: None });
             }
             Scope::MediaContent => {
@@ -174,6 +178,9 @@ impl<'a> Build<'a> {
         }
         self.entry_weak = Weak::default();
         self.entry_about = element.attribute(&mut self.declared, "rdf:about");
+        let about = self.entry_about.as_deref().filter(|about| resolve::is_page(about, false));
+        self.entry_about_link =
+            about.and_then(|about| resolve::link(element.base.map(AsRef::as_ref), about, &self.budget));
         self.entry_guid_link = None;
         let language = element.attribute(&mut self.declared, "xml:lang").as_deref().map(language_tag);
         self.entry = Some(Entry { language, ..Entry::default() });
@@ -207,15 +214,15 @@ impl<'a> Build<'a> {
 
     fn close_entry(&mut self) {
         let Some(mut entry) = self.entry.take() else { return };
-        if entry.link.as_deref().is_none_or(resolve::is_mail) {
-            entry.link = self.entry_guid_link.take().or(entry.link);
-        }
         if entry.guid.is_none() && entry.link.is_none() {
             entry.guid = self.entry_about.take();
             // An element with nothing in it is no post.
             if entry == Entry::default() {
                 return;
             }
+        }
+        if entry.link.as_deref().is_none_or(resolve::is_mail) {
+            entry.link = self.entry_guid_link.take().or(self.entry_about_link.take()).or(entry.link);
         }
         if entry.image.is_none() {
             entry.image = picture(&entry).map(|href| Box::new(Image { href: Some(href), ..Image::default() }));
@@ -340,7 +347,7 @@ impl<'a> Build<'a> {
     /// Whether there is no room for another tag, so that none need be made.
     fn has_all_tags(&self) -> bool {
         let tags = self.entry.as_ref().map_or(&self.feed.head.tags, |entry| &entry.tags);
-        tags.len() >= LIST_MAX || self.lists.left == 0
+        !self.lists.has_room(tags)
     }
 
     fn date(&mut self, text: &str) -> Option<jiff::Timestamp> {
@@ -378,23 +385,5 @@ impl<'a> Build<'a> {
         let (mime, medium, width, height) = (of(mime), of(medium), of(width), of(height));
         let duration_secs = of(duration).as_deref().and_then(duration_secs);
         Some(Media { url, mime, medium, width, height, duration_secs })
-    }
-}
-
-/// How many items the lists of a document may still hold, all together.
-struct ListBudget {
-    left: usize,
-}
-
-impl ListBudget {
-    /// Adds to a list, which grows from one on: most hold one item, and ten thousand entries have eight of them each.
-    fn push<T>(&mut self, list: &mut Vec<T>, item: T) {
-        if list.len() < LIST_MAX && self.left > 0 {
-            self.left -= 1;
-            if list.len() == list.capacity() {
-                list.reserve_exact(list.len().max(1));
-            }
-            list.push(item);
-        }
     }
 }

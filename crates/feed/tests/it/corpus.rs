@@ -1,4 +1,4 @@
-//! The corpus: small feeds of other parsers' tests, and what must come out of them (SPEC rows F2 and F3).
+//! The corpus: small feeds of other parsers' tests, and what must come out of them (requirements F2 and F3).
 //!
 //! It runs where `PIRSSONITE_CORPUS` names its folder. How many expectations are met is held by floors, which are only
 //! ever raised. The judge (`score`) follows the corpus' own `score.py` and is itself under test, always.
@@ -49,7 +49,7 @@ const FILES_IN_ERROR_MAX: usize = 0;
 /// What is shown of a value in a message.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// SPEC row F2: what feedparser's tests expect of titles, links, dates, authors, encodings, entities and the rest.
+/// Requirement F2: what feedparser's tests expect of titles, links, dates, authors, encodings, entities and the rest.
 #[test]
 fn f2_feedparser_corpus_holds_its_floors() {
     let Some(scored) = Scored::of("feedparser") else { return };
@@ -59,14 +59,14 @@ fn f2_feedparser_corpus_holds_its_floors() {
     ]);
 }
 
-/// SPEC row F2: the same of gofeed's.
+/// Requirement F2: the same of gofeed's.
 #[test]
 fn f2_gofeed_corpus_holds_its_floors() {
     let Some(scored) = Scored::of("gofeed") else { return };
     scored.hold(&[(&GOFEED_CORE, is_core)]);
 }
 
-/// SPEC row F3: no text of the corpus is active once it has been sanitised.
+/// Requirement F3: no text of the corpus is active once it has been sanitised.
 #[test]
 fn f3_every_text_of_the_corpus_is_safe() {
     let Some(scored) = Scored::of("feedparser") else { return };

@@ -1,4 +1,4 @@
-//! Dates as feeds publish them (SPEC row F2): the corpus, where it is given, and properties that hold for every text.
+//! Dates as feeds publish them (requirement F2): the corpus, where it is given, and what holds for every text.
 
 use feed::date::parse;
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use jiff::tz::{Offset, TimeZone};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
-/// SPEC row F2: every string of the corpus that has an instant gives exactly that one, and the others are refused.
+/// Requirement F2: every string of the corpus that has an instant gives exactly that one, and the others are refused.
 #[test]
 fn f2_every_date_of_the_corpus() {
     let Some(folder) = std::env::var_os("PIRSSONITE_CORPUS").map(PathBuf::from) else {

@@ -1,4 +1,4 @@
-//! The project's own documents, one for each format and each malformation (SPEC rows F2, F3, W1), and what must come
+//! The project's own documents, one for each format and each malformation (requirements F2, F3, W1), and what must come
 //! out of them: `NAME.xml`, `NAME.json` or `NAME.html` beside `NAME.expected.json`, the model after sanitising.
 //!
 //! `NAME.hints.json` says what HTTP said, where that matters. `UPDATE_FIXTURES=1` writes what the parser makes of each
@@ -72,7 +72,7 @@ fn outcome(fixture: &Fixture) -> String {
     format!("{outcome:#}\n")
 }
 
-/// SPEC rows F2, F3, W1: every document gives what stands beside it.
+/// Requirements F2, F3, W1: every document gives what stands beside it.
 #[test]
 fn f2_f3_w1_fixtures_match_expectations() {
     let update = std::env::var_os("UPDATE_FIXTURES").is_some_and(|value| value == "1");

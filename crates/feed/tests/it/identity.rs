@@ -1,4 +1,4 @@
-//! By what an entry is known again (SPEC row F3): guid, else link, else a hash, the same in every parse.
+//! By what an entry is known again (requirement F3): guid, else link, else a hash, the same in every parse.
 
 use std::collections::HashSet;
 
@@ -139,10 +139,15 @@ fn f3_later_version_in_document_wins() {
     }
 }
 
+/// The day on which the entry of this number was published, of 28.
+fn dated(n: usize) -> String {
+    format!("<pubDate>2026-03-{:02}</pubDate>", n % 28 + 1)
+}
+
 #[test]
 fn f3_no_entry_lost_to_shared_identity() {
     type Item = fn(usize) -> String;
-    let kinds: [(&str, Item); 7] = [
+    let kinds: [(&str, Item); 10] = [
         ("the front page", |n| format!("<title>Post {n}</title><link>http://e.org/</link>")),
         ("the front page, by its text", |n| format!("<link>http://e.org/</link><description>{n}</description>")),
         ("the front page, with one title", |n| {
@@ -153,10 +158,17 @@ fn f3_no_entry_lost_to_shared_identity() {
         }),
         ("a link", |n| format!("<title>Post {n}</title><link>http://e.org/news</link>")),
         ("a guid", |n| format!("<title>Post {n}</title><link>http://e.org/{n}</link><guid>0</guid>")),
-        ("a text", |n| format!("<title>T</title><pubDate>2026-03-{:02}</pubDate>", n % 28 + 1)),
+        ("a text", |n| format!("<title>T</title>{}", dated(n))),
+        ("a text without a title", |n| format!("<description>D</description>{}", dated(n))),
+        ("a link, without a title", |n| {
+            format!("<link>http://e.org/news</link><description>D</description>{}", dated(n))
+        }),
+        ("the front page, without a title", |n| {
+            format!("<link>http://e.org/</link><description>D</description>{}", dated(n))
+        }),
     ];
     for (kind, item) in kinds {
-        let count = if kind == "a text" { 28 } else { 99 };
+        let count = if item(0).contains("pubDate") { 28 } else { 99 };
         let items = |numbers: &mut dyn Iterator<Item = usize>| -> String {
             numbers.map(|n| format!("<item>{}</item>", item(n))).collect()
         };
@@ -172,15 +184,18 @@ fn f3_no_entry_lost_to_shared_identity() {
 /// What else stands in a document makes no difference to what an entry is known by.
 #[test]
 fn f3_identity_depends_on_entry_alone() {
-    let item = |n: usize| format!("<item><title>Post {n}</title><link>http://e.org/news</link></item>");
+    let titled = |n: usize| format!("<item><title>Post {n}</title><link>http://e.org/news</link></item>");
+    let untitled = |n: usize| format!("<item><description>All is well</description>{}</item>", dated(n));
     let marks = |feed: &Feed| -> Vec<_> {
         feed.entries.iter().map(|entry| (entry.identity.clone(), traits(entry), fingerprint(entry))).collect()
     };
-    let alone: Vec<_> = (0..5).flat_map(|n| marks(&rss(&item(n)))).collect();
-    for first in 0..5 {
-        for last in first..5 {
-            let window = rss(&(first..=last).map(item).collect::<String>());
-            assert_eq!(marks(&window), alone[first..=last], "{first} to {last}");
+    for item in [&titled as &dyn Fn(usize) -> String, &untitled] {
+        let alone: Vec<_> = (0..5).flat_map(|n| marks(&rss(&item(n)))).collect();
+        for first in 0..5 {
+            for last in first..5 {
+                let window = rss(&(first..=last).map(item).collect::<String>());
+                assert_eq!(marks(&window), alone[first..=last], "{first} to {last}");
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Documents that no parser of XML would take (SPEC row F2): one bad entry never loses the others.
+//! Documents that no parser of XML would take (requirement F2): one bad entry never loses the others.
 
 use feed::{Error, Hints, Warning, parse};
 

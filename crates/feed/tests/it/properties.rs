@@ -1,4 +1,4 @@
-//! What holds for every document (SPEC rows F2, F3, W1), not only for those that somebody thought of: nothing panics,
+//! What holds for every document (requirements F2, F3, W1), not only for those somebody thought of: nothing panics,
 //! the same bytes give the same feed, sanitised HTML is safe and stays as it is.
 
 use feed::{Feed, Hints, Scope, discover, parse, plain_text, sanitise_in};

@@ -1,4 +1,4 @@
-//! WebSub links in documents (SPEC row W1): every hub in order, and self, from the feed's head only.
+//! WebSub links in documents (requirement W1): every hub in order, and self, from the feed's head only.
 
 use feed::{Head, Hints, parse};
 

@@ -43,7 +43,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
         if let Ok(ended) = tokio::time::timeout(STOP_TIMEOUT, work).await {
             has_worked = ended.unwrap_or(false);
         } else {
-            tracing::warn!(seconds = STOP_TIMEOUT.as_secs(), "work not finished in time, leases left to run out");
+            tracing::warn!(seconds = STOP_TIMEOUT.as_secs(), "shutdown timed out");
         }
     }
     served?;
@@ -57,7 +57,7 @@ async fn work(engine: Arc<Engine>, stop: CancellationToken) -> bool {
     let has_ended = AssertUnwindSafe(engine.run(stop.clone())).catch_unwind().await.is_ok();
     let has_worked = has_ended && stop.is_cancelled();
     if !has_worked {
-        tracing::error!("background work ended unexpectedly, stopping");
+        tracing::error!("background work ended");
         stop.cancel();
     }
     has_worked
@@ -106,7 +106,7 @@ async fn stop_on_signal(stop: CancellationToken) {
         if !first {
             std::process::exit(130);
         }
-        tracing::info!("stopping; once more to stop at once");
+        tracing::info!("stopping");
         stop.cancel();
     }
 }

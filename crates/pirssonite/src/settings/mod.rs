@@ -244,7 +244,7 @@ impl Settings {
             })?,
             data_dir: get(raw, "data_dir", folder)?,
             database_url: get(raw, "database_url", |text| optional(text, database_url))?,
-            database_connections: get(raw, "database_connections", |text| number(text, 1, 500))?,
+            database_connections: get(raw, "database_connections", |text| number(text, 2, 500))?,
             base_url: get(raw, "base_url", |text| optional(text, public_url))?,
             allow_networks: get(raw, "allow_networks", networks)?,
             proxy: get(raw, "proxy", |text| optional(text, web_url))?,

@@ -72,7 +72,7 @@ pub(crate) const TABLE: [Setting; 42] = [
         "database_connections",
         "NUMBER",
         "10",
-        "Connections to that database, at most, that a node has for its work, from 1 to 500. It has three more, for renewing leases and for hearing of other nodes. All nodes together must stay below max_connections of the database.",
+        "Connections to that database, at most, that a node has for its work, from 2 to 500: searches and counts have half of them. It has four more, for renewing leases, for readiness and for hearing of other nodes. All nodes together must stay below max_connections of the database.",
     ),
     setting(
         "base_url",

@@ -72,8 +72,8 @@ fn u4_wrong_setting_is_named_with_reason() {
     check(&["--log", "info,engine=loud"], &[], &["--log", "write error, warn, info"]);
     check(&["--allow-networks", "10.0.0.0/8,localhost"], &[], &["localhost"]);
     check(&["--host-concurrency", "0"], &[], &["1 to 64"]);
-    check(&["--database-connections", "501"], &[], &["1 to 500"]);
-    check(&[], &[("PIRSSONITE_DATABASE_CONNECTIONS", "0")], &["PIRSSONITE_DATABASE_CONNECTIONS", "1 to 500"]);
+    check(&["--database-connections", "501"], &[], &["2 to 500"]);
+    check(&[], &[("PIRSSONITE_DATABASE_CONNECTIONS", "1")], &["PIRSSONITE_DATABASE_CONNECTIONS", "2 to 500"]);
     check(&["--config", "/no/such/file"], &[], &["/no/such/file"]);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("x.toml");

@@ -1,4 +1,4 @@
-//! The command line, against a running server and without one (SPEC U4, U5, U6, U7).
+//! The command line, against a running server and without one (requirements U4, U5, U6, U7).
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path, time::Duration};
 

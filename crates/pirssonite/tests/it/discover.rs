@@ -1,4 +1,5 @@
-//! `pirssonite add` as people type it: a host, a page that offers several feeds, a page that offers none (SPEC F1, U5).
+//! `pirssonite add` as people type it: a host, a page that offers several feeds, a page that offers none (requirements
+//! F1, U5).
 
 use serde_json::{Value, json};
 use testkit::{Page, Publisher, fresh_postgres};

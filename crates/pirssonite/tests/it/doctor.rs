@@ -1,4 +1,4 @@
-//! What `doctor` says where things are not as they should be (SPEC U5, U6).
+//! What `doctor` says where things are not as they should be (requirements U5, U6).
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! `pirssonite entries`: listed, searched, read as text and marked, with a server and without (SPEC F6, U5).
+//! `pirssonite entries`: listed, searched, read as text and marked, with a server and without (requirements F6, U5).
 
 use serde_json::{Value, json};
 use testkit::{Page, Publisher, fresh_postgres};
@@ -40,6 +40,11 @@ async fn life_of_entries(data: Data<'_>) {
     assert_eq!(ids(&["search", "bread"]).len(), 2);
     assert_eq!(ids(&["search", "fresh", "bread", "--folder", "Daily"]), [daily[1].clone()]);
     assert_eq!(ok(data, &["entries", "search", "nothing"]), "no entry holds that\n");
+    assert_eq!(ids(&["search", "\"fresh bread\"", "--folder", "Daily"]), [daily[1].clone()]);
+    assert_eq!(ids(&["search", "\"bread fresh\""]).len(), 0);
+    assert_eq!(ids(&["search", "-bread", "--folder", "Daily"]), [daily[0].clone()]);
+    assert_eq!(ids(&["search", "-news", "warm", "-n", "1"]).len(), 1);
+    assert_eq!(ids(&["search", "bread -warm"]).len(), 0);
     assert_eq!(on(data, &["entries", "--folder", "Nowhere"]).status.code(), Some(1));
 
     let shown = ok(data, &["entries", "show", &fresh]);

@@ -1,4 +1,4 @@
-//! `pirssonite folder`, `move`, `rename` and `remove`: feeds and folders as people name them (SPEC F6, U5).
+//! `pirssonite folder`, `move`, `rename` and `remove`: feeds and folders as people name them (requirements F6, U5).
 
 use serde_json::{Value, json};
 use testkit::{Page, Publisher, fresh_postgres};

@@ -1,4 +1,4 @@
-//! What a newcomer is told: the help, and the first lines of the log (SPEC U5, U6).
+//! What a newcomer is told: the help, and the first lines of the log (requirements U5, U6).
 
 use reqwest::Method;
 

@@ -1,4 +1,4 @@
-//! `pirssonite import`: what is stored, what is fetched, what is said, and how it ends (SPEC U5, F6).
+//! `pirssonite import`: what is stored, what is fetched, what is said, and how it ends (requirements U5, F6).
 
 use std::{
     fs,

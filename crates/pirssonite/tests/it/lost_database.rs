@@ -1,4 +1,4 @@
-//! The real program on a PostgreSQL that goes away and comes back (SPEC F5, U6).
+//! The real program on a PostgreSQL that goes away and comes back (requirements F5, U6).
 
 use std::time::Duration;
 

@@ -20,6 +20,7 @@ mod open_files;
 mod parse;
 mod program;
 mod push;
+mod readme;
 mod requirements;
 mod server;
 mod surroundings;

@@ -1,4 +1,4 @@
-//! Memory is given back after a peak (SPEC U8).
+//! Memory is given back after a peak (requirement U8).
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 

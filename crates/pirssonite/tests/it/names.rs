@@ -1,4 +1,4 @@
-//! What users call their feeds and folders, in commands as in the API, and over export and import (SPEC U5, F6).
+//! What users call their feeds and folders, in commands as in the API, over export and import (requirements U5, F6).
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! How many files and connections a server may have open (SPEC U8, U5).
+//! How many files and connections a server may have open (requirements U8, U5).
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `pirssonite parse` (SPEC U5, F2): a file, a URL, standard input or a list, to JSON.
+//! `pirssonite parse` (requirements U5, F2): a file, a URL, standard input or a list, to JSON.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! What a server is started in and told by others: variables of container platforms, signals, names (SPEC U4, U6, U8).
+//! What a server is started in and told by others: variables of container platforms, signals, names (requirements U4,
+//! U6, U8).
 
 use reqwest::{StatusCode, header};
 

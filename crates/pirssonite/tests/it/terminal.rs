@@ -1,5 +1,5 @@
 //! What a person at a terminal sees: columns that fit, lines that end between words, nothing that feeds smuggle in
-//! (SPEC U5).
+//! (requirement U5).
 
 use std::{
     fs::{File, OpenOptions},

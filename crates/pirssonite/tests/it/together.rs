@@ -1,4 +1,4 @@
-//! Commands beside other commands, and beside others who change things (SPEC U5).
+//! Commands beside other commands, and beside others who change things (requirement U5).
 
 use reqwest::Method;
 use serde_json::{Value, json};

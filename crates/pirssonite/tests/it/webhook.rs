@@ -1,4 +1,4 @@
-//! Webhooks and the outbox by command line, against a running server and without one (SPEC D1, D10, U4, U5).
+//! Webhooks and the outbox by command line, against a running server and without one (requirements D1, D10, U4, U5).
 
 use std::process::Output;
 

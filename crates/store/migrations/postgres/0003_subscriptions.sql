@@ -36,6 +36,9 @@ CREATE TABLE subscriptions (
     lease_owner   text,
     lease_until   bigint  NOT NULL DEFAULT 0,
     lease_fence   bigint  NOT NULL DEFAULT 0,
+    -- How long the lease is that was last taken. One that ends over a minute later than this from now was taken before a
+    -- clock went back, and counts no more.
+    lease_ms      bigint  NOT NULL DEFAULT 0,
     created_at    bigint  NOT NULL
 ) WITH (
     fillfactor = 70,

@@ -34,6 +34,9 @@ CREATE TABLE subscriptions (
     lease_owner   TEXT,
     lease_until   INTEGER NOT NULL DEFAULT 0,
     lease_fence   INTEGER NOT NULL DEFAULT 0,
+    -- How long the lease is that was last taken. One that ends over a minute later than this from now was taken before a
+    -- clock went back, and counts no more.
+    lease_ms      INTEGER NOT NULL DEFAULT 0,
     created_at    INTEGER NOT NULL
 );
 

@@ -6,7 +6,8 @@
 //! Who waits for whom: whoever changes a feed or its entries locks the feed's row first, several in the order of their
 //! ids, and after any lock on folders; then the rows of its subscriptions, in the order of theirs; then webhooks, then
 //! deliveries. Claims and beats skip what is locked, marks of deliveries wait for it only a moment, and beats have
-//! connections of their own, so that bulk work never costs a lease.
+//! connections of their own, so that bulk work never costs a lease. Whoever waits for an answer at once gets one in time, and
+//! a connection that does not answer is dropped.
 
 mod changes;
 mod entries;
@@ -42,22 +43,31 @@ use self::{
 };
 use crate::OpenError;
 
-/// Connections for beats, one for those of polls and one for those of deliveries: neither waits while the other hangs.
-const BEAT_CONNECTIONS: usize = 2;
+/// Connections for beats, one for those of polls and one for those of deliveries, and one for whoever asks whether the
+/// database is there: none waits while another hangs, or while all others are at work.
+const BEAT_CONNECTIONS: usize = 3;
 
 /// A beat is waited for at least so long, however short the lease.
 const BEAT_WAIT_MIN: Duration = Duration::from_millis(100);
 
-/// For a transaction that moves or removes all entries of a feed or a folder.
+/// For a transaction that changes all rows of some kind, as many as there are.
 const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
 
 /// How a [`PostgresStore`] is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostgresOptions {
-    /// Connections at most, besides the two for beats and the one that listens to other nodes.
+    /// Connections at most, besides the three for beats and readiness and the one that listens to other nodes. Half of them
+    /// serve slow reads; with one alone, a search holds up pages.
     pub pool_size: usize,
-    /// How long a connection may take to be made before the database counts as away.
+    /// How long a connection may take to be made, or to become free, before the database counts as away.
     pub connect_timeout: Duration,
+}
+
+impl PostgresOptions {
+    /// How long whoever waits for an answer at once waits, the connection included.
+    fn answer_timeout(self) -> Duration {
+        self.connect_timeout + Duration::from_millis(500)
+    }
 }
 
 impl Default for PostgresOptions {
@@ -71,13 +81,14 @@ impl Default for PostgresOptions {
 #[derive(Clone)]
 pub struct PostgresStore {
     pool: Pool,
-    /// Room for searches, which may take long: part of the pool, so that nobody who wants a page waits for them.
-    searches: Arc<Semaphore>,
+    /// Permits for reads that may take long (searches, counts): half of the pool, so that no page waits for them.
+    slow_reads: Arc<Semaphore>,
     beats: Pool,
     hints: Arc<Hints>,
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
+    options: PostgresOptions,
 }
 
 /// Where claims begin to look for what is due.
@@ -98,7 +109,7 @@ impl PostgresStore {
         let address = Address::of(url)?;
         let pool_size = options.pool_size.max(1);
         let pool = address.pool(pool_size, options.connect_timeout)?;
-        let searches = Arc::new(Semaphore::new(pool_size.div_ceil(2)));
+        let slow_reads = Arc::new(Semaphore::new((pool_size / 2).max(1)));
         let beats = address.beats(BEAT_CONNECTIONS, options.connect_timeout)?;
         let mut client =
             pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
@@ -106,39 +117,43 @@ impl PostgresStore {
         let installation = shared::migrate::installation(&client).await?;
         drop(client);
         let hints = Arc::new(Hints::start(address).await);
-        Ok(Self { pool, searches, beats, hints, bounds: Arc::default(), installation: installation.into() })
+        Ok(Self { pool, slow_reads, beats, hints, bounds: Arc::default(), installation: installation.into(), options })
     }
 
     async fn client(&self) -> StoreResult<Client> {
-        self.pool.get().await.map_err(|error| shared::errors::pool_error(&error))
+        // To wait for a free one and then for a new one would be twice as long.
+        let client = tokio::time::timeout(self.options.connect_timeout, self.pool.get());
+        client.await.map_err(|_| late())?.map_err(|error| shared::errors::pool_error(&error))
     }
 
-    /// The right to one of the connections for searches, until it is dropped.
-    async fn search_permit(&self) -> StoreResult<SemaphorePermit<'_>> {
-        let permit = tokio::time::timeout(shared::connect::WAIT_TIMEOUT, self.searches.acquire()).await;
+    /// The right to one of the connections for slow reads, until it is dropped.
+    async fn slow_permit(&self) -> StoreResult<SemaphorePermit<'_>> {
+        let permit = tokio::time::timeout(self.options.connect_timeout, self.slow_reads.acquire()).await;
         permit
             .ok()
             .and_then(Result::ok)
-            .ok_or_else(|| StoreError::Unavailable("all connections for searches are busy".to_owned()))
+            .ok_or_else(|| StoreError::Unavailable("all connections for slow reads are busy".to_owned()))
     }
 
-    /// Renews leases, unless that takes a third of their time: a connection that does not answer by then is dropped, so
-    /// that the next beat has another.
+    /// Renews leases, unless that takes a third of their time.
     async fn beat<T>(
         &self,
         lease: Duration,
         renew: impl AsyncFnOnce(&Client) -> Result<T, Error> + Send,
     ) -> StoreResult<T> {
-        let mut used = None;
-        let renewed = tokio::time::timeout((lease / 3).max(BEAT_WAIT_MIN), async {
-            let client = self.beats.get().await.map_err(|error| shared::errors::pool_error(&error))?;
-            renew(used.insert(client)).await.map_err(shared::errors::store_error)
-        });
-        let renewed = renewed.await;
-        renewed.unwrap_or_else(|_| {
-            drop(used.map(Client::take));
-            Err(StoreError::Unavailable("the database did not answer a beat in time".to_owned()))
-        })
+        within((lease / 3).max(BEAT_WAIT_MIN), &self.beats, renew).await
+    }
+
+    /// Reads what somebody waits for.
+    async fn read<T>(&self, read: impl AsyncFnOnce(&Client) -> Result<T, Error> + Send) -> StoreResult<T> {
+        within(self.options.answer_timeout(), &self.pool, read).await
+    }
+
+    /// The same for what takes more than reading, and may be done twice: whether it was stored is open if it takes too
+    /// long.
+    async fn in_time<T>(&self, work: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
+        // The connection is probed before anybody else has it (`shared/connect.rs`).
+        tokio::time::timeout(self.options.answer_timeout(), work).await.unwrap_or_else(|_| Err(late()))
     }
 
     /// Ends a transaction that has changed this. Whoever follows changes is woken after it: before that nobody could see
@@ -168,7 +183,7 @@ impl PostgresStore {
         log.deliveries();
         let changes = log.take();
         if let Err(error) = changes::write(client, &changes).await {
-            tracing::debug!(error = shared::errors::reason(&error), "freed deliveries not told");
+            tracing::debug!(error = shared::errors::reason(&error), "change not written");
         }
         self.changed(&changes);
     }
@@ -184,11 +199,11 @@ impl std::fmt::Debug for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn ping(&self) -> StoreResult<()> {
-        let client = self.client().await?;
         // A standby answers too, and takes no writes.
         let sql = "SELECT pirssonite_now_ms(), current_setting('transaction_read_only') = 'on'";
-        let row = query_opt(&client, sql, &[]).await.map_err(shared::errors::store_error)?;
-        match row {
+        let asked =
+            within(self.options.answer_timeout(), &self.beats, async |client| query_opt(client, sql, &[]).await);
+        match asked.await? {
             Some(row) if row.get(1) => {
                 shared::read_only::met();
                 Err(StoreError::Unavailable("the database is read-only now".to_owned()))
@@ -213,6 +228,29 @@ impl Store for PostgresStore {
     fn installation(&self) -> &str {
         &self.installation
     }
+}
+
+/// Asks the database, but no longer than this: a connection that does not answer by then is dropped, so that the next has
+/// another.
+async fn within<T>(
+    limit: Duration,
+    pool: &Pool,
+    ask: impl AsyncFnOnce(&Client) -> Result<T, Error> + Send,
+) -> StoreResult<T> {
+    let mut used = None;
+    let answered = tokio::time::timeout(limit, async {
+        let client = pool.get().await.map_err(|error| shared::errors::pool_error(&error))?;
+        ask(used.insert(client)).await.map_err(shared::errors::store_error)
+    });
+    let answered = answered.await;
+    answered.unwrap_or_else(|_| {
+        drop(used.map(Client::take));
+        Err(late())
+    })
+}
+
+fn late() -> StoreError {
+    StoreError::Unavailable("the database did not answer in time".to_owned())
 }
 
 type Params<'a> = &'a [&'a (dyn ToSql + Sync)];

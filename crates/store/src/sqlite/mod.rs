@@ -128,7 +128,14 @@ impl Store for SqliteStore {
     }
 
     async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
-        self.writer.write(Priority::Usual, |changes| shared::clock::watch(changes.connection, changes.now())).await
+        let watch = |changes: &mut WriteTx<'_>| {
+            let back = shared::clock::watch(changes.connection, changes.now())?;
+            if back.is_some() {
+                changes.log.deliveries();
+            }
+            Ok(back)
+        };
+        self.writer.write(Priority::Usual, watch).await
     }
 
     fn kind(&self) -> &'static str {

@@ -3,3 +3,4 @@
 mod contract;
 mod postgres_only;
 mod sqlite_only;
+mod twins;

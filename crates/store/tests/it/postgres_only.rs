@@ -24,11 +24,14 @@ use domain::{
     EntryFilter, FeedId, FeedPatch, FeedSeed,
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Validators},
-    ports::{EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, PollStore, PruneLimits, Store, StoreError},
+    ports::{
+        DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, PollStore, PruneLimits, Store,
+        StoreError,
+    },
 };
 use store::{OpenError, PostgresOptions, PostgresStore};
 use testkit::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Transaction};
 
 /// Longer than any machine stands still: none of these tests waits for its end.
 const LEASE: Duration = Duration::from_mins(2);
@@ -161,6 +164,12 @@ async fn u6_a_connection_that_ended_up_at_a_standby_is_not_kept() {
     }
 }
 
+/// How many wait for a lock on a table.
+async fn waiting_for(lock: &Transaction<'_>, table: &str) -> i64 {
+    let sql = format!("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '{table}'::regclass");
+    lock.query_one(&sql, &[]).await.unwrap().get(0)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn u8_searches_leave_connections_for_pages() {
     let database = fresh_postgres().await;
@@ -176,18 +185,72 @@ async fn u8_searches_leave_connections_for_pages() {
         tokio::spawn(async move { store.entries(&words, 10, None).await })
     };
     let searches = [search(), search()];
-    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'entry_words'::regclass";
-    while lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+    while waiting_for(&lock, "entry_words").await == 0 {
         tokio::task::yield_now().await;
     }
     for _ in 0..10 {
         assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries, []);
         assert_eq!(store.feeds().await.unwrap().len(), 1);
     }
-    assert_eq!(lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0), 1);
+    assert_eq!(waiting_for(&lock, "entry_words").await, 1);
     lock.rollback().await.unwrap();
     for search in searches {
         assert_eq!(search.await.unwrap().unwrap().entries, []);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u8_overviews_leave_connections_for_pages() {
+    let database = fresh_postgres().await;
+    import(&database.store, 1).await;
+    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let store = PostgresStore::connect(database.url(), options).await.unwrap();
+    let mut admin = database.client().await;
+    for (table, is_outbox) in [("subscriptions", false), ("deliveries", true)] {
+        let lock = admin.transaction().await.unwrap();
+        lock.batch_execute(&format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")).await.unwrap();
+        let overview = || {
+            let store = store.clone();
+            tokio::spawn(async move {
+                if is_outbox { store.outbox_overview().await.map(drop) } else { store.feed_overview().await.map(drop) }
+            })
+        };
+        let overviews = [overview(), overview()];
+        while waiting_for(&lock, table).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..10 {
+            assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries, [], "{table}");
+        }
+        assert_eq!(waiting_for(&lock, table).await, 1, "{table}");
+        lock.rollback().await.unwrap();
+        for overview in overviews {
+            overview.await.unwrap().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u6_busy_connections_do_not_make_the_database_look_away() {
+    let database = fresh_postgres().await;
+    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let store = PostgresStore::connect(database.url(), options).await.unwrap();
+    let mut admin = database.client().await;
+    let lock = admin.transaction().await.unwrap();
+    lock.batch_execute("LOCK TABLE folders IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let busy = ["a", "b"].map(|name| {
+        let store = store.clone();
+        tokio::spawn(async move { store.create_folder(name).await })
+    });
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'folders'::regclass";
+    while lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(store.ping().await, Ok(()));
+    assert_eq!(lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0), 2);
+    lock.rollback().await.unwrap();
+    for busy in busy {
+        assert!(busy.await.unwrap().unwrap().is_ok());
     }
 }
 

@@ -115,7 +115,6 @@ pub enum Param {
     Right,
     /// As it has to be, with this behind it.
     And(String),
-    /// This instead.
     Is(String),
     Absent,
 }

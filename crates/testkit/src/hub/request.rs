@@ -69,9 +69,7 @@ impl HubRequest {
 /// A subscription that a hub has verified. Its topic and its callback are its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubSubscription {
-    /// What is pushed.
     pub topic: String,
-    /// Where to.
     pub callback: String,
     /// What its pushes are signed with.
     pub secret: Option<String>,

@@ -12,7 +12,6 @@ use crate::Request;
 pub(super) struct Secrets(Vec<Arc<Webhook>>);
 
 impl fmt::Debug for Secrets {
-    /// Nothing of them.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Secrets({})", self.0.len())
     }

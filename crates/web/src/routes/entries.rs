@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{FromRequestParts, State},
     http::request::Parts,
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use domain::{
     Cursor, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId, Search,
@@ -147,13 +147,9 @@ pub(crate) struct MarkResult {
     )
 )]
 pub(crate) async fn list(State(state): State<AppState>, actor: Actor, query: EntriesQuery) -> ApiResult<Response> {
-    state.answers.json(page(&state, &actor, query)).await
-}
-
-async fn page(state: &AppState, actor: &Actor, query: EntriesQuery) -> ApiResult<PageView> {
     if query.search.as_ref().is_some_and(Search::is_empty) {
         // Signs alone are in no index: nothing holds them, rather than everything.
-        return Ok(PageView { entries: Vec::new(), next_cursor: None });
+        return Ok(Json(PageView { entries: Vec::new(), next_cursor: None }).into_response());
     }
     let usual_limit = if query.ids.is_some() { PAGE_ENTRIES_MAX } else { PAGE_ENTRIES_DEFAULT };
     let filter = EntryFilter {
@@ -168,7 +164,18 @@ async fn page(state: &AppState, actor: &Actor, query: EntriesQuery) -> ApiResult
         without_texts: query.content == Some(false),
     };
     let limit = query.limit.unwrap_or(usual_limit);
-    let EntryPage { entries, next_cursor } = state.store().entries(actor.account, &filter, limit, query.cursor).await?;
+    let answers = if filter.is_slow() { &state.slow_answers } else { &state.answers };
+    answers.json(page(&state, &actor, &filter, limit, query.cursor)).await
+}
+
+async fn page(
+    state: &AppState,
+    actor: &Actor,
+    filter: &EntryFilter,
+    limit: u32,
+    after: Option<Cursor>,
+) -> ApiResult<PageView> {
+    let EntryPage { entries, next_cursor } = state.store().entries(actor.account, filter, limit, after).await?;
     let next_cursor = next_cursor.map(|cursor| cursor.encode(state.store().installation()));
     Ok(PageView { entries: entries.into_iter().map(EntryView::from).collect(), next_cursor })
 }

@@ -1,7 +1,7 @@
 //! WebSub: what hubs call, and what a user asks about subscriptions.
 //!
-//! A push is taken only as far as it has to be: first its address, then how often it came, then how large it is, then
-//! its bytes, and only then what is in them. One without a token may be anybody's: it is not read unless it is signed
+//! A push is taken only as far as it has to be: first its address, then how often it came, then whether it is signed at
+//! all, then how large it is, then its bytes, and only then what is in them. One without a token may be anybody's: it is not read unless it is signed
 //! and, as far as its address and headers say, wanted, and it has memory and a rate of its own.
 
 use axum::{
@@ -18,6 +18,7 @@ use domain::{
 use engine::{PushAnswer, PushRequest, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::{
@@ -25,6 +26,7 @@ use crate::{
     body::{self, MemoryBudget},
     error::{ApiError, ApiResult, ErrorBody},
     extract::Id,
+    middleware::CALLBACK_WAIT_MAX,
     query::Parameters,
     rate::RateKey,
     state::AppState,
@@ -258,8 +260,17 @@ pub(crate) async fn receive(
         return Err(error);
     }
     let (parts, body) = request.into_parts();
+    let head = push_head(&parts);
+    if let Some(answer) = state.engine.refuse_unsigned(&recipient, &head).await? {
+        return push_response(answer);
+    }
+    let turn = tokio::time::timeout(CALLBACK_WAIT_MAX, state.reading.turn(id)).await;
+    let Ok(turn) = turn else {
+        state.engine.refuse_push(&recipient, "too_many").await?;
+        return Err(ApiError::Unavailable("too much is being sent at once; try again later"));
+    };
     let memory = state.push_memory.clone();
-    take_push(state, memory, recipient, push_head(&parts), body).await
+    take_push(state, memory, turn, recipient, head, body).await
 }
 
 /// The same, where the topic says what is meant: in the address, in a `Link` header or in the document.
@@ -285,7 +296,7 @@ pub(crate) async fn receive_by_topic(State(state): State<AppState>, request: Req
         Err(answer) => return push_response(answer),
     };
     let memory = state.tokenless_memory.clone();
-    take_push(state, memory, recipient, head, body).await
+    take_push(state, memory, None, recipient, head, body).await
 }
 
 fn check_rate(state: &AppState, key: RateKey) -> ApiResult<()> {
@@ -303,10 +314,11 @@ fn push_head(parts: &Parts) -> PushRequest {
     }
 }
 
-/// Reads a push within this memory, and stores it.
+/// Reads a push within this memory, when it is its turn, and stores it.
 async fn take_push(
     state: AppState,
     memory: MemoryBudget,
+    turn: Option<OwnedSemaphorePermit>,
     recipient: Recipient,
     head: PushRequest,
     body: Body,
@@ -320,6 +332,7 @@ async fn take_push(
             return Err(error);
         }
     };
+    drop(turn);
     let delivery = PushRequest { body: body.into(), ..head };
     let engine = state.engine.clone();
     let stored = run_to_completion(async move {

@@ -160,7 +160,7 @@ impl From<Attempt> for AttemptView {
 pub(crate) struct OverviewView {
     /// Deliveries that are to be sent, or sent again.
     pending: u64,
-    /// Of those, the ones that a worker could claim now: due, leased by nobody, and to a webhook that is sent to.
+    /// Of those, the ones that are due, leased by nobody, and to a webhook that is sent to, at whatever rate.
     ready: u64,
     /// Of those, the ones that somebody sends.
     in_flight: u64,

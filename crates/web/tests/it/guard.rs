@@ -31,6 +31,21 @@ async fn u7_foreign_origins_are_403_foreign_hosts_421() {
 }
 
 #[tokio::test]
+async fn u8_w1_own_client_is_refused_but_at_the_callback() {
+    let server = server(WebSettings::default()).await;
+    let ours = engine::http::user_agent(None);
+    for (method, path, status) in [
+        ("POST", "/api/webhooks/1/rotate-secret", 403),
+        ("GET", "/api/feeds", 403),
+        ("POST", "/api/websub/callback/token", 503),
+    ] {
+        answer(server.request(method, path).header("user-agent", &ours)).await.error(status);
+        answer(server.request(method, path).header("user-agent", "curl/8")).await.error(503);
+    }
+    answer(server.request("GET", "/healthz").header("user-agent", &ours)).await.ok(200);
+}
+
+#[tokio::test]
 async fn u7_host_of_base_url_is_answered() {
     let base_url = Some("https://reader.example".parse().unwrap());
     let server = server(WebSettings { base_url, ..WebSettings::default() }).await;

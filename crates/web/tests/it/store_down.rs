@@ -95,6 +95,19 @@ async fn u8_requests_at_once_are_bounded_and_probes_pass() {
 }
 
 #[tokio::test]
+async fn u8_searches_take_no_memory_of_pages() {
+    let asked = Arc::new(Notify::new());
+    // Memory for one of each kind.
+    let settings = WebSettings { answer_memory_bytes: 0, slow_answer_memory_bytes: 0, ..WebSettings::default() };
+    let server = server(Down::Hangs(asked.clone()), settings).await;
+    let _searches = ["q=one", "q=two", "changedSince=2024-01-01T00:00:00Z&unread=true"]
+        .map(|query| tokio::spawn(answer(server.request("GET", &format!("/api/entries?{query}")))));
+    asked.notified().await;
+    let _page = tokio::spawn(answer(server.request("GET", "/api/entries")));
+    asked.notified().await;
+}
+
+#[tokio::test]
 async fn u6_shutdown_finishes_running_requests() {
     let asked = Arc::new(Notify::new());
     // Long enough to get as far as the store.

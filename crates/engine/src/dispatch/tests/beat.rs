@@ -6,6 +6,7 @@ use domain::{
     delivery::{BreakerRules, ClaimLimits, DeliveryStatus},
     ports::Clock,
 };
+use jiff::SignedDuration;
 
 use super::{
     log,
@@ -113,6 +114,22 @@ async fn d6_stalled_worker_sends_nothing_of_others() {
     second.dispatcher.claim().await.unwrap();
     assert!(first.begin().await);
     assert_eq!(scene.network.sent_in_all(), 0, "it asked first");
+}
+
+#[tokio::test]
+async fn d6_a_clock_set_back_hides_no_expired_lease() {
+    for chance_of_failure in [0.0, 1.0] {
+        let scene = Scene::new().await;
+        let ((mut first, trouble), (second, _)) = (scene.worker(1), scene.worker(2));
+        first.dispatcher.claim().await.unwrap();
+        *trouble.lock().unwrap() = chance_of_failure;
+        first.clock.set(first.clock.now() - SignedDuration::from_hours(1));
+        first.dispatcher.beat().await;
+        scene.pass(&[&first, &second], LEASE);
+        second.dispatcher.claim().await.unwrap();
+        assert!(first.begin().await);
+        assert_eq!(scene.network.sent_in_all(), 0, "it asked first: {chance_of_failure}");
+    }
 }
 
 #[tokio::test]

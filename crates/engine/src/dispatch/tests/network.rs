@@ -59,6 +59,11 @@ impl Network {
         self.lock().sent.values().sum()
     }
 
+    /// How often something was sent to this URL.
+    pub(super) fn sent_to(&self, url: &str) -> usize {
+        self.lock().sent.iter().filter(|((to, _), _)| to == url).map(|(_, times)| times).sum()
+    }
+
     /// How often this was taken.
     pub(super) fn taken(&self, pair: &Pair) -> usize {
         self.lock().taken.get(pair).copied().unwrap_or(0)

@@ -64,6 +64,29 @@ async fn d9_large_payload_is_not_sent_after_disabling() {
 }
 
 #[tokio::test]
+async fn d1_large_payload_goes_to_the_url_of_now() {
+    let scene = Scene::new().await;
+    let webhook = scene.store.webhooks().await.unwrap().remove(0);
+    let (worker, _) = scene.worker(1);
+    worker.dispatcher.claim().await.unwrap();
+    let (other, to) = ("https://other.example/", |url: &str| scene.network.sent_to(url));
+    let moved = WebhookPatch { url: Some(other.to_owned()), ..WebhookPatch::default() };
+    let attempted = attempt_that_waits(&worker, async {
+        scene.store.update_webhook(webhook.id, moved).await.unwrap();
+        scene.pass(&[&worker], Duration::from_millis(100));
+    });
+    let answered = async {
+        while scene.network.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        scene.network.answer(0, Ok(200), None);
+    };
+    let (attempted, ()) = tokio::join!(attempted, answered);
+    assert!(matches!(attempted, Attempted::Ended(outcome) if outcome.url == other));
+    assert_eq!((to(other), to(&webhook.url)), (1, 0));
+}
+
+#[tokio::test]
 async fn d6_large_payload_is_not_sent_after_lease_loss() {
     let scene = Scene::new().await;
     let (worker, _) = scene.worker(1);

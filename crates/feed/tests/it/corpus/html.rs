@@ -27,7 +27,7 @@ pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Whether nothing in this HTML runs, loads or restyles anything beyond itself (SPEC row F3).
+/// Whether nothing in this HTML runs, loads or restyles anything beyond itself (requirement F3).
 pub(super) fn is_safe(html: &str) -> bool {
     is_safe_node(&fragment(html))
 }

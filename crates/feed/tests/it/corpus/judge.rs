@@ -102,7 +102,7 @@ fn presence_and_number_are_seen() {
     check("entries[0].tags", Op::Truthy, Value::Null, false);
 }
 
-/// SPEC row F3, from the other side: what the judge must never let through.
+/// Requirement F3, from the other side: what the judge must never let through.
 #[test]
 fn f3_active_content_is_seen() {
     check("entries[0].title", Op::Safe, Value::Null, true);

@@ -51,7 +51,8 @@ pub(super) struct ListArguments {
 /// What to search for.
 #[derive(Debug, clap::Args)]
 pub(super) struct Searched {
-    /// The words to search for. What excludes stands in quotes with the rest: 'bread -jumps'.
+    /// The words to search for: bread 'conf*' -jumps. A phrase in two kinds of quotes, as the shell takes one away:
+    /// '"fresh bread"'.
     #[arg(required = true)]
     pub(super) query: Vec<String>,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `pirssonite entries`: what the feeds have published, listed, searched, read and marked.
 
+mod exclusions;
 mod list;
 mod mark;
 mod show;
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
+pub(crate) use self::exclusions::kept_as_words;
 use super::named::{self, id_of};
 use crate::{
     backend::{self, Backend},

@@ -1,5 +1,5 @@
 //! The real program killed with SIGKILL again and again while it delivers what pushes and polls bring: afterwards
-//! everything has arrived, under one id, and twice only what was in flight when it was killed (SPEC D12).
+//! everything has arrived, under one id, and twice only what was in flight when it was killed (requirement D12).
 
 use domain::account::READER;
 use std::{

@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::server::client;
 
 /// Entries that have not been delivered to all yet. If there were many more, the second attempts at every third would
-/// come one after the other, and so many failures in a row leave a webhook with probes only (SPEC D9).
+/// come one after the other, and so many failures in a row leave a webhook with probes only (requirement D9).
 const ROOM: u32 = 96;
 
 /// Webhooks that are told of every entry.

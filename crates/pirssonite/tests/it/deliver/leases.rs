@@ -1,5 +1,5 @@
 //! Leases between processes: renewed while something is sent, taken over from the dead, lost by the frozen (FR-001 to
-//! FR-005, SPEC D4 to D7).
+//! FR-005, requirements D4 to D7).
 //!
 //! Two processes can share a PostgreSQL only: an SQLite database is one process's at a time, so that what is shown
 //! there is the next life of the same node.

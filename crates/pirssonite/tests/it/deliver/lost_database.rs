@@ -1,5 +1,5 @@
 //! The database goes away while something is sent: that is said, the beat goes on, and nothing is sent twice while the
-//! lease lasts (FR-005, SPEC D6, D12).
+//! lease lasts (FR-005, requirements D6, D12).
 
 use serde_json::json;
 use testkit::{FreshPostgres, Gate, Page, fresh_postgres};

@@ -1,5 +1,5 @@
 //! Deliveries with the real program: a publisher, webhooks and servers on loopback, of which some are killed, frozen or
-//! told to stop (SPEC D1 to D12).
+//! told to stop (requirements D1 to D12).
 
 mod crash;
 mod flow;

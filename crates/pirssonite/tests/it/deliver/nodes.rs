@@ -1,5 +1,5 @@
 //! Nodes with roles: whoever only serves delivers nothing, and what is committed on one is delivered by another
-//! (SPEC D4, U4).
+//! (requirements D4, U4).
 
 use reqwest::Method;
 use testkit::{Gate, Page};

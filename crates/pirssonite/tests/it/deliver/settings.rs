@@ -1,4 +1,4 @@
-//! A lease that beats cannot keep stops the start (FR-003, SPEC D5, U4).
+//! A lease that beats cannot keep stops the start (FR-003, requirements D5, U4).
 
 use crate::{
     program::{on, stderr},

@@ -1,4 +1,4 @@
-//! A node that is told to stop takes no more, ends what it sends, and gives back the rest at once (SPEC D7).
+//! A node that is told to stop takes no more, ends what it sends, and gives back the rest at once (requirement D7).
 
 use serde_json::json;
 use testkit::{Gate, Page};

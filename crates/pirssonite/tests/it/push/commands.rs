@@ -1,4 +1,4 @@
-//! `renew`, `status` and `list`, with push on, off and failing (SPEC U5, W7, W13).
+//! `renew`, `status` and `list`, with push on, off and failing (requirements U5, W7, W13).
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

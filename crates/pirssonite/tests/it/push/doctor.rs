@@ -1,4 +1,4 @@
-//! What `doctor` finds out about push (SPEC U5, W3).
+//! What `doctor` finds out about push (requirements U5, W3).
 
 use serde_json::Value;
 use testkit::{Behaviour, Page, Verify, fresh_postgres};

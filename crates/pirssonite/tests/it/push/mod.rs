@@ -1,10 +1,11 @@
 //! Push with the real program: publisher, hub and server on loopback, commands beside it, and processes that are killed
-//! (SPEC W1 to W13, U4, U5).
+//! (requirements W1 to W13, U4, U5).
 
 mod commands;
 mod doctor;
 mod life;
 mod nodes;
+mod own_server;
 mod past;
 
 use std::time::Duration;

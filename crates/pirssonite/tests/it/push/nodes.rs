@@ -1,5 +1,5 @@
 //! Several nodes on one PostgreSQL renew what is due together: each subscription once, and all of them even if one node
-//! is killed in the middle (SPEC W8).
+//! is killed in the middle (requirement W8).
 
 use std::{collections::HashMap, time::Duration};
 

@@ -103,7 +103,7 @@ impl Listener {
             Ok(Err(error)) => {
                 tracing::debug!(
                     error = crate::postgres::shared::errors::reason(&error),
-                    "changes of other nodes not heard"
+                    "change listener not connected"
                 );
                 None
             }

@@ -150,7 +150,8 @@ async fn prune(client: &mut Client, older_than: Duration, limit: u32) -> Result<
     let oldest: Vec<_> = oldest.iter().map(|row| (ChangeNumber(row.get(0)), time(row.get(1)))).collect();
     let Some(to) = prune_to(&oldest, ChangeNumber(last), kept_since) else { return Ok(0) };
     let removed = execute(&transaction, "DELETE FROM changes WHERE number <= $1", &[&to.0]).await?;
-    execute(&transaction, "UPDATE change_floor SET number = $1", &[&to.0]).await?;
+    // A smaller number may become visible after a larger one was pruned: the floor does not go back to it.
+    execute(&transaction, "UPDATE change_floor SET number = greatest(number, $1)", &[&to.0]).await?;
     transaction.commit().await?;
     Ok(removed)
 }

@@ -9,7 +9,7 @@ use tokio_postgres::{Error, types::ToSql};
 use crate::postgres::{
     execute, query,
     search::words::different_grams,
-    shared::values::{Column, as_param, categories, column, enclosures, optional, text},
+    shared::values::{Column, as_param, categories, column, enclosures, optional, text, time},
 };
 use crate::target::Target;
 
@@ -32,9 +32,11 @@ pub(crate) async fn insert(
         let feeds: Vec<i64> = targets.iter().map(|target| target.feed_id).collect();
         let folders: Vec<Option<i64>> = targets.iter().map(|target| target.folder_id).collect();
         let identities: Vec<&[u8]> = entries.iter().map(|entry| entry.identity.0.as_slice()).collect();
+        let places: Vec<i64> = entries.iter().map(|entry| entry.sort_at(time(now)).as_millisecond()).collect();
         let columns = columns_of(&entries);
         let mut params: Vec<&(dyn ToSql + Sync)> = vec![&now, &feeds, &folders, &identities];
         params.extend(columns.iter().map(as_param));
+        params.push(&places);
         ids.extend(query(transaction, INSERT, &params).await?.iter().map(|row| row.get::<_, i64>(0)));
     }
     ids.sort_unstable();

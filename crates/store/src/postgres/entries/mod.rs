@@ -32,22 +32,27 @@ const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
 #[async_trait]
 impl EntryStore for PostgresStore {
     async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
-        let _permit = if filter.is_slow() { Some(self.search_permit().await?) } else { None };
-        let mut client = self.client().await?;
+        let _permit = if filter.is_slow() { Some(self.slow_permit().await?) } else { None };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let wanted = PageQuery { filter, after, rows: limit.saturating_add(1) };
-        page(&mut client, &wanted, limit).await.map_err(store_error)
+        let page = async {
+            let mut client = self.client().await?;
+            page(&mut client, &wanted, limit).await.map_err(store_error)
+        };
+        if filter.is_slow() { page.await } else { self.in_time(page).await }
     }
 
     async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
-        let client = self.client().await?;
-        one(&client, id).await.map_err(store_error)
+        self.read(async |client| one(client, id).await).await
     }
 
     async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
-        let mut client = self.client().await?;
-        read_marks::patch(self, &mut client, &[id.0], patch).await.map_err(store_error)?;
-        one(&client, id).await.map_err(store_error)
+        let patched = async {
+            let mut client = self.client().await?;
+            read_marks::patch(self, &mut client, &[id.0], patch).await.map_err(store_error)?;
+            one(&client, id).await.map_err(store_error)
+        };
+        self.in_time(patched).await
     }
 
     async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
@@ -62,9 +67,9 @@ impl EntryStore for PostgresStore {
     }
 
     async fn counts(&self) -> StoreResult<Counts> {
-        let client = self.client().await?;
-        let counted = async { tokio::try_join!(query(&client, UNREAD, &[]), query(&client, STARRED, &[])) };
-        let (unread, starred) = counted.await.map_err(store_error)?;
+        let counted =
+            self.read(async |client| tokio::try_join!(query(client, UNREAD, &[]), query(client, STARRED, &[])));
+        let (unread, starred) = counted.await?;
         let mut counts = Counts { starred: starred.first().map_or(0, |row| count(row.get(0))), ..Counts::default() };
         for row in unread {
             let unread = count(row.get(2));

@@ -28,8 +28,7 @@ const REORDER: &str = include_str!("sql/folders_reorder.sql");
 #[async_trait]
 impl FolderStore for PostgresStore {
     async fn folders(&self) -> StoreResult<Vec<Folder>> {
-        let client = self.client().await?;
-        all(&client).await.map_err(store_error)
+        self.read(async |client| all(client).await).await
     }
 
     async fn create_folder(&self, name: &str) -> StoreResult<Result<Folder, Conflict>> {
@@ -86,7 +85,6 @@ impl FolderStore for PostgresStore {
     }
 }
 
-/// That folders changed.
 fn moved() -> ChangeLog {
     let mut log = ChangeLog::default();
     log.feeds(None, 0);

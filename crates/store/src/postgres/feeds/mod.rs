@@ -38,8 +38,7 @@ const VIEW_AT: usize = 15;
 #[async_trait]
 impl FeedStore for PostgresStore {
     async fn feeds(&self) -> StoreResult<Vec<Feed>> {
-        let client = self.client().await?;
-        let rows = query(&client, &select(""), &[]).await.map_err(store_error)?;
+        let rows = self.read(async |client| query(client, &select(""), &[]).await).await?;
         let feeds: Result<Vec<Feed>, Error> = rows.iter().map(feed_of).collect();
         let mut feeds = feeds.map_err(store_error)?;
         // Not by the database, whose idea of case depends on its locale.
@@ -51,14 +50,12 @@ impl FeedStore for PostgresStore {
     }
 
     async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
-        let client = self.client().await?;
-        one(&client, id.0).await.map_err(store_error)
+        self.read(async |client| one(client, id.0).await).await
     }
 
     async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>> {
-        let client = self.client().await?;
         let address = FeedAddress { url: url.to_owned(), credentials: None };
-        id_of(&client, &address).await.map_err(store_error)
+        self.read(async |client| id_of(client, &address).await).await
     }
 
     async fn add_feed(&self, feed: NewFeed) -> StoreResult<NewFeedOutcome> {

@@ -108,6 +108,7 @@ impl PollStore for PostgresStore {
     }
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {
+        let _permit = self.slow_permit().await?;
         let client = self.client().await?;
         overview::overview(&client).await.map_err(store_error)
     }

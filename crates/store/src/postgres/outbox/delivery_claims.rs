@@ -224,6 +224,7 @@ probe_tried AS MATERIALIZED (
 ),
 due AS MATERIALIZED (
     SELECT lines.webhook_id, lines.is_tried, closed.room, first.id, first.next_attempt_at,
+           count(*) OVER (PARTITION BY lines.webhook_id, lines.is_tried) AS found,
            row_number() OVER (
                PARTITION BY lines.webhook_id
                -- Tests go before all else.
@@ -240,21 +241,24 @@ due AS MATERIALIZED (
     ) AS first
 ),
 placed AS MATERIALIZED (
-    SELECT webhook_id, is_tried, id, is_probe, row_number() OVER (ORDER BY turn, next_attempt_at, id) AS place
+    SELECT webhook_id, is_tried, id, is_probe, found, found >= room AS is_cut,
+           row_number() OVER (ORDER BY turn, next_attempt_at, id) AS place
     FROM (
-        SELECT webhook_id, is_tried, id, next_attempt_at, turn, false AS is_probe
+        SELECT webhook_id, is_tried, id, next_attempt_at, turn, false AS is_probe, found, room
         FROM due
         WHERE turn <= room
         UNION ALL
-        SELECT webhook_id, false, id, next_attempt_at, 1, true
+        SELECT webhook_id, false, id, next_attempt_at, 1, true, 1, 1
         FROM probe_new
         UNION ALL
-        SELECT webhook_id, true, id, next_attempt_at, 1, true
+        SELECT webhook_id, true, id, next_attempt_at, 1, true, 1, 1
         FROM probe_tried
     ) AS candidates
 ),
 share AS MATERIALIZED (
-    SELECT webhook_id, is_tried, is_probe, count(*) AS room, min(id) AS probe
+    SELECT webhook_id, is_tried, is_probe, count(*) AS room, min(id) AS probe,
+           -- More may wait in the line than have their turn, whoever locks those.
+           bool_or(is_cut) OR max(found) > count(*) AS is_full
     FROM placed
     WHERE place <= $3
     GROUP BY webhook_id, is_tried, is_probe
@@ -298,7 +302,7 @@ taken AS (
       AND rate_per_second IS NOT NULL
 ),
 ordered AS MATERIALIZED (
-    SELECT claimed.*, share.is_probe,
+    SELECT claimed.*, share.is_probe, share.is_full,
            row_number() OVER (
                PARTITION BY claimed.webhook_id
                ORDER BY claimed.next_attempt_at <> $19, line_place, claimed.is_tried <> (claimed.webhook_id = ANY($9))
@@ -311,12 +315,11 @@ ordered AS MATERIALIZED (
 )
 SELECT ordered.id, ordered.lease_owner, ordered.lease_fence, ordered.webhook_id, ordered.event_id, ordered.attempts,
        ordered.is_probe, event.type, event.created_at, event.size, event.data, ordered.logged, ordered.next_attempt_at,
-       closed.room, now.ms, ",
+       ordered.is_full, now.ms, ",
     columns!(),
     "
 FROM now
 LEFT JOIN ordered ON true
-LEFT JOIN closed ON closed.id = ordered.webhook_id
 LEFT JOIN LATERAL (
     SELECT type, created_at, size, CASE WHEN size <= $7 THEN data END AS data
     FROM events
@@ -374,7 +377,7 @@ pub(crate) async fn claim(
     let timing = timing(client, &scan, first.get(14)).await;
     // The time is there also if nothing was claimed.
     let rows: Vec<Row> = rows.into_iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
-    move_bounds(store, room, &scan, timing, &rows);
+    move_bounds(store, &scan, timing, &rows);
     set_aside(client, owner, &rows).await;
     Ok(claimed_of(&rows, &store.installation))
 }
@@ -392,21 +395,14 @@ pub(crate) fn bounds_of(scan: &Scan<LineKey>) -> (Vec<i64>, Vec<bool>, Vec<i64>,
 }
 
 /// The next claim begins behind what this one took in order. Probes are not.
-fn move_bounds(store: &PostgresStore, room: &ClaimLimits, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
-    let is_cut = rows.len() >= room.limit as usize;
-    let (mut counts, mut rooms) = (HashMap::<i64, i64>::new(), HashMap::<i64, i64>::new());
-    let mut last: HashMap<LineKey, Position> = HashMap::new();
+fn move_bounds(store: &PostgresStore, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
+    let mut claimed: HashMap<LineKey, claim_bounds::Claimed> = HashMap::new();
     for row in rows.iter().filter(|row| !row.get::<_, bool>(6)) {
-        let (webhook, position): (i64, Position) = (row.get(3), (row.get(12), row.get(0)));
-        *counts.entry(webhook).or_default() += 1;
-        rooms.insert(webhook, row.get::<_, Option<i64>>(13).unwrap_or(0));
-        let last = last.entry((webhook, row.get::<_, i64>(11) > 0)).or_insert(position);
-        *last = position.max(*last);
+        let line: LineKey = (row.get(3), row.get::<_, i64>(11) > 0);
+        let position: Position = (row.get(12), row.get(0));
+        let of_line = claimed.entry(line).or_insert(claim_bounds::Claimed { last: None, is_full: row.get(13) });
+        of_line.last = of_line.last.max(Some(position));
     }
-    let claimed = last.into_iter().map(|(line, last)| {
-        let is_full = is_cut || counts.get(&line.0) >= rooms.get(&line.0);
-        (line, claim_bounds::Claimed { last: Some(last), is_full })
-    });
     claim_bounds::lock(&store.bounds.deliveries).claimed(scan, timing, claimed);
 }
 

@@ -120,7 +120,10 @@ async fn finish_mixed<'f>(
     let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut receivers, one, rules, now))).collect();
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
     forget(&transaction, &rows).await?;
-    let given_up = decided.iter().filter(|(_, consequence)| consequence.status == DeliveryStatus::Failed);
+    let is_told = |(one, consequence): &&Decided<'_>| {
+        receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.tells_of(consequence))
+    };
+    let given_up = decided.iter().filter(is_told);
     let given_up = given_up.filter_map(|(one, _)| DomainEvent::delivery_failed(one, &store.installation)).collect();
     let mut log = write_receivers(&transaction, &receivers, given_up, now).await?;
     log.deliveries_if(decided.iter().any(|(_, consequence)| consequence.status == DeliveryStatus::Failed));
@@ -136,16 +139,14 @@ async fn finish_mixed<'f>(
     Ok(Marked { applied: free, locked, disabled })
 }
 
-/// What one attempt leads to, after those before it. A webhook whose row is gone stands well, and is written nowhere.
+/// What one attempt leads to, after those before it. A webhook whose row is gone is removed.
 fn decide(
     receivers: &mut BTreeMap<WebhookId, ReceiverState>,
     one: &AttemptOutcome,
     rules: &BreakerRules,
     now: i64,
 ) -> Consequence {
-    let Some(receiver) = receivers.get_mut(&one.webhook_id) else {
-        return ReceiverState::removed(one).decide(one, rules, time(now));
-    };
+    let receiver = receivers.entry(one.webhook_id).or_insert_with(ReceiverState::removed);
     let consequence = receiver.decide(one, rules, time(now));
     receiver.apply(&consequence);
     consequence
@@ -176,5 +177,7 @@ async fn write_receivers(
 }
 
 fn receiver_of(row: &Row) -> (WebhookId, ReceiverState) {
-    (WebhookId(row.get(0)), ReceiverState::new(row.get(2), row.get(1), webhook_rows::health_at(row, 3)))
+    let is_removed: bool = row.get(3);
+    let stored = || ReceiverState::new(row.get(2), row.get(1), webhook_rows::health_at(row, 4));
+    (WebhookId(row.get(0)), if is_removed { ReceiverState::removed() } else { stored() })
 }

@@ -59,14 +59,16 @@ WHERE id = ANY(ARRAY(SELECT id FROM failed))
 RETURNING id"
 );
 
+pub(crate) const PROBE_NOW: &str = include_str!("sql/delivery_moves_probe_now.sql");
+
 const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
 
 pub(crate) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;
     match lock(&transaction, id).await? {
         None => return Ok(Moved::NotFound),
-        Some(DeliveryStatus::Failed | DeliveryStatus::Delivered) => {}
-        Some(status) => return Ok(Moved::WrongState(status)),
+        Some(status) if !status.can_requeue() => return Ok(Moved::WrongState(status)),
+        Some(_) => {}
     }
     execute(&transaction, REQUEUE, &[&id]).await?;
     let moved = moved(store, &transaction, id).await?;
@@ -78,8 +80,8 @@ pub(crate) async fn cancel(store: &PostgresStore, client: &mut Client, id: i64, 
     let transaction = client.transaction().await?;
     match lock(&transaction, id).await? {
         None => return Ok(Moved::NotFound),
-        Some(DeliveryStatus::Pending | DeliveryStatus::Failed) => {}
-        Some(status) => return Ok(Moved::WrongState(status)),
+        Some(status) if !status.can_cancel() => return Ok(Moved::WrongState(status)),
+        Some(_) => {}
     }
     execute(&transaction, CANCEL, &[&id, &crate::postgres::shared::values::text(reason)]).await?;
     let moved = moved(store, &transaction, id).await?;

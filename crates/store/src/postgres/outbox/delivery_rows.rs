@@ -12,12 +12,15 @@ use crate::postgres::{
     shared::values::{Parsed, count, time, to_u32},
 };
 
-/// What the API shows, in the order of [`delivery_of`]. A lease is shown while it lasts.
+/// What the API shows, in the order of [`delivery_of`]. A lease is shown while it counts.
 macro_rules! columns {
     () => {
         "deliveries.id, deliveries.event_id, events.type, deliveries.webhook_id, deliveries.status, deliveries.attempts,
        deliveries.next_attempt_at,
-       CASE WHEN deliveries.lease_until > (SELECT pirssonite_now_ms()) THEN deliveries.lease_owner END,
+       CASE
+           WHEN deliveries.lease_until - (SELECT pirssonite_now_ms()) BETWEEN 1 AND deliveries.lease_ms + 60000
+               THEN deliveries.lease_owner
+       END,
        deliveries.lease_until, deliveries.last_status, deliveries.last_error, deliveries.reason, deliveries.created_at,
        deliveries.ended_at"
     };

@@ -36,21 +36,17 @@ use crate::postgres::{
     shared::{claim_bounds, errors::store_error, values::DUE_FIRST_MS},
 };
 
-const PROBE_NOW: &str = include_str!("sql/probe_now.sql");
-
 /// Before all else that waits for its webhook.
 const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $1";
 
 #[async_trait]
 impl DeliveryStore for PostgresStore {
     async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
-        let client = self.client().await?;
-        webhooks::all(&client).await.map_err(store_error)
+        self.read(async |client| webhooks::all(client).await).await
     }
 
     async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
-        let client = self.client().await?;
-        webhooks::one(&client, id).await.map_err(store_error)
+        self.read(async |client| webhooks::one(client, id).await).await
     }
 
     async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
@@ -130,13 +126,13 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn outbox_overview(&self) -> StoreResult<Overview> {
+        let _permit = self.slow_permit().await?;
         let mut client = self.client().await?;
         delivery_pages::overview(&mut client).await.map_err(store_error)
     }
 
     async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
-        let client = self.client().await?;
-        delivery_pages::page(self, &client, filter, limit, after).await.map_err(store_error)
+        self.read(async |client| delivery_pages::page(self, client, filter, limit, after).await).await
     }
 
     async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
@@ -176,7 +172,7 @@ async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -
         return Ok(TestOutcome::Disabled);
     }
     let now = now_ms(&transaction).await?;
-    execute(&transaction, PROBE_NOW, &[&id.0, &now]).await?;
+    execute(&transaction, delivery_moves::PROBE_NOW, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
     let news = DomainEvent::Webhook(EventType::WebhookTest, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {

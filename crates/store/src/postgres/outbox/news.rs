@@ -78,8 +78,7 @@ async fn of_changed(
 }
 
 fn new_entry(target: Target, id: i64, incoming: &IncomingEntry) -> Entry {
-    let dated = incoming.published_at.or(incoming.updated_at).map_or(target.now, Timestamp::as_millisecond);
-    entry(target, id, incoming, dated.min(target.now))
+    entry(target, id, incoming, incoming.sort_at(time(target.now)).as_millisecond())
 }
 
 /// An entry as it will be read again: times in milliseconds, texts without NUL.

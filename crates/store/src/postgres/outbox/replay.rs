@@ -94,5 +94,5 @@ fn is_repeated(webhook: &Webhook, row: &Row) -> bool {
         webhook_id: row.get::<_, Option<i64>>(5).map(WebhookId),
         is_backlog: row.get(6),
     };
-    kind != EventType::WebhookTest && webhook.wants(&scope)
+    webhook.replays(&scope)
 }

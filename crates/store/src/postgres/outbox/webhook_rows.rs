@@ -177,7 +177,7 @@ fn thousandths(rate: Option<Rate>) -> Option<i64> {
 pub(crate) fn readable_at(row: &Row, at: usize) -> Option<Webhook> {
     let webhook = webhook_at(row, at);
     if let Err(error) = &webhook {
-        tracing::error!(webhook = row.get::<_, i64>(at), error = reason(error), "webhook unreadable");
+        tracing::error!(webhook_id = row.get::<_, i64>(at), error = reason(error), "webhook unreadable");
     }
     webhook.ok()
 }

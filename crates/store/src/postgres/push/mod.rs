@@ -38,28 +38,23 @@ const LOCK_FEEDS: &str = include_str!("sql/lock_feeds.sql");
 #[async_trait]
 impl PushStore for PostgresStore {
     async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
-        let client = self.client().await?;
-        subscriptions::all(&client).await.map_err(store_error)
+        self.read(async |client| subscriptions::all(client).await).await
     }
 
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
-        let client = self.client().await?;
-        subscriptions::one(&client, id).await.map_err(store_error)
+        self.read(async |client| subscriptions::one(client, id).await).await
     }
 
     async fn subscription_of(&self, feed: FeedId) -> StoreResult<Option<Subscription>> {
-        let client = self.client().await?;
-        subscriptions::current_of(&client, feed).await.map_err(store_error)
+        self.read(async |client| subscriptions::current_of(client, feed).await).await
     }
 
     async fn targets_by_token(&self, tokens: Vec<String>) -> StoreResult<Vec<StoreResult<Option<PushTarget>>>> {
-        let client = self.client().await?;
-        subscriptions::by_tokens(&client, &tokens).await.map_err(store_error)
+        self.read(async |client| subscriptions::by_tokens(client, &tokens).await).await
     }
 
     async fn push_targets(&self, topic: &str, limit: u32) -> StoreResult<Vec<PushTarget>> {
-        let client = self.client().await?;
-        subscriptions::by_topic(&client, topic, limit).await.map_err(store_error)
+        self.read(async |client| subscriptions::by_topic(client, topic, limit).await).await
     }
 
     async fn feeds_to_subscribe(&self, base_url: &str, after: FeedId, limit: u32) -> StoreResult<Vec<FeedId>> {
@@ -81,7 +76,7 @@ impl PushStore for PostgresStore {
     }
 
     async fn change_subscriptions(&self, changes: Vec<SubscriptionChange>) -> BatchResult<SubscriptionChange, Changed> {
-        batches::run(self, changes).await
+        self.in_time(batches::run(self, changes)).await
     }
 
     async fn change_subscription(
@@ -91,7 +86,7 @@ impl PushStore for PostgresStore {
         event: Event,
         rules: Rules,
     ) -> StoreResult<Changed> {
-        batches::alone(self, &SubscriptionChange { id, claim, event, rules }).await
+        self.in_time(batches::alone(self, &SubscriptionChange { id, claim, event, rules })).await
     }
 
     async fn claim_due_subscriptions(
@@ -131,16 +126,15 @@ impl PushStore for PostgresStore {
     }
 
     async fn push_all(&self, pushes: Vec<Push>) -> BatchResult<Push, PushStored> {
-        Box::pin(batches::run(self, pushes)).await
+        self.in_time(Box::pin(batches::run(self, pushes))).await
     }
 
     async fn push(&self, push: Push) -> StoreResult<PushStored> {
-        Box::pin(batches::alone(self, &push)).await
+        self.in_time(Box::pin(batches::alone(self, &push))).await
     }
 
     async fn poll_soon(&self, feed: FeedId, delay: Duration) -> StoreResult<()> {
-        let client = self.client().await?;
-        feed_rows::poll_soon(&client, feed, delay).await.map_err(store_error)
+        self.read(async |client| feed_rows::poll_soon(client, feed, delay).await).await
     }
 }
 

@@ -41,6 +41,7 @@ macro_rules! claim_and_return {
     UPDATE subscriptions
     SET lease_owner = $1,
         lease_until = now.ms + $2,
+        lease_ms = $2,
         lease_fence = lease_fence + 1
     FROM now, due
     WHERE subscriptions.id = due.id
@@ -66,7 +67,7 @@ WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
     FROM subscriptions
     WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_step_at <= (SELECT ms FROM now)
-      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     ORDER BY next_step_at, id
     LIMIT $3
     FOR NO KEY UPDATE SKIP LOCKED
@@ -111,7 +112,7 @@ candidates AS MATERIALIZED (
         WHERE md5(hub_url) = hubs.hash
           AND (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
           AND next_step_at <= (SELECT ms FROM now)
-          AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+          AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
         ORDER BY next_step_at, id
         LIMIT $3
     ) AS candidate
@@ -124,7 +125,7 @@ due AS MATERIALIZED (
     FROM subscriptions
     WHERE id = ANY(ARRAY(SELECT id FROM candidates))
       AND next_step_at <= (SELECT ms FROM now)
-      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     ORDER BY id
     FOR NO KEY UPDATE SKIP LOCKED
 ),
@@ -141,7 +142,7 @@ expiring AS MATERIALIZED (
     FROM subscriptions
     WHERE state = 'active'
       AND expires_at <= (SELECT ms FROM now) + $4
-      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + $2 + 60000)
+      AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
       AND (verify_by IS NULL OR verify_by <= (SELECT ms FROM now))
     ORDER BY expires_at, id
     LIMIT $3
@@ -150,6 +151,7 @@ expiring AS MATERIALIZED (
 UPDATE subscriptions
 SET lease_owner = $1,
     lease_until = now.ms + $2,
+    lease_ms = $2,
     lease_fence = lease_fence + 1
 FROM now, expiring
 WHERE subscriptions.id = expiring.id
@@ -243,7 +245,7 @@ pub(crate) async fn release(
 fn readable_job(row: &Row) -> Option<SubscriptionJob> {
     let job = job_of(row);
     if let Err(error) = &job {
-        tracing::error!(id = row.get::<_, i64>(0), error = reason(error), "subscription unreadable");
+        tracing::error!(subscription_id = row.get::<_, i64>(0), error = reason(error), "subscription unreadable");
     }
     job.ok()
 }

@@ -1,9 +1,15 @@
 //! Connections: how they are made, and how long each may wait for what. A broken one is replaced by the pool, so a
 //! database that comes back is used again with no one doing anything.
 
-use std::{future::poll_fn, time::Duration};
+use std::{
+    future::poll_fn,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, RecyclingMethod, Runtime,
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::JoinHandle,
@@ -20,8 +26,11 @@ use crate::postgres::shared::{
     tls::{self, TlsMode},
 };
 
-/// How long a caller waits for a free connection: where all are at work it is not the database that is away.
-pub(crate) const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection that was handed out so long ago is asked whether it still answers before it is used again: whoever had
+/// it may have given up waiting for a statement.
+const PROBE_AFTER: Duration = Duration::from_secs(1);
+/// How long it may take to answer that.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long one address of the database may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long what was sent may stay unacknowledged before the connection counts as dead.
@@ -64,7 +73,6 @@ impl Address {
         self.pool_with(size, connect_timeout, "")
     }
 
-    /// For beats alone.
     pub(crate) fn beats(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
         self.pool_with(size, connect_timeout, BEATS)
     }
@@ -75,18 +83,16 @@ impl Address {
             Some(tls) => Manager::from_config(self.config.clone(), tls, manager_config),
             None => Manager::from_config(self.config.clone(), NoTls, manager_config),
         };
+        let silence = Arc::new(Silence::default());
         Pool::builder(manager)
             .max_size(size)
-            .wait_timeout(Some(WAIT_TIMEOUT))
+            .wait_timeout(Some(connect_timeout))
             .create_timeout(Some(connect_timeout))
             .recycle_timeout(Some(connect_timeout))
             .runtime(Runtime::Tokio1)
-            // One that may have ended up at a standby is not used again.
-            .pre_recycle(Hook::sync_fn(|_, metrics| {
-                if read_only::was_met_since(metrics.created) {
-                    return Err(HookError::message("the database was read-only"));
-                }
-                Ok(())
+            .pre_recycle(Hook::async_fn(move |client, metrics| {
+                let silence = Arc::clone(&silence);
+                Box::pin(async move { silence.check(client, metrics).await.map_err(HookError::message) })
             }))
             .post_create(Hook::async_fn(move |client, _| {
                 let session = format!("{SESSION}{more}");
@@ -111,6 +117,33 @@ impl Address {
         };
         client.batch_execute(SESSION).await?;
         Ok((client, listening))
+    }
+}
+
+/// Which connections of a pool are not used again.
+#[derive(Default)]
+struct Silence {
+    /// When one did not answer: those that were made before may be as dead.
+    met_at: Mutex<Option<Instant>>,
+}
+
+impl Silence {
+    async fn check(&self, client: &ClientWrapper, metrics: &Metrics) -> Result<(), &'static str> {
+        // One that may have ended up at a standby is not used again.
+        if read_only::was_met_since(metrics.created) {
+            return Err("the database was read-only");
+        }
+        if self.met_at.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|met_at| met_at >= metrics.created) {
+            return Err("the database did not answer");
+        }
+        if metrics.last_used() < PROBE_AFTER {
+            return Ok(());
+        }
+        if let Ok(Ok(())) = tokio::time::timeout(PROBE_TIMEOUT, client.batch_execute("")).await {
+            return Ok(());
+        }
+        *self.met_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::time::Instant::now().into_std());
+        Err("the database did not answer")
     }
 }
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Result, params};
 
 use crate::sqlite::shared::errors::unfit;
 use crate::target::Target;
-use crate::values::{categories, enclosures, optional, text};
+use crate::values::{categories, enclosures, optional, text, time};
 
 const INSERT: &str = include_str!("sql/entry_rows_insert.sql");
 
@@ -18,7 +18,6 @@ const WORDS: &str = include_str!("sql/entry_rows_words.sql");
 
 /// Keeps a new entry, whose text to search is its words already; returns its id.
 pub(crate) fn insert(connection: &Connection, target: Target, entry: &IncomingEntry) -> Result<i64> {
-    let published = entry.published_at.or(entry.updated_at).map_or(target.now, Timestamp::as_millisecond);
     connection.prepare_cached(INSERT)?.execute(params![
         target.feed_id,
         entry.identity.0,
@@ -29,7 +28,7 @@ pub(crate) fn insert(connection: &Connection, target: Target, entry: &IncomingEn
         optional(entry.author.as_ref()),
         entry.published_at.map(Timestamp::as_millisecond),
         entry.updated_at.map(Timestamp::as_millisecond),
-        published.min(target.now),
+        entry.sort_at(time(target.now)).as_millisecond(),
         target.now,
         categories(&entry.categories).map_err(unfit)?,
         enclosures(&entry.enclosures).map_err(unfit)?,

@@ -381,7 +381,7 @@ pub(crate) fn waiting(connection: &Connection) -> Result<Vec<Waiting>> {
         match waiting_of(row) {
             Ok(one) => waiting.extend(one),
             // The others are not to wait for it.
-            Err(error) => tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "webhook unreadable"),
+            Err(error) => tracing::error!(webhook_id = row.get::<_, i64>(0).ok(), %error, "webhook unreadable"),
         }
     }
     Ok(waiting)

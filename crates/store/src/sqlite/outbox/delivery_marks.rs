@@ -21,8 +21,11 @@ use crate::sqlite::{
 };
 use crate::values::time;
 
-const HEALTH: &str =
-    concat!("SELECT url, enabled, account_id, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
+const HEALTH: &str = concat!(
+    "SELECT url, enabled, account_id, ",
+    webhook_rows::health_columns!(),
+    " FROM webhooks WHERE id = ? AND deleted_at IS NULL"
+);
 
 const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
 
@@ -41,7 +44,7 @@ pub(crate) fn finish(
     for one in finished {
         let (receiver, account) = match receivers.entry(one.webhook_id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(receiver(connection, one)?),
+            Entry::Vacant(new) => new.insert(receiver(connection, one.webhook_id)?),
         };
         let consequence = receiver.decide(one, rules, time(now));
         let Some(place) = mark(connection, one, &consequence, now)? else {
@@ -54,6 +57,8 @@ pub(crate) fn finish(
         }
         if consequence.status == DeliveryStatus::Failed {
             changes.log.deliveries();
+        }
+        if receiver.tells_of(&consequence) {
             given_up.extend(account.and_then(|account| DomainEvent::delivery_failed(account, one, key)));
         }
         receiver.apply(&consequence);
@@ -74,14 +79,12 @@ pub(crate) fn finish(
     Ok(marks)
 }
 
-/// A webhook whose row is gone stands well, and is written nowhere.
-fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<Receiver> {
-    let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
+/// How the receiver of a webhook stands, whether that is removed or not.
+fn receiver(connection: &Connection, webhook: WebhookId) -> Result<Receiver> {
+    let receiver = connection.prepare_cached(HEALTH)?.query_row([webhook.0], |row| {
         Ok((ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 3)?), row.get(2).map(AccountId)?))
     });
-    Ok(receiver
-        .optional()?
-        .map_or_else(|| (ReceiverState::removed(one), None), |(state, account)| (state, Some(account))))
+    Ok(receiver.optional()?.map_or_else(|| (ReceiverState::removed(), None), |(state, account)| (state, Some(account))))
 }
 
 /// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.

@@ -54,7 +54,7 @@ pub(crate) fn test(changes: &mut WriteTx<'_>, account: AccountId, key: &str, id:
 
 pub(crate) fn requeue(changes: &mut WriteTx<'_>, account: AccountId, key: &str, id: &str) -> Result<Moved> {
     move_one(changes, account, key, id, |changes, id, status| {
-        if !matches!(status, DeliveryStatus::Failed | DeliveryStatus::Delivered) {
+        if !status.can_requeue() {
             return Ok(false);
         }
         requeue_row(changes, id, changes.now())?;
@@ -70,7 +70,7 @@ pub(crate) fn cancel(
     reason: &str,
 ) -> Result<Moved> {
     move_one(changes, account, key, id, |changes, id, status| {
-        if !matches!(status, DeliveryStatus::Pending | DeliveryStatus::Failed) {
+        if !status.can_cancel() {
             return Ok(false);
         }
         changes.connection.prepare_cached(CANCEL)?.execute((id, text(reason), changes.now()))?;

@@ -33,8 +33,8 @@ pub(crate) fn attempts(connection: &Connection, id: i64) -> Result<Vec<Attempt>>
 fn delivery_of(row: &Row<'_>, ViewContext { key, now, .. }: ViewContext<'_>) -> Result<Delivery> {
     let status = status_of(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?;
     let is_pending = status == DeliveryStatus::Pending;
-    let lease_until: i64 = row.get(8)?;
-    let is_held = is_pending && lease_until > now;
+    let (lease_until, lease_ms): (i64, i64) = (row.get(8)?, row.get(14)?);
+    let is_held = is_pending && lease_until > now && lease_until <= now + lease_ms + 60_000;
     let ended_at = row.get::<_, Option<i64>>(13)?.filter(|_| status == DeliveryStatus::Delivered);
     Ok(Delivery {
         id: public_id("dlv", key, row.get(0)?),

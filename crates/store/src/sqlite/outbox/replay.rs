@@ -68,9 +68,9 @@ fn replay_some(
     let (mut last, mut queued) = (None, 0);
     for (place, scope) in read(connection, after, until)? {
         last = Some(place);
-        let Some(scope) = scope.filter(|scope| scope.kind != EventType::WebhookTest) else { continue };
+        let Some(scope) = scope else { continue };
         let follow = scope.feed_id.map(|feed| follow_at(connection, account, feed, place.0)).transpose()?;
-        let is_repeated = webhook.wants(&scope, follow.flatten());
+        let is_repeated = webhook.replays(&scope, follow.flatten());
         queued += u64::from(is_repeated && repeat(changes, place.1, id, now)?);
     }
     Ok(Some((last, queued)))

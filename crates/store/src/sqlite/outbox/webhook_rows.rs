@@ -115,7 +115,7 @@ pub(crate) fn health_of(row: &Row<'_>, at: usize) -> Result<Health> {
 pub(crate) fn readable(row: &Row<'_>, now: i64) -> Option<Webhook> {
     let webhook = webhook_of(row, now);
     if let Err(error) = &webhook {
-        tracing::error!(webhook = row.get::<_, i64>(0).ok(), %error, "webhook unreadable");
+        tracing::error!(webhook_id = row.get::<_, i64>(0).ok(), %error, "webhook unreadable");
     }
     webhook.ok()
 }

@@ -19,6 +19,7 @@ macro_rules! claim {
 UPDATE subscriptions
 SET lease_owner = ?1,
     lease_until = ?2 + ?3,
+    lease_ms = ?3,
     lease_fence = lease_fence + 1
 WHERE id IN (
 ",
@@ -37,7 +38,7 @@ pub(crate) const CLAIM_DUE: &str = claim!(
     "    SELECT id
     FROM subscriptions INDEXED BY subscriptions_due
     WHERE next_step_at <= ?2
-      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
+      AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
     ORDER BY next_step_at, id
     LIMIT ?4
 "
@@ -68,7 +69,7 @@ pub(crate) const CLAIM_DUE_ELSEWHERE: &str = claim!(
           FROM subscriptions INDEXED BY subscriptions_due_by_hub
           WHERE hub_url = hubs.url
             AND next_step_at <= ?2
-            AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
+            AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
           ORDER BY next_step_at, id
           LIMIT ?4
       )
@@ -83,7 +84,7 @@ pub(crate) const CLAIM_EXPIRING: &str = claim!(
     FROM subscriptions INDEXED BY subscriptions_expiring
     WHERE state = 'active'
       AND expires_at <= ?2 + ?5
-      AND NOT (lease_until > ?2 AND lease_until <= ?2 + ?3 + 60000)
+      AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
       AND coalesce(verify_by, 0) <= ?2
     ORDER BY expires_at, id
     LIMIT ?4
@@ -139,7 +140,7 @@ fn claim(changes: &mut WriteTx<'_>, sql: &str, now: i64, values: impl Params) ->
             Ok(job) => jobs.push(job),
             Err(error) => {
                 let id: Option<i64> = row.get(0).ok();
-                tracing::error!(id, %error, "subscription unreadable");
+                tracing::error!(subscription_id = id, %error, "subscription unreadable");
             }
         }
     }

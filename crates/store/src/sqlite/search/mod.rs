@@ -6,8 +6,8 @@
 //! words of what was listed are looked at, too.
 //!
 //! Measured with a million entries of 250 words: listing costs 0.1 µs an entry, sorting 3 µs. What looking at its words
-//! costs has not been measured at that size yet. A start (`conf*`) has to be put together from the lists of all grams that
-//! start so, before the first entry is known: so the walk comes first.
+//! costs is in the rows of phrases that `bench -- pages` prints, with a million entries. A start (`conf*`) has to be put
+//! together from the lists of all grams that start so, before the first entry is known: so the walk comes first.
 
 pub(crate) mod search_index;
 

@@ -449,4 +449,8 @@ async fn d4_whatever_can_be_claimed_is_a_change(harness: &Harness) {
         harness.store.update_webhook(webhook, patch).await.unwrap();
     }
     woken("a webhook that is enabled").await;
+    harness.store.watch_clock().await.unwrap();
+    harness.set(harness.after(-3600)).await;
+    harness.store.watch_clock().await.unwrap().expect("it was set back");
+    woken("a clock that was set back").await;
 }

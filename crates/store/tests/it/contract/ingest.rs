@@ -18,6 +18,7 @@ contract! {
     f3_a_changed_entry_keeps_its_marks_and_its_place,
     f4_a_slow_poll_does_not_undo_what_is_newer,
     f3_older_version_never_replaces_a_newer_one,
+    f3_older_version_stays_older_after_one_without_a_time,
     f3_what_is_twice_in_one_document_counts_once,
     f3_entries_of_one_identity_are_all_kept,
     f3_shared_identities_stay_as_document_moves_on,
@@ -134,6 +135,23 @@ async fn f3_older_version_never_replaces_a_newer_one(harness: &Harness) {
     // What says nothing of its time, or the same, may be newer.
     assert_eq!(harness.poll(id, vec![of("mended", -100)]).await, Stored { changed: 1, ..nothing });
     assert_eq!(harness.poll(id, vec![version("1", "without a time")]).await, Stored { changed: 1, ..nothing });
+}
+
+async fn f3_older_version_stays_older_after_one_without_a_time(harness: &Harness) {
+    let of =
+        |text: &str, seconds: i64| IncomingEntry { updated_at: Some(harness.after(seconds)), ..version("1", text) };
+    let (old, new) = (of("old", -200), of("new", -100));
+    let id = harness.add("http://e.org/1", vec![new.clone()]).await;
+    let nothing = Stored { applied: true, ..Stored::default() };
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(id, vec![version("1", "without a time")]).await, Stored { changed: 1, ..nothing });
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(id, vec![old]).await, nothing);
+    assert_eq!(harness.entry("1").await.title.as_deref(), Some("without a time"));
+    // One of the same time or later is not older, and its time counts from then on.
+    assert_eq!(harness.poll(id, vec![new]).await, Stored { changed: 1, ..nothing });
+    assert_eq!(harness.poll(id, vec![of("newer", -50)]).await, Stored { changed: 1, ..nothing });
+    assert_eq!(harness.poll(id, vec![of("new again", -100)]).await, nothing);
 }
 
 async fn f3_what_is_twice_in_one_document_counts_once(harness: &Harness) {

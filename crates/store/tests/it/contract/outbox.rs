@@ -20,6 +20,7 @@ contract! {
     d10_a_page_is_of_a_state_or_a_webhook_or_both,
     d10_an_id_that_is_none_of_ours_is_of_nothing,
     d10_the_outbox_in_numbers,
+    d10_a_lease_taken_before_the_clock_went_back_is_not_shown,
     d10_ready_is_what_a_worker_could_claim_now,
     d10_requeued_delivery_has_all_its_attempts,
     d10_pending_or_cancelled_is_not_requeued,
@@ -142,6 +143,24 @@ async fn d10_the_outbox_in_numbers(harness: &Harness) {
     harness.store.delete_webhook(one).await.unwrap();
     let rest = Overview { pending: 3, ready: 0, in_flight: 0, failed: 0, oldest_pending_age: Some(10) };
     assert_eq!(overview().await, rest);
+}
+
+async fn d10_a_lease_taken_before_the_clock_went_back_is_not_shown(harness: &Harness) {
+    let webhook = harness.webhook("https://r.org/1").await;
+    let queued = harness.queue(webhook, 1).await.remove(0);
+    let numbers = || async {
+        let overview = harness.store.outbox_overview().await.unwrap();
+        (overview.ready, overview.in_flight)
+    };
+    harness.advance(HOUR * 2).await;
+    harness.take_one("worker").await;
+    assert_eq!((numbers().await, harness.shown(&queued.id).await.lease_until), ((0, 1), Some(harness.now() + LEASE)));
+    // Nobody waits until the clock has caught up: it can be claimed.
+    harness.set(harness.after(-3600)).await;
+    let shown = harness.shown(&queued.id).await;
+    assert_eq!((numbers().await, shown.lease_owner, shown.lease_until), ((1, 0), None, None));
+    harness.take_one("other").await;
+    assert_eq!((numbers().await, harness.shown(&queued.id).await.lease_owner.as_deref()), ((0, 1), Some("other")));
 }
 
 async fn d10_ready_is_what_a_worker_could_claim_now(harness: &Harness) {

@@ -30,6 +30,7 @@ contract! {
     w8_a_released_subscription_is_as_it_was_before,
     w8_the_next_step_is_known,
     w8_a_lease_counts_no_further_than_its_own_length,
+    w8_a_lease_counts_for_those_who_take_shorter_ones,
 }
 
 impl Harness {
@@ -225,4 +226,20 @@ async fn w8_a_lease_counts_no_further_than_its_own_length(harness: &Harness) {
     harness.set(harness.after(-3600)).await;
     assert_eq!(ids(&harness.claim_due("two", 9).await), due);
     assert_eq!(harness.claim_due("three", 9).await.len(), 0, "a lease of now counts");
+}
+
+async fn w8_a_lease_counts_for_those_who_take_shorter_ones(harness: &Harness) {
+    let due = harness.due(2).await;
+    harness.verify(due[0], "secret", HOUR).await;
+    let longer = LEASE + Duration::from_mins(2);
+    let store = &harness.store;
+    assert_eq!(ids(&store.claim_expiring_subscriptions("manual", 9, longer, DAY).await.unwrap()), [due[0]]);
+    assert_eq!(ids(&store.claim_due_subscriptions("manual", 9, longer, &[]).await.unwrap()), [due[1]]);
+    for busy in [vec![], vec![OTHER_HUB.to_owned()]] {
+        assert_eq!(ids(&store.claim_due_subscriptions("other", 9, LEASE, &busy).await.unwrap()), []);
+    }
+    assert_eq!(harness.claim_expiring("other", 9, DAY).await.len(), 0);
+    harness.advance(longer).await;
+    assert_eq!(ids(&harness.claim_due("other", 9).await), [due[1]]);
+    assert_eq!(ids(&harness.claim_expiring("other", 9, DAY).await), [due[0]]);
 }

@@ -15,6 +15,7 @@ use super::{
 contract! {
     w5_poll_completes_a_thin_entry,
     w5_push_completes_a_thin_entry,
+    w5_poll_completes_a_thin_entry_of_a_later_time,
     w5_thin_entry_never_replaces_a_known_one,
     w5_thin_entry_may_change_a_thin_one,
     w5_what_is_complete_is_changed_by_what_comes_later,
@@ -49,6 +50,19 @@ async fn w5_push_completes_a_thin_entry(harness: &Harness) {
     let (_, id) = harness.pushed("http://e.org/1", "secret").await;
     harness.push(push(id, "secret", vec![title_only("1", "title")])).await;
     assert_eq!(harness.push(push(id, "secret", vec![version("1", "whole")])).await, stored(0, 0, 1));
+    assert_eq!(harness.entry("1").await.title.as_deref(), Some("whole"));
+}
+
+async fn w5_poll_completes_a_thin_entry_of_a_later_time(harness: &Harness) {
+    let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
+    let of = |entry: IncomingEntry, seconds: i64| IncomingEntry { updated_at: Some(harness.after(seconds)), ..entry };
+    let (whole, older) = (of(version("1", "whole"), -100), of(version("1", "older"), -50));
+    harness.push(push(id, "secret", vec![of(title_only("1", "title"), -10)])).await;
+    harness.advance(HOUR).await;
+    assert_eq!(harness.poll(feed, vec![whole]).await, stored(0, 0, 1));
+    assert_eq!(harness.entry("1").await.content.as_deref(), Some("<p>whole</p>"));
+    // The later time stays.
+    assert_eq!(harness.poll(feed, vec![older]).await, stored(0, 0, 0));
     assert_eq!(harness.entry("1").await.title.as_deref(), Some("whole"));
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{
     FeedId, FolderId, WebhookId,
     delivery::{
-        AttemptEnd, AttemptOutcome, ClaimLimits, DeliveryFilter, DeliveryJob, EventType, HeaderValue, Moved,
-        NewWebhook, Overview, Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
+        AttemptEnd, AttemptOutcome, ClaimLimits, DeliveryFilter, DeliveryJob, EventType, FinishReport, HeaderValue,
+        Moved, NewWebhook, Overview, Rate, Verdict, Webhook, WebhookHeaders, WebhookPatch,
     },
     ports::TestOutcome,
 };
@@ -318,8 +318,8 @@ async fn d1_of_too_many_old_secrets_the_oldest_goes(harness: &Harness) {
 async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
     let (id, other) = (harness.webhook("https://r.org/1").await, harness.webhook("https://r.org/2").await);
     let feed = harness.add("http://e.org/1", vec![]).await;
-    let queued = harness.queue(id, 2).await;
-    let claimed = harness.take_one("one").await;
+    let queued = harness.queue(id, 3).await;
+    let claimed = harness.take("one", 2).await;
     assert!(harness.store.delete_webhook(id).await.unwrap());
     assert!(!harness.store.delete_webhook(id).await.unwrap());
     assert_eq!(harness.store.webhook(id).await.unwrap(), None);
@@ -343,8 +343,11 @@ async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
     }
     assert_eq!(harness.take("one", 9).await.iter().filter(|job| job.webhook_id == id).count(), 0);
     // Whatever was under way ends as usual, and nobody is disturbed.
-    assert_eq!(harness.mark(vec![finished(&claimed, Verdict::Gone)]).await.disabled, []);
-    assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated]);
+    for (job, verdict) in claimed.iter().zip([Verdict::Failed, Verdict::Gone]) {
+        let ended = AttemptOutcome { url: "https://r.org/1".to_owned(), ..finished(job, verdict) };
+        assert_eq!(harness.mark(vec![ended]).await, FinishReport::default());
+        assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated], "{verdict:?}");
+    }
 }
 
 async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {

@@ -164,6 +164,23 @@ async fn u2_a_smaller_number_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u2_pruning_a_smaller_number_does_not_lower_the_floor() {
+    let database = fresh_postgres().await;
+    let (store, other) = (&database.store, database.client().await);
+    let begin = store.last_change().await.unwrap();
+    begin_change(&other).await;
+    store.create_folder("1").await.unwrap().unwrap();
+    database.set_now(jiff::Timestamp::from_second(4_000_000_000).unwrap()).await;
+    assert_eq!(store.prune_changes(Duration::from_hours(1), 10).await.unwrap(), 1, "the larger one");
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(store.prune_changes(Duration::from_hours(1), 10).await.unwrap(), 1, "the smaller one");
+    for behind in [begin.0, begin.0 + 1] {
+        let page = store.changes_after(ChangeNumber(behind), 10).await.unwrap();
+        assert!(page.is_reset, "{behind}: {page:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn u2_a_node_that_dies_in_a_transaction_holds_nothing_up() {
     let database = fresh_postgres().await;
     let (store, other, admin) = (&database.store, database.client().await, database.client().await);

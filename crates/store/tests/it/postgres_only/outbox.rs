@@ -1,10 +1,13 @@
 //! The outbox on many nodes: claims, probes, beats and marks at the same time, and what cannot be read.
 
+use std::time::Duration;
+
 use domain::{
     FeedId,
     delivery::{DeliveryFilter, FinishReport, Verdict, WebhookPatch},
-    ports::{DeliveryStore, PollStore, StoreError},
+    ports::{DeliveryStore, PollStore, Store, StoreError},
 };
+use jiff::Timestamp;
 use store::PostgresStore;
 use testkit::fresh_postgres;
 
@@ -43,6 +46,25 @@ async fn d4_a_claim_takes_the_next_where_others_are_locked() {
     // Another node finds them at once, this one with its next whole scan.
     let ids: Vec<i64> = claim(&database.another_store().await, "there", 9).await.iter().map(|job| job.id.0).collect();
     assert_eq!(ids, [1, 2, 5], "what was not claimed is not held");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn d9_all_that_waits_may_take_long_to_follow_a_clock_set_back() {
+    let database = fresh_postgres().await;
+    webhook(&database.store, 1).await;
+    let watched = "
+CREATE FUNCTION watched() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('statement_timeout') <> '10min' THEN RAISE EXCEPTION 'too hasty'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER watched AFTER UPDATE ON deliveries FOR EACH STATEMENT EXECUTE FUNCTION watched()";
+    database.client().await.batch_execute(watched).await.unwrap();
+    let (now, back) = (Timestamp::from_second(1_800_000_000).unwrap(), Duration::from_hours(1));
+    database.set_now(now).await;
+    assert_eq!(database.store.watch_clock().await, Ok(None));
+    database.set_now(now - back).await;
+    assert_eq!(database.store.watch_clock().await, Ok(Some(back)));
 }
 
 #[tokio::test(flavor = "multi_thread")]

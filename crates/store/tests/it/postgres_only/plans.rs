@@ -131,6 +131,26 @@ async fn subscriptions_are_found_by_indexes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u6_feed_overview_is_counted_by_indexes() {
+    let database = fresh_postgres().await;
+    import_and_end(&database, 3_000).await;
+    subscribe_all(&database).await;
+    // Few are due, pushed, failing or gone; and indexes alone are enough where rows are known to be there for everybody.
+    let admin = database.client().await;
+    let few = "UPDATE feeds SET is_pushed = id % 20 = 0, next_check_at = CASE WHEN id % 20 = 1 THEN 0 ELSE 9e14 END";
+    for sql in [few, "VACUUM (FULL, ANALYZE) feeds", "VACUUM (ANALYZE) feeds, subscriptions"] {
+        admin.batch_execute(sql).await.unwrap();
+    }
+    drop(admin);
+    let backends = reset_scans(&database).await;
+    let store = database.another_store().await;
+    let overview = store.feed_overview().await.unwrap();
+    assert_eq!((overview.all, overview.pushed, overview.due), (3_000, 150, 150));
+    drop(store);
+    only_by_index(&database, backends, &["feeds", "subscriptions"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn w8_claims_past_a_busy_hub_read_few_rows() {
     const CLAIMS: i64 = 20;
     let database = fresh_postgres().await;

@@ -156,6 +156,24 @@ async fn f5_a_clock_that_is_set_back_hides_nothing() {
     assert!(jobs.iter().any(|job| job.feed_id == FeedId(20)), "{jobs:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn d4_what_another_node_takes_of_one_line_hides_no_backlog_of_the_other() {
+    let database = fresh_postgres().await;
+    webhook(&database.store, 30).await;
+    spread(&database, "deliveries", "next_attempt_at").await;
+    let other = database.client().await;
+    let some_were_tried = "UPDATE deliveries SET is_tried = true, logged = 1 WHERE id > 27";
+    other.batch_execute(some_were_tried).await.unwrap();
+    other.batch_execute("BEGIN; SELECT FROM deliveries WHERE is_tried FOR NO KEY UPDATE").await.unwrap();
+    let claim = async || claim(&database.store, "here", 10).await.iter().map(|job| job.id.0).collect::<Vec<_>>();
+    assert_eq!(claim().await, (1..=7).collect::<Vec<_>>(), "three places are for those that were tried");
+    // The clock stands still, so these scans are not whole.
+    assert_eq!(claim().await, (8..=14).collect::<Vec<_>>());
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(claim().await, [15, 28, 16, 29, 17, 30, 18, 19, 20, 21]);
+    assert_eq!(claim().await, (22..=27).collect::<Vec<_>>());
+}
+
 /// A transaction that keeps what it saw.
 async fn old_snapshot(database: &FreshPostgres) -> Client {
     let client = database.client().await;

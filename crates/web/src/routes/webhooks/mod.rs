@@ -230,7 +230,7 @@ pub(crate) async fn replay(
     if until.is_some_and(|until| until < since) {
         return Err(ApiError::Conflict("`until`: this time is before `since`".to_owned(), None));
     }
-    // One that is disabled gets nothing new (SPEC D9): that nothing was queued would look as if nothing had happened.
+    // One that is disabled gets nothing new (requirement D9): an answer of nothing queued would look like success.
     if !state.store().webhook(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {
         return Err(disabled());
     }

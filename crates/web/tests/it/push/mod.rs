@@ -3,6 +3,7 @@
 mod callback;
 mod renewal;
 mod silence;
+mod silent_database;
 mod strangers;
 mod suite;
 mod traps;

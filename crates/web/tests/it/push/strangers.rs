@@ -76,6 +76,52 @@ async fn w3_tokenless_body_is_read_only_if_wanted() {
 }
 
 #[tokio::test]
+async fn w3_unsigned_body_is_not_read_though_the_token_is_right() {
+    for world in each().await {
+        world.subscribe("/f").await;
+        let callback = world.held("/f").await.callback;
+        let path = callback.strip_prefix(&world.url).unwrap();
+        for (headers, answer) in [
+            ("", "403 Forbidden"),
+            ("X-Hub-Signature: nonsense\r\n", "403 Forbidden"),
+            ("X-Hub-Signature: md5=00\r\n", "400 Bad Request"),
+            ("X-Hub-Signature: sha1=00\r\n", "100 Continue"),
+        ] {
+            let mut client = Client::connect(&world.url).await;
+            let head = format!("Host: localhost\r\n{headers}Content-Length: 1000\r\nExpect: 100-continue\r\n");
+            client.send(&format!("POST {path} HTTP/1.1\r\n{head}\r\n")).await;
+            assert_eq!(client.until("\r\n").await, format!("HTTP/1.1 {answer}\r\n"), "{headers}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn w3_u8_one_subscription_does_not_take_the_memory_of_all() {
+    let settings = WebSettings { push_memory_bytes: 64 * 1024, json_timeout: LONG * 2, ..WebSettings::default() };
+    for world in each_serving(settings, ServeLimits::default()).await {
+        world.subscribe("/greedy").await;
+        let id = world.subscribe("/f").await;
+        let (greedy, held) = (world.held("/greedy").await, world.held("/f").await);
+        let path = greedy.callback.strip_prefix(&world.url).unwrap();
+        let head = "Host: localhost\r\nX-Hub-Signature: sha1=00\r\nContent-Length: 20000\r\n";
+        let mut unfinished = Vec::new();
+        for _ in 0..8 {
+            let mut client = Client::connect(&world.url).await;
+            client.send(&format!("POST {path} HTTP/1.1\r\n{head}\r\n{}", " ".repeat(15_000))).await;
+            unfinished.push(client);
+        }
+        // Once those have come, no more of the same is read.
+        let mut pushed = 0;
+        while world.hub.push(&greedy, push_of_size(&world, "/greedy", "more", 1_000)).await.status != 503 {
+            assert!(pushed < 500, "there is still room");
+            pushed += 1;
+        }
+        assert_eq!(world.hub.push(&held, push_of_size(&world, "/f", "pushed", 20_000)).await.status, 204);
+        assert_eq!(world.titles(id).await, ["first", "pushed"]);
+    }
+}
+
+#[tokio::test]
 async fn w3_u8_strangers_use_up_no_subscription_rate() {
     for world in each_with_few_pushes().await {
         let id = world.subscribe("/f").await;

@@ -14,8 +14,9 @@ use engine::{
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
+use store::{PostgresOptions, PostgresStore};
 use testkit::{
-    Behaviour, FreshPostgres, FreshSqlite, Hub, HubPush, HubSubscription, Lease, Page, Publisher, SimulatedClock,
+    Behaviour, FreshPostgres, FreshSqlite, Hub, HubPush, HubSubscription, Lease, Line, Page, Publisher, SimulatedClock,
     Verify,
 };
 use tokio::net::TcpListener;
@@ -31,6 +32,8 @@ pub const DAY: Duration = Duration::from_hours(24);
 enum Database {
     Sqlite(FreshSqlite),
     Postgres(FreshPostgres),
+    /// Reached by a line.
+    Far(FreshPostgres, PostgresStore),
 }
 
 /// All that a push passes.
@@ -73,6 +76,8 @@ fn with_pushes(per_minute: u32) -> WebSettings {
 }
 
 async fn each_of(settings: PushSettings, web: WebSettings, limits: ServeLimits) -> Vec<World> {
+    // On a busy machine the store takes its time.
+    let settings = PushSettings { store_timeout: Duration::from_mins(3), ..settings };
     let sqlite = Database::Sqlite(testkit::fresh_sqlite().await);
     let postgres = Database::Postgres(testkit::fresh_postgres().await);
     vec![
@@ -81,11 +86,22 @@ async fn each_of(settings: PushSettings, web: WebSettings, limits: ServeLimits) 
     ]
 }
 
+/// A world whose PostgreSQL is at the other end of a line, with the time limits that the program has.
+pub async fn by_line() -> (World, Line) {
+    let database = testkit::fresh_postgres().await;
+    let line = Line::to(database.url()).await;
+    let store = PostgresStore::connect(line.url(), PostgresOptions::default()).await.unwrap();
+    let settings = PushSettings::default();
+    let far = Database::Far(database, store);
+    (World::start(far, settings, WebSettings::default(), ServeLimits::default()).await, line)
+}
+
 impl World {
     async fn start(database: Database, settings: PushSettings, web: WebSettings, limits: ServeLimits) -> Self {
         let (store, clock): (Arc<dyn Store>, _) = match &database {
             Database::Sqlite(sqlite) => (Arc::new(sqlite.store.clone()), sqlite.clock.clone()),
             Database::Postgres(postgres) => (Arc::new(postgres.store.clone()), SimulatedClock::default()),
+            Database::Far(_, store) => (Arc::new(store.clone()), SimulatedClock::default()),
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -112,7 +128,7 @@ impl World {
         self.clock.set(now);
         match &self.database {
             Database::Sqlite(sqlite) => sqlite.set_now(now).await,
-            Database::Postgres(postgres) => postgres.set_now(now).await,
+            Database::Postgres(postgres) | Database::Far(postgres, _) => postgres.set_now(now).await,
         }
     }
 

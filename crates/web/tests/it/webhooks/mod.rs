@@ -1,4 +1,4 @@
-//! Webhooks and the outbox over HTTP (SPEC D1, D10), on both stores.
+//! Webhooks and the outbox over HTTP (requirements D1, D10), on both stores.
 
 mod actions;
 mod bad_input;

@@ -1,4 +1,5 @@
--- An entry's guid is the first that it had.
+-- An entry's guid is the first that it had. The latest time of change that it named stays: older versions are known by
+-- it.
 WITH incoming AS MATERIALIZED (
     SELECT *
     FROM unnest($2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[],
@@ -15,7 +16,7 @@ WITH incoming AS MATERIALIZED (
         title = incoming.title,
         author = incoming.author,
         published_at = incoming.published_at,
-        updated_at = incoming.updated_at,
+        updated_at = greatest(entries.updated_at, incoming.updated_at),
         categories = incoming.categories,
         enclosures = incoming.enclosures,
         is_thin = incoming.is_thin,

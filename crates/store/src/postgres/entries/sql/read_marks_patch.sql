@@ -1,3 +1,4 @@
+-- Differs from the other store: many at once, where the other store patches one by one (patch).
 -- Nothing for those that are so already.
 WITH before AS MATERIALIZED (
     SELECT id, is_read

@@ -1,4 +1,4 @@
--- Differs from the claim of due feeds because these are wanted by name: it waits for whoever changes one just now.
+-- Differs from the claim of due feeds: these are wanted by name. Those that somebody has locked just now are left out.
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 wanted AS MATERIALIZED (
     SELECT id

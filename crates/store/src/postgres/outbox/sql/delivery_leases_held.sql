@@ -1,3 +1,5 @@
+-- Differs from the other store: many at once, where the other store counts the rows that each renewal touched
+-- (delivery_leases_renew).
 -- Those that are held, renewed or only locked.
 SELECT deliveries.id
 FROM deliveries

@@ -1,3 +1,5 @@
+-- Differs from the other store: feeds, whose rows are locked first, where the other store walks the subscriptions
+-- (LIVING in subscriptions.rs).
 -- Feeds after one that have subscriptions that are still wanted.
 SELECT DISTINCT feed_id
 FROM subscriptions

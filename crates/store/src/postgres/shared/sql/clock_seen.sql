@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store has one writer and locks nothing.
 -- Of several nodes that see it one moves the times. Rows are locked in no order: if that meets somebody else in a circle,
 -- the next look does it.
 WITH held AS MATERIALIZED (SELECT clock_ms FROM installation FOR NO KEY UPDATE)

@@ -1,3 +1,5 @@
+-- Differs from the other store: one by one, where the other store reads a page in one statement, put together in Rust
+-- (pages.rs).
 SELECT entries.id, entries.feed_id, guid, url, title, author, summary, content, published_at, updated_at,
        entries.sort_at, is_read, is_starred, categories, enclosures
 FROM entries

@@ -1,3 +1,5 @@
+-- Differs from the other store: one by one, where the other store reads a page in one statement, put together in Rust
+-- (pages.rs).
 -- The same without its long texts.
 SELECT id, entries.feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, entries.sort_at, is_read,
        is_starred, categories, enclosures

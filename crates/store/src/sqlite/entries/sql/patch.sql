@@ -1,3 +1,4 @@
+-- Differs from the other store: one by one, where the other store patches many (read_marks_patch).
 -- Nothing if it is so already.
 UPDATE entry_states
 SET is_read = coalesce(?3, is_read),

@@ -1,3 +1,4 @@
+-- Differs from the other store: from feed to feed, where the other store has one statement (prune_too_many).
 -- Of those beyond, what may go. Unread ones are passed over in the index.
 SELECT entry_id, account_id
 FROM entry_states INDEXED BY states_prunable_of_feed

@@ -1,3 +1,5 @@
+-- Differs from the other store: one by one, where the other store finds and claims in one statement (CLAIM in
+-- delivery_claims.rs).
 UPDATE deliveries
 SET lease_owner = ?2,
     lease_until = ?3 + ?4,

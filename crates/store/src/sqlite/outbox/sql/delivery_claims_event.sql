@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store reads events in the statement that claims (CLAIM in delivery_claims.rs).
 -- An event, and what the account of a webhook (3) has of its feed and its entry.
 SELECT type, events.created_at, size, iif(size <= ?2, data, NULL), feed, custom_title, follows.folder_id, is_read, is_starred
 FROM events

@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store finds and claims in one statement (CLAIM in delivery_claims.rs).
 -- Who may be sent something, and when the first of each line is due.
 SELECT id, probe_at, probe_new_at, probes, held_until, rate_per_second, rate_at, (
     SELECT next_attempt_at

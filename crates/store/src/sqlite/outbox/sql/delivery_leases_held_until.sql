@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store asks in its statements (NEXT, and pirssonite_is_held in CLAIM).
 -- When the last of the leases runs out that are held on deliveries to a webhook.
 SELECT max(lease_until)
 FROM deliveries INDEXED BY deliveries_held

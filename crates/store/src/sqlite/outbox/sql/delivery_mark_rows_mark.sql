@@ -1,3 +1,4 @@
+-- Differs from the other store: one by one, where the other store writes marks and log of many in one statement (MARK).
 UPDATE deliveries
 SET status = ?4,
     attempts = attempts + ?5,

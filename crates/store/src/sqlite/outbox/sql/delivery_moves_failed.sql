@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store finds and requeues in one statement (REQUEUE_FAILED).
 SELECT id
 FROM deliveries INDEXED BY deliveries_by_status
 WHERE webhook_id = ?

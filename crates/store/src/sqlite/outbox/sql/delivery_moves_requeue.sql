@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store puts it together from a piece that several statements share (REQUEUE).
 -- As if it were new, but for its log: it has all its attempts again.
 UPDATE deliveries
 SET status = 'pending',

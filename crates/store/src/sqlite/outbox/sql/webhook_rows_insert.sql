@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store returns the row, with columns that several statements share (INSERT).
 INSERT INTO webhooks (
     account_id, url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, rate_per_second,
     secret, created_at

@@ -1,3 +1,4 @@
+-- Differs from the other store: the other store returns the row, with columns that several statements share (UPDATE).
 -- One that was disabled and is enabled is well; at another URL is another receiver.
 UPDATE webhooks
 SET failures = iif(?4 IS 1 AND NOT enabled OR ?2 <> url, 0, failures),
