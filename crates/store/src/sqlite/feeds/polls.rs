@@ -8,7 +8,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
-    ports::{PollStore, PruneLimits, StoreResult, Viewer},
+    ports::{PollStore, PruneLimits, StoreResult},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
@@ -32,9 +32,7 @@ pub(crate) const POSTPONE: &str = include_str!("sql/polls_postpone.sql");
 
 pub(crate) const BY_DUE: &str = include_str!("sql/polls_by_due.sql");
 
-pub(crate) const HAS_DUE: &str = include_str!("sql/polls_has_due.sql");
-
-pub(crate) const HAS_DUE_OF: &str = include_str!("sql/polls_has_due_of.sql");
+pub(crate) const DUE: &str = include_str!("sql/polls_due.sql");
 
 #[async_trait]
 impl PollStore for SqliteStore {
@@ -87,11 +85,11 @@ impl PollStore for SqliteStore {
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
 
-    async fn has_due_polls(&self, viewer: Viewer) -> StoreResult<bool> {
+    async fn due_polls(&self, limit: u32) -> StoreResult<Vec<FeedId>> {
         let now = self.now();
-        let work = move |connection: &Connection| match viewer {
-            Viewer::Server => connection.prepare_cached(HAS_DUE)?.exists([now]),
-            Viewer::Account(account) => connection.prepare_cached(HAS_DUE_OF)?.exists((now, account.0)),
+        let work = move |connection: &Connection| {
+            let mut due = connection.prepare_cached(DUE)?;
+            due.query_map((now, limit), |row| row.get(0).map(FeedId))?.collect()
         };
         self.readers.read(work).await
     }

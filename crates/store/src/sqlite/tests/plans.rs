@@ -121,8 +121,7 @@ async fn f5_finding_due_feeds_does_not_scan() {
         }
         check(&plan(connection, finish::HELD), "COVERING INDEX subscriptions_of_feed (feed_id=?)");
         check(&plan(connection, ingest::KNOWN), "(feed_id=? AND identity=?)");
-        check(&plan(connection, polls::HAS_DUE), "INDEX feeds_due (next_check_at<?)");
-        check(&plan(connection, polls::HAS_DUE_OF), "INDEX follows_of_account (account_id=?)");
+        check(&plan(connection, polls::DUE), "INDEX feeds_due (next_check_at<?)");
         Ok(())
     });
     checked.await.unwrap();
