@@ -2,7 +2,7 @@
 
 use domain::{
     Account, AccountId,
-    account::{AccountPatch, Credentials, NewAccount, SecretHash},
+    account::{AccountName, AccountPatch, Credentials, NewAccount, SecretHash},
     ports::AccountOutcome,
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
@@ -72,7 +72,7 @@ pub(crate) fn create(changes: &mut WriteTx<'_>, new: &NewAccount) -> Result<Opti
 pub(crate) fn update(changes: &mut WriteTx<'_>, id: AccountId, patch: &AccountPatch) -> Result<AccountOutcome> {
     let connection = changes.connection;
     let Some(before) = one(connection, id)? else { return Ok(AccountOutcome::NotFound) };
-    let name_key = patch.name.as_ref().map(|name| name.key());
+    let name_key = patch.name.as_ref().map(AccountName::key);
     if let Some(key) = &name_key
         && is_taken(connection, key, id)?
     {

@@ -14,12 +14,13 @@ use domain::{
     account::{AccountName, AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
     ports::{AccountOutcome, AccountStore, Conflict, StoreResult},
 };
+use jiff::Timestamp;
 
 use crate::sqlite::{
     SqliteStore,
     shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::millis;
+use crate::values::{millis, time};
 
 /// That something is used is noted no more often than this.
 const NOTED_EVERY_MS: i64 = 60_000;
@@ -67,7 +68,8 @@ impl AccountStore for SqliteStore {
         let Some((account, mut session)) = found else { return Ok(None) };
         if session.last_used_at.as_millisecond() <= now - NOTED_EVERY_MS {
             let id = session.id;
-            session.last_used_at = self.writer.write(Priority::Usual, move |tx| sessions::touch(tx, id)).await?;
+            session.last_used_at =
+                self.writer.write(Priority::Usual, move |tx| touch(tx, sessions::TOUCH, id.0)).await?;
         }
         Ok(Some((account, session)))
     }
@@ -78,7 +80,7 @@ impl AccountStore for SqliteStore {
     }
 
     async fn delete_session(&self, account: AccountId, id: SessionId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| sessions::delete(changes.connection, account, id)).await
+        self.writer.write(Priority::Usual, move |changes| delete(changes, sessions::DELETE, account, id.0)).await
     }
 
     async fn create_token(&self, account: AccountId, new: NewToken) -> StoreResult<Token> {
@@ -91,7 +93,7 @@ impl AccountStore for SqliteStore {
         let Some((account, mut token)) = found else { return Ok(None) };
         if token.last_used_at.is_none_or(|at| at.as_millisecond() <= now - NOTED_EVERY_MS) {
             let id = token.id;
-            let noted = self.writer.write(Priority::Usual, move |tx| tokens::touch(tx, id)).await?;
+            let noted = self.writer.write(Priority::Usual, move |tx| touch(tx, tokens::TOUCH, id.0)).await?;
             token.last_used_at = Some(noted);
         }
         Ok(Some((account, token)))
@@ -102,11 +104,23 @@ impl AccountStore for SqliteStore {
     }
 
     async fn delete_token(&self, account: AccountId, id: TokenId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| tokens::delete(changes.connection, account, id)).await
+        self.writer.write(Priority::Usual, move |changes| delete(changes, tokens::DELETE, account, id.0)).await
     }
 
     async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64> {
         let work = move |changes: &mut WriteTx<'_>| account_prune::prune(changes, session_lifetime, limit);
         self.writer.write(Priority::Usual, work).await
     }
+}
+
+/// Notes that a session or a token is used now.
+fn touch(changes: &mut WriteTx<'_>, statement: &str, id: i64) -> rusqlite::Result<Timestamp> {
+    let now = changes.now();
+    changes.connection.prepare_cached(statement)?.execute((id, now))?;
+    Ok(time(now))
+}
+
+/// Removes a session or a token of an account; false if it has none such.
+fn delete(changes: &mut WriteTx<'_>, statement: &str, account: AccountId, id: i64) -> rusqlite::Result<bool> {
+    changes.connection.prepare_cached(statement)?.execute((id, account.0)).map(|deleted| deleted > 0)
 }

@@ -4,7 +4,6 @@ use domain::{
     Account, AccountId, SessionId,
     account::{NewSession, SecretHash, Session},
 };
-use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
@@ -45,9 +44,9 @@ WHERE account_id = ?1
   AND deleted_at IS NULL"
 );
 
-const TOUCH: &str = "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1";
+pub(crate) const TOUCH: &str = "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1";
 
-const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND account_id = ?";
+pub(crate) const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND account_id = ?";
 
 const DELETE_OTHERS: &str = "DELETE FROM sessions WHERE account_id = ?1 AND id IS NOT ?2";
 
@@ -83,17 +82,6 @@ pub(crate) fn of_account(connection: &Connection, account: AccountId, used_since
     let mut sessions = sessions.collect::<Result<Vec<_>>>()?;
     sessions.sort_by_key(|session| std::cmp::Reverse((session.last_used_at, session.id)));
     Ok(sessions)
-}
-
-/// It is used now.
-pub(crate) fn touch(changes: &mut WriteTx<'_>, id: SessionId) -> Result<Timestamp> {
-    let now = changes.now();
-    changes.connection.prepare_cached(TOUCH)?.execute((id.0, now))?;
-    Ok(time(now))
-}
-
-pub(crate) fn delete(connection: &Connection, account: AccountId, id: SessionId) -> Result<bool> {
-    connection.prepare_cached(DELETE)?.execute((id.0, account.0)).map(|deleted| deleted > 0)
 }
 
 /// All of an account's but one.

@@ -56,9 +56,9 @@ WHERE account_id = ?
 ORDER BY tokens.id"
 );
 
-const TOUCH: &str = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
+pub(crate) const TOUCH: &str = "UPDATE tokens SET last_used_at = max(coalesce(last_used_at, 0), ?2) WHERE id = ?1";
 
-const DELETE: &str = "DELETE FROM tokens WHERE id = ? AND account_id = ?";
+pub(crate) const DELETE: &str = "DELETE FROM tokens WHERE id = ? AND account_id = ?";
 
 pub(crate) fn create(changes: &mut WriteTx<'_>, account: AccountId, new: &NewToken) -> Result<Token> {
     let (connection, now) = (changes.connection, changes.now());
@@ -90,17 +90,6 @@ pub(crate) fn by_secret(connection: &Connection, secret: SecretHash, now: i64) -
 
 pub(crate) fn of_account(connection: &Connection, account: AccountId) -> Result<Vec<Token>> {
     connection.prepare_cached(OF_ACCOUNT)?.query_map([account.0], |row| token_of(row, 0))?.collect()
-}
-
-/// It is used now.
-pub(crate) fn touch(changes: &mut WriteTx<'_>, id: TokenId) -> Result<Timestamp> {
-    let now = changes.now();
-    changes.connection.prepare_cached(TOUCH)?.execute((id.0, now))?;
-    Ok(time(now))
-}
-
-pub(crate) fn delete(connection: &Connection, account: AccountId, id: TokenId) -> Result<bool> {
-    connection.prepare_cached(DELETE)?.execute((id.0, account.0)).map(|deleted| deleted > 0)
 }
 
 /// From the columns that begin at this place.
