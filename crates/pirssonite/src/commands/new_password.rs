@@ -34,11 +34,11 @@ fn ask_twice() -> anyhow::Result<String> {
 
 /// Asks for a line that is not shown.
 fn ask(what: &str) -> anyhow::Result<String> {
-    let mut to = std::io::stderr();
+    let (mut to, mut line) = (std::io::stderr(), String::new());
+    // First: whoever sees the question may type already.
+    let hidden = HiddenInput::begin()?;
     write!(to, "{what}")?;
     to.flush()?;
-    let mut line = String::new();
-    let hidden = HiddenInput::begin()?;
     let read = std::io::stdin().lock().take(PASSWORD_BYTES_MAX as u64 + 2).read_line(&mut line);
     drop(hidden);
     // The end of the line was not shown either.

@@ -42,7 +42,8 @@ enum Action {
     /// Make a token worth nothing, at once.
     Revoke {
         /// The token: its name or its id.
-        token: String,
+        #[arg(value_name = "NAME_OR_ID")]
+        which: String,
     },
 }
 
@@ -51,7 +52,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     let (answer, said) = match arguments.action.as_ref().unwrap_or(&Action::List) {
         Action::List => list(backend).await?,
         Action::Add { name, scope, expires } => add(backend, name, scope, expires.as_deref()).await?,
-        Action::Revoke { token } => revoke(backend, token).await?,
+        Action::Revoke { which } => revoke(backend, which).await?,
     };
     if arguments.json {
         print_json(&answer)?;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test, a surprise ends it")]
 
+mod accounts;
 mod commands;
 mod crash;
 mod deliver;
