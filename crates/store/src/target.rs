@@ -4,7 +4,6 @@
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
     pub(crate) feed_id: i64,
-    pub(crate) folder_id: Option<i64>,
     /// What was changed after this is newer than the document.
     pub(crate) claimed_at: i64,
     /// What is new in it is no news: the feed was never fetched before.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use domain::{
-    File,
+    AccountId, File,
     delivery::{DeliveryStatus, EventType, HeaderValue, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
@@ -28,15 +28,20 @@ pub(crate) fn optional(value: Option<&String>) -> Option<Cow<'_, str>> {
     value.map(|value| text(value))
 }
 
-/// The hash that a URL is found by.
 /// Whether a document gives its feed another title than is known. One without a title changes none.
 pub(crate) fn is_renamed(new: Option<&String>, known: Option<&str>) -> bool {
     let new = optional(new);
     new.is_some() && new.as_deref() != known
 }
 
-pub(crate) fn url_hash(address: &FeedAddress) -> [u8; 16] {
-    Hash::of(address.url.as_bytes()).0
+/// The hash that a feed is found by. That of one with a user and password holds its account too, so that nobody else ever
+/// finds it.
+pub(crate) fn url_hash(address: &FeedAddress, account: AccountId) -> [u8; 16] {
+    match address.credentials {
+        None => Hash::of(address.url.as_bytes()).0,
+        // No URL has a NUL.
+        Some(_) => Hash::of(format!("{}\0{account}", address.url).as_bytes()).0,
+    }
 }
 
 pub(crate) fn millis(delay: Duration) -> i64 {

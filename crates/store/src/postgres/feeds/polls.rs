@@ -12,11 +12,11 @@ use std::{
 use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
-    FeedId, Lease,
+    Feed, FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
-    ports::{PollStore, PruneLimits, StoreResult},
+    ports::{PollStore, PruneLimits, StoreResult, Viewer},
 };
 use tokio_postgres::{Error, Row};
 
@@ -24,7 +24,7 @@ use crate::postgres::{
     Params, PostgresStore,
     entries::{ingest, prune},
     execute,
-    feeds::{finish, overview},
+    feeds::{self, finish, overview},
     now_ms, query,
     shared::{
         claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
@@ -43,6 +43,10 @@ const RENEW: &str = include_str!("sql/polls_renew.sql");
 const RELEASE: &str = include_str!("sql/polls_release.sql");
 
 const POSTPONE: &str = include_str!("sql/polls_postpone.sql");
+
+const HAS_DUE: &str = include_str!("sql/polls_has_due.sql");
+
+const HAS_DUE_OF: &str = include_str!("sql/polls_has_due_of.sql");
 
 const BY_DUE: &str = include_str!("sql/polls_by_due.sql");
 
@@ -105,6 +109,20 @@ impl PollStore for PostgresStore {
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
         next_in(&client, &self.bounds.polls, BY_DUE).await.map_err(store_error)
+    }
+
+    async fn has_due_polls(&self, viewer: Viewer) -> StoreResult<bool> {
+        let client = self.client().await?;
+        let due = match viewer {
+            Viewer::Account(account) => query(&client, HAS_DUE_OF, &[&account.0]).await,
+            Viewer::Server => query(&client, HAS_DUE, &[]).await,
+        };
+        Ok(!due.map_err(store_error)?.is_empty())
+    }
+
+    async fn polled_feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
+        let client = self.client().await?;
+        feeds::polled(&client, id).await.map_err(store_error)
     }
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {

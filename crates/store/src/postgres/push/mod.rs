@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange},
+    ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange, Viewer},
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
 use tokio_postgres::Error;
@@ -37,9 +37,9 @@ const LOCK_FEEDS: &str = include_str!("sql/lock_feeds.sql");
 
 #[async_trait]
 impl PushStore for PostgresStore {
-    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
+    async fn subscriptions(&self, viewer: Viewer) -> StoreResult<Vec<Subscription>> {
         let client = self.client().await?;
-        subscriptions::all(&client).await.map_err(store_error)
+        subscriptions::all(&client, viewer).await.map_err(store_error)
     }
 
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>> {

@@ -1,3 +1,4 @@
 SELECT id, name, row_number() OVER (ORDER BY position, id) - 1 AS place
 FROM folders
+WHERE account_id = $1
 ORDER BY place
