@@ -1,6 +1,6 @@
 //! U2: what was changed can be followed, and whoever delivers is woken by it.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use domain::{
     EntryId, EntryPatch, FeedId, FeedPatch, FeedSeed, NewFeed, SubscriptionId,
@@ -317,7 +317,7 @@ async fn u2_pages_miss_and_repeat_nothing(harness: &Harness) {
     let writers: Vec<_> = entries
         .into_iter()
         .map(|entry| {
-            let store = Arc::clone(&harness.store);
+            let store = harness.store.clone();
             tokio::spawn(async move {
                 for round in 0..ROUNDS {
                     let patch = EntryPatch { is_read: Some(round % 2 == 0), is_starred: None };
@@ -330,7 +330,7 @@ async fn u2_pages_miss_and_repeat_nothing(harness: &Harness) {
     let readers: Vec<_> = [1, 2, 7, 100]
         .into_iter()
         .map(|limit| {
-            let (store, is_done) = (Arc::clone(&harness.store), is_done.clone());
+            let (store, is_done) = (harness.store.clone(), is_done.clone());
             tokio::spawn(async move {
                 let (mut after, mut heard) = (begin, Vec::new());
                 loop {
@@ -398,7 +398,7 @@ async fn u2_unknown_kinds_are_passed_over(harness: &Harness) {
 }
 
 async fn d4_whoever_waits_is_woken_by_changes(harness: &Harness) {
-    let store = Arc::clone(&harness.store);
+    let store = harness.store.clone();
     let begin = store.last_change().await.unwrap();
     let waiting = tokio::spawn(async move {
         let mut seen = 0;

@@ -1,6 +1,6 @@
 //! D4: who may send what.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use domain::{
     DeliveryId, WebhookId,
@@ -65,7 +65,7 @@ async fn d4_two_workers_never_hold_the_same_row(harness: &Harness) {
     }
     let workers: Vec<_> = (0..8)
         .map(|worker| {
-            let store = Arc::clone(&harness.store);
+            let store = harness.store.clone();
             tokio::spawn(async move {
                 let (owner, mut claimed) = (format!("worker {worker}"), Vec::new());
                 for _ in 0..5 {

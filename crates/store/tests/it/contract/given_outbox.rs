@@ -7,6 +7,7 @@ use domain::{
     delivery::{
         Attempt, AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter,
         DeliveryJob, DeliveryStatus, EventType, FinishReport, NewWebhook, Verdict, Webhook, WebhookSecret,
+        data_for,
     },
     ingest::PollOutcome,
     ports::TestOutcome,
@@ -160,7 +161,7 @@ impl Harness {
 
     pub(super) async fn mark(&self, mut finished: Vec<AttemptOutcome>) -> FinishReport {
         for one in finished.iter_mut().filter(|one| one.url.is_empty()) {
-            if let Some(webhook) = self.store.webhook(one.webhook_id).await.unwrap() {
+            if let Some(webhook) = self.store.receiver(one.webhook_id).await.unwrap() {
                 one.url = webhook.url;
             }
         }
@@ -219,7 +220,8 @@ impl Harness {
                     None => self.store.event_data(job.event).await.unwrap().expect("the event is there"),
                 };
                 assert_eq!(job.size, data.len());
-                told.push((job, serde_json::from_str(&data).unwrap()));
+                let sent = data_for(job.feed.as_deref(), &data, &job.view, true);
+                told.push((job, serde_json::from_str(&sent).unwrap()));
             }
         }
     }

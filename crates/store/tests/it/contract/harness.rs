@@ -5,18 +5,24 @@ use std::{
     time::Duration,
 };
 
-use domain::ports::Store;
+use domain::{
+    AccountId,
+    account::{AccountName, NewAccount, READER},
+    ports::Store,
+};
 use jiff::{SignedDuration, Timestamp};
 use testkit::{FreshPostgres, FreshSqlite, fresh_postgres, fresh_sqlite};
+
+use super::as_account::AsAccount;
 
 /// What the store's clock shows at first: 2026-01-01 12:00, UTC.
 const START_SECOND: i64 = 1_767_268_800;
 
-/// A fresh store, and its clock in the test's hand.
+/// A fresh store, and its clock in the test's hand. What cases do is done by the account that a new server has.
 pub(super) struct Harness {
-    pub(super) store: Arc<dyn Store>,
-    database: Database,
-    now: Mutex<Timestamp>,
+    pub(super) store: AsAccount,
+    database: Arc<Database>,
+    now: Arc<Mutex<Timestamp>>,
 }
 
 enum Database {
@@ -37,9 +43,26 @@ impl Harness {
 
     async fn new(store: Arc<dyn Store>, database: Database) -> Self {
         let start = Timestamp::from_second(START_SECOND).unwrap();
-        let harness = Self { store, database, now: Mutex::new(start) };
+        let store = AsAccount { store, account: READER };
+        let harness = Self { store, database: Arc::new(database), now: Arc::new(Mutex::new(start)) };
         harness.set(start).await;
         harness
+    }
+
+    /// Another account, made now: the same store and clock in its hands.
+    pub(super) async fn account(&self, name: &str) -> Self {
+        let new = NewAccount { name: AccountName::parse(name).unwrap(), password_hash: None, is_admin: false };
+        let account = self.store.create_account(new).await.unwrap().unwrap();
+        self.as_account(account.id)
+    }
+
+    pub(super) fn as_account(&self, account: AccountId) -> Self {
+        let store = AsAccount { account, ..self.store.clone() };
+        Self { store, database: Arc::clone(&self.database), now: Arc::clone(&self.now) }
+    }
+
+    pub(super) fn id(&self) -> AccountId {
+        self.store.account
     }
 
     /// The store's time.
@@ -55,7 +78,7 @@ impl Harness {
     /// Sets the store's clock.
     pub(super) async fn set(&self, now: Timestamp) {
         *self.now.lock().unwrap() = now;
-        match &self.database {
+        match &*self.database {
             Database::Sqlite(database) => database.set_now(now).await,
             Database::Postgres(database) => database.set_now(now).await,
         }
@@ -63,7 +86,7 @@ impl Harness {
 
     /// Does what no user can: statements that both databases understand.
     pub(super) async fn tamper(&self, statements: &str) {
-        match &self.database {
+        match &*self.database {
             Database::Sqlite(database) => {
                 let file = rusqlite::Connection::open(database.folder().join("pirssonite.db")).unwrap();
                 file.execute_batch(statements).unwrap();
@@ -80,12 +103,16 @@ impl Harness {
                  SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {copies}
              )
              INSERT INTO entries (feed_id, identity, link_trait, title_trait, fingerprint, guid, title, sort_at,
-                                  received_at, changed_at, modified_at)
+                                  received_at, changed_at)
              SELECT feed_id, identity, link_trait, title_trait + number, fingerprint, guid || '/' || number, title,
-                    sort_at - number, received_at, changed_at, modified_at
+                    sort_at - number, received_at, changed_at
              FROM entries CROSS JOIN numbers
              WHERE guid = '{guid}'
-             ORDER BY number;"
+             ORDER BY number;
+             INSERT INTO entry_states (entry_id, account_id, feed_id, folder_id, sort_at, received_at, modified_at)
+             SELECT entries.id, follows.account_id, entries.feed_id, follows.folder_id, sort_at, received_at, changed_at
+             FROM entries JOIN follows ON follows.feed_id = entries.feed_id
+             WHERE guid LIKE '{guid}/%';"
         );
         let of_copies = format!(
             "FROM entries AS copies
@@ -95,7 +122,7 @@ impl Harness {
              WHERE copies.guid LIKE '{guid}/%';"
         );
         self.tamper(&entries).await;
-        self.tamper(&match &self.database {
+        self.tamper(&match &*self.database {
             Database::Sqlite(_) => format!(
                 "INSERT INTO entry_words (entry_id, words) SELECT copies.id, first.words {of_copies}
                  INSERT INTO entry_grams (rowid, grams) SELECT copies.id, first.words {of_copies}"

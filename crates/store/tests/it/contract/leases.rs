@@ -1,6 +1,6 @@
 //! One lease for everything: two workers never hold the same feed, and a dead one's feeds are claimed again.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use domain::{Feed, FeedId, Lease, ingest::PollOutcome};
 
@@ -42,7 +42,7 @@ async fn f4_many_workers_at_once_never_claim_the_same_feed(harness: &Harness) {
     let ids = harness.import(&urls.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let workers: Vec<_> = (0..8)
         .map(|worker| {
-            let (store, ids) = (Arc::clone(&harness.store), ids.clone());
+            let (store, ids) = (harness.store.clone(), ids.clone());
             tokio::spawn(async move {
                 let owner = format!("worker {worker}");
                 let mut claimed = store.claim_due_polls(&owner, 7, LEASE).await.unwrap();

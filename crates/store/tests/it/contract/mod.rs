@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
+mod as_account;
 mod given;
 mod given_outbox;
 mod given_push;

@@ -1,6 +1,6 @@
 //! W5 and W6: what a hub brings is stored, once, and nothing of the feed's state with it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use domain::{
     EntryFilter, Feed, FeedId, FeedPatch, SubscriptionId,
@@ -136,7 +136,7 @@ async fn w5_many_pushes_at_once_are_all_stored(harness: &Harness) {
     }
     let pushes: Vec<_> = (0..PUSHES)
         .map(|number| {
-            let (store, (_, id)) = (Arc::clone(&harness.store), targets[number % FEEDS]);
+            let (store, (_, id)) = (harness.store.clone(), targets[number % FEEDS]);
             let secret = format!("token {}", number % FEEDS);
             // Each brings one of its own, and one that all bring.
             let entries = vec![entry(&format!("own {number}")), entry("all")];

@@ -105,9 +105,8 @@ async fn d1_only_what_is_wanted_is_repeated(harness: &Harness) {
     assert_eq!(wanting(NewWebhook { event_types: Some(vec![CREATED]), ..new() }).await, Some(2));
     assert_eq!(wanting(NewWebhook { feed_ids: Some(vec![one]), ..new() }).await, Some(2));
     assert_eq!(wanting(NewWebhook { folder_ids: Some(vec![]), ..new() }).await, Some(0));
-    // What decided then decides now, though the feed is gone.
     harness.store.delete_feed(one).await.unwrap();
-    assert_eq!(wanting(NewWebhook { feed_ids: Some(vec![one]), ..new() }).await, Some(2));
+    assert_eq!(wanting(NewWebhook { feed_ids: Some(vec![one]), ..new() }).await, Some(0), "a2: no longer followed");
 }
 
 async fn d1_tests_are_not_repeated(harness: &Harness) {

@@ -1,6 +1,6 @@
 //! W8: which subscriptions are due, in which order, and that two workers never hold the same one.
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{collections::HashSet, time::Duration};
 
 use domain::{
     Lease, SubscriptionId,
@@ -105,7 +105,7 @@ async fn w8_many_workers_at_once_never_claim_the_same_subscription(harness: &Har
     harness.due(40).await;
     let workers: Vec<_> = (0..8)
         .map(|worker| {
-            let store = Arc::clone(&harness.store);
+            let store = harness.store.clone();
             tokio::spawn(async move {
                 let mut claimed = Vec::new();
                 for _ in 0..3 {
