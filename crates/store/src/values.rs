@@ -4,6 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use domain::{
     AccountId, File,
+    account::TokenScope,
     delivery::{DeliveryStatus, EventType, HeaderValue, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
@@ -202,6 +203,11 @@ pub(crate) fn old_secrets_of(column: &str) -> Result<OldSecrets, Unreadable> {
 pub(crate) fn ceiling_ms(since: Timestamp) -> i64 {
     let millis = since.as_millisecond();
     if Timestamp::from_millisecond(millis).is_ok_and(|kept| kept < since) { millis + 1 } else { millis }
+}
+
+/// What a token may do, out of its column.
+pub(crate) fn scope_of(column: &str) -> Result<TokenScope, Unreadable> {
+    TokenScope::by_name(column).ok_or_else(|| Unreadable(column.to_owned()))
 }
 
 /// A kind of event out of its column.

@@ -6,8 +6,7 @@ use domain::{
     DeliveryId, FeedId, Lease, WebhookId,
     delivery::{
         Attempt, AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter,
-        DeliveryJob, DeliveryStatus, EventType, FinishReport, NewWebhook, Verdict, Webhook, WebhookSecret,
-        data_for,
+        DeliveryJob, DeliveryStatus, EventType, FinishReport, NewWebhook, Verdict, Webhook, WebhookSecret, data_for,
     },
     ingest::PollOutcome,
     ports::TestOutcome,
