@@ -3,6 +3,7 @@
 //! Each use case is one job. What writes goes through the one [writer](shared::writer), which commits many jobs at once and
 //! answers none before; what reads goes to one of a few [readers](shared::readers). The time is the injected clock's.
 
+mod accounts;
 mod changes;
 mod entries;
 mod feeds;

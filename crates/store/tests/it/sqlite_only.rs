@@ -8,11 +8,13 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use domain::{
     Feed, NewFeed, SubscriptionId,
+    account::READER,
     delivery::{ClaimLimits, NewWebhook, WebhookSecret},
     feed_state::FeedAddress,
     ingest::{Document, IncomingEntry, PushDiscovery},
     ports::{
         DeliveryStore, FeedStore, FolderStore, NewFeedOutcome, PollStore, PushStore, Store, StoreError, TestOutcome,
+        Viewer,
     },
     push::{Discovery, Offer, Push},
 };
@@ -32,7 +34,7 @@ async fn add(store: &SqliteStore, url: &str) -> Feed {
         document: Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
-    match store.add_feed(new).await.unwrap() {
+    match store.add_feed(READER, new).await.unwrap() {
         NewFeedOutcome::Added(feed) => *feed,
         other => panic!("{other:?}"),
     }
@@ -62,12 +64,12 @@ async fn u4_what_was_stored_is_there_after_a_restart() {
     let store = open(folder.path()).unwrap();
     assert_eq!(store.kind(), "SQLite");
     let feed = add(&store, "http://e.org/1").await;
-    let made = store.create_folder("News").await.unwrap().unwrap();
+    let made = store.create_folder(READER, "News").await.unwrap().unwrap();
     drop(store);
     for _ in 0..2 {
         let store = open(folder.path()).unwrap();
-        assert_eq!(store.feeds().await.unwrap(), std::slice::from_ref(&feed));
-        assert_eq!(store.folders().await.unwrap(), std::slice::from_ref(&made));
+        assert_eq!(store.feeds(READER).await.unwrap(), std::slice::from_ref(&feed));
+        assert_eq!(store.folders(READER).await.unwrap(), std::slice::from_ref(&made));
     }
     assert!(!folder.path().join("pirssonite.db-wal").exists(), "a closed store is one file");
 }
@@ -133,9 +135,9 @@ async fn f6_a_backup_is_a_whole_store_of_one_moment() {
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "one file, with nothing beside it");
 
     let copy = open(&file).unwrap();
-    let feeds = copy.feeds().await.unwrap();
+    let feeds = copy.feeds(READER).await.unwrap();
     assert!(feeds.contains(&before));
-    let counts = domain::ports::EntryStore::counts(&copy).await.unwrap();
+    let counts = domain::ports::EntryStore::counts(&copy, READER).await.unwrap();
     assert_eq!(counts.total, u64::try_from(feeds.len()).unwrap());
     drop(copy);
     let check: String = rusqlite::Connection::open(&file)
@@ -151,7 +153,7 @@ async fn a_store_that_waits_for_the_disk_and_one_that_does_not_hold_the_same() {
         let options = SqliteOptions { synchronous, readers: 0, slow_readers: 0 };
         let store = SqliteStore::open(folder.path(), options, Arc::new(SimulatedClock::default())).unwrap();
         let feed = add(&store, "http://e.org/1").await;
-        assert_eq!(store.feeds().await.unwrap(), [feed]);
+        assert_eq!(store.feeds(READER).await.unwrap(), [feed]);
         assert_eq!(store.commits(), 1);
     }
 }
@@ -167,8 +169,8 @@ async fn subscribe(store: &SqliteStore) -> SubscriptionId {
         document: Document { found: Some(PushDiscovery { discovery, offer: Some(offer) }), ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
-    assert!(matches!(store.add_feed(new).await.unwrap(), NewFeedOutcome::Added(_)));
-    store.subscriptions().await.unwrap()[0].id
+    assert!(matches!(store.add_feed(READER, new).await.unwrap(), NewFeedOutcome::Added(_)));
+    store.subscriptions(Viewer::Server).await.unwrap()[0].id
 }
 
 #[tokio::test]
@@ -197,8 +199,10 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
     const LEASE: Duration = Duration::from_hours(1);
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(folder.path()).unwrap();
-    let webhook = store.create_webhook(webhook()).await.unwrap().id;
-    let TestOutcome::Queued(queued) = store.test_webhook(webhook).await.unwrap() else { panic!("nothing was queued") };
+    let webhook = store.create_webhook(READER, webhook()).await.unwrap().id;
+    let TestOutcome::Queued(queued) = store.test_webhook(READER, webhook).await.unwrap() else {
+        panic!("nothing was queued")
+    };
     let room = ClaimLimits { limit: 9, of: vec![], of_others: 9, ..ClaimLimits::default() };
     for fence in 1..3 {
         let claimed = store.claim_deliveries("dead", LEASE, &room).await.unwrap().jobs;
@@ -206,15 +210,17 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
         assert_eq!(claimed[0].event_id, queued.event_id, "the same in every attempt, whoever makes it");
         drop(store);
         store = open(folder.path()).unwrap();
-        let (shown, attempts) = store.delivery(&queued.id).await.unwrap().unwrap();
+        let (shown, attempts) = store.delivery(READER, &queued.id).await.unwrap().unwrap();
         assert_eq!((shown, attempts), ((*queued).clone(), vec![]), "as it was before anybody had it");
     }
     // Another installation's ids are others.
     let other = fresh_sqlite().await.store;
-    let id = other.create_webhook(self::webhook()).await.unwrap().id;
-    let TestOutcome::Queued(others) = other.test_webhook(id).await.unwrap() else { panic!("nothing was queued") };
+    let id = other.create_webhook(READER, self::webhook()).await.unwrap().id;
+    let TestOutcome::Queued(others) = other.test_webhook(READER, id).await.unwrap() else {
+        panic!("nothing was queued")
+    };
     assert_ne!((&others.id, &others.event_id), (&queued.id, &queued.event_id));
-    assert_eq!(store.delivery(&others.id).await.unwrap(), None);
+    assert_eq!(store.delivery(READER, &others.id).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -234,8 +240,8 @@ async fn w13_a_row_that_nobody_can_read_is_an_error_and_no_panic() {
         };
         write(Some(bad));
         assert!(matches!(store.subscription(id).await, Err(StoreError::Failed(_))), "{column}: {bad}");
-        assert!(store.subscriptions().await.is_err());
-        assert_eq!(store.feeds().await.is_err(), column == "state", "only what is shown is read");
+        assert!(store.subscriptions(Viewer::Server).await.is_err());
+        assert_eq!(store.feeds(READER).await.is_err(), column == "state", "only what is shown is read");
         let push =
             Push { subscription_id: id, secret: "secret".to_owned(), document: Document::default(), poll_in: None };
         assert!(matches!(store.push(push).await, Err(StoreError::Failed(_))));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
-    EntryId, FeedId,
+    AccountId, EntryId, FeedId,
     changes::{Change, ChangeKind, ChangeLog, ChangeNumber, ChangesPage, is_known, prune_to},
     ports::{ChangeStore, StoreResult},
 };
@@ -59,8 +59,9 @@ pub(crate) fn write(connection: &Connection, log: &mut ChangeLog, now: i64) -> R
         number += 1;
         let ids: Vec<i64> = change.entries.iter().map(|entry| entry.0).collect();
         let ids = serde_json::to_string(&ids).map_err(unfit)?;
-        let (kind, feed) = (change.kind.name(), change.feed_id.map(|feed| feed.0));
-        statement.execute((number, kind, feed, u64_to_i64(change.count), ids, now))?;
+        let (account, feed) = (change.account_id.map(|account| account.0), change.feed_id.map(|feed| feed.0));
+        let row = (number, change.kind.name(), feed, u64_to_i64(change.count), ids, now, account);
+        statement.execute(row)?;
     }
     Ok(true)
 }
@@ -102,6 +103,7 @@ fn change_of(row: &Row<'_>) -> Result<Option<Change>> {
     Ok(Some(Change {
         number: ChangeNumber(row.get(0)?),
         kind,
+        account_id: row.get::<_, Option<i64>>(6)?.map(AccountId),
         feed_id: row.get::<_, Option<i64>>(2)?.map(FeedId),
         count: count(row.get(3)?),
         entries: ids.into_iter().map(EntryId).collect(),

@@ -21,7 +21,6 @@ pub(crate) fn insert(connection: &Connection, target: Target, entry: &IncomingEn
     let published = entry.published_at.or(entry.updated_at).map_or(target.now, Timestamp::as_millisecond);
     connection.prepare_cached(INSERT)?.execute(params![
         target.feed_id,
-        target.folder_id,
         entry.identity.0,
         entry.fingerprint.0,
         text(&entry.guid),

@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::HashSet};
 use domain::{
     EntryId, FeedId,
     feed_state::FeedStateChange,
+    follow::LastDocument,
     ingest::{
         Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry, Mark,
         Stored, Traits, is_present, shared,
@@ -14,9 +15,9 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
-    entries::entry_rows,
+    entries::{entry_rows, entry_states},
     feeds::feed_rows,
-    outbox::events::{self, EntryEvent},
+    outbox::events::{self, EntryEvent, Interest},
     push::discovery::{self, PushState},
     shared::writer::WriteTx,
 };
@@ -28,6 +29,8 @@ pub(crate) const KNOWN: &str = include_str!("sql/ingest_known.sql");
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
 const FORGET: &str = include_str!("sql/ingest_forget.sql");
+
+const LAST_DOCUMENT: &str = include_str!("sql/ingest_last_document.sql");
 
 /// What became of a document's entries.
 #[derive(Debug, Default)]
@@ -60,8 +63,9 @@ pub(crate) fn store_document(
 ) -> Result<Stored> {
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
+    let interest = events::interest(changes, target)?;
     let Ingested { stored, published, written, news, has_passed_over } =
-        store_entries(changes, target, document, has_pruned)?;
+        store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(feed, written);
     document.validators = document.validators_after(has_passed_over);
     if push.is_pushed && !published.is_empty() {
@@ -72,11 +76,13 @@ pub(crate) fn store_document(
     }
     // Last: only now is it known whether it is pushed, and whether it is to be polled again at once.
     feed_rows::write_state(connection, target, change, document, stored.new)?;
+    let present = LastDocument::to_bytes(&document.present);
+    connection.prepare_cached(LAST_DOCUMENT)?.execute((target.feed_id, present, target.now))?;
     if has_pruned && document.is_complete {
         forget(connection, target.feed_id, &document.present)?;
     }
     // With the title that it has now.
-    events::tell_entries(changes, target, &news)?;
+    events::tell_entries(changes, target, &interest, &news)?;
     Ok(stored)
 }
 
@@ -86,22 +92,29 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
         return Ok(Stored { applied: true, ..Stored::default() });
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
-    let Ingested { stored, written, news, .. } = store_entries(changes, target, document, has_pruned)?;
+    let interest = events::interest(changes, target)?;
+    let Ingested { stored, written, news, .. } = store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(FeedId(target.feed_id), written);
     if stored.new > 0 {
         feed_rows::add_entries(changes.connection, target.feed_id, stored.new)?;
     }
-    events::tell_entries(changes, target, &news)?;
+    events::tell_entries(changes, target, &interest, &news)?;
     Ok(stored)
 }
 
-fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document, has_pruned: bool) -> Result<Ingested> {
+fn store_entries(
+    changes: &mut WriteTx<'_>,
+    target: Target,
+    document: &Document,
+    has_pruned: bool,
+    interest: &Interest,
+) -> Result<Ingested> {
     let connection = changes.connection;
     let identities: HashSet<Hash> = document.entries.iter().map(|entry| entry.identity).collect();
     let known = known(connection, target.feed_id, &identities, has_pruned)?;
-    let interest = events::interest(changes, target)?;
     let Arrivals { entries, stored, has_passed_over } = document.arrivals(&known, time(target.claimed_at));
     let mut ingested = Ingested { stored, has_passed_over, ..Ingested::default() };
+    let mut new: Option<(i64, i64)> = None;
     for (index, arrival) in entries {
         let entry = &document.entries[index];
         match arrival {
@@ -112,6 +125,8 @@ fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document,
                 };
                 let id = entry_rows::insert(connection, target, &entry)?;
                 changes.words.add(id, entry.search_text.clone());
+                // Nobody else writes meanwhile: they are in a row.
+                new = Some((new.map_or(id, |(first, _)| first), id));
                 ingested.published.push(entry.published_at.or(entry.updated_at));
                 ingested.written.push(EntryId(id));
                 if interest.in_created {
@@ -132,11 +147,15 @@ fn store_entries(changes: &mut WriteTx<'_>, target: Target, document: &Document,
             }
         }
     }
+    if let Some((first, last)) = new {
+        entry_states::fan_out(connection, target.feed_id, first, last, stored.new)?;
+    }
     Ok(ingested)
 }
 
 fn replace(changes: &mut WriteTx<'_>, id: i64, now: i64, entry: &IncomingEntry) -> Result<()> {
     entry_rows::update(changes.connection, id, now, entry)?;
+    entry_states::touch(changes.connection, id, now)?;
     changes.words.replace(id, entry.search_text.clone());
     Ok(())
 }

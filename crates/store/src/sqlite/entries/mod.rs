@@ -1,6 +1,7 @@
 //! Entries as they are read: pages, one by one, and counts.
 
 pub(crate) mod entry_rows;
+pub(crate) mod entry_states;
 pub(crate) mod ingest;
 pub(crate) mod pages;
 pub(crate) mod prune;
@@ -8,7 +9,7 @@ pub(crate) mod read_marks;
 
 use async_trait::async_trait;
 use domain::{
-    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
+    AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
     entry::{Counts, PAGE_TEXT_BYTES_MAX},
     ports::{EntryStore, MarkRead, StoreResult},
 };
@@ -24,58 +25,68 @@ use crate::values::{count, time};
 
 pub(crate) const ONE: &str = include_str!("sql/one.sql");
 
+const ONE_UNMARKED: &str = include_str!("sql/one_unmarked.sql");
+
 pub(crate) const ONE_WITHOUT_TEXTS: &str = include_str!("sql/one_without_texts.sql");
 
 const BYTES: &str = include_str!("sql/bytes.sql");
 
 const BODY_BYTES: &str = include_str!("sql/body_bytes.sql");
 
-const STARRED: &str = include_str!("sql/starred.sql");
+const STARRED: &str = "SELECT starred_count FROM accounts WHERE id = ?";
 
-const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
+pub(crate) const UNREAD: &str =
+    "SELECT feed_id, folder_id, unread_count FROM follows INDEXED BY follows_of_account WHERE account_id = ?";
+
+const BEFORE: &str = "SELECT feed_id, is_read, is_starred FROM entry_states WHERE entry_id = ? AND account_id = ?";
 
 pub(crate) const PATCH: &str = include_str!("sql/patch.sql");
 
-const COUNT: &str = include_str!("sql/count.sql");
-
 #[async_trait]
 impl EntryStore for SqliteStore {
-    async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
+    async fn entries(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryPage> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
-        let wanted = PageQuery { filter: filter.clone(), after, rows: limit.saturating_add(1) };
+        let wanted = PageQuery { account, filter: filter.clone(), after, rows: limit.saturating_add(1) };
         let readers = if filter.is_slow() { &self.slow_readers } else { &self.readers };
         readers.read(move |connection| page(connection, &wanted, limit)).await
     }
 
-    async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
-        self.readers.read(move |connection| one(connection, id.0)).await
+    async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>> {
+        self.readers.read(move |connection| one(connection, account, id.0)).await
     }
 
-    async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
-        self.writer.write(Priority::Usual, move |changes| patch_one(changes, id.0, patch)).await
+    async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
+        self.writer.write(Priority::Usual, move |changes| patch_one(changes, account, id.0, patch)).await
     }
 
-    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
+    async fn patch_entries(&self, account: AccountId, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-        self.writer.write(Priority::Usual, move |changes| patch_many(changes, &ids, patch)).await
+        self.writer.write(Priority::Usual, move |changes| patch_many(changes, account, &ids, patch)).await
     }
 
-    async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
-        read_marks::mark_read(self, which).await
+    async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64> {
+        read_marks::mark_read(self, account, which).await
     }
 
-    async fn counts(&self) -> StoreResult<Counts> {
-        self.readers.read(counts).await
+    async fn counts(&self, account: AccountId) -> StoreResult<Counts> {
+        self.readers.read(move |connection| counts(connection, account)).await
     }
 }
 
-pub(crate) fn one(connection: &Connection, id: i64) -> Result<Option<Entry>> {
-    connection.prepare_cached(ONE)?.query_row([id], entry_of).optional()
+/// An entry with the account's marks; none if the account has it not.
+fn one(connection: &Connection, account: AccountId, id: i64) -> Result<Option<Entry>> {
+    connection.prepare_cached(ONE)?.query_row((id, account.0), entry_of).optional()
 }
 
-/// Changes the count of unread entries of a feed.
-pub(crate) fn add_unread(connection: &Connection, feed: i64, difference: i64) -> Result<()> {
-    connection.prepare_cached(COUNT)?.execute((feed, difference)).map(drop)
+/// An entry as nobody has marked it.
+pub(crate) fn one_unmarked(connection: &Connection, id: i64) -> Result<Option<Entry>> {
+    connection.prepare_cached(ONE_UNMARKED)?.query_row([id], entry_of).optional()
 }
 
 fn entry_of(row: &Row<'_>) -> Result<Entry> {
@@ -111,11 +122,17 @@ fn page(connection: &Connection, wanted: &PageQuery, limit: usize) -> Result<Ent
             Some(search) => search::places(connection, wanted, search)?,
         },
     };
-    fill(connection, walked, limit, !filter.without_texts)
+    fill(connection, wanted.account, walked, limit, !filter.without_texts)
 }
 
 /// Reads the entries of a page, one by one, until it is full.
-fn fill(connection: &Connection, walked: Walk, limit: usize, with_texts: bool) -> Result<EntryPage> {
+fn fill(
+    connection: &Connection,
+    account: AccountId,
+    walked: Walk,
+    limit: usize,
+    with_texts: bool,
+) -> Result<EntryPage> {
     let mut one = connection.prepare_cached(if with_texts { ONE } else { ONE_WITHOUT_TEXTS })?;
     let (mut entries, mut bytes, mut last) = (Vec::new(), 0, None);
     for (number, place) in walked.places.into_iter().enumerate() {
@@ -124,7 +141,7 @@ fn fill(connection: &Connection, walked: Walk, limit: usize, with_texts: bool) -
         if let Some(last) = last.filter(|_| is_full) {
             return Ok(EntryPage { entries, next_cursor: Some(last) });
         }
-        entries.extend(one.query_row([place.id], entry_of).optional()?);
+        entries.extend(one.query_row((place.id, account.0), entry_of).optional()?);
         last = Some(Cursor::from(place));
     }
     Ok(EntryPage { entries, next_cursor: walked.stopped_at.map(Cursor::from) })
@@ -140,38 +157,49 @@ fn bytes_of(connection: &Connection, id: i64, with_texts: bool) -> Result<usize>
     Ok(bytes)
 }
 
-fn patch_one(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
-    patch_many(changes, &[id], patch)?;
-    one(changes.connection, id)
+fn patch_one(changes: &mut WriteTx<'_>, account: AccountId, id: i64, patch: EntryPatch) -> Result<Option<Entry>> {
+    patch_many(changes, account, &[id], patch)?;
+    one(changes.connection, account, id)
 }
 
-fn patch_many(changes: &mut WriteTx<'_>, ids: &[i64], patch: EntryPatch) -> Result<u64> {
+fn patch_many(changes: &mut WriteTx<'_>, account: AccountId, ids: &[i64], patch: EntryPatch) -> Result<u64> {
     let mut patched = Vec::new();
     for id in ids {
-        patched.extend(patch_row(changes, *id, patch)?);
+        patched.extend(patch_row(changes, account, *id, patch)?);
     }
-    Ok(read_marks::note(changes, patched))
+    Ok(read_marks::note(changes, account, patched))
 }
 
 /// Marks an entry and counts it: its feed and it, or none if that changes nothing.
-fn patch_row(changes: &mut WriteTx<'_>, id: i64, patch: EntryPatch) -> Result<Option<(FeedId, EntryId)>> {
+fn patch_row(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    id: i64,
+    patch: EntryPatch,
+) -> Result<Option<(FeedId, EntryId)>> {
     let connection = changes.connection;
-    let mut before = connection.prepare_cached("SELECT feed_id, is_read FROM entries WHERE id = ?")?;
-    let before: Option<(i64, bool)> = before.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((feed, was_read)) = before else { return Ok(None) };
-    let patched = connection.prepare_cached(PATCH)?.execute((id, patch.is_read, patch.is_starred, changes.now()))?;
-    let is_read = patch.is_read.unwrap_or(was_read);
+    let before = connection
+        .prepare_cached(BEFORE)?
+        .query_row((id, account.0), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?, row.get::<_, bool>(2)?)));
+    let Some((feed, was_read, was_starred)) = before.optional()? else { return Ok(None) };
+    let row = (id, account.0, patch.is_read, patch.is_starred, changes.now());
+    let patched = connection.prepare_cached(PATCH)?.execute(row)?;
+    let (is_read, is_starred) = (patch.is_read.unwrap_or(was_read), patch.is_starred.unwrap_or(was_starred));
     if is_read != was_read {
-        add_unread(connection, feed, if is_read { -1 } else { 1 })?;
+        entry_states::add_unread(connection, feed, account.0, if is_read { -1 } else { 1 })?;
+    }
+    if is_starred != was_starred {
+        entry_states::add_starred(connection, account.0, if is_starred { 1 } else { -1 })?;
     }
     Ok((patched > 0).then_some((FeedId(feed), EntryId(id))))
 }
 
-fn counts(connection: &Connection) -> Result<Counts> {
-    let starred = connection.prepare_cached(STARRED)?.query_row([], |row| row.get(0))?;
-    let mut counts = Counts { starred: count(starred), ..Counts::default() };
+fn counts(connection: &Connection, account: AccountId) -> Result<Counts> {
+    let starred: Option<i64> =
+        connection.prepare_cached(STARRED)?.query_row([account.0], |row| row.get(0)).optional()?;
+    let mut counts = Counts { starred: count(starred.unwrap_or(0)), ..Counts::default() };
     let mut unread = connection.prepare_cached(UNREAD)?;
-    let mut rows = unread.query([])?;
+    let mut rows = unread.query([account.0])?;
     while let Some(row) = rows.next()? {
         let unread = count(row.get(2)?);
         counts.total += unread;

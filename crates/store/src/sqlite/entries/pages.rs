@@ -3,7 +3,7 @@
 //! no more. Which index that is stands in the statement, so that no statistics ever make the planner choose another.
 
 use domain::{
-    Cursor, EntryFilter,
+    AccountId, Cursor, EntryFilter,
     entry::{Order, PAGE_WALK_MAX, Since},
 };
 use rusqlite::{Connection, Result, params_from_iter, types::Value};
@@ -13,6 +13,7 @@ use crate::values::{time, usize_to_i64};
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.
 #[derive(Debug)]
 pub(crate) struct PageQuery {
+    pub(crate) account: AccountId,
     pub(crate) filter: EntryFilter,
     pub(crate) after: Option<Cursor>,
     pub(crate) rows: usize,
@@ -86,74 +87,99 @@ pub(crate) fn walk_among(connection: &Connection, wanted: &PageQuery, ids: &[i64
 
 /// The places of all rows of a page's walk after its cursor, without end, and whether each is of the page's kind.
 pub(crate) fn walk_sql(wanted: &PageQuery) -> Part {
-    let (key, index) = (key(&wanted.filter), index(&wanted.filter));
+    let walked = Walked::of(&wanted.filter);
     let mut part = Part::default();
-    part.add(&format!("\nSELECT {key}, entries.id, (true"), &[]);
+    part.add(&format!("\nSELECT {}, {}, (true", walked.at, walked.id), &[]);
     if wanted.filter.since.is_some() {
-        add_kind(&mut part, &wanted.filter);
+        add_kind(&mut part, &wanted.filter, walked);
     }
-    part.add(&format!(") IS TRUE\nFROM entries INDEXED BY {index}\nWHERE true"), &[]);
+    part.add(&format!(") IS TRUE\nFROM {}", walked.from), &[]);
+    part.add("\nWHERE account_id = ?", &[wanted.account.0]);
     if wanted.filter.since.is_none() {
-        add_kind(&mut part, &wanted.filter);
+        add_kind(&mut part, &wanted.filter, walked);
     }
-    add_position(&mut part, wanted);
-    add_order(&mut part, &wanted.filter);
+    add_position(&mut part, wanted, walked);
+    add_order(&mut part, &wanted.filter, walked);
     part
 }
 
 /// The places of those of some entries, given as a JSON array in `?1`, that are on the page, in order.
 fn among_sql(wanted: &PageQuery) -> Part {
+    let walked = Walked::of_states(&wanted.filter);
     let mut part = Part::default();
     part.add(
         &format!(
             "
-SELECT {}, entries.id
+SELECT {}, entry_id
 FROM json_each(?) AS given
-CROSS JOIN entries NOT INDEXED
-WHERE entries.id = given.value",
-            key(&wanted.filter)
+CROSS JOIN entry_states
+WHERE entry_id = given.value",
+            walked.at
         ),
         &[],
     );
-    add_kind(&mut part, &wanted.filter);
-    add_position(&mut part, wanted);
-    add_order(&mut part, &wanted.filter);
+    part.add("\n  AND account_id = ?", &[wanted.account.0]);
+    add_kind(&mut part, &wanted.filter, walked);
+    add_position(&mut part, wanted, walked);
+    add_order(&mut part, &wanted.filter, walked);
     part.add("\nLIMIT ?", &[usize_to_i64(wanted.rows)]);
     part
 }
 
-/// The time that a page goes by.
-fn key(filter: &EntryFilter) -> &'static str {
-    match filter.since {
-        None => "sort_at",
-        Some(Since::Received(_)) => "received_at",
-        Some(Since::Changed(_)) => "modified_at",
+/// What a page walks, and what its rows are ordered by.
+#[derive(Debug, Clone, Copy)]
+struct Walked {
+    from: &'static str,
+    at: &'static str,
+    id: &'static str,
+    feed: &'static str,
+}
+
+impl Walked {
+    /// The smallest index that holds the page's kind in its order.
+    fn of(filter: &EntryFilter) -> Self {
+        let is_of_feed = filter.feed_id.is_some()
+            && filter.since.is_none()
+            && filter.unread != Some(true)
+            && filter.starred != Some(true);
+        if is_of_feed { OF_FEED } else { Self::of_states(filter) }
+    }
+
+    fn of_states(filter: &EntryFilter) -> Self {
+        let states = |from, at| Self { from, at, id: "entry_states.entry_id", feed: "entry_states.feed_id" };
+        match filter.since {
+            Some(Since::Received(_)) => return states("entry_states INDEXED BY states_received", "received_at"),
+            Some(Since::Changed(_)) => return states("entry_states INDEXED BY states_modified", "modified_at"),
+            None => {}
+        }
+        states(from(filter), "entry_states.sort_at")
     }
 }
 
-/// The smallest index that holds the page's kind in its order.
-fn index(filter: &EntryFilter) -> &'static str {
-    match filter.since {
-        Some(Since::Received(_)) => return "entries_received",
-        Some(Since::Changed(_)) => return "entries_modified",
-        None => {}
-    }
+/// The newest of a feed, whatever else is to be said of them: of each what the account has of it is looked up.
+const OF_FEED: Walked = Walked {
+    from: "entries INDEXED BY entries_of_feed\nCROSS JOIN entry_states ON entry_id = id",
+    at: "entries.sort_at",
+    id: "entries.id",
+    feed: "entries.feed_id",
+};
+
+fn from(filter: &EntryFilter) -> &'static str {
     if filter.starred == Some(true) {
-        return "entries_starred";
+        return "entry_states INDEXED BY states_starred";
     }
     match (filter.unread == Some(true), filter.feed_id.is_some(), filter.folder_id.is_some()) {
-        (true, true, _) => "entries_unread_of_feed",
-        (true, false, true) => "entries_unread_of_folder",
-        (true, false, false) => "entries_unread",
-        (false, true, _) => "entries_of_feed",
-        (false, false, true) => "entries_of_folder",
-        (false, false, false) => "entries_newest",
+        (true, true, _) => "entry_states INDEXED BY states_unread_of_feed",
+        (true, false, true) => "entry_states INDEXED BY states_unread_of_folder",
+        (true, false, false) => "entry_states INDEXED BY states_unread",
+        (false, _, true) => "entry_states INDEXED BY states_of_folder",
+        (false, _, false) => "entry_states INDEXED BY states_newest",
     }
 }
 
-fn add_kind(part: &mut Part, filter: &EntryFilter) {
+fn add_kind(part: &mut Part, filter: &EntryFilter, walked: Walked) {
     if let Some(feed) = filter.feed_id {
-        part.add("\n  AND feed_id = ?", &[feed.0]);
+        part.add(&format!("\n  AND {} = ?", walked.feed), &[feed.0]);
     }
     if let Some(folder) = filter.folder_id {
         part.add("\n  AND folder_id = ?", &[folder.0]);
@@ -172,14 +198,13 @@ fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str 
 }
 
 /// After the cursor, and since the time. Where a walk begins is one condition: of two the planner might take the lesser.
-fn add_position(part: &mut Part, wanted: &PageQuery) {
-    let key = key(&wanted.filter);
+fn add_position(part: &mut Part, wanted: &PageQuery, Walked { at: key, id: row, .. }: Walked) {
     let since = wanted.filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond());
     let after = wanted.after.map(|cursor| (cursor.at.as_millisecond(), cursor.id.0));
     match wanted.filter.order {
         Order::Newest => {
             if let Some((at, id)) = after {
-                part.add(&format!("\n  AND ({key}, entries.id) < (?, ?)"), &[at, id]);
+                part.add(&format!("\n  AND ({key}, {row}) < (?, ?)"), &[at, id]);
             }
             if let Some(since) = since {
                 part.add(&format!("\n  AND {key} >= ?"), &[since]);
@@ -187,18 +212,17 @@ fn add_position(part: &mut Part, wanted: &PageQuery) {
         }
         Order::Oldest => {
             if let Some((at, id)) = after.max(since.map(|since| (since, i64::MIN))) {
-                part.add(&format!("\n  AND ({key}, entries.id) > (?, ?)"), &[at, id]);
+                part.add(&format!("\n  AND ({key}, {row}) > (?, ?)"), &[at, id]);
             }
         }
     }
 }
 
-fn add_order(part: &mut Part, filter: &EntryFilter) {
-    let key = key(filter);
+fn add_order(part: &mut Part, filter: &EntryFilter, Walked { at: key, id: row, .. }: Walked) {
     part.add(
         &match filter.order {
-            Order::Newest => format!("\nORDER BY {key} DESC, entries.id DESC"),
-            Order::Oldest => format!("\nORDER BY {key}, entries.id"),
+            Order::Newest => format!("\nORDER BY {key} DESC, {row} DESC"),
+            Order::Oldest => format!("\nORDER BY {key}, {row}"),
         },
         &[],
     );

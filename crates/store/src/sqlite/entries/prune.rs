@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ports::{PruneLimits, StoreResult};
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     SqliteStore,
+    entries::entry_states::add_unread,
     shared::{queue::Priority, writer::WriteTx},
 };
-use crate::values::{millis, usize_to_i64};
+use crate::values::{count, millis, usize_to_i64};
 
 pub(crate) const TOO_OLD: &str = include_str!("sql/prune_too_old.sql");
 
@@ -22,30 +23,33 @@ pub(crate) const BEYOND: &str = include_str!("sql/prune_beyond.sql");
 
 const REMOVE: &str = include_str!("sql/prune_remove.sql");
 
+pub(crate) const REMOVE_ENTRY: &str = include_str!("sql/prune_remove_entry.sql");
+
 const REMEMBER: &str = include_str!("sql/prune_remember.sql");
 
 const COUNT: &str = include_str!("sql/prune_count.sql");
+
+/// What an account has of an entry: the entry, and the account.
+type State = (i64, i64);
 
 pub(crate) async fn prune(store: &SqliteStore, limits: PruneLimits) -> StoreResult<u64> {
     let now = store.now();
     let read_before = now - millis(limits.read_older_than);
     let unread_before = limits.unread_older_than.map_or(i64::MIN, |age| now - millis(age));
-    let ids = store.slow_readers.read(move |connection| find(connection, limits, read_before, unread_before)).await?;
-    if ids.is_empty() {
+    let found = store.slow_readers.read(move |connection| find(connection, limits, read_before, unread_before)).await?;
+    if found.is_empty() {
         return Ok(0);
     }
-    store.writer.write(Priority::Usual, move |changes| remove(changes, &ids, unread_before)).await
+    store.writer.write(Priority::Usual, move |changes| remove(changes, &found, unread_before)).await
 }
 
-fn find(connection: &Connection, limits: PruneLimits, read_before: i64, unread_before: i64) -> Result<BTreeSet<i64>> {
+fn find(connection: &Connection, limits: PruneLimits, read_before: i64, unread_before: i64) -> Result<BTreeSet<State>> {
     let chunk = usize::try_from(limits.chunk).unwrap_or(usize::MAX);
     let mut too_old = connection.prepare_cached(TOO_OLD)?;
     let mut found = BTreeSet::new();
     for (before, is_read) in [(read_before, true), (unread_before, false)] {
-        let ids =
-            too_old.query_map((before, usize_to_i64(chunk - found.len()), is_read), |row| row.get::<_, i64>(0))?;
-        for id in ids {
-            found.insert(id?);
+        for state in too_old.query_map((before, usize_to_i64(chunk - found.len()), is_read), state_of)? {
+            found.insert(state?);
         }
     }
     let mut large = connection.prepare_cached(LARGE_FEEDS)?;
@@ -53,44 +57,65 @@ fn find(connection: &Connection, limits: PruneLimits, read_before: i64, unread_b
     while found.len() < chunk {
         let Some(row) = feeds.next()? else { break };
         let left = chunk - found.len();
-        // This may find an entry that is there already; it is removed once.
+        // This may find what is there already; it is removed once.
         found.extend(beyond(connection, row.get(0)?, limits)?.into_iter().take(left));
     }
     Ok(found)
 }
 
-fn beyond(connection: &Connection, feed: i64, limits: PruneLimits) -> Result<Vec<i64>> {
+fn beyond(connection: &Connection, feed: i64, limits: PruneLimits) -> Result<Vec<State>> {
     let mut first = connection.prepare_cached(FIRST_BEYOND)?;
     let first: Option<(i64, i64)> =
         first.query_row((feed, limits.per_feed), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let Some((sort_at, id)) = first else { return Ok(Vec::new()) };
-    connection.prepare_cached(BEYOND)?.query_map((feed, sort_at, id, limits.chunk), |row| row.get(0))?.collect()
+    connection.prepare_cached(BEYOND)?.query_map((feed, sort_at, id, limits.chunk), state_of)?.collect()
 }
 
-fn remove(changes: &mut WriteTx<'_>, ids: &BTreeSet<i64>, unread_before: i64) -> Result<u64> {
+fn state_of(row: &Row<'_>) -> Result<State> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn remove(changes: &mut WriteTx<'_>, states: &BTreeSet<State>, unread_before: i64) -> Result<u64> {
     let connection = changes.connection;
-    // Of each feed all, and those that were unread.
-    let mut by_feed: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    // Of each feed and account those that were unread.
+    let mut unread: BTreeMap<(i64, i64), i64> = BTreeMap::new();
     let mut remove = connection.prepare_cached(REMOVE)?;
+    let mut removed = Vec::new();
+    for (entry, account) in states {
+        let row = remove
+            .query_row((entry, account, unread_before), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, bool>(1)?)));
+        let Some((feed, is_read)) = row.optional()? else { continue };
+        *unread.entry((feed, *account)).or_default() += i64::from(!is_read);
+        removed.push(*entry);
+    }
+    for ((feed, account), unread) in unread.into_iter().filter(|(_, unread)| *unread > 0) {
+        add_unread(connection, feed, account, -unread)?;
+    }
+    let count = count(usize_to_i64(removed.len()));
+    removed.dedup();
+    remove_entries(changes, removed)?;
+    changes.log.entries_removed(count);
+    Ok(count)
+}
+
+/// Removes those of these entries that nobody has any more, and remembers them.
+pub(crate) fn remove_entries(changes: &mut WriteTx<'_>, ids: impl IntoIterator<Item = i64>) -> Result<()> {
+    let connection = changes.connection;
+    let mut by_feed: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut remove = connection.prepare_cached(REMOVE_ENTRY)?;
     let mut remember = connection.prepare_cached(REMEMBER)?;
-    let mut removed = 0;
     for id in ids {
-        let row = remove.query_row((id, unread_before), |row| {
-            let (feed, is_read): (i64, bool) = (row.get(0)?, row.get(1)?);
-            let recognised_by: ([u8; 16], i64, i64, [u8; 16]) = (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-            Ok((feed, is_read, recognised_by))
+        let row = remove.query_row([id], |row| {
+            let recognised_by: ([u8; 16], i64, i64, [u8; 16]) = (row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?);
+            Ok((row.get(0)?, recognised_by))
         });
-        let Some((feed, is_read, (identity, link, title, fingerprint))) = row.optional()? else { continue };
+        let Some((feed, (identity, link, title, fingerprint))) = row.optional()? else { continue };
         remember.execute((feed, identity, link, title, fingerprint))?;
-        changes.words.remove(*id);
-        let (entries, unread) = by_feed.entry(feed).or_default();
-        *entries += 1;
-        *unread += i64::from(!is_read);
-        removed += 1;
+        changes.words.remove(id);
+        *by_feed.entry(feed).or_default() += 1;
     }
-    for (feed, (entries, unread)) in by_feed {
-        connection.prepare_cached(COUNT)?.execute((feed, entries, unread))?;
+    for (feed, entries) in by_feed {
+        connection.prepare_cached(COUNT)?.execute((feed, entries))?;
     }
-    changes.log.entries_removed(removed);
-    Ok(removed)
+    Ok(())
 }

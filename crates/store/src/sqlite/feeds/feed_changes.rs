@@ -1,7 +1,7 @@
-//! Feeds: kept, changed, removed, and what that means for their subscriptions.
+//! Feeds: kept, changed, and what that means for their subscriptions.
 
 use domain::{
-    Feed, FeedId, FeedPatch, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     feed_state::{FeedAddress, FeedStateChange},
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
@@ -10,7 +10,11 @@ use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     entries::ingest,
-    feeds::{folders, id_of, one},
+    feeds::{
+        folders,
+        follows::{self, Wishes},
+        id_of, one,
+    },
     push::{discovery::PushState, subscription_changes::end_all},
     shared::writer::WriteTx,
 };
@@ -21,94 +25,183 @@ const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 
 const ADDRESS: &str = "SELECT url, credentials FROM feeds WHERE id = ?";
 
-const UPDATE: &str = include_str!("sql/feed_changes_update.sql");
+pub(crate) const UPDATE: &str = include_str!("sql/feed_changes_update.sql");
+
+pub(crate) const MOVE: &str = include_str!("sql/feed_changes_move.sql");
 
 const READDRESS: &str = include_str!("sql/feed_changes_readdress.sql");
 
-pub(crate) fn add(changes: &mut WriteTx<'_>, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
+pub(crate) fn add(changes: &mut WriteTx<'_>, account: AccountId, feed: &mut NewFeed) -> Result<NewFeedOutcome> {
+    let connection = changes.connection;
     if let Some(folder) = feed.folder_id
-        && !folders::exists(changes.connection, folder)?
+        && !folders::exists(connection, account, folder)?
     {
         return Ok(NewFeedOutcome::NoSuchFolder);
     }
-    if let Some(id) = id_of(changes.connection, &feed.address)? {
-        return Ok(NewFeedOutcome::AlreadyThere(id));
+    if let Some(id) = follows::followed(connection, account, &feed.address.url)?.first() {
+        return Ok(NewFeedOutcome::AlreadyThere(*id));
     }
-    let now = changes.now();
-    let next_check_at = now + millis(feed.next_check_in);
-    let target = Target {
-        feed_id: insert(changes.connection, feed, now, next_check_at)?,
-        folder_id: feed.folder_id.map(|folder| folder.0),
-        claimed_at: now,
-        is_backlog: true,
-        now,
+    let (folder_id, custom_title) = (feed.folder_id, feed.custom_title.clone());
+    let wishes = Wishes { folder_id, custom_title, poll_interval: None, push_enabled: true };
+    let id = match id_of(connection, &feed.address, account)? {
+        Some(known) => {
+            follows::begin(changes, account, known, &wishes)?;
+            changes.log.feeds(account, Some(known), 1);
+            known
+        }
+        None => keep(changes, account, feed, &wishes)?,
     };
-    let change = FeedStateChange::of_new_feed(feed.next_check_in);
-    let push = PushState::new(&feed.address.url);
-    changes.log.feeds(Some(FeedId(target.feed_id)), 1);
-    ingest::store_document(changes, target, change, &push, &mut feed.document)?;
-    let kept = one(changes.connection, FeedId(target.feed_id))?;
+    let kept = one(connection, account, id)?;
     kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-fn insert(connection: &Connection, feed: &NewFeed, now: i64, next_check_at: i64) -> Result<i64> {
+/// Keeps a feed that the server has not, with what was fetched.
+fn keep(changes: &mut WriteTx<'_>, account: AccountId, feed: &mut NewFeed, wishes: &Wishes) -> Result<FeedId> {
+    let now = changes.now();
+    let seed = FeedSeed::new(feed.address.clone());
+    let id = insert(changes.connection, account, &seed, now, now + millis(feed.next_check_in))?;
+    follows::insert(changes.connection, account, id, wishes, now)?;
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
+    let change = FeedStateChange::of_new_feed(feed.next_check_in);
+    changes.log.feeds(account, Some(id), 1);
+    ingest::store_document(changes, target, change, &PushState::new(&feed.address.url), &mut feed.document)?;
+    Ok(id)
+}
+
+/// Keeps a feed that was not fetched yet, due at once, with its first follower.
+pub(crate) fn insert_followed(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    seed: &FeedSeed,
+    wishes: &Wishes,
+) -> Result<FeedId> {
+    let now = changes.now();
+    let id = insert(changes.connection, account, seed, now, now)?;
+    follows::insert(changes.connection, account, id, wishes, now)?;
+    Ok(id)
+}
+
+fn insert(
+    connection: &Connection,
+    account: AccountId,
+    seed: &FeedSeed,
+    now: i64,
+    next_check_at: i64,
+) -> Result<FeedId> {
     let row = (
-        text(&feed.address.url),
-        url_hash(&feed.address),
-        optional(feed.address.credentials.as_ref()),
-        feed.folder_id.map(|folder| folder.0),
-        optional(feed.custom_title.as_ref()),
+        text(&seed.address.url),
+        url_hash(&seed.address, account),
+        optional(seed.address.credentials.as_ref()),
+        optional(seed.title.as_ref()),
+        optional(seed.site_url.as_ref()),
         next_check_at,
         adaptive_first(),
         now,
+        seed.poll_interval,
+        seed.push_enabled,
     );
-    connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))
+    connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0)).map(FeedId)
 }
 
 /// What cannot be done is found out before anything is changed.
-pub(crate) fn update(changes: &mut WriteTx<'_>, id: FeedId, patch: &FeedPatch) -> Result<UpdateOutcome<Feed>> {
+pub(crate) fn update(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    id: FeedId,
+    patch: &FeedPatch,
+) -> Result<UpdateOutcome<Feed>> {
     let connection = changes.connection;
-    let Some(before) = one(connection, id)? else { return Ok(UpdateOutcome::NotFound) };
+    let Some(before) = one(connection, account, id)? else { return Ok(UpdateOutcome::NotFound) };
     if let Some(folder) = patch.folder_id.flatten()
-        && !folders::exists(connection, folder)?
+        && !folders::exists(connection, account, folder)?
     {
         return Ok(UpdateOutcome::NoSuchFolder);
     }
+    let mut id = id;
     if let Some(address) = &patch.address {
-        match id_of(connection, address)? {
-            Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
-            _ => readdress(connection, id, address.clone(), changes.now())?,
+        let others = follows::followed(connection, account, &address.url)?;
+        if let Some(other) = others.into_iter().find(|other| *other != id) {
+            return Ok(UpdateOutcome::Conflict(Some(other)));
         }
+        id = readdress(changes, account, &before, address.clone())?;
     }
-    if patch.address.is_some() || patch.push_enabled == Some(false) {
-        end_all(changes, id)?;
-    }
-    apply(connection, changes.now(), id, patch)?;
+    apply(changes, account, id, patch)?;
     if let Some(folder) = patch.folder_id
         && folder != before.folder_id
     {
-        let mut follow = connection.prepare_cached("UPDATE entries SET folder_id = ? WHERE feed_id = ?")?;
-        follow.execute((folder.map(|folder| folder.0), id.0))?;
+        connection.prepare_cached(MOVE)?.execute((id.0, account.0, folder.map(|folder| folder.0)))?;
     }
-    let after = one(connection, id)?;
+    let after = one(connection, account, id)?;
     if after.as_ref() != Some(&before) {
-        changes.log.feed(id);
+        changes.log.follow(account, id);
     }
     Ok(after.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
 }
 
-fn readdress(connection: &Connection, id: FeedId, address: FeedAddress, now: i64) -> Result<()> {
-    let mut before = connection.prepare_cached(ADDRESS)?;
-    let before = before.query_row([id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;
-    let address = address.after(&before);
+/// Gives an account's feed another address. Returns the feed that it follows from now on: where others follow the old one,
+/// or the server has one there, another.
+fn readdress(changes: &mut WriteTx<'_>, account: AccountId, before: &Feed, address: FeedAddress) -> Result<FeedId> {
+    let connection = changes.connection;
+    let mut known = connection.prepare_cached(ADDRESS)?;
+    let known = known.query_row([before.id.0], |row| Ok(FeedAddress { url: row.get(0)?, credentials: row.get(1)? }))?;
+    let address = address.after(&known);
+    let there = id_of(connection, &address, account)?;
+    if there.is_none_or(|there| there == before.id) && follows::is_alone(connection, account, before.id)? {
+        write_address(connection, account, before.id, &address, changes.now())?;
+        end_all(changes, before.id)?;
+        return Ok(before.id);
+    }
+    if there == Some(before.id) {
+        return Ok(before.id);
+    }
+    switch(changes, account, before, address, there)
+}
+
+/// Leaves a feed and follows another, in the same folder and under the same name.
+fn switch(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    before: &Feed,
+    address: FeedAddress,
+    there: Option<FeedId>,
+) -> Result<FeedId> {
+    let seed = FeedSeed {
+        title: before.title.clone(),
+        custom_title: before.custom_title.clone(),
+        poll_interval: before.poll_interval,
+        push_enabled: before.push_enabled,
+        site_url: before.site_url.clone(),
+        ..FeedSeed::new(address)
+    };
+    let wishes = Wishes::of_seed(&seed, before.folder_id);
+    follows::end(changes, account, before.id)?;
+    let id = match there {
+        Some(there) => {
+            follows::begin(changes, account, there, &wishes)?;
+            there
+        }
+        None => insert_followed(changes, account, &seed, &wishes)?,
+    };
+    changes.log.feeds(account, Some(id), 1);
+    Ok(id)
+}
+
+fn write_address(
+    connection: &Connection,
+    account: AccountId,
+    id: FeedId,
+    address: &FeedAddress,
+    now: i64,
+) -> Result<()> {
     let credentials = optional(address.credentials.as_ref());
-    let row = (id.0, text(&address.url), url_hash(&address), credentials, now);
+    let row = (id.0, text(&address.url), url_hash(address, account), credentials, now);
     connection.prepare_cached(READDRESS)?.execute(row).map(drop)
 }
 
-fn apply(connection: &Connection, now: i64, id: FeedId, patch: &FeedPatch) -> Result<()> {
+fn apply(changes: &mut WriteTx<'_>, account: AccountId, id: FeedId, patch: &FeedPatch) -> Result<()> {
     let row = (
         id.0,
+        account.0,
         patch.custom_title.is_some(),
         patch.custom_title.as_ref().and_then(|title| optional(title.as_ref())),
         patch.folder_id.is_some(),
@@ -116,25 +209,11 @@ fn apply(connection: &Connection, now: i64, id: FeedId, patch: &FeedPatch) -> Re
         patch.poll_interval.is_some(),
         patch.poll_interval.flatten(),
         patch.push_enabled,
-        now,
     );
-    connection.prepare_cached(UPDATE)?.execute(row).map(drop)
+    changes.connection.prepare_cached(UPDATE)?.execute(row)?;
+    follows::settle(changes, id, patch.poll_interval.flatten())
 }
 
-pub(crate) fn delete(changes: &mut WriteTx<'_>, id: FeedId) -> Result<bool> {
-    let mut entries = changes.connection.prepare_cached("SELECT id FROM entries WHERE feed_id = ?")?;
-    for entry in entries.query_map([id.0], |row| row.get(0))? {
-        changes.words.remove(entry?);
-    }
-    // They live on without it, until their hubs have been told.
-    end_all(changes, id)?;
-    let is_deleted = changes.connection.prepare_cached("DELETE FROM feeds WHERE id = ?")?.execute([id.0])? > 0;
-    if is_deleted {
-        changes.log.feeds(Some(id), 1);
-    }
-    Ok(is_deleted)
-}
-
-pub(crate) fn adaptive_first() -> i64 {
+fn adaptive_first() -> i64 {
     i64::try_from(ADAPTIVE_FIRST.as_secs()).unwrap_or(i64::MAX)
 }

@@ -4,7 +4,7 @@
 //! Each result is a job of its own, so that one that cannot be stored costs no other, and so that beats come in between.
 
 use domain::{
-    FeedId,
+    AccountId, FeedId,
     delivery::DomainEvent,
     feed_state::{FeedAddress, Standing},
     ingest::{PollOutcome, PollResult, Stored},
@@ -42,10 +42,10 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let mut held = connection.prepare_cached(HELD)?;
     let guard = (feed_id, &result.lease.owner, result.lease.fence);
     let held = held.query_row(guard, |row| {
-        let title: Option<String> = row.get(11)?;
-        Ok((row.get(0)?, push_state_of(row)?, standing_of(row)?, row.get(10)?, title))
+        let title: Option<String> = row.get(0)?;
+        Ok((title, push_state_of(row)?, standing_of(row)?, row.get(10)?))
     });
-    let Some((folder_id, mut push, standing, is_backlog, title)) = held.optional()? else {
+    let Some((title, mut push, standing, is_backlog)) = held.optional()? else {
         return Ok(Stored::default());
     };
     if let Some(address) = &result.moved_to
@@ -55,7 +55,7 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
         changes.log.feed(result.feed_id);
     }
     let claimed_at = result.claimed_at.as_millisecond();
-    let target = Target { feed_id, folder_id, claimed_at, is_backlog, now };
+    let target = Target { feed_id, claimed_at, is_backlog, now };
     let change = standing.after(&result);
     if let Some(kind) = change.event {
         changes.log.feed(result.feed_id);
@@ -93,9 +93,17 @@ fn push_state_of(row: &Row<'_>) -> Result<PushState> {
 
 /// Unless another feed is there already. Returns whether it has moved.
 fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Result<bool> {
-    if id_of(connection, address)?.is_some() {
+    let mut followers = connection.prepare_cached("SELECT account_id FROM follows WHERE feed_id = ? LIMIT 2")?;
+    let followers: Vec<i64> = followers.query_map([feed.0], |row| row.get(0))?.collect::<Result<_>>()?;
+    let account = match followers[..] {
+        [account] => AccountId(account),
+        // What several follow needs no user and password, and is given none.
+        [first, _] if address.credentials.is_none() => AccountId(first),
+        _ => return Ok(false),
+    };
+    if id_of(connection, address, account)?.is_some() {
         return Ok(false);
     }
-    let row = (feed.0, text(&address.url), url_hash(address), optional(address.credentials.as_ref()));
+    let row = (feed.0, text(&address.url), url_hash(address, account), optional(address.credentials.as_ref()));
     connection.prepare_cached(MOVE)?.execute(row).map(|moved| moved > 0)
 }

@@ -1,43 +1,39 @@
 //! Imports: many feeds that were not fetched yet, and the folders that they name.
 
-use domain::{FeedId, FeedSeed, ports::ImportOutcome};
+use domain::{AccountId, FeedSeed, ports::ImportOutcome};
 use rusqlite::Result;
 
 use crate::sqlite::{
-    feeds::{feed_changes::adaptive_first, folders, id_of},
+    feeds::{
+        feed_changes, folders,
+        follows::{self, Wishes},
+        id_of,
+    },
     shared::writer::WriteTx,
 };
-use crate::values::{optional, text, url_hash};
+use crate::values::text;
 
-const INSERT: &str = include_str!("sql/import_insert.sql");
-
-pub(crate) fn import(changes: &mut WriteTx<'_>, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
-    let now = changes.now();
-    seeds.iter().map(|seed| import_one(changes, seed, now)).collect()
+pub(crate) fn import(changes: &mut WriteTx<'_>, account: AccountId, seeds: &[FeedSeed]) -> Result<Vec<ImportOutcome>> {
+    seeds.iter().map(|seed| import_one(changes, account, seed)).collect()
 }
 
-fn import_one(changes: &mut WriteTx<'_>, seed: &FeedSeed, now: i64) -> Result<ImportOutcome> {
+fn import_one(changes: &mut WriteTx<'_>, account: AccountId, seed: &FeedSeed) -> Result<ImportOutcome> {
     let connection = changes.connection;
-    let folder = seed.folder.as_deref().map(|name| folders::find_or_create(changes, &text(name))).transpose()?;
+    let folder = seed.folder.as_deref();
+    let folder = folder.map(|name| folders::find_or_create(changes, account, &text(name))).transpose()?;
     // Of a URL that is in the file twice the second is there already.
-    if let Some(id) = id_of(connection, &seed.address)? {
-        return Ok(ImportOutcome::AlreadyThere(id));
+    if let Some(id) = follows::followed(connection, account, &seed.address.url)?.first() {
+        return Ok(ImportOutcome::AlreadyThere(*id));
     }
-    let row = (
-        text(&seed.address.url),
-        url_hash(&seed.address),
-        optional(seed.address.credentials.as_ref()),
-        folder.map(|folder| folder.0),
-        optional(seed.title.as_ref()),
-        optional(seed.site_url.as_ref()),
-        now,
-        adaptive_first(),
-        optional(seed.custom_title.as_ref()),
-        seed.poll_interval,
-        seed.push_enabled,
-    );
-    let id = connection.prepare_cached(INSERT)?.query_row(row, |row| row.get(0))?;
+    let wishes = Wishes::of_seed(seed, folder);
+    let feed = match id_of(connection, &seed.address, account)? {
+        Some(known) => {
+            follows::begin(changes, account, known, &wishes)?;
+            known
+        }
+        None => feed_changes::insert_followed(changes, account, seed, &wishes)?,
+    };
     // Of however many, one change.
-    changes.log.feeds(None, 1);
-    Ok(ImportOutcome::Imported(FeedId(id)))
+    changes.log.feeds(account, None, 1);
+    Ok(ImportOutcome::Imported(feed))
 }

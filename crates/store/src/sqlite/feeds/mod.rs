@@ -6,15 +6,17 @@ pub(crate) mod feed_rows;
 pub(crate) mod finish;
 pub(crate) mod finish_plain;
 pub(crate) mod folders;
+pub(crate) mod follows;
 pub(crate) mod import;
 pub(crate) mod overview;
 pub(crate) mod polls;
 
 use async_trait::async_trait;
 use domain::{
-    Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
     feed_state::FeedAddress,
-    ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
+    follow::NewFollow,
+    ports::{FeedStore, FollowOutcome, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
     push::{SubscriptionState, SubscriptionView},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
@@ -26,12 +28,17 @@ use crate::sqlite::{
 };
 use crate::values::{count, state_of, time, to_u32, url_hash};
 
-pub(crate) const SELECT: &str = include_str!("sql/select.sql");
+pub(crate) const ALL: &str = concat!(include_str!("sql/select.sql"), include_str!("sql/followed.sql"));
+
+pub(crate) const ONE: &str =
+    concat!(include_str!("sql/select.sql"), include_str!("sql/followed.sql"), "  AND follows.feed_id = ?2");
+
+pub(crate) const POLLED: &str = concat!(include_str!("sql/select.sql"), include_str!("sql/polled.sql"));
 
 #[async_trait]
 impl FeedStore for SqliteStore {
-    async fn feeds(&self) -> StoreResult<Vec<Feed>> {
-        let mut feeds = self.readers.read(all).await?;
+    async fn feeds(&self, account: AccountId) -> StoreResult<Vec<Feed>> {
+        let mut feeds = self.readers.read(move |connection| all(connection, account)).await?;
         // Not by the database, which knows the case of ASCII letters only.
         feeds.sort_by_cached_key(|feed| {
             let title = feed.custom_title.as_ref().or(feed.title.as_ref()).unwrap_or(&feed.url);
@@ -40,44 +47,56 @@ impl FeedStore for SqliteStore {
         Ok(feeds)
     }
 
-    async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
-        self.readers.read(move |connection| one(connection, id)).await
+    async fn feed(&self, account: AccountId, id: FeedId) -> StoreResult<Option<Feed>> {
+        self.readers.read(move |connection| one(connection, account, id)).await
     }
 
-    async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>> {
-        let address = FeedAddress { url: url.to_owned(), credentials: None };
-        self.readers.read(move |connection| id_of(connection, &address)).await
+    async fn feed_by_url(&self, account: AccountId, url: &str) -> StoreResult<Option<FeedId>> {
+        let url = url.to_owned();
+        let found = self.readers.read(move |connection| follows::followed(connection, account, &url)).await?;
+        Ok(found.first().copied())
     }
 
-    async fn add_feed(&self, mut feed: NewFeed) -> StoreResult<NewFeedOutcome> {
+    async fn follow(&self, account: AccountId, new: NewFollow) -> StoreResult<FollowOutcome> {
+        self.writer.write(Priority::Usual, move |changes| follows::follow(changes, account, &new)).await
+    }
+
+    async fn add_feed(&self, account: AccountId, mut feed: NewFeed) -> StoreResult<NewFeedOutcome> {
         ingest::prepare(&mut feed.document);
-        self.writer.write(Priority::Usual, move |changes| feed_changes::add(changes, &mut feed)).await
+        self.writer.write(Priority::Usual, move |changes| feed_changes::add(changes, account, &mut feed)).await
     }
 
-    async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
-        self.writer.write(Priority::Usual, move |changes| import::import(changes, &feeds)).await
+    async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
+        self.writer.write(Priority::Usual, move |changes| import::import(changes, account, &feeds)).await
     }
 
-    async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
-        self.writer.write(Priority::Usual, move |changes| feed_changes::update(changes, id, &patch)).await
+    async fn update_feed(&self, account: AccountId, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        self.writer.write(Priority::Usual, move |changes| feed_changes::update(changes, account, id, &patch)).await
     }
 
-    async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| feed_changes::delete(changes, id)).await
+    async fn delete_feed(&self, account: AccountId, id: FeedId) -> StoreResult<bool> {
+        self.writer.write(Priority::Usual, move |changes| follows::end(changes, account, id)).await
     }
 }
 
-fn all(connection: &Connection) -> Result<Vec<Feed>> {
-    connection.prepare_cached(SELECT)?.query_map([], feed_of)?.collect()
+fn all(connection: &Connection, account: AccountId) -> Result<Vec<Feed>> {
+    connection.prepare_cached(ALL)?.query_map([account.0], feed_of)?.collect()
 }
 
-pub(crate) fn one(connection: &Connection, id: FeedId) -> Result<Option<Feed>> {
-    connection.prepare_cached(&format!("{SELECT}\nWHERE feeds.id = ?"))?.query_row([id.0], feed_of).optional()
+/// One that the account follows.
+pub(crate) fn one(connection: &Connection, account: AccountId, id: FeedId) -> Result<Option<Feed>> {
+    connection.prepare_cached(ONE)?.query_row((account.0, id.0), feed_of).optional()
 }
 
-pub(crate) fn id_of(connection: &Connection, address: &FeedAddress) -> Result<Option<FeedId>> {
+/// As the server has it, whoever follows it.
+pub(crate) fn polled(connection: &Connection, id: FeedId) -> Result<Option<Feed>> {
+    connection.prepare_cached(POLLED)?.query_row([id.0], feed_of).optional()
+}
+
+/// The feed at an address: the one that all share or, if it has a user and password, the account's own.
+pub(crate) fn id_of(connection: &Connection, address: &FeedAddress, account: AccountId) -> Result<Option<FeedId>> {
     let mut statement = connection.prepare_cached("SELECT id FROM feeds WHERE url_hash = ?")?;
-    statement.query_row([url_hash(address)], |row| row.get(0).map(FeedId)).optional()
+    statement.query_row([url_hash(address, account)], |row| row.get(0).map(FeedId)).optional()
 }
 
 fn feed_of(row: &Row<'_>) -> Result<Feed> {

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
-    FeedId, Lease,
+    Feed, FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
-    ports::{PollStore, PruneLimits, StoreResult},
+    ports::{PollStore, PruneLimits, StoreResult, Viewer},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
     SqliteStore,
     entries::{ingest, prune},
-    feeds::{finish, overview},
+    feeds::{finish, overview, polled},
     shared::{queue::Priority, writer::WriteTx},
 };
 use crate::values::{millis, time, to_u32};
@@ -31,6 +31,10 @@ pub(crate) const RELEASE: &str = include_str!("sql/polls_release.sql");
 pub(crate) const POSTPONE: &str = include_str!("sql/polls_postpone.sql");
 
 pub(crate) const BY_DUE: &str = include_str!("sql/polls_by_due.sql");
+
+pub(crate) const HAS_DUE: &str = include_str!("sql/polls_has_due.sql");
+
+pub(crate) const HAS_DUE_OF: &str = include_str!("sql/polls_has_due_of.sql");
 
 #[async_trait]
 impl PollStore for SqliteStore {
@@ -81,6 +85,19 @@ impl PollStore for SqliteStore {
         let now = self.now();
         let at = self.readers.read(move |connection| next_at(connection, BY_DUE, now)).await?;
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
+    }
+
+    async fn has_due_polls(&self, viewer: Viewer) -> StoreResult<bool> {
+        let now = self.now();
+        let work = move |connection: &Connection| match viewer {
+            Viewer::Server => connection.prepare_cached(HAS_DUE)?.exists([now]),
+            Viewer::Account(account) => connection.prepare_cached(HAS_DUE_OF)?.exists((now, account.0)),
+        };
+        self.readers.read(work).await
+    }
+
+    async fn polled_feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
+        self.readers.read(move |connection| polled(connection, id)).await
     }
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {

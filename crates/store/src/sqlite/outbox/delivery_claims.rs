@@ -10,10 +10,10 @@ use std::{
 };
 
 use domain::{
-    DeliveryId, EventId, Lease, WebhookId,
+    DeliveryId, EventId, FolderId, Lease, WebhookId,
     delivery::{
-        ClaimLimits, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Rate,
-        public_id,
+        ClaimLimits, Claimed, DeliveryJob, EventType, FollowerView, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER,
+        PROBES_A_ROUND, Rate, public_id,
     },
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
@@ -409,11 +409,11 @@ fn waiting_of(row: &Row<'_>) -> Result<Option<Waiting>> {
 /// All that is needed to send it but the name of who does; `None` if its event cannot be read.
 fn job_of(connection: &Connection, key: &str, id: i64, due: Due) -> Result<Option<DeliveryJob>> {
     let mut statement = connection.prepare_cached(EVENT)?;
-    let event = statement.query_row((due.event, usize_to_i64(PAYLOAD_INLINE_MAX)), |row| {
+    let event = statement.query_row((due.event, usize_to_i64(PAYLOAD_INLINE_MAX), due.webhook.0), |row| {
         let kind = EventType::by_name(row.get_ref(0)?.as_str()?);
-        Ok((kind, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?))
+        Ok((kind, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?, row.get(4)?, view_of(row)?))
     });
-    let Some((Some(kind), happened_at, size, data)) = event.optional()? else { return Ok(None) };
+    let Some((Some(kind), happened_at, size, data, feed, view)) = event.optional()? else { return Ok(None) };
     Ok(Some(DeliveryJob {
         id: DeliveryId(id),
         lease: Lease { owner: String::new(), fence: due.fence + 1 },
@@ -422,10 +422,21 @@ fn job_of(connection: &Connection, key: &str, id: i64, due: Due) -> Result<Optio
         event_id: public_id("evt", key, due.event),
         kind,
         happened_at: time(happened_at),
+        feed,
+        view,
         data,
         size: usize::try_from(size).unwrap_or(0),
         attempts: due.attempts,
         tries: due.tries,
         is_probe: due.is_probe,
     }))
+}
+
+fn view_of(row: &Row<'_>) -> Result<FollowerView> {
+    Ok(FollowerView {
+        custom_title: row.get(5)?,
+        folder_id: row.get::<_, Option<i64>>(6)?.map(FolderId),
+        is_read: row.get::<_, Option<bool>>(7)?.unwrap_or(false),
+        is_starred: row.get::<_, Option<bool>>(8)?.unwrap_or(false),
+    })
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     delivery::{
         AttemptOutcome, BreakerRules, DeliveryStatus, DomainEvent, EventType, FinishReport, PayloadWebhook,
         ReceiverState,
@@ -21,9 +21,13 @@ use crate::sqlite::{
 };
 use crate::values::time;
 
-const HEALTH: &str = concat!("SELECT url, enabled, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
+const HEALTH: &str =
+    concat!("SELECT url, enabled, account_id, ", webhook_rows::health_columns!(), " FROM webhooks WHERE id = ?");
 
 const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
+
+/// How a receiver stands, and whose it is: nobody's, if its row is gone.
+type Receiver = (ReceiverState, Option<AccountId>);
 
 pub(crate) fn finish(
     changes: &mut WriteTx<'_>,
@@ -32,10 +36,10 @@ pub(crate) fn finish(
     rules: &BreakerRules,
 ) -> Result<FinishReport> {
     let (connection, now) = (changes.connection, changes.now());
-    let mut receivers: BTreeMap<WebhookId, ReceiverState> = BTreeMap::new();
+    let mut receivers: BTreeMap<WebhookId, Receiver> = BTreeMap::new();
     let (mut marks, mut given_up) = (FinishReport::default(), Vec::new());
     for one in finished {
-        let receiver = match receivers.entry(one.webhook_id) {
+        let (receiver, account) = match receivers.entry(one.webhook_id) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(receiver(connection, one)?),
         };
@@ -50,40 +54,43 @@ pub(crate) fn finish(
         }
         if consequence.status == DeliveryStatus::Failed {
             changes.log.deliveries();
-            given_up.extend(DomainEvent::delivery_failed(one, key));
+            given_up.extend(account.and_then(|account| DomainEvent::delivery_failed(account, one, key)));
         }
         receiver.apply(&consequence);
     }
-    for (id, receiver) in &receivers {
-        keep(changes, *id, receiver)?;
+    for (id, (receiver, account)) in &receivers {
+        keep(changes, *account, *id, receiver)?;
         if let Some(reason) = receiver.disabled_reason() {
             marks.disabled.push((*id, reason.to_owned()));
         }
     }
     // Now that all are disabled that are to be: of two at once, neither is told of the other.
     for (id, reason) in &marks.disabled {
-        let url = receivers.get(id).map(ReceiverState::url).unwrap_or_default();
-        let about = PayloadWebhook::new(*id, url, Some(reason.clone()));
-        events::tell(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, about)])?;
+        let Some((receiver, Some(account))) = receivers.get(id) else { continue };
+        let about = PayloadWebhook::new(*id, receiver.url(), Some(reason.clone()));
+        events::tell(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, *account, about)])?;
     }
     events::tell(changes, &given_up)?;
     Ok(marks)
 }
 
 /// A webhook whose row is gone stands well, and is written nowhere.
-fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<ReceiverState> {
+fn receiver(connection: &Connection, one: &AttemptOutcome) -> Result<Receiver> {
     let receiver = connection.prepare_cached(HEALTH)?.query_row([one.webhook_id.0], |row| {
-        Ok(ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 2)?))
+        Ok((ReceiverState::new(row.get(0)?, row.get(1)?, webhook_rows::health_of(row, 3)?), row.get(2).map(AccountId)?))
     });
-    Ok(receiver.optional()?.unwrap_or_else(|| ReceiverState::removed(one)))
+    Ok(receiver
+        .optional()?
+        .map_or_else(|| (ReceiverState::removed(one), None), |(state, account)| (state, Some(account))))
 }
 
 /// Writes down how a webhook stands, if that has changed. Its success is the rule, and writes nothing.
-fn keep(changes: &mut WriteTx<'_>, id: WebhookId, receiver: &ReceiverState) -> Result<()> {
+fn keep(changes: &mut WriteTx<'_>, account: Option<AccountId>, id: WebhookId, receiver: &ReceiverState) -> Result<()> {
+    let Some(account) = account else { return Ok(()) };
     if receiver.is_changed() {
         webhook_rows::update_health(changes.connection, id, &receiver.health())?;
         if receiver.is_shown_otherwise() {
-            changes.log.webhooks();
+            changes.log.webhooks(account);
         }
     }
     if receiver.has_recovered() {
@@ -92,7 +99,7 @@ fn keep(changes: &mut WriteTx<'_>, id: WebhookId, receiver: &ReceiverState) -> R
     }
     if let Some(reason) = receiver.disabled_reason() {
         changes.connection.prepare_cached(DISABLE)?.execute((id.0, reason))?;
-        changes.log.webhooks();
+        changes.log.webhooks(account);
         changes.outbox.forget_listeners();
     }
     Ok(())

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use domain::{
-    WebhookId,
-    delivery::{DeliveryStatus, DomainEvent, EventType, Moved, PayloadWebhook, fan_out, number_of},
+    AccountId, WebhookId,
+    delivery::{DeliveryStatus, DomainEvent, EventType, Follows, Moved, PayloadWebhook, fan_out, number_of},
     ports::{StoreResult, TestOutcome},
 };
 use rusqlite::{Connection, Result};
@@ -35,25 +35,25 @@ const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = ?2 WHERE id = ?
 
 pub(crate) const FAILED: &str = include_str!("sql/delivery_moves_failed.sql");
 
-pub(crate) fn test(changes: &mut WriteTx<'_>, key: &str, id: WebhookId) -> Result<TestOutcome> {
+pub(crate) fn test(changes: &mut WriteTx<'_>, account: AccountId, key: &str, id: WebhookId) -> Result<TestOutcome> {
     let (connection, now) = (changes.connection, changes.now());
-    let Some(webhook) = webhooks::one(connection, id, now)? else { return Ok(TestOutcome::NotFound) };
+    let Some(webhook) = webhooks::one(connection, account, id, now)? else { return Ok(TestOutcome::NotFound) };
     if !webhook.enabled {
         return Ok(TestOutcome::Disabled);
     }
     let about = PayloadWebhook::new(id, &webhook.url, webhook.disabled_reason.clone());
-    let news = [DomainEvent::Webhook(EventType::WebhookTest, about)];
+    let news = [DomainEvent::Webhook(EventType::WebhookTest, account, about)];
     connection.prepare_cached(PROBE_NOW)?.execute((id.0, now))?;
     // It is the last row that this inserts.
-    events::queue(changes, &fan_out(&[webhook], &HashMap::new(), &news))?;
+    events::queue(changes, &fan_out(&[webhook], &Follows::new(), &HashMap::new(), &news))?;
     let row = connection.last_insert_rowid();
     connection.prepare_cached(PUT_FIRST)?.execute((row, DUE_FIRST_MS))?;
-    let queued = delivery_rows::one(connection, row, ViewContext { key, now })?;
+    let queued = delivery_rows::one(connection, row, ViewContext { account, key, now })?;
     queued.map(|delivery| TestOutcome::Queued(Box::new(delivery))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-pub(crate) fn requeue(changes: &mut WriteTx<'_>, key: &str, id: &str) -> Result<Moved> {
-    move_one(changes, key, id, |changes, id, status| {
+pub(crate) fn requeue(changes: &mut WriteTx<'_>, account: AccountId, key: &str, id: &str) -> Result<Moved> {
+    move_one(changes, account, key, id, |changes, id, status| {
         if !matches!(status, DeliveryStatus::Failed | DeliveryStatus::Delivered) {
             return Ok(false);
         }
@@ -62,8 +62,14 @@ pub(crate) fn requeue(changes: &mut WriteTx<'_>, key: &str, id: &str) -> Result<
     })
 }
 
-pub(crate) fn cancel(changes: &mut WriteTx<'_>, key: &str, id: &str, reason: &str) -> Result<Moved> {
-    move_one(changes, key, id, |changes, id, status| {
+pub(crate) fn cancel(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    key: &str,
+    id: &str,
+    reason: &str,
+) -> Result<Moved> {
+    move_one(changes, account, key, id, |changes, id, status| {
         if !matches!(status, DeliveryStatus::Pending | DeliveryStatus::Failed) {
             return Ok(false);
         }
@@ -74,11 +80,15 @@ pub(crate) fn cancel(changes: &mut WriteTx<'_>, key: &str, id: &str, reason: &st
 }
 
 /// Queues all that failed of a webhook again, a chunk at a time: what fails meanwhile once more is not queued twice.
-pub(crate) async fn requeue_failed(store: &SqliteStore, webhook: WebhookId) -> StoreResult<Option<u64>> {
+pub(crate) async fn requeue_failed(
+    store: &SqliteStore,
+    account: AccountId,
+    webhook: WebhookId,
+) -> StoreResult<Option<u64>> {
     let (mut after, mut queued) = (0, 0);
     loop {
-        let chunk = store.writer.write(Priority::Usual, move |changes| requeue_some(changes, webhook, after)).await?;
-        let Some(ids) = chunk else { return Ok(None) };
+        let work = move |changes: &mut WriteTx<'_>| requeue_some(changes, account, webhook, after);
+        let Some(ids) = store.writer.write(Priority::Usual, work).await? else { return Ok(None) };
         let Some(last) = ids.last() else { return Ok(Some(queued)) };
         after = *last;
         queued += u64::try_from(ids.len()).unwrap_or(u64::MAX);
@@ -97,8 +107,13 @@ pub(crate) fn requeue_row(changes: &mut WriteTx<'_>, id: i64, now: i64) -> Resul
     Ok(())
 }
 
-fn requeue_some(changes: &mut WriteTx<'_>, webhook: WebhookId, after: i64) -> Result<Option<Vec<i64>>> {
-    if !webhooks::exists(changes.connection, webhook)? {
+fn requeue_some(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    webhook: WebhookId,
+    after: i64,
+) -> Result<Option<Vec<i64>>> {
+    if !webhooks::exists(changes.connection, account, webhook)? {
         return Ok(None);
     }
     let ids = failed(changes.connection, webhook, after)?;
@@ -116,11 +131,12 @@ fn failed(connection: &Connection, webhook: WebhookId, after: i64) -> Result<Vec
 /// Changes a delivery, unless it stands so that it cannot be.
 fn move_one(
     changes: &mut WriteTx<'_>,
+    account: AccountId,
     key: &str,
     id: &str,
     change: impl FnOnce(&mut WriteTx<'_>, i64, DeliveryStatus) -> Result<bool>,
 ) -> Result<Moved> {
-    let shown = ViewContext { key, now: changes.now() };
+    let shown = ViewContext { account, key, now: changes.now() };
     let Some(id) = number_of("dlv", key, id) else { return Ok(Moved::NotFound) };
     let Some(before) = delivery_rows::one(changes.connection, id, shown)? else { return Ok(Moved::NotFound) };
     if !change(changes, id, before.delivery_status)? {

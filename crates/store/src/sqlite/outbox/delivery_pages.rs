@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Overview, claimable, number_of},
+    ports::Viewer,
 };
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::outbox::{
     delivery_rows::{self, ViewContext},
@@ -16,6 +17,9 @@ use crate::sqlite::outbox::{
 use crate::values::{count, time, usize_to_i64};
 
 const WEBHOOKS: &str = "SELECT id, enabled FROM webhooks WHERE deleted_at IS NULL";
+
+pub(crate) const WEBHOOKS_OF: &str =
+    "SELECT id, enabled FROM webhooks INDEXED BY webhooks_of_account WHERE account_id = ? AND deleted_at IS NULL";
 
 pub(crate) const NEWEST: &str = include_str!("sql/delivery_pages_newest.sql");
 
@@ -45,7 +49,7 @@ pub(crate) fn page(
         Some(id) => number_of("dlv", shown.key, id).unwrap_or(0),
     };
     // One more than is shown, to know whether there is a next page.
-    let ids = newest(connection, filter, limit.saturating_add(1), before)?;
+    let ids = newest(connection, shown.account, filter, limit.saturating_add(1), before)?;
     let mut page = DeliveryPage::default();
     for id in ids.iter().rev().take(limit) {
         page.events.extend(delivery_rows::one(connection, *id, shown)?);
@@ -56,10 +60,10 @@ pub(crate) fn page(
     Ok(page)
 }
 
-pub(crate) fn overview(connection: &Connection, now: i64) -> Result<Overview> {
+pub(crate) fn overview(connection: &Connection, viewer: Viewer, now: i64) -> Result<Overview> {
     let mut overview = Overview::default();
     let mut oldest: Option<i64> = None;
-    for (id, is_enabled) in webhook_ids(connection)? {
+    for (id, is_enabled) in webhook_ids(connection, viewer)? {
         let number = |sql: &str| -> Result<u64> {
             connection.prepare_cached(sql)?.query_row([id.0], |row| row.get(0)).map(count)
         };
@@ -92,16 +96,25 @@ fn ready(connection: &Connection, id: WebhookId, due: DueRows, now: i64) -> Resu
     Ok(claimable(&webhook, due, health.breaker, time(now)))
 }
 
-fn webhook_ids(connection: &Connection) -> Result<Vec<(WebhookId, bool)>> {
-    let mut statement = connection.prepare_cached(WEBHOOKS)?;
-    statement.query_map([], |row| Ok((WebhookId(row.get(0)?), row.get(1)?)))?.collect()
+fn webhook_ids(connection: &Connection, viewer: Viewer) -> Result<Vec<(WebhookId, bool)>> {
+    let id_of = |row: &Row<'_>| Ok((WebhookId(row.get(0)?), row.get(1)?));
+    match viewer {
+        Viewer::Server => connection.prepare_cached(WEBHOOKS)?.query_map([], id_of)?.collect(),
+        Viewer::Account(account) => connection.prepare_cached(WEBHOOKS_OF)?.query_map([account.0], id_of)?.collect(),
+    }
 }
 
 /// The newest of a kind, at most so many. What is older than as many that are known already is not looked at.
-fn newest(connection: &Connection, filter: DeliveryFilter, most: usize, before: i64) -> Result<BTreeSet<i64>> {
+fn newest(
+    connection: &Connection,
+    account: AccountId,
+    filter: DeliveryFilter,
+    most: usize,
+    before: i64,
+) -> Result<BTreeSet<i64>> {
     let mut statement = connection.prepare_cached(NEWEST)?;
     let mut found = BTreeSet::new();
-    for (webhook, _) in webhook_ids(connection)? {
+    for (webhook, _) in webhook_ids(connection, Viewer::Account(account))? {
         if filter.webhook_id.is_some_and(|wanted| wanted != webhook) {
             continue;
         }

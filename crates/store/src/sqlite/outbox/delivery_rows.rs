@@ -1,7 +1,7 @@
 //! Deliveries and their attempts, as the API shows them.
 
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     delivery::{Attempt, Delivery, DeliveryStatus, public_id},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
@@ -13,15 +13,16 @@ pub(crate) const BY_ID: &str = include_str!("sql/delivery_rows_by_id.sql");
 
 pub(crate) const ATTEMPTS: &str = include_str!("sql/delivery_rows_attempts.sql");
 
-/// What ids are made with, and the time that leases are looked at.
+/// Whose deliveries are looked at, what ids are made with, and the time that leases are looked at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ViewContext<'k> {
+    pub(crate) account: AccountId,
     pub(crate) key: &'k str,
     pub(crate) now: i64,
 }
 
 pub(crate) fn one(connection: &Connection, id: i64, shown: ViewContext<'_>) -> Result<Option<Delivery>> {
-    connection.prepare_cached(BY_ID)?.query_row([id], |row| delivery_of(row, shown)).optional()
+    connection.prepare_cached(BY_ID)?.query_row((id, shown.account.0), |row| delivery_of(row, shown)).optional()
 }
 
 /// The attempts that are kept, the first first.
@@ -29,7 +30,7 @@ pub(crate) fn attempts(connection: &Connection, id: i64) -> Result<Vec<Attempt>>
     connection.prepare_cached(ATTEMPTS)?.query_map([id], attempt_of)?.collect()
 }
 
-fn delivery_of(row: &Row<'_>, ViewContext { key, now }: ViewContext<'_>) -> Result<Delivery> {
+fn delivery_of(row: &Row<'_>, ViewContext { key, now, .. }: ViewContext<'_>) -> Result<Delivery> {
     let status = status_of(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?;
     let is_pending = status == DeliveryStatus::Pending;
     let lease_until: i64 = row.get(8)?;

@@ -1,11 +1,17 @@
 //! What happened, written down in the transaction that makes it happen: one event, and a delivery for each who wants to
 //! know. Where nobody does, that is found out first, and nothing is made.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use domain::{
-    FeedId, FolderId, WebhookId,
-    delivery::{DomainEvent, EventScope, EventType, Outgoing, PayloadFeed, UPDATES_EVERY, Webhook, fan_out, is_wanted},
+    AccountId, FeedId, FolderId, WebhookId,
+    delivery::{
+        DomainEvent, EventScope, EventType, Follow, Follows, Outgoing, PayloadFeed, UPDATES_EVERY, Webhook, fan_out,
+        is_wanted,
+    },
 };
 use rusqlite::{Connection, OptionalExtension, Result};
 
@@ -13,7 +19,9 @@ use crate::sqlite::{entries, outbox::webhooks, shared::writer::WriteTx};
 use crate::target::Target;
 use crate::values::{millis, usize_to_i64};
 
-const FEED: &str = "SELECT id, url, coalesce(custom_title, title), folder_id FROM feeds WHERE id = ?";
+const FEED: &str = "SELECT url, title FROM feeds WHERE id = ?";
+
+pub(crate) const FOLLOWS: &str = include_str!("sql/events_follows.sql");
 
 const EVENT: &str = include_str!("sql/events_event.sql");
 
@@ -21,10 +29,18 @@ const DELIVERY: &str = include_str!("sql/events_delivery.sql");
 
 const TOLD: &str = include_str!("sql/events_told.sql");
 
+/// Those who are told of events, and whose they are.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    webhooks: Vec<Webhook>,
+    /// Their accounts, as JSON.
+    accounts: String,
+}
+
 /// What the writer keeps in mind about the outbox while it writes a group of jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    listeners: Option<Arc<[Webhook]>>,
+    listeners: Option<Arc<Listeners>>,
 }
 
 impl Outbox {
@@ -41,28 +57,37 @@ pub(crate) enum EntryEvent {
     Updated(i64),
 }
 
-/// Which news of entries anybody wants.
-#[derive(Debug, Clone, Copy, Default)]
+/// Which news of entries anybody wants, and who of those who are told follows their feed.
+#[derive(Debug, Default)]
 pub(crate) struct Interest {
     pub(crate) in_created: bool,
     pub(crate) in_updated: bool,
+    follows: Follows,
 }
 
 /// Whether anybody is told of entries that a document brings.
 pub(crate) fn interest(changes: &mut WriteTx<'_>, target: Target) -> Result<Interest> {
     let listeners = listeners(changes)?;
+    let feed = FeedId(target.feed_id);
+    let follows = follows_of(changes.connection, &listeners, [feed])?;
     let is_wanted = |kind: EventType, is_backlog: bool| {
-        let (feed_id, folder_id) = (Some(FeedId(target.feed_id)), target.folder_id.map(FolderId));
-        is_wanted(&listeners, &EventScope { kind, feed_id, folder_id, is_backlog, webhook_id: None })
+        let scope = EventScope { kind, feed_id: Some(feed), account_id: None, is_backlog, webhook_id: None };
+        is_wanted(&listeners.webhooks, &follows, &scope)
     };
     Ok(Interest {
         in_created: is_wanted(EventType::EntryCreated, target.is_backlog),
         in_updated: is_wanted(EventType::EntryUpdated, false),
+        follows,
     })
 }
 
 /// Writes down what happened to entries of one feed, for those who want to know.
-pub(crate) fn tell_entries(changes: &mut WriteTx<'_>, target: Target, happened: &[EntryEvent]) -> Result<()> {
+pub(crate) fn tell_entries(
+    changes: &mut WriteTx<'_>,
+    target: Target,
+    interest: &Interest,
+    happened: &[EntryEvent],
+) -> Result<()> {
     if happened.is_empty() {
         return Ok(());
     }
@@ -73,13 +98,34 @@ pub(crate) fn tell_entries(changes: &mut WriteTx<'_>, target: Target, happened: 
         if matches!(one, EntryEvent::Updated(_)) && !may_tell_update(connection, id, target.now)? {
             continue;
         }
-        let Some(entry) = entries::one(connection, id)?.map(Box::new) else { continue };
+        let Some(entry) = entries::one_unmarked(connection, id)?.map(Box::new) else { continue };
         let news = match one {
             EntryEvent::Created(_) => DomainEvent::EntryCreated { entry, is_backlog: target.is_backlog },
             EntryEvent::Updated(_) => DomainEvent::EntryUpdated(entry),
         };
         // One at a time: a document may be large.
-        queue(changes, &fan_out(&listeners, &feeds, &[news]))?;
+        queue(changes, &fan_out(&listeners.webhooks, &interest.follows, &feeds, &[news]))?;
+    }
+    Ok(())
+}
+
+/// Writes down what an account has not read of a feed that it begins to follow, for its webhooks that want backlog.
+pub(crate) fn tell_backlog(changes: &mut WriteTx<'_>, account: AccountId, feed: FeedId, unread: &[i64]) -> Result<()> {
+    if unread.is_empty() {
+        return Ok(());
+    }
+    let (connection, listeners) = (changes.connection, listeners(changes)?);
+    let follows = follows_of(connection, &listeners, [feed])?;
+    let (kind, feed_id, account_id) = (EventType::EntryCreated, Some(feed), Some(account));
+    let scope = EventScope { kind, feed_id, account_id, is_backlog: true, webhook_id: None };
+    if !is_wanted(&listeners.webhooks, &follows, &scope) {
+        return Ok(());
+    }
+    let feeds = feeds_of(connection, [feed])?;
+    for id in unread {
+        let Some(entry) = entries::one_unmarked(connection, *id)?.map(Box::new) else { continue };
+        let news = [DomainEvent::EntryFollowed(account, entry)];
+        queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, &news))?;
     }
     Ok(())
 }
@@ -90,24 +136,27 @@ pub(crate) fn tell(changes: &mut WriteTx<'_>, news: &[DomainEvent]) -> Result<()
         return Ok(());
     }
     let listeners = listeners(changes)?;
-    if listeners.is_empty() {
+    if listeners.webhooks.is_empty() {
         return Ok(());
     }
+    let follows = follows_of(changes.connection, &listeners, news.iter().filter_map(DomainEvent::feed_id))?;
     let feeds = feeds_of(changes.connection, news.iter().filter_map(DomainEvent::feed_id))?;
-    queue(changes, &fan_out(&listeners, &feeds, news))
+    queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, news))
 }
 
 /// Stores events, and a delivery of each for each who is told.
 pub(crate) fn queue(changes: &mut WriteTx<'_>, events: &[Outgoing]) -> Result<()> {
     let (connection, now) = (changes.connection, changes.now());
-    for Outgoing { scope, data, to } in events {
+    for Outgoing { scope, entry_id, feed, data, to } in events {
         connection.prepare_cached(EVENT)?.execute((
             scope.kind.name(),
             now,
             scope.feed_id.map(|id| id.0),
-            scope.folder_id.map(|id| id.0),
+            scope.account_id.map(|id| id.0),
             scope.webhook_id.map(|id| id.0),
+            entry_id.map(|id| id.0),
             scope.is_backlog,
+            feed,
             usize_to_i64(data.len()),
             data,
         ))?;
@@ -127,11 +176,14 @@ pub(crate) fn queue_one(changes: &mut WriteTx<'_>, event: i64, webhook: WebhookI
 }
 
 /// Who is told of events. One look for all jobs of a group: nobody else writes meanwhile.
-fn listeners(changes: &mut WriteTx<'_>) -> Result<Arc<[Webhook]>> {
+fn listeners(changes: &mut WriteTx<'_>) -> Result<Arc<Listeners>> {
     if let Some(listeners) = &changes.outbox.listeners {
         return Ok(Arc::clone(listeners));
     }
-    let listeners: Arc<[Webhook]> = webhooks::enabled(changes.connection, changes.now())?.into();
+    let webhooks = webhooks::enabled(changes.connection, changes.now())?;
+    let accounts: BTreeSet<i64> = webhooks.iter().map(|webhook| webhook.account_id.0).collect();
+    let accounts = serde_json::Value::from(accounts.into_iter().collect::<Vec<_>>()).to_string();
+    let listeners = Arc::new(Listeners { webhooks, accounts });
     changes.outbox.listeners = Some(Arc::clone(&listeners));
     Ok(listeners)
 }
@@ -140,14 +192,32 @@ fn may_tell_update(connection: &Connection, entry: i64, now: i64) -> Result<bool
     Ok(connection.prepare_cached(TOLD)?.execute((entry, now, millis(UPDATES_EVERY)))? > 0)
 }
 
+/// Which of those who are told follow these feeds.
+fn follows_of(
+    connection: &Connection,
+    listeners: &Listeners,
+    feeds: impl IntoIterator<Item = FeedId>,
+) -> Result<Follows> {
+    let mut follows = Follows::new();
+    if listeners.webhooks.is_empty() {
+        return Ok(follows);
+    }
+    let mut statement = connection.prepare_cached(FOLLOWS)?;
+    for feed in feeds {
+        let mut rows = statement.query((feed.0, &listeners.accounts))?;
+        while let Some(row) = rows.next()? {
+            let folder_id = row.get::<_, Option<i64>>(1)?.map(FolderId);
+            follows.insert((feed, AccountId(row.get(0)?)), Follow { folder_id });
+        }
+    }
+    Ok(follows)
+}
+
 fn feeds_of(connection: &Connection, ids: impl IntoIterator<Item = FeedId>) -> Result<HashMap<FeedId, PayloadFeed>> {
     let mut statement = connection.prepare_cached(FEED)?;
     let mut feeds = HashMap::new();
     for id in ids {
-        let feed = statement.query_row([id.0], |row| {
-            let folder_id = row.get::<_, Option<i64>>(3)?.map(FolderId);
-            Ok(PayloadFeed { id: FeedId(row.get(0)?), url: row.get(1)?, title: row.get(2)?, folder_id })
-        });
+        let feed = statement.query_row([id.0], |row| Ok(PayloadFeed { id, url: row.get(0)?, title: row.get(1)? }));
         feeds.extend(feed.optional()?.map(|feed| (id, feed)));
     }
     Ok(feeds)

@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::{
-    DeliveryId, EventId, Lease, WebhookId,
+    AccountId, DeliveryId, EventId, Lease, WebhookId,
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret, number_of,
     },
-    ports::{DeliveryStore, StoreResult, TestOutcome},
+    ports::{DeliveryStore, StoreResult, TestOutcome, Viewer},
 };
 use jiff::Timestamp;
 use rusqlite::OptionalExtension;
@@ -37,44 +37,61 @@ const DATA: &str = "SELECT data FROM events WHERE id = ?";
 
 #[async_trait]
 impl DeliveryStore for SqliteStore {
-    async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
+    async fn webhooks(&self, account: AccountId) -> StoreResult<Vec<Webhook>> {
         let now = self.now();
-        self.readers.read(move |connection| webhooks::all(connection, now)).await
+        self.readers.read(move |connection| webhooks::all(connection, account, now)).await
     }
 
-    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+    async fn webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<Option<Webhook>> {
         let now = self.now();
-        self.readers.read(move |connection| webhooks::one(connection, id, now)).await
+        self.readers.read(move |connection| webhooks::one(connection, account, id, now)).await
     }
 
-    async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
-        self.writer.write(Priority::Usual, move |changes| webhooks::create(changes, &new)).await
+    async fn receiver(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let now = self.now();
+        self.readers.read(move |connection| webhooks::receiver(connection, id, now)).await
     }
 
-    async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
-        self.writer.write(Priority::Usual, move |changes| webhooks::update(changes, id, &patch)).await
+    async fn create_webhook(&self, account: AccountId, new: NewWebhook) -> StoreResult<Webhook> {
+        self.writer.write(Priority::Usual, move |changes| webhooks::create(changes, account, &new)).await
     }
 
-    async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
-        self.writer.write(Priority::Usual, move |changes| webhooks::delete(changes, id)).await
+    async fn update_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        patch: WebhookPatch,
+    ) -> StoreResult<Option<Webhook>> {
+        self.writer.write(Priority::Usual, move |changes| webhooks::update(changes, account, id, &patch)).await
+    }
+
+    async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<bool> {
+        self.writer.write(Priority::Usual, move |changes| webhooks::delete(changes, account, id)).await
     }
 
     async fn rotate_secret(
         &self,
+        account: AccountId,
         id: WebhookId,
         secret: WebhookSecret,
         keep: Duration,
     ) -> StoreResult<Option<Webhook>> {
-        self.writer.write(Priority::Usual, move |changes| webhooks::rotate(changes, id, &secret, keep)).await
+        self.writer.write(Priority::Usual, move |changes| webhooks::rotate(changes, account, id, &secret, keep)).await
     }
 
-    async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome> {
+    async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<TestOutcome> {
         let key = self.key.clone();
-        self.writer.write(Priority::Usual, move |changes| delivery_moves::test(changes, &key, id)).await
+        self.writer.write(Priority::Usual, move |changes| delivery_moves::test(changes, account, &key, id)).await
     }
 
-    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
-        replay::replay(self, id, since, until).await
+    async fn replay(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        since: Timestamp,
+        until: Option<Timestamp>,
+    ) -> StoreResult<Option<u64>> {
+        replay::replay(self, account, id, since, until).await
     }
 
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
@@ -125,42 +142,50 @@ impl DeliveryStore for SqliteStore {
         Ok(at.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
     }
 
-    async fn outbox_overview(&self) -> StoreResult<Overview> {
+    async fn outbox_overview(&self, viewer: Viewer) -> StoreResult<Overview> {
         let now = self.now();
-        self.slow_readers.read(move |connection| delivery_pages::overview(connection, now)).await
+        self.slow_readers.read(move |connection| delivery_pages::overview(connection, viewer, now)).await
     }
 
-    async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
+    async fn deliveries(
+        &self,
+        account: AccountId,
+        filter: DeliveryFilter,
+        limit: u32,
+        after: Option<&str>,
+    ) -> StoreResult<DeliveryPage> {
         let (key, now, after) = (self.key.clone(), self.now(), after.map(str::to_owned));
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
         let work = move |connection: &rusqlite::Connection| {
-            delivery_pages::page(connection, filter, limit, after.as_deref(), ViewContext { key: &key, now })
+            delivery_pages::page(connection, filter, limit, after.as_deref(), ViewContext { account, key: &key, now })
         };
         self.readers.read(work).await
     }
 
-    async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
+    async fn delivery(&self, account: AccountId, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
         let Some(id) = number_of("dlv", &self.key, id) else { return Ok(None) };
         let (key, now) = (self.key.clone(), self.now());
         let work = move |connection: &rusqlite::Connection| {
-            let delivery = delivery_rows::one(connection, id, ViewContext { key: &key, now })?;
+            let delivery = delivery_rows::one(connection, id, ViewContext { account, key: &key, now })?;
             delivery.map(|delivery| Ok((delivery, delivery_rows::attempts(connection, id)?))).transpose()
         };
         self.readers.read(work).await
     }
 
-    async fn requeue_delivery(&self, id: &str) -> StoreResult<Moved> {
+    async fn requeue_delivery(&self, account: AccountId, id: &str) -> StoreResult<Moved> {
         let (key, id) = (self.key.clone(), id.to_owned());
-        self.writer.write(Priority::Usual, move |changes| delivery_moves::requeue(changes, &key, &id)).await
+        self.writer.write(Priority::Usual, move |changes| delivery_moves::requeue(changes, account, &key, &id)).await
     }
 
-    async fn cancel_delivery(&self, id: &str, reason: &str) -> StoreResult<Moved> {
+    async fn cancel_delivery(&self, account: AccountId, id: &str, reason: &str) -> StoreResult<Moved> {
         let (key, id, reason) = (self.key.clone(), id.to_owned(), reason.to_owned());
-        self.writer.write(Priority::Usual, move |changes| delivery_moves::cancel(changes, &key, &id, &reason)).await
+        self.writer
+            .write(Priority::Usual, move |changes| delivery_moves::cancel(changes, account, &key, &id, &reason))
+            .await
     }
 
-    async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>> {
-        delivery_moves::requeue_failed(self, webhook).await
+    async fn requeue_failed(&self, account: AccountId, webhook: WebhookId) -> StoreResult<Option<u64>> {
+        delivery_moves::requeue_failed(self, account, webhook).await
     }
 
     async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64> {

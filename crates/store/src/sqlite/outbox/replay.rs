@@ -1,8 +1,8 @@
 //! What happened since a time, queued once more for one webhook, a chunk at a time.
 
 use domain::{
-    FeedId, FolderId, WebhookId,
-    delivery::{DeliveryStatus, EventScope, EventType},
+    AccountId, FeedId, FolderId, WebhookId,
+    delivery::{DeliveryStatus, EventScope, EventType, Follow},
     ports::StoreResult,
 };
 use jiff::Timestamp;
@@ -22,6 +22,9 @@ pub(crate) const EVENTS: &str = include_str!("sql/replay_events.sql");
 
 pub(crate) const DELIVERY: &str = include_str!("sql/replay_delivery.sql");
 
+pub(crate) const FOLLOW: &str =
+    "SELECT folder_id FROM follows WHERE feed_id = ? AND account_id = ? AND created_at <= ?";
+
 /// The place of an event in time.
 type Position = (i64, i64);
 
@@ -30,6 +33,7 @@ type StoredEvent = (Position, Option<EventScope>);
 
 pub(crate) async fn replay(
     store: &SqliteStore,
+    account: AccountId,
     id: WebhookId,
     since: Timestamp,
     until: Option<Timestamp>,
@@ -37,8 +41,8 @@ pub(crate) async fn replay(
     let until = store.now().min(until.map_or(i64::MAX, Timestamp::as_millisecond));
     let (mut after, mut queued) = ((ceiling_ms(since), i64::MIN), 0);
     loop {
-        let chunk = store.writer.write(Priority::Usual, move |changes| replay_some(changes, id, after, until)).await?;
-        let Some((last, count)) = chunk else { return Ok(None) };
+        let work = move |changes: &mut WriteTx<'_>| replay_some(changes, account, id, after, until);
+        let Some((last, count)) = store.writer.write(Priority::Usual, work).await? else { return Ok(None) };
         queued += count;
         match last {
             Some(last) => after = last,
@@ -51,22 +55,33 @@ pub(crate) async fn replay(
 /// is no such webhook.
 fn replay_some(
     changes: &mut WriteTx<'_>,
+    account: AccountId,
     id: WebhookId,
     after: Position,
     until: i64,
 ) -> Result<Option<(Option<Position>, u64)>> {
     let (connection, now) = (changes.connection, changes.now());
-    let Some(webhook) = webhooks::one(connection, id, now)? else { return Ok(None) };
+    let Some(webhook) = webhooks::one(connection, account, id, now)? else { return Ok(None) };
     if !webhook.enabled {
         return Ok(Some((None, 0)));
     }
     let (mut last, mut queued) = (None, 0);
     for (place, scope) in read(connection, after, until)? {
         last = Some(place);
-        let is_repeated = scope.is_some_and(|scope| scope.kind != EventType::WebhookTest && webhook.wants(&scope));
+        let Some(scope) = scope.filter(|scope| scope.kind != EventType::WebhookTest) else { continue };
+        let follow = scope.feed_id.map(|feed| follow_at(connection, account, feed, place.0)).transpose()?;
+        let is_repeated = webhook.wants(&scope, follow.flatten());
         queued += u64::from(is_repeated && repeat(changes, place.1, id, now)?);
     }
     Ok(Some((last, queued)))
+}
+
+/// How an account follows a feed, if it did when something happened, and does so since.
+fn follow_at(connection: &Connection, account: AccountId, feed: FeedId, at: i64) -> Result<Option<Follow>> {
+    let follow = connection.prepare_cached(FOLLOW)?.query_row((feed.0, account.0, at), |row| {
+        Ok(Follow { folder_id: row.get::<_, Option<i64>>(0)?.map(FolderId) })
+    });
+    follow.optional()
 }
 
 fn read(connection: &Connection, after: Position, until: i64) -> Result<Vec<StoredEvent>> {
@@ -78,7 +93,7 @@ fn known_of(row: &Row<'_>) -> Result<StoredEvent> {
         Ok(EventScope {
             kind,
             feed_id: row.get::<_, Option<i64>>(3)?.map(FeedId),
-            folder_id: row.get::<_, Option<i64>>(4)?.map(FolderId),
+            account_id: row.get::<_, Option<i64>>(4)?.map(AccountId),
             webhook_id: row.get::<_, Option<i64>>(5)?.map(WebhookId),
             is_backlog: row.get(6)?,
         })

@@ -3,7 +3,7 @@
 use std::iter;
 
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     delivery::{Breaker, Health, NewWebhook, Rate, Webhook, WebhookPatch},
 };
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ use crate::values::{
 macro_rules! columns {
     () => {
         "id, url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog, failures,
-       disabled_reason, created_at, secret, old_secrets, rate_per_second, probe_at IS NOT NULL, held_until"
+       disabled_reason, created_at, secret, old_secrets, rate_per_second, probe_at IS NOT NULL, held_until, account_id"
     };
 }
 pub(crate) use columns;
@@ -39,8 +39,9 @@ const UPDATE: &str = include_str!("sql/webhook_rows_update.sql");
 const HEALTH: &str = include_str!("sql/webhook_rows_health.sql");
 
 /// Keeps a new webhook; returns its id.
-pub(crate) fn insert(connection: &Connection, new: &NewWebhook, now: i64) -> Result<WebhookId> {
+pub(crate) fn insert(connection: &Connection, account: AccountId, new: &NewWebhook, now: i64) -> Result<WebhookId> {
     connection.prepare_cached(INSERT)?.execute(params![
+        account.0,
         text(&new.url),
         optional(new.description.as_ref()),
         new.enabled,
@@ -127,6 +128,7 @@ pub(crate) fn webhook_of(row: &Row<'_>, now: i64) -> Result<Webhook> {
     let old_secrets = old_secrets_of(row.get_ref(14)?.as_str()?).map_err(words(14))?;
     Ok(Webhook {
         id: WebhookId(row.get(0)?),
+        account_id: AccountId(row.get(18)?),
         url: row.get(1)?,
         description: row.get(2)?,
         enabled: row.get(3)?,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     delivery::{NewWebhook, Webhook, WebhookPatch, WebhookSecret},
 };
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -20,8 +20,17 @@ use crate::sqlite::{
 };
 use crate::values::{headers_of, millis, old_secrets, old_secrets_of, time, webhook_secret_of};
 
-const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
+pub(crate) const ALL: &str = concat!(
+    "SELECT ",
+    columns!(),
+    "
+FROM webhooks INDEXED BY webhooks_of_account
+WHERE account_id = ?
+  AND deleted_at IS NULL
+ORDER BY id"
+);
 
+/// Whosever it is.
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = ?\n  AND deleted_at IS NULL");
 
@@ -30,17 +39,27 @@ const ENABLED: &str =
 
 const DELETE: &str = include_str!("sql/webhooks_delete.sql");
 
-const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND deleted_at IS NULL";
+const DELETE_ALL: &str = include_str!("sql/webhooks_delete_all.sql");
 
-const STORED: &str = "SELECT enabled, headers FROM webhooks WHERE id = ? AND deleted_at IS NULL";
+const SECRETS: &str = "SELECT secret, old_secrets FROM webhooks WHERE id = ? AND account_id = ? AND deleted_at IS NULL";
+
+const STORED: &str = "SELECT enabled, headers FROM webhooks WHERE id = ? AND account_id = ? AND deleted_at IS NULL";
+
+const EXISTS: &str = "SELECT 1 FROM webhooks WHERE id = ? AND account_id = ? AND deleted_at IS NULL";
 
 const ROTATE: &str = include_str!("sql/webhooks_rotate.sql");
 
-pub(crate) fn all(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
-    connection.prepare_cached(ALL)?.query_map([], |row| webhook_of(row, now))?.collect()
+pub(crate) fn all(connection: &Connection, account: AccountId, now: i64) -> Result<Vec<Webhook>> {
+    connection.prepare_cached(ALL)?.query_map([account.0], |row| webhook_of(row, now))?.collect()
 }
 
-pub(crate) fn one(connection: &Connection, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
+/// One of the account's.
+pub(crate) fn one(connection: &Connection, account: AccountId, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
+    if exists(connection, account, id)? { receiver(connection, id, now) } else { Ok(None) }
+}
+
+/// Whosever it is.
+pub(crate) fn receiver(connection: &Connection, id: WebhookId, now: i64) -> Result<Option<Webhook>> {
     connection.prepare_cached(BY_ID)?.query_row([id.0], |row| webhook_of(row, now)).optional()
 }
 
@@ -56,23 +75,28 @@ pub(crate) fn enabled(connection: &Connection, now: i64) -> Result<Vec<Webhook>>
     statement.query_map([], |row| Ok(readable(row, now)))?.filter_map(Result::transpose).collect()
 }
 
-pub(crate) fn exists(connection: &Connection, id: WebhookId) -> Result<bool> {
-    connection.prepare_cached("SELECT 1 FROM webhooks WHERE id = ? AND deleted_at IS NULL")?.exists([id.0])
+pub(crate) fn exists(connection: &Connection, account: AccountId, id: WebhookId) -> Result<bool> {
+    connection.prepare_cached(EXISTS)?.exists((id.0, account.0))
 }
 
-pub(crate) fn create(changes: &mut WriteTx<'_>, new: &NewWebhook) -> Result<Webhook> {
+pub(crate) fn create(changes: &mut WriteTx<'_>, account: AccountId, new: &NewWebhook) -> Result<Webhook> {
     let now = changes.now();
-    let id = webhook_rows::insert(changes.connection, new, now)?;
+    let id = webhook_rows::insert(changes.connection, account, new, now)?;
     changes.outbox.forget_listeners();
-    changes.log.webhooks();
-    one(changes.connection, id, now)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
+    changes.log.webhooks(account);
+    receiver(changes.connection, id, now)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-pub(crate) fn update(changes: &mut WriteTx<'_>, id: WebhookId, patch: &WebhookPatch) -> Result<Option<Webhook>> {
+pub(crate) fn update(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    id: WebhookId,
+    patch: &WebhookPatch,
+) -> Result<Option<Webhook>> {
     let (connection, now) = (changes.connection, changes.now());
     let stored = connection
         .prepare_cached(STORED)?
-        .query_row([id.0], |row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?)))
+        .query_row((id.0, account.0), |row| Ok((row.get::<_, bool>(0)?, row.get::<_, String>(1)?)))
         .optional()?;
     let Some((was_enabled, stored)) = stored else { return Ok(None) };
     let before = one_readable(connection, id, now)?;
@@ -91,31 +115,41 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: WebhookId, patch: &WebhookPa
     if is_enabling || patch.url.is_some() {
         changes.log.deliveries();
     }
-    let after = one(connection, id, now)?;
+    let after = receiver(connection, id, now)?;
     if after != before {
-        changes.log.webhooks();
+        changes.log.webhooks(account);
     }
     Ok(after)
 }
 
-pub(crate) fn delete(changes: &mut WriteTx<'_>, id: WebhookId) -> Result<bool> {
-    let deleted = changes.connection.prepare_cached(DELETE)?.execute((id.0, changes.now()))?;
+pub(crate) fn delete(changes: &mut WriteTx<'_>, account: AccountId, id: WebhookId) -> Result<bool> {
+    let deleted = changes.connection.prepare_cached(DELETE)?.execute((id.0, changes.now(), account.0))?;
     changes.outbox.forget_listeners();
     if deleted > 0 {
-        changes.log.webhooks();
+        changes.log.webhooks(account);
     }
     Ok(deleted > 0)
+}
+
+/// Removes all webhooks of an account.
+pub(crate) fn delete_all(changes: &mut WriteTx<'_>, account: AccountId) -> Result<()> {
+    if changes.connection.prepare_cached(DELETE_ALL)?.execute((account.0, changes.now()))? > 0 {
+        changes.outbox.forget_listeners();
+        changes.log.webhooks(account);
+    }
+    Ok(())
 }
 
 /// The one that it had signs along for so long, beside those that do already.
 pub(crate) fn rotate(
     changes: &mut WriteTx<'_>,
+    account: AccountId,
     id: WebhookId,
     secret: &WebhookSecret,
     keep: Duration,
 ) -> Result<Option<Webhook>> {
     let (connection, now) = (changes.connection, changes.now());
-    let known = connection.prepare_cached(SECRETS)?.query_row([id.0], |row| {
+    let known = connection.prepare_cached(SECRETS)?.query_row((id.0, account.0), |row| {
         let had = webhook_secret_of(row.get_ref(0)?.as_str()?).map_err(|error| unreadable(0, error))?;
         let old = old_secrets_of(row.get_ref(1)?.as_str()?).map_err(|error| unreadable(1, error))?;
         Ok((had, old))
@@ -123,6 +157,6 @@ pub(crate) fn rotate(
     let Some((had, old)) = known.optional()? else { return Ok(None) };
     let old = old_secrets(&old.with(had, time(now + millis(keep)), time(now))).map_err(unfit)?;
     connection.prepare_cached(ROTATE)?.execute((id.0, secret.expose(), old))?;
-    changes.log.webhooks();
-    one(connection, id, now)
+    changes.log.webhooks(account);
+    receiver(connection, id, now)
 }

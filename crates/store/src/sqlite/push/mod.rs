@@ -12,19 +12,16 @@ use async_trait::async_trait;
 use domain::{
     FeedId, Lease, SubscriptionId,
     changes::alters_subscription,
-    ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange},
+    ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange, Viewer},
     push::{self, Decision, Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     SqliteStore,
     entries::ingest,
     feeds::{feed_rows, polls},
-    push::{
-        subscription_changes::{change, follow_trust},
-        subscriptions::{COLUMNS, columns, subscription_of},
-    },
+    push::subscription_changes::{change, follow_trust},
     shared::{batch, errors::store_error, queue::Priority, writer::WriteTx},
 };
 use crate::target::Target;
@@ -33,18 +30,10 @@ use crate::values::time;
 /// Subscriptions in one transaction, when all are ended.
 const CHUNK: u32 = 500;
 
-pub(crate) const OF_PUSH: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", (SELECT folder_id FROM feeds WHERE feeds.id = subscriptions.feed_id)
-FROM subscriptions
-WHERE id = ?"
-);
-
 #[async_trait]
 impl PushStore for SqliteStore {
-    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
-        self.readers.read(subscriptions::all).await
+    async fn subscriptions(&self, viewer: Viewer) -> StoreResult<Vec<Subscription>> {
+        self.readers.read(move |connection| subscriptions::all(connection, viewer)).await
     }
 
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>> {
@@ -178,12 +167,12 @@ fn end_some(changes: &mut WriteTx<'_>, after: i64) -> Result<Option<(i64, u32)>>
 fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
     let (connection, now) = (changes.connection, changes.now());
     let Push { subscription_id, secret, document, poll_in } = push;
-    let Some((before, folder_id)) = of_push(connection, *subscription_id)? else { return Ok(PushStored::NotActive) };
+    let Some(before) = subscriptions::one(connection, *subscription_id)? else { return Ok(PushStored::NotActive) };
     let Some(feed) = before.feed_id else { return Ok(PushStored::NoFeed) };
     let decision = push::apply(&before, &Event::Pushed { secret: secret.clone() }, Rules::default(), time(now));
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
-    let target = Target { feed_id: feed.0, folder_id, claimed_at: now, is_backlog: false, now };
+    let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
     let stored = ingest::store_pushed(changes, target, document)?;
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
@@ -194,9 +183,4 @@ fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
         feed_rows::poll_soon(connection, feed, *delay, now)?;
     }
     Ok(PushStored::Stored(stored))
-}
-
-fn of_push(connection: &Connection, id: SubscriptionId) -> Result<Option<(Subscription, Option<i64>)>> {
-    let mut statement = connection.prepare_cached(OF_PUSH)?;
-    statement.query_row([id.0], |row| Ok((subscription_of(row)?, row.get(COLUMNS)?))).optional()
 }

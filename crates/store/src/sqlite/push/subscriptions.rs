@@ -2,6 +2,7 @@
 
 use domain::{
     FeedId, Lease, SubscriptionId,
+    ports::Viewer,
     push::{PushTarget, Subscription},
 };
 use jiff::Timestamp;
@@ -22,6 +23,16 @@ pub(crate) const COLUMNS: usize = 23;
 pub(crate) use columns;
 
 const ALL: &str = concat!("SELECT ", columns!(), "\nFROM subscriptions\nORDER BY feed_id NULLS LAST, id");
+
+/// Of the feeds that an account follows.
+pub(crate) const ALL_OF: &str = concat!(
+    "SELECT ",
+    columns!(),
+    "
+FROM subscriptions INDEXED BY subscriptions_of_feed
+WHERE feed_id IN (SELECT feed_id FROM follows INDEXED BY follows_of_account WHERE account_id = ?)
+ORDER BY feed_id, id"
+);
 
 pub(crate) const BY_ID: &str = concat!("SELECT ", columns!(), "\nFROM subscriptions\nWHERE id = ?");
 
@@ -73,8 +84,13 @@ ORDER BY id DESC
 LIMIT ?"
 );
 
-pub(crate) fn all(connection: &Connection) -> Result<Vec<Subscription>> {
-    connection.prepare_cached(ALL)?.query_map([], subscription_of)?.collect()
+pub(crate) fn all(connection: &Connection, viewer: Viewer) -> Result<Vec<Subscription>> {
+    match viewer {
+        Viewer::Server => connection.prepare_cached(ALL)?.query_map([], subscription_of)?.collect(),
+        Viewer::Account(account) => {
+            connection.prepare_cached(ALL_OF)?.query_map([account.0], subscription_of)?.collect()
+        }
+    }
 }
 
 pub(crate) fn one(connection: &Connection, id: SubscriptionId) -> Result<Option<Subscription>> {

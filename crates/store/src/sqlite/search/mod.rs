@@ -93,7 +93,8 @@ fn sort(connection: &Connection, wanted: &PageQuery, search: &Search, listed: &[
     if is_told_by_list(search) {
         return Ok(Walk { places: walk_among(connection, wanted, listed)?, stopped_at: None });
     }
-    let all = PageQuery { rows: listed.len(), filter: wanted.filter.clone(), after: wanted.after };
+    let all =
+        PageQuery { account: wanted.account, rows: listed.len(), filter: wanted.filter.clone(), after: wanted.after };
     let mut found = Vec::new();
     for place in walk_among(connection, &all, listed)? {
         if found.len() == wanted.rows {

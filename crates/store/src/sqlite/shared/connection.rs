@@ -20,7 +20,7 @@ const LOG_BYTES_MAX: i64 = 32 * 1024 * 1024;
 /// Rows that are looked at for statistics, at most, of each index.
 const ANALYSIS_ROWS_MAX: i64 = 400;
 /// Statements that a connection keeps prepared.
-const STATEMENTS_MAX: usize = 160;
+const STATEMENTS_MAX: usize = 224;
 
 pub(crate) fn writer(database: &Path, options: &SqliteOptions) -> Result<Connection, OpenError> {
     let connection = open(database).map_err(unavailable)?;

@@ -29,6 +29,8 @@ pub(crate) fn migrate(connection: &mut Connection, clock: &dyn Clock) -> Result<
             .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: error.to_string() })?;
         tracing::info!(migration = name, "schema migrated");
     }
+    let now = clock.now().as_millisecond();
+    transaction.execute("UPDATE accounts SET created_at = ? WHERE created_at = 0", [now]).map_err(unavailable)?;
     // Only one process has the database: whoever held a lease before this one is gone.
     for table in ["feeds", "subscriptions", "deliveries"] {
         let clear = format!("UPDATE {table} SET lease_owner = NULL, lease_until = 0 WHERE lease_owner IS NOT NULL");

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use domain::ports::{FolderStore, StoreError};
+use domain::{
+    account::READER,
+    ports::{FolderStore, StoreError},
+};
 
 use super::{fresh, hold_writer};
 use crate::sqlite::shared::{queue::Priority, writer::WriteTx};
@@ -16,7 +19,9 @@ async fn writes_that_wait_share_a_commit() {
     let mut answers = Vec::new();
     for number in 0..WRITES {
         let insert = move |changes: &mut WriteTx<'_>| {
-            changes.connection.execute("INSERT INTO folders (name, position) VALUES (?1, ?1)", [number.to_string()])
+            changes
+                .connection
+                .execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?1, ?1)", [number.to_string()])
         };
         answers.push(store.writer.submit(Priority::Usual, insert).await.unwrap());
     }
@@ -28,7 +33,7 @@ async fn writes_that_wait_share_a_commit() {
     }
     // More than two only if the machine stood still for longer than a group may take.
     assert!(store.commits() - before <= WRITES as u64 / 4, "{} commits for {WRITES} writes", store.commits() - before);
-    assert_eq!(store.folders().await.unwrap().len(), WRITES);
+    assert_eq!(store.folders(READER).await.unwrap().len(), WRITES);
 }
 
 #[tokio::test]
@@ -37,13 +42,13 @@ async fn nobody_is_answered_before_the_commit() {
     let mut first = store
         .writer
         .submit(Priority::Usual, |changes| {
-            changes.connection.execute("INSERT INTO folders (name, position) VALUES ('a', 0)", [])
+            changes.connection.execute("INSERT INTO folders (account_id, name, position) VALUES (1, 'a', 0)", [])
         })
         .await
         .unwrap();
     // Whatever group it is in: as soon as it is answered, readers see it.
     let answer = (&mut first).await.unwrap().unwrap();
-    assert_eq!((answer, store.folders().await.unwrap().len()), (1, 1));
+    assert_eq!((answer, store.folders(READER).await.unwrap().len()), (1, 1));
 }
 
 #[tokio::test]
@@ -81,7 +86,9 @@ async fn one_bad_write_does_not_lose_the_others() {
         move |changes: &mut WriteTx<'_>| {
             changes.words.add(entry, name.to_owned());
             for _ in 0..times {
-                changes.connection.execute("INSERT INTO folders (name, position) VALUES (?, 0)", [name])?;
+                changes
+                    .connection
+                    .execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?, 0)", [name])?;
             }
             Ok(())
         }
@@ -95,7 +102,7 @@ async fn one_bad_write_does_not_lose_the_others() {
     assert_eq!((held.await.unwrap(), first.await.unwrap(), last.await.unwrap()), (Ok(()), Ok(()), Ok(())));
     assert!(matches!(bad.await.unwrap(), Err(StoreError::Failed(_))));
     assert!(matches!(worse.await.unwrap(), Err(StoreError::Failed(_))));
-    let names: Vec<_> = store.folders().await.unwrap().into_iter().map(|folder| folder.name).collect();
+    let names: Vec<_> = store.folders(READER).await.unwrap().into_iter().map(|folder| folder.name).collect();
     assert_eq!(names, ["first", "last"]);
     let words = "SELECT rowid FROM entry_grams WHERE entry_grams MATCH 'first OR bad OR last' ORDER BY rowid";
     let indexed = store.readers.read(|connection| {

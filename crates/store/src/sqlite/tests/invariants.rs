@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use domain::{
-    FeedId, FeedPatch, NewFeed,
+    AccountId, FeedId, FeedPatch, NewFeed,
+    account::{AccountName, NewAccount, READER},
     feed_state::FeedAddress,
+    follow::NewFollow,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult, PushDiscovery},
     ports::{
-        Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore,
+        AccountStore, Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore,
+        PruneLimits, PushStore,
     },
     push::{Discovery, Event, Mode, Offer, Push, PushStored, Rules},
 };
@@ -16,13 +19,27 @@ use super::fresh;
 use crate::sqlite::SqliteStore;
 
 /// Each counts rows that should not be there.
-const VIOLATIONS: [(&str, &str); 7] = [
+const VIOLATIONS: [(&str, &str); 12] = [
     (
         "counts",
         "
 SELECT count(*)
-FROM feeds
-WHERE unread_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND is_read = 0)",
+FROM follows
+WHERE unread_count <> (
+    SELECT count(*)
+    FROM entry_states
+    WHERE feed_id = follows.feed_id
+      AND account_id = follows.account_id
+      AND is_read = 0
+)",
+    ),
+    (
+        "stars",
+        "
+SELECT count(*)
+FROM accounts
+WHERE starred_count <> (SELECT count(*) FROM entry_states WHERE account_id = accounts.id AND is_starred = 1)
+  AND deleted_at IS NULL",
     ),
     (
         "sizes",
@@ -35,9 +52,36 @@ WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)",
         "folders",
         "
 SELECT count(*)
-FROM entries
-JOIN feeds ON feeds.id = feed_id
-WHERE entries.folder_id IS NOT feeds.folder_id",
+FROM entry_states
+JOIN follows USING (feed_id, account_id)
+WHERE entry_states.folder_id IS NOT follows.folder_id",
+    ),
+    (
+        "states",
+        "
+SELECT count(*)
+FROM entry_states
+JOIN entries ON entries.id = entry_id
+LEFT JOIN follows ON follows.feed_id = entries.feed_id AND follows.account_id = entry_states.account_id
+WHERE entry_states.feed_id <> entries.feed_id
+   OR entry_states.sort_at <> entries.sort_at
+   OR follows.feed_id IS NULL",
+    ),
+    (
+        "entries that nobody has",
+        "SELECT count(*) FROM entries WHERE NOT EXISTS (SELECT 1 FROM entry_states WHERE entry_id = entries.id)",
+    ),
+    (
+        "feeds that nobody follows",
+        "SELECT count(*) FROM feeds WHERE NOT EXISTS (SELECT 1 FROM follows WHERE feed_id = feeds.id)",
+    ),
+    (
+        "wishes",
+        "
+SELECT count(*)
+FROM feeds
+WHERE poll_interval_secs IS NOT (SELECT min(poll_interval_secs) FROM follows WHERE feed_id = feeds.id)
+   OR push_enabled IS NOT (SELECT max(push_enabled) FROM follows WHERE feed_id = feeds.id)",
     ),
     (
         "texts",
@@ -113,7 +157,7 @@ async fn add(store: &SqliteStore, url: &str) -> FeedId {
         document: document(0..40, "first"),
         next_check_in: Duration::ZERO,
     };
-    match store.add_feed(new).await.unwrap() {
+    match store.add_feed(READER, new).await.unwrap() {
         NewFeedOutcome::Added(feed) => feed.id,
         other => panic!("{other:?}"),
     }
@@ -140,12 +184,20 @@ async fn what_is_kept_twice_agrees() {
     let (store, _folder) = fresh();
     let (one, two) = (add(&store, "http://e.org/1").await, add(&store, "http://e.org/2").await);
     agree(&store, "adding").await;
-    let folder = store.create_folder("News").await.unwrap().unwrap().id;
-    store.update_feed(one, FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() }).await.unwrap();
+    let name = AccountName::parse("ann").unwrap();
+    let ann = NewAccount { name, password_hash: None, is_admin: false };
+    let ann = store.create_account(ann).await.unwrap().unwrap().id;
+    for url in ["http://e.org/1", "http://e.org/2"] {
+        let address = FeedAddress { url: url.to_owned(), credentials: None };
+        store.follow(ann, NewFollow { address, folder_id: None, custom_title: None }).await.unwrap();
+    }
+    agree(&store, "following").await;
+    let folder = store.create_folder(READER, "News").await.unwrap().unwrap().id;
+    store.update_feed(READER, one, FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() }).await.unwrap();
     agree(&store, "moving").await;
     poll(&store, one, document(20..60, "second")).await;
     agree(&store, "polling").await;
-    store.mark_read(MarkRead { feed_id: Some(one), ..MarkRead::default() }).await.unwrap();
+    store.mark_read(READER, MarkRead { feed_id: Some(one), ..MarkRead::default() }).await.unwrap();
     agree(&store, "marking").await;
     let hour = Duration::from_hours(1);
     let limits = PruneLimits { read_older_than: hour, unread_older_than: Some(hour), per_feed: 25, chunk: 10 };
@@ -153,17 +205,22 @@ async fn what_is_kept_twice_agrees() {
     agree(&store, "pruning").await;
     poll(&store, one, document(0..70, "third")).await;
     agree(&store, "polling what was pruned").await;
-    push(&store, one).await;
-    store.delete_folder(folder).await.unwrap();
+    push(&store, ann, one).await;
+    store.delete_folder(READER, folder).await.unwrap();
     agree(&store, "deleting a folder").await;
-    store.delete_feed(two).await.unwrap();
+    store.delete_feed(READER, two).await.unwrap();
+    agree(&store, "leaving a feed").await;
+    store.delete_feed(ann, two).await.unwrap();
     agree(&store, "deleting a feed").await;
-    store.delete_feed(one).await.unwrap();
+    store.delete_feed(READER, one).await.unwrap();
+    agree(&store, "leaving all").await;
+    store.delete_account(ann).await.unwrap();
+    while store.prune_accounts(Duration::from_hours(1), 10).await.unwrap() > 0 {}
     agree(&store, "deleting all").await;
 }
 
 /// All that becomes of a subscription, from its first request to its end.
-async fn push(store: &SqliteStore, feed: FeedId) {
+async fn push(store: &SqliteStore, ann: AccountId, feed: FeedId) {
     let discovery = Discovery { hubs: vec!["http://h.org/".to_owned()], topic: None };
     let offer = |token: &str| Offer { token: token.to_owned(), base_url: "http://we.org".to_owned() };
     let found = Some(PushDiscovery { discovery, offer: Some(offer("first")) });
@@ -191,7 +248,11 @@ async fn push(store: &SqliteStore, feed: FeedId) {
         agree(store, "a push").await;
     }
     let patch = FeedPatch { push_enabled: Some(false), ..FeedPatch::default() };
-    store.update_feed(feed, patch).await.unwrap();
+    store.update_feed(READER, feed, patch).await.unwrap();
     agree(store, "turning push off").await;
-    assert_eq!(store.push(pushed("fifth")).await.unwrap(), PushStored::NotActive);
+    // Until nobody wants it.
+    assert!(matches!(store.push(pushed("fifth")).await.unwrap(), PushStored::Stored(_)));
+    store.update_feed(ann, feed, FeedPatch { push_enabled: Some(false), ..FeedPatch::default() }).await.unwrap();
+    agree(store, "turning push off for all").await;
+    assert_eq!(store.push(pushed("sixth")).await.unwrap(), PushStored::NotActive);
 }

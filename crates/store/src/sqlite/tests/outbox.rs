@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     FeedId, NewFeed, WebhookId,
+    account::READER,
     delivery::{
         AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryFilter, DeliveryJob, DomainEvent,
         EventType, NewWebhook, OutboxLimits, Verdict, Webhook, WebhookPatch, WebhookSecret,
@@ -60,7 +61,7 @@ async fn add(store: &SqliteStore) -> FeedId {
         document: Document::default(),
         next_check_in: Duration::ZERO,
     };
-    match store.add_feed(new).await.unwrap() {
+    match store.add_feed(READER, new).await.unwrap() {
         NewFeedOutcome::Added(feed) => feed.id,
         other => panic!("{other:?}"),
     }
@@ -96,7 +97,7 @@ async fn count(store: &SqliteStore, table: &'static str) -> i64 {
 #[tokio::test]
 async fn d2_what_happened_and_its_events_are_undone_together() {
     let (store, _folder) = fresh();
-    let webhook = store.create_webhook(new_webhook()).await.unwrap();
+    let webhook = store.create_webhook(READER, new_webhook()).await.unwrap();
     let feed = add(&store).await;
     let result = poll(&store, feed, 1, 200_000).await;
     let limit = |changes: &mut WriteTx<'_>| {
@@ -111,7 +112,7 @@ async fn d2_what_happened_and_its_events_are_undone_together() {
     assert_eq!(count(&store, "deliveries").await, 0);
     // There is room for the entry alone.
     let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
-    store.update_webhook(webhook.id, patch).await.unwrap();
+    store.update_webhook(READER, webhook.id, patch).await.unwrap();
     assert!(store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap().applied);
     assert_eq!((count(&store, "entries").await, count(&store, "events").await), (1, 0));
 }
@@ -129,12 +130,12 @@ async fn d1_a_webhook_counts_from_its_own_job_on() {
     while store.writer.waiting() < 1 {
         tokio::task::yield_now().await;
     }
-    let create = |changes: &mut WriteTx<'_>| webhooks::create(changes, &new_webhook());
+    let create = |changes: &mut WriteTx<'_>| webhooks::create(changes, READER, &new_webhook());
     let made = store.writer.submit(Priority::Usual, create).await.unwrap();
     let told = store.writer.submit(Priority::Usual, tell).await.unwrap();
     let disable = |changes: &mut WriteTx<'_>| {
         let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
-        webhooks::update(changes, WebhookId(1), &patch)
+        webhooks::update(changes, READER, WebhookId(1), &patch)
     };
     let disabled = store.writer.submit(Priority::Usual, disable).await.unwrap();
     let untold = store.writer.submit(Priority::Usual, tell).await.unwrap();
@@ -156,7 +157,7 @@ async fn d1_a_webhook_that_was_undone_is_told_nothing() {
     add(&store).await;
     let (release, _held) = hold_writer(&store).await;
     let fails = |changes: &mut WriteTx<'_>| {
-        webhooks::create(changes, &new_webhook())?;
+        webhooks::create(changes, READER, &new_webhook())?;
         // Who is told is known from here on, and must not be.
         events::tell(changes, &[gone(FeedId(1))])?;
         changes.connection.execute_batch("no statement")
@@ -174,12 +175,12 @@ async fn d1_a_webhook_that_was_undone_is_told_nothing() {
 #[tokio::test]
 async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
     let (store, _folder) = fresh();
-    let webhook = store.create_webhook(new_webhook()).await.unwrap().id;
+    let webhook = store.create_webhook(READER, new_webhook()).await.unwrap().id;
     let (release, _held) = hold_writer(&store).await;
     let tests: Vec<_> = (0..3)
         .map(|_| {
             let store = store.clone();
-            tokio::spawn(async move { store.test_webhook(webhook).await.unwrap() })
+            tokio::spawn(async move { store.test_webhook(READER, webhook).await.unwrap() })
         })
         .collect();
     while store.writer.waiting() < 3 {
@@ -198,8 +199,8 @@ async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
     let retry = Verdict::Retry(Duration::from_hours(1));
     store.finish_deliveries(vec![ended(&jobs[1], retry)], &BreakerRules::default()).await.unwrap();
     store.renew_deliveries(&[(jobs[2].id, jobs[2].lease.clone())], LEASE).await.unwrap();
-    let page = store.deliveries(DeliveryFilter::default(), 9, None).await.unwrap();
-    store.cancel_delivery(&page.events[1].id, "no").await.unwrap();
+    let page = store.deliveries(READER, DeliveryFilter::default(), 9, None).await.unwrap();
+    store.cancel_delivery(READER, &page.events[1].id, "no").await.unwrap();
     assert_eq!(store.changed_since(seen).await, seen + 1, "only that");
 }
 
@@ -210,12 +211,12 @@ async fn d11_nothing_is_left_of_what_was_pruned() {
     let options = SqliteOptions { synchronous: Synchronous::Off, readers: 1, slow_readers: 1 };
     let store = SqliteStore::open(folder.path(), options, Arc::new(clock.clone())).unwrap();
     for removes in [false, true] {
-        let webhook = store.create_webhook(new_webhook()).await.unwrap().id;
-        store.test_webhook(webhook).await.unwrap();
+        let webhook = store.create_webhook(READER, new_webhook()).await.unwrap().id;
+        store.test_webhook(READER, webhook).await.unwrap();
         let job = store.claim_deliveries("worker", LEASE, &room(1)).await.unwrap().jobs.remove(0);
         store.finish_deliveries(vec![ended(&job, Verdict::Delivered)], &BreakerRules::default()).await.unwrap();
         assert_eq!(count(&store, "attempts").await, 1);
-        assert!(!removes || store.delete_webhook(webhook).await.unwrap());
+        assert!(!removes || store.delete_webhook(READER, webhook).await.unwrap());
         clock.advance(Duration::from_mins(1));
         let limit = Duration::from_secs(1);
         let limits = OutboxLimits { delivered_older_than: limit, failed_older_than: limit, chunk: 9 };

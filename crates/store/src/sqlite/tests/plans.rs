@@ -2,6 +2,7 @@
 
 use domain::{
     Cursor, EntryFilter, EntryId, FeedId, FolderId,
+    account::READER,
     entry::{Order, Since},
 };
 use jiff::Timestamp;
@@ -9,18 +10,19 @@ use rusqlite::Connection;
 
 use super::fresh;
 use crate::sqlite::{
+    accounts::{account_prune, account_rows, sessions, tokens},
     changes,
     entries::{
-        self, ingest,
+        self, entry_states, ingest,
         pages::{PageQuery, walk_sql},
         prune, read_marks,
     },
-    feeds::{self, feed_rows, finish, overview, polls},
+    feeds::{self, feed_changes, feed_rows, finish, folders, follows, overview, polls},
     outbox::{
-        delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows,
+        delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows, events,
         outbox_prune, replay, webhooks,
     },
-    push::{self, discovery, subscription_claims, subscriptions},
+    push::{discovery, subscription_claims, subscriptions},
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -51,38 +53,56 @@ async fn f6_every_kind_of_page_walks_an_index() {
     let unread = EntryFilter { unread: Some(true), ..EntryFilter::default() };
     let starred = EntryFilter { starred: Some(true), ..EntryFilter::default() };
     let cases = [
-        (all.clone(), "entries_newest"),
+        (all.clone(), "states_newest"),
         (EntryFilter { feed_id, ..all.clone() }, "entries_of_feed"),
-        (EntryFilter { folder_id, ..all.clone() }, "entries_of_folder"),
-        (unread.clone(), "entries_unread"),
-        (EntryFilter { feed_id, ..unread.clone() }, "entries_unread_of_feed"),
-        (EntryFilter { folder_id, ..unread.clone() }, "entries_unread_of_folder"),
-        (EntryFilter { feed_id, folder_id, ..unread.clone() }, "entries_unread_of_feed"),
-        (starred.clone(), "entries_starred"),
-        (EntryFilter { feed_id, ..starred.clone() }, "entries_starred"),
-        (EntryFilter { unread: Some(true), folder_id, ..starred }, "entries_starred"),
-        (EntryFilter { unread: Some(false), ..all.clone() }, "entries_newest"),
+        (EntryFilter { folder_id, ..all.clone() }, "states_of_folder"),
+        (unread.clone(), "states_unread"),
+        (EntryFilter { feed_id, ..unread.clone() }, "states_unread_of_feed"),
+        (EntryFilter { folder_id, ..unread.clone() }, "states_unread_of_folder"),
+        (EntryFilter { feed_id, folder_id, ..unread.clone() }, "states_unread_of_feed"),
+        (starred.clone(), "states_starred"),
+        (EntryFilter { feed_id, ..starred.clone() }, "states_starred"),
+        (EntryFilter { unread: Some(true), folder_id, ..starred }, "states_starred"),
+        (EntryFilter { unread: Some(false), ..all.clone() }, "states_newest"),
         (EntryFilter { starred: Some(false), feed_id, ..all.clone() }, "entries_of_feed"),
-        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), ..all.clone() }, "entries_received"),
-        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), feed_id, ..unread }, "entries_received"),
-        (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), ..all.clone() }, "entries_modified"),
-        (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), folder_id, ..all }, "entries_modified"),
+        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), ..all.clone() }, "states_received"),
+        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), feed_id, ..unread }, "states_received"),
+        (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), ..all.clone() }, "states_modified"),
+        (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), folder_id, ..all }, "states_modified"),
     ];
     let checked = store.readers.read(move |connection| {
         for (filter, index) in cases {
             for order in [Order::Newest, Order::Oldest] {
                 for after in [None, Some(Cursor { at: Timestamp::UNIX_EPOCH, id: EntryId(1) })] {
                     let has_start = after.is_some() || filter.since.is_some();
-                    let wanted = PageQuery { filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
+                    let wanted =
+                        PageQuery { account: READER, filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
                     let plan = plan(connection, &walk_sql(&wanted).sql);
-                    check(&plan, &format!("INDEX {index}"));
-                    assert!(!has_start || plan.contains("SEARCH"), "a page starts at its cursor:\n{plan}");
+                    check(&plan, &format!("INDEX {index} ("));
+                    let key = match filter.since {
+                        None => "sort_at",
+                        Some(Since::Received(_)) => "received_at",
+                        Some(Since::Changed(_)) => "modified_at",
+                    };
+                    let start = [format!("({key},"), format!("{key}<?"), format!("{key}>?")];
+                    let is_searched = start.iter().any(|start| plan.contains(start));
+                    assert!(!has_start || is_searched, "a page starts at its cursor:\n{plan}");
+                    // Of each entry of a feed what the account has of it is looked up by its key.
+                    let lookups = plan.matches("USING PRIMARY KEY (entry_id=? AND account_id=?)").count();
+                    assert_eq!(
+                        (plan.lines().count(), lookups),
+                        if index == "entries_of_feed" { (2, 1) } else { (1, 0) }
+                    );
                 }
             }
         }
-        for by_id in [entries::ONE, entries::ONE_WITHOUT_TEXTS, entries::PATCH] {
+        for by_id in [entries::ONE, entries::ONE_WITHOUT_TEXTS] {
             check(&plan(connection, by_id), "SEARCH entries USING INTEGER PRIMARY KEY (rowid=?)");
         }
+        for by_key in [entries::ONE, entries::ONE_WITHOUT_TEXTS, entries::PATCH, read_marks::MARK] {
+            check(&plan(connection, by_key), "SEARCH entry_states USING PRIMARY KEY (entry_id=? AND account_id=?)");
+        }
+        check(&plan(connection, entries::UNREAD), "INDEX follows_of_account (account_id=?)");
         assert!(!plan(connection, entries::ONE_WITHOUT_TEXTS).contains("entry_bodies"));
         Ok(())
     });
@@ -101,6 +121,8 @@ async fn f5_finding_due_feeds_does_not_scan() {
         }
         check(&plan(connection, finish::HELD), "COVERING INDEX subscriptions_of_feed (feed_id=?)");
         check(&plan(connection, ingest::KNOWN), "(feed_id=? AND identity=?)");
+        check(&plan(connection, polls::HAS_DUE), "INDEX feeds_due (next_check_at<?)");
+        check(&plan(connection, polls::HAS_DUE_OF), "INDEX follows_of_account (account_id=?)");
         Ok(())
     });
     checked.await.unwrap();
@@ -110,17 +132,71 @@ async fn f5_finding_due_feeds_does_not_scan() {
 async fn f7_what_is_to_be_pruned_or_marked_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        check(&plan(connection, prune::TOO_OLD), "INDEX entries_prunable (is_read=? AND received_at<?)");
+        check(&plan(connection, prune::TOO_OLD), "INDEX states_prunable (is_read=? AND received_at<?)");
         check(&plan(connection, prune::FIRST_BEYOND), "INDEX entries_of_feed (feed_id=?)");
-        check(&plan(connection, prune::BEYOND), "INDEX entries_prunable_of_feed (feed_id=?");
+        check(&plan(connection, prune::BEYOND), "INDEX states_prunable_of_feed (feed_id=?");
         for (feed_id, folder_id, index) in [
-            (None, None, "INDEX entries_unread "),
-            (Some(FeedId(1)), None, "INDEX entries_unread_of_feed (feed_id=?"),
-            (None, Some(FolderId(1)), "INDEX entries_unread_of_folder (folder_id=?"),
+            (None, None, "INDEX states_unread (account_id=? AND (sort_at,entry_id)<(?,?))"),
+            (Some(FeedId(1)), None, "INDEX states_unread_of_feed (account_id=? AND feed_id=?"),
+            (None, Some(FolderId(1)), "INDEX states_unread_of_folder (account_id=? AND folder_id=?"),
         ] {
             let which = domain::ports::MarkRead { feed_id, folder_id, before: None };
             check(&plan(connection, &read_marks::find_sql(which)), index);
         }
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn a2_followers_and_their_states_are_found_by_keys() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        let fan_out = plan(connection, entry_states::FAN_OUT);
+        check(&fan_out, "SEARCH entries USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)");
+        check(&fan_out, "SEARCH follows USING PRIMARY KEY (feed_id=?)");
+        check(&plan(connection, entry_states::TOUCH), "SEARCH entry_states USING PRIMARY KEY (entry_id=?)");
+        check(&plan(connection, entry_states::ADD_UNREAD), "PRIMARY KEY (feed_id=? AND account_id=?)");
+        check(&plan(connection, follows::HAND_OVER), "SEARCH entries USING COVERING INDEX entries_of_feed (feed_id=?)");
+        check(&plan(connection, follows::HELD), "INDEX entries_of_feed (feed_id=?)");
+        check(&plan(connection, follows::SETTLE), "SEARCH follows USING PRIMARY KEY (feed_id=?)");
+        check(&plan(connection, follows::UNSTAR), "INDEX states_starred (account_id=?)");
+        for by_feed in [follows::FORGET, feed_changes::MOVE] {
+            check(&plan(connection, by_feed), "PRIMARY KEY (entry_id=? AND account_id=?)");
+        }
+        check(&plan(connection, follows::ORPHANS), "SEARCH entry_states USING PRIMARY KEY (entry_id=?)");
+        check(&plan(connection, prune::REMOVE_ENTRY), "SEARCH entry_states USING PRIMARY KEY (entry_id=?)");
+        check(&plan(connection, feed_changes::UPDATE), "PRIMARY KEY (feed_id=? AND account_id=?)");
+        check(&plan(connection, folders::EMPTY), "INDEX states_of_folder (account_id=? AND folder_id=?)");
+        let by_url = plan(connection, follows::BY_URL);
+        assert!(by_url.contains("(url_hash=?)") && by_url.contains("(feed_id=? AND account_id=?)"), "{by_url}");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn a1_accounts_sessions_and_tokens_are_found_by_indexes() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        check(&plan(connection, account_rows::BY_ID), "INTEGER PRIMARY KEY (rowid=?)");
+        check(&plan(connection, account_rows::BY_NAME), "INDEX accounts_by_name (name_key=?)");
+        for (by_secret, key) in [
+            (sessions::BY_SECRET, "(secret_hash=?)"),
+            (tokens::BY_SECRET, "(secret_hash=?)"),
+            (tokens::BY_FEVER_KEY, "(fever_hash=?)"),
+        ] {
+            check(&plan(connection, by_secret), key);
+        }
+        check(&plan(connection, sessions::OF_ACCOUNT), "INDEX sessions_of_account (account_id=?)");
+        check(&plan(connection, tokens::OF_ACCOUNT), "INDEX tokens_of_account (account_id=?)");
+        check(&plan(connection, account_prune::SESSIONS), "INDEX sessions_by_use (last_used_at<?)");
+        check(&plan(connection, account_prune::TOKENS), "INDEX tokens_by_end (expires_at<?)");
+        check(&plan(connection, account_prune::REMOVED), "INDEX accounts_removed");
+        check(&plan(connection, account_prune::FOLLOWS), "INDEX follows_of_account (account_id=?)");
+        check(&plan(connection, account_prune::STATES), "INDEX states_newest (account_id=?)");
+        check(&plan(connection, delivery_pages::WEBHOOKS_OF), "INDEX webhooks_of_account (account_id=?)");
+        check(&plan(connection, webhooks::ALL), "INDEX webhooks_of_account (account_id=?)");
         Ok(())
     });
     checked.await.unwrap();
@@ -167,10 +243,10 @@ async fn u2_changes_are_read_along_their_numbers() {
 async fn w5_a_subscription_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        for by_id in [subscriptions::BY_ID, subscriptions::HELD, push::OF_PUSH] {
+        for by_id in [subscriptions::BY_ID, subscriptions::HELD] {
             check(&plan(connection, by_id), "SEARCH subscriptions USING INTEGER PRIMARY KEY (rowid=?)");
         }
-        for of_feed in [subscriptions::BY_TOKEN, subscriptions::BY_TOPIC, push::OF_PUSH] {
+        for of_feed in [subscriptions::BY_TOKEN, subscriptions::BY_TOPIC] {
             check(&plan(connection, of_feed), "SEARCH feeds USING INTEGER PRIMARY KEY (rowid=?)");
         }
         check(&plan(connection, subscriptions::BY_TOKEN), "(token=?)");
@@ -182,9 +258,14 @@ async fn w5_a_subscription_is_found_by_an_index() {
         let to_subscribe = plan(connection, discovery::TO_SUBSCRIBE);
         check(&to_subscribe, "SEARCH feeds USING INTEGER PRIMARY KEY (rowid>?)");
         check(&to_subscribe, "INDEX subscriptions_current (feed_id=?)");
-        // Every feed is wanted, but of each one subscription is looked up.
-        let feeds = plan(connection, feeds::SELECT);
-        assert!(feeds.contains("INDEX subscriptions_current (feed_id=?) LEFT-JOIN"), "{feeds}");
+        let of_account = plan(connection, subscriptions::ALL_OF);
+        assert!(of_account.contains("INDEX subscriptions_of_feed (feed_id=?)"), "{of_account}");
+        // Of each feed one subscription is looked up.
+        for feeds in [feeds::ALL, feeds::ONE, feeds::POLLED] {
+            check(&plan(connection, feeds), "INDEX subscriptions_current (feed_id=?) LEFT-JOIN");
+        }
+        check(&plan(connection, feeds::ALL), "INDEX follows_of_account (account_id=?)");
+        check(&plan(connection, feeds::ONE), "SEARCH follows USING PRIMARY KEY (feed_id=? AND account_id=?)");
         Ok(())
     });
     checked.await.unwrap();
@@ -209,7 +290,6 @@ async fn d4_finding_due_deliveries_does_not_scan() {
         check(&plan(connection, delivery_leases::HELD_UNTIL), "INDEX deliveries_held (webhook_id=?)");
         let by_ids = [
             delivery_claims::CLAIM,
-            delivery_claims::EVENT,
             delivery_leases::RENEW,
             delivery_leases::RELEASE,
             delivery_mark_rows::MARK,
@@ -218,6 +298,16 @@ async fn d4_finding_due_deliveries_does_not_scan() {
         for by_id in by_ids {
             check(&plan(connection, by_id), "INTEGER PRIMARY KEY (rowid=?)");
         }
+        let event = plan(connection, delivery_claims::EVENT);
+        for step in [
+            "events USING INTEGER PRIMARY KEY (rowid=?)",
+            "webhooks USING INTEGER PRIMARY KEY (rowid=?)",
+            "follows USING PRIMARY KEY (feed_id=? AND account_id=?)",
+            "entry_states USING PRIMARY KEY (entry_id=? AND account_id=?)",
+        ] {
+            check(&event, step);
+        }
+        check(&plan(connection, events::FOLLOWS), "SEARCH follows USING PRIMARY KEY (feed_id=? AND account_id=?)");
         check(&plan(connection, delivery_mark_rows::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
         Ok(())
     });
@@ -254,6 +344,7 @@ async fn d11_what_is_to_be_pruned_or_repeated_is_found_by_an_index() {
         check(&untold, "INDEX events_by_time (created_at<?)");
         check(&untold, "INDEX deliveries_of_event (event_id=?)");
         check(&plan(connection, replay::EVENTS), "INDEX events_by_time (created_at");
+        check(&plan(connection, replay::FOLLOW), "SEARCH follows USING PRIMARY KEY (feed_id=? AND account_id=?)");
         check(&plan(connection, replay::DELIVERY), "INDEX deliveries_of_event (event_id=? AND webhook_id=?)");
         for removal in [outbox_prune::REMOVE, outbox_prune::REMOVE_EVENTS, outbox_prune::REMOVE_WEBHOOKS] {
             check(&plan(connection, removal), "INTEGER PRIMARY KEY (rowid=?)");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{
     EntryFilter, NewFeed,
+    account::READER,
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry},
     ports::{EntryStore, FeedStore, FolderStore, Store, StoreError},
@@ -49,21 +50,21 @@ fn large_feed(number: u8) -> NewFeed {
 #[tokio::test]
 async fn a_full_disk_writes_nothing_and_recovers() {
     let (store, _folder) = fresh();
-    store.add_feed(large_feed(0)).await.unwrap();
+    store.add_feed(READER, large_feed(0)).await.unwrap();
     fill_disk(&store).await;
     for _ in 0..3 {
-        let error = store.add_feed(large_feed(1)).await.unwrap_err();
+        let error = store.add_feed(READER, large_feed(1)).await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
-        assert_eq!(store.feeds().await.unwrap().len(), 1);
-        assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
+        assert_eq!(store.feeds(READER).await.unwrap().len(), 1);
+        assert_eq!(store.entries(READER, &EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
     }
     // Reading goes on.
-    assert_eq!(store.folders().await, Ok(Vec::new()));
+    assert_eq!(store.folders(READER).await, Ok(Vec::new()));
     free_disk(&store).await;
-    store.add_feed(large_feed(1)).await.unwrap();
-    assert_eq!(store.feeds().await.unwrap().len(), 2);
+    store.add_feed(READER, large_feed(1)).await.unwrap();
+    assert_eq!(store.feeds(READER).await.unwrap().len(), 2);
     let words = EntryFilter { search: domain::Search::parse("many").unwrap(), ..EntryFilter::default() };
-    assert_eq!(store.entries(&words, 10, None).await.unwrap().entries.len(), 2);
+    assert_eq!(store.entries(READER, &words, 10, None).await.unwrap().entries.len(), 2);
     let check = store
         .readers
         .read(|connection| connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0)));
@@ -73,9 +74,9 @@ async fn a_full_disk_writes_nothing_and_recovers() {
 #[tokio::test]
 async fn u6_a_full_disk_is_not_ready_until_something_can_be_written() {
     let (store, _folder) = fresh();
-    store.add_feed(large_feed(0)).await.unwrap();
+    store.add_feed(READER, large_feed(0)).await.unwrap();
     fill_disk(&store).await;
-    store.add_feed(large_feed(1)).await.unwrap_err();
+    store.add_feed(READER, large_feed(1)).await.unwrap_err();
     for _ in 0..3 {
         let error = store.ping().await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
@@ -98,10 +99,10 @@ async fn u6_a_write_that_succeeds_makes_it_ready_again() {
     let (store, _folder) = fresh();
     fill_disk(&store).await;
     assert_eq!(store.ping().await, Ok(()), "nothing has been refused yet");
-    store.add_feed(large_feed(1)).await.unwrap_err();
+    store.add_feed(READER, large_feed(1)).await.unwrap_err();
     assert!(store.writer.is_failing());
     free_disk(&store).await;
-    store.add_feed(large_feed(1)).await.unwrap();
+    store.add_feed(READER, large_feed(1)).await.unwrap();
     assert!(!store.writer.is_failing());
     // What fails for a reason of its own says nothing about the disk.
     let bad =
@@ -120,17 +121,17 @@ async fn u6_dead_writer_closes_its_queue() {
     assert_eq!(held.await.unwrap(), Ok(()), "it was answered before");
     assert!(behind.await.is_err(), "nobody will answer it");
     for _ in 0..3 {
-        let error = store.create_folder("a").await.unwrap_err();
+        let error = store.create_folder(READER, "a").await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
         assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
     }
-    assert_eq!(store.folders().await, Ok(vec![]), "reading goes on");
+    assert_eq!(store.folders(READER).await, Ok(vec![]), "reading goes on");
 }
 
 #[tokio::test]
 async fn u8_searches_do_not_hold_up_pages() {
     let (store, _folder) = fresh();
-    store.add_feed(large_feed(0)).await.unwrap();
+    store.add_feed(READER, large_feed(0)).await.unwrap();
     let (release, released) = std::sync::mpsc::channel::<()>();
     let (start, started) = tokio::sync::oneshot::channel();
     let slow = store.clone();
@@ -145,9 +146,9 @@ async fn u8_searches_do_not_hold_up_pages() {
     started.await.unwrap();
     let words = EntryFilter { search: domain::Search::parse("many").unwrap(), ..EntryFilter::default() };
     let searching = store.clone();
-    let search = tokio::spawn(async move { searching.entries(&words, 10, None).await });
-    assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
-    assert_eq!(store.feeds().await.unwrap().len(), 1);
+    let search = tokio::spawn(async move { searching.entries(READER, &words, 10, None).await });
+    assert_eq!(store.entries(READER, &EntryFilter::default(), 10, None).await.unwrap().entries.len(), 1);
+    assert_eq!(store.feeds(READER).await.unwrap().len(), 1);
     assert!(!search.is_finished(), "it waits for its turn");
     release.send(()).unwrap();
     slow.await.unwrap().unwrap();
@@ -160,9 +161,9 @@ async fn whoever_shares_a_lost_transaction_is_told() {
     fill_disk(&store).await;
     let (release, held) = hold_writer(&store).await;
     let small = store.clone();
-    let small = tokio::spawn(async move { small.create_folder("small").await });
+    let small = tokio::spawn(async move { small.create_folder(READER, "small").await });
     let large = store.clone();
-    let large = tokio::spawn(async move { large.add_feed(large_feed(1)).await });
+    let large = tokio::spawn(async move { large.add_feed(READER, large_feed(1)).await });
     while store.writer.waiting() < 2 {
         tokio::task::yield_now().await;
     }
@@ -170,12 +171,12 @@ async fn whoever_shares_a_lost_transaction_is_told() {
     let (held, small, large) = (held.await.unwrap(), small.await.unwrap(), large.await.unwrap());
     assert!(matches!(large, Err(StoreError::Unavailable(_))), "{large:?}");
     // All in one transaction, unless the machine stood still: whoever was told of success has it, nobody else.
-    let is_there = !store.folders().await.unwrap().is_empty();
+    let is_there = !store.folders(READER).await.unwrap().is_empty();
     assert_eq!(small.is_ok(), is_there, "{small:?}");
     assert!(matches!(held, Ok(()) | Err(StoreError::Unavailable(_))));
-    assert_eq!(store.feeds().await.unwrap(), []);
+    assert_eq!(store.feeds(READER).await.unwrap(), []);
     free_disk(&store).await;
-    assert_eq!(store.add_feed(large_feed(1)).await.map(drop), Ok(()));
+    assert_eq!(store.add_feed(READER, large_feed(1)).await.map(drop), Ok(()));
 }
 
 #[tokio::test]
@@ -187,9 +188,9 @@ async fn a_lock_of_another_process_is_waited_for_in_vain_only_so_long() {
     store.writer.write(Priority::Usual, set).await.unwrap();
     let other = rusqlite::Connection::open(folder.path().join("pirssonite.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let error = store.create_folder("a").await.unwrap_err();
+    let error = store.create_folder(READER, "a").await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
-    assert_eq!(store.folders().await.unwrap(), []);
+    assert_eq!(store.folders(READER).await.unwrap(), []);
     other.execute_batch("ROLLBACK").unwrap();
-    assert!(store.create_folder("a").await.unwrap().is_ok());
+    assert!(store.create_folder(READER, "a").await.unwrap().is_ok());
 }

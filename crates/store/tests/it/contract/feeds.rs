@@ -102,7 +102,7 @@ async fn f1_a_password_stays_with_its_origin(harness: &Harness) {
         (address("http://other.org/2"), None),
         (address("http://e.org/2"), None),
     ] {
-        let feed = update(harness, id, FeedPatch { address: Some(address.clone()), ..FeedPatch::default() }).await;
+        let feed = harness.update(id, FeedPatch { address: Some(address.clone()), ..FeedPatch::default() }).await;
         assert_eq!((feed.url.as_str(), feed.has_credentials), (address.url.as_str(), expect.is_some()));
         let jobs = harness.store.claim_due_polls("worker", 10, LEASE).await.unwrap();
         assert_eq!(jobs[0].address.credentials.as_deref(), expect, "{address:?}");
@@ -134,14 +134,14 @@ async fn f6_a_feed_is_changed(harness: &Harness) {
         push_enabled: Some(false),
         ..FeedPatch::default()
     };
-    let feed = update(harness, id, patch).await;
+    let feed = harness.update(id, patch).await;
     assert_eq!((feed.custom_title.as_deref(), feed.poll_interval, feed.push_enabled), (Some("Mine"), Some(900), false));
-    let same = update(harness, id, FeedPatch::default()).await;
+    let same = harness.update(id, FeedPatch::default()).await;
     assert_eq!(same, feed);
     assert_eq!(feed.next_check_at, harness.now() + HOUR / 4, "f4: its own interval holds from now on");
     assert_eq!(harness.claim(id).await.poll_interval, Some(900));
     let clear = FeedPatch { custom_title: Some(None), poll_interval: Some(None), ..FeedPatch::default() };
-    let feed = update(harness, id, clear).await;
+    let feed = harness.update(id, clear).await;
     assert_eq!((feed.custom_title, feed.poll_interval, feed.push_enabled), (None, None, false));
 }
 
@@ -149,14 +149,14 @@ async fn f6_entries_follow_their_feed_into_a_folder(harness: &Harness) {
     let folder = harness.store.create_folder("News").await.unwrap().unwrap().id;
     let id = harness.add("http://e.org/1", vec![entry("1")]).await;
     let into = FeedPatch { folder_id: Some(Some(folder)), ..FeedPatch::default() };
-    assert_eq!(update(harness, id, into).await.folder_id, Some(folder));
+    assert_eq!(harness.update(id, into).await.folder_id, Some(folder));
     // What comes later is in the folder as well.
     harness.poll(id, vec![entry("1"), entry("2")]).await;
     let of_folder = EntryFilter { folder_id: Some(folder), ..EntryFilter::default() };
     assert_eq!(harness.entries(of_folder.clone()).await.len(), 2);
     assert_eq!(harness.store.counts().await.unwrap().by_folder[&folder], 2);
     let out = FeedPatch { folder_id: Some(None), ..FeedPatch::default() };
-    assert_eq!(update(harness, id, out).await.folder_id, None);
+    assert_eq!(harness.update(id, out).await.folder_id, None);
     assert_eq!(harness.entries(of_folder).await, []);
     assert_eq!(harness.all().await.len(), 2);
 }
@@ -192,7 +192,7 @@ async fn f6_another_url_forgets_what_was_learnt_at_the_old_one(harness: &Harness
     harness.advance(HOUR / 2).await;
     let there = FeedAddress { url: "http://e.org/2".to_owned(), credentials: Some("a:b".to_owned()) };
     let patch = FeedPatch { address: Some(there.clone()), ..FeedPatch::default() };
-    let feed = update(harness, id, patch).await;
+    let feed = harness.update(id, patch).await;
     assert_eq!(
         (feed.url.as_str(), feed.failure_count, feed.last_error, feed.is_gone),
         ("http://e.org/2", 0, None, false)
@@ -208,7 +208,7 @@ async fn f6_another_url_forgets_what_was_learnt_at_the_old_one(harness: &Harness
 async fn f6_a_poll_of_the_old_url_changes_nothing(harness: &Harness) {
     let id = harness.add("http://e.org/1", vec![]).await;
     let job = harness.claim(id).await;
-    update(harness, id, FeedPatch { address: Some(address("http://e.org/2")), ..FeedPatch::default() }).await;
+    harness.update(id, FeedPatch { address: Some(address("http://e.org/2")), ..FeedPatch::default() }).await;
     assert_eq!(harness.store.renew_polls(&[(id, job.lease.clone())], LEASE).await.unwrap(), [id]);
     assert!(!harness.finish(fetched(&job, vec![entry("old")])).await.applied);
     assert_eq!(harness.all().await, []);
@@ -233,11 +233,4 @@ async fn f6_a_deleted_feed_takes_its_entries_with_it(harness: &Harness) {
     let again = harness.add("http://e.org/1", vec![entry("one")]).await;
     assert_ne!(again, id);
     assert_eq!(harness.unread_of(again).await, 1);
-}
-
-async fn update(harness: &Harness, id: FeedId, patch: FeedPatch) -> Feed {
-    match harness.store.update_feed(id, patch).await.unwrap() {
-        UpdateOutcome::Updated(feed) => *feed,
-        other => panic!("the feed was not changed: {other:?}"),
-    }
 }

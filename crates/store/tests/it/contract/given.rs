@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use domain::{
-    Entry, EntryFilter, Feed, FeedId, FeedSeed, NewFeed,
+    Entry, EntryFilter, EntryPatch, Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     feed_state::FeedAddress,
+    follow::NewFollow,
     ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Stored, Traits, Validators},
-    ports::{ImportOutcome, NewFeedOutcome},
+    ports::{FollowOutcome, ImportOutcome, NewFeedOutcome, UpdateOutcome},
 };
 use jiff::Timestamp;
 
@@ -66,6 +67,10 @@ pub(super) fn new_feed(url: &str, entries: Vec<IncomingEntry>) -> NewFeed {
     NewFeed { address: address(url), folder_id: None, custom_title: None, document, next_check_in: HOUR }
 }
 
+pub(super) fn new_follow(url: &str) -> NewFollow {
+    NewFollow { address: address(url), folder_id: None, custom_title: None }
+}
+
 pub(super) fn seed(url: &str) -> FeedSeed {
     FeedSeed::new(address(url))
 }
@@ -107,6 +112,38 @@ impl Harness {
         match self.store.add_feed(feed).await.unwrap() {
             NewFeedOutcome::Added(feed) => *feed,
             other => panic!("the feed was not added: {other:?}"),
+        }
+    }
+
+    /// Follows a feed that the server has.
+    pub(super) async fn follow(&self, url: &str) -> Feed {
+        self.follow_as(new_follow(url)).await
+    }
+
+    pub(super) async fn follow_as(&self, new: NewFollow) -> Feed {
+        match self.store.follow(new).await.unwrap() {
+            FollowOutcome::Followed(feed) => *feed,
+            other => panic!("the feed is not followed: {other:?}"),
+        }
+    }
+
+    /// The titles of those that are unread, the newest first.
+    pub(super) async fn unread_titles(&self) -> Vec<String> {
+        let unread = self.entries(EntryFilter { unread: Some(true), ..EntryFilter::default() }).await;
+        titles(&unread).into_iter().map(str::to_owned).collect()
+    }
+
+    /// Marks an entry, by its guid.
+    pub(super) async fn patch(&self, guid: &str, is_read: Option<bool>, is_starred: Option<bool>) {
+        let id = self.entry(guid).await.id;
+        self.store.patch_entry(id, EntryPatch { is_read, is_starred }).await.unwrap().unwrap();
+    }
+
+    /// Changes a feed.
+    pub(super) async fn update(&self, id: FeedId, patch: FeedPatch) -> Feed {
+        match self.store.update_feed(id, patch).await.unwrap() {
+            UpdateOutcome::Updated(feed) => *feed,
+            other => panic!("the feed was not changed: {other:?}"),
         }
     }
 

@@ -95,6 +95,17 @@ impl Harness {
         }
     }
 
+    /// The number that a statement selects, which both databases understand.
+    pub(super) async fn number(&self, statement: &str) -> i64 {
+        match &*self.database {
+            Database::Sqlite(database) => {
+                let file = rusqlite::Connection::open(database.folder().join("pirssonite.db")).unwrap();
+                file.query_row(statement, [], |row| row.get(0)).unwrap()
+            }
+            Database::Postgres(database) => database.client().await.query_one(statement, &[]).await.unwrap().get(0),
+        }
+    }
+
     /// Copies the entry of this guid so many times, each a millisecond older and with a greater title trait than the one
     /// before: with as many a limit is reached in one statement. Copies have words but no texts.
     pub(super) async fn copy_entry(&self, guid: &str, copies: u32) {

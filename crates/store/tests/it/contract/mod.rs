@@ -38,6 +38,11 @@ mod folders;
 mod feeds;
 mod import;
 
+mod accounts;
+mod fan_out;
+mod follows;
+mod many_accounts;
+
 mod entries;
 mod paging;
 mod read_marks;

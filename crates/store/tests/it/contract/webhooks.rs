@@ -59,6 +59,7 @@ async fn d1_a_webhook_is_kept_as_it_was_made(harness: &Harness) {
     };
     let made = harness.webhook_like(new.clone()).await;
     let expected = Webhook {
+        account_id: harness.id(),
         id: made.id,
         url: new.url,
         description: new.description,

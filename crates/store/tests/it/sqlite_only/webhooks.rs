@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use domain::{
+    account::READER,
     delivery::{ClaimLimits, DeliveryFilter, EventType, NewWebhook, WebhookPatch},
-    ports::{DeliveryStore, StoreError},
+    ports::{DeliveryStore, StoreError, Viewer},
 };
 use rusqlite::types::Value;
 
@@ -15,8 +16,8 @@ async fn d1_a_webhook_that_nobody_can_read_is_an_error_and_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("store.db");
     let store = open(&file).unwrap();
-    let good = store.create_webhook(webhook()).await.unwrap();
-    store.test_webhook(good.id).await.unwrap();
+    let good = store.create_webhook(READER, webhook()).await.unwrap();
+    store.test_webhook(READER, good.id).await.unwrap();
     let person = rusqlite::Connection::open(&file).unwrap();
     for (column, bad) in [
         ("event_types", "entry.created"),
@@ -34,15 +35,15 @@ async fn d1_a_webhook_that_nobody_can_read_is_an_error_and_no_panic() {
             person.execute(&format!("UPDATE webhooks SET {column} = ?"), [value]).unwrap();
         };
         write(Some(bad));
-        let error = store.webhook(good.id).await.unwrap_err();
+        let error = store.webhook(READER, good.id).await.unwrap_err();
         assert!(matches!(&error, StoreError::Failed(reason) if !reason.contains("top-secret")), "{column}: {error}");
-        assert!(store.webhooks().await.is_err());
+        assert!(store.webhooks(READER).await.is_err());
         write(kept.as_deref());
-        assert_eq!(store.webhook(good.id).await, Ok(Some(good.clone())));
+        assert_eq!(store.webhook(READER, good.id).await, Ok(Some(good.clone())));
     }
     // A kind of a later version is wanted by nobody, and nobody else is wanted for it.
     person.execute("UPDATE webhooks SET event_types = '[\"of.later\",\"feed.gone\"]'", []).unwrap();
-    let read = store.webhook(good.id).await.unwrap().unwrap();
+    let read = store.webhook(READER, good.id).await.unwrap().unwrap();
     assert_eq!(read.event_types, Some(vec![EventType::FeedGone]));
 }
 
@@ -52,10 +53,12 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
     let file = folder.path().join("store.db");
     let store = open(&file).unwrap();
     let new = NewWebhook { backlog: true, ..webhook() };
-    let (bad, good) =
-        (store.create_webhook(new.clone()).await.unwrap().id, store.create_webhook(new).await.unwrap().id);
+    let (bad, good) = (
+        store.create_webhook(READER, new.clone()).await.unwrap().id,
+        store.create_webhook(READER, new).await.unwrap().id,
+    );
     for id in [bad, good] {
-        store.test_webhook(id).await.unwrap();
+        store.test_webhook(READER, id).await.unwrap();
     }
     let person = rusqlite::Connection::open(&file).unwrap();
     let columns = ["secret", "old_secrets", "feed_ids", "headers", "event_types", "failures"];
@@ -68,9 +71,9 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         };
         write(&Value::Text("later".to_owned()));
         let errors = [
-            store.webhooks().await.map(drop),
-            store.webhook(bad).await.map(drop),
-            store.test_webhook(bad).await.map(drop),
+            store.webhooks(READER).await.map(drop),
+            store.webhook(READER, bad).await.map(drop),
+            store.test_webhook(READER, bad).await.map(drop),
         ];
         for error in errors {
             let is_told = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains("later"));
@@ -80,7 +83,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         add(&store, &format!("http://e.org/{column}")).await;
         let room = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
         assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)), "{column}");
-        let ready = store.outbox_overview().await.unwrap().ready;
+        let ready = store.outbox_overview(Viewer::Server).await.unwrap().ready;
         let claimed = store.claim_deliveries("here", Duration::from_secs(10), &room).await.unwrap();
         assert_eq!(ready, u64::try_from(claimed.jobs.len()).unwrap(), "D10: {column}");
         assert!(claimed.jobs.iter().all(|job| job.webhook_id == good), "{column}");
@@ -89,7 +92,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         person.execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0", []).unwrap();
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
-    assert_eq!(store.deliveries(filter, 100, None).await.unwrap().events.len(), 1 + columns.len());
+    assert_eq!(store.deliveries(READER, filter, 100, None).await.unwrap().events.len(), 1 + columns.len());
 }
 
 #[tokio::test]
@@ -97,16 +100,16 @@ async fn d9_enabling_and_what_waits_are_one_transaction() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("store.db");
     let store = open(&file).unwrap();
-    let id = store.create_webhook(webhook()).await.unwrap().id;
-    store.test_webhook(id).await.unwrap();
+    let id = store.create_webhook(READER, webhook()).await.unwrap().id;
+    store.test_webhook(READER, id).await.unwrap();
     let enabled = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
-    store.update_webhook(id, enabled(false)).await.unwrap();
+    store.update_webhook(READER, id, enabled(false)).await.unwrap();
     let person = rusqlite::Connection::open(&file).unwrap();
     let refuse = "CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'no'); END";
     person.execute("UPDATE deliveries SET next_attempt_at = 9000000000000000", []).unwrap();
     person.execute_batch(refuse).unwrap();
-    assert!(store.update_webhook(id, enabled(true)).await.is_err());
-    assert!(!store.webhook(id).await.unwrap().unwrap().enabled, "both or neither");
+    assert!(store.update_webhook(READER, id, enabled(true)).await.is_err());
+    assert!(!store.webhook(READER, id).await.unwrap().unwrap().enabled, "both or neither");
     person.execute_batch("DROP TRIGGER refuse").unwrap();
-    assert!(store.update_webhook(id, enabled(true)).await.unwrap().unwrap().enabled);
+    assert!(store.update_webhook(READER, id, enabled(true)).await.unwrap().unwrap().enabled);
 }

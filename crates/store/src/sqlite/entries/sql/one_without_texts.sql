@@ -1,5 +1,6 @@
 -- The same without its long texts.
-SELECT id, feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, sort_at, is_read, is_starred,
-       categories, enclosures
+SELECT id, entries.feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, entries.sort_at, is_read,
+       is_starred, categories, enclosures
 FROM entries
-WHERE id = ?
+CROSS JOIN entry_states ON entry_id = id AND account_id = ?2
+WHERE id = ?1

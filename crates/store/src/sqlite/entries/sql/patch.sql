@@ -1,7 +1,8 @@
 -- Nothing if it is so already.
-UPDATE entries
-SET is_read = coalesce(?2, is_read),
-    is_starred = coalesce(?3, is_starred),
-    modified_at = max(modified_at, ?4)
-WHERE id = ?1
-  AND (is_read <> coalesce(?2, is_read) OR is_starred <> coalesce(?3, is_starred))
+UPDATE entry_states
+SET is_read = coalesce(?3, is_read),
+    is_starred = coalesce(?4, is_starred),
+    modified_at = max(modified_at, ?5)
+WHERE entry_id = ?1
+  AND account_id = ?2
+  AND (is_read <> coalesce(?3, is_read) OR is_starred <> coalesce(?4, is_starred))

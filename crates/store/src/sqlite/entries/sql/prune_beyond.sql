@@ -1,9 +1,9 @@
 -- Of those beyond, what may go. Unread ones are passed over in the index.
-SELECT id
-FROM entries INDEXED BY entries_prunable_of_feed
+SELECT entry_id, account_id
+FROM entry_states INDEXED BY states_prunable_of_feed
 WHERE feed_id = ?
   AND is_read = 1
   AND is_starred = 0
-  AND (sort_at, id) <= (?, ?)
-ORDER BY sort_at DESC, id DESC
+  AND (sort_at, entry_id) <= (?, ?)
+ORDER BY sort_at DESC, entry_id DESC
 LIMIT ?

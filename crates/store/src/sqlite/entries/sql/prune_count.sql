@@ -1,5 +1,4 @@
 -- Differs from the other store: the other store counts in the statement that removes (prune_remove).
 UPDATE feeds
-SET entry_count = entry_count - ?2,
-    unread_count = unread_count - ?3
+SET entry_count = entry_count - ?2
 WHERE id = ?1

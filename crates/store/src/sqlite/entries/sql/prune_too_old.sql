@@ -1,5 +1,5 @@
-SELECT id
-FROM entries INDEXED BY entries_prunable
+SELECT entry_id, account_id
+FROM entry_states INDEXED BY states_prunable
 WHERE is_read = ?3
   AND is_starred = 0
   AND received_at < ?1

@@ -1,6 +1,7 @@
-UPDATE entries
+UPDATE entry_states
 SET is_read = 1,
-    modified_at = max(modified_at, ?2)
-WHERE id = ?1
+    modified_at = max(modified_at, ?3)
+WHERE entry_id = ?1
+  AND account_id = ?2
   AND is_read = 0
 RETURNING feed_id

@@ -1,5 +1,4 @@
 -- Differs from the other store: the other store has one statement for all that may change (feed_rows_effects).
 UPDATE feeds
-SET unread_count = unread_count + ?2,
-    entry_count = entry_count + ?2
+SET entry_count = entry_count + ?2
 WHERE id = ?1

@@ -1,7 +1,5 @@
--- All that the API shows of a feed.
-SELECT feeds.id, url, site_url, title, custom_title, folder_id, last_fetched_at, next_check_at, failure_count,
-       feeds.last_error, is_gone, unread_count, poll_interval_secs, push_enabled, hub_url, current.topic_url, state,
-       lease_secs, expires_at, error_count, current.last_error, last_push_at, push_count, miss_count,
-       credentials IS NOT NULL
-FROM feeds
-LEFT JOIN subscriptions AS current ON current.feed_id = feeds.id AND current.is_current = 1
+-- All that the API shows of a feed, to an account that follows it.
+SELECT feeds.id, url, site_url, title, follows.custom_title, follows.folder_id, last_fetched_at, next_check_at,
+       failure_count, feeds.last_error, is_gone, follows.unread_count, follows.poll_interval_secs, follows.push_enabled,
+       hub_url, current.topic_url, state, lease_secs, expires_at, error_count, current.last_error, last_push_at,
+       push_count, miss_count, credentials IS NOT NULL

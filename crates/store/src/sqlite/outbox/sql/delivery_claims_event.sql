@@ -1,3 +1,7 @@
-SELECT type, created_at, size, iif(size <= ?2, data, NULL)
+-- An event, and what the account of a webhook (3) has of its feed and its entry.
+SELECT type, events.created_at, size, iif(size <= ?2, data, NULL), feed, custom_title, follows.folder_id, is_read, is_starred
 FROM events
-WHERE id = ?1
+LEFT JOIN webhooks ON webhooks.id = ?3
+LEFT JOIN follows ON follows.feed_id = events.feed_id AND follows.account_id = webhooks.account_id
+LEFT JOIN entry_states ON entry_states.entry_id = events.entry_id AND entry_states.account_id = webhooks.account_id
+WHERE events.id = ?1

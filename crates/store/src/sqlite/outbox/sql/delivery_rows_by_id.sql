@@ -1,8 +1,9 @@
--- Of a webhook that was removed nothing is shown.
+-- Of a webhook that was removed, or is another's, nothing is shown.
 SELECT deliveries.id, event_id, events.type, deliveries.webhook_id, status, attempts, next_attempt_at, lease_owner,
        lease_until, last_status, last_error, reason, deliveries.created_at, ended_at
 FROM deliveries
 JOIN events ON events.id = event_id
 JOIN webhooks ON webhooks.id = deliveries.webhook_id
-WHERE deliveries.id = ?
+WHERE deliveries.id = ?1
+  AND webhooks.account_id = ?2
   AND deleted_at IS NULL

@@ -1,0 +1,113 @@
+//! Logins of browsers.
+
+use domain::{
+    Account, AccountId, SessionId,
+    account::{NewSession, SecretHash, Session},
+};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Result, Row};
+
+use crate::sqlite::{
+    accounts::account_rows::{self, account_of, hash},
+    shared::writer::WriteTx,
+};
+use crate::values::{optional, time};
+
+macro_rules! columns {
+    () => {
+        "sessions.id, sessions.created_at, last_used_at, address, user_agent"
+    };
+}
+
+const INSERT: &str = include_str!("sql/sessions_insert.sql");
+
+pub(crate) const BY_SECRET: &str = concat!(
+    "SELECT ",
+    account_rows::columns!(),
+    ", ",
+    columns!(),
+    "
+FROM sessions
+CROSS JOIN accounts ON accounts.id = account_id
+WHERE secret_hash = ?1
+  AND last_used_at >= ?2
+  AND deleted_at IS NULL"
+);
+
+pub(crate) const OF_ACCOUNT: &str = concat!(
+    "SELECT ",
+    columns!(),
+    "
+FROM sessions INDEXED BY sessions_of_account
+CROSS JOIN accounts ON accounts.id = account_id
+WHERE account_id = ?1
+  AND last_used_at >= ?2
+  AND deleted_at IS NULL"
+);
+
+const TOUCH: &str = "UPDATE sessions SET last_used_at = max(last_used_at, ?2) WHERE id = ?1";
+
+const DELETE: &str = "DELETE FROM sessions WHERE id = ? AND account_id = ?";
+
+const DELETE_OTHERS: &str = "DELETE FROM sessions WHERE account_id = ?1 AND id IS NOT ?2";
+
+pub(crate) fn create(changes: &mut WriteTx<'_>, account: AccountId, new: &NewSession) -> Result<Session> {
+    let (connection, now) = (changes.connection, changes.now());
+    let (address, user_agent) = (optional(new.address.as_ref()), optional(new.user_agent.as_ref()));
+    let row = (account.0, hash(&new.secret), now, &address, &user_agent);
+    connection.prepare_cached(INSERT)?.execute(row)?;
+    Ok(Session {
+        id: SessionId(connection.last_insert_rowid()),
+        created_at: time(now),
+        last_used_at: time(now),
+        address: address.map(Into::into),
+        user_agent: user_agent.map(Into::into),
+    })
+}
+
+pub(crate) fn by_secret(
+    connection: &Connection,
+    secret: SecretHash,
+    used_since: i64,
+) -> Result<Option<(Account, Session)>> {
+    let found = connection
+        .prepare_cached(BY_SECRET)?
+        .query_row((hash(&secret), used_since), |row| Ok((account_of(row)?, session_of(row, account_rows::COLUMNS)?)));
+    found.optional()
+}
+
+/// The last used first.
+pub(crate) fn of_account(connection: &Connection, account: AccountId, used_since: i64) -> Result<Vec<Session>> {
+    let mut statement = connection.prepare_cached(OF_ACCOUNT)?;
+    let sessions = statement.query_map((account.0, used_since), |row| session_of(row, 0))?;
+    let mut sessions = sessions.collect::<Result<Vec<_>>>()?;
+    sessions.sort_by_key(|session| std::cmp::Reverse((session.last_used_at, session.id)));
+    Ok(sessions)
+}
+
+/// It is used now.
+pub(crate) fn touch(changes: &mut WriteTx<'_>, id: SessionId) -> Result<Timestamp> {
+    let now = changes.now();
+    changes.connection.prepare_cached(TOUCH)?.execute((id.0, now))?;
+    Ok(time(now))
+}
+
+pub(crate) fn delete(connection: &Connection, account: AccountId, id: SessionId) -> Result<bool> {
+    connection.prepare_cached(DELETE)?.execute((id.0, account.0)).map(|deleted| deleted > 0)
+}
+
+/// All of an account's but one.
+pub(crate) fn delete_others(connection: &Connection, account: AccountId, kept: Option<SessionId>) -> Result<()> {
+    connection.prepare_cached(DELETE_OTHERS)?.execute((account.0, kept.map(|id| id.0))).map(drop)
+}
+
+/// From the columns that begin at this place.
+fn session_of(row: &Row<'_>, at: usize) -> Result<Session> {
+    Ok(Session {
+        id: SessionId(row.get(at)?),
+        created_at: time(row.get(at + 1)?),
+        last_used_at: time(row.get(at + 2)?),
+        address: row.get(at + 3)?,
+        user_agent: row.get(at + 4)?,
+    })
+}

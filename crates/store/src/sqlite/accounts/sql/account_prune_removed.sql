@@ -1,0 +1,6 @@
+SELECT id
+FROM accounts INDEXED BY accounts_removed
+WHERE deleted_at IS NOT NULL
+  AND id > ?
+ORDER BY id
+LIMIT 1

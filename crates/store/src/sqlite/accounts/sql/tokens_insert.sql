@@ -1,0 +1,2 @@
+INSERT INTO tokens (account_id, name, scope, secret_hash, fever_hash, created_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -1,3 +1,0 @@
-UPDATE feeds
-SET unread_count = unread_count + ?2
-WHERE id = ?1

@@ -1,0 +1,4 @@
+-- An entry says something else: for all who have it.
+UPDATE entry_states
+SET modified_at = max(modified_at, ?2)
+WHERE entry_id = ?1

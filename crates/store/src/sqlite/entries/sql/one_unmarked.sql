@@ -1,0 +1,6 @@
+-- As nobody has marked it.
+SELECT entries.id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, 0, 0,
+       categories, enclosures
+FROM entries
+LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
+WHERE entries.id = ?

@@ -1,0 +1,318 @@
+//! A1, A4 and A5: accounts, their sessions and their tokens.
+
+use std::time::Duration;
+
+use domain::{
+    Account, AccountId, SessionId, TokenId,
+    account::{
+        AccountName, AccountPatch, NewAccount, NewSession, NewToken, READER, READER_NAME, SecretHash, TokenScope,
+    },
+    delivery::DeliveryFilter,
+    ports::{AccountOutcome, Conflict},
+};
+
+use super::{
+    Harness,
+    given::{HOUR, entry},
+    given_push::DAY,
+};
+
+contract! {
+    a3_a_new_server_has_one_account,
+    a1_names_are_there_once_without_regard_to_case,
+    a1_an_account_is_changed,
+    a1_an_administrator_is_left,
+    a1_a_removed_account_is_gone_at_once,
+    a1_what_a_removed_account_had_goes_in_pieces,
+    a4_a_session_lasts_while_it_is_used,
+    a4_another_password_ends_other_sessions,
+    a5_a_token_serves_until_it_ends,
+    a5_sessions_and_tokens_are_their_accounts,
+}
+
+const LIFETIME: Duration = Duration::from_hours(24 * 30);
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn name(text: &str) -> AccountName {
+    AccountName::parse(text).unwrap()
+}
+
+fn new_account(text: &str) -> NewAccount {
+    NewAccount { name: name(text), password_hash: None, is_admin: false }
+}
+
+fn session(secret: u8) -> NewSession {
+    let (address, user_agent) = (Some("192.0.2.1".to_owned()), Some("a browser".to_owned()));
+    NewSession { secret: SecretHash([secret; 32]), address, user_agent }
+}
+
+fn token(secret: u8) -> NewToken {
+    NewToken {
+        name: format!("token {secret}"),
+        scope: TokenScope::Write,
+        expires_at: None,
+        secret: SecretHash([secret; 32]),
+        fever_key: SecretHash([secret + 100; 32]),
+    }
+}
+
+fn done(outcome: AccountOutcome) -> Account {
+    match outcome {
+        AccountOutcome::Done(account) => *account,
+        other => panic!("it was not done: {other:?}"),
+    }
+}
+
+impl Harness {
+    async fn session_of(&self, secret: u8) -> Option<(AccountId, SessionId)> {
+        let found = self.store.session(SecretHash([secret; 32]), LIFETIME).await.unwrap();
+        found.map(|(account, session)| (account.id, session.id))
+    }
+
+    async fn token_of(&self, secret: u8) -> Option<(AccountId, TokenId)> {
+        let found = self.store.token(SecretHash([secret; 32])).await.unwrap();
+        found.map(|(account, token)| (account.id, token.id))
+    }
+
+    async fn prune_accounts(&self) {
+        while self.store.prune_accounts(LIFETIME, 7).await.unwrap() > 0 {}
+    }
+}
+
+async fn a3_a_new_server_has_one_account(harness: &Harness) {
+    let accounts = harness.store.accounts().await.unwrap();
+    assert_eq!(accounts.len(), 1);
+    let reader = &accounts[0];
+    assert_eq!((reader.id, reader.name.as_str()), (READER, READER_NAME));
+    assert_eq!((reader.is_admin, reader.has_password), (true, false));
+    assert!(reader.created_at > jiff::Timestamp::UNIX_EPOCH, "since the first start");
+    assert_eq!(harness.store.account(READER).await.unwrap().as_ref(), Some(reader));
+    assert_eq!(harness.store.account(AccountId(999)).await.unwrap(), None);
+    assert!(!harness.store.has_passwords().await.unwrap());
+}
+
+async fn a1_names_are_there_once_without_regard_to_case(harness: &Harness) {
+    let ann = harness.store.create_account(new_account("Ärger Ann")).await.unwrap().unwrap();
+    assert_eq!((ann.name.as_str(), ann.created_at), ("Ärger Ann", harness.now()));
+    for taken in ["ärger ann", "ÄRGER  ANN", "READER"] {
+        assert_eq!(harness.store.create_account(new_account(taken)).await.unwrap(), Err(Conflict), "{taken}");
+    }
+    for typed in ["ärger ann", " ÄRGER  Ann "] {
+        let found = harness.store.credentials(typed).await.unwrap().unwrap();
+        assert_eq!((found.account.clone(), found.password_hash), (ann.clone(), None));
+    }
+    for none in ["", "ann", "ärger\0ann?", "%"] {
+        assert!(harness.store.credentials(none).await.unwrap().is_none(), "{none}");
+    }
+    let other = harness.store.create_account(new_account("Bob")).await.unwrap().unwrap();
+    let rename = |text| AccountPatch { name: Some(name(text)), ..AccountPatch::default() };
+    assert_eq!(harness.store.update_account(other.id, rename("ärger ANN")).await.unwrap(), AccountOutcome::Conflict);
+    let renamed = done(harness.store.update_account(ann.id, rename("ärger ann")).await.unwrap());
+    assert_eq!(renamed.name, "ärger ann", "its own name is not taken");
+}
+
+async fn a1_an_account_is_changed(harness: &Harness) {
+    let store = &harness.store;
+    let ann = store.create_account(new_account("ann")).await.unwrap().unwrap();
+    let patch = AccountPatch {
+        name: Some(name("Ann Lee")),
+        is_admin: Some(true),
+        password_hash: Some("$argon2id$".to_owned()),
+        kept_session: None,
+    };
+    let changed = done(store.update_account(ann.id, patch).await.unwrap());
+    assert_eq!(changed, Account { name: "Ann Lee".to_owned(), is_admin: true, has_password: true, ..ann });
+    assert_eq!(store.credentials("ann lee").await.unwrap().unwrap().password_hash.as_deref(), Some("$argon2id$"));
+    assert!(store.credentials("ann").await.unwrap().is_none());
+    assert!(store.has_passwords().await.unwrap());
+    assert_eq!(done(store.update_account(changed.id, AccountPatch::default()).await.unwrap()), changed);
+    let nobody = store.update_account(AccountId(999), AccountPatch::default()).await.unwrap();
+    assert_eq!(nobody, AccountOutcome::NotFound);
+    done(store.delete_account(changed.id).await.unwrap());
+    assert!(!store.has_passwords().await.unwrap(), "nobody comes in with a removed one's");
+}
+
+async fn a1_an_administrator_is_left(harness: &Harness) {
+    let store = &harness.store;
+    let plain = || AccountPatch { is_admin: Some(false), ..AccountPatch::default() };
+    let ann = store.create_account(new_account("ann")).await.unwrap().unwrap().id;
+    assert_eq!(store.update_account(READER, plain()).await.unwrap(), AccountOutcome::LastAdministrator);
+    assert_eq!(store.delete_account(READER).await.unwrap(), AccountOutcome::LastAdministrator);
+    assert!(store.account(READER).await.unwrap().unwrap().is_admin);
+    let raise = AccountPatch { is_admin: Some(true), ..AccountPatch::default() };
+    done(store.update_account(ann, raise).await.unwrap());
+    done(store.update_account(READER, plain()).await.unwrap());
+    assert_eq!(store.delete_account(ann).await.unwrap(), AccountOutcome::LastAdministrator);
+    done(store.delete_account(READER).await.unwrap());
+    assert_eq!(store.update_account(ann, plain()).await.unwrap(), AccountOutcome::LastAdministrator);
+}
+
+async fn a1_a_removed_account_is_gone_at_once(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let feed = ann.add("http://e.org/1", vec![]).await;
+    harness.follow("http://e.org/1").await;
+    ann.store.create_session(ann.id(), session(1)).await.unwrap();
+    ann.store.create_token(ann.id(), token(2)).await.unwrap();
+    let webhook = ann.webhook("https://r.org/1").await;
+    ann.queue(webhook, 1).await;
+    let before = ann.store.account(ann.id()).await.unwrap().unwrap();
+    assert_eq!(done(harness.store.delete_account(ann.id()).await.unwrap()), before);
+    assert_eq!(harness.store.delete_account(ann.id()).await.unwrap(), AccountOutcome::NotFound);
+    let patch = AccountPatch::default();
+    assert_eq!(harness.store.update_account(ann.id(), patch).await.unwrap(), AccountOutcome::NotFound);
+    assert_eq!(harness.store.account(ann.id()).await.unwrap(), None);
+    assert_eq!(harness.store.accounts().await.unwrap().len(), 1);
+    assert!(harness.store.credentials("ann").await.unwrap().is_none());
+    assert_eq!(
+        (harness.session_of(1).await, harness.token_of(2).await, harness.token_of(102).await),
+        (None, None, None)
+    );
+    assert_eq!(harness.store.sessions(ann.id(), LIFETIME).await.unwrap(), []);
+    assert_eq!(harness.store.tokens(ann.id()).await.unwrap(), []);
+    assert_eq!(ann.store.webhooks().await.unwrap(), []);
+    assert_eq!(harness.store.receiver(webhook).await.unwrap(), None);
+    assert_eq!(ann.outbox(DeliveryFilter::default()).await, []);
+    assert_eq!(harness.take("worker", 9).await.len(), 0, "nothing is sent any more");
+    harness.poll(feed, vec![entry("1")]).await;
+    assert_eq!(harness.take("worker", 9).await.len(), 0);
+    // Its name is free, and the new one is another.
+    let again = harness.account("ann").await;
+    assert_ne!(again.id(), ann.id());
+    assert_eq!(again.store.feeds().await.unwrap(), []);
+}
+
+async fn a1_what_a_removed_account_had_goes_in_pieces(harness: &Harness) {
+    let entries = |count: i64| (0..count).map(|number| entry(&number.to_string())).collect();
+    let ann = harness.account("ann").await;
+    let shared = ann.add("http://e.org/1", entries(20)).await;
+    let alone = ann.add("http://e.org/2", entries(5)).await;
+    let (_, subscription) = ann.pushed("http://e.org/3", "token").await;
+    ann.store.create_folder("Mine").await.unwrap().unwrap();
+    ann.patch("7", None, Some(true)).await;
+    harness.follow("http://e.org/1").await;
+    done(harness.store.delete_account(ann.id()).await.unwrap());
+    let first = harness.store.prune_accounts(LIFETIME, 7).await.unwrap();
+    assert!((1..=20).contains(&first), "{first}: a piece");
+    assert!(harness.number("SELECT count(*) FROM entry_states").await > 20, "not all at once");
+    harness.prune_accounts().await;
+    assert_eq!(harness.store.polled_feed(alone).await.unwrap(), None, "nobody follows it any more");
+    let left = harness.store.subscription(subscription).await.unwrap().unwrap();
+    assert_eq!((left.feed_id, left.state), (None, domain::push::SubscriptionState::Unsubscribing));
+    for (table, count) in [("feeds", 1), ("follows", 1), ("entries", 20), ("entry_states", 20), ("folders", 0)] {
+        assert_eq!(harness.number(&format!("SELECT count(*) FROM {table}")).await, count, "{table}");
+    }
+    assert_eq!(harness.unread_of(shared).await, 20);
+    harness.poll(shared, vec![entry("new")]).await;
+    assert_eq!(harness.number("SELECT count(*) FROM entry_states").await, 21, "nothing new for the removed one");
+    harness.advance(HOUR).await;
+    harness.prune_accounts().await;
+    assert_eq!(harness.number("SELECT count(*) FROM accounts").await, 1);
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 7).await.unwrap(), 0, "nothing is left");
+}
+
+async fn a4_a_session_lasts_while_it_is_used(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let made = harness.store.create_session(ann.id(), session(1)).await.unwrap();
+    assert_eq!((made.created_at, made.last_used_at), (harness.now(), harness.now()));
+    assert_eq!((made.address.as_deref(), made.user_agent.as_deref()), (Some("192.0.2.1"), Some("a browser")));
+    let used = async || harness.store.session(SecretHash([1; 32]), LIFETIME).await.unwrap().map(|(_, found)| found);
+    assert_eq!(used().await, Some(made.clone()));
+    assert_eq!(harness.session_of(2).await, None);
+    harness.advance(MINUTE / 2).await;
+    assert_eq!(used().await, Some(made.clone()), "once a minute at most");
+    harness.advance(MINUTE).await;
+    assert_eq!(used().await.unwrap().last_used_at, harness.now());
+    assert_eq!(harness.store.sessions(ann.id(), LIFETIME).await.unwrap()[0].last_used_at, harness.now());
+    for _ in 0..3 {
+        harness.advance(DAY * 29).await;
+        assert!(used().await.is_some(), "it was used within the time");
+    }
+    let newer = harness.store.create_session(ann.id(), session(2)).await.unwrap();
+    harness.advance(DAY).await;
+    assert!(used().await.is_some());
+    let ids = |sessions: Vec<domain::account::Session>| sessions.iter().map(|one| one.id).collect::<Vec<_>>();
+    let listed = harness.store.sessions(ann.id(), LIFETIME).await.unwrap();
+    assert_eq!(ids(listed), [made.id, newer.id], "the last used first");
+    harness.advance(DAY * 29 + HOUR).await;
+    assert_eq!(harness.session_of(2).await, None);
+    assert_eq!(ids(harness.store.sessions(ann.id(), LIFETIME).await.unwrap()), [made.id]);
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 1);
+    harness.advance(DAY).await;
+    assert_eq!(used().await, None);
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 1);
+    assert_eq!(harness.number("SELECT count(*) FROM sessions").await, 0);
+}
+
+async fn a4_another_password_ends_other_sessions(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    for secret in 1..=3 {
+        harness.store.create_session(ann.id(), session(secret)).await.unwrap();
+    }
+    harness.store.create_session(READER, session(4)).await.unwrap();
+    harness.store.create_token(ann.id(), token(5)).await.unwrap();
+    let kept = harness.session_of(2).await.unwrap().1;
+    let patch = |kept_session| AccountPatch {
+        password_hash: Some("$argon2id$".to_owned()),
+        kept_session,
+        ..AccountPatch::default()
+    };
+    let rename = AccountPatch { name: Some(name("Ann")), ..AccountPatch::default() };
+    done(harness.store.update_account(ann.id(), rename).await.unwrap());
+    assert!(harness.session_of(1).await.is_some(), "another name ends none");
+    done(harness.store.update_account(ann.id(), patch(Some(kept))).await.unwrap());
+    assert_eq!((harness.session_of(1).await, harness.session_of(3).await), (None, None));
+    assert_eq!(harness.session_of(2).await, Some((ann.id(), kept)));
+    assert!(harness.session_of(4).await.is_some() && harness.token_of(5).await.is_some());
+    done(harness.store.update_account(ann.id(), patch(None)).await.unwrap());
+    assert_eq!(harness.session_of(2).await, None);
+}
+
+async fn a5_a_token_serves_until_it_ends(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let expires_at = Some(harness.now() + DAY);
+    let ending = NewToken { expires_at, scope: TokenScope::Read, ..token(1) };
+    let made = harness.store.create_token(ann.id(), ending).await.unwrap();
+    assert_eq!((made.name.as_str(), made.scope), ("token 1", TokenScope::Read));
+    assert_eq!((made.created_at, made.last_used_at, made.expires_at), (harness.now(), None, expires_at));
+    let lasting = harness.store.create_token(ann.id(), token(2)).await.unwrap();
+    assert_eq!(harness.store.tokens(ann.id()).await.unwrap(), [made.clone(), lasting.clone()]);
+    let used = async |secret: u8| harness.store.token(SecretHash([secret; 32])).await.unwrap().map(|(_, found)| found);
+    assert_eq!(used(3).await, None);
+    let first = harness.now();
+    assert_eq!(used(1).await.unwrap().last_used_at, Some(first));
+    harness.advance(MINUTE / 2).await;
+    assert_eq!(used(101).await.unwrap().last_used_at, Some(first), "Fever's key; once a minute at most");
+    harness.advance(MINUTE).await;
+    assert_eq!(used(101).await.unwrap().last_used_at, Some(harness.now()));
+    assert_eq!(harness.store.tokens(ann.id()).await.unwrap()[0].last_used_at, Some(harness.now()));
+    harness.advance(DAY).await;
+    assert_eq!((used(1).await, used(101).await), (None, None), "it has ended");
+    assert!(used(2).await.is_some());
+    assert_eq!(harness.store.tokens(ann.id()).await.unwrap().len(), 2, "still listed");
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 0);
+    harness.advance(LIFETIME).await;
+    assert_eq!(harness.store.prune_accounts(LIFETIME, 9).await.unwrap(), 1);
+    assert_eq!(harness.store.tokens(ann.id()).await.unwrap()[0].id, lasting.id);
+}
+
+async fn a5_sessions_and_tokens_are_their_accounts(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let (login, key) = (
+        harness.store.create_session(ann.id(), session(1)).await.unwrap().id,
+        harness.store.create_token(ann.id(), token(2)).await.unwrap().id,
+    );
+    assert_eq!(harness.store.sessions(READER, LIFETIME).await.unwrap(), []);
+    assert_eq!(harness.store.tokens(READER).await.unwrap(), []);
+    assert!(!harness.store.delete_session(READER, login).await.unwrap());
+    assert!(!harness.store.delete_token(READER, key).await.unwrap());
+    assert_eq!(harness.session_of(1).await, Some((ann.id(), login)));
+    assert_eq!(harness.token_of(102).await, Some((ann.id(), key)));
+    assert!(harness.store.delete_session(ann.id(), login).await.unwrap());
+    assert!(harness.store.delete_token(ann.id(), key).await.unwrap());
+    assert_eq!(
+        (harness.session_of(1).await, harness.token_of(2).await, harness.token_of(102).await),
+        (None, None, None)
+    );
+    assert!(!harness.store.delete_session(ann.id(), login).await.unwrap());
+    assert!(!harness.store.delete_token(ann.id(), key).await.unwrap());
+}

@@ -1,0 +1,300 @@
+//! A2: a feed is stored once, whoever follows it.
+
+use domain::{
+    EntryFilter, FeedPatch, FeedSeed, FolderId, NewFeed,
+    entry::Since,
+    feed_state::FeedAddress,
+    follow::NewFollow,
+    ingest::{Hash, Known, PollResult},
+    ports::{FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PruneLimits, UpdateOutcome},
+    push::SubscriptionState,
+};
+
+use super::{
+    Harness,
+    given::{HOUR, address, entry, fetched, new_feed, new_follow, seed},
+    given_push::{HUB, TOPIC, found, push},
+};
+
+contract! {
+    a2_following_a_known_feed_costs_no_request,
+    a2_add_feed_follows_what_is_there_meanwhile,
+    a2_last_follower_removes_the_feed,
+    a2_what_only_the_leaver_had_goes,
+    a2_shortest_interval_counts,
+    a2_push_is_wanted_if_anybody_wants_it,
+    a2_credentials_are_never_shared,
+    a2_a_private_feed_moves_alone,
+    a2_another_url_leaves_the_others_alone,
+    a2_another_url_may_be_a_known_feed,
+    a2_import_follows_known_feeds,
+}
+
+const URL: &str = "http://e.org/1";
+
+fn secret(url: &str) -> FeedAddress {
+    FeedAddress { url: url.to_owned(), credentials: Some("me:secret".to_owned()) }
+}
+
+fn to(address: FeedAddress) -> FeedPatch {
+    FeedPatch { address: Some(address), ..FeedPatch::default() }
+}
+
+async fn a2_following_a_known_feed_costs_no_request(harness: &Harness) {
+    let (feed, subscription) = harness.pushed(URL, "token").await;
+    harness.poll(feed, vec![entry("old")]).await;
+    harness.advance(HOUR).await;
+    harness.poll(feed, vec![entry("1"), entry("2")]).await;
+    harness.advance(HOUR).await;
+    harness.push(push(subscription, "token", vec![entry("pushed")])).await;
+    harness.advance(HOUR).await;
+    let before = harness.feed(feed).await;
+    let ann = harness.account("ann").await;
+    assert_eq!(ann.store.follow(new_follow("http://e.org/2")).await.unwrap(), FollowOutcome::NotKnown);
+    let theirs = harness.store.create_folder("News").await.unwrap().unwrap().id;
+    for folder_id in [theirs, FolderId(999)] {
+        let new = NewFollow { folder_id: Some(folder_id), ..new_follow(URL) };
+        assert_eq!(ann.store.follow(new).await.unwrap(), FollowOutcome::NoSuchFolder);
+    }
+    assert_eq!(ann.store.feeds().await.unwrap(), []);
+
+    let folder = ann.store.create_folder("Mine").await.unwrap().unwrap().id;
+    let new = NewFollow { folder_id: Some(folder), custom_title: Some("Ann's".to_owned()), ..new_follow(URL) };
+    let followed = ann.follow_as(new).await;
+    assert_eq!((followed.id, followed.folder_id), (feed, Some(folder)));
+    assert_eq!((followed.custom_title.as_deref(), followed.title.as_deref()), (Some("Ann's"), Some("Title")));
+    assert_eq!((followed.next_check_at, followed.last_fetched_at), (before.next_check_at, before.last_fetched_at));
+    assert_eq!(followed.subscription, before.subscription);
+    assert_eq!(ann.unread_titles().await, ["pushed", "1", "2"], "the last document, and what was pushed since");
+    assert_eq!(ann.all().await.len(), 4, "older ones are there, read");
+    assert_eq!(ann.unread_of(feed).await, 3);
+    let of_folder = EntryFilter { folder_id: Some(folder), ..EntryFilter::default() };
+    assert_eq!(ann.entries(of_folder).await.len(), 4);
+    for since in [Since::Received(harness.now()), Since::Changed(harness.now())] {
+        let filter = EntryFilter { since: Some(since), ..EntryFilter::default() };
+        assert_eq!((ann.entries(filter.clone()).await.len(), harness.entries(filter).await.len()), (4, 0));
+    }
+    assert_eq!(ann.store.follow(new_follow(URL)).await.unwrap(), FollowOutcome::AlreadyThere(feed));
+    assert_eq!(harness.feed(feed).await, before, "nothing changes for the other");
+    assert_eq!(harness.unread_of(feed).await, 4);
+}
+
+async fn a2_add_feed_follows_what_is_there_meanwhile(harness: &Harness) {
+    let feed = harness.add(URL, vec![entry("1")]).await;
+    let ann = harness.account("ann").await;
+    let added = ann.add_feed(new_feed(URL, vec![entry("1"), entry("later")])).await;
+    assert_eq!((added.id, added.unread_count), (feed, 1), "as it is");
+    assert_eq!(harness.all().await.len(), 1);
+    let again = ann.store.add_feed(new_feed(URL, vec![])).await.unwrap();
+    assert_eq!(again, NewFeedOutcome::AlreadyThere(feed));
+}
+
+async fn a2_last_follower_removes_the_feed(harness: &Harness) {
+    let (feed, subscription) = harness.pushed(URL, "token").await;
+    harness.poll(feed, vec![entry("1")]).await;
+    let ann = harness.account("ann").await;
+    ann.follow(URL).await;
+    harness.patch("1", None, Some(true)).await;
+    assert!(harness.store.delete_feed(feed).await.unwrap());
+    assert!(!harness.store.delete_feed(feed).await.unwrap());
+    assert_eq!((harness.store.feed(feed).await.unwrap(), harness.all().await), (None, vec![]));
+    assert_eq!(harness.store.counts().await.unwrap(), domain::entry::Counts::default());
+    assert_eq!(ann.unread_of(feed).await, 1);
+    assert_eq!(ann.current(feed).await.id, subscription);
+    assert!(harness.store.polled_feed(feed).await.unwrap().is_some());
+
+    assert!(ann.store.delete_feed(feed).await.unwrap());
+    assert_eq!(harness.store.polled_feed(feed).await.unwrap(), None);
+    let left = harness.store.subscription(subscription).await.unwrap().unwrap();
+    assert_eq!((left.feed_id, left.state), (None, SubscriptionState::Unsubscribing));
+    for table in ["feeds", "follows", "entries", "entry_states", "entry_words", "last_documents"] {
+        assert_eq!(harness.number(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
+    }
+    assert_ne!(harness.add(URL, vec![]).await, feed);
+}
+
+async fn a2_what_only_the_leaver_had_goes(harness: &Harness) {
+    let feed = harness.add(URL, vec![entry("1"), entry("2")]).await;
+    let ann = harness.account("ann").await;
+    ann.follow(URL).await;
+    ann.store.mark_read(MarkRead::default()).await.unwrap();
+    harness.patch("2", Some(true), Some(true)).await;
+    harness.advance(HOUR * 2).await;
+    let limits = PruneLimits { read_older_than: HOUR, unread_older_than: None, per_feed: 1000, chunk: 100 };
+    assert_eq!(harness.store.prune_entries(limits).await.unwrap(), 2);
+    assert_eq!((harness.all().await.len(), ann.all().await.len()), (2, 0));
+    harness.store.delete_feed(feed).await.unwrap();
+    assert_eq!(harness.number("SELECT count(*) FROM entries").await, 0);
+    let known = harness.store.known_entries(feed, &[Hash::of(b"1"), Hash::of(b"2")]).await.unwrap();
+    assert!(known.values().all(|known| matches!(known[..], [Known::Pruned(..)])) && known.len() == 2, "{known:?}");
+    assert_eq!(ann.poll(feed, vec![entry("1"), entry("2"), entry("3")]).await.new, 1);
+    assert_eq!(ann.unread_titles().await, ["3"]);
+    let search = EntryFilter { search: domain::Search::parse("2").unwrap(), ..EntryFilter::default() };
+    assert_eq!(ann.entries(search).await, []);
+}
+
+async fn a2_shortest_interval_counts(harness: &Harness) {
+    let feed = harness.add(URL, vec![]).await;
+    let ann = harness.account("ann").await;
+    ann.follow(URL).await;
+    let every = |seconds| FeedPatch { poll_interval: Some(seconds), ..FeedPatch::default() };
+    let polled = async || harness.store.polled_feed(feed).await.unwrap().unwrap().poll_interval;
+    harness.update(feed, every(Some(900))).await;
+    assert_eq!(ann.update(feed, every(Some(600))).await.next_check_at, harness.after(600), "at once");
+    assert_eq!((harness.feed(feed).await.poll_interval, ann.feed(feed).await.poll_interval), (Some(900), Some(600)));
+    assert_eq!(polled().await, Some(600));
+    assert_eq!(harness.claim(feed).await.poll_interval, Some(600));
+    harness.update(feed, every(Some(300))).await;
+    assert_eq!(polled().await, Some(300));
+    harness.update(feed, every(None)).await;
+    assert_eq!(polled().await, Some(600));
+    ann.store.delete_feed(feed).await.unwrap();
+    assert_eq!(polled().await, None);
+}
+
+async fn a2_push_is_wanted_if_anybody_wants_it(harness: &Harness) {
+    let (feed, subscription) = harness.pushed(URL, "token").await;
+    let ann = harness.account("ann").await;
+    ann.follow(URL).await;
+    let push = |push_enabled| FeedPatch { push_enabled: Some(push_enabled), ..FeedPatch::default() };
+    let state = async || harness.store.subscription(subscription).await.unwrap().unwrap().state;
+    harness.update(feed, push(false)).await;
+    assert_eq!((harness.feed(feed).await.push_enabled, ann.feed(feed).await.push_enabled), (false, true));
+    assert!(harness.store.polled_feed(feed).await.unwrap().unwrap().push_enabled);
+    assert_eq!(state().await, SubscriptionState::Active);
+    harness.discover(feed, vec![], found(&[HUB], Some(TOPIC), "other")).await;
+    assert_eq!(state().await, SubscriptionState::Active);
+    ann.store.delete_feed(feed).await.unwrap();
+    assert_eq!(state().await, SubscriptionState::Unsubscribing, "the last who wanted it has left");
+    assert!(!harness.store.polled_feed(feed).await.unwrap().unwrap().push_enabled);
+    ann.follow(URL).await;
+    assert!(harness.store.polled_feed(feed).await.unwrap().unwrap().push_enabled);
+}
+
+async fn a2_credentials_are_never_shared(harness: &Harness) {
+    let with_secret = |entries| NewFeed { address: secret(URL), ..new_feed(URL, entries) };
+    let own = harness.add_feed(with_secret(vec![entry("mine")])).await.id;
+    let (ann, bob) = (harness.account("ann").await, harness.account("bob").await);
+    for address in [address(URL), secret(URL)] {
+        let new = NewFollow { address, ..new_follow(URL) };
+        assert_eq!(ann.store.follow(new).await.unwrap(), FollowOutcome::NotKnown);
+    }
+    let anns = ann.add_feed(with_secret(vec![entry("ann's")])).await.id;
+    let shared = bob.add(URL, vec![entry("all's")]).await;
+    assert!(own != anns && anns != shared && shared != own);
+    for (account, feed, title) in [(harness, own, "mine"), (&ann, anns, "ann's"), (&bob, shared, "all's")] {
+        assert_eq!(account.unread_titles().await, [title]);
+        assert_eq!(account.store.feed_by_url(URL).await.unwrap(), Some(feed));
+        for address in [address(URL), secret(URL)] {
+            let new = NewFeed { address: address.clone(), ..new_feed(URL, vec![]) };
+            assert_eq!(account.store.add_feed(new).await.unwrap(), NewFeedOutcome::AlreadyThere(feed));
+            let seeds = vec![FeedSeed::new(address)];
+            assert_eq!(account.store.import_feeds(seeds).await.unwrap(), [ImportOutcome::AlreadyThere(feed)]);
+        }
+    }
+    // With a password it is one's own from then on, and without one it may be shared.
+    let moved = bob.update(shared, to(secret("http://e.org/2"))).await;
+    assert_eq!((moved.id, moved.has_credentials), (shared, true));
+    assert_eq!(ann.store.follow(new_follow("http://e.org/2")).await.unwrap(), FollowOutcome::NotKnown);
+    assert!(!bob.update(shared, to(address("http://other.org/2"))).await.has_credentials);
+    assert_eq!(ann.follow("http://other.org/2").await.id, shared);
+}
+
+async fn a2_a_private_feed_moves_alone(harness: &Harness) {
+    let own = harness.add_feed(NewFeed { address: secret(URL), ..new_feed(URL, vec![]) }).await.id;
+    let ann = harness.account("ann").await;
+    let there = "http://e.org/2";
+    let theirs = ann.add(there, vec![]).await;
+    let job = harness.claim(own).await;
+    let moved = PollResult { moved_to: Some(secret(there)), ..fetched(&job, vec![entry("1")]) };
+    assert!(harness.finish(moved).await.applied);
+    assert_eq!((harness.feed(own).await.url.as_str(), harness.feed(own).await.has_credentials), (there, true));
+    assert_eq!(harness.store.feed_by_url(there).await.unwrap(), Some(own));
+    assert_eq!(ann.store.feed_by_url(there).await.unwrap(), Some(theirs));
+    // What several follow is given no password.
+    harness.account("bob").await.follow(there).await;
+    let job = ann.claim(theirs).await;
+    let moved = PollResult { moved_to: Some(secret("http://e.org/3")), ..fetched(&job, vec![]) };
+    assert!(ann.finish(moved).await.applied);
+    assert_eq!(ann.feed(theirs).await.url, there);
+}
+
+async fn a2_another_url_leaves_the_others_alone(harness: &Harness) {
+    let folder = harness.store.create_folder("News").await.unwrap().unwrap().id;
+    let feed = harness.add(URL, vec![entry("1")]).await;
+    let own = FeedPatch {
+        custom_title: Some(Some("Mine".to_owned())),
+        folder_id: Some(Some(folder)),
+        poll_interval: Some(Some(600)),
+        push_enabled: Some(false),
+        ..FeedPatch::default()
+    };
+    harness.update(feed, own).await;
+    let ann = harness.account("ann").await;
+    let before = ann.follow(URL).await;
+    assert_eq!(harness.update(feed, to(address(URL))).await.id, feed, "where it is already");
+
+    let moved = harness.update(feed, to(address("http://e.org/2"))).await;
+    assert_ne!(moved.id, feed);
+    assert_eq!((moved.url.as_str(), moved.next_check_at), ("http://e.org/2", harness.now()));
+    assert_eq!((moved.custom_title.as_deref(), moved.folder_id), (Some("Mine"), Some(folder)));
+    assert_eq!((moved.poll_interval, moved.push_enabled, moved.last_fetched_at), (Some(600), false, None));
+    assert_eq!((harness.store.feed(feed).await.unwrap(), harness.all().await), (None, vec![]));
+    let after = ann.feed(feed).await;
+    assert_eq!((after.id, after.url, after.unread_count), (before.id, before.url, 1));
+    harness.poll(moved.id, vec![entry("2")]).await;
+    assert_eq!((harness.unread_titles().await, ann.unread_titles().await), (vec!["2".into()], vec!["1".into()]));
+    // Alone now: it is the same feed at another address.
+    assert_eq!(ann.update(feed, to(address("http://e.org/3"))).await.id, feed);
+}
+
+async fn a2_another_url_may_be_a_known_feed(harness: &Harness) {
+    let (one, two) = (harness.add(URL, vec![entry("1")]).await, harness.add("http://e.org/2", vec![entry("2")]).await);
+    let ann = harness.account("ann").await;
+    let own = ann.add("http://e.org/3", vec![entry("3")]).await;
+    ann.patch("3", None, Some(true)).await;
+    let title = Some(Some("Mine".to_owned()));
+    let moved = ann.update(own, FeedPatch { custom_title: title, ..to(address(URL)) }).await;
+    assert_eq!((moved.id, moved.custom_title.as_deref(), moved.unread_count), (one, Some("Mine"), 1));
+    assert_eq!(harness.store.polled_feed(own).await.unwrap(), None, "nobody follows it any more");
+    assert_eq!(ann.store.counts().await.unwrap().starred, 0);
+    assert_eq!(ann.update(one, to(address("http://e.org/2"))).await.id, two);
+    assert_eq!(ann.unread_titles().await, ["2"]);
+    let taken = to(address("http://e.org/2"));
+    assert_eq!(harness.store.update_feed(one, taken).await.unwrap(), UpdateOutcome::Conflict(Some(two)));
+    assert_eq!(ann.store.update_feed(one, FeedPatch::default()).await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!((harness.unread_of(one).await, harness.unread_of(two).await), (1, 1));
+}
+
+async fn a2_import_follows_known_feeds(harness: &Harness) {
+    let known = harness.add(URL, vec![entry("1")]).await;
+    let next = harness.feed(known).await.next_check_at;
+    let ann = harness.account("ann").await;
+    let seeds = vec![
+        FeedSeed {
+            folder: Some("News".to_owned()),
+            custom_title: Some("Ann's".to_owned()),
+            title: Some("Other".to_owned()),
+            poll_interval: Some(1200),
+            push_enabled: false,
+            ..seed(URL)
+        },
+        seed("http://e.org/2"),
+        seed(URL),
+    ];
+    let outcomes = ann.store.import_feeds(seeds).await.unwrap();
+    let [ImportOutcome::Imported(first), ImportOutcome::Imported(second), third] = outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!((first, third), (known, ImportOutcome::AlreadyThere(known)));
+    let feed = ann.feed(known).await;
+    assert_eq!((feed.title.as_deref(), feed.custom_title.as_deref()), (Some("Title"), Some("Ann's")));
+    assert_eq!((feed.poll_interval, feed.push_enabled, feed.unread_count), (Some(1200), false, 1));
+    assert_eq!(feed.next_check_at, harness.after(1200).min(next), "no request but by its interval");
+    let folders = ann.store.folders().await.unwrap();
+    assert_eq!((folders.len(), feed.folder_id), (1, Some(folders[0].id)));
+    assert_eq!(harness.store.folders().await.unwrap(), []);
+    assert_eq!(ann.feed(second).await.next_check_at, harness.now());
+    let polled = harness.store.polled_feed(known).await.unwrap().unwrap();
+    assert_eq!((polled.poll_interval, polled.push_enabled), (Some(1200), true));
+}
