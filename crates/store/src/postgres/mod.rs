@@ -5,10 +5,12 @@
 //!
 //! Who waits for whom: whoever changes a feed or its entries locks the feed's row first, several in the order of their
 //! ids, and after any lock on folders; then the rows of its subscriptions, in the order of theirs; then webhooks, then
-//! deliveries. Claims and beats skip what is locked, marks of deliveries wait for it only a moment, and beats have
-//! connections of their own, so that bulk work never costs a lease. Whoever waits for an answer at once gets one in time, and
-//! a connection that does not answer is dropped.
+//! deliveries. What accounts have is locked after the feed's row: follows by feed and account, then states by entry and
+//! account, then the account's own row. Whoever marks entries locks these three alone. Claims and beats skip what is locked,
+//! marks of deliveries wait for it only a moment, and beats have connections of their own, so that bulk work never costs a
+//! lease. Whoever waits for an answer at once gets one in time, and a connection that does not answer is dropped.
 
+mod accounts;
 mod changes;
 mod entries;
 mod feeds;
@@ -328,7 +330,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn query_then_keeps_the_order() {
-        const FIRST: &str = "INSERT INTO folders (name, position) VALUES ('a', 0)";
+        const FIRST: &str = "INSERT INTO folders (account_id, name, position) VALUES (1, 'a', 0)";
         const SECOND: &str = "SELECT id FROM folders";
         let database = testkit::fresh_postgres().await;
         let store = PostgresStore::connect(database.url(), PostgresOptions::default()).await.unwrap();

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is not as it should be")]
 
+mod accounts;
 mod beats;
 mod changes;
 mod circles;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use domain::{
     EntryFilter, FeedId, FeedPatch, FeedSeed,
+    account::READER,
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Validators},
     ports::{
@@ -95,7 +97,7 @@ async fn a_lost_database_is_unavailable_and_then_there_again() {
     // A statement that waits for a lock when its connection dies.
     admin.batch_execute("BEGIN; LOCK TABLE feeds IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let store = database.store.clone();
-    let waiting = tokio::spawn(async move { store.feeds().await });
+    let waiting = tokio::spawn(async move { store.feeds(READER).await });
     let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
     while admin.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
     end_connections(&admin).await;
@@ -106,7 +108,7 @@ async fn a_lost_database_is_unavailable_and_then_there_again() {
     // All connections are gone; the store notices at the latest when it uses one.
     let mut answers = Vec::new();
     for _ in 0..10 {
-        answers.push(database.store.feeds().await.map(|feeds| feeds.len()));
+        answers.push(database.store.feeds(READER).await.map(|feeds| feeds.len()));
     }
     assert_eq!(answers.last(), Some(&Ok(3)), "{answers:?}");
     assert!(answers.iter().all(|answer| matches!(answer, Ok(3) | Err(StoreError::Unavailable(_)))), "{answers:?}");
@@ -128,7 +130,7 @@ async fn u6_a_database_that_takes_no_writes_is_not_ready() {
     }
     let last = answers.pop().unwrap().unwrap_err();
     assert!(matches!(&last, StoreError::Unavailable(reason) if reason.contains("read-only")), "{last}");
-    let error = database.store.create_folder("a").await.unwrap_err();
+    let error = database.store.create_folder(READER, "a").await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
 }
 
@@ -152,14 +154,14 @@ async fn u6_a_connection_that_ended_up_at_a_standby_is_not_kept() {
     admin.batch_execute(&writable(false)).await.unwrap();
     end_connections(&admin).await;
     for store in &stores {
-        while !matches!(store.create_folder("a").await, Err(StoreError::Unavailable(why)) if why.contains("read-only"))
+        while !matches!(store.create_folder(READER, "a").await, Err(StoreError::Unavailable(why)) if why.contains("read-only"))
         {
         }
     }
     // The primary is back behind the address.
     admin.batch_execute(&writable(true)).await.unwrap();
     for (place, store) in stores.iter().enumerate() {
-        assert!(store.create_folder(&format!("folder {place}")).await.unwrap().is_ok(), "{place}");
+        assert!(store.create_folder(READER, &format!("folder {place}")).await.unwrap().is_ok(), "{place}");
         assert_eq!(store.ping().await, Ok(()));
     }
 }
@@ -182,15 +184,15 @@ async fn u8_searches_leave_connections_for_pages() {
     let search = || {
         let store = store.clone();
         let words = EntryFilter { search: domain::Search::parse("some").unwrap(), ..EntryFilter::default() };
-        tokio::spawn(async move { store.entries(&words, 10, None).await })
+        tokio::spawn(async move { store.entries(READER, &words, 10, None).await })
     };
     let searches = [search(), search()];
     while waiting_for(&lock, "entry_words").await == 0 {
         tokio::task::yield_now().await;
     }
     for _ in 0..10 {
-        assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries, []);
-        assert_eq!(store.feeds().await.unwrap().len(), 1);
+        assert_eq!(store.entries(READER, &EntryFilter::default(), 10, None).await.unwrap().entries, []);
+        assert_eq!(store.feeds(READER).await.unwrap().len(), 1);
     }
     assert_eq!(waiting_for(&lock, "entry_words").await, 1);
     lock.rollback().await.unwrap();
@@ -259,7 +261,7 @@ async fn finishes_beats_and_readers_never_wait_in_a_circle() {
     const FEEDS: usize = 60;
     let database = fresh_postgres().await;
     import(&database.store, FEEDS).await;
-    let folder = database.store.create_folder("folder").await.unwrap().unwrap();
+    let folder = database.store.create_folder(READER, "folder").await.unwrap().unwrap();
     let mut workers = Vec::new();
     for worker in 0..4_usize {
         let store = database.another_store().await;
@@ -281,11 +283,11 @@ async fn finishes_beats_and_readers_never_wait_in_a_circle() {
     let store = database.another_store().await;
     let reader = tokio::spawn(async move {
         for round in 0..15_i64 {
-            store.mark_read(MarkRead::default()).await.unwrap();
+            store.mark_read(READER, MarkRead::default()).await.unwrap();
             let folder_id = Some((round % 2 == 0).then_some(folder.id));
             for feed in 1..10 {
                 let patch = FeedPatch { folder_id, ..FeedPatch::default() };
-                store.update_feed(FeedId(feed), patch).await.unwrap();
+                store.update_feed(READER, FeedId(feed), patch).await.unwrap();
             }
             let limits = PruneLimits {
                 read_older_than: Duration::ZERO,
@@ -322,7 +324,7 @@ async fn texts_that_only_postgresql_refuses_are_stored() {
     let stored = database.store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap();
     assert_eq!(stored.new, 1);
     let filter = EntryFilter { search: domain::Search::parse("9c3f").unwrap(), ..EntryFilter::default() };
-    let page = database.store.entries(&filter, 1, None).await.unwrap();
+    let page = database.store.entries(READER, &filter, 1, None).await.unwrap();
     assert_eq!(page.entries[0].title.as_deref(), Some("withnul"));
 }
 
@@ -342,7 +344,7 @@ async fn end_connections(admin: &Client) {
 async fn import(store: &PostgresStore, feeds: usize) {
     let seeds = (0..feeds)
         .map(|number| FeedSeed::new(FeedAddress { url: format!("https://example.org/{number}"), credentials: None }));
-    let outcomes = store.import_feeds(seeds.collect()).await.unwrap();
+    let outcomes = store.import_feeds(READER, seeds.collect()).await.unwrap();
     assert!(outcomes.iter().all(|outcome| matches!(outcome, ImportOutcome::Imported(_))));
 }
 
@@ -379,14 +381,36 @@ fn entries_of(round: usize) -> Document {
     Document { entries, present, is_complete: true, ..Document::default() }
 }
 
-/// What feeds say of their entries is what there is.
+/// What feeds, follows and accounts say of their entries is what there is, and nobody has what it should not.
 async fn counts_agree(database: &FreshPostgres) {
     let sql = "
 SELECT feeds.id
 FROM feeds
-WHERE unread_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND NOT is_read)
-   OR entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)
-   OR EXISTS (SELECT FROM entries WHERE feed_id = feeds.id AND entries.folder_id IS DISTINCT FROM feeds.folder_id)
+WHERE entry_count <> (SELECT count(*) FROM entries WHERE feed_id = feeds.id)
+   OR NOT EXISTS (SELECT FROM follows WHERE feed_id = feeds.id)
+   OR EXISTS (
+       SELECT FROM follows
+       WHERE feed_id = feeds.id
+         AND unread_count <> (
+             SELECT count(*)
+             FROM entry_states
+             WHERE entry_states.feed_id = feeds.id AND entry_states.account_id = follows.account_id AND NOT is_read
+         )
+   )
+   OR EXISTS (
+       SELECT FROM entry_states
+       LEFT JOIN follows ON follows.feed_id = entry_states.feed_id AND follows.account_id = entry_states.account_id
+       WHERE entry_states.feed_id = feeds.id
+         AND (follows.feed_id IS NULL OR entry_states.folder_id IS DISTINCT FROM follows.folder_id)
+   )
+   OR EXISTS (
+       SELECT FROM entries
+       WHERE feed_id = feeds.id AND NOT EXISTS (SELECT FROM entry_states WHERE entry_id = entries.id)
+   )
+   OR EXISTS (
+       SELECT FROM accounts
+       WHERE starred_count <> (SELECT count(*) FROM entry_states WHERE account_id = accounts.id AND is_starred)
+   )
    OR EXISTS (
        SELECT FROM entries
        LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id

@@ -18,7 +18,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
-    EntryId, FeedId,
+    AccountId, EntryId, FeedId,
     changes::{Change, ChangeKind, ChangeNumber, ChangesPage, NewChange, is_known, prune_to},
     ports::{ChangeStore, StoreResult},
 };
@@ -76,10 +76,11 @@ pub(crate) async fn write(client: &impl GenericClient, changes: &[NewChange]) ->
         return Ok(());
     }
     let kinds: Vec<&str> = changes.iter().map(|change| change.kind.name()).collect();
+    let accounts: Vec<Option<i64>> = changes.iter().map(|change| change.account_id.map(|account| account.0)).collect();
     let feeds: Vec<Option<i64>> = changes.iter().map(|change| change.feed_id.map(|feed| feed.0)).collect();
     let counts: Vec<i64> = changes.iter().map(|change| u64_to_i64(change.count)).collect();
     let entries: Vec<String> = changes.iter().map(|change| array_of(&change.entries)).collect();
-    execute(client, WRITE, &[&KEY, &kinds, &feeds, &counts, &entries]).await.map(drop)
+    execute(client, WRITE, &[&KEY, &kinds, &accounts, &feeds, &counts, &entries]).await.map(drop)
 }
 
 /// As text, because lists of lists are all of one length.
@@ -134,10 +135,11 @@ fn change_of(row: &Row, number: ChangeNumber) -> Option<Change> {
     Some(Change {
         number,
         kind: ChangeKind::by_name(row.get(2))?,
-        feed_id: row.get::<_, Option<i64>>(3).map(FeedId),
-        count: count(row.get(4)),
-        entries: row.get::<_, Vec<i64>>(5).into_iter().map(EntryId).collect(),
-        at: time(row.get(6)),
+        account_id: row.get::<_, Option<i64>>(3).map(AccountId),
+        feed_id: row.get::<_, Option<i64>>(4).map(FeedId),
+        count: count(row.get(5)),
+        entries: row.get::<_, Vec<i64>>(6).into_iter().map(EntryId).collect(),
+        at: time(row.get(7)),
     })
 }
 

@@ -10,8 +10,9 @@ use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
     EntryId, FeedId,
     changes::ChangeLog,
-    delivery::{DomainEvent, Webhook},
+    delivery::DomainEvent,
     feed_state::FeedStateChange,
+    follow::LastDocument,
     ingest::{
         Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry,
         Stored, Traits, is_present, shared,
@@ -24,7 +25,7 @@ use crate::postgres::{
     entries::entry_rows,
     execute,
     feeds::feed_rows,
-    outbox::news,
+    outbox::{events::Listeners, news},
     push::discovery::{self, PushState},
     query,
     shared::values::{hash, time},
@@ -38,6 +39,8 @@ pub(crate) const KNOWN_BY_SUBSCRIPTION: &str = include_str!("sql/ingest_known_by
 const FORGET: &str = include_str!("sql/ingest_forget.sql");
 
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
+
+const REMEMBER: &str = include_str!("sql/ingest_remember.sql");
 
 const FORGET_THESE: &str = include_str!("sql/ingest_forget_these.sql");
 
@@ -59,7 +62,7 @@ pub(crate) struct Sorted<'d> {
 pub(crate) type StoredDocument = (Stored, Vec<DomainEvent>, ChangeLog);
 
 /// Stores a document's entries, follows what it says about push, and writes the state of its feed. Returns also what of
-/// that is news to these webhooks.
+/// that is news to whoever listens.
 pub(crate) async fn store_document(
     transaction: &Transaction<'_>,
     target: Target,
@@ -67,20 +70,20 @@ pub(crate) async fn store_document(
     push: &PushState,
     document: &Document,
     known: &KnownEntries,
-    webhooks: &[Webhook],
+    listeners: &Listeners,
 ) -> Result<StoredDocument, Error> {
     let sorted = sort_out(document, known, target.claimed_at);
     let of_feed = async {
         let followed = discovery::follow(transaction, target, push, document.found.as_ref(), &sorted.new).await?;
         // Last: only now is it known whether the feed is pushed, and whether it is to be polled again at once.
         let state = feed_rows::write_state(transaction, target, change, push, document, &sorted);
-        both(state, forget(transaction, target, document)).await?;
+        both(state, both(forget(transaction, target, document), remember(transaction, target, document))).await?;
         Ok(followed)
     };
     // In one round trip, if there is nothing new about push.
     let parts = [(target, &sorted)];
     let (ids, (mut news, mut log)) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
-    news.extend(news::of_entries(transaction, webhooks, target.now, &parts, &ids).await?);
+    news.extend(news::of_entries(transaction, listeners, target.now, &parts, &ids).await?);
     note(&mut log, &parts, &ids);
     Ok((sorted.stored, news, log))
 }
@@ -105,8 +108,8 @@ pub(crate) async fn store_entries(
     let new = parts.iter().flat_map(|(target, sorted)| sorted.new.iter().map(move |entry| (*target, entry.as_ref())));
     let new: Vec<(Target, &IncomingEntry)> = new.collect();
     let renewed: Vec<_> = parts.iter().flat_map(|(_, sorted)| sorted.renewed.iter().copied()).collect();
-    let inserted = entry_rows::insert(transaction, now, &new);
-    let (ids, ()) = both(inserted, entry_rows::update(transaction, now, &renewed)).await?;
+    let written = both(entry_rows::insert(transaction, now, &new), entry_rows::update(transaction, now, &renewed));
+    let (ids, ()) = entry_rows::count_then(transaction, &new, written).await?;
     Ok(ids)
 }
 
@@ -191,6 +194,12 @@ pub(crate) fn sort_out<'d>(document: &'d Document, known: &KnownEntries, claimed
         }
     }
     sorted
+}
+
+/// What is in the document, for whoever begins to follow the feed.
+async fn remember(transaction: &Transaction<'_>, target: Target, document: &Document) -> Result<(), Error> {
+    let identities = LastDocument::to_bytes(&document.present);
+    execute(transaction, REMEMBER, &[&target.feed_id, &identities, &target.now]).await.map(drop)
 }
 
 /// A document that was read whole tells which pruned entries will not come again.

@@ -9,14 +9,14 @@ pub(crate) mod read_marks;
 use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
-    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
+    AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
     entry::Counts,
     ports::{EntryStore, MarkRead, StoreResult},
 };
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    PostgresStore,
+    Params, PostgresStore,
     entries::pages::PageQuery,
     query, query_opt, search,
     shared::{
@@ -25,16 +25,22 @@ use crate::postgres::{
     },
 };
 
-const STARRED: &str = "SELECT count(*) FROM entries WHERE is_starred";
+const STARRED: &str = "SELECT starred_count FROM accounts WHERE id = $1";
 
-const UNREAD: &str = "SELECT id, folder_id, unread_count FROM feeds";
+const UNREAD: &str = "SELECT feed_id, folder_id, unread_count FROM follows WHERE account_id = $1";
 
 #[async_trait]
 impl EntryStore for PostgresStore {
-    async fn entries(&self, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> StoreResult<EntryPage> {
+    async fn entries(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryPage> {
         let _permit = if filter.is_slow() { Some(self.slow_permit().await?) } else { None };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
-        let wanted = PageQuery { filter, after, rows: limit.saturating_add(1) };
+        let wanted = PageQuery { account, filter, after, rows: limit.saturating_add(1) };
         let page = async {
             let mut client = self.client().await?;
             page(&mut client, &wanted, limit).await.map_err(store_error)
@@ -42,33 +48,34 @@ impl EntryStore for PostgresStore {
         if filter.is_slow() { page.await } else { self.in_time(page).await }
     }
 
-    async fn entry(&self, id: EntryId) -> StoreResult<Option<Entry>> {
-        self.read(async |client| one(client, id).await).await
+    async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>> {
+        self.read(async |client| one(client, account, id).await).await
     }
 
-    async fn patch_entry(&self, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
+    async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
         let patched = async {
             let mut client = self.client().await?;
-            read_marks::patch(self, &mut client, &[id.0], patch).await.map_err(store_error)?;
-            one(&client, id).await.map_err(store_error)
+            read_marks::patch(self, &mut client, account, &[id.0], patch).await.map_err(store_error)?;
+            one(&client, account, id).await.map_err(store_error)
         };
         self.in_time(patched).await
     }
 
-    async fn patch_entries(&self, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
+    async fn patch_entries(&self, account: AccountId, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64> {
         let mut client = self.client().await?;
         let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-        read_marks::patch(self, &mut client, &ids, patch).await.map_err(store_error)
+        read_marks::patch(self, &mut client, account, &ids, patch).await.map_err(store_error)
     }
 
-    async fn mark_read(&self, which: MarkRead) -> StoreResult<u64> {
+    async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64> {
         let mut client = self.client().await?;
-        read_marks::mark_read(self, &mut client, which).await.map_err(store_error)
+        read_marks::mark_read(self, &mut client, account, which).await.map_err(store_error)
     }
 
-    async fn counts(&self) -> StoreResult<Counts> {
+    async fn counts(&self, account: AccountId) -> StoreResult<Counts> {
+        let whose: Params<'_> = &[&account.0];
         let counted =
-            self.read(async |client| tokio::try_join!(query(client, UNREAD, &[]), query(client, STARRED, &[])));
+            self.read(async |client| tokio::try_join!(query(client, UNREAD, whose), query(client, STARRED, whose)));
         let (unread, starred) = counted.await?;
         let mut counts = Counts { starred: starred.first().map_or(0, |row| count(row.get(0))), ..Counts::default() };
         for row in unread {
@@ -112,12 +119,12 @@ fn page_of(rows: &[Row], limit: usize) -> EntryPage {
     EntryPage { entries: shown.iter().map(entry_of).collect(), next_cursor }
 }
 
-async fn one(client: &impl GenericClient, id: EntryId) -> Result<Option<Entry>, Error> {
-    let row = query_opt(client, &pages::one_sql(), &[&id.0]).await?;
+async fn one(client: &impl GenericClient, account: AccountId, id: EntryId) -> Result<Option<Entry>, Error> {
+    let row = query_opt(client, &pages::one_sql(), &[&id.0, &account.0]).await?;
     Ok(row.as_ref().map(entry_of))
 }
 
-fn entry_of(row: &Row) -> Entry {
+pub(crate) fn entry_of(row: &Row) -> Entry {
     Entry {
         id: EntryId(row.get(0)),
         feed_id: FeedId(row.get(1)),

@@ -1,10 +1,11 @@
-//! The statements of pages. Every kind of page is one walk of an index, either way round; a page since a time looks at so
-//! many rows and no more. A page is cut where its texts are too long by the database, which knows their lengths without
+//! The statements of pages. Every kind of page is one walk of an index over what an account has of entries, either way round;
+//! that of a feed walks the feed's entries, and looks up what the account has of each. A page since a time looks at so many
+//! rows and no more. A page is cut where its texts are too long by the database, which knows their lengths without
 //! reading them: what is cut off is never sent.
 
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
-    Cursor, EntryFilter, EntryId,
+    AccountId, Cursor, EntryFilter, EntryId,
     entry::{Order, PAGE_TEXT_BYTES_MAX, PAGE_WALK_MAX, Since},
 };
 use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
@@ -22,6 +23,7 @@ pub(crate) const HAS_NEXT_AT: usize = 16;
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageQuery<'a> {
+    pub(crate) account: AccountId,
     pub(crate) filter: &'a EntryFilter,
     pub(crate) after: Option<Cursor>,
     pub(crate) rows: usize,
@@ -62,53 +64,101 @@ impl PageQuery<'_> {
         }
     }
 
-    /// The conditions of the filter but for its words, on `entries`, with `$1` and `$2` for the position.
-    pub(crate) fn conditions(&self) -> String {
-        format!("(entries.sort_at, entries.id) {} ($1, $2){}", self.comes_after(), self.kind())
+    /// A walk of what is on the page but for its words, with their marks: where it goes, and its order. What follows limits it.
+    pub(crate) fn walk(&self) -> String {
+        if self.walks_feed() {
+            return format!(
+                "
+            SELECT entries.id, entries.sort_at AS at, state.is_read, state.is_starred
+            FROM entries
+            CROSS JOIN LATERAL (
+                SELECT is_read, is_starred
+                FROM entry_states
+                WHERE entry_states.entry_id = entries.id
+                  AND entry_states.account_id = $4{}
+                LIMIT 1
+            ) AS state
+            WHERE entries.feed_id = $5
+              AND (entries.sort_at, entries.id) {} ($1, $2)
+            {}",
+                self.kind(),
+                self.comes_after(),
+                self.order_by("entries.sort_at", "entries.id"),
+            );
+        }
+        format!(
+            "
+            SELECT entry_states.entry_id AS id, entry_states.sort_at AS at, is_read, is_starred
+            FROM entry_states
+            WHERE {}
+            {}",
+            self.conditions(),
+            self.order_by("entry_states.sort_at", "entry_states.entry_id"),
+        )
     }
 
-    /// The same without the position. What each index is for stands as it is, because one over a part of the rows serves no
-    /// condition that is only known later.
+    /// A page of a feed has no index of its account's, unless it is of what is marked: those are few.
+    fn walks_feed(&self) -> bool {
+        self.filter.feed_id.is_some() && self.filter.unread != Some(true) && self.filter.starred != Some(true)
+    }
+
+    /// The conditions of the filter but for its words, on `entry_states`, with `$1` and `$2` for the position and `$4` for the
+    /// account.
+    pub(crate) fn conditions(&self) -> String {
+        format!(
+            "entry_states.account_id = $4\n      AND (entry_states.sort_at, entry_states.entry_id) {} ($1, $2){}",
+            self.comes_after(),
+            self.kind()
+        )
+    }
+
+    /// The same without position and account. What each index is for stands as it is, because one over a part of the rows
+    /// serves no condition that is only known later.
     fn kind(&self) -> String {
         let mut kind = String::new();
         if self.filter.feed_id.is_some() {
-            kind.push_str("\n      AND entries.feed_id = $4");
+            kind.push_str("\n      AND entry_states.feed_id = $5");
         }
         if self.filter.folder_id.is_some() {
-            let place = if self.filter.feed_id.is_some() { "$5" } else { "$4" };
-            kind.push_str("\n      AND entries.folder_id = ");
+            let place = if self.filter.feed_id.is_some() { "$6" } else { "$5" };
+            kind.push_str("\n      AND entry_states.folder_id = ");
             kind.push_str(place);
         }
         kind.push_str(match self.filter.unread {
-            Some(true) => "\n      AND NOT entries.is_read",
-            Some(false) => "\n      AND entries.is_read",
+            Some(true) => "\n      AND NOT entry_states.is_read",
+            Some(false) => "\n      AND entry_states.is_read",
             None => "",
         });
         kind.push_str(match self.filter.starred {
-            Some(true) => "\n      AND entries.is_starred",
-            Some(false) => "\n      AND NOT entries.is_starred",
+            Some(true) => "\n      AND entry_states.is_starred",
+            Some(false) => "\n      AND NOT entry_states.is_starred",
             None => "",
         });
         kind
     }
 
-    /// The values of `$4` and `$5` in the conditions.
+    /// The values of `$4` and those after it in the conditions.
     pub(crate) fn ids(&self) -> Vec<i64> {
         let feed = self.filter.feed_id.map(|feed| feed.0);
         let folder = self.filter.folder_id.map(|folder| folder.0);
-        feed.into_iter().chain(folder).collect()
+        [self.account.0].into_iter().chain(feed).chain(folder).collect()
     }
 }
 
-/// The rows of a page whose ids and times (`at`) a subquery gives, as far as their texts are not too long together. Each is
+/// The rows of a page whose ids, times (`at`) and marks a subquery gives, as far as their texts are not too long together. Each is
 /// looked up by itself, whatever the planner thinks of how many there will be.
 pub(crate) fn rows_of(wanted: &PageQuery<'_>, page: &str) -> String {
     rows_sql(page, &wanted.order_by("chosen.at", "chosen.id"), !wanted.filter.without_texts)
 }
 
-/// One entry, by its id in `$1`.
+/// One entry of an account's: the ids are `$1` and `$2`.
 pub(crate) fn one_sql() -> String {
-    rows_sql("\n        SELECT $1::bigint AS id, 0::bigint AS at", "ORDER BY chosen.at", true)
+    let one = "
+        SELECT entry_id AS id, 0::bigint AS at, is_read, is_starred
+        FROM entry_states
+        WHERE entry_id = $1
+          AND account_id = $2";
+    rows_sql(one, "ORDER BY chosen.at", true)
 }
 
 fn rows_sql(page: &str, order_by: &str, with_texts: bool) -> String {
@@ -118,8 +168,8 @@ fn rows_sql(page: &str, order_by: &str, with_texts: bool) -> String {
 SELECT id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read, is_starred,
        categories, enclosures, at, has_next
 FROM (
-    SELECT entry.id, feed_id, guid, url, title, author, {texts}, published_at, updated_at, entry.sort_at, is_read,
-           is_starred, categories, enclosures, chosen.at,
+    SELECT entry.id, feed_id, guid, url, title, author, {texts}, published_at, updated_at, entry.sort_at,
+           chosen.is_read, chosen.is_starred, categories, enclosures, chosen.at,
            row_number() OVER walk AS place,
            lead(true, 1, false) OVER walk AS has_next,
            sum(octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
@@ -160,16 +210,7 @@ pub(crate) async fn walk(client: &impl GenericClient, wanted: &PageQuery<'_>) ->
     if wanted.filter.since.is_some() {
         return walk_since(client, wanted).await;
     }
-    let sql = format!(
-        "
-        SELECT id, sort_at AS at
-        FROM entries
-        WHERE {}
-        {}
-        LIMIT $3",
-        wanted.conditions(),
-        wanted.order_by("entries.sort_at", "entries.id"),
-    );
+    let sql = format!("{}\n            LIMIT $3", wanted.walk());
     run(client, wanted, &rows_of(wanted, &sql), &[]).await
 }
 
@@ -182,20 +223,21 @@ pub(crate) async fn walk_among(
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
     let sql = format!(
         "
-        SELECT entries.id, entries.sort_at AS at
+        SELECT entry_states.entry_id AS id, entry_states.sort_at AS at, is_read, is_starred
         FROM unnest(${}::bigint[]) AS given (id)
         CROSS JOIN LATERAL (
             SELECT *
-            FROM entries
-            WHERE entries.id = given.id
+            FROM entry_states
+            WHERE entry_states.entry_id = given.id
+              AND entry_states.account_id = $4
             LIMIT 1
-        ) AS entries
+        ) AS entry_states
         WHERE {}
         {}
         LIMIT $3",
         4 + wanted.ids().len(),
         wanted.conditions(),
-        wanted.order_by("entries.sort_at", "entries.id"),
+        wanted.order_by("entry_states.sort_at", "entry_states.entry_id"),
     );
     run(client, wanted, &rows_of(wanted, &sql), &[&ids]).await
 }
@@ -217,16 +259,16 @@ pub(crate) async fn walk_selective(
 async fn walk_since(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
     let sql = format!(
         "
-        SELECT entries.id, entries.at
+        SELECT entry_states.id, entry_states.at, is_read, is_starred
         FROM ({}
             LIMIT {PAGE_WALK_MAX}
-        ) AS entries
+        ) AS entry_states
         WHERE true{}
         {}
         LIMIT $3",
         since_sql(wanted, 4 + wanted.ids().len()),
         wanted.kind(),
-        wanted.order_by("entries.at", "entries.id"),
+        wanted.order_by("entry_states.at", "entry_states.id"),
     );
     run(client, wanted, &rows_of(wanted, &sql), &[&wanted.since()]).await
 }
@@ -235,11 +277,11 @@ async fn walk_since(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Resu
 async fn stop_of(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Option<Cursor>, Error> {
     let sql = format!("{}\n            OFFSET {}\n            LIMIT 1", since_sql(wanted, 3), PAGE_WALK_MAX - 1);
     let (at, id) = wanted.position();
-    let row = query_opt(client, &sql, &[&at, &id, &wanted.since()]).await?;
+    let row = query_opt(client, &sql, &[&at, &id, &wanted.since(), &wanted.account.0]).await?;
     Ok(row.map(|row| Cursor { at: time(row.get(1)), id: EntryId(row.get(0)) }))
 }
 
-/// The walk of all entries since a time, which is the parameter of this number.
+/// The walk of all entries of an account since a time, which is the parameter of this number; the account is `$4`.
 fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
     let key = match wanted.filter.since {
         None => "sort_at",
@@ -253,13 +295,14 @@ fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
     };
     format!(
         "
-            SELECT id, {key} AS at, feed_id, folder_id, is_read, is_starred
-            FROM entries
-            WHERE ({key}, id) {} ($1, $2)
+            SELECT entry_id AS id, {key} AS at, feed_id, folder_id, is_read, is_starred
+            FROM entry_states
+            WHERE account_id = $4
+              AND ({key}, entry_id) {} ($1, $2)
               AND {from}
             {}",
         wanted.comes_after(),
-        wanted.order_by(key, "id"),
+        wanted.order_by(key, "entry_id"),
     )
 }
 

@@ -1,5 +1,6 @@
-//! What is old, or read and too much, goes, a chunk at a time. What is known of it is its identity, kept in
-//! the same transaction, so that it does not come back as new.
+//! What accounts have of entries that are old, or read and too many, goes, a chunk at a time. An entry goes with the last that
+//! somebody has of it. What is known of it is its identity, kept in the same transaction, so that it does not come back as
+//! new.
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{changes::ChangeLog, ports::PruneLimits};
@@ -7,7 +8,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     PostgresStore, execute, now_ms, query,
-    shared::values::{count, millis, usize_to_i64},
+    shared::values::{millis, usize_to_i64},
 };
 
 const TOO_OLD: &str = include_str!("sql/prune_too_old.sql");
@@ -16,7 +17,11 @@ const TOO_MANY: &str = include_str!("sql/prune_too_many.sql");
 
 const LOCK_FEEDS: &str = include_str!("sql/prune_lock_feeds.sql");
 
+const LOCK_FOLLOWS: &str = include_str!("sql/prune_lock_follows.sql");
+
 const REMOVE: &str = include_str!("sql/prune_remove.sql");
+
+const REMOVE_ENTRIES: &str = include_str!("sql/prune_remove_entries.sql");
 
 pub(crate) async fn prune(store: &PostgresStore, client: &mut Client, limits: PruneLimits) -> Result<u64, Error> {
     let transaction = client.transaction().await?;
@@ -31,7 +36,7 @@ pub(crate) async fn prune(store: &PostgresStore, client: &mut Client, limits: Pr
     }
     let left = chunk - usize_to_i64(rows.len());
     if left > 0 {
-        // This may find an entry that is there already; it is removed once.
+        // This may find what is there already; it is removed once.
         rows.extend(query(&transaction, TOO_MANY, &[&i64::from(limits.per_feed), &left]).await?);
     }
     if rows.is_empty() {
@@ -45,11 +50,22 @@ pub(crate) async fn prune(store: &PostgresStore, client: &mut Client, limits: Pr
 }
 
 async fn remove(transaction: &Transaction<'_>, rows: &[Row], unread_before: i64) -> Result<u64, Error> {
-    let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
-    let mut feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
-    feeds.sort_unstable();
-    feeds.dedup();
+    let column = |place: usize| -> Vec<i64> { rows.iter().map(|row| row.get(place)).collect() };
+    let [entries, accounts, feeds] = [0, 1, 2].map(column);
     execute(transaction, LOCK_FEEDS, &[&feeds]).await?;
-    let removed = query(transaction, REMOVE, &[&ids, &unread_before]).await?;
-    Ok(removed.first().map_or(0, |row| count(row.get(0))))
+    execute(transaction, LOCK_FOLLOWS, &[&feeds, &accounts]).await?;
+    let removed = query(transaction, REMOVE, &[&entries, &accounts, &unread_before]).await?;
+    remove_entries(transaction, &removed).await?;
+    Ok(removed.len() as u64)
+}
+
+/// Removes those of these entries that nobody has any more. Their feeds' rows are locked.
+pub(crate) async fn remove_entries(transaction: &Transaction<'_>, left: &[Row]) -> Result<(), Error> {
+    let mut left: Vec<i64> = left.iter().map(|row| row.get(0)).collect();
+    left.sort_unstable();
+    left.dedup();
+    if left.is_empty() {
+        return Ok(());
+    }
+    execute(transaction, REMOVE_ENTRIES, &[&left]).await.map(drop)
 }

@@ -1,8 +1,8 @@
-//! Marking entries, by their ids or many as read in chunks: each time a short transaction that keeps the feeds' counts
-//! exact.
+//! Marking what an account has of entries, by their ids or many as read in chunks: each time a short transaction that keeps
+//! the account's counts exact. The follows that are counted in are locked first, then the states, each in order.
 
 use deadpool_postgres::Client;
-use domain::{EntryId, EntryPatch, FeedId, changes::ChangeLog, ports::MarkRead};
+use domain::{AccountId, EntryId, EntryPatch, FeedId, changes::ChangeLog, ports::MarkRead};
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::postgres::{
@@ -16,11 +16,11 @@ const CHUNK: i64 = 2_000;
 /// Times that chunks are tried again because they waited in a circle.
 const CIRCLES_MAX: u32 = 3;
 
-const LOCK_FEEDS: &str = include_str!("sql/read_marks_lock_feeds.sql");
+const LOCK_FOLLOWS: &str = include_str!("sql/read_marks_lock_follows.sql");
 
 const MARK: &str = include_str!("sql/read_marks_mark.sql");
 
-const LOCK_FEEDS_OF: &str = include_str!("sql/read_marks_lock_feeds_of.sql");
+const LOCK_FOLLOWS_OF: &str = include_str!("sql/read_marks_lock_follows_of.sql");
 
 const PATCH: &str = include_str!("sql/read_marks_patch.sql");
 
@@ -28,41 +28,53 @@ const PATCH: &str = include_str!("sql/read_marks_patch.sql");
 pub(crate) async fn patch(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     ids: &[i64],
     patch: EntryPatch,
 ) -> Result<u64, Error> {
     let mut circles = 0;
     loop {
-        match patch_once(store, client, ids, patch).await {
+        match patch_once(store, client, account, ids, patch).await {
             Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
             result => return result,
         }
     }
 }
 
-async fn patch_once(store: &PostgresStore, client: &mut Client, ids: &[i64], patch: EntryPatch) -> Result<u64, Error> {
+async fn patch_once(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    ids: &[i64],
+    patch: EntryPatch,
+) -> Result<u64, Error> {
     let transaction = client.transaction().await?;
-    if execute(&transaction, LOCK_FEEDS_OF, &[&ids]).await? == 0 {
+    if execute(&transaction, LOCK_FOLLOWS_OF, &[&account.0, &ids]).await? == 0 {
         return Ok(0);
     }
-    let patched = query(&transaction, PATCH, &[&ids, &patch.is_read, &patch.is_starred]).await?;
-    let (patched, log) = marked(&patched);
+    let patched = query(&transaction, PATCH, &[&account.0, &ids, &patch.is_read, &patch.is_starred]).await?;
+    let (patched, log) = marked(account, &patched);
     store.commit(transaction, log).await?;
     Ok(patched)
 }
 
 /// How many were marked, and that as a change: one, whatever feeds they are of.
-fn marked(rows: &[Row]) -> (u64, ChangeLog) {
+fn marked(account: AccountId, rows: &[Row]) -> (u64, ChangeLog) {
     let mut log = ChangeLog::default();
     let Some(row) = rows.first() else { return (0, log) };
     let (marked, feed) = (count(row.get(0)), row.get::<_, Option<i64>>(1).map(FeedId));
     let entries = row.get::<_, Option<Vec<i64>>>(2).unwrap_or_default().into_iter().map(EntryId).collect();
-    log.marks(feed, marked, entries);
+    log.marks(account, feed, marked, entries);
     (marked, log)
 }
 
 /// Marks what is there now: entries that come in meanwhile stay unread.
-pub(crate) async fn mark_read(store: &PostgresStore, client: &mut Client, which: MarkRead) -> Result<u64, Error> {
+pub(crate) async fn mark_read(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    which: MarkRead,
+) -> Result<u64, Error> {
     let now = now_ms(&*client).await?;
     let until = which.before.map_or(now, |before| before.as_millisecond().min(now));
     let sql = unread_sql(which);
@@ -71,12 +83,12 @@ pub(crate) async fn mark_read(store: &PostgresStore, client: &mut Client, which:
     let mut position = (i64::MAX, i64::MAX);
     let (mut marked, mut circles) = (0, 0);
     loop {
-        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK];
+        let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK, &account.0];
         params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
-        match mark_chunk(store, client, &sql, &params).await {
+        match mark_chunk(store, client, account, &sql, &params).await {
             Ok(None) => return Ok(marked),
             Ok(Some((last, count))) => (position, marked) = (last, marked + count),
-            // A chunk locks many feeds: should it ever wait in a circle, it is the one to give way.
+            // A chunk locks many follows: should it ever wait in a circle, it is the one to give way.
             Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
             Err(error) => return Err(error),
         }
@@ -87,6 +99,7 @@ pub(crate) async fn mark_read(store: &PostgresStore, client: &mut Client, which:
 async fn mark_chunk(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     sql: &str,
     params: &[&(dyn ToSql + Sync)],
 ) -> Result<Option<((i64, i64), u64)>, Error> {
@@ -95,9 +108,9 @@ async fn mark_chunk(
     let Some(last) = rows.last() else { return Ok(None) };
     let entries: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
     let feeds: Vec<i64> = rows.iter().map(|row| row.get(1)).collect();
-    execute(&transaction, LOCK_FEEDS, &[&feeds]).await?;
-    let chunk = query(&transaction, MARK, &[&entries]).await?;
-    let (marked, log) = marked(&chunk);
+    execute(&transaction, LOCK_FOLLOWS, &[&account.0, &feeds]).await?;
+    let chunk = query(&transaction, MARK, &[&account.0, &entries]).await?;
+    let (marked, log) = marked(account, &chunk);
     store.commit(transaction, log).await?;
     Ok(Some(((last.get(2), last.get(0)), marked)))
 }
@@ -106,18 +119,19 @@ async fn mark_chunk(
 fn unread_sql(which: MarkRead) -> String {
     let of = match (which.feed_id, which.folder_id) {
         (None, None) => "",
-        (Some(_), None) => "\n  AND feed_id = $5",
-        (None, Some(_)) => "\n  AND folder_id = $5",
-        (Some(_), Some(_)) => "\n  AND feed_id = $5\n  AND folder_id = $6",
+        (Some(_), None) => "\n  AND feed_id = $6",
+        (None, Some(_)) => "\n  AND folder_id = $6",
+        (Some(_), Some(_)) => "\n  AND feed_id = $6\n  AND folder_id = $7",
     };
     format!(
         "
-SELECT id, feed_id, sort_at
-FROM entries
-WHERE NOT is_read
+SELECT entry_id, feed_id, sort_at
+FROM entry_states
+WHERE account_id = $5
+  AND NOT is_read
   AND received_at <= $3
-  AND (sort_at, id) < ($1, $2){of}
-ORDER BY sort_at DESC, id DESC
+  AND (sort_at, entry_id) < ($1, $2){of}
+ORDER BY sort_at DESC, entry_id DESC
 LIMIT $4"
     )
 }

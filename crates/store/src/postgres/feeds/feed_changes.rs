@@ -1,28 +1,30 @@
-//! Feeds: kept, changed, removed, and what that means for their subscriptions.
+//! Feeds: kept, changed, and what that means for their subscriptions.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
-    Feed, FeedId, FeedPatch, FolderId, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     changes::ChangeLog,
     feed_state::{FeedAddress, FeedStateChange},
+    ingest::KnownEntries,
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    LONG_WORK, Params, PostgresStore, both,
+    LONG_WORK, PostgresStore,
     entries::ingest,
     execute,
-    feeds::{id_of, one},
-    outbox::{
-        events::{self, Audience, payload_feed},
-        webhooks,
+    feeds::{
+        folders,
+        follows::{self, Wishes},
+        id_of, import, one,
     },
-    push::{discovery::PushState, subscription_changes::Decisions, subscriptions},
-    query_opt, query_then,
+    outbox::events::{Listeners, payload_feed},
+    push::discovery::PushState,
+    query_opt,
     shared::values::{millis, optional, text, url_hash},
 };
 use crate::target::Target;
@@ -33,7 +35,11 @@ const LOCK: &str = include_str!("sql/feed_changes_lock.sql");
 
 const LOCK_TO_DELETE: &str = include_str!("sql/feed_changes_lock_to_delete.sql");
 
+const ADDRESS: &str = include_str!("sql/feed_changes_address.sql");
+
 const UPDATE: &str = include_str!("sql/feed_changes_update.sql");
+
+const MOVE: &str = include_str!("sql/feed_changes_move.sql");
 
 const READDRESS: &str = include_str!("sql/feed_changes_readdress.sql");
 
@@ -41,159 +47,266 @@ const READDRESS: &str = include_str!("sql/feed_changes_readdress.sql");
 pub(crate) async fn add(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     feed: &NewFeed,
 ) -> Result<Option<NewFeedOutcome>, Error> {
     let transaction = client.transaction().await?;
     if let Some(folder) = feed.folder_id
-        && !has_folder(&transaction, folder).await?
+        && !folders::hold(&transaction, account, folder).await?
     {
         return Ok(Some(NewFeedOutcome::NoSuchFolder));
     }
-    let (inserted, webhooks) = both(insert(&transaction, feed), webhooks::enabled(&transaction)).await?;
-    let Some((id, now)) = inserted else {
-        return Ok(id_of(&transaction, &feed.address).await?.map(NewFeedOutcome::AlreadyThere));
+    if let Some(id) = follows::followed(&transaction, account, &feed.address.url).await?.first() {
+        return Ok(Some(NewFeedOutcome::AlreadyThere(*id)));
+    }
+    let (folder_id, custom_title) = (feed.folder_id, feed.custom_title.clone());
+    let wishes = Wishes { folder_id, custom_title, poll_interval: None, push_enabled: true };
+    let (id, mut log) = if let Some((id, now)) = insert(&transaction, account, feed).await? {
+        follows::insert(&transaction, account, &[(id, wishes)], now).await?;
+        (id, store_first(&transaction, id, feed, now).await?)
+    } else {
+        let Some(id) = id_of(&transaction, &feed.address, account).await? else { return Ok(None) };
+        let begun = follows::begin_at(&transaction, account, id, &feed.address, &wishes).await?;
+        let Some(log) = begun else { return Ok(None) };
+        (id, log)
     };
-    let folder_id = feed.folder_id.map(|folder| folder.0);
-    let target = Target { feed_id: id, folder_id, claimed_at: now, is_backlog: true, now };
-    let change = FeedStateChange::of_new_feed(feed.next_check_in);
-    let push = PushState::new(&feed.address.url);
-    let nothing = HashMap::new();
-    let (_, news, mut log) =
-        ingest::store_document(&transaction, target, change, &push, &feed.document, &nothing, &webhooks).await?;
-    log.feeds(Some(FeedId(id)), 1);
-    let title = feed.custom_title.as_ref().or(feed.document.title.as_ref());
-    let shown = payload_feed(target, push.url, optional(title).map(Cow::into_owned));
-    log.deliveries_if(Audience { webhooks: &webhooks, feed: shown }.tell(&transaction, &news, now).await?);
-    let kept = one(&transaction, id).await?;
+    log.feeds(account, Some(id), 1);
+    let kept = one(&transaction, account, id).await?;
     store.commit(transaction, log).await?;
     Ok(kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))))
 }
 
-/// The new id, and when it was given.
-async fn insert(transaction: &Transaction<'_>, feed: &NewFeed) -> Result<Option<(i64, i64)>, Error> {
-    let folder_id = feed.folder_id.map(|folder| folder.0);
+/// The new id, and when it was given; none if the server has the feed.
+async fn insert(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    feed: &NewFeed,
+) -> Result<Option<(FeedId, i64)>, Error> {
     let row = query_opt(
         transaction,
         INSERT,
         &[
             &text(&feed.address.url),
-            &url_hash(&feed.address),
+            &url_hash(&feed.address, account),
             &optional(feed.address.credentials.as_ref()),
-            &folder_id,
-            &optional(feed.custom_title.as_ref()),
             &millis(feed.next_check_in),
             &adaptive_first(),
         ],
     )
     .await?;
-    Ok(row.map(|row| (row.get(0), row.get(1))))
+    Ok(row.map(|row| (FeedId(row.get(0)), row.get(1))))
 }
 
+/// Stores what was fetched of a feed that is new and has its follower.
+async fn store_first(transaction: &Transaction<'_>, id: FeedId, feed: &NewFeed, now: i64) -> Result<ChangeLog, Error> {
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
+    let (change, push) = (FeedStateChange::of_new_feed(feed.next_check_in), PushState::new(&feed.address.url));
+    let (nothing, listeners) = (KnownEntries::new(), Listeners::of_feeds(transaction, &[id.0]).await?);
+    let (_, news, mut log) =
+        ingest::store_document(transaction, target, change, &push, &feed.document, &nothing, &listeners).await?;
+    let title = optional(feed.document.title.as_ref()).map(Cow::into_owned);
+    log.deliveries_if(listeners.tell(transaction, payload_feed(target, push.url, title), &news, now).await?);
+    Ok(log)
+}
+
+/// `None` if something of what is to be changed became another meanwhile.
 pub(crate) async fn update(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     id: FeedId,
     patch: &FeedPatch,
-) -> Result<UpdateOutcome<Feed>, Error> {
+) -> Result<Option<UpdateOutcome<Feed>>, Error> {
     let transaction = client.transaction().await?;
-    let no_folder = match patch.folder_id.flatten() {
-        Some(folder) => !has_folder(&transaction, folder).await?,
-        None => false,
+    let Some(seen) = one(&transaction, account, id).await? else { return Ok(Some(UpdateOutcome::NotFound)) };
+    if let Some(folder) = patch.folder_id.flatten()
+        && !folders::hold(&transaction, account, folder).await?
+    {
+        return Ok(Some(UpdateOutcome::NoSuchFolder));
+    }
+    let moved = match &patch.address {
+        None => lock(&transaction, &[id]).await?.map(|now| (id, now, ChangeLog::default())),
+        Some(address) => match readdress(&transaction, account, &seen, address).await? {
+            Readdressed::Done(id, now, log) => Some((id, now, log)),
+            Readdressed::Conflict(other) => return Ok(Some(UpdateOutcome::Conflict(Some(other)))),
+            Readdressed::Raced => None,
+        },
     };
-    let Some(row) = query_opt(&transaction, LOCK, &[&id.0]).await? else { return Ok(UpdateOutcome::NotFound) };
-    if no_folder {
-        return Ok(UpdateOutcome::NoSuchFolder);
-    }
-    let before = one(&transaction, id.0).await?;
-    if let Some(address) = &patch.address {
-        match id_of(&transaction, address).await? {
-            Some(other) if other != id => return Ok(UpdateOutcome::Conflict(Some(other))),
-            _ => {
-                let before = FeedAddress { url: row.get(2), credentials: row.get(3) };
-                readdress(&transaction, id, &address.clone().after(&before)).await?;
-            }
-        }
-    }
-    apply(&transaction, id, patch).await?;
-    let mut log = ChangeLog::default();
-    if patch.address.is_some() || patch.push_enabled == Some(false) {
-        log = end_subscriptions(&transaction, id, row.get(0)).await?;
-    }
-    if let Some(folder) = patch.folder_id.map(|folder| folder.map(|folder| folder.0))
-        && folder != row.get(1)
+    let Some((id, now, mut log)) = moved else { return Ok(None) };
+    let Some(wishes) = follows::lock(&transaction, account, id).await? else { return Ok(None) };
+    log.add(apply(&transaction, account, id, patch, now).await?);
+    if let Some(folder) = patch.folder_id
+        && folder != wishes.folder_id
     {
         transaction.batch_execute(LONG_WORK).await?;
-        execute(&transaction, "UPDATE entries SET folder_id = $2 WHERE feed_id = $1", &[&id.0, &folder]).await?;
+        execute(&transaction, MOVE, &[&id.0, &account.0, &folder.map(|folder| folder.0)]).await?;
     }
-    let feed = one(&transaction, id.0).await?;
-    if feed != before {
-        log.feed(id);
+    let feed = one(&transaction, account, id).await?;
+    if feed.as_ref() != Some(&seen) {
+        log.follow(account, id);
     }
     store.commit(transaction, log).await?;
-    Ok(feed.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed))))
+    Ok(Some(feed.map_or(UpdateOutcome::NotFound, |feed| UpdateOutcome::Updated(Box::new(feed)))))
 }
 
-async fn readdress(transaction: &Transaction<'_>, id: FeedId, address: &FeedAddress) -> Result<(), Error> {
-    let credentials = optional(address.credentials.as_ref());
-    execute(transaction, READDRESS, &[&id.0, &text(&address.url), &url_hash(address), &credentials]).await.map(drop)
+/// What became of a change of an address.
+enum Readdressed {
+    /// The account follows this feed at it, whose row is locked since then.
+    Done(FeedId, i64, ChangeLog),
+    /// It follows another there.
+    Conflict(FeedId),
+    /// Somebody else changed something of that in the same moment.
+    Raced,
 }
 
-async fn apply(transaction: &Transaction<'_>, id: FeedId, patch: &FeedPatch) -> Result<(), Error> {
+/// Gives an account's feed another address: where others follow the old one, or the server has one there, it is another feed.
+/// All rows that this may concern are locked first: the folder, then both feeds in their order.
+async fn readdress(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    before: &Feed,
+    address: &FeedAddress,
+) -> Result<Readdressed, Error> {
+    let others = follows::followed(transaction, account, &address.url).await?;
+    if let Some(other) = others.into_iter().find(|other| *other != before.id) {
+        return Ok(Readdressed::Conflict(other));
+    }
+    if let Some(folder) = before.folder_id
+        && !folders::hold(transaction, account, folder).await?
+    {
+        return Ok(Readdressed::Raced);
+    }
+    let Some((address, there)) = destination(transaction, account, before.id, address).await? else {
+        return Ok(Readdressed::Raced);
+    };
+    let rows: Vec<FeedId> = [before.id].into_iter().chain(there.filter(|there| *there != before.id)).collect();
+    let Some(now) = lock_to_delete(transaction, &rows).await? else { return Ok(Readdressed::Raced) };
+    let wishes = follows::lock(transaction, account, before.id).await?;
+    let again = destination(transaction, account, before.id, &address).await?;
+    let Some(wishes) = wishes.filter(|wishes| wishes.folder_id == before.folder_id) else {
+        return Ok(Readdressed::Raced);
+    };
+    if again != Some((address.clone(), there)) {
+        return Ok(Readdressed::Raced);
+    }
+    let is_alone = follows::is_alone(transaction, account, before.id).await?;
+    match there {
+        None if is_alone => readdress_alone(transaction, account, before.id, &address, now).await,
+        Some(there) if there == before.id && is_alone => {
+            readdress_alone(transaction, account, before.id, &address, now).await
+        }
+        Some(there) if there == before.id => Ok(Readdressed::Done(there, now, ChangeLog::default())),
+        there => switch(transaction, account, before, address, there, wishes, now).await,
+    }
+}
+
+/// The address with the user and password that are known, and the feed that the server has there.
+async fn destination(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    id: FeedId,
+    address: &FeedAddress,
+) -> Result<Option<(FeedAddress, Option<FeedId>)>, Error> {
+    let Some(row) = query_opt(transaction, ADDRESS, &[&id.0]).await? else { return Ok(None) };
+    let known = FeedAddress { url: row.get(0), credentials: row.get(1) };
+    let address = address.clone().after(&known);
+    let there = id_of(transaction, &address, account).await?;
+    Ok(Some((address, there)))
+}
+
+async fn readdress_alone(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    id: FeedId,
+    address: &FeedAddress,
+    now: i64,
+) -> Result<Readdressed, Error> {
+    let (hash, credentials) = (url_hash(address, account), optional(address.credentials.as_ref()));
+    execute(transaction, READDRESS, &[&id.0, &text(&address.url), &hash, &credentials]).await?;
+    let log = follows::end_subscriptions(transaction, id, now).await?;
+    Ok(Readdressed::Done(id, now, log))
+}
+
+/// Leaves a feed and follows another, in the same folder and under the same name.
+async fn switch(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    before: &Feed,
+    address: FeedAddress,
+    there: Option<FeedId>,
+    wishes: Wishes,
+    now: i64,
+) -> Result<Readdressed, Error> {
+    let mut log = ChangeLog::default();
+    let id = if let Some(there) = there {
+        log.add(follows::begin(transaction, account, there, &wishes, now).await?);
+        there
+    } else {
+        let seed = FeedSeed {
+            title: before.title.clone(),
+            poll_interval: wishes.poll_interval,
+            push_enabled: wishes.push_enabled,
+            site_url: before.site_url.clone(),
+            ..FeedSeed::new(address)
+        };
+        let inserted = import::insert_seeds(transaction, account, &[&seed]).await?;
+        let Some(id) = inserted.into_values().next() else { return Ok(Readdressed::Raced) };
+        follows::insert(transaction, account, &[(id, wishes)], now).await?;
+        id
+    };
+    let (left, _) = follows::end(transaction, account, before.id, now).await?;
+    log.add(left);
+    log.feeds(account, Some(id), 1);
+    Ok(Readdressed::Done(id, now, log))
+}
+
+async fn apply(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    id: FeedId,
+    patch: &FeedPatch,
+    now: i64,
+) -> Result<ChangeLog, Error> {
     let title = patch.custom_title.as_ref().and_then(|title| optional(title.as_ref()));
     let folder_id = patch.folder_id.flatten().map(|folder| folder.0);
-    let interval = patch.poll_interval.flatten().map(i64::from);
+    let interval = patch.poll_interval.flatten();
     execute(
         transaction,
         UPDATE,
         &[
             &id.0,
+            &account.0,
             &patch.custom_title.is_some(),
             &title,
             &patch.folder_id.is_some(),
             &folder_id,
             &patch.poll_interval.is_some(),
-            &interval,
+            &interval.map(i64::from),
             &patch.push_enabled,
         ],
     )
-    .await
-    .map(drop)
+    .await?;
+    if patch.poll_interval.is_none() && patch.push_enabled.is_none() {
+        return Ok(ChangeLog::default());
+    }
+    follows::settle(transaction, id, interval, now).await
 }
 
-async fn end_subscriptions(transaction: &Transaction<'_>, id: FeedId, now: i64) -> Result<ChangeLog, Error> {
-    let mut decisions = Decisions::new(subscriptions::lock_of_feeds(transaction, &[id.0]).await?, now);
-    decisions.end_all();
-    decisions.write(transaction).await?;
-    let (news, mut log) = decisions.into_news();
-    log.deliveries_if(events::tell(transaction, &news, now).await?);
-    Ok(log)
+/// Locks the rows of feeds, in their order; when that was, or none if one of them is gone.
+pub(crate) async fn lock(transaction: &Transaction<'_>, feeds: &[FeedId]) -> Result<Option<i64>, Error> {
+    locked(transaction, LOCK, feeds).await
 }
 
-/// The subscriptions are told first that they are not wanted; what is left of them lives on without the feed.
-pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: FeedId) -> Result<bool, Error> {
-    let transaction = client.transaction().await?;
-    transaction.batch_execute(LONG_WORK).await?;
-    let (which, feeds): (Params<'_>, _) = (&[&id.0], [id.0]);
-    let known = subscriptions::lock_of_feeds(&transaction, &feeds);
-    let (held, known) = query_then(&transaction, LOCK_TO_DELETE, which, known).await?;
-    let Some(held) = held.into_iter().next() else { return Ok(false) };
-    let now = held.get(0);
-    let mut decisions = Decisions::new(known, now);
-    decisions.end_all();
-    decisions.write_subscriptions(&transaction).await?;
-    // While there is a feed that can be shown.
-    let (news, mut log) = decisions.into_news();
-    log.deliveries_if(events::tell(&transaction, &news, now).await?);
-    let deleted = execute(&transaction, "DELETE FROM feeds WHERE id = $1", &[&id.0]).await?;
-    log.feeds(Some(id), 1);
-    store.commit(transaction, log).await?;
-    Ok(deleted > 0)
+/// The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
+pub(crate) async fn lock_to_delete(transaction: &Transaction<'_>, feeds: &[FeedId]) -> Result<Option<i64>, Error> {
+    locked(transaction, LOCK_TO_DELETE, feeds).await
 }
 
-/// Makes sure of a folder until the transaction ends.
-async fn has_folder(transaction: &Transaction<'_>, id: FolderId) -> Result<bool, Error> {
-    let sql = "SELECT id FROM folders WHERE id = $1 FOR KEY SHARE";
-    Ok(query_opt(transaction, sql, &[&id.0]).await?.is_some())
+async fn locked(transaction: &Transaction<'_>, sql: &str, feeds: &[FeedId]) -> Result<Option<i64>, Error> {
+    let ids: Vec<i64> = feeds.iter().map(|feed| feed.0).collect();
+    let row = query_opt(transaction, sql, &[&ids]).await?;
+    let is_whole = |count: i64| usize::try_from(count).is_ok_and(|count| count == ids.len());
+    Ok(row.filter(|row| is_whole(row.get(1))).map(|row| row.get(0)))
 }
 
 pub(crate) fn adaptive_first() -> i64 {

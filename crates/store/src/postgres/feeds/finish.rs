@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
-    FeedId,
+    AccountId, FeedId,
+    account::READER,
     changes::ChangeLog,
     delivery::DomainEvent,
     feed_state::FeedAddress,
@@ -22,12 +23,9 @@ use crate::postgres::{
     entries::ingest,
     execute,
     feeds::finish_plain::{self, Decided},
-    outbox::{
-        events::{Audience, payload_feed},
-        webhooks,
-    },
+    outbox::events::{Listeners, payload_feed},
     push::discovery::PushState,
-    query_then,
+    query, query_then,
     shared::{
         errors::{is_unique_violation, store_error},
         values::{optional, text, url_hash},
@@ -40,6 +38,9 @@ use crate::values::is_renamed;
 const URL_RACES_MAX: u32 = 3;
 
 const HELD: &str = include_str!("sql/finish_held.sql");
+
+/// Two are enough to know that it is shared.
+const FOLLOWERS: &str = "SELECT account_id FROM follows WHERE feed_id = $1 LIMIT 2";
 
 const MOVE: &str = include_str!("sql/finish_move.sql");
 
@@ -86,10 +87,11 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     let guard: Params<'_> = &[&feed.0, &lease.owner, &lease.fence];
     let known = ingest::known(&transaction, feed.0, &identities);
     // What is known is read under the lock.
-    let reads = both(known, webhooks::enabled(&transaction));
-    let (held, (known, webhooks)) = query_then(&transaction, HELD, guard, reads).await?;
+    let feeds = [feed.0];
+    let reads = both(known, Listeners::of_feeds(&transaction, &feeds));
+    let (held, (known, listeners)) = query_then(&transaction, HELD, guard, reads).await?;
     let Some(held) = held.into_iter().next() else { return Ok(Stored::default()) };
-    let (mut push, standing) = (PushState::of_row(&held, 2), finish_plain::standing_of(&held, 10));
+    let (mut push, standing) = (PushState::of_row(&held, 1), finish_plain::standing_of(&held, 8));
     let mut log = ChangeLog::default();
     if let Some(address) = &result.moved_to
         && move_to(&transaction, feed, address).await?
@@ -99,9 +101,8 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     }
     let target = Target {
         feed_id: feed.0,
-        folder_id: held.get(1),
         claimed_at: result.claimed_at.as_millisecond(),
-        is_backlog: held.get(13),
+        is_backlog: held.get(11),
         now: held.get(0),
     };
     let change = standing.after(result);
@@ -111,10 +112,10 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
     }
     let (stored, title) = if let PollOutcome::Fetched(document) = &result.outcome {
         let (stored, of_document, changed) =
-            ingest::store_document(&transaction, target, change, &push, document, &known, &webhooks).await?;
+            ingest::store_document(&transaction, target, change, &push, document, &known, &listeners).await?;
         news.extend(of_document);
         log.add(changed);
-        if is_renamed(document.title.as_ref(), held.get(8)) {
+        if is_renamed(document.title.as_ref(), held.get(7)) {
             log.feed(feed);
         }
         (stored, optional(document.title.as_ref()).map(Cow::into_owned))
@@ -122,16 +123,22 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         let stored = finish_plain::write(&transaction, &[Decided::new(result, standing)]).await?;
         (stored.first().copied().unwrap_or_default(), None)
     };
-    let title = held.get::<_, Option<String>>(9).or(title).or(held.get(8));
-    let audience = Audience { webhooks: &webhooks, feed: payload_feed(target, push.url, title) };
-    log.deliveries_if(audience.tell(&transaction, &news, target.now).await?);
+    let shown = payload_feed(target, push.url, title.or(held.get(7)));
+    log.deliveries_if(listeners.tell(&transaction, shown, &news, target.now).await?);
     store.commit(transaction, log).await?;
     Ok(stored)
 }
 
-/// Unless another feed is there already: then it stays where it is.
+/// Unless another feed is there already: then it stays where it is. So does one that several follow and that would need
+/// somebody's password.
 async fn move_to(transaction: &Transaction<'_>, feed: FeedId, address: &FeedAddress) -> Result<bool, Error> {
-    let credentials = optional(address.credentials.as_ref());
-    let moved = execute(transaction, MOVE, &[&feed.0, &text(&address.url), &url_hash(address), &credentials]).await?;
+    let only = query(transaction, FOLLOWERS, &[&feed.0]).await?;
+    let follower = match (&address.credentials, only.as_slice()) {
+        (None, _) => READER,
+        (Some(_), [row]) => AccountId(row.get(0)),
+        (Some(_), _) => return Ok(false),
+    };
+    let (hash, credentials) = (url_hash(address, follower), optional(address.credentials.as_ref()));
+    let moved = execute(transaction, MOVE, &[&feed.0, &text(&address.url), &hash, &credentials]).await?;
     Ok(moved > 0)
 }

@@ -1,9 +1,9 @@
-//! Folders: few, and changed by people. Changes are made one after the other, so that places are exact.
+//! Folders: few, and changed by people. The changes of an account's are made one after the other, so that places are exact.
 
 use async_trait::async_trait;
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
-    Folder, FolderId,
+    AccountId, Folder, FolderId,
     changes::ChangeLog,
     ports::{Conflict, FolderStore, StoreResult, UpdateOutcome},
 };
@@ -16,114 +16,127 @@ use crate::postgres::{
 
 const ALL: &str = include_str!("sql/folders_all.sql");
 
-/// Holds off other changes of folders, and imports, but no reader and no feed that is put into a folder.
-const LOCK: &str = "LOCK TABLE folders IN SHARE ROW EXCLUSIVE MODE";
+/// What is in front of the keys of locks on an account's folders: `fo`, and room for 48 bits of an id.
+const KEY: i64 = 0x666f_0000_0000_0000;
+
+/// Holds off other changes of an account's folders, and its imports, but no reader and no feed that is put into a folder.
+const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 
 const CREATE: &str = include_str!("sql/folders_create.sql");
 
-const LOCK_FEEDS: &str = include_str!("sql/folders_lock_feeds.sql");
+const LOCK_FOLLOWS: &str = include_str!("sql/folders_lock_follows.sql");
+
+const EMPTY: &str = include_str!("sql/folders_empty.sql");
 
 const REORDER: &str = include_str!("sql/folders_reorder.sql");
 
 #[async_trait]
 impl FolderStore for PostgresStore {
-    async fn folders(&self) -> StoreResult<Vec<Folder>> {
-        self.read(async |client| all(client).await).await
+    async fn folders(&self, account: AccountId) -> StoreResult<Vec<Folder>> {
+        self.read(async |client| all(client, account).await).await
     }
 
-    async fn create_folder(&self, name: &str) -> StoreResult<Result<Folder, Conflict>> {
+    async fn create_folder(&self, account: AccountId, name: &str) -> StoreResult<Result<Folder, Conflict>> {
         let mut client = self.client().await?;
         let made = async {
             let transaction = client.transaction().await?;
-            lock(&transaction).await?;
-            let Some(row) = query_opt(&transaction, CREATE, &[&text(name)]).await? else { return Ok(None) };
-            let folder = one(&transaction, FolderId(row.get(0))).await?;
-            self.commit(transaction, moved()).await?;
+            lock(&transaction, account).await?;
+            let Some(row) = query_opt(&transaction, CREATE, &[&account.0, &text(name)]).await? else { return Ok(None) };
+            let folder = one(&transaction, account, FolderId(row.get(0))).await?;
+            self.commit(transaction, moved(account)).await?;
             Ok(folder)
         };
         Ok(made.await.map_err(store_error)?.ok_or(Conflict))
     }
 
-    async fn rename_folder(&self, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>> {
+    async fn rename_folder(&self, account: AccountId, id: FolderId, name: &str) -> StoreResult<UpdateOutcome<Folder>> {
         let mut client = self.client().await?;
         let renamed = async {
             let transaction = client.transaction().await?;
-            lock(&transaction).await?;
-            let (outcome, log) = rename(&transaction, id, &text(name)).await?;
+            lock(&transaction, account).await?;
+            let (outcome, log) = rename(&transaction, account, id, &text(name)).await?;
             self.commit(transaction, log).await?;
             Ok(outcome)
         };
         renamed.await.map_err(store_error)
     }
 
-    async fn delete_folder(&self, id: FolderId) -> StoreResult<bool> {
+    async fn delete_folder(&self, account: AccountId, id: FolderId) -> StoreResult<bool> {
         let mut client = self.client().await?;
         let deleted = async {
             let transaction = client.transaction().await?;
-            lock(&transaction).await?;
-            let is_there = delete(&transaction, id).await?;
-            self.commit(transaction, if is_there { moved() } else { ChangeLog::default() }).await?;
+            lock(&transaction, account).await?;
+            let is_there = delete(&transaction, account, id).await?;
+            self.commit(transaction, if is_there { moved(account) } else { ChangeLog::default() }).await?;
             Ok(is_there)
         };
         deleted.await.map_err(store_error)
     }
 
-    async fn reorder_folders(&self, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
+    async fn reorder_folders(&self, account: AccountId, ids: &[FolderId]) -> StoreResult<Option<Vec<Folder>>> {
         let mut client = self.client().await?;
         let reordered = async {
             let transaction = client.transaction().await?;
-            lock(&transaction).await?;
-            let before = all(&transaction).await?;
+            lock(&transaction, account).await?;
+            let before = all(&transaction, account).await?;
             let Some(order) = new_order(&before, ids) else { return Ok(None) };
             execute(&transaction, REORDER, &[&order]).await?;
-            let folders = all(&transaction).await?;
+            let folders = all(&transaction, account).await?;
             let is_same = before.iter().map(|folder| folder.id.0).eq(order);
-            self.commit(transaction, if is_same { ChangeLog::default() } else { moved() }).await?;
+            self.commit(transaction, if is_same { ChangeLog::default() } else { moved(account) }).await?;
             Ok(Some(folders))
         };
         reordered.await.map_err(store_error)
     }
 }
 
-fn moved() -> ChangeLog {
+fn moved(account: AccountId) -> ChangeLog {
     let mut log = ChangeLog::default();
-    log.feeds(None, 0);
+    log.feeds(account, None, 0);
     log
 }
 
-pub(crate) async fn lock(transaction: &Transaction<'_>) -> Result<(), Error> {
-    transaction.batch_execute(LOCK).await
+pub(crate) async fn lock(transaction: &Transaction<'_>, account: AccountId) -> Result<(), Error> {
+    execute(transaction, LOCK, &[&(KEY + account.0)]).await.map(drop)
 }
 
-/// Makes the folders of these names that are not there, in this order; the table is locked.
+/// Makes sure of a folder until the transaction ends; false if the account has none such.
+pub(crate) async fn hold(transaction: &Transaction<'_>, account: AccountId, id: FolderId) -> Result<bool, Error> {
+    let sql = "SELECT id FROM folders WHERE id = $1 AND account_id = $2 FOR KEY SHARE";
+    Ok(query_opt(transaction, sql, &[&id.0, &account.0]).await?.is_some())
+}
+
+/// Makes the folders of these names that are not there, in this order; the account's folders are locked.
 pub(crate) async fn create_missing(
     transaction: &Transaction<'_>,
+    account: AccountId,
     names: &[&str],
     log: &mut ChangeLog,
 ) -> Result<Vec<Folder>, Error> {
     for name in names {
-        if query_opt(transaction, CREATE, &[&text(name)]).await?.is_some() {
-            log.feeds(None, 0);
+        if query_opt(transaction, CREATE, &[&account.0, &text(name)]).await?.is_some() {
+            log.feeds(account, None, 0);
         }
     }
-    all(transaction).await
+    all(transaction, account).await
 }
 
-async fn all(client: &impl GenericClient) -> Result<Vec<Folder>, Error> {
-    let rows = query(client, ALL, &[]).await?;
+async fn all(client: &impl GenericClient, account: AccountId) -> Result<Vec<Folder>, Error> {
+    let rows = query(client, ALL, &[&account.0]).await?;
     Ok(rows.iter().map(|row| Folder { id: FolderId(row.get(0)), name: row.get(1), order: row.get(2) }).collect())
 }
 
-async fn one(client: &impl GenericClient, id: FolderId) -> Result<Option<Folder>, Error> {
-    Ok(all(client).await?.into_iter().find(|folder| folder.id == id))
+async fn one(client: &impl GenericClient, account: AccountId, id: FolderId) -> Result<Option<Folder>, Error> {
+    Ok(all(client, account).await?.into_iter().find(|folder| folder.id == id))
 }
 
 async fn rename(
     transaction: &Transaction<'_>,
+    account: AccountId,
     id: FolderId,
     name: &str,
 ) -> Result<(UpdateOutcome<Folder>, ChangeLog), Error> {
-    let folders = all(transaction).await?;
+    let folders = all(transaction, account).await?;
     let nothing = ChangeLog::default();
     let Some(folder) = folders.iter().find(|folder| folder.id == id) else {
         return Ok((UpdateOutcome::NotFound, nothing));
@@ -132,19 +145,20 @@ async fn rename(
         return Ok((UpdateOutcome::Conflict(None), nothing));
     }
     execute(transaction, "UPDATE folders SET name = $2 WHERE id = $1", &[&id.0, &name]).await?;
-    let log = if folder.name == name { nothing } else { moved() };
+    let log = if folder.name == name { nothing } else { moved(account) };
     Ok((UpdateOutcome::Updated(Box::new(Folder { name: name.to_owned(), ..folder.clone() })), log))
 }
 
-async fn delete(transaction: &Transaction<'_>, id: FolderId) -> Result<bool, Error> {
+async fn delete(transaction: &Transaction<'_>, account: AccountId, id: FolderId) -> Result<bool, Error> {
     // Waits for whoever is putting a feed into it just now.
-    if query_opt(transaction, "SELECT id FROM folders WHERE id = $1 FOR UPDATE", &[&id.0]).await?.is_none() {
+    let held = "SELECT id FROM folders WHERE id = $1 AND account_id = $2 FOR UPDATE";
+    if query_opt(transaction, held, &[&id.0, &account.0]).await?.is_none() {
         return Ok(false);
     }
     transaction.batch_execute(LONG_WORK).await?;
-    query(transaction, LOCK_FEEDS, &[&id.0]).await?;
-    execute(transaction, "UPDATE entries SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;
-    execute(transaction, "UPDATE feeds SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;
+    query(transaction, LOCK_FOLLOWS, &[&id.0]).await?;
+    execute(transaction, EMPTY, &[&account.0, &id.0]).await?;
+    execute(transaction, "UPDATE follows SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;
     Ok(execute(transaction, "DELETE FROM folders WHERE id = $1", &[&id.0]).await? > 0)
 }
 

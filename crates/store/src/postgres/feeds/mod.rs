@@ -1,10 +1,11 @@
-//! Feeds, as they are read; how they are kept, changed and removed is in `feed_changes`.
+//! Feeds, as they are read; how they are kept, changed and removed is in `feed_changes` and `follows`.
 
 pub(crate) mod feed_changes;
 pub(crate) mod feed_rows;
 pub(crate) mod finish;
 pub(crate) mod finish_plain;
 pub(crate) mod folders;
+pub(crate) mod follows;
 pub(crate) mod import;
 pub(crate) mod overview;
 pub(crate) mod polls;
@@ -12,9 +13,10 @@ pub(crate) mod polls;
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
     feed_state::FeedAddress,
-    ports::{FeedStore, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
+    follow::NewFollow,
+    ports::{FeedStore, FollowOutcome, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
 };
 use tokio_postgres::{Error, Row};
 
@@ -37,8 +39,8 @@ const VIEW_AT: usize = 15;
 
 #[async_trait]
 impl FeedStore for PostgresStore {
-    async fn feeds(&self) -> StoreResult<Vec<Feed>> {
-        let rows = self.read(async |client| query(client, &select(""), &[]).await).await?;
+    async fn feeds(&self, account: AccountId) -> StoreResult<Vec<Feed>> {
+        let rows = self.read(async |client| query(client, &followed_sql(""), &[&account.0]).await).await?;
         let feeds: Result<Vec<Feed>, Error> = rows.iter().map(feed_of).collect();
         let mut feeds = feeds.map_err(store_error)?;
         // Not by the database, whose idea of case depends on its locale.
@@ -49,44 +51,63 @@ impl FeedStore for PostgresStore {
         Ok(feeds)
     }
 
-    async fn feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
-        self.read(async |client| one(client, id.0).await).await
+    async fn feed(&self, account: AccountId, id: FeedId) -> StoreResult<Option<Feed>> {
+        self.read(async |client| one(client, account, id).await).await
     }
 
-    async fn feed_by_url(&self, url: &str) -> StoreResult<Option<FeedId>> {
-        let address = FeedAddress { url: url.to_owned(), credentials: None };
-        self.read(async |client| id_of(client, &address).await).await
+    async fn feed_by_url(&self, account: AccountId, url: &str) -> StoreResult<Option<FeedId>> {
+        let followed = self.read(async |client| follows::followed(client, account, url).await).await?;
+        Ok(followed.first().copied())
     }
 
-    async fn add_feed(&self, feed: NewFeed) -> StoreResult<NewFeedOutcome> {
+    async fn follow(&self, account: AccountId, new: NewFollow) -> StoreResult<FollowOutcome> {
         let mut client = self.client().await?;
         for _ in 0..URL_RACES_MAX {
-            if let Some(outcome) = feed_changes::add(self, &mut client, &feed).await.map_err(store_error)? {
+            if let Some(outcome) = follows::follow(self, &mut client, account, &new).await.map_err(store_error)? {
                 return Ok(outcome);
             }
         }
         Err(races())
     }
 
-    async fn import_feeds(&self, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
-        let mut client = self.client().await?;
-        import::import(self, &mut client, &feeds).await.map_err(store_error)
-    }
-
-    async fn update_feed(&self, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+    async fn add_feed(&self, account: AccountId, feed: NewFeed) -> StoreResult<NewFeedOutcome> {
         let mut client = self.client().await?;
         for _ in 0..URL_RACES_MAX {
-            match feed_changes::update(self, &mut client, id, &patch).await {
-                Err(error) if errors::is_unique_violation(&error) => {}
-                result => return result.map_err(store_error),
+            if let Some(outcome) = feed_changes::add(self, &mut client, account, &feed).await.map_err(store_error)? {
+                return Ok(outcome);
             }
         }
         Err(races())
     }
 
-    async fn delete_feed(&self, id: FeedId) -> StoreResult<bool> {
+    async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
         let mut client = self.client().await?;
-        feed_changes::delete(self, &mut client, id).await.map_err(store_error)
+        for _ in 0..URL_RACES_MAX {
+            let imported = import::import(self, &mut client, account, &feeds).await;
+            if let Some(outcomes) = imported.map_err(store_error)? {
+                return Ok(outcomes);
+            }
+        }
+        Err(races())
+    }
+
+    async fn update_feed(&self, account: AccountId, id: FeedId, patch: FeedPatch) -> StoreResult<UpdateOutcome<Feed>> {
+        let mut client = self.client().await?;
+        for _ in 0..URL_RACES_MAX {
+            match feed_changes::update(self, &mut client, account, id, &patch).await {
+                Ok(Some(outcome)) => return Ok(outcome),
+                Ok(None) => {}
+                Err(error) if errors::is_unique_violation(&error) => {}
+                Err(error) => return Err(store_error(error)),
+            }
+        }
+        Err(races())
+    }
+
+    async fn delete_feed(&self, account: AccountId, id: FeedId) -> StoreResult<bool> {
+        let mut client = self.client().await?;
+        let left = follows::leave(self, &mut client, account, id).await.map_err(store_error)?;
+        Ok(left.is_some())
     }
 }
 
@@ -94,25 +115,51 @@ fn races() -> domain::ports::StoreError {
     domain::ports::StoreError::Unavailable("others change feeds of the same URL".to_owned())
 }
 
-pub(crate) async fn one(client: &impl GenericClient, id: i64) -> Result<Option<Feed>, Error> {
-    query_opt(client, &select("WHERE feeds.id = $1"), &[&id]).await?.as_ref().map(feed_of).transpose()
+/// One that the account follows.
+pub(crate) async fn one(client: &impl GenericClient, account: AccountId, id: FeedId) -> Result<Option<Feed>, Error> {
+    let row = query_opt(client, &followed_sql("\n  AND follows.feed_id = $2"), &[&account.0, &id.0]).await?;
+    row.as_ref().map(feed_of).transpose()
 }
 
-pub(crate) async fn id_of(client: &impl GenericClient, address: &FeedAddress) -> Result<Option<FeedId>, Error> {
-    let row = query_opt(client, "SELECT id FROM feeds WHERE url_hash = $1", &[&url_hash(address)]).await?;
+/// As the server has it, whoever follows it.
+pub(crate) async fn polled(client: &impl GenericClient, id: FeedId) -> Result<Option<Feed>, Error> {
+    let sql = format!(
+        "
+SELECT {}, NULL::text, NULL::bigint, 0::bigint, feeds.poll_interval_secs, feeds.push_enabled, {}
+FROM feeds
+LEFT JOIN subscriptions ON subscriptions.feed_id = feeds.id AND subscriptions.is_current
+WHERE feeds.id = $1",
+        COLUMNS,
+        subscriptions::VIEW
+    );
+    query_opt(client, &sql, &[&id.0]).await?.as_ref().map(feed_of).transpose()
+}
+
+/// The feed at an address: the one that all share or, if it has a user and password, the account's own.
+pub(crate) async fn id_of(
+    client: &impl GenericClient,
+    address: &FeedAddress,
+    account: AccountId,
+) -> Result<Option<FeedId>, Error> {
+    let row = query_opt(client, "SELECT id FROM feeds WHERE url_hash = $1", &[&url_hash(address, account)]).await?;
     Ok(row.map(|row| FeedId(row.get(0))))
 }
 
-/// Feeds with their current subscriptions.
-fn select(condition: &str) -> String {
+/// What all who follow a feed see of it.
+const COLUMNS: &str = "
+feeds.id, feeds.url, feeds.site_url, feeds.title, feeds.last_fetched_at, feeds.next_check_at, feeds.failure_count,
+feeds.last_error, feeds.is_gone, feeds.credentials IS NOT NULL";
+
+/// The feeds that an account follows, with their current subscriptions.
+fn followed_sql(condition: &str) -> String {
     format!(
         "
-SELECT feeds.id, feeds.url, feeds.site_url, feeds.title, feeds.custom_title, feeds.folder_id, feeds.last_fetched_at,
-       feeds.next_check_at, feeds.failure_count, feeds.last_error, feeds.is_gone, feeds.unread_count,
-       feeds.poll_interval_secs, feeds.push_enabled, feeds.credentials IS NOT NULL, {}
-FROM feeds
+SELECT {COLUMNS}, follows.custom_title, follows.folder_id, follows.unread_count, follows.poll_interval_secs,
+       follows.push_enabled, {}
+FROM follows
+JOIN feeds ON feeds.id = follows.feed_id
 LEFT JOIN subscriptions ON subscriptions.feed_id = feeds.id AND subscriptions.is_current
-{condition}",
+WHERE follows.account_id = $1{condition}",
         subscriptions::VIEW
     )
 }
@@ -122,19 +169,19 @@ fn feed_of(row: &Row) -> Result<Feed, Error> {
     Ok(Feed {
         id,
         url: row.get(1),
-        has_credentials: row.get(14),
+        has_credentials: row.get(9),
         site_url: row.get(2),
         title: row.get(3),
-        custom_title: row.get(4),
-        folder_id: row.get::<_, Option<i64>>(5).map(FolderId),
-        last_fetched_at: row.get::<_, Option<i64>>(6).map(time),
-        next_check_at: time(row.get(7)),
-        failure_count: to_u32(row.get(8)),
-        last_error: row.get(9),
-        is_gone: row.get(10),
-        unread_count: count(row.get(11)),
-        poll_interval: row.get::<_, Option<i64>>(12).map(to_u32),
-        push_enabled: row.get(13),
+        custom_title: row.get(10),
+        folder_id: row.get::<_, Option<i64>>(11).map(FolderId),
+        last_fetched_at: row.get::<_, Option<i64>>(4).map(time),
+        next_check_at: time(row.get(5)),
+        failure_count: to_u32(row.get(6)),
+        last_error: row.get(7),
+        is_gone: row.get(8),
+        unread_count: count(row.get(12)),
+        poll_interval: row.get::<_, Option<i64>>(13).map(to_u32),
+        push_enabled: row.get(14),
         subscription: subscriptions::view_of(row, id, VIEW_AT)?,
     })
 }

@@ -12,11 +12,11 @@ use std::{
 use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
-    FeedId, Lease,
+    Feed, FeedId, Lease,
     feed_state::FeedAddress,
     ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
-    ports::{PollStore, PruneLimits, StoreResult},
+    ports::{PollStore, PruneLimits, StoreResult, Viewer},
 };
 use tokio_postgres::{Error, Row};
 
@@ -24,7 +24,7 @@ use crate::postgres::{
     Params, PostgresStore,
     entries::{ingest, prune},
     execute,
-    feeds::{finish, overview},
+    feeds::{self, finish, overview},
     now_ms, query,
     shared::{
         claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
@@ -43,6 +43,8 @@ const RENEW: &str = include_str!("sql/polls_renew.sql");
 const RELEASE: &str = include_str!("sql/polls_release.sql");
 
 const POSTPONE: &str = include_str!("sql/polls_postpone.sql");
+
+const DUE: &str = include_str!("sql/polls_due.sql");
 
 const BY_DUE: &str = include_str!("sql/polls_by_due.sql");
 
@@ -105,6 +107,16 @@ impl PollStore for PostgresStore {
     async fn next_poll_in(&self) -> StoreResult<Option<Duration>> {
         let client = self.client().await?;
         next_in(&client, &self.bounds.polls, BY_DUE).await.map_err(store_error)
+    }
+
+    async fn due_polls(&self, limit: u32) -> StoreResult<Vec<FeedId>> {
+        let rows = self.read(async |client| query(client, DUE, &[&i64::from(limit)]).await).await?;
+        Ok(rows.iter().map(|row| FeedId(row.get(0))).collect())
+    }
+
+    async fn polled_feed(&self, id: FeedId) -> StoreResult<Option<Feed>> {
+        let client = self.client().await?;
+        feeds::polled(&client, id).await.map_err(store_error)
     }
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {

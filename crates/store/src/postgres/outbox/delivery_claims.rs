@@ -7,10 +7,10 @@ use std::{collections::HashMap, time::Duration};
 
 use deadpool_postgres::Client;
 use domain::{
-    DeliveryId, EventId, Lease, WebhookId,
+    DeliveryId, EventId, FolderId, Lease, WebhookId,
     delivery::{
-        ClaimLimits, Claimed, DeliveryJob, EventType, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER, PROBES_A_ROUND, Webhook,
-        public_id,
+        ClaimLimits, Claimed, DeliveryJob, EventType, FollowerView, PAYLOAD_INLINE_MAX, PROBE_NEW_AFTER,
+        PROBES_A_ROUND, Webhook, public_id,
     },
 };
 use tokio_postgres::{Error, Row};
@@ -88,7 +88,7 @@ const CLAIM: &str = concat!(
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 enabled AS MATERIALIZED (
     SELECT webhooks.id, probe_at IS NOT NULL OR rate_per_second IS NOT NULL AS is_gated,
-           least(coalesce(given.room, $6), $3) AS room
+           least(coalesce(given.room, $6), $3) AS room, account_id
     FROM webhooks
     LEFT JOIN unnest($4::bigint[], $5::bigint[]) AS given (id, room) ON given.id = webhooks.id
     WHERE enabled
@@ -315,17 +315,32 @@ ordered AS MATERIALIZED (
 )
 SELECT ordered.id, ordered.lease_owner, ordered.lease_fence, ordered.webhook_id, ordered.event_id, ordered.attempts,
        ordered.is_probe, event.type, event.created_at, event.size, event.data, ordered.logged, ordered.next_attempt_at,
-       ordered.is_full, now.ms, ",
+       ordered.is_full, now.ms, event.feed, follow.custom_title, follow.folder_id, state.is_read, state.is_starred, ",
     columns!(),
     "
 FROM now
 LEFT JOIN ordered ON true
 LEFT JOIN LATERAL (
-    SELECT type, created_at, size, CASE WHEN size <= $7 THEN data END AS data
+    SELECT type, created_at, size, CASE WHEN size <= $7 THEN data END AS data, feed, feed_id, entry_id
     FROM events
     WHERE events.id = ordered.event_id
     LIMIT 1
 ) AS event ON true
+LEFT JOIN enabled AS receiver ON receiver.id = ordered.webhook_id
+LEFT JOIN LATERAL (
+    SELECT custom_title, folder_id
+    FROM follows
+    WHERE follows.feed_id = event.feed_id
+      AND follows.account_id = receiver.account_id
+    LIMIT 1
+) AS follow ON true
+LEFT JOIN LATERAL (
+    SELECT is_read, is_starred
+    FROM entry_states
+    WHERE entry_states.entry_id = event.entry_id
+      AND entry_states.account_id = receiver.account_id
+    LIMIT 1
+) AS state ON true
 LEFT JOIN webhooks ON webhooks.id = ordered.webhook_id AND ordered.turn = 1
 ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id"
 );
@@ -333,7 +348,7 @@ ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id"
 const SET_ASIDE: &str = include_str!("sql/delivery_claims_set_aside.sql");
 
 /// Where in a row its webhook begins, which the first job of each webhook has.
-const WEBHOOK_AT: usize = 15;
+const WEBHOOK_AT: usize = 20;
 
 pub(crate) async fn claim(
     store: &PostgresStore,
@@ -447,6 +462,13 @@ fn job_of(row: &Row, installation: &str) -> Result<DeliveryJob, Error> {
         event_id: public_id("evt", installation, event),
         kind,
         happened_at: time(row.get(8)),
+        feed: row.get(15),
+        view: FollowerView {
+            custom_title: row.get(16),
+            folder_id: row.get::<_, Option<i64>>(17).map(FolderId),
+            is_read: row.get::<_, Option<bool>>(18).unwrap_or_default(),
+            is_starred: row.get::<_, Option<bool>>(19).unwrap_or_default(),
+        },
         data: row.get(10),
         size: usize::try_from(row.get::<_, i64>(9)).unwrap_or(0),
         attempts: to_u32(row.get(5)),

@@ -26,7 +26,8 @@ const SET_LOCK_TIMEOUT: &str = concat!("SET LOCAL lock_timeout = '", lock_timeou
 macro_rules! lock_webhooks {
     () => {
         "
-SELECT id, enabled, url, deleted_at IS NOT NULL, failures, failing_since, failed_at, probes, probe_at, probe_new_at, held_until
+SELECT id, enabled, url, deleted_at IS NOT NULL, failures, failing_since, failed_at, probes, probe_at, probe_new_at, held_until,
+       account_id
 FROM webhooks
 WHERE id = ANY($1)
 ORDER BY id

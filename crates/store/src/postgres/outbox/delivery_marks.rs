@@ -5,11 +5,11 @@
 //! the webhooks are locked first, and what the domain decides is written in the same transaction. Rows that others have
 //! locked are waited for only a moment; then the rest is stored without them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     changes::ChangeLog,
     delivery::{
         AttemptOutcome, BreakerRules, Consequence, DeliveryStatus, DomainEvent, EventType, FinishReport, Health,
@@ -123,9 +123,13 @@ async fn finish_mixed<'f>(
     let is_told = |(one, consequence): &&Decided<'_>| {
         receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.tells_of(consequence))
     };
-    let given_up = decided.iter().filter(is_told);
-    let given_up = given_up.filter_map(|(one, _)| DomainEvent::delivery_failed(one, &store.installation)).collect();
-    let mut log = write_receivers(&transaction, &receivers, given_up, now).await?;
+    let accounts: HashMap<WebhookId, AccountId> = webhooks.iter().map(account_of).collect();
+    let given_up = decided.iter().filter(is_told).filter_map(|(one, _)| {
+        let account = accounts.get(&one.webhook_id)?;
+        DomainEvent::delivery_failed(*account, one, &store.installation)
+    });
+    let given_up = given_up.collect();
+    let mut log = write_receivers(&transaction, &receivers, &accounts, given_up, now).await?;
     log.deliveries_if(decided.iter().any(|(_, consequence)| consequence.status == DeliveryStatus::Failed));
     let has_recovered = receivers.values().any(ReceiverState::has_recovered);
     let is_redirected = |(one, consequence): &Decided<'_>| {
@@ -157,6 +161,7 @@ fn decide(
 async fn write_receivers(
     transaction: &Transaction<'_>,
     receivers: &BTreeMap<WebhookId, ReceiverState>,
+    accounts: &HashMap<WebhookId, AccountId>,
     given_up: Vec<DomainEvent>,
     now: i64,
 ) -> Result<ChangeLog, Error> {
@@ -166,14 +171,21 @@ async fn write_receivers(
     let disabled = receivers.iter().filter_map(|(id, one)| {
         let disabled_reason = Some(one.disabled_reason()?.to_owned());
         let about = PayloadWebhook::new(*id, one.url(), disabled_reason);
-        Some(DomainEvent::Webhook(EventType::WebhookDisabled, about))
+        Some(DomainEvent::Webhook(EventType::WebhookDisabled, *accounts.get(id)?, about))
     });
     let mut log = ChangeLog::default();
     log.deliveries_if(events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await?);
-    if receivers.values().any(ReceiverState::is_shown_otherwise) {
-        log.webhooks();
+    for (id, _) in receivers.iter().filter(|(_, one)| one.is_shown_otherwise()) {
+        if let Some(account) = accounts.get(id) {
+            log.webhooks(*account);
+        }
     }
     Ok(log)
+}
+
+/// Whose a webhook is.
+fn account_of(row: &Row) -> (WebhookId, AccountId) {
+    (WebhookId(row.get(0)), AccountId(row.get(11)))
 }
 
 fn receiver_of(row: &Row) -> (WebhookId, ReceiverState) {

@@ -2,7 +2,7 @@
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     changes::ChangeLog,
     delivery::{DeliveryStatus, Moved},
 };
@@ -63,28 +63,39 @@ pub(crate) const PROBE_NOW: &str = include_str!("sql/delivery_moves_probe_now.sq
 
 const HURRY: &str = include_str!("sql/delivery_moves_hurry.sql");
 
-pub(crate) async fn requeue(store: &PostgresStore, client: &mut Client, id: i64) -> Result<Moved, Error> {
+pub(crate) async fn requeue(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    id: i64,
+) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;
-    match lock(&transaction, id).await? {
+    match lock(&transaction, account, id).await? {
         None => return Ok(Moved::NotFound),
         Some(status) if !status.can_requeue() => return Ok(Moved::WrongState(status)),
         Some(_) => {}
     }
     execute(&transaction, REQUEUE, &[&id]).await?;
-    let moved = moved(store, &transaction, id).await?;
+    let moved = moved(store, &transaction, account, id).await?;
     store.commit(transaction, queued()).await?;
     Ok(moved)
 }
 
-pub(crate) async fn cancel(store: &PostgresStore, client: &mut Client, id: i64, reason: &str) -> Result<Moved, Error> {
+pub(crate) async fn cancel(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    id: i64,
+    reason: &str,
+) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;
-    match lock(&transaction, id).await? {
+    match lock(&transaction, account, id).await? {
         None => return Ok(Moved::NotFound),
         Some(status) if !status.can_cancel() => return Ok(Moved::WrongState(status)),
         Some(_) => {}
     }
     execute(&transaction, CANCEL, &[&id, &crate::postgres::shared::values::text(reason)]).await?;
-    let moved = moved(store, &transaction, id).await?;
+    let moved = moved(store, &transaction, account, id).await?;
     store.commit(transaction, queued()).await?;
     Ok(moved)
 }
@@ -93,9 +104,10 @@ pub(crate) async fn cancel(store: &PostgresStore, client: &mut Client, id: i64, 
 pub(crate) async fn requeue_failed(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     webhook: WebhookId,
 ) -> Result<Option<u64>, Error> {
-    if !webhooks::exists(client, webhook).await? {
+    if !webhooks::exists(client, account, webhook).await? {
         return Ok(None);
     }
     let (mut after, mut requeued) = (i64::MIN, 0);
@@ -123,12 +135,17 @@ pub(crate) fn queued() -> ChangeLog {
 }
 
 /// How it stands, until the transaction ends.
-async fn lock(transaction: &Transaction<'_>, id: i64) -> Result<Option<DeliveryStatus>, Error> {
-    let row = query_opt(transaction, LOCK, &[&id]).await?;
+async fn lock(transaction: &Transaction<'_>, account: AccountId, id: i64) -> Result<Option<DeliveryStatus>, Error> {
+    let row = query_opt(transaction, LOCK, &[&id, &account.0]).await?;
     row.map(|row| row.try_get::<_, Parsed<DeliveryStatus>>(0)).transpose().map(|status| status.map(|status| status.0))
 }
 
-async fn moved(store: &PostgresStore, transaction: &Transaction<'_>, id: i64) -> Result<Moved, Error> {
-    let delivery = delivery_rows::one(transaction, id, &store.installation).await?;
+async fn moved(
+    store: &PostgresStore,
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    id: i64,
+) -> Result<Moved, Error> {
+    let delivery = delivery_rows::one(transaction, account, id, &store.installation).await?;
     Ok(delivery.map_or(Moved::NotFound, |delivery| Moved::Done(Box::new(delivery))))
 }

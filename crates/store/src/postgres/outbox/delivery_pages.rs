@@ -1,11 +1,15 @@
 //! The outbox as people look at it: pages, and numbers. Both walk an index, webhook by webhook.
 
 use deadpool_postgres::Client;
-use domain::delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Overview, claimable};
+use domain::{
+    AccountId,
+    delivery::{DeliveryFilter, DeliveryPage, DeliveryStatus, DueRows, Overview, claimable},
+    ports::Viewer,
+};
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    PostgresStore,
+    Params, PostgresStore,
     outbox::{
         delivery_rows::{self, columns, delivery_of},
         webhook_rows::{self, readable_at},
@@ -34,7 +38,8 @@ FROM (
         ORDER BY id DESC
         LIMIT $2
     ) AS newest
-    WHERE deleted_at IS NULL
+    WHERE account_id = $5
+      AND deleted_at IS NULL
       AND ($3::bigint IS NULL OR webhooks.id = $3)
     ORDER BY newest.id DESC
     LIMIT $2
@@ -108,7 +113,8 @@ LEFT JOIN LATERAL (
     ORDER BY id
     LIMIT 1
 ) AS oldest ON true
-WHERE deleted_at IS NULL"
+WHERE deleted_at IS NULL
+  AND ($1::bigint IS NULL OR account_id = $1)"
 );
 
 /// Where in a row of [`OVERVIEW`] its webhook begins.
@@ -117,6 +123,7 @@ const WEBHOOK_AT: usize = 15;
 pub(crate) async fn page(
     store: &PostgresStore,
     client: &Client,
+    account: AccountId,
     filter: DeliveryFilter,
     limit: u32,
     after: Option<&str>,
@@ -130,7 +137,8 @@ pub(crate) async fn page(
     let statuses = filter.status.map_or(DeliveryStatus::ALL.to_vec(), |status| vec![status]);
     let statuses: Vec<&str> = statuses.into_iter().map(DeliveryStatus::name).collect();
     let webhook = filter.webhook_id.map(|id| id.0);
-    let rows = query(client, PAGE, &[&before, &usize_to_i64(limit.saturating_add(1)), &webhook, &statuses]).await?;
+    let rows_max = usize_to_i64(limit.saturating_add(1));
+    let rows = query(client, PAGE, &[&before, &rows_max, &webhook, &statuses, &account.0]).await?;
     page_of(&rows, limit, &store.installation)
 }
 
@@ -140,9 +148,14 @@ fn page_of(rows: &[Row], limit: usize, installation: &str) -> Result<DeliveryPag
     Ok(DeliveryPage { events, next_cursor })
 }
 
-pub(crate) async fn overview(client: &mut Client) -> Result<Overview, Error> {
+pub(crate) async fn overview(client: &mut Client, viewer: Viewer) -> Result<Overview, Error> {
     let transaction = client.transaction().await?;
-    let counts = query(&transaction, OVERVIEW, &[]);
+    let account = match viewer {
+        Viewer::Account(account) => Some(account.0),
+        Viewer::Server => None,
+    };
+    let whose: Params<'_> = &[&account];
+    let counts = query(&transaction, OVERVIEW, whose);
     let (_, rows) = query_then(&transaction, BY_INDEX, &[], counts).await?;
     transaction.commit().await?;
     Ok(overview_of(&rows))

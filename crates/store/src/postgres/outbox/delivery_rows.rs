@@ -2,7 +2,7 @@
 
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     delivery::{Attempt, Delivery, DeliveryStatus, number_of, public_id},
 };
 use tokio_postgres::{Error, IsolationLevel, Row};
@@ -36,24 +36,32 @@ FROM deliveries
 JOIN events ON events.id = deliveries.event_id
 JOIN webhooks ON webhooks.id = deliveries.webhook_id
 WHERE deliveries.id = $1
+  AND webhooks.account_id = $2
   AND webhooks.deleted_at IS NULL"
 );
 
 const ATTEMPTS: &str = include_str!("sql/delivery_rows_attempts.sql");
 
-pub(crate) async fn one(client: &impl GenericClient, id: i64, installation: &str) -> Result<Option<Delivery>, Error> {
-    query_opt(client, ONE, &[&id]).await?.as_ref().map(|row| delivery_of(row, installation)).transpose()
+/// One to a webhook of an account's.
+pub(crate) async fn one(
+    client: &impl GenericClient,
+    account: AccountId,
+    id: i64,
+    installation: &str,
+) -> Result<Option<Delivery>, Error> {
+    query_opt(client, ONE, &[&id, &account.0]).await?.as_ref().map(|row| delivery_of(row, installation)).transpose()
 }
 
 /// A delivery and its attempts, as of one moment: a mark comes before both or after.
 pub(crate) async fn with_attempts(
     client: &mut Client,
+    account: AccountId,
     id: i64,
     installation: &str,
 ) -> Result<Option<(Delivery, Vec<Attempt>)>, Error> {
     let reads = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = reads.start().await?;
-    let Some(delivery) = one(&transaction, id, installation).await? else { return Ok(None) };
+    let Some(delivery) = one(&transaction, account, id, installation).await? else { return Ok(None) };
     let attempts = query(&transaction, ATTEMPTS, &[&id]).await?.iter().map(attempt_of).collect();
     transaction.commit().await?;
     Ok(Some((delivery, attempts)))

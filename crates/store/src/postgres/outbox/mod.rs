@@ -20,13 +20,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
-    DeliveryId, EventId, Lease, WebhookId,
+    AccountId, DeliveryId, EventId, Lease, WebhookId,
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         DomainEvent, EventType, FinishReport, Moved, NewWebhook, OutboxLimits, Overview, PayloadWebhook, Webhook,
         WebhookPatch, WebhookSecret,
     },
-    ports::{DeliveryStore, StoreResult, TestOutcome},
+    ports::{DeliveryStore, StoreResult, TestOutcome, Viewer},
 };
 use jiff::Timestamp;
 use tokio_postgres::Error;
@@ -41,47 +41,64 @@ const PUT_FIRST: &str = "UPDATE deliveries SET next_attempt_at = $2 WHERE id = $
 
 #[async_trait]
 impl DeliveryStore for PostgresStore {
-    async fn webhooks(&self) -> StoreResult<Vec<Webhook>> {
-        self.read(async |client| webhooks::all(client).await).await
+    async fn webhooks(&self, account: AccountId) -> StoreResult<Vec<Webhook>> {
+        self.read(async |client| webhooks::all(client, account).await).await
     }
 
-    async fn webhook(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
-        self.read(async |client| webhooks::one(client, id).await).await
+    async fn webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        self.read(async |client| webhooks::one(client, account, id).await).await
     }
 
-    async fn create_webhook(&self, new: NewWebhook) -> StoreResult<Webhook> {
+    async fn receiver(&self, id: WebhookId) -> StoreResult<Option<Webhook>> {
+        let client = self.client().await?;
+        webhooks::by_id(&client, id).await.map_err(store_error)
+    }
+
+    async fn create_webhook(&self, account: AccountId, new: NewWebhook) -> StoreResult<Webhook> {
         let mut client = self.client().await?;
-        webhooks::create(self, &mut client, &new).await.map_err(store_error)
+        webhooks::create(self, &mut client, account, &new).await.map_err(store_error)
     }
 
-    async fn update_webhook(&self, id: WebhookId, patch: WebhookPatch) -> StoreResult<Option<Webhook>> {
+    async fn update_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        patch: WebhookPatch,
+    ) -> StoreResult<Option<Webhook>> {
         let mut client = self.client().await?;
-        webhooks::update(self, &mut client, id, &patch).await.map_err(store_error)
+        webhooks::update(self, &mut client, account, id, &patch).await.map_err(store_error)
     }
 
-    async fn delete_webhook(&self, id: WebhookId) -> StoreResult<bool> {
+    async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<bool> {
         let mut client = self.client().await?;
-        webhooks::delete(self, &mut client, id).await.map_err(store_error)
+        webhooks::delete(self, &mut client, account, id).await.map_err(store_error)
     }
 
     async fn rotate_secret(
         &self,
+        account: AccountId,
         id: WebhookId,
         secret: WebhookSecret,
         keep: Duration,
     ) -> StoreResult<Option<Webhook>> {
         let mut client = self.client().await?;
-        webhooks::rotate(self, &mut client, id, &secret, keep).await.map_err(store_error)
+        webhooks::rotate(self, &mut client, account, id, &secret, keep).await.map_err(store_error)
     }
 
-    async fn test_webhook(&self, id: WebhookId) -> StoreResult<TestOutcome> {
+    async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<TestOutcome> {
         let mut client = self.client().await?;
-        queue_test(self, &mut client, id).await.map_err(store_error)
+        queue_test(self, &mut client, account, id).await.map_err(store_error)
     }
 
-    async fn replay(&self, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> StoreResult<Option<u64>> {
+    async fn replay(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        since: Timestamp,
+        until: Option<Timestamp>,
+    ) -> StoreResult<Option<u64>> {
         let mut client = self.client().await?;
-        replay::replay(self, &mut client, id, since, until).await.map_err(store_error)
+        replay::replay(self, &mut client, account, id, since, until).await.map_err(store_error)
     }
 
     async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
@@ -125,37 +142,43 @@ impl DeliveryStore for PostgresStore {
         delivery_leases::next_in(self, &client, but_not_to).await.map_err(store_error)
     }
 
-    async fn outbox_overview(&self) -> StoreResult<Overview> {
+    async fn outbox_overview(&self, viewer: Viewer) -> StoreResult<Overview> {
         let _permit = self.slow_permit().await?;
         let mut client = self.client().await?;
-        delivery_pages::overview(&mut client).await.map_err(store_error)
+        delivery_pages::overview(&mut client, viewer).await.map_err(store_error)
     }
 
-    async fn deliveries(&self, filter: DeliveryFilter, limit: u32, after: Option<&str>) -> StoreResult<DeliveryPage> {
-        self.read(async |client| delivery_pages::page(self, client, filter, limit, after).await).await
+    async fn deliveries(
+        &self,
+        account: AccountId,
+        filter: DeliveryFilter,
+        limit: u32,
+        after: Option<&str>,
+    ) -> StoreResult<DeliveryPage> {
+        self.read(async |client| delivery_pages::page(self, client, account, filter, limit, after).await).await
     }
 
-    async fn delivery(&self, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
+    async fn delivery(&self, account: AccountId, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
         let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(None) };
         let mut client = self.client().await?;
-        delivery_rows::with_attempts(&mut client, row, &self.installation).await.map_err(store_error)
+        delivery_rows::with_attempts(&mut client, account, row, &self.installation).await.map_err(store_error)
     }
 
-    async fn requeue_delivery(&self, id: &str) -> StoreResult<Moved> {
+    async fn requeue_delivery(&self, account: AccountId, id: &str) -> StoreResult<Moved> {
         let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(Moved::NotFound) };
         let mut client = self.client().await?;
-        delivery_moves::requeue(self, &mut client, row).await.map_err(store_error)
+        delivery_moves::requeue(self, &mut client, account, row).await.map_err(store_error)
     }
 
-    async fn cancel_delivery(&self, id: &str, reason: &str) -> StoreResult<Moved> {
+    async fn cancel_delivery(&self, account: AccountId, id: &str, reason: &str) -> StoreResult<Moved> {
         let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(Moved::NotFound) };
         let mut client = self.client().await?;
-        delivery_moves::cancel(self, &mut client, row, reason).await.map_err(store_error)
+        delivery_moves::cancel(self, &mut client, account, row, reason).await.map_err(store_error)
     }
 
-    async fn requeue_failed(&self, webhook: WebhookId) -> StoreResult<Option<u64>> {
+    async fn requeue_failed(&self, account: AccountId, webhook: WebhookId) -> StoreResult<Option<u64>> {
         let mut client = self.client().await?;
-        delivery_moves::requeue_failed(self, &mut client, webhook).await.map_err(store_error)
+        delivery_moves::requeue_failed(self, &mut client, account, webhook).await.map_err(store_error)
     }
 
     async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64> {
@@ -165,21 +188,26 @@ impl DeliveryStore for PostgresStore {
 }
 
 /// Queues a test for a webhook, whatever it wants.
-async fn queue_test(store: &PostgresStore, client: &mut Client, id: WebhookId) -> Result<TestOutcome, Error> {
+async fn queue_test(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    id: WebhookId,
+) -> Result<TestOutcome, Error> {
     let transaction = client.transaction().await?;
-    let Some(webhook) = webhooks::one(&transaction, id).await? else { return Ok(TestOutcome::NotFound) };
+    let Some(webhook) = webhooks::one(&transaction, account, id).await? else { return Ok(TestOutcome::NotFound) };
     if !webhook.enabled {
         return Ok(TestOutcome::Disabled);
     }
     let now = now_ms(&transaction).await?;
     execute(&transaction, delivery_moves::PROBE_NOW, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
-    let news = DomainEvent::Webhook(EventType::WebhookTest, about);
+    let news = DomainEvent::Webhook(EventType::WebhookTest, account, about);
     let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {
         return Ok(TestOutcome::Disabled);
     };
     execute(&transaction, PUT_FIRST, &[&row, &DUE_FIRST_MS]).await?;
-    let delivery = delivery_rows::one(&transaction, row, &store.installation).await?;
+    let delivery = delivery_rows::one(&transaction, account, row, &store.installation).await?;
     let changed = delivery_moves::queued().take();
     changes::write(&transaction, &changed).await?;
     transaction.commit().await?;

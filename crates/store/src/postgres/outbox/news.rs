@@ -4,8 +4,8 @@ use std::{borrow::Cow, collections::HashMap};
 
 use deadpool_postgres::Transaction;
 use domain::{
-    Entry, EntryId, FeedId, File, FolderId,
-    delivery::{DomainEvent, EventScope, EventType, UPDATES_EVERY, Webhook, is_wanted},
+    Entry, EntryId, FeedId, File,
+    delivery::{DomainEvent, EventScope, EventType, UPDATES_EVERY, is_wanted},
     ingest::IncomingEntry,
 };
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use tokio_postgres::Error;
 
 use crate::postgres::{
     entries::ingest::Sorted,
+    outbox::events::Listeners,
     query,
     shared::values::{millis, optional, text, time},
 };
@@ -24,23 +25,24 @@ const TELL_UPDATES: &str = include_str!("sql/news_tell_updates.sql");
 /// those that have changed.
 pub(crate) async fn of_entries(
     transaction: &Transaction<'_>,
-    webhooks: &[Webhook],
+    listeners: &Listeners,
     now: i64,
     parts: &[(Target, &Sorted<'_>)],
     ids: &[i64],
 ) -> Result<Vec<DomainEvent>, Error> {
+    let Listeners { webhooks, follows } = listeners;
     let (mut news, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
     for (target, sorted) in parts {
         let (target, is_backlog) = (*target, target.is_backlog);
         let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().map(AsRef::as_ref));
         let created =
             |(id, entry)| DomainEvent::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
-        if is_wanted(webhooks, &scope(EventType::EntryCreated, target, is_backlog)) {
+        if is_wanted(webhooks, follows, &scope(EventType::EntryCreated, target, is_backlog)) {
             news.extend(new.map(created));
         } else {
             new.for_each(drop);
         }
-        if !sorted.changed.is_empty() && is_wanted(webhooks, &scope(EventType::EntryUpdated, target, false)) {
+        if !sorted.changed.is_empty() && is_wanted(webhooks, follows, &scope(EventType::EntryUpdated, target, false)) {
             changed.extend(sorted.changed.iter().map(|(id, entry)| (target, *id, *entry)));
         }
     }
@@ -51,13 +53,7 @@ pub(crate) async fn of_entries(
 }
 
 fn scope(kind: EventType, target: Target, is_backlog: bool) -> EventScope {
-    EventScope {
-        kind,
-        feed_id: Some(FeedId(target.feed_id)),
-        folder_id: target.folder_id.map(FolderId),
-        is_backlog,
-        webhook_id: None,
-    }
+    EventScope { kind, feed_id: Some(FeedId(target.feed_id)), account_id: None, is_backlog, webhook_id: None }
 }
 
 async fn of_changed(
@@ -71,7 +67,7 @@ async fn of_changed(
     let updated = |(target, id, incoming): &(Target, i64, &IncomingEntry)| {
         let row = told.get(id)?;
         let entry = entry(*target, *id, incoming, row.get(1));
-        let entry = Entry { guid: row.get(4), is_read: row.get(2), is_starred: row.get(3), ..entry };
+        let entry = Entry { guid: row.get(2), ..entry };
         Some(DomainEvent::EntryUpdated(Box::new(entry)))
     };
     Ok(changed.iter().filter_map(updated).collect())

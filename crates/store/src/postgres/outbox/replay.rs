@@ -2,9 +2,9 @@
 
 use deadpool_postgres::Client;
 use domain::{
-    FeedId, FolderId, WebhookId,
+    AccountId, FeedId, FolderId, WebhookId,
     changes::ChangeLog,
-    delivery::{EventScope, EventType, Webhook},
+    delivery::{EventScope, EventType, Follow, Webhook},
 };
 use jiff::Timestamp;
 use tokio_postgres::{Error, Row};
@@ -57,6 +57,7 @@ RETURNING id"
 pub(crate) async fn replay(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     id: WebhookId,
     since: Timestamp,
     until: Option<Timestamp>,
@@ -67,11 +68,12 @@ pub(crate) async fn replay(
     let mut after = (ceiling_ms(since), i64::MIN);
     loop {
         let transaction = client.transaction().await?;
-        let Some(webhook) = webhooks::held(&transaction, id).await? else { return Ok(None) };
+        let Some(webhook) = webhooks::held(&transaction, account, id).await? else { return Ok(None) };
         if !webhook.enabled {
             return Ok(Some(requeued));
         }
-        let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &usize_to_i64(CHUNK)]).await?;
+        let chunk = usize_to_i64(CHUNK);
+        let rows = query(&transaction, EVENTS, &[&after.0, &after.1, &until, &chunk, &account.0]).await?;
         let Some(last) = rows.last() else { return Ok(Some(requeued)) };
         after = (last.get(1), last.get(0));
         let wanted: Vec<i64> = rows.iter().filter(|row| is_repeated(&webhook, row)).map(|row| row.get(0)).collect();
@@ -84,15 +86,17 @@ pub(crate) async fn replay(
     }
 }
 
-/// Whether a webhook is told of an event again. A kind that nobody knows is wanted by nobody.
+/// Whether a webhook is told of an event again. A kind that nobody knows is wanted by nobody, nor is what happened in a feed
+/// before its account followed it.
 fn is_repeated(webhook: &Webhook, row: &Row) -> bool {
     let Ok(Parsed(kind)) = row.try_get::<_, Parsed<EventType>>(2) else { return false };
     let scope = EventScope {
         kind,
         feed_id: row.get::<_, Option<i64>>(3).map(FeedId),
-        folder_id: row.get::<_, Option<i64>>(4).map(FolderId),
+        account_id: row.get::<_, Option<i64>>(4).map(AccountId),
         webhook_id: row.get::<_, Option<i64>>(5).map(WebhookId),
         is_backlog: row.get(6),
     };
-    webhook.replays(&scope)
+    let follow = row.get::<_, bool>(7).then(|| Follow { folder_id: row.get::<_, Option<i64>>(8).map(FolderId) });
+    webhook.replays(&scope, follow)
 }

@@ -4,7 +4,7 @@ use std::iter;
 
 use deadpool_postgres::{GenericClient, Transaction};
 use domain::{
-    FeedId, FolderId, WebhookId,
+    AccountId, FeedId, FolderId, WebhookId,
     delivery::{
         Breaker, EventType, Health, NewWebhook, OldSecrets, Rate, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret,
     },
@@ -27,7 +27,8 @@ macro_rules! columns {
         "webhooks.id, webhooks.url, webhooks.description, webhooks.enabled, webhooks.event_types, webhooks.feed_ids,
        webhooks.folder_ids, webhooks.headers, webhooks.include_content, webhooks.backlog, webhooks.failures,
        webhooks.disabled_reason, webhooks.created_at, webhooks.secret, webhooks.old_secrets,
-       (SELECT pirssonite_now_ms()), webhooks.rate_per_second, webhooks.probe_at IS NOT NULL, webhooks.held_until"
+       (SELECT pirssonite_now_ms()), webhooks.rate_per_second, webhooks.probe_at IS NOT NULL, webhooks.held_until,
+       webhooks.account_id"
     };
 }
 pub(crate) use columns;
@@ -35,8 +36,8 @@ pub(crate) use columns;
 const INSERT: &str = concat!(
     "
 INSERT INTO webhooks (url, description, enabled, event_types, feed_ids, folder_ids, headers, include_content, backlog,
-                      secret, rate_per_second, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT pirssonite_now_ms()))
+                      secret, rate_per_second, account_id, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, (SELECT pirssonite_now_ms()))
 RETURNING ",
     columns!()
 );
@@ -72,7 +73,11 @@ RETURNING ",
 const HEALTH: &str = include_str!("sql/webhook_rows_health.sql");
 
 /// Keeps a new webhook.
-pub(crate) async fn insert(client: &impl GenericClient, new: &NewWebhook) -> Result<Webhook, Error> {
+pub(crate) async fn insert(
+    client: &impl GenericClient,
+    account: AccountId,
+    new: &NewWebhook,
+) -> Result<Webhook, Error> {
     let values: Params<'_> = &[
         &text(&new.url),
         &optional(new.description.as_ref()),
@@ -85,6 +90,7 @@ pub(crate) async fn insert(client: &impl GenericClient, new: &NewWebhook) -> Res
         &new.backlog,
         &new.secret.expose(),
         &thousandths(new.rate_per_second),
+        &account.0,
     ];
     let statement = client.prepare_cached(INSERT).await?;
     webhook_of(&client.query_one(&statement, values).await?)
@@ -191,6 +197,7 @@ fn webhook_at(row: &Row, at: usize) -> Result<Webhook, Error> {
     let old_secrets = row.try_get::<_, Parsed<OldSecrets>>(at + 14)?.0;
     Ok(Webhook {
         id: WebhookId(row.get(at)),
+        account_id: AccountId(row.get(at + 19)),
         url: row.get(at + 1),
         description: row.get(at + 2),
         enabled: row.get(at + 3),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
-    WebhookId,
+    AccountId, WebhookId,
     changes::ChangeLog,
     delivery::{NewWebhook, OldSecrets, Webhook, WebhookHeaders, WebhookPatch, WebhookSecret},
 };
@@ -20,13 +20,20 @@ use crate::postgres::{
     shared::values::{Parsed, millis, old_secrets, time},
 };
 
-const ALL: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE deleted_at IS NULL\nORDER BY id");
+const ALL: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE account_id = $1\n  AND deleted_at IS NULL\nORDER BY id");
 
 const BY_ID: &str = concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND deleted_at IS NULL");
 
+const OF_ACCOUNT: &str =
+    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND account_id = $2\n  AND deleted_at IS NULL");
+
 /// Nobody removes the row meanwhile; how it stands may be written.
-const HELD: &str =
-    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = $1\n  AND deleted_at IS NULL\nFOR KEY SHARE");
+const HELD: &str = concat!(
+    "SELECT ",
+    columns!(),
+    "\nFROM webhooks\nWHERE id = $1\n  AND account_id = $2\n  AND deleted_at IS NULL\nFOR KEY SHARE"
+);
 
 /// Those who may be told of something.
 pub(crate) const ENABLED: &str =
@@ -48,17 +55,31 @@ RETURNING ",
     columns!()
 );
 
-pub(crate) async fn all(client: &impl GenericClient) -> Result<Vec<Webhook>, Error> {
-    query(client, ALL, &[]).await?.iter().map(webhook_of).collect()
+pub(crate) async fn all(client: &impl GenericClient, account: AccountId) -> Result<Vec<Webhook>, Error> {
+    query(client, ALL, &[&account.0]).await?.iter().map(webhook_of).collect()
 }
 
-pub(crate) async fn one(client: &impl GenericClient, id: WebhookId) -> Result<Option<Webhook>, Error> {
+/// One of an account's.
+pub(crate) async fn one(
+    client: &impl GenericClient,
+    account: AccountId,
+    id: WebhookId,
+) -> Result<Option<Webhook>, Error> {
+    query_opt(client, OF_ACCOUNT, &[&id.0, &account.0]).await?.as_ref().map(webhook_of).transpose()
+}
+
+/// Whosever it is.
+pub(crate) async fn by_id(client: &impl GenericClient, id: WebhookId) -> Result<Option<Webhook>, Error> {
     query_opt(client, BY_ID, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
 }
 
-/// The same, whose row stays until the transaction ends.
-pub(crate) async fn held(transaction: &Transaction<'_>, id: WebhookId) -> Result<Option<Webhook>, Error> {
-    query_opt(transaction, HELD, &[&id.0]).await?.as_ref().map(webhook_of).transpose()
+/// One of an account's, whose row stays until the transaction ends.
+pub(crate) async fn held(
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    id: WebhookId,
+) -> Result<Option<Webhook>, Error> {
+    query_opt(transaction, HELD, &[&id.0, &account.0]).await?.as_ref().map(webhook_of).transpose()
 }
 
 /// One that cannot be read is told nothing, and does not stop what it would be told of.
@@ -66,26 +87,32 @@ pub(crate) async fn enabled(client: &impl GenericClient) -> Result<Vec<Webhook>,
     Ok(query(client, ENABLED, &[]).await?.iter().filter_map(|row| readable_at(row, 0)).collect())
 }
 
-pub(crate) async fn exists(client: &impl GenericClient, id: WebhookId) -> Result<bool, Error> {
-    let sql = "SELECT id FROM webhooks WHERE id = $1 AND deleted_at IS NULL";
-    Ok(query_opt(client, sql, &[&id.0]).await?.is_some())
+pub(crate) async fn exists(client: &impl GenericClient, account: AccountId, id: WebhookId) -> Result<bool, Error> {
+    let sql = "SELECT id FROM webhooks WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL";
+    Ok(query_opt(client, sql, &[&id.0, &account.0]).await?.is_some())
 }
 
-pub(crate) async fn create(store: &PostgresStore, client: &mut Client, new: &NewWebhook) -> Result<Webhook, Error> {
+pub(crate) async fn create(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    new: &NewWebhook,
+) -> Result<Webhook, Error> {
     let transaction = client.transaction().await?;
-    let webhook = webhook_rows::insert(&transaction, new).await?;
-    store.commit(transaction, changed()).await?;
+    let webhook = webhook_rows::insert(&transaction, account, new).await?;
+    store.commit(transaction, changed(account)).await?;
     Ok(webhook)
 }
 
 pub(crate) async fn update(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     id: WebhookId,
     patch: &WebhookPatch,
 ) -> Result<Option<Webhook>, Error> {
     let transaction = client.transaction().await?;
-    let Some(stored) = query_opt(&transaction, STORED, &[&id.0]).await? else { return Ok(None) };
+    let Some(stored) = query_opt(&transaction, STORED, &[&id.0, &account.0]).await? else { return Ok(None) };
     let before = query_opt(&transaction, BY_ID, &[&id.0]).await?.and_then(|row| readable_at(&row, 0));
     let updated = if patch.has_masked_headers() {
         let Parsed(headers) = stored.try_get::<_, Parsed<WebhookHeaders>>(1)?;
@@ -98,22 +125,27 @@ pub(crate) async fn update(
         delivery_moves::hurry(&transaction, id).await?;
     }
     // What it has kept, or what waited for its old receiver, may be claimed now.
-    let mut log = if updated == before { ChangeLog::default() } else { changed() };
+    let mut log = if updated == before { ChangeLog::default() } else { changed(account) };
     log.deliveries_if(is_enabling || patch.url.is_some());
     store.commit(transaction, log).await?;
     Ok(updated)
 }
 
-pub(crate) async fn delete(store: &PostgresStore, client: &mut Client, id: WebhookId) -> Result<bool, Error> {
+pub(crate) async fn delete(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    id: WebhookId,
+) -> Result<bool, Error> {
     let transaction = client.transaction().await?;
-    let is_deleted = execute(&transaction, DELETE, &[&id.0]).await? > 0;
-    store.commit(transaction, if is_deleted { changed() } else { ChangeLog::default() }).await?;
+    let is_deleted = execute(&transaction, DELETE, &[&id.0, &account.0]).await? > 0;
+    store.commit(transaction, if is_deleted { changed(account) } else { ChangeLog::default() }).await?;
     Ok(is_deleted)
 }
 
-fn changed() -> ChangeLog {
+fn changed(account: AccountId) -> ChangeLog {
     let mut log = ChangeLog::default();
-    log.webhooks();
+    log.webhooks(account);
     log
 }
 
@@ -121,12 +153,13 @@ fn changed() -> ChangeLog {
 pub(crate) async fn rotate(
     store: &PostgresStore,
     client: &mut Client,
+    account: AccountId,
     id: WebhookId,
     secret: &WebhookSecret,
     keep: Duration,
 ) -> Result<Option<Webhook>, Error> {
     let transaction = client.transaction().await?;
-    let Some(row) = query_opt(&transaction, SECRETS, &[&id.0]).await? else { return Ok(None) };
+    let Some(row) = query_opt(&transaction, SECRETS, &[&id.0, &account.0]).await? else { return Ok(None) };
     // After the wait for the lock.
     let now = now_ms(&transaction).await?;
     let Parsed(had) = row.try_get::<_, Parsed<WebhookSecret>>(0)?;
@@ -135,6 +168,6 @@ pub(crate) async fn rotate(
     let old = old_secrets(&old).expect("a list of texts and numbers can always be written down");
     let rotated = query_opt(&transaction, ROTATE, &[&id.0, &secret.expose(), &old]).await?;
     let rotated = rotated.as_ref().map(webhook_of).transpose()?;
-    store.commit(transaction, changed()).await?;
+    store.commit(transaction, changed(account)).await?;
     Ok(rotated)
 }

@@ -2,7 +2,8 @@
 //!
 //! The feeds' rows are locked first, then those of the subscriptions, each in the order of their ids. A batch never waits
 //! for them, so that a feed that somebody holds for long holds up no other: whoever gave the batch has that job back, to
-//! be stored by itself (`alone`), which waits. Nor can a batch be part of a deadlock.
+//! be stored by itself (`alone`), which waits. What it waits for are rows of followers (`entry_rows_count`): whoever marks
+//! entries holds those, for a moment and in the same order. So no batch is part of a deadlock.
 
 use std::collections::HashMap;
 
@@ -28,7 +29,7 @@ macro_rules! lock_feeds {
     ($how:literal) => {
         concat!(
             "
-SELECT id, folder_id, url, coalesce(custom_title, title)
+SELECT id, url, title
 FROM feeds
 WHERE id = ANY(ARRAY(SELECT feed_id FROM subscriptions WHERE id = ANY($1)))
 ORDER BY id
@@ -96,7 +97,6 @@ impl Locks {
 /// A feed whose row is locked.
 #[derive(Debug, Clone)]
 pub(crate) struct LockedFeed {
-    pub(crate) folder_id: Option<i64>,
     pub(crate) url: String,
     pub(crate) title: Option<String>,
 }
@@ -141,7 +141,7 @@ impl LockedRows {
         let own = Box::pin(query_then(transaction, locks.subscriptions, which, then));
         let feeds = Box::pin(query_then(transaction, locks.feeds, which, own));
         let (_, (feeds, (subscriptions, then))) = query_then(transaction, PLAN_ONCE, &[], feeds).await?;
-        let held = |row: &Row| (row.get(0), LockedFeed { folder_id: row.get(1), url: row.get(2), title: row.get(3) });
+        let held = |row: &Row| (row.get(0), LockedFeed { url: row.get(1), title: row.get(2) });
         let held = Self {
             waits: locks.waits,
             now: subscriptions.iter().map(|row| row.get(COLUMNS + 2)).max().unwrap_or(0),

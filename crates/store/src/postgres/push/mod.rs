@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
-    ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange},
+    ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange, Viewer},
     push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
 };
 use tokio_postgres::Error;
@@ -37,8 +37,8 @@ const LOCK_FEEDS: &str = include_str!("sql/lock_feeds.sql");
 
 #[async_trait]
 impl PushStore for PostgresStore {
-    async fn subscriptions(&self) -> StoreResult<Vec<Subscription>> {
-        self.read(async |client| subscriptions::all(client).await).await
+    async fn subscriptions(&self, viewer: Viewer) -> StoreResult<Vec<Subscription>> {
+        self.read(async |client| subscriptions::all(client, viewer).await).await
     }
 
     async fn subscription(&self, id: SubscriptionId) -> StoreResult<Option<Subscription>> {

@@ -15,8 +15,8 @@ use crate::postgres::{
     PostgresStore, both,
     entries::ingest::{self, Sorted},
     outbox::{
-        events::{self, payload_feed},
-        news, webhooks,
+        events::{Listeners, payload_feed},
+        news,
     },
     push::{
         batches::{Job, LockedRows, Locks, Lookup, Outcome},
@@ -59,8 +59,9 @@ impl Job for Push {
         let entries: Vec<(i64, &[IncomingEntry])> =
             jobs.iter().map(|push| (push.subscription_id.0, push.document.entries.as_slice())).collect();
         let transaction = client.transaction().await?;
-        let reads = both(ingest::known_by_subscription(&transaction, &entries), webhooks::enabled(&transaction));
-        let (held, (known, webhooks)) = LockedRows::lock_then(&transaction, locks, &ids, reads).await?;
+        let known = ingest::known_by_subscription(&transaction, &entries);
+        let reads = both(known, Listeners::of_subscriptions(&transaction, &ids));
+        let (held, (known, listeners)) = LockedRows::lock_then(&transaction, locks, &ids, reads).await?;
         let now = held.now;
         let decisions = Decisions::new(Vec::new(), now);
         let mut batch = Batch { held, known, decisions, feeds: HashSet::new(), taken: Vec::new() };
@@ -74,11 +75,11 @@ impl Job for Push {
         let (new, ()) = both(stored, decisions.write(&transaction)).await?;
         let (mut news, mut log) = decisions.into_news();
         ingest::note(&mut log, &parts, &new);
-        news.extend(news::of_entries(&transaction, &webhooks, now, &parts, &new).await?);
+        news.extend(news::of_entries(&transaction, &listeners, now, &parts, &new).await?);
         if !news.is_empty() {
             let shown = parts.iter().filter_map(|(target, _)| shown(*target, &mut held));
             let feeds: HashMap<FeedId, PayloadFeed> = shown.map(|feed| (feed.id, feed)).collect();
-            log.deliveries_if(events::write(&transaction, &webhooks, &feeds, &news, now).await?);
+            log.deliveries_if(listeners.write(&transaction, &feeds, &news, now).await?);
         }
         store.commit(transaction, log).await?;
         Ok(outcomes)
@@ -100,15 +101,15 @@ impl<'p> Batch<'p> {
             Lookup::None => return Ok(Some(PushStored::NotActive)),
             Lookup::Locked => return Ok(None),
         };
-        let held = subscription.feed_id.and_then(|feed| Some((feed, self.held.feeds.get(&feed.0)?)));
-        let Some((feed, row)) = held else { return Ok(Some(PushStored::NoFeed)) };
+        let held = subscription.feed_id.filter(|feed| self.held.feeds.contains_key(&feed.0));
+        let Some(feed) = held else { return Ok(Some(PushStored::NoFeed)) };
         if !self.feeds.insert(feed.0) {
             // What is known of the feed is from before the other push for it.
             return Ok(None);
         }
         let now = self.held.now;
         // A poll that was claimed before now cannot undo it.
-        let target = Target { feed_id: feed.0, folder_id: row.folder_id, claimed_at: now, is_backlog: false, now };
+        let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
         self.decisions.know(subscription);
         let pushed = Event::Pushed { secret: push.secret.clone() };
         if self.decisions.decide(id, &pushed, Rules::default()).is_none() {

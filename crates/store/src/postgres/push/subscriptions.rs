@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     FeedId, SubscriptionId,
-    ports::StoreResult,
+    ports::{StoreResult, Viewer},
     push::{Mode, PushTarget, Secrets, Subscription, SubscriptionState, SubscriptionView},
 };
 use tokio_postgres::{Error, Row};
@@ -45,6 +45,15 @@ subscriptions.error_count, subscriptions.last_error, subscriptions.last_push_at,
 subscriptions.miss_count";
 
 const ALL: &str = concat!("SELECT ", columns!(), "\nFROM subscriptions\nORDER BY feed_id NULLS LAST, id");
+
+const FOLLOWED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    "
+FROM subscriptions
+WHERE feed_id IN (SELECT feed_id FROM follows WHERE account_id = $1)
+ORDER BY feed_id, id"
+);
 
 const ONE: &str = concat!("SELECT ", columns!(), "\nFROM subscriptions\nWHERE id = $1");
 
@@ -87,8 +96,12 @@ ORDER BY subscriptions.id DESC
 LIMIT $3"
 );
 
-pub(crate) async fn all(client: &Client) -> Result<Vec<Subscription>, Error> {
-    query(client, ALL, &[]).await?.iter().map(subscription_of).collect()
+pub(crate) async fn all(client: &Client, viewer: Viewer) -> Result<Vec<Subscription>, Error> {
+    let rows = match viewer {
+        Viewer::Account(account) => query(client, FOLLOWED, &[&account.0]).await?,
+        Viewer::Server => query(client, ALL, &[]).await?,
+    };
+    rows.iter().map(subscription_of).collect()
 }
 
 pub(crate) async fn one(client: &Client, id: SubscriptionId) -> Result<Option<Subscription>, Error> {

@@ -1,7 +1,7 @@
 //! Pages of a search. They are ordered by time, and the index of grams knows nothing of time: so there are two ways.
 //!
-//! *Walking*: the newest entries one by one, each asked for the grams. Quick for grams that many entries hold, endless
-//! for a rare one. *Collecting*: all entries with the grams, sorted. Quick for rare grams, slow for common ones. Which
+//! *Walking*: the account's newest entries one by one, each asked for the grams. Quick for grams that many entries hold, endless
+//! for a rare one. *Collecting*: all entries with the grams, whosever they are, sorted. Quick for rare grams, slow for common ones. Which
 //! is better is not left to the planner, whose guess is off by any factor for grams it has no statistics of: a short
 //! walk comes first, which fills the page if they are common, and otherwise has measured how common they are.
 //!
@@ -174,12 +174,8 @@ async fn walk(
     let entries_at = next_place(wanted);
     let sql = format!(
         "
-        SELECT walked.id, walked.sort_at AS at
-        FROM (
-            SELECT id, sort_at
-            FROM entries
-            WHERE {}
-            {}
+        SELECT walked.id, walked.at, walked.is_read, walked.is_starred
+        FROM ({}
             LIMIT ${entries_at}
         ) AS walked
         CROSS JOIN LATERAL (
@@ -191,10 +187,9 @@ async fn walk(
         ) AS hit
         {}
         LIMIT $3",
-        wanted.conditions(),
-        wanted.order_by("entries.sort_at", "entries.id"),
+        wanted.walk(),
         question.condition(entries_at + 1),
-        wanted.order_by("walked.sort_at", "walked.id"),
+        wanted.order_by("walked.at", "walked.id"),
     );
     let [grams, patterns, unwanted] = question.values();
     run(client, wanted, &rows_of(wanted, &sql), &[&usize_to_i64(entries), grams, patterns, unwanted]).await
@@ -202,17 +197,7 @@ async fn walk(
 
 /// The entry that a walk comes to after so many.
 async fn nth(client: &impl GenericClient, wanted: &PageQuery<'_>, entries: usize) -> Result<Option<Row>, Error> {
-    let sql = format!(
-        "
-SELECT id, sort_at
-FROM entries
-WHERE {}
-{}
-OFFSET $3
-LIMIT 1",
-        wanted.conditions(),
-        wanted.order_by("entries.sort_at", "entries.id"),
-    );
+    let sql = format!("{}\n            OFFSET $3\n            LIMIT 1", wanted.walk());
     let wanted = PageQuery { rows: entries, ..*wanted };
     Ok(run(client, &wanted, &sql, &[]).await?.into_iter().next())
 }
@@ -248,15 +233,15 @@ async fn collect(client: &impl GenericClient, wanted: &PageQuery<'_>, question: 
               AND (sort_at, entry_id) {} ($1, $2)
             {}
         )
-        SELECT hits.entry_id AS id, hits.sort_at AS at
+        SELECT hits.entry_id AS id, hits.sort_at AS at, state.is_read, state.is_starred
         FROM hits
         CROSS JOIN LATERAL (
-            SELECT
-            FROM entries
-            WHERE entries.id = hits.entry_id
+            SELECT is_read, is_starred
+            FROM entry_states
+            WHERE entry_states.entry_id = hits.entry_id
               AND {}
             LIMIT 1
-        ) AS entry
+        ) AS state
         LIMIT $3",
         question.condition(next_place(wanted)),
         wanted.comes_after(),

@@ -22,6 +22,9 @@ const LOCK: i64 = 0x7069_5253_536f_6e69;
 /// The first server with all that the statements need.
 const SERVER_VERSION_MIN: i32 = 13_00_00;
 
+/// The account of a new server is made when it is first started.
+const FIRST_START: &str = "UPDATE accounts SET created_at = pirssonite_now_ms() WHERE created_at = 0";
+
 const TABLE: &str = include_str!("sql/migrate_table.sql");
 
 pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
@@ -37,6 +40,9 @@ pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
             .await
             .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: errors::reason(&error) })?;
         tracing::info!(migration = name, "schema migrated");
+    }
+    if found == 0 {
+        transaction.execute(FIRST_START, &[]).await.map_err(unavailable)?;
     }
     transaction.commit().await.map_err(unavailable)
 }

@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use domain::{
-    FeedId, FolderId,
+    AccountId, FeedId, FolderId,
+    account::TokenScope,
     delivery::{DeliveryStatus, EventType, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
     ingest::Hash,
@@ -122,6 +123,14 @@ impl Parse for EventType {
     }
 }
 
+impl Parse for TokenScope {
+    const WHAT: &'static str = "what a token may do";
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::by_name(text)
+    }
+}
+
 impl Parse for DeliveryStatus {
     const WHAT: &'static str = "how a delivery stands";
 
@@ -141,9 +150,9 @@ impl<'a, T: Parse> FromSql<'a> for Parsed<T> {
     }
 }
 
-/// The hash that a URL is found by.
-pub(crate) fn url_hash(address: &FeedAddress) -> Vec<u8> {
-    crate::values::url_hash(address).to_vec()
+/// The hash that a feed is found by: of its URL, or of the account as well, if it is that one's own.
+pub(crate) fn url_hash(address: &FeedAddress, account: AccountId) -> Vec<u8> {
+    crate::values::url_hash(address, account).to_vec()
 }
 
 /// The hash that a topic is found by.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::{
+    account::READER,
     changes::{Change, ChangeNumber},
     ports::{ChangeStore, FolderStore},
 };
@@ -153,7 +154,7 @@ async fn u2_a_smaller_number_is_waited_for() {
     let (store, other) = (&database.store, database.client().await);
     let begin = store.last_change().await.unwrap();
     begin_change(&other).await;
-    store.create_folder("1").await.unwrap().unwrap();
+    store.create_folder(READER, "1").await.unwrap().unwrap();
     let page = store.changes_after(begin, 10).await.unwrap();
     assert_eq!((page.changes.len(), page.next, page.has_more), (0, begin, true));
     assert_eq!(store.last_change().await.unwrap(), begin);
@@ -186,7 +187,7 @@ async fn u2_a_node_that_dies_in_a_transaction_holds_nothing_up() {
     let (store, other, admin) = (&database.store, database.client().await, database.client().await);
     let begin = store.last_change().await.unwrap();
     begin_change(&other).await;
-    store.create_folder("1").await.unwrap().unwrap();
+    store.create_folder(READER, "1").await.unwrap().unwrap();
     assert!(store.changes_after(begin, 10).await.unwrap().changes.is_empty());
     let pid: i32 = other.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
     admin.execute("SELECT pg_terminate_backend($1)", &[&pid]).await.unwrap();
@@ -213,7 +214,7 @@ async fn u2_long_transactions_of_others_hold_nothing_up() {
     reading.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM changes").await.unwrap();
     let (one, two) = (database.another_store().await, database.another_store().await);
     let begin = two.last_change().await.unwrap();
-    one.create_folder("1").await.unwrap().unwrap();
+    one.create_folder(READER, "1").await.unwrap().unwrap();
     assert_eq!(hear(&two, begin, 1).await.len(), 1);
     let sql = "
 SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint <= pg_current_xact_id()::text::bigint - 3";
@@ -236,7 +237,7 @@ async fn u2_nodes_hear_the_same_whoever_dies() {
         let (store, client) = (nodes[writer % 2].clone(), database.client().await);
         writers.push(tokio::spawn(async move {
             for round in 0..ROUNDS {
-                store.create_folder(&format!("{writer} {round}")).await.unwrap().unwrap();
+                store.create_folder(READER, &format!("{writer} {round}")).await.unwrap().unwrap();
                 begin_change(&client).await;
                 tokio::task::yield_now().await;
                 client.batch_execute(if round % 3 == 0 { "ROLLBACK" } else { "COMMIT" }).await.unwrap();

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use domain::{
     FeedId, FeedPatch,
-    ports::{Claim, EntryStore, FeedStore, MarkRead, PollStore, PushStore},
+    account::READER,
+    ports::{Claim, EntryStore, FeedStore, MarkRead, PollStore, PushStore, Viewer},
     push::{Event, Mode, Rules, SubscriptionState as State},
 };
 use store::PostgresStore;
@@ -40,7 +41,7 @@ async fn pushes_polls_beats_and_changes_never_wait_in_a_circle() {
     trust_agrees(&database).await;
     // And in the end no subscription is wanted.
     database.store.stop_push().await.unwrap();
-    let left = database.store.subscriptions().await.unwrap();
+    let left = database.store.subscriptions(Viewer::Server).await.unwrap();
     assert!(left.iter().all(|subscription| subscription.state == State::Unsubscribing));
     trust_agrees(&database).await;
 }
@@ -48,7 +49,7 @@ async fn pushes_polls_beats_and_changes_never_wait_in_a_circle() {
 /// Pushes to every subscription, the last first, one by one and all together.
 async fn push_all(store: &PostgresStore, rounds: usize) {
     for round in 0..rounds {
-        let subscriptions = store.subscriptions().await.unwrap();
+        let subscriptions = store.subscriptions(Viewer::Server).await.unwrap();
         for subscription in subscriptions.iter().rev() {
             store.push(push(subscription.id, 2 * round)).await.unwrap();
         }
@@ -112,12 +113,12 @@ async fn request_all(store: &PostgresStore, feeds: &[FeedId], node: usize, round
         store.subscribe(requests.collect()).await.unwrap();
         for feed in feeds.iter().skip(round % 3).step_by(3) {
             let patch = FeedPatch { push_enabled: Some(round % 2 == 1), ..FeedPatch::default() };
-            store.update_feed(*feed, patch).await.unwrap();
+            store.update_feed(READER, *feed, patch).await.unwrap();
             store.poll_soon(*feed, Duration::ZERO).await.unwrap();
         }
-        store.mark_read(MarkRead::default()).await.unwrap();
+        store.mark_read(READER, MarkRead::default()).await.unwrap();
         match round % 6 {
-            4 => drop(store.delete_feed(feeds[node * 5 + round / 6]).await.unwrap()),
+            4 => drop(store.delete_feed(READER, feeds[node * 5 + round / 6]).await.unwrap()),
             5 => drop(store.stop_push().await.unwrap()),
             _ => {}
         }
@@ -132,7 +133,7 @@ fn token(who: &str, node: usize, round: usize, feed: FeedId) -> String {
 async fn trust_agrees(database: &FreshPostgres) {
     let pushed = database.client().await.query("SELECT id FROM feeds WHERE is_pushed ORDER BY id", &[]).await.unwrap();
     let pushed: Vec<i64> = pushed.iter().map(|row| row.get(0)).collect();
-    let subscriptions = database.store.subscriptions().await.unwrap();
+    let subscriptions = database.store.subscriptions(Viewer::Server).await.unwrap();
     let trusted = subscriptions.iter().filter(|subscription| subscription.is_trusted());
     let trusted: Vec<i64> = trusted.filter_map(|subscription| Some(subscription.feed_id?.0)).collect();
     assert_eq!(pushed, trusted);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{
     DeliveryId, Lease, WebhookId,
+    account::READER,
     delivery::{
         AttemptEnd, AttemptLog, AttemptOutcome, BreakerRules, ClaimLimits, DeliveryJob, FinishReport, NewWebhook,
         Verdict, WebhookSecret,
@@ -23,14 +24,14 @@ pub(super) fn new_webhook() -> NewWebhook {
 
 /// A webhook with so many deliveries, due now.
 pub(super) async fn webhook(store: &PostgresStore, deliveries: usize) -> WebhookId {
-    let id = store.create_webhook(new_webhook()).await.unwrap().id;
+    let id = store.create_webhook(READER, new_webhook()).await.unwrap().id;
     queue(store, id, deliveries).await;
     id
 }
 
 pub(super) async fn queue(store: &PostgresStore, id: WebhookId, deliveries: usize) {
     for _ in 0..deliveries {
-        let queued = store.test_webhook(id).await.unwrap();
+        let queued = store.test_webhook(READER, id).await.unwrap();
         assert!(matches!(queued, TestOutcome::Queued(_)), "{queued:?}");
     }
 }
@@ -83,5 +84,5 @@ pub(super) async fn mark_at_last(store: &PostgresStore, mut marks: Vec<AttemptOu
 }
 
 pub(super) async fn failures(store: &PostgresStore, id: WebhookId) -> u32 {
-    store.webhook(id).await.unwrap().unwrap().consecutive_failures
+    store.webhook(READER, id).await.unwrap().unwrap().consecutive_failures
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId, NewFeed, SubscriptionId,
+    account::READER,
     feed_state::FeedAddress,
     ingest::{Document, Hash, PollJob, PollOutcome, PollResult, PushDiscovery},
     ports::{Changed, Claim, FeedStore, NewFeedOutcome, PollStore, PushStore, StoreResult},
@@ -26,7 +27,7 @@ pub(super) async fn subscribed(store: &PostgresStore, feeds: usize) -> Vec<FeedI
         let address = FeedAddress { url: format!("https://example.org/pushed/{number}"), credentials: None };
         let document = Document { found, ..Document::default() };
         let new = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in: Duration::ZERO };
-        let outcome = store.add_feed(new).await.unwrap();
+        let outcome = store.add_feed(READER, new).await.unwrap();
         let NewFeedOutcome::Added(feed) = outcome else { panic!("the feed was not added: {outcome:?}") };
         ids.push(feed.id);
     }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use domain::{
     FeedId, SubscriptionId,
-    ports::{Batched, Changed, Claim, FeedStore, PollStore, PushStore, SubscriptionChange},
+    account::READER,
+    ports::{Batched, Changed, Claim, FeedStore, PollStore, PushStore, SubscriptionChange, Viewer},
     push::{Event, Mode, PushStored, Rules},
 };
 use testkit::{FreshPostgres, fresh_postgres};
@@ -32,7 +33,11 @@ VALUES (1, 'https://hub.org/', 't', '', 'token', 'https://we.org', 'pending', tr
         store.finish_polls(vec![discovered(&job, 1, &[], "other")]).await
     });
     assert!(finished.await.unwrap().remove(0).unwrap().applied);
-    assert_eq!(database.store.subscriptions().await.unwrap(), [], "the document names no hub: it is not wanted");
+    assert_eq!(
+        database.store.subscriptions(Viewer::Server).await.unwrap(),
+        [],
+        "the document names no hub: it is not wanted"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,14 +72,14 @@ CREATE OR REPLACE FUNCTION pirssonite_now_ms() RETURNS bigint LANGUAGE plpgsql V
     let store = database.store.clone();
     let delay = Duration::from_secs(7);
     while_locked(&database, &other, later, async move { store.poll_soon(feed, delay).await }).await.unwrap();
-    let due_at = database.store.feed(feed).await.unwrap().unwrap().next_check_at.as_millisecond();
+    let due_at = database.store.feed(READER, feed).await.unwrap().unwrap().next_check_at.as_millisecond();
     assert_eq!(due_at, now().await + 7_000);
 
     let store = database.store.clone();
     let finished =
         while_locked(&database, &other, later, async move { store.finish_polls(vec![fetched(&job, 0)]).await });
     assert_eq!(finished.await.unwrap().remove(0).unwrap().new, 5);
-    let stored = database.store.feed(feed).await.unwrap().unwrap();
+    let stored = database.store.feed(READER, feed).await.unwrap().unwrap();
     assert_eq!(stored.last_fetched_at.unwrap().as_millisecond(), now().await);
     assert_eq!(stored.next_check_at.as_millisecond(), due_at, "it was wanted while it was being polled");
 }
@@ -106,7 +111,8 @@ INSERT INTO subscriptions (feed_id, hub_url, topic_url, topic_hash, token, base_
 VALUES ({feed}, 'https://second.org/', 'topic 0', '', 'second', '{BASE}', 'inactive', true, pirssonite_now_ms() + 1000000, 0)"
     );
     other.batch_execute(&fail).await.unwrap();
-    let ids: Vec<i64> = database.store.subscriptions().await.unwrap().iter().map(|known| known.id.0).collect();
+    let ids: Vec<i64> =
+        database.store.subscriptions(Viewer::Server).await.unwrap().iter().map(|known| known.id.0).collect();
     let job = claim_poll(&database.store, feed).await;
     // As a release of both does.
     let lock = |id: i64| format!("SELECT FROM subscriptions WHERE id = {id} FOR NO KEY UPDATE");

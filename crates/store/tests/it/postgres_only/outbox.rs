@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use domain::{
     FeedId,
+    account::READER,
     delivery::{DeliveryFilter, FinishReport, Verdict, WebhookPatch},
-    ports::{DeliveryStore, PollStore, Store, StoreError},
+    ports::{DeliveryStore, PollStore, Store, StoreError, Viewer},
 };
 use jiff::Timestamp;
 use store::PostgresStore;
@@ -178,9 +179,9 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         let right: Option<String> = client.query_one(&get, &[&bad.0]).await.unwrap().get(0);
         client.execute(&set, &[&wrong, &bad.0]).await.unwrap();
         let errors = [
-            database.store.webhooks().await.map(drop),
-            database.store.webhook(bad).await.map(drop),
-            database.store.test_webhook(bad).await.map(drop),
+            database.store.webhooks(READER).await.map(drop),
+            database.store.webhook(READER, bad).await.map(drop),
+            database.store.test_webhook(READER, bad).await.map(drop),
         ];
         for error in errors {
             let is_told = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains(wrong));
@@ -190,7 +191,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         let job = claim_poll(&database.store, FeedId(1)).await;
         let mut stored = database.store.finish_polls(vec![fetched(&job, 0)]).await.unwrap();
         assert!(stored.remove(0).unwrap().applied);
-        let ready = database.store.outbox_overview().await.unwrap().ready;
+        let ready = database.store.outbox_overview(Viewer::Server).await.unwrap().ready;
         let store = database.another_store().await;
         let claimed = store.claim_deliveries("here", LEASE, &room(100)).await.unwrap();
         assert_eq!(ready, u64::try_from(claimed.jobs.len()).unwrap(), "D10: {column}");
@@ -200,7 +201,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         client.batch_execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0").await.unwrap();
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
-    assert_eq!(database.store.deliveries(filter, 100, None).await.unwrap().events.len(), 6);
+    assert_eq!(database.store.deliveries(READER, filter, 100, None).await.unwrap().events.len(), 6);
 }
 
 #[tokio::test]
@@ -209,14 +210,14 @@ async fn d9_enabling_and_what_waits_are_one_transaction() {
     let (store, client) = (&database.store, database.client().await);
     let id = webhook(store, 1).await;
     let enabled = |enabled| WebhookPatch { enabled: Some(enabled), ..WebhookPatch::default() };
-    store.update_webhook(id, enabled(false)).await.unwrap();
+    store.update_webhook(READER, id, enabled(false)).await.unwrap();
     let refuse = "
         UPDATE deliveries SET next_attempt_at = 9000000000000000;
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
         CREATE TRIGGER refuse BEFORE UPDATE ON deliveries FOR EACH ROW EXECUTE FUNCTION refuse()";
     client.batch_execute(refuse).await.unwrap();
-    assert!(store.update_webhook(id, enabled(true)).await.is_err());
-    assert!(!store.webhook(id).await.unwrap().unwrap().enabled, "both or neither");
+    assert!(store.update_webhook(READER, id, enabled(true)).await.is_err());
+    assert!(!store.webhook(READER, id).await.unwrap().unwrap().enabled, "both or neither");
     client.batch_execute("DROP TRIGGER refuse ON deliveries").await.unwrap();
-    assert!(store.update_webhook(id, enabled(true)).await.unwrap().unwrap().enabled);
+    assert!(store.update_webhook(READER, id, enabled(true)).await.unwrap().unwrap().enabled);
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use domain::{
     WebhookId,
+    account::READER,
     delivery::{DeliveryFilter, DeliveryStatus, OutboxLimits, Verdict, WebhookPatch},
-    ports::{DeliveryStore, PollStore, PushStore},
+    ports::{DeliveryStore, PollStore, PushStore, Viewer},
 };
 use jiff::Timestamp;
 use store::PostgresStore;
@@ -29,7 +30,7 @@ async fn d12_marks_beats_news_and_changes_never_wait_in_a_circle() {
     let webhooks = [webhook(&database.store, 20).await, webhook(&database.store, 20).await];
     // There is something to prune.
     let removed = webhook(&database.store, 100).await;
-    assert!(database.store.delete_webhook(removed).await.unwrap());
+    assert!(database.store.delete_webhook(READER, removed).await.unwrap());
     let feeds = subscribed(&database.store, FEEDS).await;
     for feed in &feeds {
         activated(&database.store, *feed).await;
@@ -91,7 +92,7 @@ async fn send_all(store: &PostgresStore, node: usize) {
 
 async fn push_all(store: &PostgresStore, node: usize) {
     for round in 0..ROUNDS {
-        for subscription in store.subscriptions().await.unwrap().iter().rev() {
+        for subscription in store.subscriptions(Viewer::Server).await.unwrap().iter().rev() {
             store.push(push(subscription.id, node * 1000 + round)).await.unwrap();
         }
     }
@@ -113,22 +114,22 @@ async fn poll_all(store: &PostgresStore, node: usize) {
 /// What users do with webhooks and deliveries.
 async fn request_all(store: &PostgresStore, webhooks: [WebhookId; 2]) {
     for round in 0..ROUNDS {
-        let page = store.deliveries(DeliveryFilter::default(), 20, None).await.unwrap();
+        let page = store.deliveries(READER, DeliveryFilter::default(), 20, None).await.unwrap();
         for delivery in &page.events {
             match delivery.delivery_status {
                 DeliveryStatus::Delivered | DeliveryStatus::Failed => {
-                    drop(store.requeue_delivery(&delivery.id).await.unwrap());
+                    drop(store.requeue_delivery(READER, &delivery.id).await.unwrap());
                 }
-                _ if round % 4 == 0 => drop(store.cancel_delivery(&delivery.id, "no").await.unwrap()),
+                _ if round % 4 == 0 => drop(store.cancel_delivery(READER, &delivery.id, "no").await.unwrap()),
                 _ => {}
             }
         }
         let enable = WebhookPatch { enabled: Some(true), ..WebhookPatch::default() };
-        store.update_webhook(webhooks[round % 2], enable).await.unwrap();
-        store.requeue_failed(webhooks[(round + 1) % 2]).await.unwrap();
-        store.replay(webhooks[round % 2], Timestamp::UNIX_EPOCH, None).await.unwrap();
+        store.update_webhook(READER, webhooks[round % 2], enable).await.unwrap();
+        store.requeue_failed(READER, webhooks[(round + 1) % 2]).await.unwrap();
+        store.replay(READER, webhooks[round % 2], Timestamp::UNIX_EPOCH, None).await.unwrap();
         let limits = OutboxLimits { delivered_older_than: HOUR, failed_older_than: HOUR, chunk: 7 };
         store.prune_deliveries(limits).await.unwrap();
-        store.outbox_overview().await.unwrap();
+        store.outbox_overview(Viewer::Server).await.unwrap();
     }
 }

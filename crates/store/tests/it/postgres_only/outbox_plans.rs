@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use domain::{
     WebhookId,
+    account::READER,
     delivery::{BreakerRules, ClaimLimits, DeliveryFilter, DeliveryStatus, OutboxLimits, Overview, Verdict},
-    ports::{DeliveryStore, TestOutcome},
+    ports::{DeliveryStore, TestOutcome, Viewer},
 };
 use jiff::Timestamp;
 use testkit::{FreshPostgres, fresh_postgres};
@@ -63,22 +64,22 @@ async fn d10_pages_numbers_and_what_users_do_go_by_indexes() {
         for status in [None].into_iter().chain(DeliveryStatus::ALL.map(Some)) {
             for webhook_id in [None, Some(WebhookId(1)), Some(other)] {
                 let filter = DeliveryFilter { status, webhook_id };
-                let page = store.deliveries(filter, 20, None).await.unwrap();
-                let next = store.deliveries(filter, 20, page.next_cursor.as_deref()).await.unwrap();
+                let page = store.deliveries(READER, filter, 20, None).await.unwrap();
+                let next = store.deliveries(READER, filter, 20, page.next_cursor.as_deref()).await.unwrap();
                 assert!(page.events.iter().chain(&next.events).is_sorted_by(|a, b| a.id > b.id), "{filter:?}");
             }
         }
-        let overview = store.outbox_overview().await.unwrap();
+        let overview = store.outbox_overview(Viewer::Server).await.unwrap();
         assert!(overview.pending > 100_000 && overview.ready < overview.pending, "{overview:?}");
-        let TestOutcome::Queued(queued) = store.test_webhook(other).await.unwrap() else { panic!() };
-        assert!(store.delivery(&queued.id).await.unwrap().is_some());
-        store.cancel_delivery(&queued.id, "no").await.unwrap();
+        let TestOutcome::Queued(queued) = store.test_webhook(READER, other).await.unwrap() else { panic!() };
+        assert!(store.delivery(READER, &queued.id).await.unwrap().is_some());
+        store.cancel_delivery(READER, &queued.id, "no").await.unwrap();
         let failed = DeliveryFilter { status: Some(DeliveryStatus::Failed), webhook_id: Some(other) };
-        let failed = store.deliveries(failed, 1, None).await.unwrap().events.remove(0);
-        store.requeue_delivery(&failed.id).await.unwrap();
-        store.replay(other, Timestamp::from_millisecond(BACKLOG + 3_990).unwrap(), None).await.unwrap();
+        let failed = store.deliveries(READER, failed, 1, None).await.unwrap().events.remove(0);
+        store.requeue_delivery(READER, &failed.id).await.unwrap();
+        store.replay(READER, other, Timestamp::from_millisecond(BACKLOG + 3_990).unwrap(), None).await.unwrap();
     }
-    assert!(store.requeue_failed(other).await.unwrap() > Some(900));
+    assert!(store.requeue_failed(READER, other).await.unwrap() > Some(900));
     drop(store);
     only_by_index(&database, backends, &["deliveries", "events", "attempts"]).await;
 }
@@ -95,7 +96,7 @@ async fn d11_what_is_pruned_is_found_by_indexes() {
     for _ in 0..ROUNDS {
         assert!(store.prune_deliveries(limits).await.unwrap() >= 100);
     }
-    assert!(store.delete_webhook(other).await.unwrap());
+    assert!(store.delete_webhook(READER, other).await.unwrap());
     assert!(store.prune_deliveries(limits).await.unwrap() >= 100);
     drop(store);
     only_by_index(&database, backends, &["deliveries", "events", "attempts"]).await;
@@ -128,7 +129,7 @@ async fn d4_a_claim_reads_no_backlog() {
 async fn d10_the_numbers_are_right_with_much_in_the_outbox() {
     let database = fresh_postgres().await;
     fill(&database).await;
-    let overview = database.store.outbox_overview().await.unwrap();
+    let overview = database.store.outbox_overview(Viewer::Server).await.unwrap();
     let pending = u64::try_from(BACKLOG).unwrap() + 2_000;
     // Some are due later, and of those to the broken webhook one probe can be claimed.
     let ready = pending - 500 - 999;
@@ -144,7 +145,7 @@ async fn d10_the_numbers_are_right_with_much_in_the_outbox() {
 async fn fill(database: &FreshPostgres) -> [WebhookId; 3] {
     let mut webhooks = Vec::new();
     for _ in 0..3 {
-        webhooks.push(database.store.create_webhook(new_webhook()).await.unwrap().id);
+        webhooks.push(database.store.create_webhook(READER, new_webhook()).await.unwrap().id);
     }
     let [backlog, other, broken] = webhooks.try_into().unwrap();
     let sql = format!(

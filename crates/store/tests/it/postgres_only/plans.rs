@@ -5,6 +5,7 @@ use std::{cmp::Reverse, collections::HashSet};
 
 use domain::{
     EntryFilter, EntryId, EntryPatch, FeedId, FolderId, SubscriptionId,
+    account::READER,
     entry::{Order, Since},
     ingest::Hash,
     ports::{Changed, Claim, EntryStore, FeedStore, PollStore, PruneLimits, PushStore, SubscriptionChange},
@@ -31,7 +32,7 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         let mut seen = HashSet::new();
         let mut after = None;
         for _ in 0..3 {
-            let page = store.entries(filter, 50, after).await.unwrap();
+            let page = store.entries(READER, filter, 50, after).await.unwrap();
             assert!(page.entries.iter().all(|entry| seen.insert(entry.id)), "{filter:?} repeats");
             let is_sorted = match filter.order {
                 _ if filter.since.is_some() => true,
@@ -66,7 +67,7 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
     }
     let ids: Vec<EntryId> = (1..=20).map(EntryId).collect();
     let read = EntryPatch { is_read: Some(true), is_starred: None };
-    assert_eq!(store.patch_entries(&ids, read).await, Ok(2));
+    assert_eq!(store.patch_entries(READER, &ids, read).await, Ok(2));
     let limits = PruneLimits { read_older_than: LEASE, unread_older_than: Some(LEASE), per_feed: 1000, chunk: 10 };
     assert_eq!(store.prune_entries(limits).await, Ok(10));
     let jobs = store.claim_due_polls("here", 20, LEASE).await.unwrap();
@@ -84,7 +85,7 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         assert!(stored.unwrap().applied);
     }
     drop(store);
-    only_by_index(&database, backends, &["feeds", "entries"]).await;
+    only_by_index(&database, backends, &["feeds", "entries", "entry_states"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,7 +104,7 @@ async fn subscriptions_are_found_by_indexes() {
     // Often enough for the plans that are kept.
     for number in 1..=20 {
         let (feed, id) = (FeedId(number), SubscriptionId(number));
-        assert_eq!(store.feed(feed).await.unwrap().unwrap().subscription.unwrap().hub_url, HUB);
+        assert_eq!(store.feed(READER, feed).await.unwrap().unwrap().subscription.unwrap().hub_url, HUB);
         assert_eq!(store.subscription_of(feed).await.unwrap().unwrap().id, id);
         assert_eq!(store.subscription(id).await.unwrap().unwrap().feed_id, Some(feed));
         assert_eq!(store.push_target(&format!("token {number}")).await.unwrap().unwrap().subscription.id, id);
@@ -124,10 +125,10 @@ async fn subscriptions_are_found_by_indexes() {
         assert_eq!(store.subscribe(vec![(FeedId(100 + number), offer("unused"))]).await, Ok(0));
         assert_eq!(store.feeds_to_subscribe(BASE, FeedId(2_900 + number), 5).await.unwrap().len(), 0);
         assert_eq!(store.feeds_to_subscribe("https://other.org", FeedId(1_000 + number), 5).await.unwrap().len(), 5);
-        assert!(store.delete_feed(FeedId(200 + number)).await.unwrap());
+        assert!(store.delete_feed(READER, FeedId(200 + number)).await.unwrap());
     }
     drop(store);
-    only_by_index(&database, backends, &["feeds", "entries", "subscriptions"]).await;
+    only_by_index(&database, backends, &["feeds", "entries", "entry_states", "follows", "subscriptions"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -189,15 +190,20 @@ ANALYZE;
 
 /// Feeds and entries by the thousand, without the way through the store: every second with the word `common`, one in a
 /// hundred with `rare`, the oldest with `old`.
-async fn fill(database: &FreshPostgres, feeds: i64, entries: i64) {
+pub(super) async fn fill(database: &FreshPostgres, feeds: i64, entries: i64) {
     import_and_end(database, usize::try_from(feeds).unwrap()).await;
     let sql = format!(
         "
-INSERT INTO folders (name, position) SELECT 'folder ' || n, n FROM generate_series(1, 10) AS n;
-UPDATE feeds SET folder_id = id % 10 + 1;
-INSERT INTO entries (feed_id, folder_id, identity, fingerprint, guid, sort_at, received_at, changed_at, is_read, is_starred)
-SELECT n % {feeds} + 1, (n % {feeds} + 1) % 10 + 1, decode(md5(n::text), 'hex'), '', n::text, n, n, n, n % 10 <> 0, n % 1000 = 0
+INSERT INTO folders (account_id, name, position) SELECT 1, 'folder ' || n, n FROM generate_series(1, 10) AS n;
+UPDATE follows SET folder_id = feed_id % 10 + 1;
+INSERT INTO entries (feed_id, identity, fingerprint, guid, sort_at, received_at, changed_at)
+SELECT n % {feeds} + 1, decode(md5(n::text), 'hex'), '', n::text, n, n, n
 FROM generate_series(1, {entries}) AS n;
+INSERT INTO entry_states (entry_id, account_id, feed_id, folder_id, sort_at, received_at, modified_at, is_read, is_starred)
+SELECT id, account_id, feed_id, folder_id, sort_at, received_at, received_at, id % 10 <> 0, id % 1000 = 0
+FROM entries
+JOIN follows USING (feed_id);
+UPDATE accounts SET starred_count = (SELECT count(*) FROM entry_states WHERE account_id = accounts.id AND is_starred);
 INSERT INTO entry_bodies (entry_id, content) SELECT id, repeat('text ', 100) FROM entries;
 INSERT INTO entry_words (entry_id, sort_at, grams, words)
 SELECT id, sort_at, array_to_tsvector(words), ' ' || array_to_string(words, ' ') || ' '
@@ -207,8 +213,12 @@ CROSS JOIN LATERAL (
         'some', 'n' || id, CASE WHEN id % 2 = 0 THEN 'common' END, CASE WHEN id % 100 = 0 THEN 'rare' END,
         CASE WHEN id <= 60 THEN 'old' END], NULL) AS words
 ) AS made;
-UPDATE feeds SET entry_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id),
-    unread_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id AND NOT is_read);
+UPDATE feeds SET entry_count = (SELECT count(*) FROM entries WHERE feed_id = feeds.id);
+UPDATE follows SET unread_count = (
+    SELECT count(*)
+    FROM entry_states
+    WHERE feed_id = follows.feed_id AND account_id = follows.account_id AND NOT is_read
+);
 ANALYZE;
 "
     );
@@ -260,7 +270,7 @@ fn filters() -> Vec<EntryFilter> {
 async fn all_of(store: &PostgresStore, filter: &EntryFilter) -> usize {
     let (mut count, mut after) = (0, None);
     loop {
-        let page = store.entries(filter, 500, after).await.unwrap();
+        let page = store.entries(READER, filter, 500, after).await.unwrap();
         count += page.entries.len();
         after = page.next_cursor;
         if after.is_none() {

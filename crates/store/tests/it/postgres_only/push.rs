@@ -2,7 +2,7 @@
 
 use domain::{
     FeedId, SubscriptionId,
-    ports::{Changed, PollStore, PushStore, StoreError},
+    ports::{Changed, PollStore, PushStore, StoreError, Viewer},
     push::Event,
 };
 use store::PostgresStore;
@@ -79,14 +79,15 @@ async fn a_subscription_that_nothing_changes_is_not_written() {
 async fn a_row_that_cannot_be_read_is_told_and_stops_no_other() {
     let database = fresh_postgres().await;
     let feeds = subscribed(&database.store, 2).await;
-    let ids: Vec<SubscriptionId> = database.store.subscriptions().await.unwrap().iter().map(|one| one.id).collect();
+    let ids: Vec<SubscriptionId> =
+        database.store.subscriptions(Viewer::Server).await.unwrap().iter().map(|one| one.id).collect();
     let client = database.client().await;
     for (column, wrong, right) in [("state", "Pending", "pending"), ("asked", "all", ""), ("secrets", "[{}]", "[]")] {
         let set = format!("UPDATE subscriptions SET {column} = nullif($1, ''), lease_until = 0 WHERE id = $2");
         client.execute(&set, &[&wrong, &ids[0].0]).await.unwrap();
         let errors = [
             database.store.subscription(ids[0]).await.map(drop),
-            database.store.subscriptions().await.map(drop),
+            database.store.subscriptions(Viewer::Server).await.map(drop),
             database.store.push_target("token 0").await.map(drop),
             database.store.push(push(ids[0], 1)).await.map(drop),
             change(&database.store, ids[0], Event::Retry).await.map(drop),
@@ -107,7 +108,7 @@ async fn a_row_that_cannot_be_read_is_told_and_stops_no_other() {
     client.batch_execute("UPDATE feeds SET hubs = '{'").await.unwrap();
     let error = database.store.subscribe(vec![(feeds[1], offer("other"))]).await;
     assert!(matches!(error, Err(StoreError::Failed(_))), "{error:?}");
-    assert_eq!(database.store.subscriptions().await.unwrap().len(), 2);
+    assert_eq!(database.store.subscriptions(Viewer::Server).await.unwrap().len(), 2);
 }
 
 async fn claim(store: &PostgresStore, owner: &str, limit: u32, is_due: bool) -> Vec<SubscriptionId> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{delivery::OutboxLimits, ports::DeliveryStore};
+use domain::{account::READER, delivery::OutboxLimits, ports::DeliveryStore};
 use jiff::Timestamp;
 use testkit::fresh_postgres;
 
@@ -29,7 +29,7 @@ SELECT min(id), {id}, 'delivered', 1, 1 FROM events"
         other.batch_execute(&events).await.unwrap();
         other.batch_execute("BEGIN; SELECT FROM deliveries FOR UPDATE").await.unwrap();
         let store = database.store.clone();
-        let replay = async move { store.replay(id, Timestamp::UNIX_EPOCH, None).await };
+        let replay = async move { store.replay(READER, id, Timestamp::UNIX_EPOCH, None).await };
         let replayed = while_waiting(&database, &other, meanwhile, replay).await;
         assert_eq!(replayed, Ok(answer), "{meanwhile}");
         let queued: i64 = other.query_one("SELECT count(*) FROM deliveries", &[]).await.unwrap().get(0);

@@ -1,8 +1,9 @@
 -- What was pruned is told by the same look at the database.
-SELECT floor.number, changes.number, changes.kind, changes.feed_id, changes.count, changes.entry_ids, changes.at
+SELECT floor.number, changes.number, changes.kind, changes.account_id, changes.feed_id, changes.count, changes.entry_ids,
+       changes.at
 FROM change_floor AS floor
 LEFT JOIN LATERAL (
-    SELECT number, kind, feed_id, count, entry_ids, at
+    SELECT number, kind, account_id, feed_id, count, entry_ids, at
     FROM changes
     WHERE number > $1
     ORDER BY number

@@ -20,8 +20,7 @@ WITH incoming AS MATERIALIZED (
         categories = incoming.categories,
         enclosures = incoming.enclosures,
         is_thin = incoming.is_thin,
-        changed_at = $1,
-        modified_at = greatest(entries.modified_at, $1)
+        changed_at = $1
     FROM incoming
     WHERE entries.id = incoming.id
 ), changed_bodies AS (

@@ -1,25 +1,27 @@
--- Guarded once more: an entry may have been starred, or marked as unread, since it was found.
+-- Guarded once more: it may have been starred, or marked as unread, since it was found. Nobody else changes what a follower
+-- has whose row is locked.
 WITH removed AS (
-    DELETE FROM entries
-    WHERE id = ANY($1)
-      AND (is_read OR received_at < $2)
+    DELETE FROM entry_states
+    USING (
+        SELECT DISTINCT entry_id, account_id
+        FROM unnest($1::bigint[], $2::bigint[]) AS given (entry_id, account_id)
+    ) AS given
+    WHERE entry_states.entry_id = given.entry_id
+      AND entry_states.account_id = given.account_id
+      AND (is_read OR received_at < $3)
       AND NOT is_starred
-    RETURNING feed_id, identity, link_trait, title_trait, fingerprint, is_read
-), remembered AS (
-    INSERT INTO pruned_entries (feed_id, identity, link_trait, title_trait, fingerprint)
-    SELECT feed_id, identity, link_trait, title_trait, fingerprint
-    FROM removed
-    ON CONFLICT DO NOTHING
+    RETURNING entry_states.entry_id, feed_id, entry_states.account_id, is_read
 ), counted AS (
-    UPDATE feeds
-    SET entry_count = entry_count - removed.count,
-        unread_count = unread_count - removed.unread
+    UPDATE follows
+    SET unread_count = unread_count - removed.unread
     FROM (
-        SELECT feed_id, count(*) AS count, count(*) FILTER (WHERE NOT is_read) AS unread
+        SELECT feed_id, account_id, count(*) AS unread
         FROM removed
-        GROUP BY feed_id
+        WHERE NOT is_read
+        GROUP BY feed_id, account_id
     ) AS removed
-    WHERE feeds.id = removed.feed_id
+    WHERE follows.feed_id = removed.feed_id
+      AND follows.account_id = removed.account_id
 )
-SELECT count(*)
+SELECT entry_id
 FROM removed

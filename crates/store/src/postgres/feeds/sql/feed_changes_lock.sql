@@ -1,10 +1,11 @@
 -- Differs from the other store, which has one writer and locks nothing.
--- The time is that after the wait for the lock.
+-- The time is that after the wait for the locks.
 WITH held AS MATERIALIZED (
-    SELECT folder_id, url, credentials
+    SELECT
     FROM feeds
-    WHERE id = $1
+    WHERE id = ANY($1)
+    ORDER BY id
     FOR NO KEY UPDATE
 )
-SELECT pirssonite_now_ms(), folder_id, url, credentials
+SELECT pirssonite_now_ms(), count(*)
 FROM held

@@ -1,10 +1,11 @@
 -- Differs from the other store, which has one writer and locks nothing.
--- The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
+-- The time is that after the wait for the locks.
 WITH held AS MATERIALIZED (
     SELECT
     FROM feeds
-    WHERE id = $1
+    WHERE id = ANY($1)
+    ORDER BY id
     FOR UPDATE
 )
-SELECT pirssonite_now_ms()
+SELECT pirssonite_now_ms(), count(*)
 FROM held

@@ -1,12 +1,7 @@
-UPDATE feeds
-SET custom_title = CASE WHEN $2 THEN $3 ELSE custom_title END,
-    folder_id = CASE WHEN $4 THEN $5 ELSE folder_id END,
-    poll_interval_secs = CASE WHEN $6 THEN $7 ELSE poll_interval_secs END,
-    -- A shorter interval holds from now on, unless the feed fails or a hub pushes it.
-    next_check_at = CASE
-        WHEN $7::bigint IS NOT NULL AND failure_count = 0 AND NOT is_pushed
-        THEN least(next_check_at, (SELECT pirssonite_now_ms()) + $7 * 1000)
-        ELSE next_check_at
-    END,
-    push_enabled = coalesce($8, push_enabled)
-WHERE id = $1
+UPDATE follows
+SET custom_title = CASE WHEN $3 THEN $4 ELSE custom_title END,
+    folder_id = CASE WHEN $5 THEN $6 ELSE folder_id END,
+    poll_interval_secs = CASE WHEN $7 THEN $8 ELSE poll_interval_secs END,
+    push_enabled = coalesce($9, push_enabled)
+WHERE feed_id = $1
+  AND account_id = $2

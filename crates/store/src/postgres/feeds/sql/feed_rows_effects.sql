@@ -4,7 +4,6 @@
 -- gone is not woken.
 UPDATE feeds
 SET is_pushed = coalesce(given.is_pushed, feeds.is_pushed),
-    unread_count = unread_count + given.new_entries,
     entry_count = entry_count + given.new_entries,
     poll_wanted_at = CASE WHEN given.poll_in IS NULL OR is_gone THEN poll_wanted_at ELSE $1 END,
     next_check_at = CASE

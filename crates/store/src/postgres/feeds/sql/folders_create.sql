@@ -1,5 +1,6 @@
-INSERT INTO folders (name, position)
-SELECT $1, coalesce(max(position) + 1, 0)
+INSERT INTO folders (account_id, name, position)
+SELECT $1, $2, coalesce(max(position) + 1, 0)
 FROM folders
-ON CONFLICT (name) DO NOTHING
+WHERE account_id = $1
+ON CONFLICT (account_id, name) DO NOTHING
 RETURNING id

@@ -3,5 +3,5 @@
 SELECT status
 FROM deliveries
 WHERE id = $1
-  AND EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id AND deleted_at IS NULL)
+  AND EXISTS (SELECT FROM webhooks WHERE webhooks.id = webhook_id AND account_id = $2 AND deleted_at IS NULL)
 FOR NO KEY UPDATE

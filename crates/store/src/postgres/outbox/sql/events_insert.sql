@@ -4,14 +4,15 @@
 -- lengths the planner cannot know might compare each with each.
 WITH given AS MATERIALIZED (
     SELECT nextval('events_id_seq') AS id, given.*
-    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[], $7::text[]) WITH ORDINALITY
-        AS given (type, feed_id, folder_id, webhook_id, is_backlog, data, place)
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::boolean[], $8::text[], $9::text[])
+        WITH ORDINALITY
+        AS given (type, feed_id, account_id, webhook_id, entry_id, is_backlog, feed, data, place)
 ), new_events AS (
-    INSERT INTO events (id, type, created_at, feed_id, folder_id, webhook_id, is_backlog, size, data)
-    SELECT id, type, $1, feed_id, folder_id, webhook_id, is_backlog, octet_length(data), data
+    INSERT INTO events (id, type, created_at, feed_id, account_id, webhook_id, entry_id, is_backlog, feed, size, data)
+    SELECT id, type, $1, feed_id, account_id, webhook_id, entry_id, is_backlog, feed, octet_length(data), data
     FROM given
 )
 INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
 SELECT (SELECT array_agg(id ORDER BY place) FROM given)[told.place], told.webhook_id, $1, $1
-FROM unnest($8::bigint[], $9::bigint[]) AS told (place, webhook_id)
+FROM unnest($10::bigint[], $11::bigint[]) AS told (place, webhook_id)
 RETURNING id

@@ -4,4 +4,4 @@ UPDATE entries
 SET update_told_at = $2
 WHERE id = ANY($1)
   AND (update_told_at = 0 OR update_told_at <= $3)
-RETURNING id, sort_at, is_read, is_starred, guid
+RETURNING id, sort_at, guid

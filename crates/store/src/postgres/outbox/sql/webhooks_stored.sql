@@ -2,5 +2,6 @@
 SELECT enabled, headers
 FROM webhooks
 WHERE id = $1
+  AND account_id = $2
   AND deleted_at IS NULL
 FOR NO KEY UPDATE

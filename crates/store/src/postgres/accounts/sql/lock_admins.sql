@@ -1,6 +1,7 @@
 -- Differs from the other store, which has one writer and locks nothing.
 SELECT id
-FROM feeds
-WHERE id = ANY($1)
+FROM accounts
+WHERE is_admin
+  AND deleted_at IS NULL
 ORDER BY id
 FOR NO KEY UPDATE

@@ -1,6 +1,6 @@
 -- Differs from the other store, which has one writer and locks nothing.
-SELECT id
-FROM feeds
+SELECT feed_id
+FROM follows
 WHERE folder_id = $1
-ORDER BY id
+ORDER BY feed_id, account_id
 FOR NO KEY UPDATE

@@ -1,0 +1,67 @@
+//! What lasts no longer goes: sessions, tokens, and what removed accounts had, a piece at a time.
+
+use std::time::Duration;
+
+use deadpool_postgres::Client;
+use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
+use tokio_postgres::Error;
+
+use crate::postgres::{
+    PostgresStore, execute,
+    feeds::follows,
+    now_ms, query,
+    shared::values::{millis, u64_to_i64},
+};
+
+const SESSIONS: &str = include_str!("sql/account_prune_sessions.sql");
+
+const TOKENS: &str = include_str!("sql/account_prune_tokens.sql");
+
+const REMOVED: &str = "SELECT id FROM accounts WHERE deleted_at IS NOT NULL ORDER BY id LIMIT $1";
+
+const FOLLOWS: &str = "SELECT feed_id FROM follows WHERE account_id = $1 ORDER BY feed_id LIMIT $2";
+
+const FOLDERS: &str = include_str!("sql/account_prune_folders.sql");
+
+const REMOVE: &str = include_str!("sql/account_prune_remove.sql");
+
+pub(crate) async fn prune(
+    store: &PostgresStore,
+    client: &mut Client,
+    session_lifetime: Duration,
+    limit: u32,
+) -> Result<u64, Error> {
+    let (now, limit) = (now_ms(client).await?, u64::from(limit));
+    let unused_since = now - millis(session_lifetime);
+    let mut removed = 0;
+    for sql in [SESSIONS, TOKENS] {
+        removed += execute(client, sql, &[&unused_since, &u64_to_i64(limit.saturating_sub(removed))]).await?;
+    }
+    let accounts = query(client, REMOVED, &[&u64_to_i64(limit.saturating_sub(removed))]).await?;
+    for account in accounts.iter().map(|row| AccountId(row.get(0))) {
+        if removed >= limit {
+            break;
+        }
+        removed += prune_account(store, client, account, limit - removed).await?;
+        removed += execute(client, REMOVE, &[&account.0, &(now - millis(REMOVED_KEPT))]).await?;
+    }
+    Ok(removed)
+}
+
+/// A piece of what a removed account had: each feed is left by itself, as by one who stops to follow it.
+async fn prune_account(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    limit: u64,
+) -> Result<u64, Error> {
+    let mut removed = 0;
+    for row in query(client, FOLLOWS, &[&account.0, &u64_to_i64(limit)]).await? {
+        if removed >= limit {
+            return Ok(removed);
+        }
+        removed += follows::leave(store, client, account, FeedId(row.get(0))).await?.unwrap_or(0);
+    }
+    let left = u64_to_i64(limit.saturating_sub(removed));
+    Ok(removed + execute(client, FOLDERS, &[&account.0, &left]).await?)
+}

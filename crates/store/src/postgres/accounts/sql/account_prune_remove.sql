@@ -1,0 +1,6 @@
+-- Kept for a moment, for whoever was let in before it was removed and adds something yet.
+DELETE FROM accounts
+WHERE id = $1
+  AND deleted_at <= $2
+  AND NOT EXISTS (SELECT FROM follows WHERE account_id = $1)
+  AND NOT EXISTS (SELECT FROM folders WHERE account_id = $1)

@@ -1,0 +1,3 @@
+UPDATE sessions
+SET last_used_at = greatest(last_used_at, $2)
+WHERE id = $1

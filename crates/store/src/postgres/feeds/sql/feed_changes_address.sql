@@ -1,0 +1,3 @@
+SELECT url, credentials
+FROM feeds
+WHERE id = $1

@@ -1,0 +1,7 @@
+-- Entries as events tell of them, by their ids.
+SELECT id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, false, false, categories,
+       enclosures
+FROM entries
+LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
+WHERE id = ANY($1)
+ORDER BY id

@@ -1,0 +1,6 @@
+-- Those that an account follows at a URL: the one that all share, or its own.
+SELECT feeds.id, feeds.url_hash
+FROM feeds
+JOIN follows ON follows.feed_id = feeds.id AND follows.account_id = $1
+WHERE url_hash = ANY($2)
+ORDER BY feeds.id

@@ -1,0 +1,6 @@
+-- Differs from the other store: it has no twin because the other store stores pushes one by one, and asks with
+-- events_follows.
+SELECT follows.feed_id, follows.account_id, follows.folder_id
+FROM follows
+WHERE follows.feed_id = ANY(ARRAY(SELECT feed_id FROM subscriptions WHERE id = ANY($1)))
+  AND follows.account_id IN (SELECT account_id FROM webhooks WHERE enabled AND deleted_at IS NULL)
