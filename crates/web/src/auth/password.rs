@@ -25,7 +25,8 @@ const WAITING_MAX: usize = 32;
 const SALT_BYTES: usize = 16;
 
 /// The hash of no password, with the same cost as ours.
-const NOBODYS: &str = "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdC4uLg$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const NOBODYS: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdC4uLg$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// Hashes and checks passwords, in their turn.
 #[derive(Debug, Clone)]
