@@ -42,6 +42,8 @@ pub(crate) struct Context {
 pub(crate) struct WakeUps {
     pub(crate) polls: Notify,
     pub(crate) push: Notify,
+    /// What a removed account had is to go.
+    pub(crate) prune: Notify,
 }
 
 /// Polls a single feed now, or joins the poll that is under way, and waits for its end.

@@ -14,7 +14,7 @@ use domain::{
     AccountId, Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
     changes::ChangeNumber,
     delivery::{NewWebhook, Webhook, WebhookSecret},
-    ports::{ChangeStore, HttpError, Store, StoreResult, UpdateOutcome},
+    ports::{AccountOutcome, ChangeStore, HttpError, Store, StoreResult, UpdateOutcome},
     push::Subscription,
 };
 use jiff::Timestamp;
@@ -132,6 +132,18 @@ impl Engine {
     /// Removes what has been done with in the outbox for long enough; returns how many deliveries and events went.
     pub async fn prune_outbox(&self) -> StoreResult<u64> {
         prune::prune_outbox(&self.context.deps).await
+    }
+
+    /// Removes an account. It is gone at once for everybody; what it had goes in pieces, soon.
+    pub async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome> {
+        let outcome = self.store().delete_account(id).await?;
+        self.context.wake.prune.notify_one();
+        Ok(outcome)
+    }
+
+    /// The same, until all of it is gone; returns how many rows went.
+    pub async fn prune_accounts(&self) -> StoreResult<u64> {
+        prune::prune_accounts(&self.context.deps).await
     }
 
     /// Says that something may be due now.
@@ -286,7 +298,7 @@ impl Engine {
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, self.listen(None), &stop),
-            prune::run(&self.context.deps, &stop),
+            prune::run(&self.context, &stop),
             changes::run_prune(self.store().as_ref(), &stop),
             clock_watch::run(&self.context.deps, &stop),
             overview::run(self.store().as_ref(), &stop)

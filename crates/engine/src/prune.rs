@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use domain::ports::StoreResult;
+use domain::{account::SESSION_LIFETIME, ports::StoreResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{measure, settings::Deps};
+use crate::{context::Context, measure, settings::Deps};
 
 /// Time between two rounds, and before the first: a start has better things to do.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
 const PRUNE_FIRST: Duration = Duration::from_mins(2);
+
+/// Rows of removed accounts that go in one piece.
+const ACCOUNTS_CHUNK: u32 = 500;
 
 /// Pieces in one round; what is left is for the next.
 const CHUNKS_MAX: usize = 2000;
@@ -43,13 +46,28 @@ pub(crate) async fn prune_outbox(deps: &Deps) -> StoreResult<u64> {
     Ok(total)
 }
 
-/// Prunes now and then, until it is told to stop.
-pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
+/// The same of logins that have ended and of removed accounts; returns how many rows went.
+pub(crate) async fn prune_accounts(deps: &Deps) -> StoreResult<u64> {
+    let mut total = 0;
+    for _ in 0..CHUNKS_MAX {
+        let gone = deps.store.prune_accounts(SESSION_LIFETIME, ACCOUNTS_CHUNK).await?;
+        total += gone;
+        if gone == 0 {
+            break;
+        }
+    }
+    Ok(total)
+}
+
+/// Prunes now and then, or when it is woken, until it is told to stop.
+pub(crate) async fn run(context: &Context, stop: &CancellationToken) {
+    let deps = &context.deps;
     let mut pause = PRUNE_FIRST;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             () = tokio::time::sleep(pause) => {}
+            () = context.wake.prune.notified() => {}
         }
         pause = PRUNE_EVERY;
         tokio::select! {
@@ -66,6 +84,14 @@ pub(crate) async fn run(deps: &Deps, stop: &CancellationToken) {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, "outbox pruned"),
                 Err(error) => tracing::warn!(%error, "outbox pruning failed"),
+            },
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            pruned = prune_accounts(deps) => match pruned {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "accounts pruned"),
+                Err(error) => tracing::warn!(%error, "account pruning failed"),
             },
         }
     }

@@ -257,12 +257,12 @@ async fn d4_only_deliveries_wake_whoever_delivers() {
             listener.position()
         });
         mark(&*store, entry, 2).await;
-        store.create_folder("one").await.unwrap().unwrap();
+        store.create_folder(READER, "one").await.unwrap().unwrap();
         let secret = WebhookSecret::parse("whsec_AAAAAAAA").unwrap();
-        let webhook = store.create_webhook(NewWebhook::to("https://r.org/", secret));
+        let webhook = store.create_webhook(READER, NewWebhook::to("https://r.org/", secret));
         let webhook = webhook.await.unwrap().id;
         let before = store.last_change().await.unwrap();
-        store.test_webhook(webhook).await.unwrap();
+        store.test_webhook(READER, webhook).await.unwrap();
         assert!(waiting.await.unwrap() > Some(before));
     }
 }

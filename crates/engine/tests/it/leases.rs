@@ -135,9 +135,9 @@ async fn f5_refresh_waits_for_other_node() {
     cluster.publisher.set("/feed", Page::body(rss(&[("1", "One")])).behind(&gate));
     let id = cluster.import(&["/feed".to_owned()]).await[0];
     let (one, two) = (cluster.node(MINUTE).await, cluster.node(MINUTE).await);
-    let first = tokio::spawn(async move { one.refresh_feed(id).await });
+    let first = tokio::spawn(async move { one.refresh_feed(READER, id).await });
     cluster.publisher.asked("/feed", 1).await;
-    let second = tokio::spawn(async move { two.refresh_feed(id).await });
+    let second = tokio::spawn(async move { two.refresh_feed(READER, id).await });
     gate.open();
     assert_eq!(first.await.unwrap().unwrap().unwrap().new_entries, 1);
     assert_eq!(second.await.unwrap().unwrap().unwrap().polled, 1);

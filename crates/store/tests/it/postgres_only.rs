@@ -28,7 +28,7 @@ use domain::{
     ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult, Validators},
     ports::{
         DeliveryStore, EntryStore, FeedStore, FolderStore, ImportOutcome, MarkRead, PollStore, PruneLimits, Store,
-        StoreError,
+        StoreError, Viewer,
     },
 };
 use store::{OpenError, PostgresOptions, PostgresStore};
@@ -214,7 +214,11 @@ async fn u8_overviews_leave_connections_for_pages() {
         let overview = || {
             let store = store.clone();
             tokio::spawn(async move {
-                if is_outbox { store.outbox_overview().await.map(drop) } else { store.feed_overview().await.map(drop) }
+                if is_outbox {
+                    store.outbox_overview(Viewer::Server).await.map(drop)
+                } else {
+                    store.feed_overview().await.map(drop)
+                }
             })
         };
         let overviews = [overview(), overview()];
@@ -222,7 +226,7 @@ async fn u8_overviews_leave_connections_for_pages() {
             tokio::task::yield_now().await;
         }
         for _ in 0..10 {
-            assert_eq!(store.entries(&EntryFilter::default(), 10, None).await.unwrap().entries, [], "{table}");
+            assert_eq!(store.entries(READER, &EntryFilter::default(), 10, None).await.unwrap().entries, [], "{table}");
         }
         assert_eq!(waiting_for(&lock, table).await, 1, "{table}");
         lock.rollback().await.unwrap();
@@ -242,7 +246,7 @@ async fn u6_busy_connections_do_not_make_the_database_look_away() {
     lock.batch_execute("LOCK TABLE folders IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let busy = ["a", "b"].map(|name| {
         let store = store.clone();
-        tokio::spawn(async move { store.create_folder(name).await })
+        tokio::spawn(async move { store.create_folder(READER, name).await })
     });
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'folders'::regclass";
     while lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 2 {

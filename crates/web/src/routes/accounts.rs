@@ -211,7 +211,7 @@ pub(crate) async fn patch(
     )
 )]
 pub(crate) async fn delete(State(state): State<AppState>, _: Admin, Id(id): Id<AccountId>) -> ApiResult<StatusCode> {
-    let outcome = state.store().delete_account(id).await?;
+    let outcome = state.engine.delete_account(id).await?;
     state.auth.forget();
     done(outcome).map(|_| StatusCode::NO_CONTENT)
 }

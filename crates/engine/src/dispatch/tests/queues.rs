@@ -18,6 +18,7 @@ const FAILED: Verdict = Verdict::Retry(Duration::from_secs(5));
 
 fn webhook(id: i64, failures: u32) -> Webhook {
     Webhook {
+        account_id: domain::account::READER,
         id: WebhookId(id),
         url: format!("https://r{id}.example/"),
         description: None,
@@ -40,6 +41,8 @@ fn webhook(id: i64, failures: u32) -> Webhook {
 
 fn job(webhook: i64, number: i64) -> DeliveryJob {
     DeliveryJob {
+        feed: None,
+        view: domain::delivery::FollowerView::default(),
         id: DeliveryId(webhook * 1000 + number),
         lease: Lease { owner: "w".into(), fence: 1 },
         webhook_id: WebhookId(webhook),

@@ -66,13 +66,13 @@ async fn d9_large_payload_is_not_sent_after_disabling() {
 #[tokio::test]
 async fn d1_large_payload_goes_to_the_url_of_now() {
     let scene = Scene::new().await;
-    let webhook = scene.store.webhooks().await.unwrap().remove(0);
+    let webhook = scene.store.webhooks(READER).await.unwrap().remove(0);
     let (worker, _) = scene.worker(1);
     worker.dispatcher.claim().await.unwrap();
     let (other, to) = ("https://other.example/", |url: &str| scene.network.sent_to(url));
     let moved = WebhookPatch { url: Some(other.to_owned()), ..WebhookPatch::default() };
     let attempted = attempt_that_waits(&worker, async {
-        scene.store.update_webhook(webhook.id, moved).await.unwrap();
+        scene.store.update_webhook(READER, webhook.id, moved).await.unwrap();
         scene.pass(&[&worker], Duration::from_millis(100));
     });
     let answered = async {

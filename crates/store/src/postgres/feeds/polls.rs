@@ -16,7 +16,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{Hash, KnownEntries, PollHints, PollJob, PollResult, Skips, Stored, Validators},
     overview::FeedOverview,
-    ports::{PollStore, PruneLimits, StoreResult, Viewer},
+    ports::{PollStore, PruneLimits, StoreResult},
 };
 use tokio_postgres::{Error, Row};
 

@@ -170,7 +170,7 @@ async fn u2_pruning_a_smaller_number_does_not_lower_the_floor() {
     let (store, other) = (&database.store, database.client().await);
     let begin = store.last_change().await.unwrap();
     begin_change(&other).await;
-    store.create_folder("1").await.unwrap().unwrap();
+    store.create_folder(READER, "1").await.unwrap().unwrap();
     database.set_now(jiff::Timestamp::from_second(4_000_000_000).unwrap()).await;
     assert_eq!(store.prune_changes(Duration::from_hours(1), 10).await.unwrap(), 1, "the larger one");
     other.batch_execute("COMMIT").await.unwrap();
