@@ -48,7 +48,8 @@ pub(crate) async fn prune(
     Ok(removed)
 }
 
-/// A piece of what a removed account had: each feed is left by itself, as by one who stops to follow it.
+/// A piece of what a removed account had: each feed is left by itself, as by one who stops to follow it, but for what is too
+/// much at once.
 async fn prune_account(
     store: &PostgresStore,
     client: &mut Client,
@@ -60,7 +61,8 @@ async fn prune_account(
         if removed >= limit {
             return Ok(removed);
         }
-        removed += follows::leave(store, client, account, FeedId(row.get(0))).await?.unwrap_or(0);
+        let left = limit - removed;
+        removed += follows::leave(store, client, account, FeedId(row.get(0)), Some(left)).await?.unwrap_or(0);
     }
     let left = u64_to_i64(limit.saturating_sub(removed));
     Ok(removed + execute(client, FOLDERS, &[&account.0, &left]).await?)

@@ -109,7 +109,8 @@ pub(crate) async fn store_entries(
     let new: Vec<(Target, &IncomingEntry)> = new.collect();
     let renewed: Vec<_> = parts.iter().flat_map(|(_, sorted)| sorted.renewed.iter().copied()).collect();
     let written = both(entry_rows::insert(transaction, now, &new), entry_rows::update(transaction, now, &renewed));
-    let (ids, ()) = entry_rows::count_then(transaction, &new, written).await?;
+    // Boxed, because each holds the next, twice.
+    let (ids, ()) = entry_rows::count_then(transaction, &new, Box::pin(written)).await?;
     Ok(ids)
 }
 

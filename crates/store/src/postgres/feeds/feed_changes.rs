@@ -254,7 +254,7 @@ async fn switch(
         follows::insert(transaction, account, &[(id, wishes)], now).await?;
         id
     };
-    let (left, _) = follows::end(transaction, account, before.id, now).await?;
+    let (left, _) = follows::end(transaction, account, before.id, now, None).await?;
     log.add(left);
     log.feeds(account, Some(id), 1);
     Ok(Readdressed::Done(id, now, log))

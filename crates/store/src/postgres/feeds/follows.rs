@@ -22,7 +22,7 @@ use crate::postgres::{
     outbox::events::{self, Listeners},
     push::{subscription_changes::Decisions, subscriptions},
     query, query_opt, query_then,
-    shared::values::{hash, optional, time, url_hash},
+    shared::values::{hash, optional, time, u64_to_i64, url_hash},
 };
 
 /// Entries that are told of at once: their texts are in memory.
@@ -260,30 +260,33 @@ pub(crate) async fn end_subscriptions(
     Ok(log)
 }
 
-/// Ends a follow, in a transaction of its own: how many rows went; none if the account does not follow the feed.
+/// Ends a follow, or a piece of so many rows of it, in a transaction of its own: how many rows went; none if the account does
+/// not follow the feed.
 pub(crate) async fn leave(
     store: &PostgresStore,
     client: &mut Client,
     account: AccountId,
     id: FeedId,
+    limit: Option<u64>,
 ) -> Result<Option<u64>, Error> {
     let transaction = client.transaction().await?;
     let Some(now) = feed_changes::lock_to_delete(&transaction, &[id]).await? else { return Ok(None) };
     if lock(&transaction, account, id).await?.is_none() {
         return Ok(None);
     }
-    let (log, rows) = end(&transaction, account, id, now).await?;
+    let (log, rows) = end(&transaction, account, id, now, limit).await?;
     store.commit(transaction, log).await?;
     Ok(Some(rows))
 }
 
 /// Ends a follow whose row is locked; the feed's is so that it can be removed. With its last follower a feed goes. Returns
-/// also how many rows went.
+/// also how many rows went; if as many as this, the follow goes on.
 pub(crate) async fn end(
     transaction: &Transaction<'_>,
     account: AccountId,
     feed: FeedId,
     now: i64,
+    limit: Option<u64>,
 ) -> Result<(ChangeLog, u64), Error> {
     transaction.batch_execute(LONG_WORK).await?;
     let is_alone = is_alone(transaction, account, feed).await?;
@@ -293,11 +296,15 @@ pub(crate) async fn end(
         // have been told.
         log.add(end_subscriptions(transaction, feed, now).await?);
     }
-    let gone = query(transaction, FORGET, &[&feed.0, &account.0]).await?;
+    let limit = limit.filter(|_| !is_alone);
+    let gone = query(transaction, FORGET, &[&feed.0, &account.0, &limit.map(u64_to_i64)]).await?;
     if is_alone {
         execute(transaction, "DELETE FROM feeds WHERE id = $1", &[&feed.0]).await?;
     } else {
         prune::remove_entries(transaction, &gone).await?;
+        if limit.is_some_and(|limit| gone.len() as u64 >= limit) {
+            return Ok((log, gone.len() as u64));
+        }
         execute(transaction, END, &[&feed.0, &account.0]).await?;
         log.add(settle(transaction, feed, None, now).await?);
     }

@@ -106,7 +106,7 @@ impl FeedStore for PostgresStore {
 
     async fn delete_feed(&self, account: AccountId, id: FeedId) -> StoreResult<bool> {
         let mut client = self.client().await?;
-        let left = follows::leave(self, &mut client, account, id).await.map_err(store_error)?;
+        let left = follows::leave(self, &mut client, account, id, None).await.map_err(store_error)?;
         Ok(left.is_some())
     }
 }

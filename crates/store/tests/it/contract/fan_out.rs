@@ -55,8 +55,8 @@ async fn a6_ten_thousand_followers_have_an_entry_at_once(harness: &Harness) {
     let numbers = "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)";
     harness
         .tamper(&format!(
-            "INSERT INTO accounts (id, name, name_key, is_admin, created_at)
-             {numbers} SELECT n, 'a' || n, 'a' || n, false, 0 FROM numbers;
+            "INSERT INTO accounts (name, name_key, is_admin, created_at)
+             {numbers} SELECT 'a' || n, 'a' || n, false, 0 FROM numbers;
              INSERT INTO follows (feed_id, account_id, created_at) {numbers} SELECT {}, n, 0 FROM numbers",
             feed.0
         ))

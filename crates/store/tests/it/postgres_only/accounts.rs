@@ -7,7 +7,7 @@ use domain::{
     account::{AccountName, NewAccount, READER},
     feed_state::FeedAddress,
     follow::NewFollow,
-    ingest::{Document, IncomingEntry, PollOutcome, PollResult},
+    ingest::{Document, Hash, IncomingEntry, PollJob, PollOutcome, PollResult},
     ports::{
         AccountStore, EntryStore, FeedStore, FolderStore, FollowOutcome, MarkRead, PollStore, PruneLimits, PushStore,
         UpdateOutcome,
@@ -61,20 +61,18 @@ async fn a6_marks_and_changed_entries_never_wait_in_a_circle() {
     followers(&database, feed, 2).await;
     let job = database.store.claim_polls("here", &[feed], LEASE).await.unwrap().remove(0);
     database.store.finish_polls(vec![fetched(&job, 0)]).await.unwrap().remove(0).unwrap();
-    // In both orders: whoever marks holds the first entry when the other comes, or comes when the other holds it.
-    let mark = |account: i64| {
-        format!(
-            "SELECT FROM follows WHERE account_id = {account} FOR NO KEY UPDATE;
-             UPDATE entry_states SET is_read = is_read WHERE account_id = {account} AND entry_id = 1;"
-        )
-    };
-    other.batch_execute(&format!("BEGIN; {}", mark(2))).await.unwrap();
-    let job = database.store.claim_polls("here", &[feed], LEASE).await.unwrap().remove(0);
-    let store = database.store.clone();
-    let finished = async move { store.finish_polls(vec![changed(&job)]).await };
-    let rest = "UPDATE entry_states SET is_read = is_read WHERE account_id = 2 AND entry_id = 5";
-    let finished = while_waiting(&database, &other, rest, finished).await.unwrap().remove(0).unwrap();
-    assert_eq!((finished.new, finished.changed), (1, 5));
+    // In both orders. Whoever marks has locked its follow, or an entry too, when the other comes.
+    let follow = "SELECT FROM follows WHERE account_id = 2 FOR NO KEY UPDATE";
+    let first = "UPDATE entry_states SET is_read = is_read WHERE account_id = 2 AND entry_id = 1";
+    for (round, begun) in [follow.to_owned(), format!("{follow}; {first}")].into_iter().enumerate() {
+        other.batch_execute(&format!("BEGIN; {begun}")).await.unwrap();
+        let job = database.store.claim_polls("here", &[feed], LEASE).await.unwrap().remove(0);
+        let store = database.store.clone();
+        let finished = async move { store.finish_polls(vec![changed(&job, round)]).await };
+        let rest = "UPDATE entry_states SET is_read = is_read WHERE account_id = 2";
+        let finished = while_waiting(&database, &other, rest, finished).await.unwrap().remove(0).unwrap();
+        assert_eq!((finished.new, finished.changed), (1, 5));
+    }
 
     let changes = "SELECT FROM feeds FOR NO KEY UPDATE; SELECT FROM follows ORDER BY account_id FOR NO KEY UPDATE";
     other.batch_execute(&format!("BEGIN; {changes}")).await.unwrap();
@@ -242,13 +240,13 @@ fn follow_of(number: usize) -> NewFollow {
 }
 
 /// The same entries with other content, and a new one.
-fn changed(job: &domain::ingest::PollJob) -> PollResult {
-    let mut entries = entries_of(1).entries;
-    entries.push(IncomingEntry {
-        guid: "new".into(),
-        identity: domain::ingest::Hash::of(b"new"),
-        ..entries[0].clone()
-    });
+fn changed(job: &PollJob, round: usize) -> PollResult {
+    let mut entries = entries_of(0).entries;
+    for entry in &mut entries {
+        entry.fingerprint = Hash::of(format!("changed {round}").as_bytes());
+    }
+    let new = format!("new {round}");
+    entries.push(IncomingEntry { identity: Hash::of(new.as_bytes()), guid: new, ..entries[0].clone() });
     let present = entries.iter().map(IncomingEntry::mark).collect();
     let document = Document { entries, present, is_complete: true, ..Document::default() };
     PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(job) }
