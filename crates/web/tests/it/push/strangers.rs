@@ -103,11 +103,11 @@ async fn w3_u8_one_subscription_does_not_take_the_memory_of_all() {
         let id = world.subscribe("/f").await;
         let (greedy, held) = (world.held("/greedy").await, world.held("/f").await);
         let path = greedy.callback.strip_prefix(&world.url).unwrap();
-        let head = "Host: localhost\r\nX-Hub-Signature: sha1=00\r\nContent-Length: 20000\r\n";
+        let headers = "Host: localhost\r\nX-Hub-Signature: sha1=00\r\nContent-Length: 20000\r\n";
         let mut unfinished = Vec::new();
         for _ in 0..8 {
             let mut client = Client::connect(&world.url).await;
-            client.send(&format!("POST {path} HTTP/1.1\r\n{head}\r\n{}", " ".repeat(15_000))).await;
+            client.send(&format!("POST {path} HTTP/1.1\r\n{headers}\r\n{}", " ".repeat(15_000))).await;
             unfinished.push(client);
         }
         // Once those have come, no more of the same is read.
