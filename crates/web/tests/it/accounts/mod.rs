@@ -6,6 +6,7 @@ mod manage;
 mod page;
 mod proxy;
 mod tokens;
+mod walls;
 
 use std::sync::Arc;
 

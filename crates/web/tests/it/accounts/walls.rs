@@ -1,0 +1,141 @@
+//! What is one account's is nobody else's, by whatever route.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use domain::{
+    FeedId,
+    ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
+    ports::PollStore,
+};
+use serde_json::{Value, json};
+
+use super::House;
+use crate::server::answer;
+
+/// In the name of all that Ann has.
+const MARK: &str = "zanzibar";
+
+/// Her things: by the route below which each is found, its id.
+async fn things_of(house: &House, ann: &str) -> BTreeMap<&'static str, String> {
+    let make = async |path: &str, body: Value| house.ask(ann, "POST", path, &body).await.ok(201);
+    let id = |made: &Value| made["id"].to_string().trim_matches('"').to_owned();
+    let opml = format!(r#"<opml><body><outline text="{MARK}" xmlUrl="https://{MARK}.example/feed"/></body></opml>"#);
+    let import = house.as_browser(ann, "POST", "/api/opml/import").header("content-type", "text/x-opml").body(opml);
+    answer(import).await.ok(200);
+    let feed = house.ask(ann, "GET", "/api/feeds", &Value::Null).await.ok(200)[0].clone();
+    store_entry(house, FeedId(feed["id"].as_i64().unwrap())).await;
+    let entries = house.ask(ann, "GET", "/api/entries", &Value::Null).await.ok(200);
+    let folder = make("/api/folders", json!({ "name": MARK })).await;
+    let webhook = make("/api/webhooks", json!({ "url": format!("https://{MARK}.example/hook"), "description": MARK })).await;
+    let delivery = house.ask(ann, "POST", &format!("/api/webhooks/{}/test", id(&webhook)), &Value::Null).await;
+    let token = make("/api/tokens", json!({ "name": MARK, "scope": "read" })).await;
+    let sessions = house.ask(ann, "GET", "/api/sessions", &Value::Null).await.ok(200);
+    BTreeMap::from([
+        ("/api/feeds", id(&feed)),
+        ("/api/entries", id(&entries["entries"][0])),
+        ("/api/folders", id(&folder)),
+        ("/api/webhooks", id(&webhook)),
+        ("/api/outbox/deliveries", id(&delivery.ok(202))),
+        ("/api/outbox/events", String::new()),
+        ("/api/tokens", id(&token)),
+        ("/api/sessions", id(&sessions[0])),
+    ])
+}
+
+/// An entry of a feed, as a poll brings it.
+async fn store_entry(house: &House, feed: FeedId) {
+    let job = house.store.claim_polls("test", &[feed], Duration::from_mins(1)).await.unwrap().remove(0);
+    let entry = IncomingEntry {
+        guid: "1".to_owned(),
+        identity: Hash::of(b"1"),
+        fingerprint: Hash::of(b"2"),
+        title: Some(MARK.to_owned()),
+        search_text: MARK.to_owned(),
+        ..IncomingEntry::default()
+    };
+    let document = Document { title: Some(MARK.to_owned()), entries: vec![entry], ..Document::default() };
+    let result = PollResult {
+        feed_id: feed,
+        lease: job.lease,
+        claimed_at: job.claimed_at,
+        next_check_in: Duration::from_hours(1),
+        next_audit_in: Duration::from_hours(1),
+        due_by: None,
+        adaptive_secs: 3600,
+        moved_to: None,
+        outcome: PollOutcome::Fetched(document),
+    };
+    assert!(house.store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap().applied);
+}
+
+/// What is sent to routes that need a body.
+fn body(route: &str) -> Value {
+    match route {
+        "PATCH /api/feeds/{id}" => json!({ "title": "mine" }),
+        "PATCH /api/folders/{id}" => json!({ "name": "mine" }),
+        "PATCH /api/entries/{id}" => json!({ "isRead": true }),
+        "PATCH /api/webhooks/{id}" => json!({ "description": "mine" }),
+        "POST /api/webhooks/{id}/replay" => json!({ "since": "2026-01-01T00:00:00Z" }),
+        route if route.ends_with("/cancel") => json!({}),
+        _ => Value::Null,
+    }
+}
+
+/// All that an account sees of itself.
+async fn seen(house: &House, cookie: &str) -> Vec<String> {
+    let paths =
+        ["feeds", "folders", "entries", "counts", "webhooks", "outbox/deliveries", "tokens", "account", "opml/export"];
+    let mut seen = Vec::new();
+    for path in paths {
+        seen.push(house.ask(cookie, "GET", &format!("/api/{path}"), &Value::Null).await.text);
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a1_nothing_of_another_account_is_found_by_any_route() {
+    let (house, admin) = House::locked().await;
+    let (_, ann) = house.account(&admin, "ann").await;
+    let (_, bob) = house.account(&admin, "bob").await;
+    let mut things = things_of(&house, &ann).await;
+    things.insert("/api/outbox/events", things["/api/outbox/deliveries"].clone());
+    let before = seen(&house, &ann).await;
+    assert!(before.concat().contains(MARK));
+
+    let document = house.server.get("/api/openapi.json").await.ok(200);
+    let mut refused = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys().map(|method| method.to_uppercase()) {
+            let route = format!("{method} {path}");
+            let thing = things.iter().find(|(below, _)| path.starts_with(&format!("{below}/{{id}}")));
+            if let Some((_, id)) = thing {
+                for stranger in [&bob, &admin] {
+                    let answer = house.ask(stranger, &method, &path.replace("{id}", id), &body(&route)).await;
+                    assert_eq!(answer.status, 404, "{route}: {answer:?}");
+                    assert!(!answer.text.contains(MARK), "{route}: {answer:?}");
+                }
+                refused += 1;
+            } else if method == "GET" && !path.contains('{') && !path.contains("callback") {
+                let answer = house.ask(&bob, "GET", path, &Value::Null).await;
+                assert!(!answer.text.contains(MARK), "{route}: {answer:?}");
+            }
+        }
+    }
+    assert!(refused >= 15, "{refused}");
+
+    for (method, path, given) in [
+        ("PATCH", "/api/entries", json!({ "ids": [things["/api/entries"].parse::<i64>().unwrap()], "isRead": true })),
+        ("POST", "/api/entries/mark-read", json!({})),
+        ("POST", "/api/entries/mark-read", json!({ "feedId": things["/api/feeds"].parse::<i64>().unwrap() })),
+    ] {
+        let marked = house.ask(&bob, method, path, &given).await.ok(200);
+        assert_eq!(marked, json!({ "marked": 0 }), "{path} {given}");
+    }
+    let webhook = json!({ "webhookId": things["/api/webhooks"].parse::<i64>().unwrap() });
+    house.ask(&bob, "POST", "/api/outbox/requeue", &webhook).await.error(404);
+    for query in [format!("ids={}", things["/api/entries"]), format!("q={MARK}"), format!("feedId={}", things["/api/feeds"])] {
+        let page = house.ask(&bob, "GET", &format!("/api/entries?{query}"), &Value::Null).await.ok(200);
+        assert_eq!(page["entries"], json!([]), "{query}");
+    }
+    assert_eq!(seen(&house, &ann).await, before, "and nothing of hers has changed");
+}
