@@ -32,8 +32,12 @@ pub fn words_of(text: &str) -> String {
         if cutter.words.len() >= WORDS_BYTES_MAX {
             break;
         }
-        for_each_folded(chunk, |c| cutter.push(c));
-        cutter.end_word();
+        if chunk.is_ascii() {
+            cutter.push_ascii(chunk);
+        } else {
+            for_each_folded(chunk, |c| cutter.push(c));
+            cutter.end_word();
+        }
     }
     cutter.words
 }
@@ -65,6 +69,22 @@ struct Cutter {
 }
 
 impl Cutter {
+    /// The same as each character by itself, much faster; most texts hold little else.
+    fn push_ascii(&mut self, chunk: &str) {
+        for word in chunk.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+            if self.words.is_empty() {
+                self.words.push(' ');
+            }
+            let begin = self.words.len();
+            let length = word.len().min(WORD_CHARS_MAX).min(WORDS_BYTES_MAX.saturating_sub(begin));
+            if length > 0 {
+                self.words.push_str(&word[..length]);
+                self.words[begin..].make_ascii_lowercase();
+                self.words.push(' ');
+            }
+        }
+    }
+
     fn push(&mut self, c: char) {
         let class = class_of(c);
         match class {
@@ -166,6 +186,25 @@ mod tests {
         // The longest of all foldings: 3 bytes become 33.
         assert!(words_of(&"\u{fdfa} ".repeat(60_000)).len() < WORDS_BYTES_MAX + 64);
         assert!(words_of(&"\u{fdfa}".repeat(60_000)).len() < WORDS_BYTES_MAX + 64, "without spaces, too");
+    }
+
+    /// As any other text is cut, character by character.
+    fn cut_slowly(text: &str) -> String {
+        let mut cutter = Cutter::default();
+        for chunk in text.split_ascii_whitespace() {
+            for_each_folded(chunk, |c| cutter.push(c));
+            cutter.end_word();
+        }
+        cutter.words
+    }
+
+    #[test]
+    fn f6_ascii_is_cut_as_any_other_text() {
+        let every: String = (0..128_u8).map(char::from).collect();
+        let (long, endless) = ("Ab9".repeat(99), "Word, ".repeat(WORDS_BYTES_MAX / 5));
+        for text in ["", "--", "a", "A-b__C9", "It's (so)", &every, &long, &endless] {
+            assert_eq!(words_of(text), cut_slowly(text), "{}", &text[..text.len().min(99)]);
+        }
     }
 
     #[test]
