@@ -47,12 +47,17 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
 
-/// Gives a request its id, and logs and counts it when it ends.
+/// Gives a request its id, and its answer the headers that every one has; logs and counts it when it ends.
+///
+/// Every layer copies all layers below it for each request, so what can be one layer is one.
 pub(crate) async fn observe(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let id = request_id(&request, &state);
     let mut observation = Observation::begin(&request, &id);
     let mut response = next.run(request).instrument(observation.span.clone()).await;
     observation.status = response.status().as_u16();
+    for (name, value) in HEADERS {
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
     response.headers_mut().insert(REQUEST_ID, id);
     response
 }
@@ -102,15 +107,6 @@ impl Drop for Observation {
     }
 }
 
-/// Adds the headers that every answer has.
-pub(crate) async fn add_headers(request: Request, next: Next) -> Response {
-    let mut response = next.run(request).await;
-    for (name, value) in HEADERS {
-        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
-    }
-    response
-}
-
 /// The answer to a request whose route panicked.
 #[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
 pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
@@ -119,16 +115,12 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     ApiError::Internal(format!("panicked: {}", text.unwrap_or_default())).into_response()
 }
 
-/// Refuses what is not addressed to us, and what a foreign web page asks for.
-pub(crate) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
-    origin::check(request.method(), request.uri(), request.headers(), &state.settings)?;
-    Ok(next.run(request).await)
-}
-
-/// Answers so many requests at once and no more. Probes are always answered: a busy server is not a dead one. Hubs have
+/// Refuses what is not addressed to us, and what a foreign web page asks for; answers so many of the other requests at once
+/// and no more. Probes are always answered: a busy server is not a dead one. Hubs have
 /// places of their own, which neither users nor strangers take, and wait for one: a hub that was asked to renew thousands
 /// of subscriptions verifies them faster than they can be stored, and few ask twice.
-pub(crate) async fn limit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
+pub(crate) async fn admit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
+    origin::check(request.method(), request.uri(), request.headers(), &state.settings)?;
     let path = request.uri().path();
     let permit = match path.strip_prefix(CALLBACK_PREFIX) {
         Some("" | "/") => state.tokenless.try_acquire().ok(),

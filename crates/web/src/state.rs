@@ -1,6 +1,6 @@
 //! What every route can reach, and the settings of the server.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{num::NonZeroU32, ops::Deref, sync::Arc, time::Duration};
 
 use axum::http::HeaderName;
 use domain::ports::{Ids, Store};
@@ -119,27 +119,39 @@ impl Default for WebSettings {
     }
 }
 
-/// What every route can reach.
+/// What every route can reach. Every request copies it several times over, so it is one pointer.
 #[derive(Debug, Clone)]
-pub struct AppState {
+pub struct AppState(Arc<SharedState>);
+
+impl Deref for AppState {
+    type Target = SharedState;
+
+    fn deref(&self) -> &SharedState {
+        &self.0
+    }
+}
+
+/// What is behind that pointer.
+#[derive(Debug)]
+pub struct SharedState {
     /// What happens, and the store behind it.
     pub(crate) engine: Arc<Engine>,
     pub(crate) metrics: PrometheusHandle,
-    pub(crate) settings: Arc<WebSettings>,
+    pub(crate) settings: WebSettings,
     pub(crate) version: &'static str,
     /// What the ids of requests begin with, unique to a process's life.
-    pub(crate) request_prefix: Arc<str>,
-    pub(crate) requests: Arc<Semaphore>,
-    pub(crate) callbacks: Arc<Semaphore>,
-    pub(crate) tokenless: Arc<Semaphore>,
+    pub(crate) request_prefix: String,
+    pub(crate) requests: Semaphore,
+    pub(crate) callbacks: Semaphore,
+    pub(crate) tokenless: Semaphore,
     pub(crate) imports: Arc<Semaphore>,
-    pub(crate) pushes: Arc<CallRateLimit>,
-    pub(crate) verifications: Arc<CallRateLimit>,
+    pub(crate) pushes: CallRateLimit,
+    pub(crate) verifications: CallRateLimit,
     pub(crate) push_memory: MemoryBudget,
     pub(crate) tokenless_memory: MemoryBudget,
     pub(crate) opml_memory: MemoryBudget,
     pub(crate) answers: AnswerBudget,
-    pub(crate) auth: Arc<Auth>,
+    pub(crate) auth: Auth,
     pub(crate) slow_answers: AnswerBudget,
     pub(crate) reading: ReadTurns,
 }
@@ -153,26 +165,26 @@ impl AppState {
         ids: &'static dyn Ids,
         version: &'static str,
     ) -> Self {
-        Self {
+        Self(Arc::new(SharedState {
             engine,
             metrics,
             version,
-            request_prefix: ids.owner().into(),
-            requests: Arc::new(Semaphore::new(settings.requests_max)),
-            callbacks: Arc::new(Semaphore::new(CALLBACKS_MAX)),
-            tokenless: Arc::new(Semaphore::new(TOKENLESS_MAX)),
+            request_prefix: ids.owner(),
+            requests: Semaphore::new(settings.requests_max),
+            callbacks: Semaphore::new(CALLBACKS_MAX),
+            tokenless: Semaphore::new(TOKENLESS_MAX),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
-            pushes: Arc::new(CallRateLimit::new(settings.pushes_per_minute, settings.pushes_per_minute)),
-            verifications: Arc::new(CallRateLimit::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE)),
+            pushes: CallRateLimit::new(settings.pushes_per_minute, settings.pushes_per_minute),
+            verifications: CallRateLimit::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE),
             push_memory: MemoryBudget::new(settings.push_memory_bytes),
             tokenless_memory: MemoryBudget::new(settings.tokenless_memory_bytes),
             opml_memory: MemoryBudget::new(settings.opml_memory_bytes),
             answers: AnswerBudget::new(settings.answer_memory_bytes),
-            auth: Arc::new(Auth::new(ids)),
+            auth: Auth::new(ids),
             slow_answers: AnswerBudget::new(settings.slow_answer_memory_bytes),
             reading: ReadTurns::default(),
-            settings: Arc::new(settings),
-        }
+            settings,
+        }))
     }
 
     /// What tells this process from every other, as `/healthz` shows it.

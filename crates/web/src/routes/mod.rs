@@ -59,10 +59,8 @@ fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
         .fallback(async || ApiError::NotFound("path"))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(state.clone(), auth::require))
-        .layer(from_fn_with_state(state.clone(), middleware::limit))
-        .layer(from_fn_with_state(state.clone(), middleware::guard))
+        .layer(from_fn_with_state(state.clone(), middleware::admit))
         .layer(CatchPanicLayer::custom(middleware::panicked))
-        .layer(from_fn(middleware::add_headers))
         .layer(from_fn_with_state(state.clone(), middleware::observe))
         // Bodies are counted where they are read.
         .layer(DefaultBodyLimit::disable())
