@@ -184,6 +184,9 @@ pub(crate) async fn subscribe_now(
     id: FeedId,
 ) -> Result<Subscription, SubscribeError> {
     let (context, store) = (&pusher.context, &pusher.context.deps.store);
+    if store.feed(account, id).await?.is_none() {
+        return Err(SubscribeError::NoFeed);
+    }
     let offer = context.offer().ok_or(SubscribeError::Off)?;
     let patch = FeedPatch { push_enabled: Some(true), ..FeedPatch::default() };
     if !matches!(store.update_feed(account, id, patch).await?, UpdateOutcome::Updated(_)) {

@@ -3,9 +3,9 @@
 use axum::http::{HeaderMap, HeaderValue, header};
 use domain::account::SESSION_LIFETIME;
 
-const NAME: &str = "pirssonite_session";
+const NAME: &str = "pirssonite-session";
 /// Under this name browsers take and send it by https alone, and no other host can set it.
-const NAME_HTTPS: &str = "__Host-pirssonite_session";
+const NAME_HTTPS: &str = "__Host-pirssonite-session";
 
 fn name(is_https: bool) -> &'static str {
     if is_https { NAME_HTTPS } else { NAME }
@@ -41,10 +41,10 @@ mod tests {
 
     #[test]
     fn a4_cookie_is_http_only_and_bound_to_https() {
-        assert_eq!(given("abc", false), "pirssonite_session=abc; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax");
+        assert_eq!(given("abc", false), "pirssonite-session=abc; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax");
         assert_eq!(
             given("abc", true),
-            "__Host-pirssonite_session=abc; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure"
+            "__Host-pirssonite-session=abc; Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure"
         );
         assert!(taken(true).to_str().unwrap().contains("=; Path=/; Max-Age=0;"));
     }
@@ -52,13 +52,13 @@ mod tests {
     #[test]
     fn a4_cookie_is_read_by_its_name() {
         for (cookies, is_https, expect) in [
-            (&["pirssonite_session=abc"][..], false, Some("abc")),
-            (&["a=b; pirssonite_session=abc; c=d"], false, Some("abc")),
-            (&["a=b", "pirssonite_session=abc"], false, Some("abc")),
-            (&["pirssonite_session=abc"], true, None),
-            (&["__Host-pirssonite_session=abc"], true, Some("abc")),
-            (&["__Host-pirssonite_session=abc"], false, None),
-            (&["xpirssonite_session=abc; pirssonite_session"], false, None),
+            (&["pirssonite-session=abc"][..], false, Some("abc")),
+            (&["a=b; pirssonite-session=abc; c=d"], false, Some("abc")),
+            (&["a=b", "pirssonite-session=abc"], false, Some("abc")),
+            (&["pirssonite-session=abc"], true, None),
+            (&["__Host-pirssonite-session=abc"], true, Some("abc")),
+            (&["__Host-pirssonite-session=abc"], false, None),
+            (&["xpirssonite-session=abc; pirssonite-session"], false, None),
             (&[], false, None),
         ] {
             let headers: HeaderMap = cookies.iter().map(|value| (header::COOKIE, value.parse().unwrap())).collect();

@@ -76,7 +76,7 @@ async fn a4_login_gives_a_session_that_logout_ends() {
     let login = house.log_in(" READER ", PASSWORD).await;
     assert_eq!(login.ok(200)["name"], "reader");
     let set = login.header("set-cookie");
-    assert!(set.starts_with("pirssonite_session=") && set.contains("HttpOnly; SameSite=Lax"), "{set}");
+    assert!(set.starts_with("pirssonite-session=") && set.contains("HttpOnly; SameSite=Lax"), "{set}");
     let other = cookie_of(&login);
     let sessions = house.ask(&cookie, "GET", "/api/sessions", &Value::Null).await.ok(200);
     let current: Vec<bool> =
@@ -95,7 +95,7 @@ async fn a4_login_gives_a_session_that_logout_ends() {
 async fn a4_cookie_is_for_https_alone_where_base_url_is() {
     let base_url = Some("https://reader.example".parse().unwrap());
     let (house, cookie) = House::locked_with(web::WebSettings { base_url, ..web::WebSettings::default() }).await;
-    assert!(cookie.starts_with("__Host-pirssonite_session="));
+    assert!(cookie.starts_with("__Host-pirssonite-session="));
     let login = house.log_in("reader", PASSWORD).await;
     assert!(login.header("set-cookie").ends_with("; Secure"), "{login:?}");
     house.ask(&cookie, "GET", "/api/folders", &Value::Null).await.ok(200);
@@ -125,7 +125,7 @@ async fn a4_whatever_is_wrong_gets_the_same_401() {
     let bens_token = house.token(&bens, "write").await;
     let path = format!("/api/accounts/{}", ben["id"]);
     assert_eq!(house.ask(&cookie, "DELETE", &path, &Value::Null).await.status, 204);
-    let foreign = format!("pirssonite_session={}", "A".repeat(43));
+    let foreign = format!("pirssonite-session={}", "A".repeat(43));
     let get = |cookie: String| async move { cookie };
     let long = "x".repeat(5_000);
     let answers = [
@@ -136,7 +136,7 @@ async fn a4_whatever_is_wrong_gets_the_same_401() {
         house.log_in("reader", &long).await,
         house.log_in(&long, PASSWORD).await,
         house.ask(&get(foreign).await, "GET", "/api/folders", &Value::Null).await,
-        house.ask("pirssonite_session=x", "GET", "/api/folders", &Value::Null).await,
+        house.ask("pirssonite-session=x", "GET", "/api/folders", &Value::Null).await,
         house.ask(&bens, "GET", "/api/folders", &Value::Null).await,
         house.with_token(&bens_token, "GET", "/api/folders", &Value::Null).await,
         house.with_token(&json!({ "token": "pir_x" }), "GET", "/api/folders", &Value::Null).await,

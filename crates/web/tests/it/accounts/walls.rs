@@ -26,7 +26,8 @@ async fn things_of(house: &House, ann: &str) -> BTreeMap<&'static str, String> {
     store_entry(house, FeedId(feed["id"].as_i64().unwrap())).await;
     let entries = house.ask(ann, "GET", "/api/entries", &Value::Null).await.ok(200);
     let folder = make("/api/folders", json!({ "name": MARK })).await;
-    let webhook = make("/api/webhooks", json!({ "url": format!("https://{MARK}.example/hook"), "description": MARK })).await;
+    let webhook =
+        make("/api/webhooks", json!({ "url": format!("https://{MARK}.example/hook"), "description": MARK })).await;
     let delivery = house.ask(ann, "POST", &format!("/api/webhooks/{}/test", id(&webhook)), &Value::Null).await;
     let token = make("/api/tokens", json!({ "name": MARK, "scope": "read" })).await;
     let sessions = house.ask(ann, "GET", "/api/sessions", &Value::Null).await.ok(200);
@@ -133,7 +134,9 @@ async fn a1_nothing_of_another_account_is_found_by_any_route() {
     }
     let webhook = json!({ "webhookId": things["/api/webhooks"].parse::<i64>().unwrap() });
     house.ask(&bob, "POST", "/api/outbox/requeue", &webhook).await.error(404);
-    for query in [format!("ids={}", things["/api/entries"]), format!("q={MARK}"), format!("feedId={}", things["/api/feeds"])] {
+    for query in
+        [format!("ids={}", things["/api/entries"]), format!("q={MARK}"), format!("feedId={}", things["/api/feeds"])]
+    {
         let page = house.ask(&bob, "GET", &format!("/api/entries?{query}"), &Value::Null).await.ok(200);
         assert_eq!(page["entries"], json!([]), "{query}");
     }
