@@ -108,6 +108,7 @@ fn location(kind: &str, folder: &std::path::Path, name: &str) -> anyhow::Result<
     })
 }
 
+#[expect(clippy::struct_field_names, reason = "units come last in names")]
 struct Cost {
     median_ms: f64,
     longest_ms: f64,

@@ -225,8 +225,8 @@ mod tests {
         }
     }
 
-    fn followed_in(folder: Option<i64>) -> Option<Follow> {
-        Some(Follow { folder_id: folder.map(FolderId) })
+    fn in_folder(folder: Option<i64>) -> Follow {
+        Follow { folder_id: folder.map(FolderId) }
     }
 
     #[test]
@@ -250,13 +250,13 @@ mod tests {
         ] {
             let webhook = Webhook { feed_ids, folder_ids, ..webhook() };
             let (feed, folder) = event;
-            assert_eq!(webhook.wants(&scope(feed), followed_in(folder)), wanted, "{webhook:?} {event:?}");
+            assert_eq!(webhook.wants(&scope(feed), Some(in_folder(folder))), wanted, "{webhook:?} {event:?}");
         }
     }
 
     #[test]
     fn d1_kinds_backlog_and_being_enabled_count() {
-        let (event, follow) = (scope(1), followed_in(None));
+        let (event, follow) = (scope(1), Some(in_folder(None)));
         assert!(!Webhook { enabled: false, ..webhook() }.wants(&event, follow));
         assert!(!Webhook { event_types: Some(vec![]), ..webhook() }.wants(&event, follow));
         assert!(Webhook { event_types: Some(vec![EventType::EntryCreated]), ..webhook() }.wants(&event, follow));
@@ -269,10 +269,10 @@ mod tests {
     fn a2_only_followers_and_the_account_concerned_are_told() {
         let of = |account_id| EventScope { account_id, ..scope(1) };
         for (scope, follow, wanted) in [
-            (of(None), followed_in(None), true),
+            (of(None), Some(in_folder(None)), true),
             (of(None), None, false),
-            (of(Some(AccountId(1))), followed_in(None), true),
-            (of(Some(AccountId(2))), followed_in(None), false),
+            (of(Some(AccountId(1))), Some(in_folder(None)), true),
+            (of(Some(AccountId(2))), Some(in_folder(None)), false),
         ] {
             assert_eq!(webhook().wants(&scope, follow), wanted, "{scope:?} {follow:?}");
         }
@@ -309,7 +309,7 @@ mod tests {
             (webhook(), about(EventType::WebhookDisabled, 2), true),
             (webhook(), about(EventType::DeliveryFailed, 1), false),
         ] {
-            assert_eq!(webhook.replays(&event, followed_in(None)), is_repeated, "{webhook:?} {event:?}");
+            assert_eq!(webhook.replays(&event, Some(in_folder(None))), is_repeated, "{webhook:?} {event:?}");
         }
     }
 }
