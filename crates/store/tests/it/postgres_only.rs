@@ -248,7 +248,9 @@ async fn u6_busy_connections_do_not_make_the_database_look_away() {
         let store = store.clone();
         tokio::spawn(async move { store.create_folder(READER, name).await })
     });
-    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'folders'::regclass";
+    // One waits for the table, the other for the one.
+    let waiting = "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+                   WHERE NOT granted AND datname = current_database()";
     while lock.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < 2 {
         tokio::task::yield_now().await;
     }

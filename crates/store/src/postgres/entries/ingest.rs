@@ -40,7 +40,7 @@ const FORGET: &str = include_str!("sql/ingest_forget.sql");
 
 const PRUNED: &str = include_str!("sql/ingest_pruned.sql");
 
-const REMEMBER: &str = include_str!("sql/ingest_remember.sql");
+const REMEMBER: &str = include_str!("sql/ingest_last_document.sql");
 
 const FORGET_THESE: &str = include_str!("sql/ingest_forget_these.sql");
 

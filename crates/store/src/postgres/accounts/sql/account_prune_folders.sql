@@ -1,3 +1,4 @@
+-- Differs from the other store: a constant there.
 DELETE FROM folders
 WHERE id = ANY(ARRAY(
     SELECT id

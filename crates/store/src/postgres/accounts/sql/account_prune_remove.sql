@@ -1,3 +1,4 @@
+-- Differs from the other store: a constant there.
 -- Kept for a moment, for whoever was let in before it was removed and adds something yet.
 DELETE FROM accounts
 WHERE id = $1

@@ -1,3 +1,4 @@
+-- Differs from the other store: one writer needs no order there (outbox/sql/webhooks_delete_all.sql).
 -- Locked in order, as by whoever marks deliveries.
 WITH held AS MATERIALIZED (
     SELECT id

@@ -1,3 +1,4 @@
+-- Differs from the other store: one writer needs no order there (entry_states_touch).
 -- What entries say has changed, for all who have them. Locked in order: whoever marks them holds only the follows.
 WITH held AS MATERIALIZED (
     SELECT entry_id, account_id

@@ -1,3 +1,4 @@
+-- Differs from the other store: entries go one by one there (prune_remove).
 -- What nobody has any more; the feeds' rows are locked.
 WITH removed AS (
     DELETE FROM entries

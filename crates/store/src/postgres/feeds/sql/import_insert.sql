@@ -1,3 +1,4 @@
+-- Differs from the other store: there it is the statement of a new feed (feed_changes_insert).
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms)
 INSERT INTO feeds (url, url_hash, credentials, title, site_url, next_check_at, adaptive_secs, created_at,
                    poll_interval_secs, push_enabled)

@@ -1,3 +1,4 @@
+-- Differs from the other store: a constant there.
 SELECT id
 FROM accounts INDEXED BY accounts_removed
 WHERE deleted_at IS NOT NULL

@@ -1,3 +1,4 @@
+-- Differs from the other store: that one returns the row, put together in Rust.
 UPDATE accounts
 SET name = coalesce(?2, name),
     name_key = coalesce(?3, name_key),

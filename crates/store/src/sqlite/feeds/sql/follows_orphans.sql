@@ -1,3 +1,4 @@
+-- Differs from the other store: that one finds and removes them in one statement.
 -- Entries that nobody has any more.
 SELECT id
 FROM entries INDEXED BY entries_of_feed

@@ -1,3 +1,4 @@
+-- Differs from the other store: that one counts what it removes in one statement.
 -- What an account has starred in a feed that it leaves counts no more.
 UPDATE accounts
 SET starred_count = starred_count - (

@@ -1,3 +1,4 @@
+-- Differs from the other store: that one puts this together in Rust (feeds/mod.rs).
 -- As the server has it, whoever follows it.
 FROM (
     SELECT id AS feed_id, NULL AS custom_title, NULL AS folder_id, 0 AS unread_count, poll_interval_secs, push_enabled
