@@ -139,7 +139,9 @@ async fn u6_feed_overview_is_counted_by_indexes() {
     // Few are due, pushed, failing or gone; and indexes alone are enough where rows are known to be there for everybody.
     let admin = database.client().await;
     let few = "UPDATE feeds SET is_pushed = id % 20 = 0, next_check_at = CASE WHEN id % 20 = 1 THEN 0 ELSE 9e14 END";
-    for sql in [few, "VACUUM (FULL, ANALYZE) feeds", "VACUUM (ANALYZE) feeds, subscriptions"] {
+    // As long as those of hubs in trouble are: of short ones the table is as small as its index.
+    let long = "UPDATE subscriptions SET last_error = repeat('x', 500)";
+    for sql in [few, long, "VACUUM (FULL, ANALYZE) feeds, subscriptions", "VACUUM (ANALYZE) feeds, subscriptions"] {
         admin.batch_execute(sql).await.unwrap();
     }
     drop(admin);
@@ -148,7 +150,14 @@ async fn u6_feed_overview_is_counted_by_indexes() {
     let overview = store.feed_overview().await.unwrap();
     assert_eq!((overview.all, overview.pushed, overview.due), (3_000, 150, 150));
     drop(store);
-    only_by_index(&database, backends, &["feeds", "subscriptions"]).await;
+    // By these, and not only by some index: what others did is told late, and is not to be mistaken for this.
+    let admin = database.client().await;
+    while self::backends(&admin).await > backends {}
+    for index in ["feeds_due", "feeds_failing", "feeds_pushed", "feeds_gone", "subscriptions_by_state"] {
+        let sql = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = $1";
+        let scans: i64 = admin.query_one(sql, &[&index]).await.unwrap().get(0);
+        assert!(scans > 0, "{index}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
