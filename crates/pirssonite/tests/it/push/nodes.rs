@@ -96,14 +96,16 @@ impl Nodes {
         shares
     }
 
-    /// All are renewed, and the hub was asked once for each.
+    /// All are renewed, and the hub was asked once for each; once more only for a verification that found the database too
+    /// busy, as on a machine with much else to do.
     async fn check(&self) {
         // It knows of the last one only when it has read the answer.
         let hub = &self.scene.hub;
         until("the hub", async || (hub.subscriptions().len() >= SUBSCRIPTIONS).then_some(())).await;
         let asked = self.asked();
+        let unanswered = hub.verifications().iter().filter(|answer| answer.status == 503).count();
         let twice: Vec<_> = asked.iter().filter(|(_, times)| **times != 1).collect();
-        assert!(twice.is_empty(), "asked more than once: {twice:?}");
+        assert!(twice.len() <= unanswered, "asked more than once, {unanswered} not answered: {twice:?}");
         assert_eq!(asked.len(), SUBSCRIPTIONS);
         let sound = "SELECT count(*) FROM subscriptions WHERE state = 'active' AND error_count = 0 AND asked IS NULL";
         assert_eq!(self.count(sound).await, SUBSCRIPTIONS);
