@@ -10,7 +10,13 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use crate::{answer::AnswerBudget, auth::Auth, body::MemoryBudget, rate::CallRateLimit, read_turns::ReadTurns};
+use crate::{
+    answer::AnswerBudget,
+    auth::{Auth, WAIT_FIRST},
+    body::MemoryBudget,
+    rate::CallRateLimit,
+    read_turns::ReadTurns,
+};
 
 /// Bytes of a JSON body.
 const JSON_BYTES_MAX: usize = 1024 * 1024;
@@ -92,6 +98,8 @@ pub struct WebSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// The header in which a trusted proxy names the account that it has logged in.
     pub auth_proxy_header: Option<HeaderName>,
+    /// How long the first guess too many makes the next wait; each further one twice as long.
+    pub guess_wait: Duration,
 }
 
 impl Default for WebSettings {
@@ -115,6 +123,7 @@ impl Default for WebSettings {
             no_auth: false,
             trusted_proxies: Vec::new(),
             auth_proxy_header: None,
+            guess_wait: WAIT_FIRST,
         }
     }
 }
@@ -180,7 +189,7 @@ impl AppState {
             tokenless_memory: MemoryBudget::new(settings.tokenless_memory_bytes),
             opml_memory: MemoryBudget::new(settings.opml_memory_bytes),
             answers: AnswerBudget::new(settings.answer_memory_bytes),
-            auth: Auth::new(ids),
+            auth: Auth::new(ids, settings.guess_wait),
             slow_answers: AnswerBudget::new(settings.slow_answer_memory_bytes),
             reading: ReadTurns::default(),
             settings,

@@ -18,8 +18,8 @@ use tokio::time::Instant;
 const FORGET_AFTER: Duration = Duration::from_hours(1);
 /// Keys that are kept; beyond it the half that failed longest ago is forgotten.
 const KEYS_MAX: usize = 20_000;
-/// The first wait.
-const WAIT_FIRST: Duration = Duration::from_secs(1);
+/// The first wait, unless told otherwise.
+pub(crate) const WAIT_FIRST: Duration = Duration::from_secs(1);
 
 /// How failures of a kind are answered.
 #[derive(Debug, Clone, Copy)]
@@ -35,10 +35,10 @@ const ACCOUNT: Rule = Rule { free: 50, wait_max: Duration::from_secs(8) };
 const TOKENS: Rule = Rule { free: 20, wait_max: Duration::from_mins(1) };
 
 impl Rule {
-    /// How long nobody may try after so many failures.
-    fn wait(self, failures: u32) -> Duration {
+    /// How long nobody may try after so many failures, the first of which costs `first`.
+    fn wait(self, failures: u32, first: Duration) -> Duration {
         let Some(beyond) = failures.checked_sub(self.free) else { return Duration::ZERO };
-        WAIT_FIRST.saturating_mul(1 << beyond.min(20)).min(self.wait_max)
+        first.saturating_mul(1 << beyond.min(20)).min(self.wait_max)
     }
 }
 
@@ -57,14 +57,19 @@ enum Key<'a> {
     Tokens(IpAddr),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Guesses {
     failures: Mutex<HashMap<u64, Failures>>,
     /// Made by chance with each start.
     hasher: RandomState,
+    wait_first: Duration,
 }
 
 impl Guesses {
+    pub(crate) fn new(wait_first: Duration) -> Self {
+        Self { failures: Mutex::default(), hasher: RandomState::default(), wait_first }
+    }
+
     /// Admits a guess at the account of this name, and counts it as a failure until it [succeeds](Self::succeeded):
     /// guesses at the same time count too. Otherwise how long to wait.
     pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
@@ -126,7 +131,7 @@ impl Guesses {
     fn left(&self, failures: &HashMap<u64, Failures>, key: Key<'_>, rule: Rule, now: Instant) -> Duration {
         let failed = failures.get(&self.hasher.hash_one(key)).filter(|failed| !is_forgotten(failed, now));
         failed.map_or(Duration::ZERO, |failed| {
-            rule.wait(failed.count).saturating_sub(now.saturating_duration_since(failed.last))
+            rule.wait(failed.count, self.wait_first).saturating_sub(now.saturating_duration_since(failed.last))
         })
     }
 
@@ -177,15 +182,15 @@ mod tests {
 
     #[test]
     fn a4_waits_grow_after_five_failures() {
-        let seconds: Vec<u64> = (0..20).map(|failures| PAIR.wait(failures).as_secs()).collect();
+        let seconds: Vec<u64> = (0..20).map(|failures| PAIR.wait(failures, WAIT_FIRST).as_secs()).collect();
         assert_eq!(seconds[..10], [0, 0, 0, 0, 0, 1, 2, 4, 8, 16]);
         assert_eq!(seconds[14..], [512, 900, 900, 900, 900, 900]);
-        assert_eq!(PAIR.wait(u32::MAX), PAIR.wait_max);
+        assert_eq!(PAIR.wait(u32::MAX, WAIT_FIRST), PAIR.wait_max);
     }
 
     #[tokio::test]
     async fn a4_a_guesser_waits_and_nobody_else() {
-        let (guesses, now, bad) = (Guesses::default(), Instant::now(), address("203.0.113.7"));
+        let (guesses, now, bad) = (Guesses::new(WAIT_FIRST), Instant::now(), address("203.0.113.7"));
         for _ in 0..5 {
             assert_eq!(guesses.begin("ann", bad, now), Ok(()));
         }
@@ -204,7 +209,7 @@ mod tests {
 
     #[tokio::test]
     async fn a4_an_address_that_tries_many_names_waits() {
-        let (guesses, now) = (Guesses::default(), Instant::now());
+        let (guesses, now) = (Guesses::new(WAIT_FIRST), Instant::now());
         // All of a /64 are one.
         let admitted = (0..200_u32)
             .filter(|number| {
@@ -218,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn a4_ten_thousand_guesses_from_a_hundred_addresses() {
-        let (guesses, now) = (Guesses::default(), Instant::now());
+        let (guesses, now) = (Guesses::new(WAIT_FIRST), Instant::now());
         let mut tried = 0;
         for round in 0..100_u32 {
             for host in 1..=100 {
@@ -233,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn a5_wrong_tokens_count_by_address() {
-        let (guesses, now, from) = (Guesses::default(), Instant::now(), address("203.0.113.7"));
+        let (guesses, now, from) = (Guesses::new(WAIT_FIRST), Instant::now(), address("203.0.113.7"));
         for _ in 0..20 {
             assert_eq!(guesses.token_wait(from, now), None);
             guesses.token_failed(from, now);
@@ -245,7 +250,7 @@ mod tests {
 
     #[tokio::test]
     async fn a4_what_is_kept_is_bounded() {
-        let (guesses, now) = (Guesses::default(), Instant::now());
+        let (guesses, now) = (Guesses::new(WAIT_FIRST), Instant::now());
         for number in 0..30_000_u32 {
             let at = now + Duration::from_millis(u64::from(number));
             let _ = guesses.begin(&format!("name{number}"), IpAddr::V4((0x0a00_0000 + number).into()), at);

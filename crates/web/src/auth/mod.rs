@@ -17,7 +17,10 @@ mod lookups;
 mod password;
 mod viewer;
 
-use std::sync::{Arc, atomic::AtomicBool};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use domain::{
     SessionId,
@@ -31,6 +34,7 @@ pub(crate) use self::{
     access::require,
     actor::{Actor, Admin},
     client::{Client, Peer},
+    guesses::WAIT_FIRST,
     identify::{InProcess, identify},
     login::{Origin, end_session, log_in, verify_own},
 };
@@ -60,11 +64,11 @@ pub(crate) struct Auth {
 }
 
 impl Auth {
-    pub(crate) fn new(ids: &'static dyn Ids) -> Self {
+    pub(crate) fn new(ids: &'static dyn Ids, guess_wait: Duration) -> Self {
         Self {
             ids,
             passwords: Passwords::new(),
-            guesses: Guesses::default(),
+            guesses: Guesses::new(guess_wait),
             secrets: Lookups::default(),
             names: Lookups::default(),
             open: Lookups::default(),

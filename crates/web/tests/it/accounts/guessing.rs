@@ -7,7 +7,9 @@ use crate::server::{Answer, answer};
 
 async fn behind_a_proxy() -> House {
     let trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
-    House::locked_with(WebSettings { trusted_proxies, ..WebSettings::default() }).await.0
+    // Longer than a busy machine takes for a guess.
+    let guess_wait = std::time::Duration::from_mins(5);
+    House::locked_with(WebSettings { trusted_proxies, guess_wait, ..WebSettings::default() }).await.0
 }
 
 async fn guess(house: &House, from: &str, name: &str, password: &str) -> Answer {
@@ -25,7 +27,7 @@ async fn a4_guesses_beyond_five_wait_and_others_do_not() {
     // Also the right one, and as long as it says.
     let slowed = guess(&house, "203.0.113.7", "reader", PASSWORD).await;
     assert!(slowed.error(429).contains("too many attempts"));
-    assert!((1..=1).contains(&slowed.header("retry-after").parse::<u64>().unwrap()), "{slowed:?}");
+    assert!((1..=300).contains(&slowed.header("retry-after").parse::<u64>().unwrap()), "{slowed:?}");
     guess(&house, "203.0.113.8", "reader", PASSWORD).await.ok(200);
     guess(&house, "203.0.113.7", "nobody", "wrong horse").await.error(401);
 }
@@ -36,14 +38,14 @@ async fn a4_guesses_at_once_are_counted_at_once() {
     let guesses = (0..40).map(|_| guess(&house, "203.0.113.7", "reader", "wrong horse"));
     let answers = futures_util::future::join_all(guesses).await;
     let tried = answers.iter().filter(|answer| answer.status == 401).count();
-    // A slow machine may take longer than the first wait.
-    assert!((5..=8).contains(&tried), "{tried} were tried");
+    assert_eq!(tried, 5);
     guess(&house, "203.0.113.8", "reader", PASSWORD).await.ok(200);
 }
 
 #[tokio::test]
 async fn a5_wrong_tokens_are_slowed_by_address_and_good_ones_are_not() {
-    let (house, cookie) = House::locked().await;
+    let guess_wait = std::time::Duration::from_mins(5);
+    let (house, cookie) = House::locked_with(WebSettings { guess_wait, ..WebSettings::default() }).await;
     let token = house.token(&cookie, "read").await;
     house.with_token(&token, "GET", "/api/folders", &serde_json::Value::Null).await.ok(200);
     let wrong = serde_json::json!({ "token": format!("pir_{}", "A".repeat(43)) });
