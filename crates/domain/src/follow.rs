@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use crate::{
-    feed_state::FeedAddress,
+    feed_state::{FeedAddress, FeedSeed},
     ids::FolderId,
     ingest::{Hash, Mark},
 };
@@ -17,6 +17,28 @@ pub struct NewFollow {
     pub folder_id: Option<FolderId>,
     /// What the account calls it.
     pub custom_title: Option<String>,
+}
+
+/// What an account wants of a feed that it follows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FollowSettings {
+    pub folder_id: Option<FolderId>,
+    /// What the account calls it.
+    pub custom_title: Option<String>,
+    pub poll_interval: Option<u32>,
+    pub push_enabled: bool,
+}
+
+impl FollowSettings {
+    /// Of a feed of an import, in the folder that it names.
+    pub fn of_seed(seed: &FeedSeed, folder_id: Option<FolderId>) -> Self {
+        Self {
+            folder_id,
+            custom_title: seed.custom_title.clone(),
+            poll_interval: seed.poll_interval,
+            push_enabled: seed.push_enabled,
+        }
+    }
 }
 
 /// What the last document of a feed held, so that whoever begins to follow it has that unread.

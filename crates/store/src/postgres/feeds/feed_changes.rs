@@ -7,6 +7,7 @@ use domain::{
     AccountId, Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     changes::ChangeLog,
     feed_state::{FeedAddress, FeedStateChange},
+    follow::FollowSettings,
     ingest::KnownEntries,
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
@@ -17,11 +18,7 @@ use crate::postgres::{
     LONG_WORK, PostgresStore,
     entries::ingest,
     execute,
-    feeds::{
-        folders,
-        follows::{self, Wishes},
-        id_of, import, one,
-    },
+    feeds::{folders, follows, id_of, import, one},
     outbox::events::{Listeners, payload_feed},
     push::discovery::PushState,
     query_opt,
@@ -60,13 +57,13 @@ pub(crate) async fn add(
         return Ok(Some(NewFeedOutcome::AlreadyThere(*id)));
     }
     let (folder_id, custom_title) = (feed.folder_id, feed.custom_title.clone());
-    let wishes = Wishes { folder_id, custom_title, poll_interval: None, push_enabled: true };
+    let settings = FollowSettings { folder_id, custom_title, poll_interval: None, push_enabled: true };
     let (id, mut log) = if let Some((id, now)) = insert(&transaction, account, feed).await? {
-        follows::insert(&transaction, account, &[(id, wishes)], now).await?;
+        follows::insert(&transaction, account, &[(id, settings)], now).await?;
         (id, store_first(&transaction, id, feed, now).await?)
     } else {
         let Some(id) = id_of(&transaction, &feed.address, account).await? else { return Ok(None) };
-        let begun = follows::begin_at(&transaction, account, id, &feed.address, &wishes).await?;
+        let begun = follows::begin_at(&transaction, account, id, &feed.address, &settings).await?;
         let Some(log) = begun else { return Ok(None) };
         (id, log)
     };
@@ -133,10 +130,10 @@ pub(crate) async fn update(
         },
     };
     let Some((id, now, mut log)) = moved else { return Ok(None) };
-    let Some(wishes) = follows::lock(&transaction, account, id).await? else { return Ok(None) };
+    let Some(settings) = follows::lock(&transaction, account, id).await? else { return Ok(None) };
     log.add(apply(&transaction, account, id, patch, now).await?);
     if let Some(folder) = patch.folder_id
-        && folder != wishes.folder_id
+        && folder != settings.folder_id
     {
         transaction.batch_execute(LONG_WORK).await?;
         execute(&transaction, MOVE, &[&id.0, &account.0, &folder.map(|folder| folder.0)]).await?;
@@ -181,9 +178,9 @@ async fn readdress(
     };
     let rows: Vec<FeedId> = [before.id].into_iter().chain(there.filter(|there| *there != before.id)).collect();
     let Some(now) = lock_to_delete(transaction, &rows).await? else { return Ok(Readdressed::Raced) };
-    let wishes = follows::lock(transaction, account, before.id).await?;
+    let settings = follows::lock(transaction, account, before.id).await?;
     let again = destination(transaction, account, before.id, &address).await?;
-    let Some(wishes) = wishes.filter(|wishes| wishes.folder_id == before.folder_id) else {
+    let Some(settings) = settings.filter(|settings| settings.folder_id == before.folder_id) else {
         return Ok(Readdressed::Raced);
     };
     if again != Some((address.clone(), there)) {
@@ -196,7 +193,7 @@ async fn readdress(
             readdress_alone(transaction, account, before.id, &address, now).await
         }
         Some(there) if there == before.id => Ok(Readdressed::Done(there, now, ChangeLog::default())),
-        there => switch(transaction, account, before, address, there, wishes, now).await,
+        there => switch(transaction, account, before, address, there, settings, now).await,
     }
 }
 
@@ -234,24 +231,24 @@ async fn switch(
     before: &Feed,
     address: FeedAddress,
     there: Option<FeedId>,
-    wishes: Wishes,
+    settings: FollowSettings,
     now: i64,
 ) -> Result<Readdressed, Error> {
     let mut log = ChangeLog::default();
     let id = if let Some(there) = there {
-        log.add(follows::begin(transaction, account, there, &wishes, now).await?);
+        log.add(follows::begin(transaction, account, there, &settings, now).await?);
         there
     } else {
         let seed = FeedSeed {
             title: before.title.clone(),
-            poll_interval: wishes.poll_interval,
-            push_enabled: wishes.push_enabled,
+            poll_interval: settings.poll_interval,
+            push_enabled: settings.push_enabled,
             site_url: before.site_url.clone(),
             ..FeedSeed::new(address)
         };
         let inserted = import::insert_seeds(transaction, account, &[&seed]).await?;
         let Some(id) = inserted.into_values().next() else { return Ok(Readdressed::Raced) };
-        follows::insert(transaction, account, &[(id, wishes)], now).await?;
+        follows::insert(transaction, account, &[(id, settings)], now).await?;
         id
     };
     let (left, _) = follows::end(transaction, account, before.id, now, None).await?;

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 
 use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
-    AccountId, FeedId, FeedSeed, FolderId,
+    AccountId, FeedId, FolderId,
     changes::ChangeLog,
     delivery::{DomainEvent, EventScope, EventType, is_wanted},
     feed_state::FeedAddress,
-    follow::{LastDocument, NewFollow},
+    follow::{FollowSettings, LastDocument, NewFollow},
     ports::FollowOutcome,
 };
 use tokio_postgres::{Error, Row};
@@ -50,26 +50,6 @@ const END: &str = "DELETE FROM follows WHERE feed_id = $1 AND account_id = $2";
 
 const IS_SHARED: &str = "SELECT account_id FROM follows WHERE feed_id = $1 AND account_id <> $2 LIMIT 1";
 
-/// What an account wants of a feed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
-    pub(crate) folder_id: Option<FolderId>,
-    pub(crate) custom_title: Option<String>,
-    pub(crate) poll_interval: Option<u32>,
-    pub(crate) push_enabled: bool,
-}
-
-impl Wishes {
-    pub(crate) fn of_seed(seed: &FeedSeed, folder_id: Option<FolderId>) -> Self {
-        Self {
-            folder_id,
-            custom_title: seed.custom_title.clone(),
-            poll_interval: seed.poll_interval,
-            push_enabled: seed.push_enabled,
-        }
-    }
-}
-
 /// Follows a feed that the server has. `None` if it changed in the same moment.
 pub(crate) async fn follow(
     store: &PostgresStore,
@@ -90,8 +70,8 @@ pub(crate) async fn follow(
         return Ok(Some(FollowOutcome::NotKnown));
     };
     let (folder_id, custom_title) = (new.folder_id, new.custom_title.clone());
-    let wishes = Wishes { folder_id, custom_title, poll_interval: None, push_enabled: true };
-    let Some(mut log) = begin_at(&transaction, account, id, &new.address, &wishes).await? else { return Ok(None) };
+    let settings = FollowSettings { folder_id, custom_title, poll_interval: None, push_enabled: true };
+    let Some(mut log) = begin_at(&transaction, account, id, &new.address, &settings).await? else { return Ok(None) };
     log.feeds(account, Some(id), 1);
     let feed = one(&transaction, account, id).await?;
     store.commit(transaction, log).await?;
@@ -128,9 +108,9 @@ pub(crate) async fn lock(
     transaction: &Transaction<'_>,
     account: AccountId,
     feed: FeedId,
-) -> Result<Option<Wishes>, Error> {
+) -> Result<Option<FollowSettings>, Error> {
     let row = query_opt(transaction, LOCK, &[&feed.0, &account.0]).await?;
-    Ok(row.map(|row| Wishes {
+    Ok(row.map(|row| FollowSettings {
         folder_id: row.get::<_, Option<i64>>(0).map(FolderId),
         custom_title: row.get(1),
         poll_interval: row.get::<_, Option<i64>>(2).and_then(|secs| u32::try_from(secs).ok()),
@@ -142,15 +122,16 @@ pub(crate) async fn lock(
 pub(crate) async fn insert(
     transaction: &Transaction<'_>,
     account: AccountId,
-    follows: &[(FeedId, Wishes)],
+    follows: &[(FeedId, FollowSettings)],
     now: i64,
 ) -> Result<(), Error> {
     let feeds: Vec<i64> = follows.iter().map(|(feed, _)| feed.0).collect();
-    let folders: Vec<Option<i64>> = follows.iter().map(|(_, wishes)| wishes.folder_id.map(|id| id.0)).collect();
+    let folders: Vec<Option<i64>> = follows.iter().map(|(_, settings)| settings.folder_id.map(|id| id.0)).collect();
     let titles: Vec<Option<Cow<'_, str>>> =
-        follows.iter().map(|(_, wishes)| optional(wishes.custom_title.as_ref())).collect();
-    let intervals: Vec<Option<i64>> = follows.iter().map(|(_, wishes)| wishes.poll_interval.map(i64::from)).collect();
-    let pushes: Vec<bool> = follows.iter().map(|(_, wishes)| wishes.push_enabled).collect();
+        follows.iter().map(|(_, settings)| optional(settings.custom_title.as_ref())).collect();
+    let intervals: Vec<Option<i64>> =
+        follows.iter().map(|(_, settings)| settings.poll_interval.map(i64::from)).collect();
+    let pushes: Vec<bool> = follows.iter().map(|(_, settings)| settings.push_enabled).collect();
     let values: Params<'_> = &[&account.0, &now, &feeds, &folders, &titles, &intervals, &pushes];
     execute(transaction, INSERT, values).await.map(drop)
 }
@@ -161,13 +142,13 @@ pub(crate) async fn begin_at(
     account: AccountId,
     id: FeedId,
     address: &FeedAddress,
-    wishes: &Wishes,
+    settings: &FollowSettings,
 ) -> Result<Option<ChangeLog>, Error> {
     let Some(now) = feed_changes::lock(transaction, &[id]).await? else { return Ok(None) };
     if id_of(transaction, address, account).await? != Some(id) || lock(transaction, account, id).await?.is_some() {
         return Ok(None);
     }
-    begin(transaction, account, id, wishes, now).await.map(Some)
+    begin(transaction, account, id, settings, now).await.map(Some)
 }
 
 /// One more follower of a feed: what the feed holds is there for it at once, and backlog for its webhooks.
@@ -175,11 +156,11 @@ pub(crate) async fn begin(
     transaction: &Transaction<'_>,
     account: AccountId,
     feed: FeedId,
-    wishes: &Wishes,
+    settings: &FollowSettings,
     now: i64,
 ) -> Result<ChangeLog, Error> {
-    insert(transaction, account, &[(feed, wishes.clone())], now).await?;
-    let mut log = settle(transaction, feed, wishes.poll_interval, now).await?;
+    insert(transaction, account, &[(feed, settings.clone())], now).await?;
+    let mut log = settle(transaction, feed, settings.poll_interval, now).await?;
     let unread = hand_over(transaction, account, feed, now).await?;
     log.deliveries_if(tell_backlog(transaction, account, feed, &unread, now).await?);
     Ok(log)

@@ -3,16 +3,12 @@
 use std::collections::HashMap;
 
 use deadpool_postgres::{Client, Transaction};
-use domain::{AccountId, FeedId, FeedSeed, FolderId, changes::ChangeLog, ports::ImportOutcome};
+use domain::{AccountId, FeedId, FeedSeed, FolderId, changes::ChangeLog, follow::FollowSettings, ports::ImportOutcome};
 use tokio_postgres::Error;
 
 use crate::postgres::{
     PostgresStore, execute,
-    feeds::{
-        feed_changes::adaptive_first,
-        folders,
-        follows::{self, Wishes},
-    },
+    feeds::{feed_changes::adaptive_first, folders, follows},
     now_ms, query,
     shared::values::{optional, text, url_hash},
 };
@@ -51,9 +47,9 @@ pub(crate) async fn import(
     folders::lock(&transaction, account).await?;
     let mut log = ChangeLog::default();
     let folders = folders_of(&transaction, account, seeds, &mut log).await?;
-    let wishes = |seed: &FeedSeed| {
+    let settings = |seed: &FeedSeed| {
         let folder = seed.folder.as_deref().and_then(|name| folders.get(&*text(name)).copied());
-        Wishes::of_seed(seed, folder)
+        FollowSettings::of_seed(seed, folder)
     };
     let todo = plan(&transaction, account, seeds).await?;
     let missing: Vec<&FeedSeed> =
@@ -69,12 +65,12 @@ pub(crate) async fn import(
             Todo::Nothing(id) => ImportOutcome::AlreadyThere(id),
             Todo::Repeated(place) => ImportOutcome::AlreadyThere(feed_of(outcomes[place])),
             Todo::Follow(id) => {
-                log.add(follows::begin(&transaction, account, id, &wishes(seed), now).await?);
+                log.add(follows::begin(&transaction, account, id, &settings(seed), now).await?);
                 ImportOutcome::Imported(id)
             }
             Todo::Insert => {
                 let id = inserted[&url_hash(&seed.address, account)];
-                new.push((id, wishes(seed)));
+                new.push((id, settings(seed)));
                 ImportOutcome::Imported(id)
             }
         });

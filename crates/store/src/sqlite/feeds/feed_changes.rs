@@ -3,6 +3,7 @@
 use domain::{
     AccountId, Feed, FeedId, FeedPatch, FeedSeed, NewFeed,
     feed_state::{FeedAddress, FeedStateChange},
+    follow::FollowSettings,
     ports::{NewFeedOutcome, UpdateOutcome},
     schedule::ADAPTIVE_FIRST,
 };
@@ -10,11 +11,7 @@ use rusqlite::{Connection, Result};
 
 use crate::sqlite::{
     entries::ingest,
-    feeds::{
-        folders,
-        follows::{self, Wishes},
-        id_of, one,
-    },
+    feeds::{folders, follows, id_of, one},
     push::{discovery::PushState, subscription_changes::end_all},
     shared::writer::WriteTx,
 };
@@ -42,25 +39,30 @@ pub(crate) fn add(changes: &mut WriteTx<'_>, account: AccountId, feed: &mut NewF
         return Ok(NewFeedOutcome::AlreadyThere(*id));
     }
     let (folder_id, custom_title) = (feed.folder_id, feed.custom_title.clone());
-    let wishes = Wishes { folder_id, custom_title, poll_interval: None, push_enabled: true };
+    let settings = FollowSettings { folder_id, custom_title, poll_interval: None, push_enabled: true };
     let id = match id_of(connection, &feed.address, account)? {
         Some(known) => {
-            follows::begin(changes, account, known, &wishes)?;
+            follows::begin(changes, account, known, &settings)?;
             changes.log.feeds(account, Some(known), 1);
             known
         }
-        None => keep(changes, account, feed, &wishes)?,
+        None => keep(changes, account, feed, &settings)?,
     };
     let kept = one(connection, account, id)?;
     kept.map(|feed| NewFeedOutcome::Added(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
 /// Keeps a feed that the server has not, with what was fetched.
-fn keep(changes: &mut WriteTx<'_>, account: AccountId, feed: &mut NewFeed, wishes: &Wishes) -> Result<FeedId> {
+fn keep(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    feed: &mut NewFeed,
+    settings: &FollowSettings,
+) -> Result<FeedId> {
     let now = changes.now();
     let seed = FeedSeed::new(feed.address.clone());
     let id = insert(changes.connection, account, &seed, now, now + millis(feed.next_check_in))?;
-    follows::insert(changes.connection, account, id, wishes, now)?;
+    follows::insert(changes.connection, account, id, settings, now)?;
     let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
     let change = FeedStateChange::of_new_feed(feed.next_check_in);
     changes.log.feeds(account, Some(id), 1);
@@ -73,11 +75,11 @@ pub(crate) fn insert_followed(
     changes: &mut WriteTx<'_>,
     account: AccountId,
     seed: &FeedSeed,
-    wishes: &Wishes,
+    settings: &FollowSettings,
 ) -> Result<FeedId> {
     let now = changes.now();
     let id = insert(changes.connection, account, seed, now, now)?;
-    follows::insert(changes.connection, account, id, wishes, now)?;
+    follows::insert(changes.connection, account, id, settings, now)?;
     Ok(id)
 }
 
@@ -173,14 +175,14 @@ fn switch(
         site_url: before.site_url.clone(),
         ..FeedSeed::new(address)
     };
-    let wishes = Wishes::of_seed(&seed, before.folder_id);
+    let settings = FollowSettings::of_seed(&seed, before.folder_id);
     follows::end(changes, account, before.id)?;
     let id = match there {
         Some(there) => {
-            follows::begin(changes, account, there, &wishes)?;
+            follows::begin(changes, account, there, &settings)?;
             there
         }
-        None => insert_followed(changes, account, &seed, &wishes)?,
+        None => insert_followed(changes, account, &seed, &settings)?,
     };
     changes.log.feeds(account, Some(id), 1);
     Ok(id)

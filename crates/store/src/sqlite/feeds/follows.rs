@@ -1,9 +1,9 @@
 //! Who follows a feed: begun, ended, and what the followers want of it together.
 
 use domain::{
-    AccountId, FeedId, FeedSeed, FolderId,
+    AccountId, FeedId,
     feed_state::FeedAddress,
-    follow::{LastDocument, NewFollow},
+    follow::{FollowSettings, LastDocument, NewFollow},
     ingest::Hash,
     ports::FollowOutcome,
 };
@@ -44,26 +44,6 @@ const IS_FOLLOWED: &str = "SELECT 1 FROM follows WHERE feed_id = ? AND account_i
 
 const IS_SHARED: &str = "SELECT 1 FROM follows WHERE feed_id = ? AND account_id <> ?";
 
-/// What an account wants of a feed.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
-    pub(crate) folder_id: Option<FolderId>,
-    pub(crate) custom_title: Option<String>,
-    pub(crate) poll_interval: Option<u32>,
-    pub(crate) push_enabled: bool,
-}
-
-impl Wishes {
-    pub(crate) fn of_seed(seed: &FeedSeed, folder_id: Option<FolderId>) -> Self {
-        Self {
-            folder_id,
-            custom_title: seed.custom_title.clone(),
-            poll_interval: seed.poll_interval,
-            push_enabled: seed.push_enabled,
-        }
-    }
-}
-
 /// Follows a feed that the server has.
 pub(crate) fn follow(changes: &mut WriteTx<'_>, account: AccountId, new: &NewFollow) -> Result<FollowOutcome> {
     let connection = changes.connection;
@@ -77,7 +57,12 @@ pub(crate) fn follow(changes: &mut WriteTx<'_>, account: AccountId, new: &NewFol
     }
     let Some(feed) = id_of(connection, &new.address, account)? else { return Ok(FollowOutcome::NotKnown) };
     let (folder_id, custom_title) = (new.folder_id, new.custom_title.clone());
-    begin(changes, account, feed, &Wishes { folder_id, custom_title, poll_interval: None, push_enabled: true })?;
+    begin(
+        changes,
+        account,
+        feed,
+        &FollowSettings { folder_id, custom_title, poll_interval: None, push_enabled: true },
+    )?;
     changes.log.feeds(account, Some(feed), 1);
     let followed = one(connection, account, feed)?;
     followed.map(|feed| FollowOutcome::Followed(Box::new(feed))).ok_or(rusqlite::Error::QueryReturnedNoRows)
@@ -100,25 +85,30 @@ pub(crate) fn insert(
     connection: &Connection,
     account: AccountId,
     feed: FeedId,
-    wishes: &Wishes,
+    settings: &FollowSettings,
     now: i64,
 ) -> Result<()> {
     let row = (
         feed.0,
         account.0,
-        wishes.folder_id.map(|folder| folder.0),
-        optional(wishes.custom_title.as_ref()),
-        wishes.poll_interval,
-        wishes.push_enabled,
+        settings.folder_id.map(|folder| folder.0),
+        optional(settings.custom_title.as_ref()),
+        settings.poll_interval,
+        settings.push_enabled,
         now,
     );
     connection.prepare_cached(INSERT)?.execute(row).map(drop)
 }
 
 /// One more follower of a feed: what the feed holds is there for it at once, and backlog for its webhooks.
-pub(crate) fn begin(changes: &mut WriteTx<'_>, account: AccountId, feed: FeedId, wishes: &Wishes) -> Result<()> {
-    insert(changes.connection, account, feed, wishes, changes.now())?;
-    settle(changes, feed, wishes.poll_interval)?;
+pub(crate) fn begin(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    feed: FeedId,
+    settings: &FollowSettings,
+) -> Result<()> {
+    insert(changes.connection, account, feed, settings, changes.now())?;
+    settle(changes, feed, settings.poll_interval)?;
     let unread = hand_over(changes.connection, account, feed, changes.now())?;
     events::tell_backlog(changes, account, feed, &unread)
 }

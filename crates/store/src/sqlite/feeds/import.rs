@@ -1,14 +1,10 @@
 //! Imports: many feeds that were not fetched yet, and the folders that they name.
 
-use domain::{AccountId, FeedSeed, ports::ImportOutcome};
+use domain::{AccountId, FeedSeed, follow::FollowSettings, ports::ImportOutcome};
 use rusqlite::Result;
 
 use crate::sqlite::{
-    feeds::{
-        feed_changes, folders,
-        follows::{self, Wishes},
-        id_of,
-    },
+    feeds::{feed_changes, folders, follows, id_of},
     shared::writer::WriteTx,
 };
 use crate::values::text;
@@ -25,13 +21,13 @@ fn import_one(changes: &mut WriteTx<'_>, account: AccountId, seed: &FeedSeed) ->
     if let Some(id) = follows::followed(connection, account, &seed.address.url)?.first() {
         return Ok(ImportOutcome::AlreadyThere(*id));
     }
-    let wishes = Wishes::of_seed(seed, folder);
+    let settings = FollowSettings::of_seed(seed, folder);
     let feed = match id_of(connection, &seed.address, account)? {
         Some(known) => {
-            follows::begin(changes, account, known, &wishes)?;
+            follows::begin(changes, account, known, &settings)?;
             known
         }
-        None => feed_changes::insert_followed(changes, account, seed, &wishes)?,
+        None => feed_changes::insert_followed(changes, account, seed, &settings)?,
     };
     // Of however many, one change.
     changes.log.feeds(account, None, 1);
