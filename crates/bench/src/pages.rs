@@ -303,8 +303,8 @@ async fn sizes(location: &StoreLocation) -> anyhow::Result<Vec<Part>> {
         StoreLocation::Sqlite { folder } => {
             let connection = rusqlite::Connection::open(folder.join(DATABASE))?;
             let size = |sql: &str| connection.query_row(sql, [], |row| row.get(0));
-            let grams = size("SELECT sum(pgsize) FROM dbstat(NULL, 1) WHERE name LIKE 'entry_grams%'")?;
-            let words = size("SELECT sum(pgsize) FROM dbstat(NULL, 1) WHERE name = 'entry_words'")?;
+            let grams = size("SELECT sum(pgsize) FROM dbstat('main', 1) WHERE name LIKE 'entry_grams%'")?;
+            let words = size("SELECT sum(pgsize) FROM dbstat('main', 1) WHERE name = 'entry_words'")?;
             let all = size("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")?;
             [
                 ("index of grams", grams, Some(SQLITE_GRAMS_FACTOR_MAX)),
