@@ -28,7 +28,11 @@ use crate::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct OwnPatchBody {
     /// Another name. Clients that log in by Fever need another token then: their keys are made of the name.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(
+        min_length = 1,
+        max_length = 64,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
+    )]
     name: Option<String>,
     /// The password until now, if there is one: needed for another.
     #[schema(format = Password)]
@@ -44,7 +48,11 @@ pub(crate) struct OwnPatchBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CreateBody {
     /// Its name, which no other account has, whatever the case of its letters.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(
+        min_length = 1,
+        max_length = 64,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
+    )]
     name: String,
     /// Its password, of 8 characters to 1024 bytes.
     #[schema(format = Password, min_length = 8)]
@@ -60,7 +68,11 @@ pub(crate) struct CreateBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PatchBody {
     /// Another name.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(
+        min_length = 1,
+        max_length = 64,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
+    )]
     name: Option<String>,
     /// Another password. It ends the account's sessions.
     #[schema(format = Password, min_length = 8)]
