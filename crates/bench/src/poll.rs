@@ -22,8 +22,8 @@ use crate::{
 const FEEDS: usize = 200;
 
 /// The limits on SQLite, in CPU seconds.
-const COLD_CPU_SECS_MAX: f64 = 2.5;
-const WARM_CPU_SECS_MAX: f64 = 0.07;
+const COLD_CPU_SECS_MAX: f64 = 1.2;
+const WARM_CPU_SECS_MAX: f64 = 0.03;
 
 /// The same work of others, measured elsewhere: cold and warm, in CPU seconds.
 const PEERS: &str = "elsewhere: yarr 5.0 and 0.14, Miniflux 7.7 + 26.6 and 0.27 + 1.6, FreshRSS 20 and 5.5";
