@@ -17,7 +17,7 @@ use feed::limits::DOCUMENT_BYTES_MAX;
 
 use crate::{
     child::{self, Job},
-    report::{Mark, Table, Tally, mb, mib},
+    report::{Rating, Table, Tally, mb, mib},
 };
 
 /// CPU seconds for one document.
@@ -101,13 +101,13 @@ fn measure(
                 format!("{:.0}", mib(measured.peak_bytes)),
                 format!("{:.0}", mib(memory_bytes_max)),
             ]);
-            table.row(&cells, Mark::of(kept), measured.outcome);
+            table.row(&cells, Rating::of(kept), measured.outcome);
         }
         Err(end) => {
             cells.extend(
                 ["-", &format!("{CPU_SECS_MAX}"), "-", &format!("{:.0}", mib(memory_bytes_max))].map(String::from),
             );
-            table.row(&cells, Mark::Missed, end);
+            table.row(&cells, Rating::Missed, end);
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     delivery::{Overview, Verdict},
     overview::FeedOverview,
-    push::{Event, Mode, SubscriptionState},
+    push::{SubscriptionEvent, Mode, SubscriptionState},
 };
 use jiff::SignedDuration;
 use tokio::time::Instant;
@@ -247,9 +247,9 @@ pub(crate) fn hub_asked(mode: Mode, is_accepted: bool) {
 }
 
 /// A hub asked whether something is wanted, or said no.
-pub(crate) fn hub_verified(event: &Event, is_wanted: bool) {
+pub(crate) fn hub_verified(event: &SubscriptionEvent, is_wanted: bool) {
     let mode = match event {
-        Event::Verified { mode, .. } => mode.name(),
+        SubscriptionEvent::Verified { mode, .. } => mode.name(),
         _ => "denied",
     };
     let outcome = if is_wanted { "confirmed" } else { "not_wanted" };

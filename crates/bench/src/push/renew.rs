@@ -31,7 +31,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     process,
     publisher::{ETAG, Publisher},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 const RENEWALS: usize = 10_000;
@@ -86,10 +86,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let head = ["", "a second", "wall s", "CPU s", "database", "CPU us each", "x bare", "peak MiB", "limit"];
     let mut table = Table::new(title, &head);
     let bare = measure(|hubs| Job::Ask { hubs }, false)?;
-    table.row(&cells("bare POSTs", bare, bare, None), Mark::None, "");
+    table.row(&cells("bare POSTs", bare, bare, None), Rating::None, "");
     let url = &publisher.url;
     let whole = measure(|hubs| Job::AskAndConfirm { hubs, publisher: url.clone() }, true)?;
-    table.row(&cells("bare GET, POST and verification", whole, bare, None), Mark::None, "");
+    table.row(&cells("bare GET, POST and verification", whole, bare, None), Rating::None, "");
     for (location, per_sec_min) in [
         (StoreLocation::Sqlite { folder: folder.path().to_owned() }, SQLITE_PER_SEC_MIN),
         (StoreLocation::Postgres { url: crate::postgres::fresh("bench_renew")? }, POSTGRES_PER_SEC_MIN),
@@ -97,7 +97,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         let (name, log) = (location.name(), folder.path().join("log"));
         let renewed = measure(|hubs| Job::Renew { hubs, publisher: url.clone(), location, log }, true)?;
         let cells = cells(&format!("{name}, renewals"), renewed, bare, Some(per_sec_min));
-        table.row(&cells, Mark::of(per_sec(renewed) >= per_sec_min), "");
+        table.row(&cells, Rating::of(per_sec(renewed) >= per_sec_min), "");
     }
     table.print(tally);
     Ok(())

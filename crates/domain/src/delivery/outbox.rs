@@ -242,7 +242,7 @@ pub struct DeliveryFilter {
 /// A page of deliveries, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryPage {
-    pub events: Vec<Delivery>,
+    pub deliveries: Vec<Delivery>,
     /// Where the next page begins, if there is one: the id of the last delivery of this one.
     pub next_cursor: Option<String>,
 }

@@ -19,7 +19,7 @@ use crate::{
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     lease::Lease,
     overview::FeedOverview,
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob, Transition},
+    push::{SubscriptionEvent, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionJob, Transition},
 };
 
 /// Why the store did not answer.
@@ -133,8 +133,8 @@ pub enum Claim {
 pub struct SubscriptionChange {
     pub id: SubscriptionId,
     pub claim: Claim,
-    pub event: Event,
-    pub rules: Rules,
+    pub event: SubscriptionEvent,
+    pub rules: RenewalRules,
 }
 
 /// What became of one job of a batch.
@@ -304,8 +304,8 @@ pub trait PushStore: Sync {
         &self,
         id: SubscriptionId,
         claim: Claim,
-        event: Event,
-        rules: Rules,
+        event: SubscriptionEvent,
+        rules: RenewalRules,
     ) -> StoreResult<Changed> {
         let change = SubscriptionChange { id, claim, event, rules };
         only(self.change_subscriptions(vec![change]).await?)

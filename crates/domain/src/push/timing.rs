@@ -40,12 +40,12 @@ pub(super) const UNVERIFIED_KEPT: Duration = Duration::from_hours(24);
 
 /// How renewals are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct RenewalRules {
     /// How long before its end a lease is renewed.
     pub renew_before: Duration,
 }
 
-impl Default for Rules {
+impl Default for RenewalRules {
     fn default() -> Self {
         Self { renew_before: Duration::from_hours(48) }
     }
@@ -61,7 +61,7 @@ pub(super) fn lease_secs(named: Option<u64>) -> u32 {
 
 /// From the start of a lease to its renewal: so long before its end, but not before half of it is gone, and not at once
 /// however short it is.
-pub(super) fn renew_in(lease: Duration, rules: Rules) -> Duration {
+pub(super) fn renew_in(lease: Duration, rules: RenewalRules) -> Duration {
     lease.saturating_sub(rules.renew_before).max(lease / 2).max(RENEW_MIN)
 }
 
@@ -122,9 +122,9 @@ mod tests {
             (Duration::from_secs(6), Duration::from_secs(5)),
             (Duration::from_secs(1), Duration::from_secs(5)),
         ] {
-            assert_eq!(renew_in(lease, Rules::default()), renewed, "{lease:?}");
+            assert_eq!(renew_in(lease, RenewalRules::default()), renewed, "{lease:?}");
         }
-        assert_eq!(renew_in(10 * DAY, Rules { renew_before: DAY }), 9 * DAY);
+        assert_eq!(renew_in(10 * DAY, RenewalRules { renew_before: DAY }), 9 * DAY);
     }
 
     #[test]

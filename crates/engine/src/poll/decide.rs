@@ -6,7 +6,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{PollHints, PollJob, PollOutcome, PollResult},
     ports::Headers,
-    schedule::{self, ADAPTIVE_FIRST, Poll, PollEnd},
+    schedule::{self, ADAPTIVE_FIRST, Poll, Freshness},
 };
 use feed::Head;
 use jiff::Timestamp;
@@ -51,21 +51,21 @@ pub(crate) fn result(
 ) -> PollResult {
     // One that was due anyway is a poll like any other.
     let is_early = schedule_inputs.is_by_hand && job.due_at > job.claimed_at;
-    let ended = match &outcome {
-        PollOutcome::Fetched(document) if !document.entries.is_empty() => PollEnd::Changed,
-        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => PollEnd::Unchanged,
-        PollOutcome::Failed(_) | PollOutcome::Gone(_) => PollEnd::Failed(job.failure_count.saturating_add(1)),
+    let freshness = match &outcome {
+        PollOutcome::Fetched(document) if !document.entries.is_empty() => Freshness::Changed,
+        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Freshness::Unchanged,
+        PollOutcome::Failed(_) | PollOutcome::Gone(_) => Freshness::Failed(job.failure_count.saturating_add(1)),
     };
-    let mut next = next_check(job, ended, hints, schedule_inputs);
+    let mut next = next_check(job, freshness, hints, schedule_inputs);
     let due_by = is_early.then(|| {
         next.adaptive = next.adaptive.min(secs(job.adaptive_secs));
-        let retry_after = retry_after(ended, hints, schedule_inputs);
+        let retry_after = retry_after(freshness, hints, schedule_inputs);
         schedule::due_by(job.due_at, job.claimed_at, retry_after, schedule_inputs.settings.fetch_timeout)
     });
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
-    let moved_to = match ended {
-        PollEnd::Changed | PollEnd::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
-        PollEnd::Failed(_) => None,
+    let moved_to = match freshness {
+        Freshness::Changed | Freshness::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
+        Freshness::Failed(_) => None,
     };
     PollResult {
         feed_id: job.feed_id,
@@ -89,27 +89,27 @@ fn audit_in(settings: &EngineSettings) -> Duration {
 
 /// When a feed that was just added is polled next.
 pub(crate) fn first_check(hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Duration {
-    schedule::next(&poll(PollEnd::Changed, ADAPTIVE_FIRST * 2, None, PollHints::default(), hints, schedule_inputs))
+    schedule::next(&poll(Freshness::Changed, ADAPTIVE_FIRST * 2, None, PollHints::default(), hints, schedule_inputs))
         .delay
 }
 
 fn next_check(
     job: &PollJob,
-    ended: PollEnd,
+    freshness: Freshness,
     hints: &ScheduleHints,
     schedule_inputs: ScheduleInputs<'_>,
 ) -> schedule::Next {
     let own_interval = job.poll_interval.map(secs);
     // What a first fetch brings is no news and says nothing about how often there is some.
-    let adaptive = match ended {
-        PollEnd::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
+    let adaptive = match freshness {
+        Freshness::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => secs(job.adaptive_secs),
     };
-    schedule::next(&poll(ended, adaptive, own_interval, job.hints, hints, schedule_inputs))
+    schedule::next(&poll(freshness, adaptive, own_interval, job.hints, hints, schedule_inputs))
 }
 
 fn poll(
-    ended: PollEnd,
+    freshness: Freshness,
     adaptive: Duration,
     own_interval: Option<Duration>,
     known: PollHints,
@@ -121,21 +121,21 @@ fn poll(
     Poll {
         now: schedule_inputs.now,
         bounds: schedule_inputs.settings.bounds,
-        ended,
+        freshness,
         adaptive,
         own_interval,
-        fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), schedule_inputs.now),
+        fresh_for: schedule::fresh_for(header("cache-control"), header("expires"), header("age"), schedule_inputs.now),
         ttl: ttl_mins.map(|minutes| Duration::from_mins(u64::from(minutes))),
-        retry_after: retry_after(ended, hints, schedule_inputs),
+        retry_after: retry_after(freshness, hints, schedule_inputs),
         skips,
         chance: schedule_inputs.chance,
     }
 }
 
 /// When a server that refuses wants to be asked again.
-fn retry_after(ended: PollEnd, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
+fn retry_after(freshness: Freshness, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
     let header = |name| hints.headers.get(name);
-    matches!(ended, PollEnd::Failed(_))
+    matches!(freshness, Freshness::Failed(_))
         .then(|| schedule::retry_after(header("retry-after"), header("date"), schedule_inputs.now))
         .flatten()
 }

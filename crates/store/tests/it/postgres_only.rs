@@ -383,7 +383,7 @@ fn entries_of(round: usize) -> Document {
             ..IncomingEntry::default()
         })
         .collect();
-    let present = entries.iter().map(IncomingEntry::mark).collect();
+    let present = entries.iter().map(IncomingEntry::key).collect();
     Document { entries, present, is_complete: true, ..Document::default() }
 }
 

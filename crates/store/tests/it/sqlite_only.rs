@@ -31,7 +31,7 @@ async fn add(store: &SqliteStore, url: &str) -> Feed {
         address: FeedAddress { url: url.to_owned(), credentials: Some("me:secret".to_owned()) },
         folder_id: None,
         custom_title: None,
-        document: Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() },
+        document: Document { present: vec![entry.key()], entries: vec![entry], ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
     match store.add_feed(READER, new).await.unwrap() {

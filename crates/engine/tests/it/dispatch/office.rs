@@ -122,7 +122,7 @@ impl Office {
     }
 
     pub(super) async fn deliveries(&self) -> Vec<Delivery> {
-        self.world.store.deliveries(READER, DeliveryFilter::default(), 500, None).await.unwrap().events
+        self.world.store.deliveries(READER, DeliveryFilter::default(), 500, None).await.unwrap().deliveries
     }
 
     /// Waits until all deliveries are as wanted.

@@ -26,7 +26,7 @@ const AT_ONCE: usize = 500;
 pub(super) struct MarkArguments {
     /// How to mark them.
     #[arg(value_name = "MARK")]
-    mark: Mark,
+    mark: MarkAs,
     /// The ids of the entries, as `pirssonite entries` shows them.
     #[arg(value_name = "ID", required_unless_present_any = ["feed", "folder", "all"])]
     ids: Vec<i64>,
@@ -48,7 +48,7 @@ pub(super) struct MarkArguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mark {
+enum MarkAs {
     Read,
     Unread,
     #[value(alias = "star")]
@@ -57,7 +57,7 @@ enum Mark {
     Unstarred,
 }
 
-impl Mark {
+impl MarkAs {
     fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -121,7 +121,7 @@ fn joined(ids: &[i64]) -> String {
 
 /// Marks all of a feed, of a folder, or all there are.
 async fn mark_all(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Result<u64> {
-    if marked.mark != Mark::Read {
+    if marked.mark != MarkAs::Read {
         let says = format!("only `read` is for many at once: name the ids to mark as {}", marked.mark.name());
         bail!(SettingsError::Together(says));
     }

@@ -83,7 +83,7 @@ impl Outbox<'_> {
 async fn pending(store: &dyn DeliveryStore) -> HashSet<Pair> {
     let filter = DeliveryFilter { status: Some(DeliveryStatus::Pending), webhook_id: None };
     let page = store.deliveries(READER, filter, PENDING_MAX, None).await.unwrap();
-    page.events.into_iter().map(|delivery| (delivery.event_id, delivery.webhook_id.0)).collect()
+    page.deliveries.into_iter().map(|delivery| (delivery.event_id, delivery.webhook_id.0)).collect()
 }
 
 /// What was left when the server was killed.

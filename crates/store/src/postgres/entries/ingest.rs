@@ -208,7 +208,7 @@ async fn forget(transaction: &Transaction<'_>, target: Target, document: &Docume
     if !document.is_complete {
         return Ok(());
     }
-    let present: Vec<&[u8]> = document.present.iter().map(|mark| mark.identity.0.as_slice()).collect();
+    let present: Vec<&[u8]> = document.present.iter().map(|key| key.identity.0.as_slice()).collect();
     execute(transaction, FORGET, &[&target.feed_id, &present]).await?;
     let shared = shared(&document.present);
     if shared.is_empty() {

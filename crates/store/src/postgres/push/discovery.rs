@@ -10,7 +10,7 @@ use domain::{
     delivery::DomainEvent,
     ingest::{IncomingEntry, PushDiscovery},
     ports::StoreResult,
-    push::{self, DesiredPush, Event, Offer, Rules},
+    push::{self, DesiredPush, SubscriptionEvent, Offer, RenewalRules},
 };
 use tokio_postgres::{Error, Row};
 
@@ -134,7 +134,7 @@ fn count_misses(decisions: &mut Decisions, new: &[Cow<'_, IncomingEntry>], now: 
     let current = decisions.known().iter().find(|known| known.is_current);
     let missed = current.filter(|current| push::missed(published, current, time(now)));
     if let Some(id) = missed.map(|current| current.id) {
-        decisions.decide(id, &Event::Missed, Rules::default());
+        decisions.decide(id, &SubscriptionEvent::Missed, RenewalRules::default());
     }
 }
 

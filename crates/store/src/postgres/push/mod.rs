@@ -15,7 +15,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
     ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange, Viewer},
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{SubscriptionEvent, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionJob},
 };
 use tokio_postgres::Error;
 
@@ -83,8 +83,8 @@ impl PushStore for PostgresStore {
         &self,
         id: SubscriptionId,
         claim: Claim,
-        event: Event,
-        rules: Rules,
+        event: SubscriptionEvent,
+        rules: RenewalRules,
     ) -> StoreResult<Changed> {
         self.in_time(batches::alone(self, &SubscriptionChange { id, claim, event, rules })).await
     }

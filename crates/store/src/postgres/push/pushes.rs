@@ -7,7 +7,7 @@ use domain::{
     FeedId,
     delivery::PayloadFeed,
     ingest::{IncomingEntry, KnownEntries},
-    push::{Event, Push, PushStored, Rules},
+    push::{SubscriptionEvent, Push, PushStored, RenewalRules},
 };
 use tokio_postgres::Error;
 
@@ -111,8 +111,8 @@ impl<'p> Batch<'p> {
         // A poll that was claimed before now cannot undo it.
         let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
         self.decisions.know(subscription);
-        let pushed = Event::Pushed { secret: push.secret.clone() };
-        if self.decisions.decide(id, &pushed, Rules::default()).is_none() {
+        let pushed = SubscriptionEvent::Pushed { secret: push.secret.clone() };
+        if self.decisions.decide(id, &pushed, RenewalRules::default()).is_none() {
             return Ok(Some(PushStored::NotActive));
         }
         let known = self.known.remove(&id.0).unwrap_or_default();

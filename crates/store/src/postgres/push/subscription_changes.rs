@@ -12,7 +12,7 @@ use domain::{
     changes::{ChangeLog, alters_subscription},
     delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
-    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
+    push::{self, PlannedChange, DesiredPush, SubscriptionEvent, Offer, RenewalRules, Subscription, SubscriptionState, Transition},
 };
 use tokio_postgres::Error;
 
@@ -63,7 +63,7 @@ impl Decisions {
     }
 
     /// Something happens to one of them; `None` if it does not take such an event.
-    pub(crate) fn decide(&mut self, id: SubscriptionId, event: &Event, rules: Rules) -> Option<Transition> {
+    pub(crate) fn decide(&mut self, id: SubscriptionId, event: &SubscriptionEvent, rules: RenewalRules) -> Option<Transition> {
         let place = self.known.iter().position(|known| known.id == id)?;
         let before = self.known[place].clone();
         let (after, poll_now) = push::apply(&before, event, rules, time(self.now)).outcome(&before)?;
@@ -108,8 +108,8 @@ impl Decisions {
     pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: DesiredPush<'_>, offer: &Offer) -> bool {
         let known: Vec<Subscription> = self.known.iter().filter(|known| known.feed_id == Some(feed)).cloned().collect();
         let plan = push::reconcile(wanted, &known, time(self.now));
-        for Change { id, event } in &plan.changes {
-            self.decide(*id, event, Rules::default());
+        for PlannedChange { id, event } in &plan.changes {
+            self.decide(*id, event, RenewalRules::default());
         }
         if let Some(hub) = &plan.subscribe_at {
             // The id is the database's.
@@ -125,7 +125,7 @@ impl Decisions {
         let is_living = |known: &&Subscription| known.state != SubscriptionState::Unsubscribing;
         let living: Vec<SubscriptionId> = self.known.iter().filter(is_living).map(|known| known.id).collect();
         for id in &living {
-            self.decide(*id, &Event::Unwanted, Rules::default());
+            self.decide(*id, &SubscriptionEvent::Unwanted, RenewalRules::default());
         }
         u32::try_from(living.len()).unwrap_or(u32::MAX)
     }

@@ -7,7 +7,7 @@ use domain::{
     feed_state::FeedStateChange,
     follow::LastDocument,
     ingest::{
-        Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry, Mark,
+        Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry, EntryKey,
         Stored, Traits, is_present, shared,
     },
 };
@@ -204,8 +204,8 @@ fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
 }
 
 /// A document that was read whole tells which pruned entries will not come again.
-fn forget(connection: &Connection, feed_id: i64, present: &[Mark]) -> Result<()> {
-    let identities: HashSet<[u8; 16]> = present.iter().map(|mark| mark.identity.0).collect();
+fn forget(connection: &Connection, feed_id: i64, present: &[EntryKey]) -> Result<()> {
+    let identities: HashSet<[u8; 16]> = present.iter().map(|key| key.identity.0).collect();
     let mut pruned_ids = connection.prepare_cached("SELECT DISTINCT identity FROM pruned_entries WHERE feed_id = ?")?;
     let pruned_ids: Vec<[u8; 16]> = pruned_ids.query_map([feed_id], |row| row.get(0))?.collect::<Result<_>>()?;
     let mut forget_all = connection.prepare_cached("DELETE FROM pruned_entries WHERE feed_id = ? AND identity = ?")?;
@@ -213,8 +213,8 @@ fn forget(connection: &Connection, feed_id: i64, present: &[Mark]) -> Result<()>
         forget_all.execute((feed_id, identity))?;
     }
     let mut forget = connection.prepare_cached(FORGET)?;
-    for (identity, marks) in shared(present) {
-        for gone in pruned(connection, feed_id, identity)?.iter().filter(|pruned| !is_present(pruned, &marks)) {
+    for (identity, keys) in shared(present) {
+        for gone in pruned(connection, feed_id, identity)?.iter().filter(|pruned| !is_present(pruned, &keys)) {
             let (traits, fingerprint) = gone.version();
             forget.execute((feed_id, identity.0, traits.link, traits.title, fingerprint.0))?;
         }

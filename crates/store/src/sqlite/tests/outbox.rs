@@ -200,7 +200,7 @@ async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
     store.finish_deliveries(vec![ended(&jobs[1], retry)], &BreakerRules::default()).await.unwrap();
     store.renew_deliveries(&[(jobs[2].id, jobs[2].lease.clone())], LEASE).await.unwrap();
     let page = store.deliveries(READER, DeliveryFilter::default(), 9, None).await.unwrap();
-    store.cancel_delivery(READER, &page.events[1].id, "no").await.unwrap();
+    store.cancel_delivery(READER, &page.deliveries[1].id, "no").await.unwrap();
     assert_eq!(store.changed_since(seen).await, seen + 1, "only that");
 }
 

@@ -42,7 +42,7 @@ fn large_feed(number: u8) -> NewFeed {
         address: FeedAddress { url: format!("http://e.org/{number}"), credentials: None },
         folder_id: None,
         custom_title: None,
-        document: Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() },
+        document: Document { present: vec![entry.key()], entries: vec![entry], ..Document::default() },
         next_check_in: Duration::from_mins(1),
     }
 }

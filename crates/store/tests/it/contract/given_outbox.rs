@@ -187,7 +187,7 @@ impl Harness {
 
     /// The newest 500 deliveries of a kind, the newest first.
     pub(super) async fn outbox(&self, filter: DeliveryFilter) -> Vec<Delivery> {
-        self.store.deliveries(filter, 500, None).await.unwrap().events
+        self.store.deliveries(filter, 500, None).await.unwrap().deliveries
     }
 
     /// All deliveries to a webhook, the oldest first.

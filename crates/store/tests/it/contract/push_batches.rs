@@ -5,7 +5,7 @@ use domain::{
     delivery::EventType,
     ingest::Stored,
     ports::{Batched, Changed, Claim, StoreError, StoreResult, SubscriptionChange},
-    push::{Event, Push, PushStored, Rules},
+    push::{SubscriptionEvent, Push, PushStored, RenewalRules},
 };
 
 use super::{
@@ -42,8 +42,8 @@ impl Harness {
         outcomes
     }
 
-    async fn change_all(&self, changes: Vec<(SubscriptionId, Claim, Event)>) -> Vec<Changed> {
-        let rules = Rules::default();
+    async fn change_all(&self, changes: Vec<(SubscriptionId, Claim, SubscriptionEvent)>) -> Vec<Changed> {
+        let rules = RenewalRules::default();
         let changes = changes.into_iter().map(|(id, claim, event)| SubscriptionChange { id, claim, event, rules });
         let mut outcomes = Vec::new();
         for outcome in self.store.change_subscriptions(changes.collect()).await.unwrap() {
@@ -188,11 +188,11 @@ async fn w8_changes_of_a_batch_are_made_as_if_each_were_alone(harness: &Harness)
     let changed = harness
         .change_all(vec![
             (first, Claim::Under(leases[0].clone()), asking("one")),
-            (SubscriptionId(999), Claim::None, Event::Retry),
-            (second, Claim::Ends(leases[1].clone()), Event::TimePassed),
+            (SubscriptionId(999), Claim::None, SubscriptionEvent::Retry),
+            (second, Claim::Ends(leases[1].clone()), SubscriptionEvent::TimePassed),
             (third, Claim::Ends(lost), asking("three")),
             (first, Claim::None, verified(HUB_LEASE)),
-            (second, Claim::None, Event::Pushed { secret: "two".to_owned() }),
+            (second, Claim::None, SubscriptionEvent::Pushed { secret: "two".to_owned() }),
         ])
         .await;
     let is_done = |changed: &Changed| matches!(changed, Changed::Done(_));

@@ -3,7 +3,7 @@
 use domain::{
     SubscriptionId,
     delivery::{BreakerRules, EventType, NewWebhook, Verdict},
-    push::{Event, SubscriptionView},
+    push::{SubscriptionEvent, SubscriptionView},
 };
 use serde_json::json;
 
@@ -55,15 +55,15 @@ async fn d2_renewals_and_never_active_subscriptions_send_nothing(harness: &Harne
     harness.done(id, asking("secret")).await;
     harness.done(id, denied()).await;
     assert_eq!(harness.told(webhook).await, []);
-    harness.done(id, Event::Retry).await;
+    harness.done(id, SubscriptionEvent::Retry).await;
     harness.verify(id, "secret", HUB_LEASE).await;
     harness.verify(id, "secret", HUB_LEASE).await;
-    harness.done(id, Event::Missed).await;
+    harness.done(id, SubscriptionEvent::Missed).await;
     assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED]);
     // A poll that finds no hub any more ends it.
     harness.discover(feed, vec![], found(&[], None, "other")).await;
     assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED, DEACTIVATED]);
-    harness.change(SubscriptionId(999), Event::Retry).await;
+    harness.change(SubscriptionId(999), SubscriptionEvent::Retry).await;
     assert_eq!(harness.told(webhook).await.len(), 2);
 }
 
@@ -86,14 +86,14 @@ async fn d2_expired_push_is_sent(harness: &Harness) {
     let (_, id) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.advance(HUB_LEASE).await;
-    harness.done(id, Event::TimePassed).await;
+    harness.done(id, SubscriptionEvent::TimePassed).await;
     assert_eq!(harness.told_kinds(webhook).await, [DEACTIVATED]);
     assert_eq!(harness.drain().await[0].1["subscription"]["isActive"], json!(false));
     // The same if nobody has noticed, and it is forgotten: it is shown as it was, but for that.
     let (_, id) = harness.pushed("http://e.org/2", "other").await;
     harness.drain().await;
     harness.advance(HUB_LEASE).await;
-    let transition = harness.done(id, Event::Unwanted).await;
+    let transition = harness.done(id, SubscriptionEvent::Unwanted).await;
     assert_eq!((transition.before.is_active(), transition.after), (true, None));
     let told = harness.drain().await;
     assert_eq!(told.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [DEACTIVATED]);

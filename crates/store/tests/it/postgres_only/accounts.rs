@@ -247,7 +247,7 @@ fn changed(job: &PollJob, round: usize) -> PollResult {
     }
     let new = format!("new {round}");
     entries.push(IncomingEntry { identity: Hash::of(new.as_bytes()), guid: new, ..entries[0].clone() });
-    let present = entries.iter().map(IncomingEntry::mark).collect();
+    let present = entries.iter().map(IncomingEntry::key).collect();
     let document = Document { entries, present, is_complete: true, ..Document::default() };
     PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(job) }
 }

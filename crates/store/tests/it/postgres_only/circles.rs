@@ -7,7 +7,7 @@ use domain::{
     FeedId, FeedPatch,
     account::READER,
     ports::{Claim, EntryStore, FeedStore, MarkRead, PollStore, PushStore, Viewer},
-    push::{Event, Mode, Rules, SubscriptionState as State},
+    push::{SubscriptionEvent, Mode, RenewalRules, SubscriptionState as State},
 };
 use store::PostgresStore;
 use testkit::{FreshPostgres, fresh_postgres};
@@ -91,14 +91,14 @@ async fn step_all(store: &PostgresStore, node: usize, rounds: usize) {
             for (place, job) in stepped.iter().enumerate() {
                 let under = Claim::Under(job.lease.clone());
                 let id = job.subscription.id;
-                store.change_subscription(id, under, asking(), Rules::default()).await.unwrap();
+                store.change_subscription(id, under, asking(), RenewalRules::default()).await.unwrap();
                 let event = match (place + round) % 3 {
-                    0 => Event::Failed { error: "no\0".to_owned(), retry_after: None },
-                    1 => Event::Denied { reason: None, only_if_asked: false },
-                    _ => Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false },
+                    0 => SubscriptionEvent::Failed { error: "no\0".to_owned(), retry_after: None },
+                    1 => SubscriptionEvent::Denied { reason: None, only_if_asked: false },
+                    _ => SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false },
                 };
                 let ends = Claim::Ends(job.lease.clone());
-                store.change_subscription(id, ends, event, Rules::default()).await.unwrap();
+                store.change_subscription(id, ends, event, RenewalRules::default()).await.unwrap();
             }
         };
         let (released, ()) = tokio::join!(store.release_subscriptions(&leases), steps);

@@ -6,7 +6,7 @@ use domain::{
     FeedId, SubscriptionId,
     account::READER,
     ports::{Batched, Changed, Claim, FeedStore, PollStore, PushStore, SubscriptionChange, Viewer},
-    push::{Event, Mode, PushStored, Rules},
+    push::{SubscriptionEvent, Mode, PushStored, RenewalRules},
 };
 use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
@@ -63,7 +63,7 @@ CREATE OR REPLACE FUNCTION pirssonite_now_ms() RETURNS bigint LANGUAGE plpgsql V
     assert_eq!(subscription.last_push_at.unwrap().as_millisecond(), now().await);
 
     let store = database.store.clone();
-    let verified = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
+    let verified = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
     let changed =
         while_locked(&database, &other, later, async move { change(&store, id, verified).await }).await.unwrap();
     let Changed::Done(transition) = changed else { panic!("it was not changed: {changed:?}") };
@@ -94,7 +94,7 @@ async fn whoever_waits_for_a_feed_that_goes_finds_none() {
     let store = database.store.clone();
     let pushed = while_locked(&database, &other, goes, async move { store.push(push(id, 1)).await }).await;
     assert_eq!(pushed.unwrap(), PushStored::NoFeed);
-    let Changed::Done(transition) = change(&database.store, id, Event::Unwanted).await.unwrap() else { panic!() };
+    let Changed::Done(transition) = change(&database.store, id, SubscriptionEvent::Unwanted).await.unwrap() else { panic!() };
     assert_eq!(transition.after.unwrap().feed_id, None);
 }
 
@@ -152,8 +152,8 @@ async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does
             let claimed: Vec<_> = claimed.iter().map(|job| job.feed_id).collect();
             assert_eq!(claimed, [feeds[0], feeds[2]], "a claim of single feeds passes over what is locked");
         }
-        let rules = Rules::default();
-        let change = |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: Event::Missed, rules };
+        let rules = RenewalRules::default();
+        let change = |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: SubscriptionEvent::Missed, rules };
         let changed = database.store.change_subscriptions(ids.iter().map(|id| change(*id)).collect()).await.unwrap();
         let is_done: Vec<bool> = changed.iter().map(|changed| matches!(changed, Ok(Batched::Done(_)))).collect();
         assert_eq!(is_done, [true, false, true]);

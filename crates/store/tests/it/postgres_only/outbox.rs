@@ -201,7 +201,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         client.batch_execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0").await.unwrap();
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
-    assert_eq!(database.store.deliveries(READER, filter, 100, None).await.unwrap().events.len(), 6);
+    assert_eq!(database.store.deliveries(READER, filter, 100, None).await.unwrap().deliveries.len(), 6);
 }
 
 #[tokio::test]

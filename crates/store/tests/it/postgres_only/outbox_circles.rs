@@ -115,7 +115,7 @@ async fn poll_all(store: &PostgresStore, node: usize) {
 async fn request_all(store: &PostgresStore, webhooks: [WebhookId; 2]) {
     for round in 0..ROUNDS {
         let page = store.deliveries(READER, DeliveryFilter::default(), 20, None).await.unwrap();
-        for delivery in &page.events {
+        for delivery in &page.deliveries {
             match delivery.delivery_status {
                 DeliveryStatus::Delivered | DeliveryStatus::Failed => {
                     drop(store.requeue_delivery(READER, &delivery.id).await.unwrap());

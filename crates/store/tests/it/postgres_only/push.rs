@@ -3,7 +3,7 @@
 use domain::{
     FeedId, SubscriptionId,
     ports::{Changed, PollStore, PushStore, StoreError, Viewer},
-    push::Event,
+    push::SubscriptionEvent,
 };
 use store::PostgresStore;
 use testkit::fresh_postgres;
@@ -68,7 +68,7 @@ async fn a_subscription_that_nothing_changes_is_not_written() {
     let job = claim_poll(&database.store, feed).await;
     let stored = database.store.finish_polls(vec![discovered(&job, 0, &[HUB], "other")]).await.unwrap().remove(0);
     assert_eq!(stored.unwrap().new, 5);
-    for event in [Event::Accepted, Event::TimePassed] {
+    for event in [SubscriptionEvent::Accepted, SubscriptionEvent::TimePassed] {
         assert!(matches!(change(&database.store, id, event).await, Ok(Changed::Done(_))));
     }
     assert_eq!(database.store.subscribe(vec![(feed, offer("other"))]).await, Ok(0));
@@ -90,7 +90,7 @@ async fn a_row_that_cannot_be_read_is_told_and_stops_no_other() {
             database.store.subscriptions(Viewer::Server).await.map(drop),
             database.store.push_target("token 0").await.map(drop),
             database.store.push(push(ids[0], 1)).await.map(drop),
-            change(&database.store, ids[0], Event::Retry).await.map(drop),
+            change(&database.store, ids[0], SubscriptionEvent::Retry).await.map(drop),
             database.store.subscribe(vec![(feeds[0], offer("other"))]).await.map(drop),
             database.store.stop_push().await.map(drop),
         ];

@@ -92,7 +92,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         person.execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0", []).unwrap();
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
-    assert_eq!(store.deliveries(READER, filter, 100, None).await.unwrap().events.len(), 1 + columns.len());
+    assert_eq!(store.deliveries(READER, filter, 100, None).await.unwrap().deliveries.len(), 1 + columns.len());
 }
 
 #[tokio::test]
