@@ -131,6 +131,6 @@ fn join(parts: &[&str]) -> Vec<u8> {
 
 /// As much of a piece as the default limit takes, between a head and a tail.
 fn filled(head: &str, piece: &str, tail: &str) -> Vec<u8> {
-    let room = NEARLY_MAX.saturating_sub(head.len() + tail.len());
-    join(&[head, &piece.repeat(room / piece.len()), tail])
+    let left = NEARLY_MAX.saturating_sub(head.len() + tail.len());
+    join(&[head, &piece.repeat(left / piece.len()), tail])
 }

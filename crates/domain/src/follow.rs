@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::{
     feed_state::{FeedAddress, FeedSeed},
     ids::FolderId,
-    ingest::{Hash, EntryKey},
+    ingest::{EntryKey, Hash},
 };
 
 /// A feed that an account wants to follow.

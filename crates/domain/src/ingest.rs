@@ -11,7 +11,7 @@ pub use ::feed::Skips;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-pub use self::recognise::{KnownEntries, EntryKey, Traits, is_present, recognise, shared};
+pub use self::recognise::{EntryKey, KnownEntries, Traits, is_present, recognise, shared};
 use crate::{
     entry::File,
     feed_state::FeedAddress,
@@ -158,9 +158,9 @@ impl IncomingEntry {
         if self.has_own_guid || !known.contains_key(&self.identity) {
             return None;
         }
-        let told_by =
+        let distinguished_by =
             [&self.traits.link.to_le_bytes()[..], &self.traits.title.to_le_bytes(), &self.fingerprint.0].concat();
-        let name: String = Hash::of(&told_by).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name: String = Hash::of(&distinguished_by).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Some(format!("{}#{name}", self.guid))
     }
 }
@@ -186,7 +186,7 @@ pub struct PollJob {
     pub poll_interval: Option<u32>,
     /// What its last document asked for.
     pub hints: PollHints,
-    /// It was never fetched before: what it brings is no news.
+    /// It was never fetched before: what it brings is backlog.
     pub is_first_fetch: bool,
 }
 

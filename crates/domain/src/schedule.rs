@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn f5_asking_by_hand_puts_a_feed_off_only_if_its_server_wants_that() {
+    fn f5_polling_by_hand_defers_only_by_retry_after() {
         let (now, secs) = (monday_noon(), Duration::from_secs(30));
         for (due_in, retry_after, expect) in [
             (20 * MINUTE, None, 20 * MINUTE),
@@ -296,7 +296,10 @@ mod tests {
     #[test]
     fn f4_jitter_only_ever_adds() {
         assert_eq!(next(&Poll { chance: 1.0, ..poll() }).delay, HOUR.mul_f64(1.65));
-        assert_eq!(next(&Poll { chance: 0.5, freshness: Freshness::Failed(1), ..poll() }).delay, (15 * MINUTE).mul_f64(1.05));
+        assert_eq!(
+            next(&Poll { chance: 0.5, freshness: Freshness::Failed(1), ..poll() }).delay,
+            (15 * MINUTE).mul_f64(1.05)
+        );
     }
 
     #[test]
@@ -339,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn f4_whatever_is_asked_for_a_poll_is_at_most_a_day_away_and_a_week_after_a_refusal() {
+    fn f4_next_poll_is_within_a_day_or_a_week_after_refusal() {
         let now = monday_noon();
         let absurd = Duration::from_secs(u64::MAX);
         for fresh_for in [

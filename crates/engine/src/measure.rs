@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     delivery::{Overview, Verdict},
     overview::FeedOverview,
-    push::{SubscriptionEvent, Mode, SubscriptionState},
+    push::{Mode, SubscriptionEvent, SubscriptionState},
 };
 use jiff::SignedDuration;
 use tokio::time::Instant;
@@ -94,7 +94,7 @@ const HISTOGRAM_HELP: [(&str, &str); 5] = [
 
 /// Every counter with one label, and all values that the label has.
 const COUNTERS: [(&str, &str, &[&str]); 7] = [
-    (POLLS, "outcome", &["fetched", "unchanged", "failed", "outage", "given_back"]),
+    (POLLS, "outcome", &["fetched", "unchanged", "failed", "outage", "released"]),
     (ENTRIES, "kind", &["new", "changed"]),
     (
         PUSHES,
@@ -163,7 +163,7 @@ fn poll_outcome(end: PollEnd) -> &'static str {
         PollEnd::Unchanged => "unchanged",
         PollEnd::Failed => "failed",
         PollEnd::Outage => "outage",
-        PollEnd::Released => "given_back",
+        PollEnd::Released => "released",
     }
 }
 

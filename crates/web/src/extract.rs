@@ -88,7 +88,9 @@ pub(crate) fn without_zero_fraction(text: &str) -> &str {
 pub(crate) type PatchField<T> = Option<Option<T>>;
 
 /// Reads a [`PatchField`] that is there; `#[serde(default)]` makes one that is not.
-pub(crate) fn patch_field<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<PatchField<T>, D::Error> {
+pub(crate) fn patch_field<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<PatchField<T>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 

@@ -222,16 +222,16 @@ async fn confirm(State(confirmed): State<Arc<Semaphore>>, RawQuery(query): RawQu
 async fn ask_all(hubs: &[String], feeds_and_base: Option<(&str, &str)>) -> anyhow::Result<()> {
     let allow_networks = vec!["127.0.0.0/8".parse()?];
     let client = GuardedClient::new(ClientSettings { allow_networks, ..ClientSettings::default() })?;
-    let lanes = (0..hubs.len() * AT_ONCE_OF_HUB).map(async |lane| {
-        let mut number = lane;
+    let workers = (0..hubs.len() * AT_ONCE_OF_HUB).map(async |worker| {
+        let mut number = worker;
         while number < RENEWALS {
             ask_one(&client, number, &hubs[number % hubs.len()], feeds_and_base).await?;
-            // The next at the same hub that no other lane has.
+            // The next at the same hub that no other worker has.
             number += hubs.len() * AT_ONCE_OF_HUB;
         }
         anyhow::Ok(())
     });
-    try_join_all(lanes).await.map(drop)
+    try_join_all(workers).await.map(drop)
 }
 
 async fn ask_one(

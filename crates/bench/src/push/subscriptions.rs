@@ -10,7 +10,7 @@ use domain::{
     FeedId,
     ingest::{Document, IncomingEntry, PollJob, PollOutcome, PollResult, PushDiscovery, Validators},
     ports::{Changed, Claim, Store},
-    push::{Discovery, SubscriptionEvent, Mode, Offer, RenewalRules, Subscription},
+    push::{Discovery, Mode, Offer, RenewalRules, Subscription, SubscriptionEvent},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -101,7 +101,8 @@ impl Plan<'_> {
         let asking = SubscriptionEvent::Asking { mode, secret: Some(secret(number)), base_url };
         let verified = SubscriptionEvent::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: true };
         for event in [asking, verified] {
-            let changed = store.change_subscription(subscription.id, Claim::None, event, RenewalRules::default()).await?;
+            let changed =
+                store.change_subscription(subscription.id, Claim::None, event, RenewalRules::default()).await?;
             anyhow::ensure!(matches!(changed, Changed::Done(_)), "a subscription took no event");
         }
         Ok(())

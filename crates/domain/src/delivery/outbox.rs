@@ -88,7 +88,7 @@ impl ClaimLimits {
     /// The same for one webhook, and none for any other.
     #[must_use]
     pub fn only_to(self, webhook: WebhookId) -> Self {
-        let known = self.of.iter().find(|(id, _)| *id == webhook).map(|(_, room)| *room);
+        let known = self.of.iter().find(|(id, _)| *id == webhook).map(|(_, most)| *most);
         Self { of: vec![(webhook, known.unwrap_or(1))], of_others: 0, ..self }
     }
 }

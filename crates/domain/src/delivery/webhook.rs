@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_only_followers_and_the_account_concerned_are_told() {
+    fn a2_events_go_to_followers_and_the_account_concerned() {
         let of = |account_id| EventScope { account_id, ..scope(1) };
         for (scope, follow, wanted) in [
             (of(None), Some(in_folder(None)), true),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_test_is_for_the_one_that_is_tried_and_the_others_are_told_of_one_that_was_disabled() {
+    fn d2_tests_go_to_their_webhook_and_disabling_to_others() {
         let about = |kind, id| EventScope {
             kind,
             feed_id: None,

@@ -66,7 +66,7 @@ pub fn recognise<'k>(present: &[EntryKey], known: &'k KnownEntries) -> Vec<Optio
         let Some(known) = known.get(&identity) else { continue };
         match (members.as_slice(), known.as_slice()) {
             ([index], [only]) if !present[*index].is_shared => found[*index] = Some(only),
-            (members, known) => tell_apart(present, members, known, &mut found),
+            (members, known) => distinguish(present, members, known, &mut found),
         }
     }
     found
@@ -109,7 +109,7 @@ pub fn shared(present: &[EntryKey]) -> HashMap<Hash, Vec<EntryKey>> {
 }
 
 /// Entries of one identity: `members` are their places in the document.
-fn tell_apart<'k>(present: &[EntryKey], members: &[usize], known: &'k [Known], found: &mut [Option<&'k Known>]) {
+fn distinguish<'k>(present: &[EntryKey], members: &[usize], known: &'k [Known], found: &mut [Option<&'k Known>]) {
     let mut is_taken = vec![false; known.len()];
     let mut take = |index: usize, at: usize, found: &mut [Option<&'k Known>]| {
         if found[index].is_none() && !is_taken[at] {

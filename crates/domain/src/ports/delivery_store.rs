@@ -81,7 +81,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     ) -> StoreResult<Option<u64>>;
 
     /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
-    /// enabled and have not asked to be left alone, as there is [room](ClaimLimits) and as their [rate](crate::delivery::Rate)
+    /// enabled and have not asked to be left alone, as the [limits](ClaimLimits) allow and as their [rate](crate::delivery::Rate)
     /// allows: the first of each webhook before the second of any. Of one webhook those that were never tried and those that
     /// were take turns, of each the longest due first; tests go before both. Two workers never hold the same one. A lease counts no further from
     /// now than its own length: a clock that went back locks nothing. Events of a type that this version does not know are

@@ -19,7 +19,9 @@ use crate::{
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     lease::Lease,
     overview::FeedOverview,
-    push::{SubscriptionEvent, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionJob, Transition},
+    push::{
+        Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob, Transition,
+    },
 };
 
 /// Why the store did not answer.
@@ -59,7 +61,7 @@ pub enum NewFeedOutcome {
     NoSuchFolder,
 }
 
-/// What became of a wish to follow what the server may know.
+/// What became of a request to follow what the server may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowOutcome {
     Followed(Box<Feed>),

@@ -212,7 +212,7 @@ fn is_just_asked(subscription: &Subscription, mode: Mode, now: Timestamp) -> boo
 }
 
 /// The same decision without trust: the feed is polled as usual until a signed push has come, at once if it was not. A
-/// lease that there is stays as it is, so that nobody cuts it short or puts its renewal off.
+/// lease that there is stays as it is, so that nobody cuts it short or defers its renewal.
 fn untrusted(before: &Subscription, decision: Decision, rules: RenewalRules, now: Timestamp) -> Decision {
     let Decision::Become { mut subscription, poll_now } = decision else { return decision };
     subscription.distrust();

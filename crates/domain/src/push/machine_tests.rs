@@ -93,20 +93,21 @@ fn w4_w9_w10_every_state_takes_every_event_as_the_table_says() {
         (SubscriptionEvent::BaseChanged { base_url: "b".into() }, ["pending", "pending+", "pending", "unsubscribing"]),
     ];
     for (event, expected) in table {
-        let become_what = |subscription: &Subscription| match apply(subscription, &event, RenewalRules::default(), now()) {
-            Decision::Refuse => "x".to_owned(),
-            Decision::Forget => "0".to_owned(),
-            Decision::Become { subscription, poll_now } => {
-                format!("{}{}", subscription.state.name(), if poll_now { "+" } else { "" })
-            }
-        };
+        let become_what =
+            |subscription: &Subscription| match apply(subscription, &event, RenewalRules::default(), now()) {
+                Decision::Refuse => "x".to_owned(),
+                Decision::Forget => "0".to_owned(),
+                Decision::Become { subscription, poll_now } => {
+                    format!("{}{}", subscription.state.name(), if poll_now { "+" } else { "" })
+                }
+            };
         let became = [pending(), active(), inactive(), unsubscribing()].map(|subscription| become_what(&subscription));
         assert_eq!(became, expected, "{event:?}");
     }
 }
 
 #[test]
-fn w2_the_hub_may_verify_before_it_answers_and_then_its_answer_does_not_matter() {
+fn w2_verification_may_come_before_the_answer() {
     let verified_early = after_events(&[asking(Mode::Subscribe), verified(Mode::Subscribe)]);
     assert!(verified_early.is_active());
     for answer in [SubscriptionEvent::Accepted, failed()] {
@@ -128,7 +129,7 @@ fn w4_a_verification_starts_the_lease_and_clears_errors() {
 }
 
 #[test]
-fn w3_without_a_token_only_what_was_just_asked_for_is_confirmed_or_denied() {
+fn w3_without_token_only_recent_requests_are_answered() {
     let tokenless = |mode| SubscriptionEvent::Verified { mode, lease_secs: None, only_if_asked: true };
     let denied = SubscriptionEvent::Denied { reason: None, only_if_asked: true };
     let refused = |subscription: &Subscription, event: &SubscriptionEvent| {
@@ -151,7 +152,7 @@ fn w3_without_a_token_only_what_was_just_asked_for_is_confirmed_or_denied() {
 }
 
 #[test]
-fn w3_what_is_confirmed_without_a_token_is_trusted_after_a_push() {
+fn w3_confirmed_without_token_is_trusted_after_a_push() {
     let confirmed = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: true };
     // Push that begins so, and push that is prolonged so: in both cases the feed is polled, and as usual from then on.
     for asked in [pending(), renewing()] {
@@ -180,7 +181,7 @@ fn w3_without_a_token_no_lease_is_cut_short_or_prolonged() {
 }
 
 #[test]
-fn w3_a_denial_without_a_token_fails_a_renewal_and_ends_no_push() {
+fn w3_denial_without_token_fails_a_renewal_only() {
     let denied = SubscriptionEvent::Denied { reason: Some("no".into()), only_if_asked: true };
     let (renewal, poll_now) = apply_at(&renewing(), &denied, now());
     assert!(renewal.is_trusted() && !poll_now);
@@ -211,7 +212,7 @@ fn w7_a_hub_that_does_not_verify_in_time_has_failed() {
 }
 
 #[test]
-fn w9_the_fifth_failure_ends_push_and_the_feed_is_polled_at_once() {
+fn w9_fifth_failure_ends_push_and_polls_at_once() {
     let mut subscription = active();
     let mut time = at(8 * DAY);
     for failure in 1..=5 {
@@ -243,7 +244,7 @@ fn w9_a_success_after_failures_clears_them_and_push_never_fell() {
 }
 
 #[test]
-fn w9_a_lease_that_runs_out_ends_push_and_is_asked_for_again_at_once() {
+fn w9_expired_lease_ends_push_and_is_requested_again() {
     let (ended, poll_now) = apply_at(&active(), &SubscriptionEvent::TimePassed, at(LEASE));
     assert!(poll_now && !ended.is_active());
     assert_eq!(step(&active(), at(LEASE)), Step::LetPass);
@@ -264,14 +265,19 @@ fn w9_a_lease_that_runs_out_ends_push_and_is_asked_for_again_at_once() {
 
 #[test]
 fn w9_retry_after_is_honoured() {
-    let put_off = SubscriptionEvent::Failed { error: "Hub subscription failed: 503".into(), retry_after: Some(3 * HOUR) };
-    let (subscription, _) = apply_at(&pending(), &put_off, now());
+    let deferred =
+        SubscriptionEvent::Failed { error: "Hub subscription failed: 503".into(), retry_after: Some(3 * HOUR) };
+    let (subscription, _) = apply_at(&pending(), &deferred, now());
     assert_eq!(subscription.next_step_at, Some(at(3 * HOUR)));
 }
 
 #[test]
-fn w10_what_is_not_wanted_is_remembered_until_the_hub_confirms_or_its_lease_is_over() {
-    assert_eq!(apply(&fresh(), &SubscriptionEvent::Unwanted, RenewalRules::default(), now()), Decision::Forget, "no hub knows of it");
+fn w10_unwanted_is_kept_until_confirmed_or_expired() {
+    assert_eq!(
+        apply(&fresh(), &SubscriptionEvent::Unwanted, RenewalRules::default(), now()),
+        Decision::Forget,
+        "no hub knows of it"
+    );
     let leaving = unsubscribing();
     assert_eq!((leaving.next_step_at, leaving.expires_at), (Some(now()), Some(at(LEASE))));
     assert_eq!(step(&leaving, now()), Step::Ask(Mode::Unsubscribe));
@@ -289,7 +295,11 @@ fn w10_what_is_not_wanted_is_remembered_until_the_hub_confirms_or_its_lease_is_o
 #[test]
 fn w6_a_renewal_brings_a_new_secret_and_a_push_proves_it() {
     let renewed = after_events(&[asking(Mode::Subscribe), verified(Mode::Subscribe)]);
-    let ask = SubscriptionEvent::Asking { mode: Mode::Subscribe, secret: Some("second".into()), base_url: "https://we.org".into() };
+    let ask = SubscriptionEvent::Asking {
+        mode: Mode::Subscribe,
+        secret: Some("second".into()),
+        base_url: "https://we.org".into(),
+    };
     let renewing = apply_at(&renewed, &ask, now()).0;
     assert!(renewing.is_active());
     assert_eq!(renewing.secrets.newest_first().collect::<Vec<_>>(), ["second", "secret"]);
@@ -301,7 +311,7 @@ fn w6_a_renewal_brings_a_new_secret_and_a_push_proves_it() {
 }
 
 #[test]
-fn w12_two_misses_in_a_row_end_the_trust_and_a_push_brings_it_back() {
+fn w12_two_misses_end_trust_and_a_push_restores_it() {
     let once = apply_at(&active(), &SubscriptionEvent::Missed, now()).0;
     assert!(once.is_trusted());
     let twice = apply_at(&once, &SubscriptionEvent::Missed, now()).0;

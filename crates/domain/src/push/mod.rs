@@ -17,8 +17,8 @@ mod timing;
 
 pub use self::{
     discovery::{Discovery, InDocument, KnownHub, discover},
-    machine::{Decision, SubscriptionEvent, Step, apply, missed, step},
-    reconcile::{PlannedChange, DesiredPush, Plan, needs_another_hub, reconcile},
+    machine::{Decision, Step, SubscriptionEvent, apply, missed, step},
+    reconcile::{DesiredPush, Plan, PlannedChange, needs_another_hub, reconcile},
     secrets::Secrets,
     signature::{Algorithm, Signature, Unsigned, sign},
     subscription::{

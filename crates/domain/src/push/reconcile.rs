@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn w1_one_subscription_is_current_and_another_hub_or_topic_means_a_new_one() {
+    fn w1_another_hub_or_topic_means_a_new_subscription() {
         let check = |hubs: &[&str], topic: &str, known: &[Subscription], expected: &str| {
             assert_eq!(plan(hubs, topic, BASE, known, now()), expected, "{hubs:?} {topic}");
         };
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_a_first_subscription_goes_on_to_the_next_hub_after_its_second_failure() {
+    fn w9_second_failure_moves_a_first_subscription_to_next_hub() {
         let failed = |id: i64, hub: &str, errors: u32, is_current| Subscription {
             error_count: errors,
             ..subscription(id, hub, State::Pending, is_current)

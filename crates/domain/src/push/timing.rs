@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn w8_a_lease_is_renewed_two_days_before_its_end_and_a_short_one_halfway() {
+    fn w8_renewal_is_two_days_early_or_halfway() {
         for (lease, renewed) in [
             (10 * DAY, 8 * DAY),
             (4 * DAY, 2 * DAY),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_an_active_one_waits_for_a_fifth_of_what_is_left_and_a_minute_at_least_in_the_end() {
+    fn w9_active_retries_after_a_fifth_of_the_lease_left() {
         assert_eq!(retry_in(1, Some(2 * DAY), None), 2 * DAY / 5);
         assert_eq!(retry_in(1, Some(Duration::ZERO), None), Duration::from_secs(2));
         assert_eq!(retry_in(3, Some(Duration::ZERO), None), Duration::from_secs(8));

@@ -2,7 +2,7 @@
 
 use domain::{
     File,
-    ingest::{IncomingEntry, EntryKey, SEARCH_TEXT_BYTES_MAX},
+    ingest::{EntryKey, IncomingEntry, SEARCH_TEXT_BYTES_MAX},
 };
 use feed::{Entry, Person, Tag, Text, TextKind};
 use jiff::Timestamp;

@@ -8,7 +8,7 @@ mod text;
 
 use std::collections::HashSet;
 
-use domain::ingest::{Document, Hash, Known, KnownEntries, EntryKey, PollHints, Traits, Validators, recognise};
+use domain::ingest::{Document, EntryKey, Hash, Known, KnownEntries, PollHints, Traits, Validators, recognise};
 use feed::{Feed, Head, Warning};
 
 use self::text::{clean, web_url};
@@ -81,13 +81,13 @@ fn entries(feed: Feed, keys: &[EntryKey], known: &KnownEntries) -> Vec<domain::i
         .iter()
         .zip(keys)
         .zip(recognise(keys, known))
-        .filter(|((_, key), known_as)| is_news(key, *known_as))
+        .filter(|((_, key), known_as)| is_new_or_changed(key, *known_as))
         .map(|((entry, key), _)| entry::incoming(entry, *key, &authors))
         .collect()
 }
 
 /// Whether an entry is new or has changed. One that was pruned is remembered, and does not come back.
-fn is_news(key: &EntryKey, known: Option<&Known>) -> bool {
+fn is_new_or_changed(key: &EntryKey, known: Option<&Known>) -> bool {
     match known {
         None => true,
         Some(Known::Pruned(..)) => false,

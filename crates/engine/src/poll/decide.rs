@@ -6,7 +6,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{PollHints, PollJob, PollOutcome, PollResult},
     ports::Headers,
-    schedule::{self, ADAPTIVE_FIRST, Poll, Freshness},
+    schedule::{self, ADAPTIVE_FIRST, Freshness, Poll},
 };
 use feed::Head;
 use jiff::Timestamp;
@@ -100,7 +100,7 @@ fn next_check(
     schedule_inputs: ScheduleInputs<'_>,
 ) -> schedule::Next {
     let own_interval = job.poll_interval.map(secs);
-    // What a first fetch brings is no news and says nothing about how often there is some.
+    // What a first fetch brings is backlog, and says nothing about how often entries come.
     let adaptive = match freshness {
         Freshness::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => secs(job.adaptive_secs),
@@ -202,33 +202,33 @@ mod tests {
         result(job, outcome, hints, schedule_inputs)
     }
 
-    fn news() -> PollOutcome {
+    fn with_entries() -> PollOutcome {
         PollOutcome::Fetched(Document { entries: vec![IncomingEntry::default()], ..Document::default() })
     }
 
     #[test]
-    fn f4_interval_adapts_to_news() {
+    fn f4_interval_adapts_to_changes() {
         let check = |outcome, hints: &ScheduleHints, hours: f64| {
             assert_eq!(ended(&job(), outcome, hints).next_check_in, HOUR.mul_f64(hours));
         };
-        check(news(), &hints(&[]), 1.0);
+        check(with_entries(), &hints(&[]), 1.0);
         check(PollOutcome::Fetched(Document::default()), &hints(&[]), 3.0);
         check(PollOutcome::Unchanged(Validators::default()), &hints(&[]), 3.0);
         check(PollOutcome::Unchanged(Validators::default()), &hints(&[("cache-control", "max-age=36000")]), 10.0);
         check(PollOutcome::Failed(String::new()), &hints(&[]), 0.5);
         check(PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), 5.0);
-        check(news(), &hints(&[("retry-after", "18000")]), 1.0);
+        check(with_entries(), &hints(&[("retry-after", "18000")]), 1.0);
         let ttl = ScheduleHints {
             by_feed: Some(PollHints { ttl_mins: Some(240), ..PollHints::default() }),
             ..ScheduleHints::default()
         };
-        check(news(), &ttl, 4.0);
+        check(with_entries(), &ttl, 4.0);
         let asks = PollHints { ttl_mins: Some(300), ..PollHints::default() };
         let unchanged = PollOutcome::Unchanged(Validators::default());
-        let told_before = ended(&PollJob { hints: asks, ..job() }, unchanged, &hints(&[]));
-        assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
+        let known_before = ended(&PollJob { hints: asks, ..job() }, unchanged, &hints(&[]));
+        assert_eq!(known_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
-        assert_eq!(ended(&first, news(), &hints(&[])).next_check_in, HOUR);
+        assert_eq!(ended(&first, with_entries(), &hints(&[])).next_check_in, HOUR);
     }
 
     #[test]
@@ -239,10 +239,10 @@ mod tests {
             let by_hand = ended_by(&not_due, outcome.clone(), &hints(&[]), true);
             assert_eq!((by_hand.due_by, by_hand.adaptive_secs), (Some(due_at), 7200), "{outcome:?}");
             assert_eq!(ended_by(&job(), outcome.clone(), &hints(&[]), true).due_by, None, "it was due: {outcome:?}");
-            assert_eq!(ended_by(&not_due, outcome.clone(), &hints(&[]), false).due_by, None, "put off: {outcome:?}");
+            assert_eq!(ended_by(&not_due, outcome.clone(), &hints(&[]), false).due_by, None, "deferred: {outcome:?}");
         }
-        let news_by_hand = ended_by(&not_due, news(), &hints(&[]), true);
-        assert_eq!(news_by_hand.adaptive_secs, 3600, "news may shorten it");
+        let changed_by_hand = ended_by(&not_due, with_entries(), &hints(&[]), true);
+        assert_eq!(changed_by_hand.adaptive_secs, 3600, "new entries may shorten it");
         let refused = ended_by(&not_due, PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), true);
         assert!(refused.due_by >= Some(Timestamp::UNIX_EPOCH + 5 * HOUR), "the server asked for it: {refused:?}");
     }
@@ -253,10 +253,10 @@ mod tests {
             let hints = ScheduleHints { moved_to: Some(to.to_owned()), ..ScheduleHints::default() };
             ended(&job(), outcome, &hints).moved_to.map(|address| (address.url, address.credentials))
         };
-        assert_eq!(moved(news(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
-        assert_eq!(moved(news(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));
-        assert_eq!(moved(news(), "http://e.org/f"), Some(("http://e.org/f".into(), None)));
-        assert_eq!(moved(news(), "https://e.org/f"), None);
+        assert_eq!(moved(with_entries(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
+        assert_eq!(moved(with_entries(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));
+        assert_eq!(moved(with_entries(), "http://e.org/f"), Some(("http://e.org/f".into(), None)));
+        assert_eq!(moved(with_entries(), "https://e.org/f"), None);
         assert_eq!(moved(PollOutcome::Failed(String::new()), "https://e.org/g"), None);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method},
-    push::{SubscriptionEvent, Mode, Subscription},
+    push::{Mode, Subscription, SubscriptionEvent},
     schedule,
 };
 use jiff::Timestamp;
@@ -57,7 +57,9 @@ pub(super) fn event(answer: Result<HttpResponse, HttpError>, now: Timestamp) -> 
             error: format!("Hub subscription failed: {}", response.status),
             retry_after: schedule::retry_after(response.headers.get("retry-after"), response.headers.get("date"), now),
         },
-        Err(error) => SubscriptionEvent::Failed { error: format!("{UNREACHABLE}: {}", code(&error)), retry_after: None },
+        Err(error) => {
+            SubscriptionEvent::Failed { error: format!("{UNREACHABLE}: {}", code(&error)), retry_after: None }
+        }
     }
 }
 
@@ -97,7 +99,7 @@ mod tests {
             body: Vec::new(),
             url: String::new(),
             moved_to: None,
-            room: MemoryPermit::default(),
+            memory_permit: MemoryPermit::default(),
         };
         event(Ok(response), Timestamp::UNIX_EPOCH)
     }

@@ -26,7 +26,7 @@ use std::{collections::HashMap, sync::Arc};
 use domain::{
     AccountId, FeedId, FeedPatch, SubscriptionId,
     ports::{Changed, Claim, StoreError, StoreResult, SubscriptionChange, UpdateOutcome},
-    push::{self, SubscriptionEvent, Offer, PushTarget, Subscription, SubscriptionState, Transition},
+    push::{self, Offer, PushTarget, Subscription, SubscriptionEvent, SubscriptionState, Transition},
 };
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};

@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     SubscriptionId,
     ports::{Changed, Claim, StoreResult},
-    push::{self, SubscriptionEvent, Mode, Step, Subscription, SubscriptionJob, SubscriptionState},
+    push::{self, Mode, Step, Subscription, SubscriptionEvent, SubscriptionJob, SubscriptionState},
 };
 use futures_util::FutureExt;
 use jiff::SignedDuration;
@@ -78,7 +78,8 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
         give_back(pusher, job).await?;
         return Ok(StepEnd::Other);
     }
-    let event = if pusher.settings().base_url.is_some() { SubscriptionEvent::Retry } else { SubscriptionEvent::Unwanted };
+    let event =
+        if pusher.settings().base_url.is_some() { SubscriptionEvent::Retry } else { SubscriptionEvent::Unwanted };
     pusher.change(id, Claim::Ends(job.lease.clone()), event).await?;
     pusher.context.wake.push.notify_one();
     Ok(StepEnd::Other)

@@ -3,7 +3,7 @@
 use domain::{
     SubscriptionId,
     ports::{Changed, Claim, StoreResult},
-    push::{SubscriptionEvent, Mode, PushTarget},
+    push::{Mode, PushTarget, SubscriptionEvent},
 };
 
 use super::Pusher;

@@ -26,7 +26,7 @@ use domain::{
         FeedStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
         PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
-    push::{SubscriptionEvent, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionJob},
+    push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -166,7 +166,7 @@ hand_on!(DeliveryStore {
     fn rotate_secret(account: AccountId, id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
     fn test_webhook(account: AccountId, id: WebhookId) -> TestOutcome;
     fn replay(account: AccountId, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
-    fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimLimits) -> Claimed;
+    fn claim_deliveries(owner: &str, lease: Duration, limits: &ClaimLimits) -> Claimed;
     fn event_data(event: EventId) -> Option<String>;
     fn renew_deliveries(leases: &[(DeliveryId, Lease)], lease: Duration) -> Vec<DeliveryId>;
     fn release_deliveries(leases: &[(DeliveryId, Lease)]) -> ();

@@ -67,7 +67,7 @@ fn lines(mut feeds: Vec<Value>, folders: &[Value], screen: Screen) -> Vec<String
     });
     let row = |feed: &Value| {
         let (state, why) = state(feed);
-        // On a terminal the reason stands below, where there is room for it.
+        // On a terminal the reason stands below, where it fits.
         let why = why.filter(|_| !screen.is_terminal()).map(|why| format!(": {why}")).unwrap_or_default();
         vec![
             id_of(feed).to_string(),

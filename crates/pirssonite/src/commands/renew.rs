@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w7_renewals_are_told_line_by_line() {
+    fn w7_renewals_are_printed_line_by_line() {
         let titles = HashMap::from([(7, "News")]);
         for (result, expect) in [
             (

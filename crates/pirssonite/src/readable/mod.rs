@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_blocks_are_told_apart() {
+    fn u5_blocks_are_separated() {
         for (html, expect) in [
             ("<h2>News</h2><p>x</p>", "## News\n\nx"),
             ("<ul><li>a</li><li>b c d e<ul><li>f</li></ul></li></ul><p>g</p>", "- a\n- b c d e\n  - f\n\ng"),

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use crate::{
     auth::Actor,
     error::{ApiError, ApiResult, ErrorBody, updated},
-    extract::{self, PatchField, Id, check_length, patch_field},
+    extract::{self, Id, PatchField, check_length, patch_field},
     state::AppState,
     views::{FeedView, ids},
 };

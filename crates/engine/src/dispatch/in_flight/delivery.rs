@@ -179,7 +179,8 @@ mod tests {
 
     const STAGES: [Stage; 5] = [Queued, Sending, Unmarked, Deferred, Releasing];
     const RENEWALS: [Renewal; 3] = [Renewed, Renewal::Expired, Lost];
-    const EVENTS: [DeliveryEvent; 8] = [Begun, Ended, Unsent, MarkDeferred, Refused, DeliveryEvent::Expired, Reclaimed, Superseded];
+    const EVENTS: [DeliveryEvent; 8] =
+        [Begun, Ended, Unsent, MarkDeferred, Refused, DeliveryEvent::Expired, Reclaimed, Superseded];
 
     /// Events that move a delivery on, whatever becomes of its lease.
     const MOVES: &[(DeliveryEvent, &[Stage], Stage)] = &[
@@ -206,9 +207,9 @@ mod tests {
                 return (State { stage: *stage, ..from }, None);
             }
         }
-        for (changes, stages, renewals, renewal, told) in LEASES {
+        for (changes, stages, renewals, renewal, stop_reason) in LEASES {
             if *changes == event && stages.contains(&from.stage) && renewals.contains(&from.renewal) {
-                return (State { renewal: *renewal, ..from }, *told);
+                return (State { renewal: *renewal, ..from }, *stop_reason);
             }
         }
         (from, None)
@@ -227,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn fr_005_end_of_lost_delivery_is_told_once_d6() {
-        for (renewal, is_told) in [(Renewed, true), (Renewal::Expired, true), (Lost, false)] {
+    fn fr_005_end_of_lost_delivery_is_reported_once_d6() {
+        for (renewal, is_reported) in [(Renewed, true), (Renewal::Expired, true), (Lost, false)] {
             let held = HeldDelivery {
                 state: State { stage: Unmarked, renewal },
                 lease: Lease { owner: "w".to_owned(), fence: 1 },
@@ -236,7 +237,7 @@ mod tests {
                 event_id: "evt".to_owned(),
                 until: Timestamp::UNIX_EPOCH,
             };
-            assert_eq!(held.stop(Completed).is_some(), is_told, "{renewal:?}");
+            assert_eq!(held.stop(Completed).is_some(), is_reported, "{renewal:?}");
         }
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d1_test_outcome_is_told() {
+    fn u5_d1_test_outcome_is_printed() {
         for (delivery, expect) in [
             (
                 json!({ "deliveryStatus": "delivered", "attemptLog": [{ "statusCode": 204, "durationMs": 12 }] }),

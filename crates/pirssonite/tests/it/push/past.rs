@@ -8,7 +8,7 @@ use domain::{
     feed_state::{FeedAddress, NewFeed},
     ingest::{Document, PollOutcome, PollResult, PushDiscovery, Validators},
     ports::{Claim, Clock, NewFeedOutcome, Store},
-    push::{Discovery, SubscriptionEvent, Mode, Offer, RenewalRules, new_secret, new_token},
+    push::{Discovery, Mode, Offer, RenewalRules, SubscriptionEvent, new_secret, new_token},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};

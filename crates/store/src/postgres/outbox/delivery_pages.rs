@@ -143,7 +143,8 @@ pub(crate) async fn page(
 }
 
 fn page_of(rows: &[Row], limit: usize, installation: &str) -> Result<DeliveryPage, Error> {
-    let deliveries = rows.iter().take(limit).map(|row| delivery_of(row, installation)).collect::<Result<Vec<_>, _>>()?;
+    let deliveries =
+        rows.iter().take(limit).map(|row| delivery_of(row, installation)).collect::<Result<Vec<_>, _>>()?;
     let next_cursor = deliveries.last().filter(|_| rows.len() > limit).map(|last| last.id.clone());
     Ok(DeliveryPage { deliveries, next_cursor })
 }

@@ -58,7 +58,7 @@ pub(crate) fn finish(
         if consequence.status == DeliveryStatus::Failed {
             changes.log.deliveries();
         }
-        if receiver.tells_of(&consequence) {
+        if receiver.reports_failure(&consequence) {
             given_up.extend(account.and_then(|account| DomainEvent::delivery_failed(account, one, key)));
         }
         receiver.apply(&consequence);
@@ -73,9 +73,9 @@ pub(crate) fn finish(
     for (id, reason) in &marks.disabled {
         let Some((receiver, Some(account))) = receivers.get(id) else { continue };
         let about = PayloadWebhook::new(*id, receiver.url(), Some(reason.clone()));
-        events::tell(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, *account, about)])?;
+        events::record(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, *account, about)])?;
     }
-    events::tell(changes, &given_up)?;
+    events::record(changes, &given_up)?;
     Ok(marks)
 }
 

@@ -4,7 +4,7 @@
 use domain::{
     FeedId,
     ingest::PushDiscovery,
-    push::{self, DesiredPush, SubscriptionEvent, Offer, RenewalRules},
+    push::{self, DesiredPush, Offer, RenewalRules, SubscriptionEvent},
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result};

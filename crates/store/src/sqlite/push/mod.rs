@@ -13,7 +13,10 @@ use domain::{
     FeedId, Lease, SubscriptionId,
     changes::alters_subscription,
     ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange, Viewer},
-    push::{self, Decision, SubscriptionEvent, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionJob},
+    push::{
+        self, Decision, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent,
+        SubscriptionJob,
+    },
 };
 use rusqlite::{Connection, Result};
 
@@ -169,7 +172,8 @@ fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
     let Push { subscription_id, secret, document, poll_in } = push;
     let Some(before) = subscriptions::one(connection, *subscription_id)? else { return Ok(PushStored::NotActive) };
     let Some(feed) = before.feed_id else { return Ok(PushStored::NoFeed) };
-    let decision = push::apply(&before, &SubscriptionEvent::Pushed { secret: secret.clone() }, RenewalRules::default(), time(now));
+    let decision =
+        push::apply(&before, &SubscriptionEvent::Pushed { secret: secret.clone() }, RenewalRules::default(), time(now));
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
     let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };

@@ -8,7 +8,10 @@ use domain::{
     changes::alters_subscription,
     delivery::DomainEvent,
     ports::{Changed, Claim},
-    push::{self, PlannedChange, DesiredPush, SubscriptionEvent, Offer, RenewalRules, Subscription, SubscriptionState, Transition},
+    push::{
+        self, DesiredPush, Offer, PlannedChange, RenewalRules, Subscription, SubscriptionEvent, SubscriptionState,
+        Transition,
+    },
 };
 use rusqlite::{Connection, Result};
 
@@ -67,7 +70,7 @@ pub(crate) fn change(
     if alters_subscription(&before, after.as_ref()) {
         changes.log.subscription(before.feed_id);
     }
-    events::tell(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
+    events::record(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
     Ok(Some(Transition { before, after }))
 }
 

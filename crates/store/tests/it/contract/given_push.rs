@@ -6,7 +6,10 @@ use domain::{
     FeedId, SubscriptionId,
     ingest::{Document, IncomingEntry, PollJob, PollOutcome, PollResult, PushDiscovery, Stored},
     ports::{Changed, Claim},
-    push::{Discovery, SubscriptionEvent, Mode, Offer, Push, PushStored, RenewalRules, Subscription, SubscriptionJob, Transition},
+    push::{
+        Discovery, Mode, Offer, Push, PushStored, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob,
+        Transition,
+    },
 };
 
 use super::{
@@ -65,7 +68,9 @@ pub(super) fn denied() -> SubscriptionEvent {
 /// The same at the callback without a token, where anybody can say so.
 pub(super) fn by_anybody(event: SubscriptionEvent) -> SubscriptionEvent {
     match event {
-        SubscriptionEvent::Verified { mode, lease_secs, .. } => SubscriptionEvent::Verified { mode, lease_secs, only_if_asked: true },
+        SubscriptionEvent::Verified { mode, lease_secs, .. } => {
+            SubscriptionEvent::Verified { mode, lease_secs, only_if_asked: true }
+        }
         SubscriptionEvent::Denied { reason, .. } => SubscriptionEvent::Denied { reason, only_if_asked: true },
         other => other,
     }

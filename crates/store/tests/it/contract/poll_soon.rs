@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     FeedId,
     ingest::{PollOutcome, Validators},
-    push::{SubscriptionEvent, Push},
+    push::{Push, SubscriptionEvent},
 };
 
 use super::{

@@ -6,7 +6,7 @@ use domain::{
     EntryFilter, Feed, FeedId, FeedPatch, SubscriptionId,
     ingest::{Hash, IncomingEntry, PollOutcome, Stored, Validators},
     ports::{MarkRead, PruneLimits},
-    push::{SubscriptionEvent, PushStored},
+    push::{PushStored, SubscriptionEvent},
 };
 
 use super::{

@@ -6,7 +6,7 @@ use domain::{
     SubscriptionId,
     ingest::PollOutcome,
     ports::{Changed, Claim},
-    push::{SubscriptionEvent, Mode, SubscriptionState as State, VERIFY_WITHIN},
+    push::{Mode, SubscriptionEvent, SubscriptionState as State, VERIFY_WITHIN},
 };
 
 use super::{

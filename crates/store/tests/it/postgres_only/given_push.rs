@@ -8,7 +8,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{Document, Hash, PollJob, PollOutcome, PollResult, PushDiscovery},
     ports::{Changed, Claim, FeedStore, NewFeedOutcome, PollStore, PushStore, StoreResult},
-    push::{Discovery, SubscriptionEvent, Mode, Offer, Push, RenewalRules},
+    push::{Discovery, Mode, Offer, Push, RenewalRules, SubscriptionEvent},
 };
 use store::PostgresStore;
 
@@ -37,7 +37,9 @@ pub(super) async fn subscribed(store: &PostgresStore, feeds: usize) -> Vec<FeedI
 /// The hub of a feed's subscription pushes.
 pub(super) async fn activated(store: &PostgresStore, feed: FeedId) -> SubscriptionId {
     let id = store.subscription_of(feed).await.unwrap().unwrap().id;
-    for event in [asking(), SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false }] {
+    for event in
+        [asking(), SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false }]
+    {
         assert!(matches!(change(store, id, event).await, Ok(Changed::Done(_))));
     }
     id
@@ -72,7 +74,11 @@ pub(super) fn discovered(job: &PollJob, round: usize, hubs: &[&str], token: &str
     result
 }
 
-pub(super) async fn change(store: &PostgresStore, id: SubscriptionId, event: SubscriptionEvent) -> StoreResult<Changed> {
+pub(super) async fn change(
+    store: &PostgresStore,
+    id: SubscriptionId,
+    event: SubscriptionEvent,
+) -> StoreResult<Changed> {
     store.change_subscription(id, Claim::None, event, RenewalRules::default()).await
 }
 

@@ -6,7 +6,7 @@ use domain::{
     FeedId, SubscriptionId,
     account::READER,
     ports::{Batched, Changed, Claim, FeedStore, PollStore, PushStore, SubscriptionChange, Viewer},
-    push::{SubscriptionEvent, Mode, PushStored, RenewalRules},
+    push::{Mode, PushStored, RenewalRules, SubscriptionEvent},
 };
 use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
@@ -18,7 +18,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_that_another_node_made_during_the_wait_is_seen() {
+async fn a_subscription_made_during_the_wait_is_seen() {
     let database = fresh_postgres().await;
     let feed = FeedId(1);
     import(&database.store, 1).await;
@@ -94,7 +94,9 @@ async fn whoever_waits_for_a_feed_that_goes_finds_none() {
     let store = database.store.clone();
     let pushed = while_locked(&database, &other, goes, async move { store.push(push(id, 1)).await }).await;
     assert_eq!(pushed.unwrap(), PushStored::NoFeed);
-    let Changed::Done(transition) = change(&database.store, id, SubscriptionEvent::Unwanted).await.unwrap() else { panic!() };
+    let Changed::Done(transition) = change(&database.store, id, SubscriptionEvent::Unwanted).await.unwrap() else {
+        panic!()
+    };
     assert_eq!(transition.after.unwrap().feed_id, None);
 }
 
@@ -126,7 +128,7 @@ VALUES ({feed}, 'https://second.org/', 'topic 0', '', 'second', '{BASE}', 'inact
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does() {
+async fn a_batch_skips_locked_feeds_and_a_single_job_waits() {
     let database = fresh_postgres().await;
     let feeds = subscribed(&database.store, 3).await;
     let mut ids = Vec::new();
@@ -153,7 +155,8 @@ async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does
             assert_eq!(claimed, [feeds[0], feeds[2]], "a claim of single feeds passes over what is locked");
         }
         let rules = RenewalRules::default();
-        let change = |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: SubscriptionEvent::Missed, rules };
+        let change =
+            |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: SubscriptionEvent::Missed, rules };
         let changed = database.store.change_subscriptions(ids.iter().map(|id| change(*id)).collect()).await.unwrap();
         let is_done: Vec<bool> = changed.iter().map(|changed| matches!(changed, Ok(Batched::Done(_)))).collect();
         assert_eq!(is_done, [true, false, true]);

@@ -1,4 +1,4 @@
-//! Pushes, polls, beats, steps of subscriptions and what users do, all at once on two nodes: nobody waits in a circle, and
+//! Pushes, polls, beats, steps of subscriptions and what users do, all at once on two nodes: nobody deadlocks, and
 //! what feeds say of their entries and subscriptions stays true.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use domain::{
     FeedId, FeedPatch,
     account::READER,
     ports::{Claim, EntryStore, FeedStore, MarkRead, PollStore, PushStore, Viewer},
-    push::{SubscriptionEvent, Mode, RenewalRules, SubscriptionState as State},
+    push::{Mode, RenewalRules, SubscriptionEvent, SubscriptionState as State},
 };
 use store::PostgresStore;
 use testkit::{FreshPostgres, fresh_postgres};
@@ -19,7 +19,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pushes_polls_beats_and_changes_never_wait_in_a_circle() {
+async fn pushes_polls_beats_and_changes_never_deadlock() {
     const FEEDS: usize = 12;
     const ROUNDS: usize = 12;
     let database = fresh_postgres().await;
@@ -85,8 +85,8 @@ async fn step_all(store: &PostgresStore, node: usize, rounds: usize) {
         let owner = format!("renewer {node}");
         let mut jobs = store.claim_due_subscriptions(&owner, 8, LEASE, &[]).await.unwrap();
         jobs.reverse();
-        let (given_back, stepped) = jobs.split_at(jobs.len() / 2);
-        let leases: Vec<_> = given_back.iter().map(|job| (job.subscription.id, job.lease.clone())).collect();
+        let (released, stepped) = jobs.split_at(jobs.len() / 2);
+        let leases: Vec<_> = released.iter().map(|job| (job.subscription.id, job.lease.clone())).collect();
         let steps = async {
             for (place, job) in stepped.iter().enumerate() {
                 let under = Claim::Under(job.lease.clone());
