@@ -179,9 +179,9 @@ pub(crate) fn waited(duration: SignedDuration) {
 
 /// So many feeds are claimed, so many of them wait for their hosts, and so many for slow servers.
 pub(crate) fn holds(claimed: usize, waiting: usize, slow: usize) {
-    metrics::gauge!("pirssonite_polls_slow").set(number(slow));
-    metrics::gauge!("pirssonite_polls_claimed").set(number(claimed));
-    metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(number(waiting));
+    metrics::gauge!("pirssonite_polls_slow").set(usize_to_f64(slow));
+    metrics::gauge!("pirssonite_polls_claimed").set(usize_to_f64(claimed));
+    metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(usize_to_f64(waiting));
 }
 
 /// Asks the store for something, and measures how long that takes.
@@ -194,15 +194,15 @@ pub(crate) async fn store<T>(operation: &'static str, asked: impl Future<Output 
 
 /// How feeds and subscriptions stand.
 pub(crate) fn feeds(overview: &FeedOverview) {
-    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    metrics::gauge!("pirssonite_feeds").set(number(overview.all));
-    metrics::gauge!("pirssonite_feeds_due").set(number(overview.due));
-    metrics::gauge!("pirssonite_feeds_failing").set(number(overview.failing));
-    metrics::gauge!("pirssonite_feeds_pushed").set(number(overview.pushed));
-    metrics::gauge!("pirssonite_feeds_gone").set(number(overview.gone));
+    let u64_to_f64 = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    metrics::gauge!("pirssonite_feeds").set(u64_to_f64(overview.all));
+    metrics::gauge!("pirssonite_feeds_due").set(u64_to_f64(overview.due));
+    metrics::gauge!("pirssonite_feeds_failing").set(u64_to_f64(overview.failing));
+    metrics::gauge!("pirssonite_feeds_pushed").set(u64_to_f64(overview.pushed));
+    metrics::gauge!("pirssonite_feeds_gone").set(u64_to_f64(overview.gone));
     for state in SubscriptionState::ALL {
         let count = overview.subscriptions.iter().find(|(known, _)| *known == state).map_or(0, |(_, count)| *count);
-        metrics::gauge!("pirssonite_subscriptions", "state" => state.name()).set(number(count));
+        metrics::gauge!("pirssonite_subscriptions", "state" => state.name()).set(u64_to_f64(count));
     }
     // No lease at all is not one that has ended.
     let left = overview.lease_left_min.map_or(f64::NAN, |left| left.as_secs_f64());
@@ -311,15 +311,16 @@ pub(crate) fn lease_lost() {
 
 /// How the outbox stands.
 pub(crate) fn outbox(overview: &Overview) {
-    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    metrics::gauge!("pirssonite_outbox_pending").set(number(overview.pending));
-    metrics::gauge!("pirssonite_outbox_ready").set(number(overview.ready));
-    metrics::gauge!("pirssonite_outbox_in_flight").set(number(overview.in_flight));
-    metrics::gauge!("pirssonite_outbox_failed").set(number(overview.failed));
-    metrics::gauge!("pirssonite_outbox_oldest_pending_seconds").set(number(overview.oldest_pending_age.unwrap_or(0)));
+    let u64_to_f64 = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    metrics::gauge!("pirssonite_outbox_pending").set(u64_to_f64(overview.pending));
+    metrics::gauge!("pirssonite_outbox_ready").set(u64_to_f64(overview.ready));
+    metrics::gauge!("pirssonite_outbox_in_flight").set(u64_to_f64(overview.in_flight));
+    metrics::gauge!("pirssonite_outbox_failed").set(u64_to_f64(overview.failed));
+    metrics::gauge!("pirssonite_outbox_oldest_pending_seconds")
+        .set(u64_to_f64(overview.oldest_pending_age.unwrap_or(0)));
 }
 
-fn number(count: usize) -> f64 {
+fn usize_to_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 

@@ -149,7 +149,7 @@ impl ReceiverState {
         Self { url, is_enabled, is_removed: false, before: health, health, disable: None }
     }
 
-    /// Of a webhook that is removed: nothing of it is written, and nobody is told of it.
+    /// Of a webhook that is removed: nothing of it is written, and no event recorded.
     pub fn removed() -> Self {
         Self { is_removed: true, ..Self::new(String::new(), false, Health::default()) }
     }

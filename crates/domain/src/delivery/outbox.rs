@@ -20,7 +20,7 @@ pub const ANSWER_BYTES_MAX: usize = 1024;
 /// Of a delivery, so many attempts are kept: the last ones. Only probes of a broken receiver can be more.
 pub const ATTEMPTS_KEPT_MAX: u32 = 100;
 
-/// An entry that keeps changing is told of once in this time.
+/// Updates of one entry are recorded once in this time at most.
 pub const UPDATES_EVERY: Duration = Duration::from_hours(24);
 
 /// For so long the row of a removed webhook is kept at least: whoever was about to queue something for it has done so by

@@ -110,10 +110,10 @@ pub fn shared(present: &[EntryKey]) -> HashMap<Hash, Vec<EntryKey>> {
 
 /// Entries of one identity: `members` are their places in the document.
 fn distinguish<'k>(present: &[EntryKey], members: &[usize], known: &'k [Known], found: &mut [Option<&'k Known>]) {
-    let mut is_taken = vec![false; known.len()];
+    let mut is_matched = vec![false; known.len()];
     let mut take = |index: usize, at: usize, found: &mut [Option<&'k Known>]| {
-        if found[index].is_none() && !is_taken[at] {
-            is_taken[at] = true;
+        if found[index].is_none() && !is_matched[at] {
+            is_matched[at] = true;
             found[index] = Some(&known[at]);
         }
     };

@@ -24,7 +24,7 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// Marks the entries of a parsed feed.
+    /// With the keys of its entries.
     pub(crate) fn new(feed: Feed) -> Self {
         let keys = feed.entries.iter().map(key).collect();
         Self { feed, keys }

@@ -164,7 +164,7 @@ impl Writer {
     fn close_small(&mut self) {
         let Some((is_raised, begin)) = self.open_small.take() else { return };
         let small: Option<String> =
-            self.layout.since(begin).and_then(|text| text.chars().map(|c| small(c, is_raised)).collect());
+            self.layout.since(begin).and_then(|text| text.chars().map(|c| raised_or_lowered(c, is_raised)).collect());
         if let Some(small) = small {
             self.layout.replace_since(begin, &small);
         }
@@ -177,7 +177,7 @@ fn is_void(name: &str) -> bool {
 }
 
 /// The raised or lowered form of a character.
-fn small(c: char, is_raised: bool) -> Option<char> {
+fn raised_or_lowered(c: char, is_raised: bool) -> Option<char> {
     const PLAIN: &str = "0123456789+-=()n";
     const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ";
     const LOWERED: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙ";

@@ -192,7 +192,7 @@ mod tests {
 
     type LeaseCase = (DeliveryEvent, &'static [Stage], &'static [Renewal], Renewal, Option<StopReason>);
 
-    /// Events that change what becomes of its lease, and what is told of that.
+    /// Events that change its lease, and the stop reason they lead to.
     const LEASES: &[LeaseCase] = &[
         (Refused, &[Queued, Sending, Releasing], &[Renewed], Lost, Some(LeaseLost)),
         (DeliveryEvent::Expired, &STAGES, &[Renewed], Renewal::Expired, Some(RenewalFailed)),

@@ -15,7 +15,7 @@ const WHAT: &str = "database";
 /// Bytes that must be free. Many times as much is wanted in a day.
 const PROBE_BYTES: usize = 64 * 1024;
 
-/// The file that is written to see whether the disk is full. Always the same, so that whatever happens there is one at most.
+/// The file that is written to see whether the disk is full. One name, so that there is never more than one.
 const PROBE_FILE: &str = "doctor.tmp";
 
 /// What SQLite says of a file that is no database, or no longer.

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    super::{format_count, number, pages::paged, print_json, print_line},
+    super::{format_count, pages::paged, print_json, print_line, to_u64},
     meant,
 };
 use crate::{
@@ -100,7 +100,7 @@ async fn mark_some(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Res
     let mut count = 0;
     for ids in marked.ids.chunks(AT_ONCE) {
         let answer = backend.call(Method::PATCH, "/api/entries", Some(json!({ "ids": ids, name: value }))).await?;
-        count += number(&answer["marked"]);
+        count += to_u64(&answer["marked"]);
     }
     Ok(count)
 }
@@ -127,5 +127,5 @@ async fn mark_all(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Resu
     }
     let (feed, folder) = meant(backend, marked.feed.as_deref(), marked.folder.as_deref()).await?;
     let body = json!({ "feedId": feed, "folderId": folder, "before": marked.before });
-    Ok(number(&backend.call(Method::POST, "/api/entries/mark-read", Some(body)).await?["marked"]))
+    Ok(to_u64(&backend.call(Method::POST, "/api/entries/mark-read", Some(body)).await?["marked"]))
 }

@@ -166,7 +166,7 @@ mod tests {
         }
         assert_eq!(one.changed_since(0).await, CHANGES);
         two.changed_since(0).await;
-        // What another tells after that is heard after that.
+        // What another sends after that is heard after that.
         two.raise();
         assert_eq!(one.changed_since(CHANGES).await, CHANGES + 1);
         assert!(two.changed_since(0).await <= 3, "once or twice, and its own");

@@ -25,7 +25,7 @@ use crate::postgres::{
     shared::values::{hash, optional, time, u64_to_i64, url_hash},
 };
 
-/// Entries that are told of at once: their texts are in memory.
+/// Entries whose events are recorded at once: their texts are in memory.
 const BACKLOG_CHUNK: usize = 100;
 
 const BY_URL: &str = include_str!("sql/follows_by_url.sql");
@@ -185,7 +185,7 @@ async fn hand_over(
     Ok(unread)
 }
 
-/// What an account has unread of a feed that it begins to follow is backlog for its webhooks. True if one is told.
+/// What an account has unread of a feed that it begins to follow is backlog for its webhooks. True if a delivery was queued.
 async fn record_backlog(
     transaction: &Transaction<'_>,
     account: AccountId,

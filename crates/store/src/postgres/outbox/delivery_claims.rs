@@ -41,6 +41,7 @@ macro_rules! due {
           AND status = 'pending'
           AND next_attempt_at <= (SELECT ms FROM now)
           AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
           AND coalesce((SELECT type = ANY($8) FROM events WHERE events.id = event_id), true)"
     };
@@ -133,7 +134,7 @@ gated AS MATERIALIZED (
       )
     FOR NO KEY UPDATE SKIP LOCKED
 ),
--- The arithmetic of domain::delivery::Rate.
+-- The arithmetic of domain::delivery::Rate: 1000000.0 because rates are stored in thousandths, 100 is BURST_MS.
 allowed AS MATERIALIZED (
     SELECT gated.*, enabled.rows_max AS given,
            CASE
@@ -205,6 +206,7 @@ probe_tried AS MATERIALIZED (
     due!(),
     "
                 ORDER BY next_attempt_at, id
+                -- PROBE_CHOICE of the other store, here and below.
                 LIMIT 100
             )
             UNION
@@ -282,6 +284,7 @@ probed AS MATERIALIZED (
     FROM deliveries
     WHERE id = ANY(ARRAY(SELECT probe FROM share WHERE is_probe))
       AND status = 'pending'
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     FOR NO KEY UPDATE SKIP LOCKED
 ),

@@ -100,6 +100,7 @@ CROSS JOIN LATERAL (
     WHERE webhook_id = webhooks.id
       AND lease_owner IS NOT NULL
       AND lease_until > (SELECT ms FROM now)
+      -- 60000: clock::LEASE_SLACK_MS.
       AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000
       AND status = 'pending'
 ) AS held

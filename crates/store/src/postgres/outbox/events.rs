@@ -1,5 +1,5 @@
-//! Records events in the transaction that causes them: each event once,
-//! and a delivery for each webhook that wants it.
+//! Records events in the transaction that causes them: each event once, and a delivery for each webhook that wants
+//! it.
 
 use std::{collections::HashMap, slice};
 

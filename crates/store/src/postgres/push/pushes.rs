@@ -47,7 +47,7 @@ impl Job for Push {
         self.subscription_id.0
     }
 
-    /// Two round trips between the beginning and the end, three if somebody is told: this is to be done thousands of times
+    /// Two round trips between the beginning and the end, three if an event is recorded: this is to be done thousands of times
     /// in a second.
     async fn store(
         store: &PostgresStore,

@@ -40,7 +40,7 @@ pub(crate) struct Ingested {
     published: Vec<Option<Timestamp>>,
     /// Those that are new or not as they were.
     written: Vec<EntryId>,
-    /// What somebody is told of.
+    /// Those that a webhook wants.
     events: Vec<EntryEvent>,
     /// Something newer is there than the document has.
     has_passed_over: bool,

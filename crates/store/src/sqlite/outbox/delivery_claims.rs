@@ -50,6 +50,7 @@ WHERE webhook_id = ?1
   AND is_tried = ?2
   AND status = 'pending'
   AND next_attempt_at <= ?3
+  -- 60000: clock::LEASE_SLACK_MS.
   AND NOT (lease_until > ?3 AND lease_until <= ?3 + lease_ms + 60000)
   AND ",
             of_known_type!(),

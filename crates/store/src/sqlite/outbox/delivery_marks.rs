@@ -69,7 +69,7 @@ pub(crate) fn finish(
             marks.disabled.push((*id, reason.to_owned()));
         }
     }
-    // Now that all are disabled that are to be: of two at once, neither is told of the other.
+    // Now that all are disabled that are to be: of two at once, neither gets the event of the other.
     for (id, reason) in &marks.disabled {
         let Some((receiver, Some(account))) = receivers.get(id) else { continue };
         let about = PayloadWebhook::new(*id, receiver.url(), Some(reason.clone()));

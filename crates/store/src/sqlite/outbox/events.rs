@@ -109,7 +109,7 @@ pub(crate) fn record_entries(
     Ok(())
 }
 
-/// Records events for what an account has not read of a feed that it begins to follow, for its webhooks that want backlog.
+/// Records the unread entries of a feed that an account begins to follow, for its webhooks that want backlog.
 pub(crate) fn record_backlog(
     changes: &mut WriteTx<'_>,
     account: AccountId,

@@ -1,4 +1,4 @@
-//! What only SQLite can get wrong about the outbox: who is told of a group's jobs, what is undone with them, and rows
+//! What only SQLite can get wrong about the outbox: who gets the events of a group's jobs, what is undone with them, and rows
 //! that should not be.
 
 use std::{sync::Arc, time::Duration};

@@ -63,7 +63,7 @@ pub(crate) struct CreateBody {
     headers: Option<HeadersInput>,
     /// Whether entries are sent with their content and summary; they are, if it is not said.
     include_content: Option<bool>,
-    /// Whether what a feed holds when it is first fetched is news; it is not, if it is not said.
+    /// Whether the entries that a feed holds when it is first fetched are sent; they are not, if it is not said.
     backlog: Option<bool>,
     /// Requests a second that it is sent at most, to a thousandth; null for no such limit.
     #[schema(minimum = 0.001, maximum = 10_000)]
@@ -103,7 +103,7 @@ pub(crate) struct PatchBody {
     headers: PatchField<HeadersInput>,
     /// Whether entries are sent with their content and summary.
     include_content: Option<bool>,
-    /// Whether what a feed holds when it is first fetched is news.
+    /// Whether the entries that a feed holds when it is first fetched are sent.
     backlog: Option<bool>,
     /// Requests a second that it is sent at most, to a thousandth; null for no such limit.
     #[serde(default, deserialize_with = "patch_field")]
