@@ -13,7 +13,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     postgres,
     push::load_average,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 const CHANGES: usize = 500;
@@ -58,7 +58,7 @@ fn row(table: &mut Table, name: &str, mut delays: Vec<Duration>, limit_ms: f64) 
     let at =
         |percent: usize| delays.get(delays.len() * percent / 100).map_or(f64::NAN, |delay| delay.as_secs_f64() * 1e3);
     let cells = [name.to_owned(), format!("{:.2}", at(50)), format!("{:.2}", at(99)), format!("{limit_ms:.0}")];
-    table.row(&cells, Mark::of(at(99) <= limit_ms), "");
+    table.row(&cells, Rating::of(at(99) <= limit_ms), "");
 }
 
 #[derive(Debug, Default)]

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_enough_feeds_of_the_right_sizes_and_always_the_same() {
+    fn generated_feeds_have_fixed_count_and_sizes() {
         let feeds = generate();
         assert!(feeds.len() >= 30);
         for (feed, again) in feeds.iter().zip(generate()) {

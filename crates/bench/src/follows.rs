@@ -28,7 +28,7 @@ use crate::{
     poll::seed,
     postgres, process,
     push::subscriptions::finish,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 const FOLLOWERS: [usize; 2] = [1, 10_000];
@@ -61,10 +61,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         for followers in FOLLOWERS {
             let location = location(kind, folder.path(), &format!("bench_follows_{followers}"))?;
             let cost = runtime.block_on(publish(&location, followers))?;
-            let (mark, limit) = if followers == 1 {
-                (Mark::None, String::new())
+            let (rating, limit) = if followers == 1 {
+                (Rating::None, String::new())
             } else {
-                (Mark::of(cost.longest_ms <= TO_ALL_MS_MAX), format!("{TO_ALL_MS_MAX:.0}"))
+                (Rating::of(cost.longest_ms <= TO_ALL_MS_MAX), format!("{TO_ALL_MS_MAX:.0}"))
             };
             let cells = [
                 format!("{kind}, {followers} followers"),
@@ -74,7 +74,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
                 format!("{:.2}", cost.other_write_ms),
                 limit,
             ];
-            table.row(&cells, mark, "");
+            table.row(&cells, rating, "");
         }
     }
     table.print(tally);
@@ -94,7 +94,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
                 format!("{ratio:.2}"),
                 format!("{PAGE_GROWTH_MAX}"),
             ];
-            table.row(&cells, Mark::of(ratio <= PAGE_GROWTH_MAX), "");
+            table.row(&cells, Rating::of(ratio <= PAGE_GROWTH_MAX), "");
         }
     }
     table.print(tally);
@@ -222,7 +222,7 @@ async fn store_document(
 ) -> anyhow::Result<()> {
     finish(store, &[feed], |_| {
         let entries: Vec<IncomingEntry> = numbers.clone().map(entry).collect();
-        let present = entries.iter().map(IncomingEntry::mark).collect();
+        let present = entries.iter().map(IncomingEntry::key).collect();
         Ok(PollOutcome::Fetched(Document { present, entries, is_complete: true, ..Document::default() }))
     })
     .await

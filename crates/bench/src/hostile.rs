@@ -17,7 +17,7 @@ use feed::limits::DOCUMENT_BYTES_MAX;
 
 use crate::{
     child::{self, Job},
-    report::{Mark, Table, Tally, mb, mib},
+    report::{Rating, Table, Tally, mb, mib},
 };
 
 /// CPU seconds for one document.
@@ -101,13 +101,13 @@ fn measure(
                 format!("{:.0}", mib(measured.peak_bytes)),
                 format!("{:.0}", mib(memory_bytes_max)),
             ]);
-            table.row(&cells, Mark::of(kept), measured.outcome);
+            table.row(&cells, Rating::of(kept), measured.outcome);
         }
         Err(end) => {
             cells.extend(
                 ["-", &format!("{CPU_SECS_MAX}"), "-", &format!("{:.0}", mib(memory_bytes_max))].map(String::from),
             );
-            table.row(&cells, Mark::Missed, end);
+            table.row(&cells, Rating::Missed, end);
         }
     }
     Ok(())
@@ -131,6 +131,6 @@ fn join(parts: &[&str]) -> Vec<u8> {
 
 /// As much of a piece as the default limit takes, between a head and a tail.
 fn filled(head: &str, piece: &str, tail: &str) -> Vec<u8> {
-    let room = NEARLY_MAX.saturating_sub(head.len() + tail.len());
-    join(&[head, &piece.repeat(room / piece.len()), tail])
+    let left = NEARLY_MAX.saturating_sub(head.len() + tail.len());
+    join(&[head, &piece.repeat(left / piece.len()), tail])
 }

@@ -19,7 +19,7 @@ use crate::{
     poll::PhaseStart,
     process,
     publisher::{ETAG, Publisher},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 /// A size: feeds, and entries of each.
@@ -125,7 +125,7 @@ fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
             format!("{:.1}", large_ms / small_ms),
             format!("{limit} ms"),
         ];
-        table.row(&cells, Mark::of(*large_ms <= limit), "");
+        table.row(&cells, Rating::of(*large_ms <= limit), "");
     }
     let text = mib(text_bytes(LARGE));
     for (large, small) in large.sizes.iter().zip(&small.sizes) {
@@ -137,8 +137,8 @@ fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
             String::new(),
             limit.map(|limit| format!("{limit:.0} MiB")).unwrap_or_default(),
         ];
-        let mark = limit.map_or(Mark::None, |limit| Mark::of(mib(large.bytes) <= limit));
-        table.row(&cells, mark, large.factor_max.map(|factor| format!("x {factor} of the text")).unwrap_or_default());
+        let rating = limit.map_or(Rating::None, |limit| Rating::of(mib(large.bytes) <= limit));
+        table.row(&cells, rating, large.factor_max.map(|factor| format!("x {factor} of the text")).unwrap_or_default());
     }
     let growth = large.warm_ms / small.warm_ms;
     let cells = [
@@ -148,7 +148,7 @@ fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
         format!("{growth:.2}"),
         format!("x {WARM_GROWTH_MAX}"),
     ];
-    table.row(&cells, Mark::of(growth <= WARM_GROWTH_MAX), "");
+    table.row(&cells, Rating::of(growth <= WARM_GROWTH_MAX), "");
     let cells = [
         "memory of the idle process".to_owned(),
         format!("{:.0} MiB", mib(large.idle_bytes)),
@@ -156,7 +156,7 @@ fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
         String::new(),
         "100 MB".to_owned(),
     ];
-    table.row(&cells, Mark::of(large.idle_bytes <= IDLE_BYTES_MAX), "");
+    table.row(&cells, Rating::of(large.idle_bytes <= IDLE_BYTES_MAX), "");
     table.print(tally);
 }
 
@@ -213,7 +213,7 @@ async fn build(location: &StoreLocation, publisher: &str, size: Size) -> anyhow:
 
 fn document(first: usize, count: usize) -> Document {
     let entries: Vec<IncomingEntry> = (first..first + count).map(entry).collect();
-    let present = entries.iter().map(IncomingEntry::mark).collect();
+    let present = entries.iter().map(IncomingEntry::key).collect();
     let validators = Validators { etag: Some(ETAG.to_owned()), last_modified: None, body_hash: None };
     Document {
         title: Some(format!("Feed {first}")),

@@ -10,7 +10,7 @@ use self::readers::{READERS, Reader, Subject};
 use crate::{
     cpu::{self, Samples},
     feeds,
-    report::{Mark, Table, Tally, mb},
+    report::{Rating, Table, Tally, mb},
 };
 
 /// How often every feed is read by everyone.
@@ -92,7 +92,7 @@ fn by_kind(measured: &[Measured<'_>]) -> Table {
             format!("{:.2}", rate(of_kind, Reader::Ours, &[Reader::FeedRs], Samples::best) / feed_rs),
             format!("{:.0}", of(Reader::OursSanitised)),
         ];
-        table.row(&cells, Mark::None, remark);
+        table.row(&cells, Rating::None, remark);
     }
     table
 }
@@ -117,11 +117,11 @@ fn totals(measured: &[Measured<'_>]) -> Table {
             ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
             limit.map_or(String::new(), |limit| format!("{limit:.1}")),
         ];
-        let mark = match (ratio, limit) {
-            (Some(ratio), Some(limit)) => Mark::of(ratio >= limit),
-            _ => Mark::None,
+        let rating = match (ratio, limit) {
+            (Some(ratio), Some(limit)) => Rating::of(ratio >= limit),
+            _ => Rating::None,
         };
-        table.row(&cells, mark, remark);
+        table.row(&cells, rating, remark);
     };
     let bare = Some((Bare, "bare XML"));
     row("bare XML pass", Bare, None, None, "encoding_rs and quick-xml, every event, nothing kept");

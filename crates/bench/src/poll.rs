@@ -16,7 +16,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     process,
     publisher::{ENTRIES, Publisher},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 const FEEDS: usize = 200;
@@ -76,7 +76,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
             limit.map_or(String::new(), |limit| format!("{limit:.2}")),
         ]
     };
-    table.row(&cells("floor: fetch, parse, sanitise".to_owned(), floor, None), Mark::None, "");
+    table.row(&cells("floor: fetch, parse, sanitise".to_owned(), floor, None), Rating::None, "");
     for location in [
         StoreLocation::Sqlite { folder: folder.path().to_owned() },
         StoreLocation::Postgres { url: crate::postgres::fresh("bench_poll")? },
@@ -86,9 +86,9 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         let measured = phases(&Job::Poll { publisher: publisher.url.clone(), location })?;
         let [cold, warm] = measured.as_slice() else { anyhow::bail!("a poll has two phases") };
         for (what, phase, limit) in [("cold", cold, COLD_CPU_SECS_MAX), ("warm", warm, WARM_CPU_SECS_MAX)] {
-            let mark = if is_sqlite { Mark::of(phase.cpu_secs <= limit) } else { Mark::None };
+            let rating = if is_sqlite { Rating::of(phase.cpu_secs <= limit) } else { Rating::None };
             let remark = format!("{} new, {} unchanged", phase.new_entries, phase.unchanged);
-            table.row(&cells(format!("{name}, {what}"), phase, is_sqlite.then_some(limit)), mark, remark);
+            table.row(&cells(format!("{name}, {what}"), phase, is_sqlite.then_some(limit)), rating, remark);
         }
     }
     table.print(tally);

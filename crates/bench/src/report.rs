@@ -1,17 +1,17 @@
-//! What a measurement prints: tables of aligned columns, a mark on every row that has a limit.
+//! What a measurement prints: tables of aligned columns, a rating on every row that has a limit.
 
 use std::process::ExitCode;
 
 /// Whether a row keeps its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum Rating {
     Ok,
     Missed,
     /// There to compare with, or to know.
     None,
 }
 
-impl Mark {
+impl Rating {
     pub(crate) fn of(kept: bool) -> Self {
         if kept { Self::Ok } else { Self::Missed }
     }
@@ -42,7 +42,7 @@ impl Tally {
     }
 }
 
-/// Rows with their first column to the left and the others to the right, the mark behind them, and a remark last.
+/// Rows with their first column to the left and the others to the right, the rating behind them, and a remark last.
 #[derive(Debug)]
 pub(crate) struct Table {
     title: String,
@@ -53,7 +53,7 @@ pub(crate) struct Table {
 #[derive(Debug)]
 struct Row {
     cells: Vec<String>,
-    mark: Mark,
+    rating: Rating,
     remark: String,
 }
 
@@ -62,8 +62,8 @@ impl Table {
         Self { title: title.into(), head: head.iter().map(ToString::to_string).collect(), rows: Vec::new() }
     }
 
-    pub(crate) fn row(&mut self, cells: &[String], mark: Mark, remark: impl Into<String>) {
-        self.rows.push(Row { cells: cells.to_vec(), mark, remark: remark.into() });
+    pub(crate) fn row(&mut self, cells: &[String], rating: Rating, remark: impl Into<String>) {
+        self.rows.push(Row { cells: cells.to_vec(), rating, remark: remark.into() });
     }
 
     pub(crate) fn print_unless_empty(&self, tally: &mut Tally) {
@@ -82,9 +82,9 @@ impl Table {
         println!("\n{}\n", self.title);
         println!("{}", aligned(&self.head, &widths));
         for row in &self.rows {
-            tally.limited += usize::from(row.mark != Mark::None);
-            tally.missed += usize::from(row.mark == Mark::Missed);
-            let line = format!("{}  {:6}  {}", aligned(&row.cells, &widths), row.mark.label(), row.remark);
+            tally.limited += usize::from(row.rating != Rating::None);
+            tally.missed += usize::from(row.rating == Rating::Missed);
+            let line = format!("{}  {:6}  {}", aligned(&row.cells, &widths), row.rating.label(), row.remark);
             println!("{}", line.trim_end());
         }
     }

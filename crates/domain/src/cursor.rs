@@ -24,7 +24,7 @@ impl Cursor {
     pub fn decode(text: &str, installation: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?.strip_prefix(installation)?;
         let (time, id) = digits.split_at_checked(DIGITS)?;
-        Some(Self { at: nearest(number(time)?), id: EntryId(number(id)?) })
+        Some(Self { at: nearest(parse_i64(time)?), id: EntryId(parse_i64(id)?) })
     }
 
     /// As a client sees it.
@@ -34,7 +34,7 @@ impl Cursor {
 }
 
 /// A number in its only spelling.
-fn number(digits: &str) -> Option<i64> {
+fn parse_i64(digits: &str) -> Option<i64> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_whole = digits.len() == DIGITS && digits.bytes().all(is_digit);
     is_whole.then(|| u64::from_str_radix(digits, 16).ok().map(u64::cast_signed)).flatten()

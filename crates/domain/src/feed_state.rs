@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn f1_what_is_wrong_with_an_address_is_told_in_words() {
+    fn f1_bad_addresses_are_explained() {
         for (bad, expect) in [
             ("", "not a URL: it does not begin with http:// or https://"),
             ("e.org/feed", "not a URL: it does not begin with http:// or https://"),

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::{
     feed_state::{FeedAddress, FeedSeed},
     ids::FolderId,
-    ingest::{Hash, Mark},
+    ingest::{EntryKey, Hash},
 };
 
 /// A feed that an account wants to follow.
@@ -50,8 +50,8 @@ pub struct LastDocument {
 
 impl LastDocument {
     /// As it is stored: the identities, one after the other.
-    pub fn to_bytes(present: &[Mark]) -> Vec<u8> {
-        let identities: HashSet<Hash> = present.iter().map(|mark| mark.identity).collect();
+    pub fn to_bytes(present: &[EntryKey]) -> Vec<u8> {
+        let identities: HashSet<Hash> = present.iter().map(|key| key.identity).collect();
         let mut sorted: Vec<Hash> = identities.into_iter().collect();
         sorted.sort_unstable();
         sorted.iter().flat_map(|identity| identity.0).collect()
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn a2_last_document_and_later_pushes_are_unread() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let mark = |text: &str| Mark { identity: Hash::of(text.as_bytes()), ..Mark::default() };
-        let bytes = LastDocument::to_bytes(&[mark("a"), mark("b"), mark("a")]);
+        let key = |text: &str| EntryKey { identity: Hash::of(text.as_bytes()), ..EntryKey::default() };
+        let bytes = LastDocument::to_bytes(&[key("a"), key("b"), key("a")]);
         assert_eq!(bytes.len(), 32, "each identity once");
         let last = LastDocument::from_bytes(&bytes, at(10));
         for (identity, received, expect) in

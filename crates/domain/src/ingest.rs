@@ -11,7 +11,7 @@ pub use ::feed::Skips;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-pub use self::recognise::{KnownEntries, Mark, Traits, is_present, recognise, shared};
+pub use self::recognise::{EntryKey, KnownEntries, Traits, is_present, recognise, shared};
 use crate::{
     entry::File,
     feed_state::FeedAddress,
@@ -80,7 +80,7 @@ pub struct Document {
     /// The entries that are new or changed, in the document's order.
     pub entries: Vec<IncomingEntry>,
     /// What all entries in the document are recognised by, also those that are known and the same. No two are equal.
-    pub present: Vec<Mark>,
+    pub present: Vec<EntryKey>,
     /// Whether the document was read whole: only then does an absence mean anything.
     pub is_complete: bool,
     /// What it says about push; `None` of a push itself, which says nothing new.
@@ -110,9 +110,9 @@ pub struct IncomingEntry {
     pub traits: Traits,
     /// The hash of all that a reader sees of it, before sanitising.
     pub fingerprint: Hash,
-    /// See [`Mark`].
+    /// See [`EntryKey`].
     pub is_shared: bool,
-    /// See [`Mark`]. It is stored where nothing is known of its identity, and replaces nothing.
+    /// See [`EntryKey`]. It is stored where nothing is known of its identity, and replaces nothing.
     pub is_cut: bool,
     pub url: Option<String>,
     /// Plain text.
@@ -137,8 +137,8 @@ pub struct IncomingEntry {
 
 impl IncomingEntry {
     /// What it is recognised by.
-    pub fn mark(&self) -> Mark {
-        Mark {
+    pub fn key(&self) -> EntryKey {
+        EntryKey {
             identity: self.identity,
             traits: self.traits,
             fingerprint: self.fingerprint,
@@ -158,9 +158,9 @@ impl IncomingEntry {
         if self.has_own_guid || !known.contains_key(&self.identity) {
             return None;
         }
-        let told_by =
+        let distinguished_by =
             [&self.traits.link.to_le_bytes()[..], &self.traits.title.to_le_bytes(), &self.fingerprint.0].concat();
-        let name: String = Hash::of(&told_by).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name: String = Hash::of(&distinguished_by).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
         Some(format!("{}#{name}", self.guid))
     }
 }
@@ -186,7 +186,7 @@ pub struct PollJob {
     pub poll_interval: Option<u32>,
     /// What its last document asked for.
     pub hints: PollHints,
-    /// It was never fetched before: what it brings is no news.
+    /// It was never fetched before: what it brings is backlog.
     pub is_first_fetch: bool,
 }
 
@@ -470,7 +470,7 @@ mod tests {
             ..incoming(version, None, false)
         };
         let document = |entries: Vec<IncomingEntry>| Document {
-            present: entries.iter().map(IncomingEntry::mark).collect(),
+            present: entries.iter().map(IncomingEntry::key).collect(),
             entries,
             validators: Validators { etag: Some("e".to_owned()), ..Validators::default() },
             ..Document::default()

@@ -31,9 +31,9 @@ impl Default for Bounds {
     }
 }
 
-/// How a poll ended.
+/// What a poll showed of its feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PollEnd {
+pub enum Freshness {
     Changed,
     Unchanged,
     /// Without an answer; this many times in a row, this one included.
@@ -46,12 +46,12 @@ pub struct Poll {
     pub now: Timestamp,
     /// The bounds in force.
     pub bounds: Bounds,
-    pub ended: PollEnd,
+    pub freshness: Freshness,
     /// The interval adapted to so far.
     pub adaptive: Duration,
     /// The user's interval for this feed: it goes before everything but a server's refusal.
     pub own_interval: Option<Duration>,
-    /// For how long the answer is fresh, by its headers: see [`freshness`].
+    /// For how long the answer is fresh, by its headers: see [`fresh_for`].
     pub fresh_for: Option<Duration>,
     pub ttl: Option<Duration>,
     /// The server's `Retry-After`: see [`retry_after`].
@@ -74,9 +74,9 @@ pub struct Next {
 /// Decides when to poll next.
 pub fn next(poll: &Poll) -> Next {
     let adaptive = adapt(poll);
-    let wanted = match poll.ended {
-        PollEnd::Failed(times) => backoff(times, poll.bounds).max(poll.own_interval.unwrap_or_default()),
-        PollEnd::Changed | PollEnd::Unchanged => poll.own_interval.unwrap_or_else(|| {
+    let wanted = match poll.freshness {
+        Freshness::Failed(times) => backoff(times, poll.bounds).max(poll.own_interval.unwrap_or_default()),
+        Freshness::Changed | Freshness::Unchanged => poll.own_interval.unwrap_or_else(|| {
             let asked = poll.fresh_for.unwrap_or_default().max(poll.ttl.unwrap_or_default());
             adaptive.max(asked).clamp(poll.bounds.min, poll.bounds.max)
         }),
@@ -104,10 +104,10 @@ pub fn due_by(
 
 /// Half as long after a change, half as long again after none: a feed is asked about twice as often as it changes.
 fn adapt(poll: &Poll) -> Duration {
-    let adapted = match poll.ended {
-        PollEnd::Changed => poll.adaptive / 2,
-        PollEnd::Unchanged => poll.adaptive.mul_f64(1.5),
-        PollEnd::Failed(_) => poll.adaptive,
+    let adapted = match poll.freshness {
+        Freshness::Changed => poll.adaptive / 2,
+        Freshness::Unchanged => poll.adaptive.mul_f64(1.5),
+        Freshness::Failed(_) => poll.adaptive,
     };
     adapted.clamp(poll.bounds.min, poll.bounds.max)
 }
@@ -142,7 +142,7 @@ fn past_skips(now: Timestamp, delay: Duration, skips: Skips) -> Duration {
 
 /// For how long an answer is fresh, by `Cache-Control` (`max-age`, less `Age`) or else by `Expires`. `no-cache` and
 /// `no-store` mean that it never is.
-pub fn freshness(
+pub fn fresh_for(
     cache_control: Option<&str>,
     expires: Option<&str>,
     age: Option<&str>,
@@ -197,7 +197,7 @@ mod tests {
         Poll {
             now: monday_noon(),
             bounds: Bounds::default(),
-            ended: PollEnd::Unchanged,
+            freshness: Freshness::Unchanged,
             adaptive: HOUR,
             own_interval: None,
             fresh_for: None,
@@ -210,15 +210,15 @@ mod tests {
 
     #[test]
     fn f4_the_interval_adapts_within_its_bounds() {
-        for (ended, before, after) in [
-            (PollEnd::Unchanged, HOUR, HOUR * 3 / 2),
-            (PollEnd::Changed, HOUR, HOUR / 2),
-            (PollEnd::Changed, 20 * MINUTE, 15 * MINUTE),
-            (PollEnd::Unchanged, 20 * HOUR, 24 * HOUR),
-            (PollEnd::Unchanged, 24 * HOUR, 24 * HOUR),
+        for (freshness, before, after) in [
+            (Freshness::Unchanged, HOUR, HOUR * 3 / 2),
+            (Freshness::Changed, HOUR, HOUR / 2),
+            (Freshness::Changed, 20 * MINUTE, 15 * MINUTE),
+            (Freshness::Unchanged, 20 * HOUR, 24 * HOUR),
+            (Freshness::Unchanged, 24 * HOUR, 24 * HOUR),
         ] {
-            let next = next(&Poll { ended, adaptive: before, ..poll() });
-            assert_eq!((next.delay, next.adaptive), (after, after), "{ended:?} {before:?}");
+            let next = next(&Poll { freshness, adaptive: before, ..poll() });
+            assert_eq!((next.delay, next.adaptive), (after, after), "{freshness:?} {before:?}");
         }
     }
 
@@ -227,12 +227,12 @@ mod tests {
         for (times, delay) in
             [(1, 15 * MINUTE), (2, 30 * MINUTE), (3, HOUR), (7, 16 * HOUR), (8, 24 * HOUR), (u32::MAX, 24 * HOUR)]
         {
-            let next = next(&Poll { ended: PollEnd::Failed(times), ..poll() });
+            let next = next(&Poll { freshness: Freshness::Failed(times), ..poll() });
             assert_eq!((next.delay, next.adaptive), (delay, HOUR), "{times}");
         }
         let bounds = Bounds { min: 2 * HOUR, max: 5 * HOUR };
         for (times, delay) in [(1, 2 * HOUR), (2, 4 * HOUR), (3, 5 * HOUR)] {
-            let next = next(&Poll { ended: PollEnd::Failed(times), bounds, ..poll() });
+            let next = next(&Poll { freshness: Freshness::Failed(times), bounds, ..poll() });
             assert_eq!(next.delay, delay, "no more often than a feed that does not fail: {times}");
         }
     }
@@ -245,10 +245,10 @@ mod tests {
         check(Poll { fresh_for: Some(9000 * HOUR), ..poll() }, 24 * HOUR);
         check(Poll { ttl: Some(3 * HOUR), ..poll() }, 3 * HOUR);
         check(Poll { ttl: Some(3 * HOUR), fresh_for: Some(2 * HOUR), ..poll() }, 3 * HOUR);
-        check(Poll { retry_after: Some(30 * HOUR), ended: PollEnd::Failed(1), ..poll() }, 30 * HOUR);
-        check(Poll { retry_after: Some(MINUTE), ended: PollEnd::Failed(1), ..poll() }, 15 * MINUTE);
+        check(Poll { retry_after: Some(30 * HOUR), freshness: Freshness::Failed(1), ..poll() }, 30 * HOUR);
+        check(Poll { retry_after: Some(MINUTE), freshness: Freshness::Failed(1), ..poll() }, 15 * MINUTE);
         check(
-            Poll { retry_after: Some(Duration::from_secs(u64::MAX)), ended: PollEnd::Failed(1), ..poll() },
+            Poll { retry_after: Some(Duration::from_secs(u64::MAX)), freshness: Freshness::Failed(1), ..poll() },
             RETRY_AFTER_MAX,
         );
     }
@@ -259,13 +259,13 @@ mod tests {
         let own = Poll { own_interval: Some(5 * MINUTE), ..poll() };
         check(own, 5 * MINUTE);
         check(Poll { fresh_for: Some(HOUR), ttl: Some(HOUR), ..own }, 5 * MINUTE);
-        check(Poll { ended: PollEnd::Failed(1), ..own }, 15 * MINUTE);
+        check(Poll { freshness: Freshness::Failed(1), ..own }, 15 * MINUTE);
         check(Poll { retry_after: Some(HOUR), ..own }, HOUR);
-        check(Poll { own_interval: Some(48 * HOUR), ended: PollEnd::Failed(1), ..poll() }, 48 * HOUR);
+        check(Poll { own_interval: Some(48 * HOUR), freshness: Freshness::Failed(1), ..poll() }, 48 * HOUR);
     }
 
     #[test]
-    fn f5_asking_by_hand_puts_a_feed_off_only_if_its_server_wants_that() {
+    fn f5_polling_by_hand_defers_only_by_retry_after() {
         let (now, secs) = (monday_noon(), Duration::from_secs(30));
         for (due_in, retry_after, expect) in [
             (20 * MINUTE, None, 20 * MINUTE),
@@ -296,7 +296,10 @@ mod tests {
     #[test]
     fn f4_jitter_only_ever_adds() {
         assert_eq!(next(&Poll { chance: 1.0, ..poll() }).delay, HOUR.mul_f64(1.65));
-        assert_eq!(next(&Poll { chance: 0.5, ended: PollEnd::Failed(1), ..poll() }).delay, (15 * MINUTE).mul_f64(1.05));
+        assert_eq!(
+            next(&Poll { chance: 0.5, freshness: Freshness::Failed(1), ..poll() }).delay,
+            (15 * MINUTE).mul_f64(1.05)
+        );
     }
 
     #[test]
@@ -326,7 +329,7 @@ mod tests {
             (None, Some("0"), None, None),
             (None, None, None, None),
         ] {
-            assert_eq!(secs(freshness(cache_control, expires, age, noon)), expect, "{cache_control:?} {expires:?}");
+            assert_eq!(secs(fresh_for(cache_control, expires, age, noon)), expect, "{cache_control:?} {expires:?}");
         }
         assert_eq!(secs(retry_after(Some("120"), None, noon)), Some(120));
         assert_eq!(secs(retry_after(Some("Mon, 02 Mar 2026 12:05:00 GMT"), None, noon)), Some(300));
@@ -339,14 +342,14 @@ mod tests {
     }
 
     #[test]
-    fn f4_whatever_is_asked_for_a_poll_is_at_most_a_day_away_and_a_week_after_a_refusal() {
+    fn f4_next_poll_is_within_a_day_or_a_week_after_refusal() {
         let now = monday_noon();
         let absurd = Duration::from_secs(u64::MAX);
         for fresh_for in [
-            freshness(Some("max-age=99999999999999999999"), None, None, now),
-            freshness(Some("max-age=18446744073709551615"), None, None, now),
-            freshness(Some("s-maxage=0, max-age=\"31536000\""), None, None, now),
-            freshness(None, Some("Thu, 31 Dec 2037 23:55:55 GMT"), None, now),
+            fresh_for(Some("max-age=99999999999999999999"), None, None, now),
+            fresh_for(Some("max-age=18446744073709551615"), None, None, now),
+            fresh_for(Some("s-maxage=0, max-age=\"31536000\""), None, None, now),
+            fresh_for(None, Some("Thu, 31 Dec 2037 23:55:55 GMT"), None, now),
         ] {
             assert_eq!(next(&Poll { fresh_for, ..poll() }).delay, 24 * HOUR, "{fresh_for:?}");
         }
@@ -359,7 +362,7 @@ mod tests {
         }
         for asked in ["99999999999999999999", "18446744073709551615", "Thu, 31 Dec 2037 23:55:55 GMT"] {
             let refused =
-                Poll { retry_after: retry_after(Some(asked), None, now), ended: PollEnd::Failed(1), ..poll() };
+                Poll { retry_after: retry_after(Some(asked), None, now), freshness: Freshness::Failed(1), ..poll() };
             assert_eq!(next(&refused).delay, RETRY_AFTER_MAX, "{asked}");
         }
     }

@@ -36,7 +36,7 @@ pub(crate) trait BatchCall: Send + Sync + 'static {
     /// Waits for nobody who has locked what a job needs.
     async fn run(&self, jobs: Vec<Self::Job>) -> BatchResult<Self::Job, Self::Answer>;
 
-    /// Does a job that a batch gave back, and waits for who has locked what it needs.
+    /// Does a job that a batch released, and waits for who has locked what it needs.
     async fn run_alone(&self, job: Self::Job) -> StoreResult<Self::Answer>;
 }
 
@@ -79,9 +79,9 @@ impl<W: BatchCall> Coalescer<W> {
         let must_start = {
             let mut state = self.lock();
             state.waiting.push_back(Waiting { job, bytes, answer });
-            let has_room = state.running < BATCHES_AT_ONCE;
-            state.running += usize::from(has_room);
-            has_room
+            let may_run = state.running < BATCHES_AT_ONCE;
+            state.running += usize::from(may_run);
+            may_run
         };
         if must_start {
             tokio::spawn(Arc::clone(self).run());

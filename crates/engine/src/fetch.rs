@@ -40,7 +40,7 @@ pub(crate) enum Answer {
 pub(crate) struct Document {
     pub(crate) body: Vec<u8>,
     /// Kept as long as the body is.
-    _room: MemoryPermit,
+    _memory_permit: MemoryPermit,
     pub(crate) content_type: Option<String>,
     /// Where it came from, after redirects.
     pub(crate) url: String,
@@ -126,7 +126,7 @@ fn document(response: HttpResponse) -> Document {
         content_type: response.headers.get("content-type").map(str::to_owned),
         base: response.headers.get("content-location").map(str::to_owned),
         body: response.body,
-        _room: response.room,
+        _memory_permit: response.memory_permit,
         url: response.url,
         validators,
     }
@@ -168,7 +168,7 @@ mod tests {
             body: b"x".to_vec(),
             url: "http://e.org/".into(),
             moved_to: None,
-            room: MemoryPermit::default(),
+            memory_permit: MemoryPermit::default(),
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_in_words() {
+    fn refusals_are_explained() {
         assert_eq!(refusal(404), "the server answered 404 Not Found");
         assert_eq!(refusal(599), "the server answered 599");
         assert!(refusal(401).contains("password"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     delivery::{Overview, Verdict},
     overview::FeedOverview,
-    push::{Event, Mode, SubscriptionState},
+    push::{Mode, SubscriptionEvent, SubscriptionState},
 };
 use jiff::SignedDuration;
 use tokio::time::Instant;
@@ -94,7 +94,7 @@ const HISTOGRAM_HELP: [(&str, &str); 5] = [
 
 /// Every counter with one label, and all values that the label has.
 const COUNTERS: [(&str, &str, &[&str]); 7] = [
-    (POLLS, "outcome", &["fetched", "unchanged", "failed", "outage", "given_back"]),
+    (POLLS, "outcome", &["fetched", "unchanged", "failed", "outage", "released"]),
     (ENTRIES, "kind", &["new", "changed"]),
     (
         PUSHES,
@@ -163,7 +163,7 @@ fn poll_outcome(end: PollEnd) -> &'static str {
         PollEnd::Unchanged => "unchanged",
         PollEnd::Failed => "failed",
         PollEnd::Outage => "outage",
-        PollEnd::Released => "given_back",
+        PollEnd::Released => "released",
     }
 }
 
@@ -179,9 +179,9 @@ pub(crate) fn waited(duration: SignedDuration) {
 
 /// So many feeds are claimed, so many of them wait for their hosts, and so many for slow servers.
 pub(crate) fn holds(claimed: usize, waiting: usize, slow: usize) {
-    metrics::gauge!("pirssonite_polls_slow").set(number(slow));
-    metrics::gauge!("pirssonite_polls_claimed").set(number(claimed));
-    metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(number(waiting));
+    metrics::gauge!("pirssonite_polls_slow").set(usize_to_f64(slow));
+    metrics::gauge!("pirssonite_polls_claimed").set(usize_to_f64(claimed));
+    metrics::gauge!("pirssonite_polls_waiting_for_hosts").set(usize_to_f64(waiting));
 }
 
 /// Asks the store for something, and measures how long that takes.
@@ -194,15 +194,15 @@ pub(crate) async fn store<T>(operation: &'static str, asked: impl Future<Output 
 
 /// How feeds and subscriptions stand.
 pub(crate) fn feeds(overview: &FeedOverview) {
-    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    metrics::gauge!("pirssonite_feeds").set(number(overview.all));
-    metrics::gauge!("pirssonite_feeds_due").set(number(overview.due));
-    metrics::gauge!("pirssonite_feeds_failing").set(number(overview.failing));
-    metrics::gauge!("pirssonite_feeds_pushed").set(number(overview.pushed));
-    metrics::gauge!("pirssonite_feeds_gone").set(number(overview.gone));
+    let u64_to_f64 = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    metrics::gauge!("pirssonite_feeds").set(u64_to_f64(overview.all));
+    metrics::gauge!("pirssonite_feeds_due").set(u64_to_f64(overview.due));
+    metrics::gauge!("pirssonite_feeds_failing").set(u64_to_f64(overview.failing));
+    metrics::gauge!("pirssonite_feeds_pushed").set(u64_to_f64(overview.pushed));
+    metrics::gauge!("pirssonite_feeds_gone").set(u64_to_f64(overview.gone));
     for state in SubscriptionState::ALL {
         let count = overview.subscriptions.iter().find(|(known, _)| *known == state).map_or(0, |(_, count)| *count);
-        metrics::gauge!("pirssonite_subscriptions", "state" => state.name()).set(number(count));
+        metrics::gauge!("pirssonite_subscriptions", "state" => state.name()).set(u64_to_f64(count));
     }
     // No lease at all is not one that has ended.
     let left = overview.lease_left_min.map_or(f64::NAN, |left| left.as_secs_f64());
@@ -247,9 +247,9 @@ pub(crate) fn hub_asked(mode: Mode, is_accepted: bool) {
 }
 
 /// A hub asked whether something is wanted, or said no.
-pub(crate) fn hub_verified(event: &Event, is_wanted: bool) {
+pub(crate) fn hub_verified(event: &SubscriptionEvent, is_wanted: bool) {
     let mode = match event {
-        Event::Verified { mode, .. } => mode.name(),
+        SubscriptionEvent::Verified { mode, .. } => mode.name(),
         _ => "denied",
     };
     let outcome = if is_wanted { "confirmed" } else { "not_wanted" };
@@ -311,15 +311,16 @@ pub(crate) fn lease_lost() {
 
 /// How the outbox stands.
 pub(crate) fn outbox(overview: &Overview) {
-    let number = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
-    metrics::gauge!("pirssonite_outbox_pending").set(number(overview.pending));
-    metrics::gauge!("pirssonite_outbox_ready").set(number(overview.ready));
-    metrics::gauge!("pirssonite_outbox_in_flight").set(number(overview.in_flight));
-    metrics::gauge!("pirssonite_outbox_failed").set(number(overview.failed));
-    metrics::gauge!("pirssonite_outbox_oldest_pending_seconds").set(number(overview.oldest_pending_age.unwrap_or(0)));
+    let u64_to_f64 = |count: u64| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+    metrics::gauge!("pirssonite_outbox_pending").set(u64_to_f64(overview.pending));
+    metrics::gauge!("pirssonite_outbox_ready").set(u64_to_f64(overview.ready));
+    metrics::gauge!("pirssonite_outbox_in_flight").set(u64_to_f64(overview.in_flight));
+    metrics::gauge!("pirssonite_outbox_failed").set(u64_to_f64(overview.failed));
+    metrics::gauge!("pirssonite_outbox_oldest_pending_seconds")
+        .set(u64_to_f64(overview.oldest_pending_age.unwrap_or(0)));
 }
 
-fn number(count: usize) -> f64 {
+fn usize_to_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 

@@ -6,7 +6,7 @@ use domain::{
     LeaseTime,
     delivery::{BreakerRules, OutboxLimits, RetryRules},
     ports::{Clock, Http, Ids, PruneLimits, Store},
-    push::{Algorithm, KnownHub, Rules},
+    push::{Algorithm, KnownHub, RenewalRules},
     schedule::Bounds,
 };
 
@@ -107,7 +107,7 @@ pub struct PushSettings {
     /// Where hubs reach us; without it push is off.
     pub base_url: Option<String>,
     /// When leases are renewed.
-    pub rules: Rules,
+    pub rules: RenewalRules,
     /// The lease that hubs are asked for, in seconds; without it they choose.
     pub lease_secs: Option<u32>,
     /// How often a pushed feed is polled all the same; never, if it is zero.
@@ -134,7 +134,7 @@ impl Default for PushSettings {
     fn default() -> Self {
         Self {
             base_url: None,
-            rules: Rules::default(),
+            rules: RenewalRules::default(),
             lease_secs: None,
             audit: Duration::from_hours(24),
             algorithms: Algorithm::ALL.to_vec(),

@@ -22,15 +22,15 @@ impl Clock for SystemClock {
 /// nothing which is due in a moment waits until the clock has caught up.
 #[derive(Debug, Default)]
 pub struct SteadyClock {
-    /// What was last told, and when that was by a clock that nobody sets.
+    /// What it last showed, and when that was by a clock that nobody sets.
     last: Mutex<Option<(Timestamp, Instant)>>,
 }
 
 impl SteadyClock {
-    /// What is told at this time by the system's clock, and by the one that nobody sets.
-    fn tell(&self, wall: Timestamp, steady: Instant) -> Timestamp {
+    /// The time, by the system's clock, and by the one that nobody sets.
+    fn read(&self, wall: Timestamp, steady: Instant) -> Timestamp {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let expected = last.and_then(|(told, at)| told.checked_add(steady.saturating_duration_since(at)).ok());
+        let expected = last.and_then(|(shown, at)| shown.checked_add(steady.saturating_duration_since(at)).ok());
         let now = expected.map_or(wall, |expected| expected.max(wall));
         *last = Some((now, steady));
         now
@@ -40,7 +40,7 @@ impl SteadyClock {
 impl Clock for SteadyClock {
     #[expect(clippy::disallowed_methods, reason = "the port that the store takes the time from")]
     fn now(&self) -> Timestamp {
-        self.tell(Timestamp::now(), Instant::now())
+        self.read(Timestamp::now(), Instant::now())
     }
 }
 
@@ -66,11 +66,11 @@ mod tests {
         let (clock, begun) = (SteadyClock::default(), Instant::now());
         let noon: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
         let secs = Duration::from_secs;
-        assert_eq!(clock.tell(noon, begun), noon);
-        assert_eq!(clock.tell(noon + secs(2), begun + secs(1)), noon + secs(2), "set forward it is followed");
+        assert_eq!(clock.read(noon, begun), noon);
+        assert_eq!(clock.read(noon + secs(2), begun + secs(1)), noon + secs(2), "set forward it is followed");
         let back = noon - secs(3600);
-        assert_eq!(clock.tell(back, begun + secs(2)), noon + secs(3));
-        assert_eq!(clock.tell(back + secs(5), begun + secs(7)), noon + secs(8));
-        assert_eq!(clock.tell(noon + secs(60), begun + secs(8)), noon + secs(60), "until it has caught up");
+        assert_eq!(clock.read(back, begun + secs(2)), noon + secs(3));
+        assert_eq!(clock.read(back + secs(5), begun + secs(7)), noon + secs(8));
+        assert_eq!(clock.read(noon + secs(60), begun + secs(8)), noon + secs(60), "until it has caught up");
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Context;
 use domain::{
     account::{AccountPatch, READER, READER_NAME},
     ports::{AccountOutcome, Clock, PruneLimits, Store},
-    push::Rules,
+    push::RenewalRules,
     schedule::Bounds,
 };
 use engine::{
@@ -111,7 +111,7 @@ fn client_settings(settings: &Settings, listen: Option<SocketAddr>) -> ClientSet
 fn push_settings(settings: &Settings) -> PushSettings {
     PushSettings {
         base_url: settings.hubs_reach_us_at(),
-        rules: Rules { renew_before: settings.renew_before },
+        rules: RenewalRules { renew_before: settings.renew_before },
         lease_secs: settings.hub_lease,
         audit: settings.push_audit,
         algorithms: settings.push_algorithms.clone(),

@@ -7,6 +7,10 @@ use std::time::Duration;
 /// A clock that is set right by less than this is left alone: what waits a minute longer is not late.
 const SLACK_MS: i64 = 60_000;
 
+/// A lease that seems to count for longer than its own length and this was taken before the clock was set back: it does
+/// not count. Statements have it as the literal 60000.
+pub(crate) const LEASE_SLACK_MS: i64 = 60_000;
+
 /// Times at which something is to happen, by table: the table, its columns, and which of its rows have any. In the order
 /// in which rows of several tables are locked.
 const LATER: [(&str, &[&str], &str); 4] = [

@@ -6,7 +6,7 @@ pub(crate) struct Target {
     pub(crate) feed_id: i64,
     /// What was changed after this is newer than the document.
     pub(crate) claimed_at: i64,
-    /// What is new in it is no news: the feed was never fetched before.
+    /// What is new in it is backlog: the feed was never fetched before.
     pub(crate) is_backlog: bool,
     pub(crate) now: i64,
 }

@@ -85,10 +85,12 @@ pub(crate) fn without_zero_fraction(text: &str) -> &str {
 }
 
 /// A field that may be null (`Some(None)`: clear it) or not there (`None`: keep it).
-pub(crate) type Change<T> = Option<Option<T>>;
+pub(crate) type PatchField<T> = Option<Option<T>>;
 
-/// Reads a [`Change`] that is there; `#[serde(default)]` makes one that is not.
-pub(crate) fn change<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Change<T>, D::Error> {
+/// Reads a [`PatchField`] that is there; `#[serde(default)]` makes one that is not.
+pub(crate) fn patch_field<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<PatchField<T>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }
 
@@ -215,8 +217,8 @@ mod tests {
     #[derive(Debug, PartialEq, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Sample {
-        #[serde(default, deserialize_with = "change")]
-        folder_id: Change<i64>,
+        #[serde(default, deserialize_with = "patch_field")]
+        folder_id: PatchField<i64>,
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub struct WebSettings {
     pub push_bytes_max: usize,
     /// Bytes of all pushes that are being sent or stored together; more are told to come again.
     pub push_memory_bytes: usize,
-    /// Bytes of all pushes without a token that are being sent or stored together. They take none of the others' room.
+    /// Bytes of all pushes without a token that are being sent or stored together. They take no memory of the others.
     pub tokenless_memory_bytes: usize,
     /// Bytes of all answers that may be large, from before they are made until they are sent; more wait.
     pub answer_memory_bytes: usize,

@@ -18,7 +18,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     process,
     push::load_average,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 const EVENTS: usize = 200;
@@ -49,12 +49,12 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         ["", "median ms", "99th ms", "most ms", "median from the call", "99th from the call", "x bare", "x graphile"];
     let mut table = Table::new(title, &head);
     let bare = measure(None)?;
-    table.row(&cells("bare", &bare, &bare), Mark::None, "");
+    table.row(&cells("bare", &bare, &bare), Rating::None, "");
     for location in empty_stores(folder.path(), "dispatch_alone")? {
         let name = location.name();
         let latencies = measure(Some(location))?;
         anyhow::ensure!(latencies.missing == 0, "{} events never arrived", latencies.missing);
-        table.row(&cells(name, &latencies, &bare), Mark::None, "");
+        table.row(&cells(name, &latencies, &bare), Rating::None, "");
     }
     table.print(tally);
     Ok(())

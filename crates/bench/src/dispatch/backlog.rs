@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     fixture::{Fixture, StoreLocation},
-    report::{Mark, Table, Tally, mb},
+    report::{Rating, Table, Tally, mb},
 };
 
 const BACKLOG: usize = 1_000_000;
@@ -60,7 +60,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
             format!("{:.2}", mb(peak_bytes) / mb(MEMORY_BYTES_MAX)),
             format!("< {:.0} MB", mb(MEMORY_BYTES_MAX)),
         ];
-        table.row(&cells, Mark::of(peak_bytes < MEMORY_BYTES_MAX), "");
+        table.row(&cells, Rating::of(peak_bytes < MEMORY_BYTES_MAX), "");
     }
     table.print(tally);
     Ok(())

@@ -31,8 +31,8 @@ impl Job {
         let (client, next) = (client()?, Arc::new(AtomicUsize::new(0)));
         let body = Bytes::from(vec![b'x'; BODY_BYTES]);
         let start = Usage::now(None)?;
-        let lanes = (0..self.at_once).map(|lane| {
-            let url = url(self.receiver, ReceiverMode::Accept, lane % self.webhooks);
+        let workers = (0..self.at_once).map(|worker| {
+            let url = url(self.receiver, ReceiverMode::Accept, worker % self.webhooks);
             let (client, body, next, requests) = (client.clone(), body.clone(), Arc::clone(&next), self.requests);
             tokio::spawn(async move {
                 while next.fetch_add(1, Ordering::Relaxed) < requests {
@@ -41,8 +41,8 @@ impl Job {
                 anyhow::Ok(())
             })
         });
-        for lane in lanes.collect::<Vec<_>>() {
-            lane.await??;
+        for worker in workers.collect::<Vec<_>>() {
+            worker.await??;
         }
         Ok(Usage::now(None)?.since(start))
     }

@@ -18,7 +18,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     postgres, process,
     push::load_average,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 /// In flight: so many webhooks, with so many each.
@@ -92,8 +92,8 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         let name = short.name();
         let without = measure(long, LONG_MS)?;
         let with = measure(short, SHORT_MS)?;
-        table.row(&cells(&format!("{name}, a lease of ten minutes"), &without), Mark::None, "");
-        table.row(&cells(&format!("{name}, a lease of {SHORT_MS} ms"), &with), Mark::None, "");
+        table.row(&cells(&format!("{name}, a lease of ten minutes"), &without), Rating::None, "");
+        table.row(&cells(&format!("{name}, a lease of {SHORT_MS} ms"), &with), Rating::None, "");
         cost(name, &with, &without, &mut table);
     }
     table.print(tally);
@@ -123,12 +123,12 @@ fn cost(name: &str, with: &Measured, without: &Measured, table: &mut Table) {
     let remark =
         format!("{of_limit:.2} of the limit, {bare}{:.2} commits a beat, {lost:.0} leases lost", commits / beats);
     let is_kept = of_limit < 1.0 || of_bare.is_some_and(|of_bare| of_bare <= OF_BARE_MAX);
-    table.row(&cells, Mark::of(is_kept && lost == 0.0), remark);
+    table.row(&cells, Rating::of(is_kept && lost == 0.0), remark);
     if let Some(bare) = with.bare_percent {
         let mut cells = vec![String::new(); cells.len()];
         cells[0] = format!("{name}, a bare UPDATE of as many rows");
         cells[6] = format!("{bare:.1}");
-        table.row(&cells, Mark::None, "");
+        table.row(&cells, Rating::None, "");
     }
 }
 

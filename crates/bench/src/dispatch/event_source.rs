@@ -76,7 +76,7 @@ impl EventSource {
         let (subscription_id, secret) = self.0.get(number % self.0.len()).context("there are subscriptions")?.clone();
         let entry = entry(number);
         let guid = entry.guid.clone();
-        let document = Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() };
+        let document = Document { present: vec![entry.key()], entries: vec![entry], ..Document::default() };
         let asked_secs = process::wall_secs();
         let stored = store.push(Push { subscription_id, secret, document, poll_in: None }).await?;
         let committed_secs = process::wall_secs();

@@ -19,7 +19,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     process,
     push::load_average,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 /// Events at once, of which some are refused so many times before they are accepted.
@@ -136,7 +136,7 @@ fn drained(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
                 (true, Scenario::RateLimited { .. }) => format!("{least_secs} s is the least"),
                 (true, _) => String::new(),
             };
-            table.row(&cells, Mark::of(is_all && secs <= secs_max), remark);
+            table.row(&cells, Rating::of(is_all && secs <= secs_max), remark);
         }
     }
     table.print(tally);
@@ -169,7 +169,7 @@ fn waited(tally: &mut Tally, folder: &Path) -> anyhow::Result<()> {
             let is_kept = latencies.missing == 0 && latencies.most_ms <= NEW_MS_MAX;
             let remark =
                 if latencies.missing > 0 { format!("{} never arrived", latencies.missing) } else { String::new() };
-            table.row(&cells, Mark::of(is_kept), remark);
+            table.row(&cells, Rating::of(is_kept), remark);
         }
     }
     table.print(tally);

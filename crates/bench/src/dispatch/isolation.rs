@@ -19,7 +19,7 @@ use super::{
 use crate::{
     fixture::{Fixture, StoreLocation},
     push::load_average,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 const BACKLOG: usize = 10_000;
@@ -91,7 +91,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
             ];
             let is_kept = latencies.missing == 0 && worst_ms < LIMIT_MS;
             let remark = format!("{pending} pending at the end, {} events never arrived", latencies.missing);
-            table.row(&cells, Mark::of(is_kept), remark);
+            table.row(&cells, Rating::of(is_kept), remark);
         }
     }
     table.print(tally);

@@ -16,7 +16,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     postgres, process,
     push::{load_average, usage::Usage},
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 /// Deliveries are queued in batches, each when the one before has arrived.
@@ -80,12 +80,12 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let with = measure("bench_dispatch_snapshot", true)?;
     let second = |batches: &[Batch]| Rate::of_halves(batches)[1].per_sec;
     let of_without = second(&with) / second(&without);
-    table.row(&cells("without a snapshot", &without, 1.0, String::new()), Mark::None, "");
+    table.row(&cells("without a snapshot", &without, 1.0, String::new()), Rating::None, "");
     let is_all = with.len() == BATCHES && with.iter().all(|batch| batch.arrived == BATCH as u64);
     let remark = if is_all { "" } else { "not all arrived in time" };
-    let mark = Mark::of(is_all && of_without >= OF_WITHOUT_MIN);
+    let rating = Rating::of(is_all && of_without >= OF_WITHOUT_MIN);
     let limit = format!(">= {OF_WITHOUT_MIN:.1} of without");
-    table.row(&cells("with an old snapshot open", &with, of_without, limit), mark, remark);
+    table.row(&cells("with an old snapshot open", &with, of_without, limit), rating, remark);
     table.print(tally);
     Ok(())
 }

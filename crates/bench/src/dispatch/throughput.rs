@@ -15,7 +15,7 @@ use super::{
 use crate::{
     fixture::{Fixture, StoreLocation},
     push::{load_average, usage::Usage},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 const DELIVERIES: usize = 40_000;
@@ -80,13 +80,13 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         }
     }
     let Some(bare) = bare else { anyhow::bail!("there are rounds") };
-    table.row(&cells("bare", &bare, &bare, String::new()), Mark::None, "");
+    table.row(&cells("bare", &bare, &bare, String::new()), Rating::None, "");
     for ((name, store), of_bare_min) in ["SQLite", "PostgreSQL"].into_iter().zip(stores).zip(OF_BARE_MIN) {
         let Some(store) = store else { anyhow::bail!("there are rounds") };
         let per_sec = per_sec(&store);
         let is_kept = per_sec >= PER_SEC_MIN && per_sec / self::per_sec(&bare) >= of_bare_min;
         let limit = format!(">= {PER_SEC_MIN:.0}, {of_bare_min:.1} of bare");
-        table.row(&cells(name, &store, &bare, limit), Mark::of(is_kept), "");
+        table.row(&cells(name, &store, &bare, limit), Rating::of(is_kept), "");
     }
     table.print(tally);
     Ok(())

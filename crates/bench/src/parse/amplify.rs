@@ -3,7 +3,7 @@
 
 use crate::{
     child::{self, Job, Measured},
-    report::{Mark, Table, mib},
+    report::{Rating, Table, mib},
 };
 
 pub(super) fn measure() -> anyhow::Result<Table> {
@@ -20,10 +20,10 @@ pub(super) fn measure() -> anyhow::Result<Table> {
                     format!("{:.2}", cpu_secs * 1e3),
                     format!("{:.1}", mib(peak_bytes - start_bytes)),
                 ],
-                Mark::None,
+                Rating::None,
                 "",
             ),
-            Err(end) => table.row(&[name.to_owned()], Mark::None, end),
+            Err(end) => table.row(&[name.to_owned()], Rating::None, end),
         }
     }
     Ok(table)

@@ -20,7 +20,7 @@ use crate::{
     pages::entry,
     process::{self, ServerProcess},
     push::{server, subscriptions::finish},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 const MANY: usize = 10_000;
@@ -61,7 +61,7 @@ pub(super) fn run(tally: &mut Tally, publisher: &str) -> anyhow::Result<()> {
             format!("{:.0}", mib(bytes)),
             limit.map_or(String::new(), |limit| format!("{limit:.0}")),
         ];
-        table.row(&cells, limit.map_or(Mark::None, |limit| Mark::of(mib(bytes) <= limit)), "");
+        table.row(&cells, limit.map_or(Rating::None, |limit| Rating::of(mib(bytes) <= limit)), "");
     };
     let [cold, later] = first.as_slice() else { anyhow::bail!("a first fetch has two phases") };
     row("first fetch, peak", cold.peak_bytes, Some(FIRST_FETCH_MAX));
@@ -123,7 +123,7 @@ pub(super) async fn make_large_entries(location: &StoreLocation) -> anyhow::Resu
     let feeds: Vec<FeedId> = store.feeds(READER).await?.iter().map(|feed| feed.id).collect();
     for first in (0..LARGE_ENTRIES).step_by(LARGE_BATCH) {
         let entries: Vec<IncomingEntry> = (first..first + LARGE_BATCH).map(large_entry).collect();
-        let present = entries.iter().map(IncomingEntry::mark).collect();
+        let present = entries.iter().map(IncomingEntry::key).collect();
         let document = Document { entries, present, ..Document::default() };
         finish(&*store, &feeds, |_| Ok(PollOutcome::Fetched(document.clone()))).await?;
     }

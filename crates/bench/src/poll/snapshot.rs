@@ -19,7 +19,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     postgres, process,
     push::load_average,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 /// Rows, and how long each waits until it is due again: 556 a second.
@@ -103,10 +103,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         let url = postgres::fresh(&format!("bench_snapshot_{name}"))?;
         let [first, last]: [Interval; 2] = process::run_job("snapshot-job", &Job { url, what })?;
         let (claim, cpu) = (last.claim_ms / first.claim_ms, last.cpu_ms() / first.cpu_ms());
-        table.row(&cells(&format!("{name}, first"), &first), Mark::None, "");
+        table.row(&cells(&format!("{name}, first"), &first), Rating::None, "");
         let mut cells = cells(&format!("{name}, last"), &last);
         cells.extend([format!("{claim:.2}"), format!("{cpu:.2}"), format!("<= {OF_BEGINNING_MAX:.1}")]);
-        table.row(&cells, Mark::of(claim <= OF_BEGINNING_MAX && cpu <= OF_BEGINNING_MAX), "");
+        table.row(&cells, Rating::of(claim <= OF_BEGINNING_MAX && cpu <= OF_BEGINNING_MAX), "");
     }
     table.print(tally);
     Ok(())

@@ -16,7 +16,7 @@ use crate::{
     feeds,
     fixture::StoreLocation,
     process::{self, ServerProcess},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 const SUBSCRIPTIONS: usize = 1000;
@@ -78,7 +78,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     );
     let head = ["", "a second", "median ms", "99th ms", "x bare", "CPU us", "database", "client", "peak MiB", "limit"];
     let mut table = Table::new(title, &head);
-    table.row(&disk_cells(folder.path())?, Mark::None, "what one commit waits for at least");
+    table.row(&disk_cells(folder.path())?, Rating::None, "what one commit waits for at least");
     for location in [
         StoreLocation::Sqlite { folder: folder.path().to_owned() },
         StoreLocation::Postgres { url: crate::postgres::fresh("bench_push")? },
@@ -106,14 +106,14 @@ fn measure(location: StoreLocation, folder: &Path, table: &mut Table) -> anyhow:
             better(&mut durable, measured.round(STORED, pushes, at_once)?);
         }
         let (Some(bare), Some(durable)) = (bare, durable) else { anyhow::bail!("there are rounds") };
-        let (mark, limit) = if at_once == 1 {
-            (Mark::of(durable.load.percentile_ms(50) < ALONE_MS_MAX), format!("< {ALONE_MS_MAX:.0} ms"))
+        let (rating, limit) = if at_once == 1 {
+            (Rating::of(durable.load.percentile_ms(50) < ALONE_MS_MAX), format!("< {ALONE_MS_MAX:.0} ms"))
         } else {
             let per_sec_min = if is_sqlite { SQLITE_PER_SEC_MIN } else { POSTGRES_PER_SEC_MIN };
-            (Mark::of(durable.load.per_sec() >= per_sec_min), format!(">= {per_sec_min:.0}"))
+            (Rating::of(durable.load.per_sec() >= per_sec_min), format!(">= {per_sec_min:.0}"))
         };
-        table.row(&cells(format!("{name}, {what}, bare"), &bare, &bare, String::new()), Mark::None, "");
-        table.row(&cells(format!("{name}, {what}, durable"), &durable, &bare, limit), mark, remark);
+        table.row(&cells(format!("{name}, {what}, bare"), &bare, &bare, String::new()), Rating::None, "");
+        table.row(&cells(format!("{name}, {what}, durable"), &durable, &bare, limit), rating, remark);
     }
     Ok(())
 }

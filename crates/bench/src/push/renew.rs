@@ -31,7 +31,7 @@ use crate::{
     fixture::{Fixture, StoreLocation},
     process,
     publisher::{ETAG, Publisher},
-    report::{Mark, Table, Tally, mib},
+    report::{Rating, Table, Tally, mib},
 };
 
 const RENEWALS: usize = 10_000;
@@ -86,10 +86,10 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let head = ["", "a second", "wall s", "CPU s", "database", "CPU us each", "x bare", "peak MiB", "limit"];
     let mut table = Table::new(title, &head);
     let bare = measure(|hubs| Job::Ask { hubs }, false)?;
-    table.row(&cells("bare POSTs", bare, bare, None), Mark::None, "");
+    table.row(&cells("bare POSTs", bare, bare, None), Rating::None, "");
     let url = &publisher.url;
     let whole = measure(|hubs| Job::AskAndConfirm { hubs, publisher: url.clone() }, true)?;
-    table.row(&cells("bare GET, POST and verification", whole, bare, None), Mark::None, "");
+    table.row(&cells("bare GET, POST and verification", whole, bare, None), Rating::None, "");
     for (location, per_sec_min) in [
         (StoreLocation::Sqlite { folder: folder.path().to_owned() }, SQLITE_PER_SEC_MIN),
         (StoreLocation::Postgres { url: crate::postgres::fresh("bench_renew")? }, POSTGRES_PER_SEC_MIN),
@@ -97,7 +97,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         let (name, log) = (location.name(), folder.path().join("log"));
         let renewed = measure(|hubs| Job::Renew { hubs, publisher: url.clone(), location, log }, true)?;
         let cells = cells(&format!("{name}, renewals"), renewed, bare, Some(per_sec_min));
-        table.row(&cells, Mark::of(per_sec(renewed) >= per_sec_min), "");
+        table.row(&cells, Rating::of(per_sec(renewed) >= per_sec_min), "");
     }
     table.print(tally);
     Ok(())
@@ -222,16 +222,16 @@ async fn confirm(State(confirmed): State<Arc<Semaphore>>, RawQuery(query): RawQu
 async fn ask_all(hubs: &[String], feeds_and_base: Option<(&str, &str)>) -> anyhow::Result<()> {
     let allow_networks = vec!["127.0.0.0/8".parse()?];
     let client = GuardedClient::new(ClientSettings { allow_networks, ..ClientSettings::default() })?;
-    let lanes = (0..hubs.len() * AT_ONCE_OF_HUB).map(async |lane| {
-        let mut number = lane;
+    let workers = (0..hubs.len() * AT_ONCE_OF_HUB).map(async |worker| {
+        let mut number = worker;
         while number < RENEWALS {
             ask_one(&client, number, &hubs[number % hubs.len()], feeds_and_base).await?;
-            // The next at the same hub that no other lane has.
+            // The next at the same hub that no other worker has.
             number += hubs.len() * AT_ONCE_OF_HUB;
         }
         anyhow::Ok(())
     });
-    try_join_all(lanes).await.map(drop)
+    try_join_all(workers).await.map(drop)
 }
 
 async fn ask_one(

@@ -10,7 +10,7 @@ use domain::{
     FeedId,
     ingest::{Document, IncomingEntry, PollJob, PollOutcome, PollResult, PushDiscovery, Validators},
     ports::{Changed, Claim, Store},
-    push::{Discovery, Event, Mode, Offer, Rules, Subscription},
+    push::{Discovery, Mode, Offer, RenewalRules, Subscription, SubscriptionEvent},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 
@@ -86,7 +86,7 @@ impl Plan<'_> {
         Ok(Document {
             title: Some(format!("Feed {number}")),
             validators: validators(),
-            present: entries.iter().map(IncomingEntry::mark).collect(),
+            present: entries.iter().map(IncomingEntry::key).collect(),
             entries,
             is_complete: true,
             found: Some(PushDiscovery { discovery, offer: Some(offer) }),
@@ -98,10 +98,11 @@ impl Plan<'_> {
     async fn activate(&self, store: &dyn Store, subscription: &Subscription) -> anyhow::Result<()> {
         let number = usize::from_str_radix(&subscription.token, 16)?;
         let (mode, base_url) = (Mode::Subscribe, self.base_url.to_owned());
-        let asking = Event::Asking { mode, secret: Some(secret(number)), base_url };
-        let verified = Event::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: true };
+        let asking = SubscriptionEvent::Asking { mode, secret: Some(secret(number)), base_url };
+        let verified = SubscriptionEvent::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: true };
         for event in [asking, verified] {
-            let changed = store.change_subscription(subscription.id, Claim::None, event, Rules::default()).await?;
+            let changed =
+                store.change_subscription(subscription.id, Claim::None, event, RenewalRules::default()).await?;
             anyhow::ensure!(matches!(changed, Changed::Done(_)), "a subscription took no event");
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! From what happened to who is told of it.
+//! From an event to the webhooks that want it.
 
 use std::{collections::HashMap, hash::BuildHasher};
 
@@ -105,8 +105,8 @@ impl DomainEvent {
         Some(Self::Subscription(feed, Box::new(view)))
     }
 
-    /// That a delivery was given up, with the id that it has in this installation. That one of this very news was given up
-    /// is no news: two receivers that are dead would tell each other for ever.
+    /// That a delivery was given up, with the id that it has in this installation. That one of such an event was given up
+    /// is no event: two receivers that are dead would tell each other for ever.
     pub fn delivery_failed(account: AccountId, finished: &AttemptOutcome, installation: &str) -> Option<Self> {
         if finished.kind == EventType::DeliveryFailed {
             return None;
@@ -124,10 +124,10 @@ impl DomainEvent {
     }
 }
 
-/// An event to be stored, with those who are told.
+/// An event to be stored, with the webhooks it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
-    /// What decided who is told; kept, so that a replay can decide anew.
+    /// What decided who gets it; kept, so that a replay can decide anew.
     pub scope: EventScope,
     /// The entry that it is about, for the marks that a follower has made in it.
     pub entry_id: Option<EntryId>,
@@ -135,14 +135,14 @@ pub struct Outgoing {
     pub feed: Option<String>,
     /// What else it is about, as it is stored.
     pub data: String,
-    /// Who is told: at least one.
+    /// The webhooks it is for: at least one.
     pub to: Vec<WebhookId>,
 }
 
 /// Who follows the feeds of events, of the accounts that have webhooks.
 pub type Follows = HashMap<(FeedId, AccountId), Follow>;
 
-/// Whether anybody is told of such an event: cheaper than to make it first.
+/// Whether any webhook wants such an event: cheaper than to make it first.
 pub fn is_wanted(webhooks: &[Webhook], follows: &Follows, scope: &EventScope) -> bool {
     webhooks.iter().any(|webhook| webhook.wants(scope, follow_of(follows, webhook, scope)))
 }
@@ -151,7 +151,7 @@ fn follow_of(follows: &Follows, webhook: &Webhook, scope: &EventScope) -> Option
     follows.get(&(scope.feed_id?, webhook.account_id)).copied()
 }
 
-/// Who is told of what. What nobody wants to know is no event; nor is what happened to a feed that is not there.
+/// Which webhooks get which event. What none wants is no event; nor is what happened to a feed that is not there.
 pub fn fan_out<S: BuildHasher>(
     webhooks: &[Webhook],
     follows: &Follows,
@@ -164,8 +164,8 @@ pub fn fan_out<S: BuildHasher>(
             None => None,
         };
         let scope = event.scope();
-        let is_told = |webhook: &&Webhook| webhook.wants(&scope, follow_of(follows, webhook, &scope));
-        let to: Vec<WebhookId> = webhooks.iter().filter(is_told).map(|webhook| webhook.id).collect();
+        let wants_it = |webhook: &&Webhook| webhook.wants(&scope, follow_of(follows, webhook, &scope));
+        let to: Vec<WebhookId> = webhooks.iter().filter(wants_it).map(|webhook| webhook.id).collect();
         if to.is_empty() {
             return None;
         }
@@ -225,19 +225,21 @@ mod tests {
         let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None };
         let feeds = HashMap::from([(FeedId(5), feed)]);
         let follows = Follows::from([((FeedId(5), AccountId(1)), Follow::default())]);
-        let news = [
+        let happened = [
             DomainEvent::Feed(EventType::FeedGone, FeedId(5)),
             DomainEvent::Feed(EventType::FeedFailing, FeedId(5)),
             DomainEvent::Feed(EventType::FeedGone, FeedId(6)),
         ];
-        let told: Vec<_> =
-            fan_out(&webhooks, &follows, &feeds, &news).into_iter().map(|event| (event.scope.kind, event.to)).collect();
+        let recipients: Vec<_> = fan_out(&webhooks, &follows, &feeds, &happened)
+            .into_iter()
+            .map(|event| (event.scope.kind, event.to))
+            .collect();
         assert_eq!(
-            told,
+            recipients,
             [(EventType::FeedGone, vec![WebhookId(1), WebhookId(2)]), (EventType::FeedFailing, vec![WebhookId(1)]),]
         );
-        assert_eq!(fan_out(&webhooks[2..], &follows, &feeds, &news), []);
-        assert_eq!(fan_out(&[], &follows, &feeds, &news), []);
+        assert_eq!(fan_out(&webhooks[2..], &follows, &feeds, &happened), []);
+        assert_eq!(fan_out(&[], &follows, &feeds, &happened), []);
     }
 
     #[test]
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_delivery_that_was_given_up_is_told_to_others_and_never_about_itself() {
+    fn d2_delivery_failed_goes_to_others_and_never_about_itself() {
         let failed = |kind| AttemptOutcome {
             id: DeliveryId(9),
             lease: Lease { owner: "w".into(), fence: 1 },
@@ -276,8 +278,8 @@ mod tests {
                 ..AttemptLog::default()
             },
         };
-        let news = DomainEvent::delivery_failed(AccountId(1), &failed(EventType::EntryCreated), "key").unwrap();
-        let events = fan_out(&[webhook(1, None), webhook(2, None)], &Follows::new(), &HashMap::new(), &[news]);
+        let happened = DomainEvent::delivery_failed(AccountId(1), &failed(EventType::EntryCreated), "key").unwrap();
+        let events = fan_out(&[webhook(1, None), webhook(2, None)], &Follows::new(), &HashMap::new(), &[happened]);
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)]]);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&events[0].data).unwrap(),

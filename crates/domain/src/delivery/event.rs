@@ -1,4 +1,4 @@
-//! What happened, as webhooks are told.
+//! Events, as webhooks see them.
 
 use std::borrow::Cow;
 
@@ -93,11 +93,11 @@ pub struct PayloadFeed {
 impl PayloadFeed {
     #[expect(clippy::missing_panics_doc, reason = "nothing in it can fail to be written down")]
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("what is told of a feed can always be written down")
+        serde_json::to_string(self).expect("a feed of a payload can always be serialised")
     }
 }
 
-/// What the account that is told has of the feed and the entry of an event, when it is told.
+/// What an account has of the feed and the entry of an event, when the event is sent to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FollowerView {
     /// What it calls the feed.
@@ -173,7 +173,7 @@ pub struct PayloadWebhook {
 }
 
 impl PayloadWebhook {
-    /// As others are told of it. Of its URL they learn where that leads, not the rest: it is often all that somebody needs
+    /// As events about it show it. Of its URL they learn where that leads, not the rest: it is often all that somebody needs
     /// to send there.
     pub fn new(id: WebhookId, url: &str, disabled_reason: Option<String>) -> Self {
         let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());

@@ -149,7 +149,7 @@ impl ReceiverState {
         Self { url, is_enabled, is_removed: false, before: health, health, disable: None }
     }
 
-    /// Of a webhook that is removed: nothing of it is written, and nobody is told of it.
+    /// Of a webhook that is removed: nothing of it is written, and no event recorded.
     pub fn removed() -> Self {
         Self { is_removed: true, ..Self::new(String::new(), false, Health::default()) }
     }
@@ -184,8 +184,8 @@ impl ReceiverState {
         !self.is_removed && self.before != self.health
     }
 
-    /// Whether others are told that a delivery was given up.
-    pub fn tells_of(&self, consequence: &Consequence) -> bool {
+    /// Whether `delivery.failed` is recorded for this.
+    pub fn reports_failure(&self, consequence: &Consequence) -> bool {
         !self.is_removed && consequence.status == DeliveryStatus::Failed
     }
 
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn d9_an_answer_of_4xx_speaks_of_the_event_and_not_of_the_receiver() {
+    fn d9_4xx_is_a_fault_of_the_event_not_the_receiver() {
         for (status, is_counted) in
             [(400, false), (404, false), (422, false), (499, false), (408, true), (425, true), (429, true), (500, true)]
         {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn d9_a_failed_probe_costs_no_attempt_and_what_was_under_way_does_not_count_twice() {
+    fn d9_a_failed_probe_costs_no_attempt() {
         let open = open(10);
         let late = after(&open, &attempt(RETRY, 500), 12);
         assert_eq!((late.health.breaker, late.health.failures), (open.breaker, 10));
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn d9_five_days_of_failures_disable_it_and_an_idle_week_does_not() {
+    fn d9_five_days_of_failures_disable_a_webhook() {
         const DAY: i64 = 86_400;
         let failing = Health { failing_since: Some(at(0)), failed_at: Some(at(5 * DAY - 60)), ..open(0) };
         assert_eq!(after(&failing, &probe(RETRY, 500), 5 * DAY - 1).disable, None);
@@ -432,9 +432,9 @@ mod tests {
         assert!(well().is_redirected(&elsewhere, &consequence));
         assert!(!well().is_redirected(&failed(), &well().decide(&failed(), &rules, at(100))));
         let given_up = well().decide(&gone(), &rules, at(100));
-        assert!(well().tells_of(&given_up) && !well().tells_of(&consequence));
+        assert!(well().reports_failure(&given_up) && !well().reports_failure(&consequence));
         let removed = ReceiverState::removed();
         assert_eq!(removed.decide(&gone(), &rules, at(100)).status, DeliveryStatus::Failed);
-        assert!(!removed.tells_of(&given_up) && !removed.is_redirected(&elsewhere, &consequence));
+        assert!(!removed.reports_failure(&given_up) && !removed.is_redirected(&elsewhere, &consequence));
     }
 }

@@ -20,7 +20,7 @@ pub const ANSWER_BYTES_MAX: usize = 1024;
 /// Of a delivery, so many attempts are kept: the last ones. Only probes of a broken receiver can be more.
 pub const ATTEMPTS_KEPT_MAX: u32 = 100;
 
-/// An entry that keeps changing is told of once in this time.
+/// Updates of one entry are recorded once in this time at most.
 pub const UPDATES_EVERY: Duration = Duration::from_hours(24);
 
 /// For so long the row of a removed webhook is kept at least: whoever was about to queue something for it has done so by
@@ -88,7 +88,7 @@ impl ClaimLimits {
     /// The same for one webhook, and none for any other.
     #[must_use]
     pub fn only_to(self, webhook: WebhookId) -> Self {
-        let known = self.of.iter().find(|(id, _)| *id == webhook).map(|(_, room)| *room);
+        let known = self.of.iter().find(|(id, _)| *id == webhook).map(|(_, most)| *most);
         Self { of: vec![(webhook, known.unwrap_or(1))], of_others: 0, ..self }
     }
 }
@@ -242,7 +242,7 @@ pub struct DeliveryFilter {
 /// A page of deliveries, the newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryPage {
-    pub events: Vec<Delivery>,
+    pub deliveries: Vec<Delivery>,
     /// Where the next page begins, if there is one: the id of the last delivery of this one.
     pub next_cursor: Option<String>,
 }

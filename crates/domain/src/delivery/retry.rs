@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn d8_after_so_many_attempts_it_has_failed_and_a_budget_lowers_that() {
+    fn d8_fails_after_its_attempts_or_a_lower_budget() {
         let rules = RetryRules::default();
         assert!(matches!(judge(answered(500), 15, &rules, 0.5), Verdict::Retry(_)));
         assert_eq!(judge(answered(500), 16, &rules, 0.5), Verdict::Failed);

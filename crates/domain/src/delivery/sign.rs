@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn d1_old_secrets_end_each_at_its_time_and_of_too_many_the_oldest_goes() {
+    fn d1_old_secrets_expire_and_are_bounded() {
         let secret = |number: u8| WebhookSecret(vec![number]);
         let second = |second: i64| Timestamp::from_second(second).unwrap();
         let old = OldSecrets::default().with(secret(1), second(10), second(0)).with(secret(2), second(12), second(2));

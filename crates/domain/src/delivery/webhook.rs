@@ -32,7 +32,7 @@ pub struct Webhook {
     pub headers: WebhookHeaders,
     /// Whether entries are sent with their content and summary.
     pub include_content: bool,
-    /// Whether what a feed holds when it is first fetched is news.
+    /// Whether the entries that a feed holds when it is first fetched are sent.
     pub backlog: bool,
     /// Requests a second that it is sent at most; null for no such limit.
     pub rate_per_second: Option<Rate>,
@@ -69,7 +69,7 @@ pub struct NewWebhook {
     pub headers: WebhookHeaders,
     /// Whether entries are sent with their content and summary.
     pub include_content: bool,
-    /// Whether what a feed holds when it is first fetched is news.
+    /// Whether the entries that a feed holds when it is first fetched are sent.
     pub backlog: bool,
     /// Requests a second that it is sent at most.
     pub rate_per_second: Option<Rate>,
@@ -78,7 +78,7 @@ pub struct NewWebhook {
 }
 
 impl NewWebhook {
-    /// A webhook that is told everything, with content, from now on: what it is unless somebody says otherwise.
+    /// A webhook that gets every event, with content, from now on: what it is unless somebody says otherwise.
     pub fn to(url: impl Into<String>, secret: WebhookSecret) -> Self {
         Self {
             url: url.into(),
@@ -133,22 +133,22 @@ pub struct Follow {
     pub folder_id: Option<FolderId>,
 }
 
-/// What decides who is told of an event.
+/// What decides which webhooks get an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventScope {
     pub kind: EventType,
-    /// In which feed, if in one: only its followers are told.
+    /// In which feed, if in one: only its followers get it.
     pub feed_id: Option<FeedId>,
-    /// Only this account is told.
+    /// Only this account gets it.
     pub account_id: Option<AccountId>,
-    /// It was there when the feed was first fetched, or when the account began to follow it: no news.
+    /// It was there when the feed was first fetched, or when the account began to follow it.
     pub is_backlog: bool,
     /// The webhook that it is about, if it is about one.
     pub webhook_id: Option<WebhookId>,
 }
 
 impl Webhook {
-    /// Whether it is told of such an event, whose feed its account follows so, or not. A disabled one keeps what it has and
+    /// Whether it gets such an event, whose feed its account follows so, or not. A disabled one keeps what it has and
     /// gets nothing new.
     pub fn wants(&self, scope: &EventScope, follow: Option<Follow>) -> bool {
         let concerns_account = scope.account_id.is_none_or(|account| account == self.account_id)
@@ -159,7 +159,7 @@ impl Webhook {
         match scope.kind {
             // Only itself is tried.
             EventType::WebhookTest => return scope.webhook_id == Some(self.id),
-            // Others are told.
+            // Others get it.
             EventType::WebhookDisabled | EventType::DeliveryFailed if scope.webhook_id == Some(self.id) => {
                 return false;
             }
@@ -169,7 +169,7 @@ impl Webhook {
         kind_fits && (self.backlog || !scope.is_backlog) && self.is_of(scope, follow)
     }
 
-    /// Whether a replay tells it of such an event once more. A test is made anew, not repeated.
+    /// Whether a replay sends it such an event once more. A test is made anew, not repeated.
     pub fn replays(&self, scope: &EventScope, follow: Option<Follow>) -> bool {
         scope.kind != EventType::WebhookTest && self.wants(scope, follow)
     }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a2_only_followers_and_the_account_concerned_are_told() {
+    fn a2_events_go_to_followers_and_the_account_concerned() {
         let of = |account_id| EventScope { account_id, ..scope(1) };
         for (scope, follow, wanted) in [
             (of(None), Some(in_folder(None)), true),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn d2_a_test_is_for_the_one_that_is_tried_and_the_others_are_told_of_one_that_was_disabled() {
+    fn d2_tests_go_to_their_webhook_and_disabling_to_others() {
         let about = |kind, id| EventScope {
             kind,
             feed_id: None,

@@ -31,7 +31,7 @@ pub struct Traits {
 
 /// What an entry of a document is recognised by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Mark {
+pub struct EntryKey {
     /// The hash of its guid, else of its link, else of its text.
     pub identity: Hash,
     /// What tells it from others of that identity.
@@ -51,22 +51,22 @@ pub type KnownEntries = HashMap<Hash, Vec<Known>>;
 /// about; the others are taken for new.
 ///
 /// An entry that was cut off is taken for one of those that are there: it may have lost what tells it apart.
-pub fn recognise<'k>(present: &[Mark], known: &'k KnownEntries) -> Vec<Option<&'k Known>> {
+pub fn recognise<'k>(present: &[EntryKey], known: &'k KnownEntries) -> Vec<Option<&'k Known>> {
     let mut found = vec![None; present.len()];
     if known.is_empty() {
         return found;
     }
     let mut groups: HashMap<Hash, Vec<usize>> = HashMap::with_capacity(known.len());
-    for (index, mark) in present.iter().enumerate() {
-        if known.contains_key(&mark.identity) {
-            groups.entry(mark.identity).or_default().push(index);
+    for (index, key) in present.iter().enumerate() {
+        if known.contains_key(&key.identity) {
+            groups.entry(key.identity).or_default().push(index);
         }
     }
     for (identity, members) in groups {
         let Some(known) = known.get(&identity) else { continue };
         match (members.as_slice(), known.as_slice()) {
             ([index], [only]) if !present[*index].is_shared => found[*index] = Some(only),
-            (members, known) => tell_apart(present, members, known, &mut found),
+            (members, known) => distinguish(present, members, known, &mut found),
         }
     }
     found
@@ -77,43 +77,43 @@ impl Document {
     /// what is there twice the first counts.
     pub fn recognise<'k>(&self, known: &'k KnownEntries) -> Vec<(usize, Option<&'k Known>)> {
         let mut seen = HashSet::with_capacity(self.entries.len());
-        let (indexes, mut marks): (Vec<usize>, Vec<Mark>) =
-            self.entries.iter().map(IncomingEntry::mark).enumerate().filter(|(_, mark)| seen.insert(*mark)).unzip();
-        let others = self.present.iter().filter(|mark| known.contains_key(&mark.identity) && !seen.contains(*mark));
-        marks.extend(others.copied());
-        indexes.into_iter().zip(recognise(&marks, known)).collect()
+        let (indexes, mut keys): (Vec<usize>, Vec<EntryKey>) =
+            self.entries.iter().map(IncomingEntry::key).enumerate().filter(|(_, key)| seen.insert(*key)).unzip();
+        let others = self.present.iter().filter(|key| known.contains_key(&key.identity) && !seen.contains(*key));
+        keys.extend(others.copied());
+        indexes.into_iter().zip(recognise(&keys, known)).collect()
     }
 }
 
 /// Whether a pruned entry may still be one of a document's entries of its identity.
-pub fn is_present(pruned: &Known, of_identity: &[Mark]) -> bool {
+pub fn is_present(pruned: &Known, of_identity: &[EntryKey]) -> bool {
     let (traits, fingerprint) = pruned.version();
-    of_identity.iter().any(|mark| {
-        mark.fingerprint == fingerprint
-            || mark.traits.link != 0 && mark.traits.link == traits.link
-            || mark.traits.title != 0 && mark.traits.title == traits.title
-            || of_identity.len() == 1 && !mark.is_shared
+    of_identity.iter().any(|key| {
+        key.fingerprint == fingerprint
+            || key.traits.link != 0 && key.traits.link == traits.link
+            || key.traits.title != 0 && key.traits.title == traits.title
+            || of_identity.len() == 1 && !key.is_shared
     })
 }
 
-/// Of these marks, those whose identity is shared: by several of them, or by the front page. By identity.
-pub fn shared(present: &[Mark]) -> HashMap<Hash, Vec<Mark>> {
+/// Of these keys, those whose identity is shared: by several of them, or by the front page. By identity.
+pub fn shared(present: &[EntryKey]) -> HashMap<Hash, Vec<EntryKey>> {
     let mut seen = HashSet::with_capacity(present.len());
     let shared: HashSet<Hash> =
-        present.iter().filter(|mark| !seen.insert(mark.identity) || mark.is_shared).map(|mark| mark.identity).collect();
-    let mut groups: HashMap<Hash, Vec<Mark>> = HashMap::with_capacity(shared.len());
-    for mark in present.iter().filter(|mark| shared.contains(&mark.identity)) {
-        groups.entry(mark.identity).or_default().push(*mark);
+        present.iter().filter(|key| !seen.insert(key.identity) || key.is_shared).map(|key| key.identity).collect();
+    let mut groups: HashMap<Hash, Vec<EntryKey>> = HashMap::with_capacity(shared.len());
+    for key in present.iter().filter(|key| shared.contains(&key.identity)) {
+        groups.entry(key.identity).or_default().push(*key);
     }
     groups
 }
 
 /// Entries of one identity: `members` are their places in the document.
-fn tell_apart<'k>(present: &[Mark], members: &[usize], known: &'k [Known], found: &mut [Option<&'k Known>]) {
-    let mut is_taken = vec![false; known.len()];
+fn distinguish<'k>(present: &[EntryKey], members: &[usize], known: &'k [Known], found: &mut [Option<&'k Known>]) {
+    let mut is_matched = vec![false; known.len()];
     let mut take = |index: usize, at: usize, found: &mut [Option<&'k Known>]| {
-        if found[index].is_none() && !is_taken[at] {
-            is_taken[at] = true;
+        if found[index].is_none() && !is_matched[at] {
+            is_matched[at] = true;
             found[index] = Some(&known[at]);
         }
     };
@@ -171,31 +171,31 @@ mod tests {
     use crate::ingest::Known;
 
     /// Of the identity 1, unless told otherwise.
-    fn mark(link: i64, title: i64, text: u8) -> Mark {
-        Mark {
+    fn key(link: i64, title: i64, text: u8) -> EntryKey {
+        EntryKey {
             identity: Hash([1; 16]),
             traits: Traits { link, title },
             fingerprint: Hash([text; 16]),
-            ..Mark::default()
+            ..EntryKey::default()
         }
     }
 
-    fn shared_mark(title: i64, text: u8) -> Mark {
-        Mark { is_shared: true, ..mark(0, title, text) }
+    fn shared_key(title: i64, text: u8) -> EntryKey {
+        EntryKey { is_shared: true, ..key(0, title, text) }
     }
 
-    fn known(marks: &[Mark]) -> KnownEntries {
+    fn known(keys: &[EntryKey]) -> KnownEntries {
         let mut known = KnownEntries::new();
-        for mark in marks {
-            known.entry(mark.identity).or_default().push(Known::Pruned(mark.traits, mark.fingerprint));
+        for key in keys {
+            known.entry(key.identity).or_default().push(Known::Pruned(key.traits, key.fingerprint));
         }
         known
     }
 
     #[test]
     fn f3_which_entry_is_which() {
-        let [a, b, c] = [mark(0, 1, 1), mark(0, 2, 2), mark(0, 3, 3)];
-        let cut = |mark: Mark| Mark { is_cut: true, ..mark };
+        let [a, b, c] = [key(0, 1, 1), key(0, 2, 2), key(0, 3, 3)];
+        let cut = |key: EntryKey| EntryKey { is_cut: true, ..key };
         for (name, present, stored, expect) in [
             ("the only one, edited", vec![b], vec![a], vec![Some(0)]),
             ("a second one comes", vec![b, a], vec![a], vec![None, Some(0)]),
@@ -203,36 +203,36 @@ mod tests {
             ("one goes, another comes", vec![c, b], vec![a, b], vec![None, Some(1)]),
             ("another one, where two are known", vec![c], vec![a, b], vec![None]),
             ("both others", vec![b, c], vec![a], vec![None, None]),
-            ("of two one text is edited", vec![mark(0, 1, 9), b], vec![a, b], vec![Some(0), Some(1)]),
-            ("of two one has another date", vec![mark(0, 9, 1), b], vec![a, b], vec![Some(0), Some(1)]),
-            ("the front page's, edited", vec![shared_mark(2, 2)], vec![a], vec![None]),
-            ("the front page's, its text edited", vec![shared_mark(1, 2)], vec![a], vec![Some(0)]),
+            ("of two one text is edited", vec![key(0, 1, 9), b], vec![a, b], vec![Some(0), Some(1)]),
+            ("of two one has another date", vec![key(0, 9, 1), b], vec![a, b], vec![Some(0), Some(1)]),
+            ("the front page's, edited", vec![shared_key(2, 2)], vec![a], vec![None]),
+            ("the front page's, its text edited", vec![shared_key(1, 2)], vec![a], vec![Some(0)]),
             (
                 "the same text, each on its date",
-                vec![mark(0, 3, 1), mark(0, 2, 1)],
-                vec![mark(0, 1, 1), mark(0, 2, 1)],
+                vec![key(0, 3, 1), key(0, 2, 1)],
+                vec![key(0, 1, 1), key(0, 2, 1)],
                 vec![None, Some(1)],
             ),
             (
                 "the same title, without dates",
-                vec![mark(0, 1, 3), mark(0, 1, 2)],
-                vec![a, mark(0, 1, 2)],
+                vec![key(0, 1, 3), key(0, 1, 2)],
+                vec![a, key(0, 1, 2)],
                 vec![None, Some(1)],
             ),
             (
                 "of a guid, by the link",
-                vec![mark(7, 9, 9), mark(8, 2, 2)],
-                vec![mark(7, 1, 1), mark(8, 2, 2)],
+                vec![key(7, 9, 9), key(8, 2, 2)],
+                vec![key(7, 1, 1), key(8, 2, 2)],
                 vec![Some(0), Some(1)],
             ),
             (
                 "of a guid, by the title",
-                vec![mark(9, 1, 9), mark(8, 2, 2)],
-                vec![mark(7, 1, 1), mark(8, 2, 2)],
+                vec![key(9, 1, 9), key(8, 2, 2)],
+                vec![key(7, 1, 1), key(8, 2, 2)],
                 vec![Some(0), Some(1)],
             ),
-            ("nothing to tell them by", vec![mark(0, 0, 2)], vec![mark(0, 0, 1), mark(0, 0, 3)], vec![None]),
-            ("cut off before its title", vec![b, cut(mark(0, 0, 9))], vec![a, b], vec![Some(1), Some(0)]),
+            ("nothing to tell them by", vec![key(0, 0, 2)], vec![key(0, 0, 1), key(0, 0, 3)], vec![None]),
+            ("cut off before its title", vec![b, cut(key(0, 0, 9))], vec![a, b], vec![Some(1), Some(0)]),
         ] {
             let known = known(&stored);
             let expect: Vec<Option<&Known>> =
@@ -243,21 +243,21 @@ mod tests {
 
     #[test]
     fn f3_identities_do_not_mix() {
-        let other = Mark { identity: Hash([2; 16]), ..mark(0, 1, 1) };
-        let known = known(&[mark(0, 1, 1)]);
+        let other = EntryKey { identity: Hash([2; 16]), ..key(0, 1, 1) };
+        let known = known(&[key(0, 1, 1)]);
         assert_eq!(recognise(&[other], &known), [None]);
-        assert_eq!(recognise(&[other, mark(0, 5, 5)], &known)[1], known[&Hash([1; 16])].first());
+        assert_eq!(recognise(&[other, key(0, 5, 5)], &known)[1], known[&Hash([1; 16])].first());
     }
 
     #[test]
     fn f7_which_pruned_entries_a_document_still_holds() {
         let pruned = Known::Pruned(Traits { link: 0, title: 1 }, Hash([1; 16]));
         for (name, present, expect) in [
-            ("the only one of its identity, edited", vec![mark(0, 2, 2)], true),
-            ("with its title", vec![mark(0, 1, 2), mark(0, 3, 3)], true),
-            ("with its text", vec![mark(0, 2, 1), mark(0, 3, 3)], true),
-            ("two others", vec![mark(0, 2, 2), mark(0, 3, 3)], false),
-            ("another of the front page's", vec![shared_mark(2, 2)], false),
+            ("the only one of its identity, edited", vec![key(0, 2, 2)], true),
+            ("with its title", vec![key(0, 1, 2), key(0, 3, 3)], true),
+            ("with its text", vec![key(0, 2, 1), key(0, 3, 3)], true),
+            ("two others", vec![key(0, 2, 2), key(0, 3, 3)], false),
+            ("another of the front page's", vec![shared_key(2, 2)], false),
             ("none", vec![], false),
         ] {
             assert_eq!(is_present(&pruned, &present), expect, "{name}");
@@ -266,10 +266,10 @@ mod tests {
 
     #[test]
     fn f3_what_is_shared() {
-        let own = Mark { identity: Hash([2; 16]), ..mark(0, 1, 1) };
-        let front = Mark { identity: Hash([3; 16]), ..shared_mark(1, 1) };
-        let groups = shared(&[mark(0, 1, 1), own, mark(0, 2, 2), front]);
-        let mut sizes: Vec<(u8, usize)> = groups.iter().map(|(identity, marks)| (identity.0[0], marks.len())).collect();
+        let own = EntryKey { identity: Hash([2; 16]), ..key(0, 1, 1) };
+        let front = EntryKey { identity: Hash([3; 16]), ..shared_key(1, 1) };
+        let groups = shared(&[key(0, 1, 1), own, key(0, 2, 2), front]);
+        let mut sizes: Vec<(u8, usize)> = groups.iter().map(|(identity, keys)| (identity.0[0], keys.len())).collect();
         sizes.sort_unstable();
         assert_eq!(sizes, [(1, 2), (3, 1)]);
     }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fr_003_the_interval_is_derived_positive_and_shorter_than_the_lease_d5() {
+    fn fr_003_interval_is_positive_and_shorter_than_the_lease_d5() {
         let millis = Duration::from_millis;
         for (lease, pause) in [(10_000, 3333), (600, 200), (301, 100), (300, 100), (200, 100), (101, 100)] {
             let time = LeaseTime::new(millis(lease)).unwrap();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn fr_003_ac3_a_lease_for_which_that_cannot_hold_is_refused_with_a_clear_error_d5() {
+    fn fr_003_ac3_an_impossible_lease_is_refused_d5() {
         for lease in [0, 1, 99, 100] {
             let error = LeaseTime::new(Duration::from_millis(lease)).unwrap_err();
             assert!(error.to_string().contains(&format!("a lease of {lease} ms is too short")), "{error}");

@@ -26,7 +26,7 @@ pub enum TestOutcome {
     NotFound,
 }
 
-/// Webhooks, and the outbox through which they are told what happened.
+/// Webhooks, and the outbox of events for them.
 ///
 /// What happens is written down by whoever makes it happen, in its transaction: a
 /// [`DomainEvent`](crate::delivery::DomainEvent) that [somebody wants](crate::delivery::fan_out) becomes one event, and one
@@ -68,7 +68,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// that.
     async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<TestOutcome>;
     /// Queues what happened between these times, both included, and is still known, once more for a webhook, as far as it wants it:
-    /// what was delivered, failed or cancelled is queued again, what it was not told of is queued, what is pending
+    /// what was delivered, failed or cancelled is queued again, what it never had is queued, what is pending
     /// stays. In chunks. Tests, and what a feed held when it was first fetched, are not repeated, the latter unless it
     /// wants that; nor is what happened in a feed before its account followed it. Returns how many deliveries were queued;
     /// `None` if there is no such webhook.
@@ -81,7 +81,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     ) -> StoreResult<Option<u64>>;
 
     /// Claims deliveries that are due (pending, `nextAttemptAt <= now`, no lease or a past one) to webhooks that are
-    /// enabled and have not asked to be left alone, as there is [room](ClaimLimits) and as their [rate](crate::delivery::Rate)
+    /// enabled and have not asked to be left alone, as the [limits](ClaimLimits) allow and as their [rate](crate::delivery::Rate)
     /// allows: the first of each webhook before the second of any. Of one webhook those that were never tried and those that
     /// were take turns, of each the longest due first; tests go before both. Two workers never hold the same one. A lease counts no further from
     /// now than its own length: a clock that went back locks nothing. Events of a type that this version does not know are
@@ -104,8 +104,8 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     /// Stores how attempts ended, with their logs, each guarded by its lease (row, owner, fence, pending), all in one
     /// transaction but for those that are locked, and ends the leases. What they mean is decided by
     /// [`Health::after`](crate::delivery::Health::after), in the order given; for one whose webhook has another URL by now
-    /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver). What was given up is told
-    /// to other webhooks, in the same transaction.
+    /// by [`Consequence::of_another_receiver`](crate::delivery::Consequence::of_another_receiver). What was given up is
+    /// recorded for other webhooks, in the same transaction.
     async fn finish_deliveries(&self, finished: Vec<AttemptOutcome>, rules: &BreakerRules)
     -> StoreResult<FinishReport>;
     /// When the next delivery will be due that could be claimed, as a delay from now, but for those to these webhooks;
@@ -130,7 +130,7 @@ pub trait DeliveryStore: Send + Sync + std::fmt::Debug {
     async fn cancel_delivery(&self, account: AccountId, id: &str, reason: &str) -> StoreResult<Moved>;
     /// Queues all failed deliveries of a webhook again, in chunks; returns how many. `None` if there is no such webhook.
     async fn requeue_failed(&self, account: AccountId, webhook: WebhookId) -> StoreResult<Option<u64>>;
-    /// Removes deliveries that have been done with for too long, those of removed webhooks, and events that nobody is
-    /// told of any more and that are older than a delivered delivery may be; returns how many deliveries and events.
+    /// Removes deliveries that have been done with for too long, those of removed webhooks, and events without
+    /// deliveries that are older than a delivered delivery may be; returns how many deliveries and events.
     async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64>;
 }

@@ -75,11 +75,11 @@ pub struct HttpResponse {
     pub url: String,
     /// Where the resource is for good: the URL that the permanent redirects (301, 308) at the start of the chain lead to.
     pub moved_to: Option<String>,
-    /// What keeps room for the body; to be kept as long as that is.
-    pub room: MemoryPermit,
+    /// Memory for the body; to be kept as long as that is.
+    pub memory_permit: MemoryPermit,
 }
 
-/// Room in memory that is released when the last clone is dropped.
+/// Memory of a budget, released when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryPermit(pub Option<Arc<dyn Any + Send + Sync>>);
 
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u8_a_size_is_told_in_units_that_people_know() {
+    fn u8_sizes_have_units_that_people_know() {
         for (bytes, expect) in [
             (0, "0 bytes"),
             (1000, "1000 bytes"),

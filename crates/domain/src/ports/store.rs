@@ -19,7 +19,9 @@ use crate::{
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     lease::Lease,
     overview::FeedOverview,
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob, Transition},
+    push::{
+        Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob, Transition,
+    },
 };
 
 /// Why the store did not answer.
@@ -59,7 +61,7 @@ pub enum NewFeedOutcome {
     NoSuchFolder,
 }
 
-/// What became of a wish to follow what the server may know.
+/// What became of a request to follow what the server may know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowOutcome {
     Followed(Box<Feed>),
@@ -133,8 +135,8 @@ pub enum Claim {
 pub struct SubscriptionChange {
     pub id: SubscriptionId,
     pub claim: Claim,
-    pub event: Event,
-    pub rules: Rules,
+    pub event: SubscriptionEvent,
+    pub rules: RenewalRules,
 }
 
 /// What became of one job of a batch.
@@ -304,8 +306,8 @@ pub trait PushStore: Sync {
         &self,
         id: SubscriptionId,
         claim: Claim,
-        event: Event,
-        rules: Rules,
+        event: SubscriptionEvent,
+        rules: RenewalRules,
     ) -> StoreResult<Changed> {
         let change = SubscriptionChange { id, claim, event, rules };
         only(self.change_subscriptions(vec![change]).await?)

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn w1_headers_go_before_the_document_and_the_document_before_nothing() {
+    fn w1_headers_take_precedence_over_the_document() {
         let both = "<https://h.org/>; rel=hub, <https://e.org/Self>; rel=self";
         assert_eq!(found(both, &[], None), expected(&["https://h.org/"], Some("https://e.org/Self")));
         assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn w1_youtube_pushes_under_the_address_of_its_feeds_whatever_they_call_themselves() {
+    fn w1_youtube_topic_is_the_feed_url() {
         let known = [KnownHub {
             prefix: "https://www.youtube.com/feeds/videos.xml".into(),
             hub: "https://pubsubhubbub.appspot.com/".into(),

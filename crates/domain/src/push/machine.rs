@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{
     subscription::{Mode, Subscription, SubscriptionState as State},
-    timing::{self, FAILURES_MAX, RETRY_INACTIVE, Rules, UNVERIFIED_KEPT, VERIFY_WITHIN, after, until},
+    timing::{self, FAILURES_MAX, RETRY_INACTIVE, RenewalRules, UNVERIFIED_KEPT, VERIFY_WITHIN, after, until},
 };
 
 /// What a poll finds was pushed too late only if it was published longer ago than this.
@@ -21,7 +21,7 @@ const NOT_VERIFIED: &str = "Hub did not verify in time";
 
 /// What happens to a subscription.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum SubscriptionEvent {
     /// The hub is about to be asked, with this callback base; for a subscription with a new secret.
     Asking {
         mode: Mode,
@@ -72,7 +72,7 @@ pub enum Event {
     BaseChanged { base_url: String },
 }
 
-impl std::fmt::Debug for Event {
+impl std::fmt::Debug for SubscriptionEvent {
     /// Its kind: what is in it may be secret.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
@@ -165,13 +165,13 @@ pub fn missed(
     published.into_iter().any(|published| published.map_or(could_have, was_due))
 }
 
-pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Timestamp) -> Decision {
+pub fn apply(subscription: &Subscription, event: &SubscriptionEvent, rules: RenewalRules, now: Timestamp) -> Decision {
     let next = subscription.clone();
     match event {
-        Event::Asking { mode, secret, base_url } => asking(next, *mode, secret.as_ref(), base_url),
-        Event::Accepted => accepted(next, now),
-        Event::Failed { error, retry_after } => failed(next, error, *retry_after, now),
-        Event::Verified { mode, lease_secs, only_if_asked } => {
+        SubscriptionEvent::Asking { mode, secret, base_url } => asking(next, *mode, secret.as_ref(), base_url),
+        SubscriptionEvent::Accepted => accepted(next, now),
+        SubscriptionEvent::Failed { error, retry_after } => failed(next, error, *retry_after, now),
+        SubscriptionEvent::Verified { mode, lease_secs, only_if_asked } => {
             if *only_if_asked && !is_just_asked(subscription, *mode, now) {
                 return Decision::Refuse;
             }
@@ -184,25 +184,25 @@ pub fn apply(subscription: &Subscription, event: &Event, rules: Rules, now: Time
                 Mode::Unsubscribe => unsubscribed(&next),
             }
         }
-        Event::Denied { only_if_asked: true, .. } if !is_just_asked(subscription, Mode::Subscribe, now) => {
+        SubscriptionEvent::Denied { only_if_asked: true, .. } if !is_just_asked(subscription, Mode::Subscribe, now) => {
             Decision::Refuse
         }
-        Event::Denied { reason, only_if_asked: true } if subscription.is_active() => {
+        SubscriptionEvent::Denied { reason, only_if_asked: true } if subscription.is_active() => {
             failed(next, reason_of(reason.as_deref()), None, now)
         }
-        Event::Denied { reason, .. } => denied(next, reason.as_deref(), now),
-        Event::TimePassed => time_passed(next, now),
-        Event::Pushed { secret } => pushed(next, secret, now),
-        Event::Missed => missed_one(next),
-        Event::Unwanted => unwanted(next, now),
-        Event::Retry => retry(next, now),
-        Event::BecomeCurrent => become_current(next, now),
-        Event::StepAside => step_aside(next, now),
-        Event::WakeAt(at) => {
+        SubscriptionEvent::Denied { reason, .. } => denied(next, reason.as_deref(), now),
+        SubscriptionEvent::TimePassed => time_passed(next, now),
+        SubscriptionEvent::Pushed { secret } => pushed(next, secret, now),
+        SubscriptionEvent::Missed => missed_one(next),
+        SubscriptionEvent::Unwanted => unwanted(next, now),
+        SubscriptionEvent::Retry => retry(next, now),
+        SubscriptionEvent::BecomeCurrent => become_current(next, now),
+        SubscriptionEvent::StepAside => step_aside(next, now),
+        SubscriptionEvent::WakeAt(at) => {
             let next_step_at = next.next_step_at.map(|step_at| step_at.min(*at));
             become_so(Subscription { next_step_at, ..next })
         }
-        Event::BaseChanged { base_url } => base_changed(next, base_url, now),
+        SubscriptionEvent::BaseChanged { base_url } => base_changed(next, base_url, now),
     }
 }
 
@@ -212,8 +212,8 @@ fn is_just_asked(subscription: &Subscription, mode: Mode, now: Timestamp) -> boo
 }
 
 /// The same decision without trust: the feed is polled as usual until a signed push has come, at once if it was not. A
-/// lease that there is stays as it is, so that nobody cuts it short or puts its renewal off.
-fn untrusted(before: &Subscription, decision: Decision, rules: Rules, now: Timestamp) -> Decision {
+/// lease that there is stays as it is, so that nobody cuts it short or defers its renewal.
+fn untrusted(before: &Subscription, decision: Decision, rules: RenewalRules, now: Timestamp) -> Decision {
     let Decision::Become { mut subscription, poll_now } = decision else { return decision };
     subscription.distrust();
     if let Some(expires_at) = before.expires_at.filter(|_| before.is_active()) {
@@ -320,7 +320,7 @@ fn deactivate(mut next: Subscription, retry_at: Timestamp) -> Decision {
     if was_active { become_and_poll(next) } else { become_so(next) }
 }
 
-fn verified(mut next: Subscription, lease_secs: Option<u64>, rules: Rules, now: Timestamp) -> Decision {
+fn verified(mut next: Subscription, lease_secs: Option<u64>, rules: RenewalRules, now: Timestamp) -> Decision {
     let is_wanted = next.is_current && next.feed_id.is_some() && next.state != State::Unsubscribing;
     // A hub that was never given a secret was never asked.
     if !is_wanted || next.secrets.is_empty() {

@@ -19,37 +19,37 @@ fn fresh() -> Subscription {
     Subscription::new(SubscriptionId(1), FeedId(1), "https://h.org/", "https://e.org/", &offer, now())
 }
 
-fn asking(mode: Mode) -> Event {
+fn asking(mode: Mode) -> SubscriptionEvent {
     let secret = (mode == Mode::Subscribe).then(|| "secret".to_owned());
-    Event::Asking { mode, secret, base_url: "https://we.org/".into() }
+    SubscriptionEvent::Asking { mode, secret, base_url: "https://we.org/".into() }
 }
 
-fn verified(mode: Mode) -> Event {
-    Event::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: false }
+fn verified(mode: Mode) -> SubscriptionEvent {
+    SubscriptionEvent::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: false }
 }
 
-fn failed() -> Event {
-    Event::Failed { error: "Hub unreachable: ECONNREFUSED".into(), retry_after: None }
+fn failed() -> SubscriptionEvent {
+    SubscriptionEvent::Failed { error: "Hub unreachable: ECONNREFUSED".into(), retry_after: None }
 }
 
-fn apply_at(subscription: &Subscription, event: &Event, at: Timestamp) -> (Subscription, bool) {
-    match apply(subscription, event, Rules::default(), at) {
+fn apply_at(subscription: &Subscription, event: &SubscriptionEvent, at: Timestamp) -> (Subscription, bool) {
+    match apply(subscription, event, RenewalRules::default(), at) {
         Decision::Become { subscription, poll_now } => (*subscription, poll_now),
         other => panic!("{event:?}: {other:?}"),
     }
 }
 
 /// One event after the other, all now.
-fn after_events(events: &[Event]) -> Subscription {
+fn after_events(events: &[SubscriptionEvent]) -> Subscription {
     events.iter().fold(fresh(), |subscription, event| apply_at(&subscription, event, now()).0)
 }
 
 fn pending() -> Subscription {
-    after_events(&[asking(Mode::Subscribe), Event::Accepted])
+    after_events(&[asking(Mode::Subscribe), SubscriptionEvent::Accepted])
 }
 
 fn active() -> Subscription {
-    after_events(&[asking(Mode::Subscribe), Event::Accepted, verified(Mode::Subscribe)])
+    after_events(&[asking(Mode::Subscribe), SubscriptionEvent::Accepted, verified(Mode::Subscribe)])
 }
 
 fn renewing() -> Subscription {
@@ -57,12 +57,12 @@ fn renewing() -> Subscription {
 }
 
 fn inactive() -> Subscription {
-    let denied = Event::Denied { reason: Some("no".into()), only_if_asked: false };
+    let denied = SubscriptionEvent::Denied { reason: Some("no".into()), only_if_asked: false };
     apply_at(&active(), &denied, now()).0
 }
 
 fn unsubscribing() -> Subscription {
-    apply_at(&active(), &Event::Unwanted, now()).0
+    apply_at(&active(), &SubscriptionEvent::Unwanted, now()).0
 }
 
 fn at(delay: Duration) -> Timestamp {
@@ -71,45 +71,46 @@ fn at(delay: Duration) -> Timestamp {
 
 #[test]
 fn w4_w9_w10_every_state_takes_every_event_as_the_table_says() {
-    let denied = Event::Denied { reason: None, only_if_asked: false };
-    let pushed = Event::Pushed { secret: "secret".into() };
+    let denied = SubscriptionEvent::Denied { reason: None, only_if_asked: false };
+    let pushed = SubscriptionEvent::Pushed { secret: "secret".into() };
     // pending, active, inactive, unsubscribing become: state, + if the feed is polled at once, x refused, 0 forgotten.
     let table = [
         (asking(Mode::Subscribe), ["pending", "active", "pending", "x"]),
         (asking(Mode::Unsubscribe), ["x", "x", "x", "unsubscribing"]),
-        (Event::Accepted, ["pending", "active", "inactive", "unsubscribing"]),
+        (SubscriptionEvent::Accepted, ["pending", "active", "inactive", "unsubscribing"]),
         (failed(), ["pending", "active", "inactive", "unsubscribing"]),
         (verified(Mode::Subscribe), ["active+", "active", "active+", "x"]),
         (verified(Mode::Unsubscribe), ["x", "x", "x", "0"]),
         (denied, ["inactive", "inactive+", "inactive", "0"]),
-        (Event::TimePassed, ["pending", "active", "inactive", "unsubscribing"]),
+        (SubscriptionEvent::TimePassed, ["pending", "active", "inactive", "unsubscribing"]),
         (pushed, ["x", "active", "x", "x"]),
-        (Event::Missed, ["pending", "active", "inactive", "unsubscribing"]),
-        (Event::Unwanted, ["unsubscribing", "unsubscribing+", "unsubscribing", "unsubscribing"]),
-        (Event::Retry, ["pending", "active", "pending", "x"]),
-        (Event::BecomeCurrent, ["pending", "active", "pending", "x"]),
-        (Event::WakeAt(now()), ["pending", "active", "inactive", "unsubscribing"]),
-        (Event::StepAside, ["inactive", "active", "inactive", "unsubscribing"]),
-        (Event::BaseChanged { base_url: "b".into() }, ["pending", "pending+", "pending", "unsubscribing"]),
+        (SubscriptionEvent::Missed, ["pending", "active", "inactive", "unsubscribing"]),
+        (SubscriptionEvent::Unwanted, ["unsubscribing", "unsubscribing+", "unsubscribing", "unsubscribing"]),
+        (SubscriptionEvent::Retry, ["pending", "active", "pending", "x"]),
+        (SubscriptionEvent::BecomeCurrent, ["pending", "active", "pending", "x"]),
+        (SubscriptionEvent::WakeAt(now()), ["pending", "active", "inactive", "unsubscribing"]),
+        (SubscriptionEvent::StepAside, ["inactive", "active", "inactive", "unsubscribing"]),
+        (SubscriptionEvent::BaseChanged { base_url: "b".into() }, ["pending", "pending+", "pending", "unsubscribing"]),
     ];
     for (event, expected) in table {
-        let become_what = |subscription: &Subscription| match apply(subscription, &event, Rules::default(), now()) {
-            Decision::Refuse => "x".to_owned(),
-            Decision::Forget => "0".to_owned(),
-            Decision::Become { subscription, poll_now } => {
-                format!("{}{}", subscription.state.name(), if poll_now { "+" } else { "" })
-            }
-        };
+        let become_what =
+            |subscription: &Subscription| match apply(subscription, &event, RenewalRules::default(), now()) {
+                Decision::Refuse => "x".to_owned(),
+                Decision::Forget => "0".to_owned(),
+                Decision::Become { subscription, poll_now } => {
+                    format!("{}{}", subscription.state.name(), if poll_now { "+" } else { "" })
+                }
+            };
         let became = [pending(), active(), inactive(), unsubscribing()].map(|subscription| become_what(&subscription));
         assert_eq!(became, expected, "{event:?}");
     }
 }
 
 #[test]
-fn w2_the_hub_may_verify_before_it_answers_and_then_its_answer_does_not_matter() {
+fn w2_verification_may_come_before_the_answer() {
     let verified_early = after_events(&[asking(Mode::Subscribe), verified(Mode::Subscribe)]);
     assert!(verified_early.is_active());
-    for answer in [Event::Accepted, failed()] {
+    for answer in [SubscriptionEvent::Accepted, failed()] {
         assert_eq!(apply_at(&verified_early, &answer, now()), (verified_early.clone(), false), "{answer:?}");
     }
 }
@@ -128,11 +129,11 @@ fn w4_a_verification_starts_the_lease_and_clears_errors() {
 }
 
 #[test]
-fn w3_without_a_token_only_what_was_just_asked_for_is_confirmed_or_denied() {
-    let tokenless = |mode| Event::Verified { mode, lease_secs: None, only_if_asked: true };
-    let denied = Event::Denied { reason: None, only_if_asked: true };
-    let refused = |subscription: &Subscription, event: &Event| {
-        apply(subscription, event, Rules::default(), now()) == Decision::Refuse
+fn w3_without_token_only_recent_requests_are_answered() {
+    let tokenless = |mode| SubscriptionEvent::Verified { mode, lease_secs: None, only_if_asked: true };
+    let denied = SubscriptionEvent::Denied { reason: None, only_if_asked: true };
+    let refused = |subscription: &Subscription, event: &SubscriptionEvent| {
+        apply(subscription, event, RenewalRules::default(), now()) == Decision::Refuse
     };
     assert!(refused(&active(), &tokenless(Mode::Subscribe)) && !refused(&renewing(), &tokenless(Mode::Subscribe)));
     assert!(refused(&active(), &denied) && !refused(&renewing(), &denied));
@@ -140,24 +141,24 @@ fn w3_without_a_token_only_what_was_just_asked_for_is_confirmed_or_denied() {
     let (asked, _) = apply_at(&unsubscribing(), &asking(Mode::Unsubscribe), now());
     assert!(!refused(&asked, &tokenless(Mode::Unsubscribe)));
     // What was accepted so long ago that it should have been verified was not just asked for.
-    let (accepted, _) = apply_at(&asked, &Event::Accepted, now());
+    let (accepted, _) = apply_at(&asked, &SubscriptionEvent::Accepted, now());
     for (subscription, event) in
         [(pending(), tokenless(Mode::Subscribe)), (pending(), denied.clone()), (accepted, tokenless(Mode::Unsubscribe))]
     {
-        let at = |time| apply(&subscription, &event, Rules::default(), time);
+        let at = |time| apply(&subscription, &event, RenewalRules::default(), time);
         assert_ne!(at(now()), Decision::Refuse, "{event:?}");
         assert_eq!(at(after(now(), VERIFY_WITHIN)), Decision::Refuse, "{event:?}");
     }
 }
 
 #[test]
-fn w3_what_is_confirmed_without_a_token_is_trusted_after_a_push() {
-    let confirmed = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: true };
+fn w3_confirmed_without_token_is_trusted_after_a_push() {
+    let confirmed = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: true };
     // Push that begins so, and push that is prolonged so: in both cases the feed is polled, and as usual from then on.
     for asked in [pending(), renewing()] {
         let (subscription, poll_now) = apply_at(&asked, &confirmed, now());
         assert!(subscription.is_active() && !subscription.is_trusted() && poll_now, "{:?}", asked.state);
-        let (pushed, _) = apply_at(&subscription, &Event::Pushed { secret: "secret".into() }, now());
+        let (pushed, _) = apply_at(&subscription, &SubscriptionEvent::Pushed { secret: "secret".into() }, now());
         assert!(pushed.is_trusted());
         let (renewing, _) = apply_at(&pushed, &asking(Mode::Subscribe), now());
         assert!(apply_at(&renewing, &verified(Mode::Subscribe), now()).0.is_trusted());
@@ -168,7 +169,7 @@ fn w3_what_is_confirmed_without_a_token_is_trusted_after_a_push() {
 fn w3_without_a_token_no_lease_is_cut_short_or_prolonged() {
     let renewing = renewing();
     for secs in [Some(1), Some(14 * 24 * 60 * 60), None] {
-        let confirmed = Event::Verified { mode: Mode::Subscribe, lease_secs: secs, only_if_asked: true };
+        let confirmed = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: secs, only_if_asked: true };
         let (renewed, _) = apply_at(&renewing, &confirmed, now());
         assert_eq!((renewed.lease_secs, renewed.expires_at), (renewing.lease_secs, renewing.expires_at), "{secs:?}");
         let next = renewed.next_step_at.unwrap();
@@ -180,8 +181,8 @@ fn w3_without_a_token_no_lease_is_cut_short_or_prolonged() {
 }
 
 #[test]
-fn w3_a_denial_without_a_token_fails_a_renewal_and_ends_no_push() {
-    let denied = Event::Denied { reason: Some("no".into()), only_if_asked: true };
+fn w3_denial_without_token_fails_a_renewal_only() {
+    let denied = SubscriptionEvent::Denied { reason: Some("no".into()), only_if_asked: true };
     let (renewal, poll_now) = apply_at(&renewing(), &denied, now());
     assert!(renewal.is_trusted() && !poll_now);
     assert_eq!((renewal.error_count, renewal.last_error.as_deref()), (1, Some("no")));
@@ -192,7 +193,7 @@ fn w3_a_denial_without_a_token_fails_a_renewal_and_ends_no_push() {
 #[test]
 fn w4_nobody_is_confirmed_who_was_never_asked_or_is_not_wanted() {
     let refused = |subscription: &Subscription| {
-        apply(subscription, &verified(Mode::Subscribe), Rules::default(), now()) == Decision::Refuse
+        apply(subscription, &verified(Mode::Subscribe), RenewalRules::default(), now()) == Decision::Refuse
     };
     assert!(refused(&fresh()));
     assert!(refused(&Subscription { feed_id: None, ..pending() }));
@@ -204,14 +205,14 @@ fn w7_a_hub_that_does_not_verify_in_time_has_failed() {
     let pending = pending();
     assert_eq!(pending.next_step_at, Some(at(VERIFY_WITHIN)));
     assert_eq!(step(&pending, at(VERIFY_WITHIN)), Step::LetPass);
-    let (late, _) = apply_at(&pending, &Event::TimePassed, at(VERIFY_WITHIN));
+    let (late, _) = apply_at(&pending, &SubscriptionEvent::TimePassed, at(VERIFY_WITHIN));
     assert_eq!((late.error_count, late.last_error.as_deref()), (1, Some("Hub did not verify in time")));
     assert_eq!(step(&late, at(HOUR)), Step::Ask(Mode::Subscribe));
     assert!(apply_at(&late, &verified(Mode::Subscribe), at(HOUR)).0.is_active(), "late, but wanted");
 }
 
 #[test]
-fn w9_the_fifth_failure_ends_push_and_the_feed_is_polled_at_once() {
+fn w9_fifth_failure_ends_push_and_polls_at_once() {
     let mut subscription = active();
     let mut time = at(8 * DAY);
     for failure in 1..=5 {
@@ -227,7 +228,7 @@ fn w9_the_fifth_failure_ends_push_and_the_feed_is_polled_at_once() {
         time = subscription.next_step_at.unwrap();
     }
     assert_eq!(step(&subscription, time), Step::StartOver);
-    let (again, _) = apply_at(&subscription, &Event::Retry, time);
+    let (again, _) = apply_at(&subscription, &SubscriptionEvent::Retry, time);
     assert_eq!((again.state, again.error_count), (State::Pending, 0));
 }
 
@@ -243,70 +244,79 @@ fn w9_a_success_after_failures_clears_them_and_push_never_fell() {
 }
 
 #[test]
-fn w9_a_lease_that_runs_out_ends_push_and_is_asked_for_again_at_once() {
-    let (ended, poll_now) = apply_at(&active(), &Event::TimePassed, at(LEASE));
+fn w9_expired_lease_ends_push_and_is_requested_again() {
+    let (ended, poll_now) = apply_at(&active(), &SubscriptionEvent::TimePassed, at(LEASE));
     assert!(poll_now && !ended.is_active());
     assert_eq!(step(&active(), at(LEASE)), Step::LetPass);
     assert_eq!((ended.next_step_at, ended.last_error.as_deref()), (Some(at(LEASE)), Some("The lease ran out")));
     assert_eq!(step(&ended, at(LEASE)), Step::StartOver);
-    let seconds = Event::Verified { mode: Mode::Subscribe, lease_secs: Some(1), only_if_asked: false };
+    let seconds = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: Some(1), only_if_asked: false };
     let short = apply_at(&pending(), &seconds, now()).0;
     assert_eq!(short.next_step_at, Some(at(Duration::from_secs(5))));
-    let (over, _) = apply_at(&short, &Event::TimePassed, at(Duration::from_secs(5)));
+    let (over, _) = apply_at(&short, &SubscriptionEvent::TimePassed, at(Duration::from_secs(5)));
     assert_eq!(
         over.next_step_at,
         Some(at(Duration::from_mins(1))),
         "a lease of a second is not asked for every second"
     );
-    let waiting = apply_at(&renewing(), &Event::Accepted, at(239 * HOUR)).0;
+    let waiting = apply_at(&renewing(), &SubscriptionEvent::Accepted, at(239 * HOUR)).0;
     assert!(waiting.next_step_at.unwrap() <= at(LEASE), "it never waits for a verification beyond its end");
 }
 
 #[test]
 fn w9_retry_after_is_honoured() {
-    let put_off = Event::Failed { error: "Hub subscription failed: 503".into(), retry_after: Some(3 * HOUR) };
-    let (subscription, _) = apply_at(&pending(), &put_off, now());
+    let deferred =
+        SubscriptionEvent::Failed { error: "Hub subscription failed: 503".into(), retry_after: Some(3 * HOUR) };
+    let (subscription, _) = apply_at(&pending(), &deferred, now());
     assert_eq!(subscription.next_step_at, Some(at(3 * HOUR)));
 }
 
 #[test]
-fn w10_what_is_not_wanted_is_remembered_until_the_hub_confirms_or_its_lease_is_over() {
-    assert_eq!(apply(&fresh(), &Event::Unwanted, Rules::default(), now()), Decision::Forget, "no hub knows of it");
+fn w10_unwanted_is_kept_until_confirmed_or_expired() {
+    assert_eq!(
+        apply(&fresh(), &SubscriptionEvent::Unwanted, RenewalRules::default(), now()),
+        Decision::Forget,
+        "no hub knows of it"
+    );
     let leaving = unsubscribing();
     assert_eq!((leaving.next_step_at, leaving.expires_at), (Some(now()), Some(at(LEASE))));
     assert_eq!(step(&leaving, now()), Step::Ask(Mode::Unsubscribe));
     let asked = apply_at(&leaving, &asking(Mode::Unsubscribe), now()).0;
     let refused = apply_at(&asked, &failed(), now()).0;
     assert_eq!(refused.next_step_at, Some(at(Duration::from_mins(1))));
-    let accepted = apply_at(&asked, &Event::Accepted, now()).0;
+    let accepted = apply_at(&asked, &SubscriptionEvent::Accepted, now()).0;
     assert_eq!(step(&accepted, accepted.next_step_at.unwrap()), Step::Ask(Mode::Unsubscribe), "it did not verify");
     assert_eq!(step(&accepted, at(LEASE)), Step::LetPass);
-    assert_eq!(apply(&accepted, &Event::TimePassed, Rules::default(), at(LEASE)), Decision::Forget);
-    let never_verified = apply_at(&pending(), &Event::Unwanted, now()).0;
+    assert_eq!(apply(&accepted, &SubscriptionEvent::TimePassed, RenewalRules::default(), at(LEASE)), Decision::Forget);
+    let never_verified = apply_at(&pending(), &SubscriptionEvent::Unwanted, now()).0;
     assert_eq!(never_verified.expires_at, Some(at(DAY)), "it may still verify");
 }
 
 #[test]
 fn w6_a_renewal_brings_a_new_secret_and_a_push_proves_it() {
     let renewed = after_events(&[asking(Mode::Subscribe), verified(Mode::Subscribe)]);
-    let ask = Event::Asking { mode: Mode::Subscribe, secret: Some("second".into()), base_url: "https://we.org".into() };
+    let ask = SubscriptionEvent::Asking {
+        mode: Mode::Subscribe,
+        secret: Some("second".into()),
+        base_url: "https://we.org".into(),
+    };
     let renewing = apply_at(&renewed, &ask, now()).0;
     assert!(renewing.is_active());
     assert_eq!(renewing.secrets.newest_first().collect::<Vec<_>>(), ["second", "secret"]);
-    let old = apply_at(&renewing, &Event::Pushed { secret: "secret".into() }, now()).0;
+    let old = apply_at(&renewing, &SubscriptionEvent::Pushed { secret: "secret".into() }, now()).0;
     assert_eq!(old.secrets.newest_first().count(), 2);
-    let new = apply_at(&old, &Event::Pushed { secret: "second".into() }, now()).0;
+    let new = apply_at(&old, &SubscriptionEvent::Pushed { secret: "second".into() }, now()).0;
     assert_eq!(new.secrets.newest_first().collect::<Vec<_>>(), ["second"]);
     assert_eq!((new.push_count, new.last_push_at), (2, Some(now())));
 }
 
 #[test]
-fn w12_two_misses_in_a_row_end_the_trust_and_a_push_brings_it_back() {
-    let once = apply_at(&active(), &Event::Missed, now()).0;
+fn w12_two_misses_end_trust_and_a_push_restores_it() {
+    let once = apply_at(&active(), &SubscriptionEvent::Missed, now()).0;
     assert!(once.is_trusted());
-    let twice = apply_at(&once, &Event::Missed, now()).0;
+    let twice = apply_at(&once, &SubscriptionEvent::Missed, now()).0;
     assert!(!twice.is_trusted() && twice.is_active());
-    let pushed = apply_at(&twice, &Event::Pushed { secret: "secret".into() }, now()).0;
+    let pushed = apply_at(&twice, &SubscriptionEvent::Pushed { secret: "secret".into() }, now()).0;
     assert!(pushed.is_trusted());
     assert_eq!((pushed.miss_count, pushed.misses_in_row), (2, 0));
 }
@@ -331,7 +341,7 @@ fn w12_only_what_the_hub_had_the_time_to_push_is_a_miss() {
 
 #[test]
 fn errors_are_kept_short_and_callbacks_hold_one_slash() {
-    let reason = Event::Denied { reason: Some("x".repeat(10_000)), only_if_asked: false };
+    let reason = SubscriptionEvent::Denied { reason: Some("x".repeat(10_000)), only_if_asked: false };
     assert_eq!(apply_at(&active(), &reason, now()).0.last_error.unwrap().len(), 500);
     assert_eq!(fresh().callback(), "https://we.org/api/websub/callback/token");
     assert!(!format!("{:?}", asking(Mode::Subscribe)).contains("secret"));

@@ -17,15 +17,15 @@ mod timing;
 
 pub use self::{
     discovery::{Discovery, InDocument, KnownHub, discover},
-    machine::{Decision, Event, Step, apply, missed, step},
-    reconcile::{Change, DesiredPush, Plan, needs_another_hub, reconcile},
+    machine::{Decision, Step, SubscriptionEvent, apply, missed, step},
+    reconcile::{DesiredPush, Plan, PlannedChange, needs_another_hub, reconcile},
     secrets::Secrets,
     signature::{Algorithm, Signature, Unsigned, sign},
     subscription::{
         Mode, Offer, Push, PushStored, PushTarget, Sender, Subscription, SubscriptionJob, SubscriptionState,
         SubscriptionView, Transition,
     },
-    timing::{Rules, VERIFY_WITHIN},
+    timing::{RenewalRules, VERIFY_WITHIN},
 };
 
 /// Random bytes of a token: nobody guesses one.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
-    machine::Event,
+    machine::SubscriptionEvent,
     subscription::{Subscription, SubscriptionState as State},
     timing::FAILURES_OF_FIRST_HUB_MAX,
 };
@@ -21,17 +21,17 @@ pub struct DesiredPush<'w> {
 
 /// A change of a subscription that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct PlannedChange {
     pub id: SubscriptionId,
     /// What happens to it.
-    pub event: Event,
+    pub event: SubscriptionEvent,
 }
 
 /// What is to be done, in this order: first the changes, then the new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// What happens to those that are known.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlannedChange>,
     /// A hub that needs a new subscription, which is its feed's own then.
     pub subscribe_at: Option<String>,
 }
@@ -44,12 +44,12 @@ pub fn reconcile(wanted: DesiredPush<'_>, known: &[Subscription], now: Timestamp
     };
     let living = || known.iter().filter(|subscription| subscription.state != State::Unsubscribing);
     for stale in living().filter(|subscription| !fits(subscription)) {
-        plan.add(stale, Event::Unwanted);
+        plan.add(stale, SubscriptionEvent::Unwanted);
     }
     let current = living().find(|subscription| subscription.is_current && fits(subscription));
     if let Some(current) = current.filter(|current| current.state != State::Inactive) {
         if current.base_url != wanted.base_url {
-            plan.add(current, Event::BaseChanged { base_url: wanted.base_url.to_owned() });
+            plan.add(current, SubscriptionEvent::BaseChanged { base_url: wanted.base_url.to_owned() });
             return plan;
         }
         if !needs_another_hub(current) {
@@ -70,12 +70,12 @@ pub fn reconcile(wanted: DesiredPush<'_>, known: &[Subscription], now: Timestamp
     match current {
         // It is its turn, and is tried again when its time has come.
         Some(current) if current.hub_url == *hub => return plan,
-        Some(current) => plan.add(current, Event::StepAside),
+        Some(current) => plan.add(current, SubscriptionEvent::StepAside),
         None => {}
     }
     match at(hub) {
         None => plan.subscribe_at = Some(hub.clone()),
-        Some(known) => plan.add(known, Event::BecomeCurrent),
+        Some(known) => plan.add(known, SubscriptionEvent::BecomeCurrent),
     }
     plan
 }
@@ -102,12 +102,12 @@ impl Plan {
         if let (Some(current), Some(earliest)) = (current, earliest)
             && current.next_step_at.is_some_and(|step_at| earliest < step_at)
         {
-            self.add(current, Event::WakeAt(earliest));
+            self.add(current, SubscriptionEvent::WakeAt(earliest));
         }
     }
 
-    fn add(&mut self, subscription: &Subscription, event: Event) {
-        self.changes.push(Change { id: subscription.id, event });
+    fn add(&mut self, subscription: &Subscription, event: SubscriptionEvent) {
+        self.changes.push(PlannedChange { id: subscription.id, event });
     }
 
     /// Whether everything is as it should be.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn w1_one_subscription_is_current_and_another_hub_or_topic_means_a_new_one() {
+    fn w1_another_hub_or_topic_means_a_new_subscription() {
         let check = |hubs: &[&str], topic: &str, known: &[Subscription], expected: &str| {
             assert_eq!(plan(hubs, topic, BASE, known, now()), expected, "{hubs:?} {topic}");
         };
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_a_first_subscription_goes_on_to_the_next_hub_after_its_second_failure() {
+    fn w9_second_failure_moves_a_first_subscription_to_next_hub() {
         let failed = |id: i64, hub: &str, errors: u32, is_current| Subscription {
             error_count: errors,
             ..subscription(id, hub, State::Pending, is_current)

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn w6_an_old_secret_is_dropped_only_when_a_newer_one_is_seen_at_work() {
+    fn w6_old_secret_is_dropped_once_a_newer_one_is_proven() {
         let mut secrets = Secrets::default();
         add(&mut secrets, "abc");
         secrets.prove("b");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn w6_the_last_proven_the_oldest_unproven_and_the_newest_few_are_kept() {
+    fn w6_bounded_secrets_keep_proven_oldest_and_newest() {
         let mut secrets = Secrets::default();
         add(&mut secrets, "abcdefghij");
         assert_eq!(kept(&secrets), "aghij", "none was ever seen at work: the first may be what the hub keeps");

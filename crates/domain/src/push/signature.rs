@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn w5_what_is_missing_wrong_or_not_allowed_is_told_apart() {
+    fn w5_missing_wrong_and_forbidden_signatures_differ() {
         let sha256 = sign(Algorithm::Sha256, BODY, KEY);
         assert_eq!(Signature::parse(None, &Algorithm::ALL), Err(Unsigned::Missing));
         assert_eq!(check(" "), Err(Unsigned::Missing));

@@ -40,12 +40,12 @@ pub(super) const UNVERIFIED_KEPT: Duration = Duration::from_hours(24);
 
 /// How renewals are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct RenewalRules {
     /// How long before its end a lease is renewed.
     pub renew_before: Duration,
 }
 
-impl Default for Rules {
+impl Default for RenewalRules {
     fn default() -> Self {
         Self { renew_before: Duration::from_hours(48) }
     }
@@ -61,7 +61,7 @@ pub(super) fn lease_secs(named: Option<u64>) -> u32 {
 
 /// From the start of a lease to its renewal: so long before its end, but not before half of it is gone, and not at once
 /// however short it is.
-pub(super) fn renew_in(lease: Duration, rules: Rules) -> Duration {
+pub(super) fn renew_in(lease: Duration, rules: RenewalRules) -> Duration {
     lease.saturating_sub(rules.renew_before).max(lease / 2).max(RENEW_MIN)
 }
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn w8_a_lease_is_renewed_two_days_before_its_end_and_a_short_one_halfway() {
+    fn w8_renewal_is_two_days_early_or_halfway() {
         for (lease, renewed) in [
             (10 * DAY, 8 * DAY),
             (4 * DAY, 2 * DAY),
@@ -122,9 +122,9 @@ mod tests {
             (Duration::from_secs(6), Duration::from_secs(5)),
             (Duration::from_secs(1), Duration::from_secs(5)),
         ] {
-            assert_eq!(renew_in(lease, Rules::default()), renewed, "{lease:?}");
+            assert_eq!(renew_in(lease, RenewalRules::default()), renewed, "{lease:?}");
         }
-        assert_eq!(renew_in(10 * DAY, Rules { renew_before: DAY }), 9 * DAY);
+        assert_eq!(renew_in(10 * DAY, RenewalRules { renew_before: DAY }), 9 * DAY);
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn w9_an_active_one_waits_for_a_fifth_of_what_is_left_and_a_minute_at_least_in_the_end() {
+    fn w9_active_retries_after_a_fifth_of_the_lease_left() {
         assert_eq!(retry_in(1, Some(2 * DAY), None), 2 * DAY / 5);
         assert_eq!(retry_in(1, Some(Duration::ZERO), None), Duration::from_secs(2));
         assert_eq!(retry_in(3, Some(Duration::ZERO), None), Duration::from_secs(8));

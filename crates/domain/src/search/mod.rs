@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_says_what_an_index_holds_and_what_has_to_be_looked_at() {
+    fn a_search_splits_into_grams_and_needles() {
         let whole = |gram: &str| Gram::Whole(gram.to_owned());
         let start = |gram: &str| Gram::Start(gram.to_owned());
         for (query, grams, needles) in [

@@ -28,7 +28,7 @@ const SLOW_AFTER: Duration = Duration::from_millis(250);
 /// How long it is waited before a delivery is released that this node could not send: it would claim it again at once.
 const UNSENT_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a delivery is told whose event is not there: it cannot be, but must not be tried for ever.
+/// The error of a delivery whose event is not there: it cannot be, but must not be tried for ever.
 const NO_EVENT: &str = "the event is not there any more";
 
 impl Dispatcher {

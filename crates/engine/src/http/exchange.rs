@@ -144,7 +144,7 @@ async fn read(
         body,
         url: chain.url.into(),
         moved_to: chain.moved_to.map(String::from),
-        room: MemoryPermit(Some(Arc::new(permit))),
+        memory_permit: MemoryPermit(Some(Arc::new(permit))),
     })
 }
 

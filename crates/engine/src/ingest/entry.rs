@@ -2,7 +2,7 @@
 
 use domain::{
     File,
-    ingest::{IncomingEntry, Mark, SEARCH_TEXT_BYTES_MAX},
+    ingest::{EntryKey, IncomingEntry, SEARCH_TEXT_BYTES_MAX},
 };
 use feed::{Entry, Person, Tag, Text, TextKind};
 use jiff::Timestamp;
@@ -24,7 +24,7 @@ const ENCLOSURES_MAX: usize = 64;
 const MIME_CHARS_MAX: usize = 200;
 
 /// Makes what the store takes of an entry; `authors` are those of its feed, where they speak for it.
-pub(super) fn incoming(entry: &Entry, mark: Mark, authors: &[Person]) -> IncomingEntry {
+pub(super) fn incoming(entry: &Entry, key: EntryKey, authors: &[Person]) -> IncomingEntry {
     let title = entry.title.as_ref().and_then(|title| clean(&title.to_plain(), TITLE_CHARS_MAX));
     let author = author(if entry.authors.is_empty() { authors } else { &entry.authors });
     let summary = entry.summary.as_ref().and_then(|text| html(entry, text));
@@ -33,11 +33,11 @@ pub(super) fn incoming(entry: &Entry, mark: Mark, authors: &[Person]) -> Incomin
     IncomingEntry {
         guid: guid(entry),
         has_own_guid: entry.variant.is_some(),
-        identity: mark.identity,
-        traits: mark.traits,
-        fingerprint: mark.fingerprint,
-        is_shared: mark.is_shared,
-        is_cut: mark.is_cut,
+        identity: key.identity,
+        traits: key.traits,
+        fingerprint: key.fingerprint,
+        is_shared: key.is_shared,
+        is_cut: key.is_cut,
         url: entry.link.as_deref().and_then(link_url),
         title,
         author,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn made(entry: &Entry) -> IncomingEntry {
-        incoming(entry, Mark::default(), &[Person { name: Some("Feed".into()), ..Person::default() }])
+        incoming(entry, EntryKey::default(), &[Person { name: Some("Feed".into()), ..Person::default() }])
     }
 
     #[test]

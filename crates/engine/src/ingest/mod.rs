@@ -8,7 +8,7 @@ mod text;
 
 use std::collections::HashSet;
 
-use domain::ingest::{Document, Hash, Known, KnownEntries, Mark, PollHints, Traits, Validators, recognise};
+use domain::ingest::{Document, EntryKey, Hash, Known, KnownEntries, PollHints, Traits, Validators, recognise};
 use feed::{Feed, Head, Warning};
 
 use self::text::{clean, web_url};
@@ -20,26 +20,26 @@ const FEED_TITLE_CHARS_MAX: usize = 500;
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) feed: Feed,
-    marks: Vec<Mark>,
+    keys: Vec<EntryKey>,
 }
 
 impl Parsed {
-    /// Marks the entries of a parsed feed.
+    /// With the keys of its entries.
     pub(crate) fn new(feed: Feed) -> Self {
-        let marks = feed.entries.iter().map(mark).collect();
-        Self { feed, marks }
+        let keys = feed.entries.iter().map(key).collect();
+        Self { feed, keys }
     }
 
     /// The identities of all entries, each once.
     pub(crate) fn identities(&self) -> Vec<Hash> {
-        let mut seen = HashSet::with_capacity(self.marks.len());
-        self.marks.iter().map(|mark| mark.identity).filter(|identity| seen.insert(*identity)).collect()
+        let mut seen = HashSet::with_capacity(self.keys.len());
+        self.keys.iter().map(|key| key.identity).filter(|identity| seen.insert(*identity)).collect()
     }
 }
 
-fn mark(entry: &feed::Entry) -> Mark {
+fn key(entry: &feed::Entry) -> EntryKey {
     let feed::identity::Traits { link, title } = feed::identity::traits(entry);
-    Mark {
+    EntryKey {
         identity: Hash::of(entry.identity.as_bytes()),
         traits: Traits { link, title },
         fingerprint: Hash::shorten(feed::identity::fingerprint(entry)),
@@ -55,7 +55,7 @@ pub(crate) fn hints_of(head: &Head) -> PollHints {
 
 /// Makes what the store takes, with the validators that belong to it.
 pub(crate) fn document(parsed: Parsed, known: &KnownEntries, mut validators: Validators) -> Document {
-    let Parsed { feed, marks } = parsed;
+    let Parsed { feed, keys } = parsed;
     if feed.warnings.contains(&Warning::Truncated) {
         // The server may have broken off: the next time the whole is asked for, not whether it has changed.
         validators.etag = None;
@@ -68,30 +68,30 @@ pub(crate) fn document(parsed: Parsed, known: &KnownEntries, mut validators: Val
         hints: hints_of(&feed.head),
         is_complete: feed.is_complete(),
         found: None,
-        entries: entries(feed, &marks, known),
-        present: marks,
+        entries: entries(feed, &keys, known),
+        present: keys,
     }
 }
 
-fn entries(feed: Feed, marks: &[Mark], known: &KnownEntries) -> Vec<domain::ingest::IncomingEntry> {
+fn entries(feed: Feed, keys: &[EntryKey], known: &KnownEntries) -> Vec<domain::ingest::IncomingEntry> {
     let Feed { version, head, entries, .. } = feed;
     // Atom and JSON Feed say so: who writes the feed writes its entries. RSS names an editor there.
     let authors = if version.starts_with("rss") { Vec::new() } else { head.authors };
     entries
         .iter()
-        .zip(marks)
-        .zip(recognise(marks, known))
-        .filter(|((_, mark), known_as)| is_news(mark, *known_as))
-        .map(|((entry, mark), _)| entry::incoming(entry, *mark, &authors))
+        .zip(keys)
+        .zip(recognise(keys, known))
+        .filter(|((_, key), known_as)| is_new_or_changed(key, *known_as))
+        .map(|((entry, key), _)| entry::incoming(entry, *key, &authors))
         .collect()
 }
 
 /// Whether an entry is new or has changed. One that was pruned is remembered, and does not come back.
-fn is_news(mark: &Mark, known: Option<&Known>) -> bool {
+fn is_new_or_changed(key: &EntryKey, known: Option<&Known>) -> bool {
     match known {
         None => true,
         Some(Known::Pruned(..)) => false,
-        Some(Known::Entry(known)) => known.fingerprint != mark.fingerprint && !mark.is_cut,
+        Some(Known::Entry(known)) => known.fingerprint != key.fingerprint && !key.is_cut,
     }
 }
 
@@ -117,19 +117,19 @@ mod tests {
 
     #[test]
     fn f3_only_new_or_changed_is_prepared() {
-        let marks = parsed(RSS).marks;
+        let keys = parsed(RSS).keys;
         let known = |index: usize, fingerprint| {
             let known = KnownEntry {
                 id: EntryId(1),
-                traits: marks[index].traits,
+                traits: keys[index].traits,
                 fingerprint,
                 updated_at: None,
                 changed_at: Timestamp::UNIX_EPOCH,
                 is_thin: false,
             };
-            (marks[index].identity, vec![Known::Entry(known)])
+            (keys[index].identity, vec![Known::Entry(known)])
         };
-        let known = KnownEntries::from([known(0, marks[0].fingerprint), known(1, Hash::of(b"other"))]);
+        let known = KnownEntries::from([known(0, keys[0].fingerprint), known(1, Hash::of(b"other"))]);
         let document = document(parsed(RSS), &known, validators());
         let guids: Vec<_> = document.entries.iter().map(|entry| entry.guid.as_str()).collect();
         assert_eq!(guids, ["2", "3"]);
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn f7_a_pruned_entry_does_not_come_back() {
-        let pruned = |mark: &Mark| (mark.identity, vec![Known::Pruned(mark.traits, mark.fingerprint)]);
-        let known = parsed(RSS).marks.iter().map(pruned).collect();
+        let pruned = |key: &EntryKey| (key.identity, vec![Known::Pruned(key.traits, key.fingerprint)]);
+        let known = parsed(RSS).keys.iter().map(pruned).collect();
         let document = document(parsed(RSS), &known, validators());
         assert!(document.entries.is_empty());
         assert_eq!(document.present.len(), 3);

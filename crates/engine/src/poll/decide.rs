@@ -6,7 +6,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{PollHints, PollJob, PollOutcome, PollResult},
     ports::Headers,
-    schedule::{self, ADAPTIVE_FIRST, Poll, PollEnd},
+    schedule::{self, ADAPTIVE_FIRST, Freshness, Poll},
 };
 use feed::Head;
 use jiff::Timestamp;
@@ -51,21 +51,21 @@ pub(crate) fn result(
 ) -> PollResult {
     // One that was due anyway is a poll like any other.
     let is_early = schedule_inputs.is_by_hand && job.due_at > job.claimed_at;
-    let ended = match &outcome {
-        PollOutcome::Fetched(document) if !document.entries.is_empty() => PollEnd::Changed,
-        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => PollEnd::Unchanged,
-        PollOutcome::Failed(_) | PollOutcome::Gone(_) => PollEnd::Failed(job.failure_count.saturating_add(1)),
+    let freshness = match &outcome {
+        PollOutcome::Fetched(document) if !document.entries.is_empty() => Freshness::Changed,
+        PollOutcome::Fetched(_) | PollOutcome::Unchanged(_) => Freshness::Unchanged,
+        PollOutcome::Failed(_) | PollOutcome::Gone(_) => Freshness::Failed(job.failure_count.saturating_add(1)),
     };
-    let mut next = next_check(job, ended, hints, schedule_inputs);
+    let mut next = next_check(job, freshness, hints, schedule_inputs);
     let due_by = is_early.then(|| {
         next.adaptive = next.adaptive.min(secs(job.adaptive_secs));
-        let retry_after = retry_after(ended, hints, schedule_inputs);
+        let retry_after = retry_after(freshness, hints, schedule_inputs);
         schedule::due_by(job.due_at, job.claimed_at, retry_after, schedule_inputs.settings.fetch_timeout)
     });
     // Only an answer that is worth something moves a feed: an error page elsewhere does not.
-    let moved_to = match ended {
-        PollEnd::Changed | PollEnd::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
-        PollEnd::Failed(_) => None,
+    let moved_to = match freshness {
+        Freshness::Changed | Freshness::Unchanged => hints.moved_to.as_deref().and_then(|url| moved(&job.address, url)),
+        Freshness::Failed(_) => None,
     };
     PollResult {
         feed_id: job.feed_id,
@@ -89,27 +89,27 @@ fn audit_in(settings: &EngineSettings) -> Duration {
 
 /// When a feed that was just added is polled next.
 pub(crate) fn first_check(hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Duration {
-    schedule::next(&poll(PollEnd::Changed, ADAPTIVE_FIRST * 2, None, PollHints::default(), hints, schedule_inputs))
+    schedule::next(&poll(Freshness::Changed, ADAPTIVE_FIRST * 2, None, PollHints::default(), hints, schedule_inputs))
         .delay
 }
 
 fn next_check(
     job: &PollJob,
-    ended: PollEnd,
+    freshness: Freshness,
     hints: &ScheduleHints,
     schedule_inputs: ScheduleInputs<'_>,
 ) -> schedule::Next {
     let own_interval = job.poll_interval.map(secs);
-    // What a first fetch brings is no news and says nothing about how often there is some.
-    let adaptive = match ended {
-        PollEnd::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
+    // What a first fetch brings is backlog, and says nothing about how often entries come.
+    let adaptive = match freshness {
+        Freshness::Changed if job.is_first_fetch => ADAPTIVE_FIRST * 2,
         _ => secs(job.adaptive_secs),
     };
-    schedule::next(&poll(ended, adaptive, own_interval, job.hints, hints, schedule_inputs))
+    schedule::next(&poll(freshness, adaptive, own_interval, job.hints, hints, schedule_inputs))
 }
 
 fn poll(
-    ended: PollEnd,
+    freshness: Freshness,
     adaptive: Duration,
     own_interval: Option<Duration>,
     known: PollHints,
@@ -121,21 +121,21 @@ fn poll(
     Poll {
         now: schedule_inputs.now,
         bounds: schedule_inputs.settings.bounds,
-        ended,
+        freshness,
         adaptive,
         own_interval,
-        fresh_for: schedule::freshness(header("cache-control"), header("expires"), header("age"), schedule_inputs.now),
+        fresh_for: schedule::fresh_for(header("cache-control"), header("expires"), header("age"), schedule_inputs.now),
         ttl: ttl_mins.map(|minutes| Duration::from_mins(u64::from(minutes))),
-        retry_after: retry_after(ended, hints, schedule_inputs),
+        retry_after: retry_after(freshness, hints, schedule_inputs),
         skips,
         chance: schedule_inputs.chance,
     }
 }
 
 /// When a server that refuses wants to be asked again.
-fn retry_after(ended: PollEnd, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
+fn retry_after(freshness: Freshness, hints: &ScheduleHints, schedule_inputs: ScheduleInputs<'_>) -> Option<Duration> {
     let header = |name| hints.headers.get(name);
-    matches!(ended, PollEnd::Failed(_))
+    matches!(freshness, Freshness::Failed(_))
         .then(|| schedule::retry_after(header("retry-after"), header("date"), schedule_inputs.now))
         .flatten()
 }
@@ -202,33 +202,33 @@ mod tests {
         result(job, outcome, hints, schedule_inputs)
     }
 
-    fn news() -> PollOutcome {
+    fn with_entries() -> PollOutcome {
         PollOutcome::Fetched(Document { entries: vec![IncomingEntry::default()], ..Document::default() })
     }
 
     #[test]
-    fn f4_interval_adapts_to_news() {
+    fn f4_interval_adapts_to_changes() {
         let check = |outcome, hints: &ScheduleHints, hours: f64| {
             assert_eq!(ended(&job(), outcome, hints).next_check_in, HOUR.mul_f64(hours));
         };
-        check(news(), &hints(&[]), 1.0);
+        check(with_entries(), &hints(&[]), 1.0);
         check(PollOutcome::Fetched(Document::default()), &hints(&[]), 3.0);
         check(PollOutcome::Unchanged(Validators::default()), &hints(&[]), 3.0);
         check(PollOutcome::Unchanged(Validators::default()), &hints(&[("cache-control", "max-age=36000")]), 10.0);
         check(PollOutcome::Failed(String::new()), &hints(&[]), 0.5);
         check(PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), 5.0);
-        check(news(), &hints(&[("retry-after", "18000")]), 1.0);
+        check(with_entries(), &hints(&[("retry-after", "18000")]), 1.0);
         let ttl = ScheduleHints {
             by_feed: Some(PollHints { ttl_mins: Some(240), ..PollHints::default() }),
             ..ScheduleHints::default()
         };
-        check(news(), &ttl, 4.0);
+        check(with_entries(), &ttl, 4.0);
         let asks = PollHints { ttl_mins: Some(300), ..PollHints::default() };
         let unchanged = PollOutcome::Unchanged(Validators::default());
-        let told_before = ended(&PollJob { hints: asks, ..job() }, unchanged, &hints(&[]));
-        assert_eq!(told_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
+        let known_before = ended(&PollJob { hints: asks, ..job() }, unchanged, &hints(&[]));
+        assert_eq!(known_before.next_check_in, 5 * HOUR, "a 304 does not say it again");
         let first = PollJob { is_first_fetch: true, ..job() };
-        assert_eq!(ended(&first, news(), &hints(&[])).next_check_in, HOUR);
+        assert_eq!(ended(&first, with_entries(), &hints(&[])).next_check_in, HOUR);
     }
 
     #[test]
@@ -239,10 +239,10 @@ mod tests {
             let by_hand = ended_by(&not_due, outcome.clone(), &hints(&[]), true);
             assert_eq!((by_hand.due_by, by_hand.adaptive_secs), (Some(due_at), 7200), "{outcome:?}");
             assert_eq!(ended_by(&job(), outcome.clone(), &hints(&[]), true).due_by, None, "it was due: {outcome:?}");
-            assert_eq!(ended_by(&not_due, outcome.clone(), &hints(&[]), false).due_by, None, "put off: {outcome:?}");
+            assert_eq!(ended_by(&not_due, outcome.clone(), &hints(&[]), false).due_by, None, "deferred: {outcome:?}");
         }
-        let news_by_hand = ended_by(&not_due, news(), &hints(&[]), true);
-        assert_eq!(news_by_hand.adaptive_secs, 3600, "news may shorten it");
+        let changed_by_hand = ended_by(&not_due, with_entries(), &hints(&[]), true);
+        assert_eq!(changed_by_hand.adaptive_secs, 3600, "new entries may shorten it");
         let refused = ended_by(&not_due, PollOutcome::Failed(String::new()), &hints(&[("retry-after", "18000")]), true);
         assert!(refused.due_by >= Some(Timestamp::UNIX_EPOCH + 5 * HOUR), "the server asked for it: {refused:?}");
     }
@@ -253,10 +253,10 @@ mod tests {
             let hints = ScheduleHints { moved_to: Some(to.to_owned()), ..ScheduleHints::default() };
             ended(&job(), outcome, &hints).moved_to.map(|address| (address.url, address.credentials))
         };
-        assert_eq!(moved(news(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
-        assert_eq!(moved(news(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));
-        assert_eq!(moved(news(), "http://e.org/f"), Some(("http://e.org/f".into(), None)));
-        assert_eq!(moved(news(), "https://e.org/f"), None);
+        assert_eq!(moved(with_entries(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
+        assert_eq!(moved(with_entries(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));
+        assert_eq!(moved(with_entries(), "http://e.org/f"), Some(("http://e.org/f".into(), None)));
+        assert_eq!(moved(with_entries(), "https://e.org/f"), None);
         assert_eq!(moved(PollOutcome::Failed(String::new()), "https://e.org/g"), None);
     }
 }

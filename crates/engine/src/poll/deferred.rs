@@ -1,4 +1,4 @@
-//! The feeds that found no place in their host's queue. The store has put them off for a while, so that claims go on to
+//! The feeds that found no place in their host's queue. The store has deferred them for a while, so that claims go on to
 //! the feeds of others; here it is remembered which they are, so that they are polled as soon as there is capacity.
 //!
 //! Nothing depends on it: what is forgotten is due again by itself.

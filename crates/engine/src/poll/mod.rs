@@ -305,7 +305,7 @@ impl Poller {
         drop((host, slot));
         measure::took(self.context.now().duration_since(began_at));
         match result {
-            Ok(Attempt::Ended(result, _room)) => self.conclude(result).await,
+            Ok(Attempt::Ended(result, _memory_permit)) => self.conclude(result).await,
             Ok(Attempt::RetryIn(wait)) => self.retry_later(&job, wait, urgent).await,
             Err(error) => {
                 tracing::warn!(feed_id = job.feed_id.0, %error, "poll abandoned");
@@ -331,16 +331,16 @@ impl Poller {
         }
     }
 
-    /// Gives a claim back of a feed that says nothing, because of us: it is as it was, and asked again shortly.
+    /// Releases the claim of a feed that says nothing, because of us: it is as it was, and asked again shortly.
     async fn retry_later(&self, job: &PollJob, wait: Duration, is_by_hand: bool) -> PollEnd {
         let leases = [(job.feed_id, job.lease.clone())];
         self.held.ends(job.feed_id, job.lease.fence);
-        let given_back = if is_by_hand {
+        let released = if is_by_hand {
             self.context.deps.store.release_polls(&leases).await
         } else {
             self.context.deps.store.postpone_polls(&leases, wait).await
         };
-        if let Err(error) = given_back {
+        if let Err(error) = released {
             tracing::warn!(feed_id = job.feed_id.0, %error, "claim not released");
         }
         measure::ended(PollEnd::Outage);

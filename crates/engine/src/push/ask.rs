@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method},
-    push::{Event, Mode, Subscription},
+    push::{Mode, Subscription, SubscriptionEvent},
     schedule,
 };
 use jiff::Timestamp;
@@ -50,14 +50,16 @@ pub(super) fn request(
 }
 
 /// What the answer means.
-pub(super) fn event(answer: Result<HttpResponse, HttpError>, now: Timestamp) -> Event {
+pub(super) fn event(answer: Result<HttpResponse, HttpError>, now: Timestamp) -> SubscriptionEvent {
     match answer {
-        Ok(response) if (200..300).contains(&response.status) => Event::Accepted,
-        Ok(response) => Event::Failed {
+        Ok(response) if (200..300).contains(&response.status) => SubscriptionEvent::Accepted,
+        Ok(response) => SubscriptionEvent::Failed {
             error: format!("Hub subscription failed: {}", response.status),
             retry_after: schedule::retry_after(response.headers.get("retry-after"), response.headers.get("date"), now),
         },
-        Err(error) => Event::Failed { error: format!("{UNREACHABLE}: {}", code(&error)), retry_after: None },
+        Err(error) => {
+            SubscriptionEvent::Failed { error: format!("{UNREACHABLE}: {}", code(&error)), retry_after: None }
+        }
     }
 }
 
@@ -89,7 +91,7 @@ mod tests {
         form_urlencoded::parse(&request.body).into_owned().collect()
     }
 
-    fn answered(status: u16, headers: &[(&str, &str)]) -> Event {
+    fn answered(status: u16, headers: &[(&str, &str)]) -> SubscriptionEvent {
         let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let response = HttpResponse {
             status,
@@ -97,7 +99,7 @@ mod tests {
             body: Vec::new(),
             url: String::new(),
             moved_to: None,
-            room: MemoryPermit::default(),
+            memory_permit: MemoryPermit::default(),
         };
         event(Ok(response), Timestamp::UNIX_EPOCH)
     }
@@ -123,9 +125,9 @@ mod tests {
     #[test]
     fn w2_w9_only_2xx_accepts() {
         for status in [200, 202, 204] {
-            assert_eq!(answered(status, &[]), Event::Accepted);
+            assert_eq!(answered(status, &[]), SubscriptionEvent::Accepted);
         }
-        let failed = |error: &str, secs: Option<u64>| Event::Failed {
+        let failed = |error: &str, secs: Option<u64>| SubscriptionEvent::Failed {
             error: error.to_owned(),
             retry_after: secs.map(Duration::from_secs),
         };

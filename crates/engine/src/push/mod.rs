@@ -26,7 +26,7 @@ use std::{collections::HashMap, sync::Arc};
 use domain::{
     AccountId, FeedId, FeedPatch, SubscriptionId,
     ports::{Changed, Claim, StoreError, StoreResult, SubscriptionChange, UpdateOutcome},
-    push::{self, Event, Offer, PushTarget, Subscription, SubscriptionState, Transition},
+    push::{self, Offer, PushTarget, Subscription, SubscriptionEvent, SubscriptionState, Transition},
 };
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -109,7 +109,7 @@ impl Pusher {
     }
 
     /// Stores what happens to a subscription, and does what follows from it.
-    async fn change(&self, id: SubscriptionId, claim: Claim, event: Event) -> StoreResult<Changed> {
+    async fn change(&self, id: SubscriptionId, claim: Claim, event: SubscriptionEvent) -> StoreResult<Changed> {
         let kind = format!("{event:?}");
         let change = SubscriptionChange { id, claim, event, rules: self.settings().rules };
         let changed = measure::store("change_subscription", self.changes.call(change, 0)).await?;
@@ -197,7 +197,7 @@ pub(crate) async fn subscribe_now(
         pusher.poll_feed.poll_feed(id).await?;
     }
     let subscription = store.subscription_of(id).await?.ok_or(SubscribeError::NoHub)?;
-    let changed = pusher.change(subscription.id, Claim::None, Event::Retry).await?;
+    let changed = pusher.change(subscription.id, Claim::None, SubscriptionEvent::Retry).await?;
     context.wake.push.notify_one();
     match changed {
         Changed::Done(transition) => transition.after.ok_or(SubscribeError::NoHub),

@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     SubscriptionId,
     ports::{Changed, Claim, StoreResult},
-    push::{self, Event, Mode, Step, Subscription, SubscriptionJob, SubscriptionState},
+    push::{self, Mode, Step, Subscription, SubscriptionEvent, SubscriptionJob, SubscriptionState},
 };
 use futures_util::FutureExt;
 use jiff::SignedDuration;
@@ -63,7 +63,7 @@ async fn take_this(pusher: &Arc<Pusher>, job: SubscriptionJob, step: Step, hub_w
 }
 
 async fn pass(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<StepEnd> {
-    pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), Event::TimePassed).await?;
+    pusher.change(job.subscription.id, Claim::Ends(job.lease.clone()), SubscriptionEvent::TimePassed).await?;
     Ok(StepEnd::Other)
 }
 
@@ -78,7 +78,8 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
         give_back(pusher, job).await?;
         return Ok(StepEnd::Other);
     }
-    let event = if pusher.settings().base_url.is_some() { Event::Retry } else { Event::Unwanted };
+    let event =
+        if pusher.settings().base_url.is_some() { SubscriptionEvent::Retry } else { SubscriptionEvent::Unwanted };
     pusher.change(id, Claim::Ends(job.lease.clone()), event).await?;
     pusher.context.wake.push.notify_one();
     Ok(StepEnd::Other)
@@ -142,7 +143,7 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
     let (id, deps, settings) = (job.subscription.id, &pusher.context.deps, pusher.settings());
     let secret = (mode == Mode::Subscribe).then(|| push::new_secret(&*deps.ids));
     let base_url = settings.base_url.clone().unwrap_or_else(|| job.subscription.base_url.clone());
-    let asking = Event::Asking { mode, secret: secret.clone(), base_url };
+    let asking = SubscriptionEvent::Asking { mode, secret: secret.clone(), base_url };
     let Changed::Done(asked) = pusher.change(id, Claim::Under(job.lease.clone()), asking).await? else {
         give_back(pusher, job).await?;
         return Ok(StepEnd::Other);
@@ -150,7 +151,7 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
     let Some(subscription) = asked.after else { return Ok(StepEnd::Other) };
     let request = ask::request(&subscription, mode, secret.as_deref(), settings.lease_secs, settings.hub_timeout);
     let event = ask::event(deps.http.send(request).await, deps.clock.now());
-    if let Event::Failed { error, .. } = &event {
+    if let SubscriptionEvent::Failed { error, .. } = &event {
         tracing::warn!(
             feed_id = subscription.feed_id.map(|id| id.0),
             hub = subscription.hub_url,
@@ -159,7 +160,7 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
             "hub request failed"
         );
     }
-    measure::hub_asked(mode, matches!(event, Event::Accepted));
+    measure::hub_asked(mode, matches!(event, SubscriptionEvent::Accepted));
     match pusher.change(id, Claim::Ends(job.lease.clone()), event).await? {
         Changed::Done(transition) => {
             Ok(transition.after.map_or(StepEnd::Other, |after| StepEnd::Asked(Box::new(after))))

@@ -3,7 +3,7 @@
 use domain::{
     SubscriptionId,
     ports::{Changed, Claim, StoreResult},
-    push::{Event, Mode, PushTarget},
+    push::{Mode, PushTarget, SubscriptionEvent},
 };
 
 use super::Pusher;
@@ -80,11 +80,11 @@ pub(crate) async fn verify(
 }
 
 /// What happens if it is wanted, of which topic, and what the hub is told then.
-fn read(asked: Verification, only_if_asked: bool) -> Result<(Event, String, VerifyAnswer), &'static str> {
+fn read(asked: Verification, only_if_asked: bool) -> Result<(SubscriptionEvent, String, VerifyAnswer), &'static str> {
     let mode = asked.mode.filter(|mode| !mode.is_empty()).ok_or("hub.mode is missing")?;
     let topic = asked.topic.filter(|topic| !topic.is_empty()).ok_or("hub.topic is missing")?;
     if mode == "denied" {
-        return Ok((Event::Denied { reason: asked.reason, only_if_asked }, topic, VerifyAnswer::Noted));
+        return Ok((SubscriptionEvent::Denied { reason: asked.reason, only_if_asked }, topic, VerifyAnswer::Noted));
     }
     let mode = Mode::by_name(&mode).ok_or("hub.mode is none of subscribe, unsubscribe and denied")?;
     let challenge = asked.challenge.filter(|challenge| !challenge.is_empty()).ok_or("hub.challenge is missing")?;
@@ -92,7 +92,7 @@ fn read(asked: Verification, only_if_asked: bool) -> Result<(Event, String, Veri
         return Err("hub.challenge is too long");
     }
     let lease_secs = asked.lease_secs.as_deref().and_then(lease);
-    Ok((Event::Verified { mode, lease_secs, only_if_asked }, topic, VerifyAnswer::Confirmed(challenge)))
+    Ok((SubscriptionEvent::Verified { mode, lease_secs, only_if_asked }, topic, VerifyAnswer::Confirmed(challenge)))
 }
 
 /// A number of seconds; one that is too large to count is as large as can be, and nonsense is none.

@@ -138,7 +138,7 @@ async fn f5_refresh_never_slows_a_feed() {
         world.refresh(ids[0]).await;
         let due = world.due_in(&world.feed(ids[0]).await);
         assert!((36_000..36_100).contains(&due), "{due}");
-        // What it adapted to is as it was: half an hour and a half after the first poll without news.
+        // What it adapted to is as it was: half an hour and a half after the first poll without entries.
         world.advance(Duration::from_hours(24)).await;
         assert_eq!(world.engine.refresh_due().await.unwrap().unchanged, 1);
         let due = world.due_in(&world.feed(ids[1]).await);
@@ -312,7 +312,7 @@ async fn f5_refresh_polls_deferred_feeds_too() {
             world.publisher.set(path, Page::body(rss(&[("1", path)])).behind(&gate));
         }
         world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
-        // The background was there first, and put most of them off.
+        // The background was there first, and most of them were deferred.
         world.engine.poll_step().await.unwrap();
         let (summary, ()) = tokio::join!(world.engine.refresh_due(), async { gate.open() });
         let summary = summary.unwrap();
@@ -335,11 +335,11 @@ async fn f5_refresh_skips_deleted_feeds() {
         let ids = world.import(&paths.iter().map(String::as_str).collect::<Vec<_>>()).await;
         world.engine.poll_step().await.unwrap();
         world.publisher.asked("/0", 1).await;
-        let put_off = ids[FEEDS - 1];
-        assert!((1..=60).contains(&world.due_in(&world.feed(put_off).await)));
+        let deferred = ids[FEEDS - 1];
+        assert!((1..=60).contains(&world.due_in(&world.feed(deferred).await)));
         let deleted = async {
             // One that is asked just now, one that waits for its host, and one that was deferred.
-            for id in [ids[0], ids[100], put_off] {
+            for id in [ids[0], ids[100], deferred] {
                 assert!(world.store.delete_feed(READER, id).await.unwrap());
             }
             gate.open();

@@ -11,7 +11,7 @@ use testkit::{Gate, Line, LineState, Page};
 use crate::world::{self, engine_on, rss};
 
 #[tokio::test]
-async fn f4_failures_are_told_and_cost_no_entry() {
+async fn f4_failures_are_reported_and_cost_no_entry() {
     let settings = EngineSettings {
         // Only the one that hangs waits for it, and nobody else must run into it on a slow machine.
         fetch_timeout: Duration::from_secs(20),
@@ -93,7 +93,7 @@ async fn f4_lost_database_loses_no_result() {
     let lost = store.feed(READER, id).await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
     gate.open();
-    // The engine has tried to store the result, in vain.
+    // The engine has failed to store the result.
     line.refused_after(before + 1).await;
     line.set(LineState::Up);
     assert_eq!(refresh.await.unwrap().unwrap().unwrap().new_entries, 1);

@@ -26,7 +26,7 @@ use domain::{
         FeedStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
         PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -146,7 +146,7 @@ hand_on!(PushStore {
     fn change_subscriptions(
         changes: Vec<SubscriptionChange>
     ) -> Vec<StoreResult<Batched<SubscriptionChange, Changed>>>;
-    fn change_subscription(id: SubscriptionId, claim: Claim, event: Event, rules: Rules) -> Changed;
+    fn change_subscription(id: SubscriptionId, claim: Claim, event: SubscriptionEvent, rules: RenewalRules) -> Changed;
     fn claim_due_subscriptions(owner: &str, limit: u32, lease: Duration, but_not_at: &[String]) -> Vec<SubscriptionJob>;
     fn claim_expiring_subscriptions(owner: &str, limit: u32, lease: Duration, within: Duration) -> Vec<SubscriptionJob>;
     fn release_subscriptions(leases: &[(SubscriptionId, Lease)]) -> ();
@@ -166,7 +166,7 @@ hand_on!(DeliveryStore {
     fn rotate_secret(account: AccountId, id: WebhookId, secret: WebhookSecret, keep: Duration) -> Option<Webhook>;
     fn test_webhook(account: AccountId, id: WebhookId) -> TestOutcome;
     fn replay(account: AccountId, id: WebhookId, since: Timestamp, until: Option<Timestamp>) -> Option<u64>;
-    fn claim_deliveries(owner: &str, lease: Duration, room: &ClaimLimits) -> Claimed;
+    fn claim_deliveries(owner: &str, lease: Duration, limits: &ClaimLimits) -> Claimed;
     fn event_data(event: EventId) -> Option<String>;
     fn renew_deliveries(leases: &[(DeliveryId, Lease)], lease: Duration) -> Vec<DeliveryId>;
     fn release_deliveries(leases: &[(DeliveryId, Lease)]) -> ();

@@ -62,12 +62,12 @@ async fn simulate(world: &mut World, time: Duration, set_now: impl AsyncFn(Times
         set_now(next).await;
         world.engine_works().await;
     }
-    let told = format!("seed {SEED}: {}", world.told());
-    assert_eq!(world.stored().await, world.published(), "{told}");
-    assert!(world.longest_delay() <= DELAY_MAX, "{told}: an entry came {:#} late", world.longest_delay());
-    assert!(world.longest_recovery() <= RECOVERY_MAX, "{told}: push came back after {:#}", world.longest_recovery());
+    let summary = format!("seed {SEED}: {}", world.summary());
+    assert_eq!(world.stored().await, world.published(), "{summary}");
+    assert!(world.longest_delay() <= DELAY_MAX, "{summary}: an entry came {:#} late", world.longest_delay());
+    assert!(world.longest_recovery() <= RECOVERY_MAX, "{summary}: push came back after {:#}", world.longest_recovery());
     // The test would show nothing if little had happened.
     let days = time.as_secs() / 86_400;
-    assert!(world.pushes() > days * FEEDS as u64 / 6, "{told}");
-    assert!(world.outages() > days / 2, "{told}");
+    assert!(world.pushes() > days * FEEDS as u64 / 6, "{summary}");
+    assert!(world.outages() > days / 2, "{summary}");
 }

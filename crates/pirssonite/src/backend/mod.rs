@@ -194,7 +194,7 @@ async fn find(settings: &Settings, may_create: bool) -> anyhow::Result<Box<dyn B
 }
 
 async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<dyn Backend>> {
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         if let Some(remote) = Remote::find(settings).await? {
             return Ok(Box::new(remote));
@@ -210,7 +210,7 @@ async fn wait_for(settings: &Settings, may_create: bool) -> anyhow::Result<Box<d
             Err(error) if is_in_use(&error) => {}
             Err(error) => return Err(error),
         }
-        if !std::mem::replace(&mut is_told, true) {
+        if !std::mem::replace(&mut is_reported, true) {
             commands::print_notice(&format!(
                 "another process uses {}: waiting for it to end",
                 settings.data_dir.display()

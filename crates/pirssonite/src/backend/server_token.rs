@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a5_server_token_is_its_owners_alone_and_one_for_each_database() {
+    fn a5_server_token_is_private_and_one_per_database() {
         let folder = tempfile::tempdir().unwrap();
         let data = format!("--data-dir={}", folder.path().display());
         let settings = Settings::of_flags(&[&data]);

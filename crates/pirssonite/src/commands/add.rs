@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     format_count,
     named::{self, id_of},
-    number, print_json, print_line, title_of,
+    print_json, print_line, title_of, to_u64,
 };
 use crate::{
     backend::{self, Backend},
@@ -74,7 +74,7 @@ async fn folder(backend: &dyn Backend, given: &str) -> anyhow::Result<(i64, bool
 /// What was added, and what else the page offers.
 fn lines(feed: &Value, typed: &str) -> Vec<String> {
     let url = feed["url"].as_str().unwrap_or_default();
-    let entries = format_count(number(&feed["unreadCount"]), "entry", "entries");
+    let entries = format_count(to_u64(&feed["unreadCount"]), "entry", "entries");
     let place = if url == typed { String::new() } else { format!(" from {url}") };
     let mut lines = vec![format!("added feed {}: {} ({entries}){place}", feed["id"], title_of(feed))];
     let offered = feed["offered"].as_array().map(Vec::as_slice).unwrap_or_default();

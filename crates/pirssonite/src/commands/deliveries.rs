@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{format_count, number};
+use super::{format_count, to_u64};
 use crate::backend::Backend;
 
 /// All webhooks together.
@@ -24,7 +24,7 @@ impl Webhooks {
     /// Of webhooks as the API shows them.
     pub(super) fn of(webhooks: &[Value]) -> Self {
         let is_disabled = |webhook: &&Value| webhook["enabled"] == false;
-        let is_failing = |webhook: &&Value| !is_disabled(webhook) && number(&webhook["consecutiveFailures"]) > 0;
+        let is_failing = |webhook: &&Value| !is_disabled(webhook) && to_u64(&webhook["consecutiveFailures"]) > 0;
         Self {
             all: webhooks.len(),
             disabled: webhooks.iter().filter(is_disabled).count(),
@@ -55,7 +55,7 @@ impl Webhooks {
 /// probes are sent. One that the user has disabled is as it should be.
 fn trouble(webhook: &Value) -> Option<String> {
     let (id, url) = (&webhook["id"], webhook["url"].as_str().unwrap_or_default());
-    let failures = u32::try_from(number(&webhook["consecutiveFailures"])).unwrap_or(u32::MAX);
+    let failures = u32::try_from(to_u64(&webhook["consecutiveFailures"])).unwrap_or(u32::MAX);
     let why = match (webhook["enabled"] == true, webhook["disabledReason"].as_str(), webhook["heldUntil"].as_str()) {
         (false, Some(why), _) => {
             format!("disabled, because {why}: `pirssonite webhook enable {id}` once it works again")
@@ -75,7 +75,7 @@ pub(super) struct Outbox<'o>(pub(super) &'o Value);
 impl Outbox<'_> {
     /// In a line.
     pub(super) fn in_words(&self) -> String {
-        let count = |name: &str| number(&self.0[name]);
+        let count = |name: &str| to_u64(&self.0[name]);
         let oldest = self.0["oldestPendingAge"].as_u64();
         let oldest = oldest.map(|secs| format!("; the oldest waits for {}", lasting(secs))).unwrap_or_default();
         let (ready, in_flight) = (count("ready"), count("inFlight"));

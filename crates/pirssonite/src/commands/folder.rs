@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     format_count,
     named::{self, folder_name, id_of},
-    number, print_json, print_line,
+    print_json, print_line, to_u64,
 };
 use crate::{
     backend::{self, Backend},
@@ -89,7 +89,7 @@ async fn list(backend: &dyn Backend) -> anyhow::Result<(Value, String)> {
     }
     let row = |folder: &Value| {
         let within: Vec<&Value> = feeds.iter().filter(|feed| feed["folderId"] == folder["id"]).collect();
-        let unread: u64 = within.iter().map(|feed| number(&feed["unreadCount"])).sum();
+        let unread: u64 = within.iter().map(|feed| to_u64(&feed["unreadCount"])).sum();
         vec![id_of(folder).to_string(), within.len().to_string(), unread.to_string(), folder_name(folder)]
     };
     let rows: Vec<Vec<String>> = folders.iter().map(row).collect();

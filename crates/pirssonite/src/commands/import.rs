@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, bail};
 use serde_json::{Value, json};
 
-use super::{format_count, number, print_json, print_line, progress_bar, refresh::refresh};
+use super::{format_count, print_json, print_line, progress_bar, refresh::refresh, to_u64};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -182,13 +182,13 @@ impl Progress {
     fn of(feeds: &[Value], which: &HashSet<i64>) -> Self {
         let mut so_far = Self::default();
         for feed in feeds.iter().filter(|feed| feed["id"].as_i64().is_some_and(|id| which.contains(&id))) {
-            let is_tried = feed["isGone"] == true || number(&feed["failureCount"]) > 0;
+            let is_tried = feed["isGone"] == true || to_u64(&feed["failureCount"]) > 0;
             match (feed["lastFetchedAt"].is_string(), is_tried) {
                 (true, _) => so_far.fetched += 1,
                 (false, true) => so_far.failed += 1,
                 (false, false) => so_far.waiting += 1,
             }
-            so_far.entries += number(&feed["unreadCount"]);
+            so_far.entries += to_u64(&feed["unreadCount"]);
         }
         so_far
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     named::{self, folder_name, id_of},
-    number, print_json, print_line, title_of,
+    print_json, print_line, title_of, to_u64,
 };
 use crate::{
     backend,
@@ -67,11 +67,11 @@ fn lines(mut feeds: Vec<Value>, folders: &[Value], screen: Screen) -> Vec<String
     });
     let row = |feed: &Value| {
         let (state, why) = state(feed);
-        // On a terminal the reason stands below, where there is room for it.
+        // On a terminal the reason stands below, where it fits.
         let why = why.filter(|_| !screen.is_terminal()).map(|why| format!(": {why}")).unwrap_or_default();
         vec![
             id_of(feed).to_string(),
-            number(&feed["unreadCount"]).to_string(),
+            to_u64(&feed["unreadCount"]).to_string(),
             title_of(feed).to_owned(),
             place(feed).map(|at| folder_name(&folders[at])).unwrap_or_default(),
             feed["url"].as_str().unwrap_or_default().to_owned(),

@@ -144,7 +144,7 @@ fn format_count(number: u64, one: &str, many: &str) -> String {
 }
 
 /// A number of the API's, which is there.
-fn number(value: &Value) -> u64 {
+fn to_u64(value: &Value) -> u64 {
     value.as_u64().unwrap_or_default()
 }
 
@@ -155,7 +155,7 @@ fn is_gone(feed: &Value) -> bool {
 
 /// Whether a feed could not be fetched the last time. One that is gone is not tried any more.
 fn is_failing(feed: &Value) -> bool {
-    !is_gone(feed) && number(&feed["failureCount"]) > 0
+    !is_gone(feed) && to_u64(&feed["failureCount"]) > 0
 }
 
 /// The outage on its side that keeps a server from polling: since when, and what happens.

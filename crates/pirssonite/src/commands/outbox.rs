@@ -7,7 +7,7 @@ use domain::folder::one_line;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{deliveries::Outbox, format_count, number, pages::paged, print_json, print_line};
+use super::{deliveries::Outbox, format_count, pages::paged, print_json, print_line, to_u64};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -125,7 +125,7 @@ async fn requeue(backend: &dyn Backend, again: &RequeueArguments) -> anyhow::Res
     let Some(id) = &again.id else {
         let body = json!({ "webhookId": again.webhook });
         let requeued = backend.call(Method::POST, "/api/outbox/requeue", Some(body)).await?;
-        let said = format!("{} queued again", format_count(number(&requeued["requeued"]), "delivery", "deliveries"));
+        let said = format!("{} queued again", format_count(to_u64(&requeued["requeued"]), "delivery", "deliveries"));
         return Ok((requeued, said));
     };
     let which = Target { id: id.clone() };

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{format_count, named, number, print_json, print_line, print_notice, progress_bar};
+use super::{format_count, named, print_json, print_line, print_notice, progress_bar, to_u64};
 use crate::{
     backend::{self, Backend},
     settings::Settings,
@@ -43,11 +43,11 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
     } else {
         print_line(&format!(
             "{} polled: {} fetched, {} unchanged, {} failed; {}, {} changed",
-            format_count(number(&summary["polled"]), "feed", "feeds"),
+            format_count(to_u64(&summary["polled"]), "feed", "feeds"),
             summary["fetched"],
             summary["unchanged"],
             summary["failed"],
-            format_count(number(&summary["newEntries"]), "new entry", "new entries"),
+            format_count(to_u64(&summary["newEntries"]), "new entry", "new entries"),
             summary["changedEntries"]
         ))?;
     }
@@ -63,7 +63,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
             format_count(failures.len() as u64, "feed", "feeds")
         ));
     }
-    let is_bad = !failures.is_empty() || is_named && (number(&summary["failed"]) > 0 || !missing.is_empty());
+    let is_bad = !failures.is_empty() || is_named && (to_u64(&summary["failed"]) > 0 || !missing.is_empty());
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn refresh(backend: &dyn Backend, feeds: &[i64], what: &'static
         match polled {
             Ok(Some(summary)) => {
                 for (sum, name) in total.iter_mut().zip(SUMS) {
-                    *sum += number(&summary[name]);
+                    *sum += to_u64(&summary[name]);
                 }
             }
             Ok(None) => missing.push(id),

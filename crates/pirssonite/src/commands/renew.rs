@@ -6,7 +6,7 @@ use std::{collections::HashMap, process::ExitCode};
 use anyhow::ensure;
 use serde_json::Value;
 
-use super::{format_count, number, print_json, print_line, title_of};
+use super::{format_count, print_json, print_line, title_of, to_u64};
 use crate::{backend, settings::Settings};
 
 /// How to print it.
@@ -44,9 +44,9 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         for result in results {
             print_line(&line(result, &titles))?;
         }
-        print_line(&total(&summary, results.len()))?;
+        print_line(&format_total(&summary, results.len()))?;
     }
-    Ok(if number(&summary["failed"]) > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if to_u64(&summary["failed"]) > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn line(result: &Value, titles: &HashMap<i64, &str>) -> String {
@@ -65,7 +65,7 @@ fn line(result: &Value, titles: &HashMap<i64, &str>) -> String {
     format!("{id:>5}  {title}  {ended}")
 }
 
-fn total(summary: &Value, results: usize) -> String {
+fn format_total(summary: &Value, results: usize) -> String {
     let count = format_count(results as u64, "subscription", "subscriptions");
     let more = if results < RENEWALS_MAX { "" } else { "; at most so many in one go: there may be more" };
     format!(
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w7_renewals_are_told_line_by_line() {
+    fn w7_renewals_are_printed_line_by_line() {
         let titles = HashMap::from([(7, "News")]);
         for (result, expect) in [
             (
@@ -104,7 +104,7 @@ mod tests {
             assert_eq!(line(&result, &titles), expect);
         }
         let summary = json!({ "renewed": 19, "failed": 1, "pending": 0 });
-        assert_eq!(total(&summary, 1), "1 subscription: 19 renewed, 1 failed, 0 pending");
-        assert!(total(&summary, 20).ends_with("there may be more"));
+        assert_eq!(format_total(&summary, 1), "1 subscription: 19 renewed, 1 failed, 0 pending");
+        assert!(format_total(&summary, 20).ends_with("there may be more"));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::number;
+use super::to_u64;
 
 /// The states, in the order in which they are told, as the API names them.
 const STATES: [&str; 4] = ["active", "pending", "inactive", "unsubscribing"];
@@ -44,7 +44,7 @@ impl Summary {
     /// Of subscriptions as the API shows them.
     pub(super) fn of(subscriptions: &[Value]) -> Self {
         let count = |state: &str| subscriptions.iter().filter(|subscription| subscription["state"] == state).count();
-        let sum = |name: &str| subscriptions.iter().map(|subscription| number(&subscription[name])).sum();
+        let sum = |name: &str| subscriptions.iter().map(|subscription| to_u64(&subscription[name])).sum();
         let active = subscriptions.iter().filter(|subscription| subscription["isActive"] == true);
         Self {
             by_state: STATES.map(count),

@@ -234,10 +234,10 @@ impl Layout {
 
 impl Block {
     fn push_lines(&self, lines: &mut Vec<String>, cells: Option<usize>) {
-        let room = cells.map(|cells| cells.saturating_sub(self.first.len()).max(CELLS_MIN));
-        let text: Vec<String> = match room {
+        let width = cells.map(|cells| cells.saturating_sub(self.first.len()).max(CELLS_MIN));
+        let text: Vec<String> = match width {
             _ if self.is_code => self.text.split('\n').map(|line| format!("{CODE_INDENT}{line}")).collect(),
-            Some(room) => wrap(&self.text, room),
+            Some(width) => wrap(&self.text, width),
             None => self.text.split('\n').map(|line| line.trim().to_owned()).collect(),
         };
         for (number, line) in text.iter().enumerate() {

@@ -164,7 +164,7 @@ impl Writer {
     fn close_small(&mut self) {
         let Some((is_raised, begin)) = self.open_small.take() else { return };
         let small: Option<String> =
-            self.layout.since(begin).and_then(|text| text.chars().map(|c| small(c, is_raised)).collect());
+            self.layout.since(begin).and_then(|text| text.chars().map(|c| raised_or_lowered(c, is_raised)).collect());
         if let Some(small) = small {
             self.layout.replace_since(begin, &small);
         }
@@ -177,7 +177,7 @@ fn is_void(name: &str) -> bool {
 }
 
 /// The raised or lowered form of a character.
-fn small(c: char, is_raised: bool) -> Option<char> {
+fn raised_or_lowered(c: char, is_raised: bool) -> Option<char> {
     const PLAIN: &str = "0123456789+-=()n";
     const RAISED: &str = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ";
     const LOWERED: &str = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙ";
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn u5_blocks_are_told_apart() {
+    fn u5_blocks_are_separated() {
         for (html, expect) in [
             ("<h2>News</h2><p>x</p>", "## News\n\nx"),
             ("<ul><li>a</li><li>b c d e<ul><li>f</li></ul></li></ul><p>g</p>", "- a\n- b c d e\n  - f\n\ng"),

@@ -39,11 +39,11 @@ pub(crate) fn cut(text: &str, cells: usize) -> Cow<'_, str> {
     if width(text) <= cells {
         return text.into();
     }
-    let room = cells.saturating_sub(1);
+    let width = cells.saturating_sub(1);
     let mut taken = 0;
     let fits = |c: &char| {
         taken += c.width().unwrap_or_default();
-        taken <= room
+        taken <= width
     };
     let kept: String = text.chars().take_while(fits).collect();
     format!("{}{CUT}", kept.trim_end()).into()

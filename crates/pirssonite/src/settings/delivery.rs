@@ -10,7 +10,7 @@ use engine::DeliverySettings;
 
 use super::{
     Raw, SettingsError, get,
-    value::{duration, number, part, some_time},
+    value::{duration, parse_number, part, some_time},
 };
 
 /// How long a webhook may take to answer, at most: so long its place is taken.
@@ -19,7 +19,7 @@ const TIMEOUT_MAX: Duration = Duration::from_mins(5);
 pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings, SettingsError> {
     let (retry_max, usual) = (get(raw, "retry_max", some_time)?, DeliverySettings::default());
     let breaker = BreakerRules {
-        open_after: get(raw, "breaker_failures", |text| number(text, 1, 10_000))?,
+        open_after: get(raw, "breaker_failures", |text| parse_number(text, 1, 10_000))?,
         probe_first: get(raw, "probe_first", some_time)?,
         probe_max: get(raw, "probe_max", some_time)?,
         disable_after: get(raw, "disable_after", some_time)?,
@@ -28,15 +28,15 @@ pub(super) fn read(raw: &BTreeMap<&'static str, Raw>) -> Result<DeliverySettings
     Ok(DeliverySettings {
         lease: get(raw, "delivery_lease", lease)?,
         timeout: get(raw, "delivery_timeout", timeout)?,
-        concurrency: get(raw, "delivery_concurrency", |text| number(text, 1, 10_000))?,
-        webhook_concurrency: get(raw, "webhook_concurrency", |text| number(text, 1, 10_000))?,
+        concurrency: get(raw, "delivery_concurrency", |text| parse_number(text, 1, 10_000))?,
+        webhook_concurrency: get(raw, "webhook_concurrency", |text| parse_number(text, 1, 10_000))?,
         retry: RetryRules {
             first: get(raw, "retry_first", some_time)?,
             max: retry_max,
             // As many as are kept of one.
-            attempts: get(raw, "retry_attempts", |text| number(text, 1, ATTEMPTS_KEPT_MAX))?,
+            attempts: get(raw, "retry_attempts", |text| parse_number(text, 1, ATTEMPTS_KEPT_MAX))?,
             jitter: get(raw, "retry_jitter", part)?,
-            budget: get(raw, "retry_budget", |text| number(text, 0, ATTEMPTS_KEPT_MAX))?,
+            budget: get(raw, "retry_budget", |text| parse_number(text, 0, ATTEMPTS_KEPT_MAX))?,
         },
         breaker,
         limits: OutboxLimits {

@@ -21,7 +21,7 @@ use url::Url;
 use self::{
     first_password::PASSWORD_VARIABLE,
     table::{Setting, TABLE},
-    value::{algorithms, duration, duration_from, known_hubs, number, parts, public_url, switch, web_url},
+    value::{algorithms, duration, duration_from, known_hubs, parse_number, parts, public_url, switch, web_url},
 };
 pub(crate) use self::{
     first_password::{password_in, without_line_end},
@@ -244,14 +244,14 @@ impl Settings {
             })?,
             data_dir: get(raw, "data_dir", folder)?,
             database_url: get(raw, "database_url", |text| optional(text, database_url))?,
-            database_connections: get(raw, "database_connections", |text| number(text, 2, 500))?,
+            database_connections: get(raw, "database_connections", |text| parse_number(text, 2, 500))?,
             base_url: get(raw, "base_url", |text| optional(text, public_url))?,
             allow_networks: get(raw, "allow_networks", networks)?,
             proxy: get(raw, "proxy", |text| optional(text, web_url))?,
             poll_min: get(raw, "poll_min", a_second_or_more)?,
             poll_max: get(raw, "poll_max", a_second_or_more)?,
-            host_concurrency: get(raw, "host_concurrency", |text| number(text, 1, 64))?,
-            poll_concurrency: get(raw, "poll_concurrency", |text| number(text, 1, 1024))?,
+            host_concurrency: get(raw, "host_concurrency", |text| parse_number(text, 1, 64))?,
+            poll_concurrency: get(raw, "poll_concurrency", |text| parse_number(text, 1, 1024))?,
             renew_before: get(raw, "renew_before", a_second_or_more)?,
             hub_lease: get(raw, "hub_lease", |text| optional(text, lease_secs))?,
             push_audit: get(raw, "push_audit", audit)?,
@@ -364,7 +364,7 @@ fn prune_age(text: &str) -> Result<Option<Duration>, String> {
 }
 
 fn rate(text: &str) -> Result<NonZeroU32, String> {
-    let rate = NonZeroU32::new(number(text, 1, RATE_MAX)?);
+    let rate = NonZeroU32::new(parse_number(text, 1, RATE_MAX)?);
     rate.ok_or_else(|| "write a number".to_owned())
 }
 

@@ -46,7 +46,11 @@ pub(crate) fn later(text: &str, now: Timestamp) -> Result<Timestamp, String> {
 }
 
 /// A number within bounds.
-pub(crate) fn number<N: FromStr + PartialOrd + Display + Copy>(text: &str, least: N, most: N) -> Result<N, String> {
+pub(crate) fn parse_number<N: FromStr + PartialOrd + Display + Copy>(
+    text: &str,
+    least: N,
+    most: N,
+) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| (&least..=&most).contains(&number));
     number.ok_or_else(|| format!("write a number from {least} to {most}"))
 }

@@ -24,7 +24,7 @@ fn doctor(data: Data<'_>) -> Output {
 }
 
 /// The same where no file may become longer than 50 KiB: enough for the database to be opened and read.
-fn doctor_without_room(data: Data<'_>) -> Output {
+fn doctor_on_full_disk(data: Data<'_>) -> Output {
     let limited = "trap '' XFSZ; ulimit -f 100; exec \"$0\" \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", limited, env!("CARGO_BIN_EXE_pirssonite"), "doctor", "--listen", "127.0.0.1:0"]);
@@ -43,9 +43,9 @@ async fn u5_u6_doctor_notices_a_full_disk() {
     let data = made(folder.path());
     let expect = ["WRONG  database", "nothing more can be written to", "make room"];
     check(&doctor(data), true, &["can be used"]);
-    check(&doctor_without_room(data), false, &expect);
+    check(&doctor_on_full_disk(data), false, &expect);
     let server = Server::start(data, &[]);
-    check(&doctor_without_room(data), false, &expect);
+    check(&doctor_on_full_disk(data), false, &expect);
     check(&doctor(data), true, &["can be used"]);
     drop(server);
     assert!(!folder.path().join("doctor.tmp").exists());

@@ -32,13 +32,13 @@ pub(crate) async fn allow(admin: &FreshPostgres, database: &FreshPostgres, is_al
          (SELECT oid FROM pg_database WHERE datname = '{name}')"
     );
     let cut = format!("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{name}'");
-    let mut looks_in_vain = 0;
-    while looks_in_vain < 2 {
+    let mut empty_looks = 0;
+    while empty_looks < 2 {
         let mut found = 0;
         for sql in [&beginning, &cut] {
             found += client.query_one(sql, &[]).await.unwrap().get::<_, i64>(0);
         }
-        looks_in_vain = if found == 0 { looks_in_vain + 1 } else { 0 };
+        empty_looks = if found == 0 { empty_looks + 1 } else { 0 };
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -80,8 +80,8 @@ impl Server {
         Self::start_on(&place.address.to_string(), data, &more)
     }
 
-    /// The same at this place, where it tells nobody.
-    pub(crate) fn start_untold_at(place: &Place, data: Data<'_>) -> Self {
+    /// The same at this place, which no hub learns of.
+    pub(crate) fn start_without_base_url_at(place: &Place, data: Data<'_>) -> Self {
         Self::start_on(&place.address.to_string(), data, &[])
     }
 

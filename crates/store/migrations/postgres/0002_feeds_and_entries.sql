@@ -2,7 +2,7 @@
 -- pruned. Twin of sqlite/0002_feeds_and_entries.sql.
 --
 -- Whoever changes the entries of a feed holds the lock of the feed's row: so counts are exact, and since rows of feeds
--- are locked in the order of their ids, nobody waits in a circle. Rows are locked in this order: feeds, follows (by feed and
+-- are locked in the order of their ids, nobody deadlocks. Rows are locked in this order: feeds, follows (by feed and
 -- account), states (by entry and account), accounts.
 
 CREATE TABLE folders (
@@ -13,7 +13,7 @@ CREATE TABLE folders (
     UNIQUE (account_id, name)
 );
 
--- Rows are rewritten at every claim and every beat: room on the page, and no index on the lease, keep that within the
+-- Rows are rewritten at every claim and every beat: free space on the page, and no index on the lease, keep that within the
 -- page.
 -- Once for all who follow it: what is fetched, when, and how it stands.
 CREATE TABLE feeds (

@@ -112,17 +112,17 @@ impl std::fmt::Debug for SqliteStore {
     }
 }
 
-const NEED_ROOM: &str = include_str!("sql/need_room.sql");
+const PROBE_DISK_SPACE: &str = include_str!("sql/probe_disk_space.sql");
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn ping(&self) -> StoreResult<()> {
         self.readers.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await?;
         // A transaction of nothing is committed on a full disk too. What costs something is done only when it is in
-        // doubt whether there is room.
+        // doubt whether the disk is full.
         let is_in_doubt = self.writer.is_failing();
         let prove = move |changes: &mut WriteTx<'_>| {
-            if is_in_doubt { changes.connection.execute_batch(NEED_ROOM) } else { Ok(()) }
+            if is_in_doubt { changes.connection.execute_batch(PROBE_DISK_SPACE) } else { Ok(()) }
         };
         self.writer.write(Priority::Urgent, prove).await
     }

@@ -5,13 +5,13 @@
 mod accounts;
 mod beats;
 mod changes;
-mod circles;
+mod deadlocks;
 mod given_outbox;
 mod given_push;
 mod locks;
 mod mark_locks;
 mod outbox;
-mod outbox_circles;
+mod outbox_deadlocks;
 mod outbox_plans;
 mod plans;
 mod push;
@@ -67,7 +67,7 @@ async fn a_database_of_a_later_version_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_there_is_told() {
+async fn a_missing_database_is_reported() {
     let url = "postgres://nobody@127.0.0.1:1/nothing";
     let error = PostgresStore::connect(url, PostgresOptions::default()).await.unwrap_err();
     assert!(matches!(error, OpenError::Unavailable(_)), "{error}");
@@ -263,7 +263,7 @@ async fn u6_busy_connections_do_not_make_the_database_look_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn finishes_beats_and_readers_never_wait_in_a_circle() {
+async fn finishes_beats_and_readers_never_deadlock() {
     const FEEDS: usize = 60;
     let database = fresh_postgres().await;
     import(&database.store, FEEDS).await;
@@ -383,7 +383,7 @@ fn entries_of(round: usize) -> Document {
             ..IncomingEntry::default()
         })
         .collect();
-    let present = entries.iter().map(IncomingEntry::mark).collect();
+    let present = entries.iter().map(IncomingEntry::key).collect();
     Document { entries, present, is_complete: true, ..Document::default() }
 }
 

@@ -31,7 +31,7 @@ async fn add(store: &SqliteStore, url: &str) -> Feed {
         address: FeedAddress { url: url.to_owned(), credentials: Some("me:secret".to_owned()) },
         folder_id: None,
         custom_title: None,
-        document: Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() },
+        document: Document { present: vec![entry.key()], entries: vec![entry], ..Document::default() },
         next_check_in: Duration::from_mins(1),
     };
     match store.add_feed(READER, new).await.unwrap() {
@@ -147,7 +147,7 @@ async fn f6_a_backup_is_a_whole_store_of_one_moment() {
 }
 
 #[tokio::test]
-async fn a_store_that_waits_for_the_disk_and_one_that_does_not_hold_the_same() {
+async fn synchronous_and_asynchronous_stores_hold_the_same() {
     for synchronous in [Synchronous::Full, Synchronous::Off] {
         let folder = tempfile::tempdir().unwrap();
         let options = SqliteOptions { synchronous, readers: 0, slow_readers: 0 };
@@ -195,7 +195,7 @@ fn webhook() -> NewWebhook {
 }
 
 #[tokio::test]
-async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7() {
+async fn fr_004_ac1_restart_frees_deliveries_and_keeps_ids_d7() {
     const LEASE: Duration = Duration::from_hours(1);
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(folder.path()).unwrap();
@@ -203,9 +203,9 @@ async fn fr_004_ac1_deliveries_of_the_dead_are_free_at_the_start_and_ids_stay_d7
     let TestOutcome::Queued(queued) = store.test_webhook(READER, webhook).await.unwrap() else {
         panic!("nothing was queued")
     };
-    let room = ClaimLimits { limit: 9, of: vec![], of_others: 9, ..ClaimLimits::default() };
+    let limits = ClaimLimits { limit: 9, of: vec![], of_others: 9, ..ClaimLimits::default() };
     for fence in 1..3 {
-        let claimed = store.claim_deliveries("dead", LEASE, &room).await.unwrap().jobs;
+        let claimed = store.claim_deliveries("dead", LEASE, &limits).await.unwrap().jobs;
         assert_eq!(claimed.iter().map(|job| job.lease.fence).collect::<Vec<_>>(), [fence]);
         assert_eq!(claimed[0].event_id, queued.event_id, "the same in every attempt, whoever makes it");
         drop(store);

@@ -138,11 +138,11 @@ impl Shared {
 
     /// Waits until there is what the test looks for.
     pub(super) async fn wait<T>(&self, what: &str, find: impl FnMut(&mut State) -> Option<T>) -> T {
-        let tell = |state: &State| {
+        let describe = |state: &State| {
             let requests: Vec<_> = state.requests.all.iter().map(|request| (&request.mode, &request.topic)).collect();
             format!("as requests {requests:?}, and as answers {:?}", state.verifications.all)
         };
-        self.state.wait(what, find, tell).await
+        self.state.wait(what, find, describe).await
     }
 
     async fn serve(self: Arc<Self>, stream: &mut Stream, http: Request) -> Outcome {

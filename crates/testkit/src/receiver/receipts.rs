@@ -6,8 +6,8 @@ use super::{
 };
 use crate::wire::Observable;
 
-/// How many receipts are told of when one is missing.
-const TOLD_MAX: usize = 50;
+/// How many receipts are described when one is missing.
+const DESCRIBED_MAX: usize = 50;
 
 /// What came to a path.
 #[derive(Debug)]
@@ -52,12 +52,14 @@ impl Receipts<'_> {
 
     pub(super) async fn wait<T>(&self, what: &str, mut find: impl FnMut(&Path) -> Option<T>) -> T {
         let what = format!("{what} on {}", self.path);
-        self.state.wait(&what, |state| find(state.path(&self.path)), |state| tell(state.paths.get(&self.path))).await
+        self.state
+            .wait(&what, |state| find(state.path(&self.path)), |state| describe(state.paths.get(&self.path)))
+            .await
     }
 }
 
-fn tell(path: Option<&Path>) -> String {
+fn describe(path: Option<&Path>) -> String {
     let Some(Path { receipts, count, active, .. }) = path else { return "nothing".to_owned() };
-    let last = &receipts[receipts.len().saturating_sub(TOLD_MAX)..];
+    let last = &receipts[receipts.len().saturating_sub(DESCRIBED_MAX)..];
     format!("{count} receipts, {} in flight; the last that were kept: {last:#?}", active.now)
 }

@@ -45,7 +45,7 @@ impl<T> Observable<T> {
         &self,
         what: &str,
         mut find: impl FnMut(&mut T) -> Option<R>,
-        tell: impl FnOnce(&T) -> D,
+        describe: impl FnOnce(&T) -> D,
     ) -> R {
         let mut changes = self.changes.subscribe();
         let found = async {
@@ -58,7 +58,7 @@ impl<T> Observable<T> {
             }
         };
         let found = tokio::time::timeout(WAIT_MAX, found).await;
-        found.unwrap_or_else(|_| panic!("waited {WAIT_MAX:?} for {what}; there was {}", tell(&self.lock())))
+        found.unwrap_or_else(|_| panic!("waited {WAIT_MAX:?} for {what}; there was {}", describe(&self.lock())))
     }
 }
 

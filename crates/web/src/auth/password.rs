@@ -63,7 +63,7 @@ impl Passwords {
         let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| busy())?;
         let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| busy())?;
         let task = tokio::task::spawn_blocking(move || {
-            // Held by the work, not by the request: a client that goes away does not make room for more.
+            // Held by the work, not by the request: a client that goes away frees no permit for more.
             let _held = (admitted, running);
             work()
         });

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a4_waits_are_told_in_words() {
+    fn a4_waits_are_shown_in_words() {
         for (secs, expect) in [(1, "a second"), (8, "8 seconds"), (120, "2 minutes"), (121, "3 minutes")] {
             assert_eq!(in_words(secs), expect);
         }

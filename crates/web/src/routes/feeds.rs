@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use crate::{
     auth::Actor,
     error::{ApiError, ApiResult, ErrorBody, updated},
-    extract::{self, Change, Id, change, check_length},
+    extract::{self, Id, PatchField, check_length, patch_field},
     state::AppState,
     views::{FeedView, ids},
 };
@@ -46,21 +46,21 @@ pub(crate) struct AddBody {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct PatchBody {
     /// The user's name for it; null for the feed's own.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<String>, max_length = 500)]
-    title: Change<String>,
+    title: PatchField<String>,
     /// Where it is: http or https. A URL without a user and password keeps those that are stored if it is of the same
     /// origin (scheme, host and port), and drops them otherwise.
     #[schema(format = "uri", max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:)")]
     url: Option<String>,
     /// The folder to put it in; null for none.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<ids::FolderId>)]
-    folder_id: Change<FolderId>,
+    folder_id: PatchField<FolderId>,
     /// Seconds between two polls; null to adapt to the feed.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<i64>, minimum = 60, maximum = 2_592_000)]
-    poll_interval: Change<i64>,
+    poll_interval: PatchField<i64>,
     /// Whether push is wanted for it.
     push_enabled: Option<bool>,
 }

@@ -145,7 +145,7 @@ pub(crate) async fn list(
     let limit = query.limit.unwrap_or(PAGE_ENTRIES_DEFAULT);
     let page = state.store().deliveries(actor.account, filter, limit, query.cursor.as_deref()).await?;
     let events =
-        page.events.into_iter().map(|delivery| DeliveryView::new(delivery, state.engine.attempts_max())).collect();
+        page.deliveries.into_iter().map(|delivery| DeliveryView::new(delivery, state.engine.attempts_max())).collect();
     Ok(Json(PageView { events, next_cursor: page.next_cursor }))
 }
 

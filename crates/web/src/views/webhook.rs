@@ -40,7 +40,7 @@ pub(crate) struct WebhookView {
     headers: Vec<String>,
     /// Whether entries are sent with their content and summary.
     include_content: bool,
-    /// Whether what a feed holds when it is first fetched is news.
+    /// Whether the entries that a feed holds when it is first fetched are sent.
     backlog: bool,
     /// Requests a second that it is sent at most; null for no such limit.
     #[schema(value_type = Option<f64>)]

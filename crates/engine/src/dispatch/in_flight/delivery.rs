@@ -76,7 +76,7 @@ pub(super) struct State {
 
 /// What happens to a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum DeliveryEvent {
     /// It is its turn.
     Begun,
     /// The attempt has ended, however.
@@ -105,21 +105,21 @@ impl State {
 
     /// What an event makes of it, and why its lease is renewed no longer, if that is new. An event that does not belong to
     /// its state changes nothing.
-    pub(super) fn after(self, event: Event) -> (Self, Option<StopReason>) {
+    pub(super) fn after(self, event: DeliveryEvent) -> (Self, Option<StopReason>) {
         let Self { stage, renewal } = self;
         let moved = |stage| (Self { stage, renewal }, None);
         let stopped = |renewal, reason| (Self { stage, renewal }, Some(reason));
         match (event, stage, renewal) {
-            (Event::Begun, Stage::Queued, _) => moved(Stage::Sending),
-            (Event::Ended, Stage::Sending, _) => moved(Stage::Unmarked),
-            (Event::Unsent, Stage::Queued | Stage::Sending, _) => moved(Stage::Releasing),
-            (Event::MarkDeferred, Stage::Unmarked, _) => moved(Stage::Deferred),
+            (DeliveryEvent::Begun, Stage::Queued, _) => moved(Stage::Sending),
+            (DeliveryEvent::Ended, Stage::Sending, _) => moved(Stage::Unmarked),
+            (DeliveryEvent::Unsent, Stage::Queued | Stage::Sending, _) => moved(Stage::Releasing),
+            (DeliveryEvent::MarkDeferred, Stage::Unmarked, _) => moved(Stage::Deferred),
             // What was sent may just have been marked, which ends its lease too: its mark will tell.
-            (Event::Refused, Stage::Queued | Stage::Sending | Stage::Releasing, Renewal::Renewed)
-            | (Event::Superseded, _, Renewal::Renewed) => stopped(Renewal::Lost, StopReason::LeaseLost),
-            (Event::Superseded, _, _) => (Self { stage, renewal: Renewal::Lost }, None),
-            (Event::Expired, _, Renewal::Renewed) => stopped(Renewal::Expired, StopReason::RenewalFailed),
-            (Event::Reclaimed, _, _) => (Self { stage, renewal: Renewal::Renewed }, None),
+            (DeliveryEvent::Refused, Stage::Queued | Stage::Sending | Stage::Releasing, Renewal::Renewed)
+            | (DeliveryEvent::Superseded, _, Renewal::Renewed) => stopped(Renewal::Lost, StopReason::LeaseLost),
+            (DeliveryEvent::Superseded, _, _) => (Self { stage, renewal: Renewal::Lost }, None),
+            (DeliveryEvent::Expired, _, Renewal::Renewed) => stopped(Renewal::Expired, StopReason::RenewalFailed),
+            (DeliveryEvent::Reclaimed, _, _) => (Self { stage, renewal: Renewal::Renewed }, None),
             _ => (self, None),
         }
     }
@@ -151,10 +151,10 @@ impl HeldDelivery {
 
     pub(super) fn reclaimed(&mut self, lease: Lease, until: Timestamp) {
         (self.lease, self.until) = (lease, until);
-        self.apply(Event::Reclaimed);
+        self.apply(DeliveryEvent::Reclaimed);
     }
 
-    pub(super) fn apply(&mut self, event: Event) -> Option<Stopped> {
+    pub(super) fn apply(&mut self, event: DeliveryEvent) -> Option<Stopped> {
         let (state, reason) = self.state.after(event);
         self.state = state;
         reason.map(|reason| Stopped { event_id: self.event_id.clone(), reason })
@@ -170,7 +170,7 @@ impl HeldDelivery {
 #[cfg(test)]
 mod tests {
     use super::{
-        Event::{Begun, Ended, MarkDeferred, Reclaimed, Refused, Superseded, Unsent},
+        DeliveryEvent::{Begun, Ended, MarkDeferred, Reclaimed, Refused, Superseded, Unsent},
         Renewal::{Lost, Renewed},
         Stage::{Deferred, Queued, Releasing, Sending, Unmarked},
         StopReason::{Completed, LeaseLost, RenewalFailed},
@@ -179,36 +179,37 @@ mod tests {
 
     const STAGES: [Stage; 5] = [Queued, Sending, Unmarked, Deferred, Releasing];
     const RENEWALS: [Renewal; 3] = [Renewed, Renewal::Expired, Lost];
-    const EVENTS: [Event; 8] = [Begun, Ended, Unsent, MarkDeferred, Refused, Event::Expired, Reclaimed, Superseded];
+    const EVENTS: [DeliveryEvent; 8] =
+        [Begun, Ended, Unsent, MarkDeferred, Refused, DeliveryEvent::Expired, Reclaimed, Superseded];
 
     /// Events that move a delivery on, whatever becomes of its lease.
-    const MOVES: &[(Event, &[Stage], Stage)] = &[
+    const MOVES: &[(DeliveryEvent, &[Stage], Stage)] = &[
         (Begun, &[Queued], Sending),
         (Ended, &[Sending], Unmarked),
         (Unsent, &[Queued, Sending], Releasing),
         (MarkDeferred, &[Unmarked], Deferred),
     ];
 
-    type LeaseCase = (Event, &'static [Stage], &'static [Renewal], Renewal, Option<StopReason>);
+    type LeaseCase = (DeliveryEvent, &'static [Stage], &'static [Renewal], Renewal, Option<StopReason>);
 
-    /// Events that change what becomes of its lease, and what is told of that.
+    /// Events that change its lease, and the stop reason they lead to.
     const LEASES: &[LeaseCase] = &[
         (Refused, &[Queued, Sending, Releasing], &[Renewed], Lost, Some(LeaseLost)),
-        (Event::Expired, &STAGES, &[Renewed], Renewal::Expired, Some(RenewalFailed)),
+        (DeliveryEvent::Expired, &STAGES, &[Renewed], Renewal::Expired, Some(RenewalFailed)),
         (Reclaimed, &STAGES, &RENEWALS, Renewed, None),
         (Superseded, &STAGES, &[Renewed], Lost, Some(LeaseLost)),
         (Superseded, &STAGES, &[Renewal::Expired], Lost, None),
     ];
 
-    fn expected(from: State, event: Event) -> (State, Option<StopReason>) {
+    fn expected(from: State, event: DeliveryEvent) -> (State, Option<StopReason>) {
         for (moves, stages, stage) in MOVES {
             if *moves == event && stages.contains(&from.stage) {
                 return (State { stage: *stage, ..from }, None);
             }
         }
-        for (changes, stages, renewals, renewal, told) in LEASES {
+        for (changes, stages, renewals, renewal, stop_reason) in LEASES {
             if *changes == event && stages.contains(&from.stage) && renewals.contains(&from.renewal) {
-                return (State { renewal: *renewal, ..from }, *told);
+                return (State { renewal: *renewal, ..from }, *stop_reason);
             }
         }
         (from, None)
@@ -227,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn fr_005_end_of_lost_delivery_is_told_once_d6() {
-        for (renewal, is_told) in [(Renewed, true), (Renewal::Expired, true), (Lost, false)] {
+    fn fr_005_end_of_lost_delivery_is_reported_once_d6() {
+        for (renewal, is_reported) in [(Renewed, true), (Renewal::Expired, true), (Lost, false)] {
             let held = HeldDelivery {
                 state: State { stage: Unmarked, renewal },
                 lease: Lease { owner: "w".to_owned(), fence: 1 },
@@ -236,7 +237,7 @@ mod tests {
                 event_id: "evt".to_owned(),
                 until: Timestamp::UNIX_EPOCH,
             };
-            assert_eq!(held.stop(Completed).is_some(), is_told, "{renewal:?}");
+            assert_eq!(held.stop(Completed).is_some(), is_reported, "{renewal:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ use domain::{
 };
 use jiff::Timestamp;
 
-use self::delivery::{Event, HeldDelivery, Renewal, Stage};
+use self::delivery::{DeliveryEvent, HeldDelivery, Renewal, Stage};
 pub(super) use self::{
     delivery::{StopReason, Stopped},
     queues::{EndEffects, Queues, ReadyDelivery},
@@ -142,7 +142,7 @@ impl InFlight {
                     earlier.reclaimed(job.lease, until);
                     continue;
                 }
-                stopped.extend(earlier.apply(Event::Superseded));
+                stopped.extend(earlier.apply(DeliveryEvent::Superseded));
             }
             self.deliveries.insert(ClaimKey::from(&job), HeldDelivery::new(&job, until));
             new.push(job);
@@ -153,7 +153,7 @@ impl InFlight {
     /// The next that may be sent, each webhook in its turn.
     pub(super) fn next(&mut self) -> Option<ReadyDelivery> {
         let ready = self.queues.next()?;
-        self.apply(ClaimKey::from(&ready.job), Event::Begun);
+        self.apply(ClaimKey::from(&ready.job), DeliveryEvent::Begun);
         Some(ready)
     }
 
@@ -169,11 +169,11 @@ impl InFlight {
     pub(super) fn ended(&mut self, key: ClaimKey, webhook: WebhookId, end: SendEnd<'_>) -> EndEffects {
         let outcome = match end {
             SendEnd::Attempted { outcome, is_slow } => {
-                self.apply(key, Event::Ended);
+                self.apply(key, DeliveryEvent::Ended);
                 Some((outcome, is_slow))
             }
             SendEnd::Unsent => {
-                self.apply(key, Event::Unsent);
+                self.apply(key, DeliveryEvent::Unsent);
                 None
             }
             SendEnd::Lost => {
@@ -191,7 +191,7 @@ impl InFlight {
         for outcome in outcomes {
             let Some(held) = self.deliveries.get_mut(&ClaimKey::from(outcome)) else { continue };
             let before = held.state.stage;
-            held.apply(Event::MarkDeferred);
+            held.apply(DeliveryEvent::MarkDeferred);
             if held.state.stage != before {
                 self.queues.defer(outcome.webhook_id);
             }
@@ -250,7 +250,7 @@ impl InFlight {
 
     fn unqueued(&mut self, jobs: &[DeliveryJob]) {
         for job in jobs {
-            self.apply(ClaimKey::from(job), Event::Unsent);
+            self.apply(ClaimKey::from(job), DeliveryEvent::Unsent);
         }
     }
 
@@ -299,7 +299,7 @@ impl InFlight {
         let mut stopped = Vec::new();
         for (id, lease) in leases {
             let meant = self.claims_of(*id).filter(|held| held.lease.fence == lease.fence);
-            stopped.extend(meant.filter_map(|held| held.apply(Event::Refused)));
+            stopped.extend(meant.filter_map(|held| held.apply(DeliveryEvent::Refused)));
         }
         stopped
     }
@@ -307,10 +307,10 @@ impl InFlight {
     /// A beat failed: those whose leases had run out when it was asked for are renewed no longer.
     pub(super) fn expire(&mut self, asked_at: Timestamp) -> Vec<Stopped> {
         let expired = self.deliveries.values_mut().filter(|held| held.until <= asked_at);
-        expired.filter_map(|held| held.apply(Event::Expired)).collect()
+        expired.filter_map(|held| held.apply(DeliveryEvent::Expired)).collect()
     }
 
-    fn apply(&mut self, key: ClaimKey, event: Event) {
+    fn apply(&mut self, key: ClaimKey, event: DeliveryEvent) {
         if let Some(held) = self.deliveries.get_mut(&key) {
             held.apply(event);
         }

@@ -219,9 +219,9 @@ impl Queues {
         });
         self.forget_removed(webhook);
         // If there is no capacity for it, a mark will make some.
-        let has_room = |queue: &WebhookQueue| self.shared_left() > 0 || queue.has_place_of_its_own();
-        let wants_more =
-            self.is_short || self.by_webhook.get(&webhook).is_some_and(|queue| queue.wants_more() && has_room(queue));
+        let has_free_place = |queue: &WebhookQueue| self.shared_left() > 0 || queue.has_place_of_its_own();
+        let wants_more = self.is_short
+            || self.by_webhook.get(&webhook).is_some_and(|queue| queue.wants_more() && has_free_place(queue));
         EndEffects { wants_more, released: released.flatten().unwrap_or_default() }
     }
 

@@ -151,7 +151,7 @@ hand_on!({
         let asked_at = self.clock.now();
         let claimed = self.inner.claim_deliveries(owner, lease, limits).await?;
         let answered_at = self.clock.now();
-        assert!(claimed.jobs.len() <= limits.limit as usize, "more than there is room for");
+        assert!(claimed.jobs.len() <= limits.limit as usize, "more than the limit");
         self.with(|model| {
             for job in &claimed.jobs {
                 model.claim(job.id, &job.lease, answered_at, asked_at + lease);

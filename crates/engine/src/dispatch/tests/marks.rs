@@ -33,7 +33,7 @@ async fn marked_in_spite_of(scene: &Scene, troubles: impl IntoIterator<Item = Ma
 
 async fn deliveries(scene: &Scene, status: DeliveryStatus) -> Vec<Delivery> {
     let filter = DeliveryFilter { status: Some(status), ..DeliveryFilter::default() };
-    scene.store.deliveries(READER, filter, 10, None).await.unwrap().events
+    scene.store.deliveries(READER, filter, 10, None).await.unwrap().deliveries
 }
 
 /// Waits until so many marks are still to be stored, by the word of the dispatcher itself.

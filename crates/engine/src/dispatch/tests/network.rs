@@ -83,7 +83,7 @@ impl Network {
             body: b"as wanted".to_vec(),
             url: String::new(),
             moved_to: None,
-            room: MemoryPermit::default(),
+            memory_permit: MemoryPermit::default(),
         };
         drop(state);
         let _ = answer.send(status.map(response));

@@ -78,8 +78,8 @@ fn claim(queues: &mut Queues, webhooks: &[i64]) -> ClaimLimits {
     let most = webhooks.iter().map(|id| of(*id)).max().unwrap_or(0);
     // The first of each webhook before the second of any.
     let jobs = (0..most).flat_map(|rank| {
-        let has_room = move |id: &&i64| rank < of(**id);
-        webhooks.iter().filter(has_room).map(move |id| job(*id, i64::from(rank))).collect::<Vec<_>>()
+        let wants_more = move |id: &&i64| rank < of(**id);
+        webhooks.iter().filter(wants_more).map(move |id| job(*id, i64::from(rank))).collect::<Vec<_>>()
     });
     let jobs = jobs.take(limits.limit as usize).collect();
     let webhooks = webhooks.iter().map(|id| webhook(*id, 0)).collect();
@@ -306,7 +306,7 @@ fn d12_unmarked_deliveries_count_as_held() {
     assert!(begin_all(&mut queues).is_empty(), "no more until they are marked");
     assert!(
         queues.marked(std::iter::repeat_n(many.iter(), 100).flatten().map(|id| WebhookId(*id))),
-        "and then there is room"
+        "and then there is capacity"
     );
     claim(&mut queues, &many);
     assert!(!begin_all(&mut queues).is_empty());

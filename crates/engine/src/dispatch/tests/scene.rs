@@ -99,7 +99,7 @@ impl Scene {
     }
 
     pub(super) async fn delivery(&self) -> Delivery {
-        self.store.deliveries(READER, DeliveryFilter::default(), 1, None).await.unwrap().events.remove(0)
+        self.store.deliveries(READER, DeliveryFilter::default(), 1, None).await.unwrap().deliveries.remove(0)
     }
 
     /// What was logged: who, about what, and never what is in it.

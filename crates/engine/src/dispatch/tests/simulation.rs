@@ -183,10 +183,10 @@ impl Simulation {
     /// Somebody queues a delivery again, or calls it off.
     async fn interfere(&mut self) {
         let page = self.store.deliveries(READER, DeliveryFilter::default(), 20, None).await.unwrap();
-        if page.events.is_empty() {
+        if page.deliveries.is_empty() {
             return;
         }
-        let delivery = &page.events[self.below(u32::try_from(page.events.len()).unwrap()) as usize];
+        let delivery = &page.deliveries[self.below(u32::try_from(page.deliveries.len()).unwrap()) as usize];
         let is_cancelled = self.below(4) == 0;
         let moved = if is_cancelled {
             self.store.cancel_delivery(READER, &delivery.id, "as wanted").await.unwrap()
@@ -280,7 +280,7 @@ impl Simulation {
         let mut after: Option<String> = None;
         loop {
             let page = self.store.deliveries(READER, DeliveryFilter::default(), 500, after.as_deref()).await.unwrap();
-            for delivery in &page.events {
+            for delivery in &page.deliveries {
                 seen += 1;
                 let pair = (self.webhooks[&delivery.webhook_id].clone(), delivery.event_id.clone());
                 let taken = self.network.taken(&pair);

@@ -126,7 +126,7 @@ async fn d8_delivery_fails_after_last_attempt() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d8_410_disables_webhook_and_tells_others() {
+async fn d8_410_disables_webhook_and_records_an_event() {
     for office in each(quick()).await {
         let gone = office.webhook("/gone").await;
         office.webhook("/other").await;

@@ -1,4 +1,4 @@
-//! An engine that delivers, a receiver for what it delivers, and a feed that brings news.
+//! An engine that delivers, a receiver for what it delivers, and a feed that brings entries.
 
 use domain::account::READER;
 use std::{sync::Arc, time::Duration};
@@ -116,13 +116,13 @@ impl Office {
         self.world.refresh(self.feed).await;
     }
 
-    /// The feed that brings news.
-    pub(super) fn news_feed(&self) -> FeedId {
+    /// The feed that brings entries.
+    pub(super) fn feed_id(&self) -> FeedId {
         self.feed
     }
 
     pub(super) async fn deliveries(&self) -> Vec<Delivery> {
-        self.world.store.deliveries(READER, DeliveryFilter::default(), 500, None).await.unwrap().events
+        self.world.store.deliveries(READER, DeliveryFilter::default(), 500, None).await.unwrap().deliveries
     }
 
     /// Waits until all deliveries are as wanted.

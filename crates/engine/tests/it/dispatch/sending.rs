@@ -25,7 +25,7 @@ async fn d3_signature_verifies_with_public_library() {
             (payload["id"].as_str(), payload["type"].as_str()),
             (Some(receipt.event_id()), Some("entry.created"))
         );
-        let shown = office.world.entries(office.news_feed()).await;
+        let shown = office.world.entries(office.feed_id()).await;
         let entry = serde_json::to_value(PayloadEntry::from(&shown[0])).unwrap();
         assert_eq!(payload["data"]["entry"], entry, "D2: as the API shows it");
         assert_eq!(payload["data"]["feed"]["title"], "News");

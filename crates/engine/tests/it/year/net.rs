@@ -33,7 +33,7 @@ impl Http for Net {
 impl Net {
     fn publisher_answers(&self, request: &HttpRequest) -> HttpResponse {
         let mut scene = self.scene.lock().unwrap();
-        scene.told.polls += 1;
+        scene.tally.polls += 1;
         let number = number_in(&request.url, "https://p").expect("only publishers are asked");
         let publisher = &scene.publishers[number];
         let etag = format!("\"{}-{:?}\"", publisher.version, publisher.hubs);
@@ -105,6 +105,6 @@ fn answer(status: u16, headers: Headers, body: &str, url: &str) -> HttpResponse 
         body: body.as_bytes().to_vec(),
         url: url.to_owned(),
         moved_to: None,
-        room: MemoryPermit::default(),
+        memory_permit: MemoryPermit::default(),
     }
 }

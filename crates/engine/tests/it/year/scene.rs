@@ -56,7 +56,7 @@ pub(super) struct Publisher {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Tally {
     pub(super) pushes: u64,
     pub(super) polls: u64,
     pub(super) outages: u64,
@@ -71,7 +71,7 @@ pub(super) struct Scene {
     pub(super) chance: SeededIds,
     pub(super) hubs: Vec<Hub>,
     pub(super) publishers: Vec<Publisher>,
-    pub(super) told: Told,
+    pub(super) tally: Tally,
 }
 
 impl Scene {
@@ -96,7 +96,7 @@ impl Scene {
                 version: 0,
             })
             .collect();
-        let mut scene = Self { clock, chance, hubs, publishers, told: Told::default() };
+        let mut scene = Self { clock, chance, hubs, publishers, tally: Tally::default() };
         (0..FEEDS).for_each(|feed| scene.saw_all(feed));
         scene
     }
@@ -141,7 +141,7 @@ impl Scene {
         hub.mood = moods[place];
         hub.well_since = None;
         hub.next_mood_at = now + hours(1.0 + 24.0 * 12.0 * length * length);
-        self.told.outages += 1;
+        self.tally.outages += 1;
         if self.hubs[number].mood == Mood::Denies {
             // It has forgotten whom it knew.
             self.hubs[number].subscribers.clear();
@@ -184,8 +184,8 @@ impl Scene {
         let publisher = &self.publishers[feed];
         let shown = publisher.entries.len().saturating_sub(SHOWN);
         for (number, published) in &publisher.entries[shown..] {
-            if self.told.seen.insert((feed, *number)) {
-                self.told.longest_delay = self.told.longest_delay.max(now.duration_since(*published));
+            if self.tally.seen.insert((feed, *number)) {
+                self.tally.longest_delay = self.tally.longest_delay.max(now.duration_since(*published));
             }
         }
     }

@@ -18,7 +18,7 @@ use testkit::{SeededIds, SimulatedClock};
 
 use super::{
     net::Net,
-    scene::{FEEDS, Publisher, STEP, Scene, Told},
+    scene::{FEEDS, Publisher, STEP, Scene, Tally},
 };
 
 pub(super) struct World {
@@ -90,7 +90,7 @@ impl World {
             };
             if answer == PushAnswer::Stored {
                 let mut scene = self.scene.lock().unwrap();
-                scene.told.pushes += 1;
+                scene.tally.pushes += 1;
                 scene.saw_all(feed);
             }
         }
@@ -143,7 +143,7 @@ impl World {
                 let is_back = subscription.as_ref().is_some_and(Subscription::is_active);
                 if !is_back {
                     let mut scene = self.scene.lock().unwrap();
-                    scene.told.longest_recovery = scene.told.longest_recovery.max(waited);
+                    scene.tally.longest_recovery = scene.tally.longest_recovery.max(waited);
                 }
             }
         }
@@ -188,24 +188,24 @@ impl World {
     }
 
     pub(super) fn longest_delay(&self) -> SignedDuration {
-        self.scene.lock().unwrap().told.longest_delay
+        self.scene.lock().unwrap().tally.longest_delay
     }
 
     pub(super) fn longest_recovery(&self) -> SignedDuration {
-        self.scene.lock().unwrap().told.longest_recovery
+        self.scene.lock().unwrap().tally.longest_recovery
     }
 
     pub(super) fn pushes(&self) -> u64 {
-        self.scene.lock().unwrap().told.pushes
+        self.scene.lock().unwrap().tally.pushes
     }
 
     pub(super) fn outages(&self) -> u64 {
-        self.scene.lock().unwrap().told.outages
+        self.scene.lock().unwrap().tally.outages
     }
 
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let scene = self.scene.lock().unwrap();
-        let Told { pushes, polls, outages, longest_delay, longest_recovery, seen } = &scene.told;
+        let Tally { pushes, polls, outages, longest_delay, longest_recovery, seen } = &scene.tally;
         format!(
             "{} entries, {pushes} pushes, {polls} polls, {outages} outages of hubs, longest delay {longest_delay:#}, \
              longest recovery beyond a day {longest_recovery:#}",

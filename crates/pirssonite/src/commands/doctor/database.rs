@@ -12,10 +12,10 @@ use crate::{backend::Backend, settings::Settings, wiring};
 
 const WHAT: &str = "database";
 
-/// Bytes that there must be room for. Many times as much is wanted in a day.
+/// Bytes that must be free. Many times as much is wanted in a day.
 const PROBE_BYTES: usize = 64 * 1024;
 
-/// The file by which it is seen whether there is room. Always the same, so that whatever happens there is one at most.
+/// The file that is written to see whether the disk is full. One name, so that there is never more than one.
 const PROBE_FILE: &str = "doctor.tmp";
 
 /// What SQLite says of a file that is no database, or no longer.
@@ -111,6 +111,6 @@ fn try_write(folder: &Path) -> io::Result<()> {
 
 fn write_out(file: &Path) -> io::Result<()> {
     fs::write(file, vec![0; PROBE_BYTES])?;
-    // Some file systems say only now that there is no room.
+    // Some file systems say only now that the disk is full.
     fs::File::open(file)?.sync_all()
 }

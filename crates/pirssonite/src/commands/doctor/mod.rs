@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn u6_outage_is_told_with_advice() {
+    fn u6_outage_is_reported_with_advice() {
         let finding = network(&json!({ "since": "2026-03-01T12:00:00Z", "reason": "no host answers" }));
         assert!(finding.verdict == Verdict::Wrong);
         assert!(finding.says.starts_with("since 2026-03-01T12:00:00Z no host answers: "), "{}", finding.says);

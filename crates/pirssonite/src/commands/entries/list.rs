@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::{
-    super::{number, pages::paged, print_json, print_line},
+    super::{pages::paged, print_json, print_line, to_u64},
     meant, minute, title_of,
 };
 use crate::{
@@ -107,7 +107,7 @@ fn row(entry: &Value, feeds: &[Value]) -> Vec<String> {
         (true, false) => "",
     };
     vec![
-        number(&entry["id"]).to_string(),
+        to_u64(&entry["id"]).to_string(),
         minute(&entry["sortAt"]),
         mark.to_owned(),
         title_of(entry),

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
-    super::{format_count, number, pages::paged, print_json, print_line},
+    super::{format_count, pages::paged, print_json, print_line, to_u64},
     meant,
 };
 use crate::{
@@ -26,7 +26,7 @@ const AT_ONCE: usize = 500;
 pub(super) struct MarkArguments {
     /// How to mark them.
     #[arg(value_name = "MARK")]
-    mark: Mark,
+    mark: MarkAs,
     /// The ids of the entries, as `pirssonite entries` shows them.
     #[arg(value_name = "ID", required_unless_present_any = ["feed", "folder", "all"])]
     ids: Vec<i64>,
@@ -48,7 +48,7 @@ pub(super) struct MarkArguments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mark {
+enum MarkAs {
     Read,
     Unread,
     #[value(alias = "star")]
@@ -57,7 +57,7 @@ enum Mark {
     Unstarred,
 }
 
-impl Mark {
+impl MarkAs {
     fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -100,7 +100,7 @@ async fn mark_some(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Res
     let mut count = 0;
     for ids in marked.ids.chunks(AT_ONCE) {
         let answer = backend.call(Method::PATCH, "/api/entries", Some(json!({ "ids": ids, name: value }))).await?;
-        count += number(&answer["marked"]);
+        count += to_u64(&answer["marked"]);
     }
     Ok(count)
 }
@@ -121,11 +121,11 @@ fn joined(ids: &[i64]) -> String {
 
 /// Marks all of a feed, of a folder, or all there are.
 async fn mark_all(backend: &dyn Backend, marked: &MarkArguments) -> anyhow::Result<u64> {
-    if marked.mark != Mark::Read {
+    if marked.mark != MarkAs::Read {
         let says = format!("only `read` is for many at once: name the ids to mark as {}", marked.mark.name());
         bail!(SettingsError::Together(says));
     }
     let (feed, folder) = meant(backend, marked.feed.as_deref(), marked.folder.as_deref()).await?;
     let body = json!({ "feedId": feed, "folderId": folder, "before": marked.before });
-    Ok(number(&backend.call(Method::POST, "/api/entries/mark-read", Some(body)).await?["marked"]))
+    Ok(to_u64(&backend.call(Method::POST, "/api/entries/mark-read", Some(body)).await?["marked"]))
 }

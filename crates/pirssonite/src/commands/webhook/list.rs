@@ -6,7 +6,7 @@ use domain::folder::one_line;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::{number, print_json, print_line, text};
+use super::{print_json, print_line, text, to_u64};
 use crate::backend::Backend;
 
 pub(super) async fn run(backend: &dyn Backend, json: bool) -> anyhow::Result<ExitCode> {
@@ -26,7 +26,7 @@ pub(super) async fn run(backend: &dyn Backend, json: bool) -> anyhow::Result<Exi
 }
 
 fn line(webhook: &Value, folders: &[Value]) -> String {
-    let (enabled, failures) = (webhook["enabled"] == true, number(&webhook["consecutiveFailures"]));
+    let (enabled, failures) = (webhook["enabled"] == true, to_u64(&webhook["consecutiveFailures"]));
     let (state, why) = match (enabled, webhook["disabledReason"].as_str()) {
         (true, _) if failures == 1 => ("failing", "  failing: once".to_owned()),
         (true, _) if failures > 1 => ("failing", format!("  failing: {failures} times in a row")),

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{format_count, named, number, print_json, print_line};
+use super::{format_count, named, print_json, print_line, to_u64};
 use crate::{
     backend::{self, Backend},
     settings::{Settings, SettingsError, ago},
@@ -122,7 +122,7 @@ pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::R
         Action::Disable(which) => which.set_enabled(backend, false).await?,
         Action::Replay { which, .. } => {
             let queued = backend.call(Method::POST, &which.path("/replay"), body).await?;
-            let said = format!("{} queued", format_count(number(&queued["queued"]), "delivery", "deliveries"));
+            let said = format!("{} queued", format_count(to_u64(&queued["queued"]), "delivery", "deliveries"));
             (queued, said)
         }
         Action::Remove(which) => {

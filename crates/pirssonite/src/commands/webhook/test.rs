@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{number, print_json, print_line, text};
+use super::{print_json, print_line, text, to_u64};
 use crate::{backend::Backend, settings::Settings, wiring};
 
 /// How often it is looked: at first, and later.
@@ -86,7 +86,7 @@ fn outcome(delivery: &Value, held_until: Option<&str>) -> String {
             (status, _) => format!("{}: see `pirssonite outbox show {id}`", status.unwrap_or_default()),
         };
     };
-    let (status, millis) = (&attempt["statusCode"], number(&attempt["durationMs"]));
+    let (status, millis) = (&attempt["statusCode"], to_u64(&attempt["durationMs"]));
     let answered = match (status.as_u64(), attempt["error"].as_str()) {
         (Some(status), _) => format!("it answered {status} in {millis} ms"),
         (None, error) => format!("no answer, after {millis} ms: {}", error.unwrap_or_default()),
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn u5_d1_test_outcome_is_told() {
+    fn u5_d1_test_outcome_is_printed() {
         for (delivery, expect) in [
             (
                 json!({ "deliveryStatus": "delivered", "attemptLog": [{ "statusCode": 204, "durationMs": 12 }] }),

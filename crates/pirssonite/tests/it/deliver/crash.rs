@@ -83,7 +83,7 @@ impl Outbox<'_> {
 async fn pending(store: &dyn DeliveryStore) -> HashSet<Pair> {
     let filter = DeliveryFilter { status: Some(DeliveryStatus::Pending), webhook_id: None };
     let page = store.deliveries(READER, filter, PENDING_MAX, None).await.unwrap();
-    page.events.into_iter().map(|delivery| (delivery.event_id, delivery.webhook_id.0)).collect()
+    page.deliveries.into_iter().map(|delivery| (delivery.event_id, delivery.webhook_id.0)).collect()
 }
 
 /// What was left when the server was killed.
@@ -123,7 +123,7 @@ async fn survive(data: Data<'_>, outbox: Outbox<'_>, seed: u64) {
             let is_so = is_brought.wait_for(|brought| *brought >= entries);
             tokio::time::timeout(ALL_MAX, is_so).await.is_ok()
         };
-        assert!(is_in_time, "it got stuck before kill {kill}: {}\n{}", ledger.tell(), server.log());
+        assert!(is_in_time, "it got stuck before kill {kill}: {}\n{}", ledger.summary(), server.log());
         tokio::time::sleep(Duration::from_millis(chance >> 52 & 63)).await;
         up.send_replace(false);
         server.kill();
@@ -138,7 +138,7 @@ async fn survive(data: Data<'_>, outbox: Outbox<'_>, seed: u64) {
         ledger.all_delivered().await;
     };
     let is_in_time = tokio::time::timeout(ALL_MAX, all).await.is_ok();
-    assert!(is_in_time, "not all were delivered: {}\n{}", ledger.tell(), server.log());
+    assert!(is_in_time, "not all were delivered: {}\n{}", ledger.summary(), server.log());
     let overview = drained(&server).await;
     assert_eq!(overview["failed"], 0, "{overview}");
     assert_eq!(server.get("/api/counts").await["total"], ENTRIES);

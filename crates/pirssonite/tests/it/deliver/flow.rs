@@ -14,7 +14,7 @@ use crate::server::client;
 
 /// Entries that have not been delivered to all yet. If there were many more, the second attempts at every third would
 /// come one after the other, and so many failures in a row leave a webhook with probes only (requirement D9).
-const ROOM: u32 = 96;
+const UNRECEIVED_MAX: u32 = 96;
 
 /// Webhooks that are told of every entry.
 pub(super) const WEBHOOKS: usize = 3;
@@ -39,12 +39,12 @@ pub(super) fn refusals(webhook: usize, entry: usize) -> usize {
 pub(super) struct Ledger {
     received: Mutex<HashMap<usize, [usize; WEBHOOKS]>>,
     /// There is a place for each entry that may be under way.
-    room: Semaphore,
+    permits: Semaphore,
 }
 
 impl Ledger {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { received: Mutex::default(), room: Semaphore::new(ROOM as usize) })
+        Arc::new(Self { received: Mutex::default(), permits: Semaphore::new(UNRECEIVED_MAX as usize) })
     }
 
     /// Takes note of a receipt, and tells how it is answered.
@@ -59,24 +59,24 @@ impl Ledger {
         let is_good = |of: usize| counts[of] > refusals(of, entry);
         let is_first = counts[webhook] == refusals(webhook, entry) + 1;
         if is_first && (0..WEBHOOKS).all(is_good) {
-            self.room.add_permits(1);
+            self.permits.add_permits(1);
         }
         Answer::ok()
     }
 
     /// Waits until so many may come.
-    async fn make_room(&self, entries: usize) {
+    async fn acquire(&self, entries: usize) {
         let entries = u32::try_from(entries).unwrap();
-        self.room.acquire_many(entries).await.expect("it is never closed").forget();
+        self.permits.acquire_many(entries).await.expect("it is never closed").forget();
     }
 
     /// Waits until all have been delivered to all.
     pub(super) async fn all_delivered(&self) {
-        self.make_room(ROOM as usize).await;
+        self.acquire(UNRECEIVED_MAX as usize).await;
     }
 
     /// How far it has come, for a test that fails.
-    pub(super) fn tell(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let received = self.received.lock().unwrap();
         let missing =
             received.iter().filter(|(entry, counts)| (0..WEBHOOKS).any(|of| counts[of] <= refusals(of, **entry)));
@@ -99,7 +99,7 @@ impl Flow {
     /// Pushes these entries, so many at once, as a hub does that tries again until it is told that they were taken.
     pub(super) async fn push(mut self, hub: Arc<Hub>, to: HubSubscription, entries: Vec<usize>, at_once: usize) {
         for chunk in entries.chunks(at_once) {
-            self.ledger.make_room(chunk.len()).await;
+            self.ledger.acquire(chunk.len()).await;
             let push = HubPush::new("application/atom+xml", document(&to.topic, &hub.url(), chunk));
             loop {
                 self.up().await;
@@ -116,7 +116,7 @@ impl Flow {
     /// Imports feeds with these entries, one after the other, each with so many. They are polled in the background.
     pub(super) async fn import(mut self, publisher: Arc<Publisher>, server: String, entries: Vec<usize>, each: usize) {
         for (feed, chunk) in entries.chunks(each).enumerate() {
-            self.ledger.make_room(chunk.len()).await;
+            self.ledger.acquire(chunk.len()).await;
             let path = format!("/polled/{feed}");
             publisher.set(&path, Page::body(document(&publisher.url(&path), "", chunk)).etag("\"1\""));
             let opml = format!("<opml version='2.0'><body><outline xmlUrl='{}'/></body></opml>", publisher.url(&path));

@@ -39,7 +39,7 @@ impl Held {
         shared.database.set_now(now).await;
         let first = shared.start(&FLAGS);
         scene.receiver.answer_next("/a", [Page::ok().behind(&gate)]);
-        let secret = scene.first_news(&first).await;
+        let secret = scene.first_delivery(&first).await;
         scene.receiver.wait_in_flight("/a", 1).await;
         // It comes too late to claim it.
         let second = shared.start(&FLAGS);
@@ -158,7 +158,7 @@ async fn fr_004_d7_sqlite_resumes_after_kill() {
     let data = Data::Folder(folder.path());
     scene.receiver.answer_next("/a", [Page::hang()]);
     let server = Server::start(data, &FLAGS);
-    scene.first_news(&server).await;
+    scene.first_delivery(&server).await;
     scene.receiver.wait_in_flight("/a", 1).await;
     server.kill();
     let server = Server::start(data, &FLAGS);
@@ -177,7 +177,7 @@ async fn d6_d12_frozen_lone_node_goes_on() {
     let (scene, folder, gate) = (Scene::start().await, tempfile::tempdir().unwrap(), Gate::default());
     let server = Server::start(Data::Folder(folder.path()), &FLAGS);
     scene.receiver.answer_next("/a", [Page::ok().behind(&gate)]);
-    scene.first_news(&server).await;
+    scene.first_delivery(&server).await;
     scene.receiver.wait_in_flight("/a", 1).await;
     server.signal("-STOP");
     // A process that is frozen gives no sign of how much time has passed.

@@ -22,7 +22,7 @@ impl Waiting {
         let (scene, shared, gate) = (Scene::start().await, Shared::new().await, Gate::default());
         let server = shared.start(&["--delivery-lease", lease, "--delivery-timeout", "5m"]);
         scene.receiver.answer_next("/a", [Page::ok().behind(&gate)]);
-        scene.first_news(&server).await;
+        scene.first_delivery(&server).await;
         scene.receiver.wait_in_flight("/a", 1).await;
         Self { scene, gate, shared, door: fresh_postgres().await, server }
     }

@@ -41,8 +41,8 @@ impl Scene {
 
     /// A webhook at this path, which is told of new entries. The receiver knows its secret.
     async fn webhook(&self, server: &Server, path: &str) -> Value {
-        let wish = json!({ "url": self.receiver.url(path), "eventTypes": ["entry.created"], "backlog": true });
-        let (status, webhook) = server.call(Method::POST, "/api/webhooks", Some(wish)).await;
+        let input = json!({ "url": self.receiver.url(path), "eventTypes": ["entry.created"], "backlog": true });
+        let (status, webhook) = server.call(Method::POST, "/api/webhooks", Some(input)).await;
         assert_eq!(status, 201, "{webhook}");
         self.receiver.expect_secret(path, webhook["secret"].as_str().unwrap());
         webhook
@@ -51,8 +51,8 @@ impl Scene {
     /// The feed, still empty.
     async fn feed(&self, server: &Server) {
         self.publisher.set("/feed", Page::body(document(&[])));
-        let wish = json!({ "url": self.publisher.url("/feed") });
-        let (status, feed) = server.call(Method::POST, "/api/feeds", Some(wish)).await;
+        let input = json!({ "url": self.publisher.url("/feed") });
+        let (status, feed) = server.call(Method::POST, "/api/feeds", Some(input)).await;
         assert_eq!(status, 201, "{feed}");
     }
 
@@ -66,7 +66,7 @@ impl Scene {
     }
 
     /// A webhook at `/a`, and a first entry for it, polled by this server. Returns the webhook's secret.
-    async fn first_news(&self, server: &Server) -> String {
+    async fn first_delivery(&self, server: &Server) -> String {
         let webhook = self.webhook(server, "/a").await;
         self.feed(server).await;
         self.publish(server, &["first"]).await;

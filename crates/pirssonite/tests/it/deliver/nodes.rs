@@ -7,7 +7,7 @@ use testkit::{Gate, Page};
 use super::{Scene, Shared, drained};
 use crate::server::Server;
 
-const NEWS: usize = 20;
+const ENTRIES: usize = 20;
 
 /// Attempts that a node has made.
 async fn attempts(server: &Server) -> usize {
@@ -28,23 +28,23 @@ async fn u4_d4_only_workers_deliver() {
         let (status, queued) = web.call(Method::POST, &format!("/api/webhooks/{webhook}/test"), None).await;
         assert!((200..300).contains(&status), "{queued}");
     };
-    for _ in 0..NEWS {
+    for _ in 0..ENTRIES {
         queue().await;
     }
     let overview = web.get("/api/outbox/overview").await;
-    assert_eq!((&overview["pending"], &overview["inFlight"]), (&NEWS.into(), &0.into()), "{overview}");
+    assert_eq!((&overview["pending"], &overview["inFlight"]), (&ENTRIES.into(), &0.into()), "{overview}");
     let worker = shared.start(&["--role", "worker"]);
-    scene.receiver.receipts("/a").wait_for(NEWS).await;
+    scene.receiver.receipts("/a").wait_for(ENTRIES).await;
     drained(&web).await;
     // What is committed there while the worker has nothing to do is brought here as well, one by one.
-    for more in 1..=NEWS {
+    for more in 1..=ENTRIES {
         queue().await;
-        scene.receiver.receipts("/a").wait_for(NEWS + more).await;
+        scene.receiver.receipts("/a").wait_for(ENTRIES + more).await;
     }
     drained(&web).await;
     let receipts = scene.receiver.receipts("/a");
-    assert_eq!((receipts.count(), receipts.forged()), (2 * NEWS, 0));
-    assert_eq!((attempts(&web).await, attempts(&worker).await), (0, 2 * NEWS), "{}", worker.log());
+    assert_eq!((receipts.count(), receipts.forged()), (2 * ENTRIES, 0));
+    assert_eq!((attempts(&web).await, attempts(&worker).await), (0, 2 * ENTRIES), "{}", worker.log());
     for server in [web, worker] {
         let (status, log) = server.terminate();
         assert!(status.success(), "{log}");

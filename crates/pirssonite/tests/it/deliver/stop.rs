@@ -1,4 +1,4 @@
-//! A node that is told to stop takes no more, ends what it sends, and gives back the rest at once (requirement D7).
+//! A node that is told to stop takes no more, ends what it sends, and releases the rest at once (requirement D7).
 
 use serde_json::json;
 use testkit::{Gate, Page};
@@ -13,9 +13,9 @@ const SENDING: usize = 2 * WEBHOOKS;
 const WAITING_MIN: usize = WEBHOOKS;
 
 /// For each webhook.
-const NEWS: usize = 10;
+const ENTRIES: usize = 10;
 
-/// Only what is given back is another's before the test ends, and nothing is given up.
+/// Only what is released is another's before the test ends, and nothing is given up.
 const FLAGS: [&str; 4] = ["--delivery-lease", "5m", "--delivery-timeout", "5m"];
 
 fn path(webhook: usize) -> String {
@@ -48,10 +48,10 @@ async fn d7_sigterm_hands_over_at_once() {
         scene.receiver.answer_next(&path(webhook), [held.clone(), held]);
     }
     scene.feed(&first).await;
-    let titles: Vec<String> = (0..=NEWS).map(|entry| format!("entry {entry}")).collect();
+    let titles: Vec<String> = (0..=ENTRIES).map(|entry| format!("entry {entry}")).collect();
     let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    scene.publish(&first, &titles[..NEWS]).await;
-    let all = NEWS * WEBHOOKS;
+    scene.publish(&first, &titles[..ENTRIES]).await;
+    let all = ENTRIES * WEBHOOKS;
     let some_wait = async || {
         let held = first.get("/api/outbox/overview").await["inFlight"].as_u64().unwrap();
         (held >= (SENDING + WAITING_MIN) as u64).then_some(())
@@ -76,7 +76,7 @@ async fn d7_sigterm_hands_over_at_once() {
     assert!(waiting >= WAITING_MIN, "what it has claimed it keeps: {waiting}");
     assert_eq!(received(&scene), all - waiting, "what the first has claimed is its own");
 
-    // Told to stop, the first gives back what it has not begun, while it sends the rest.
+    // Told to stop, the first releases what it has not begun, while it sends the rest.
     first.signal("-TERM");
     overview_has(&second, "pending", SENDING).await;
     assert_eq!(received(&scene), all, "the second has taken them over");
@@ -89,7 +89,7 @@ async fn d7_sigterm_hands_over_at_once() {
     gate.open();
     let (status, log) = first.end();
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(!log.contains("stop_reason") && !log.contains("given back"), "all ended well: {log}");
+    assert!(!log.contains("stop_reason") && !log.contains("released"), "all ended well: {log}");
     let overview = second.get("/api/outbox/overview").await;
     assert_eq!((&overview["pending"], &overview["failed"]), (&json!(0), &json!(0)), "all marked: {overview}");
     assert_eq!(received(&scene), all + WEBHOOKS, "each once");

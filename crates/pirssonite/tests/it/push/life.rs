@@ -165,7 +165,7 @@ async fn w3_changed_base_url_is_followed() {
     assert_eq!(known(&first), 1);
     server.kill();
 
-    let server = Server::start_untold_at(&second, data);
+    let server = Server::start_without_base_url_at(&second, data);
     let gone = async || (server.get("/api/websub/subscriptions").await == json!([])).then_some(());
     super::until("the end of the subscription", gone).await;
     assert_eq!(scene.hub.requests().last().unwrap().mode, "unsubscribe");

@@ -8,7 +8,7 @@ use domain::{
     feed_state::{FeedAddress, NewFeed},
     ingest::{Document, PollOutcome, PollResult, PushDiscovery, Validators},
     ports::{Claim, Clock, NewFeedOutcome, Store},
-    push::{Discovery, Event, Mode, Offer, Rules, new_secret, new_token},
+    push::{Discovery, Mode, Offer, RenewalRules, SubscriptionEvent, new_secret, new_token},
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -132,11 +132,11 @@ async fn write_one(store: &dyn Store, verified: &Verified<'_>, url: &str, seed: 
     let subscription = store.subscription_of(feed.id).await.unwrap().unwrap().id;
     let mode = Mode::Subscribe;
     for event in [
-        Event::Asking { mode, secret: Some(new_secret(&ids)), base_url },
-        Event::Accepted,
-        Event::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: false },
+        SubscriptionEvent::Asking { mode, secret: Some(new_secret(&ids)), base_url },
+        SubscriptionEvent::Accepted,
+        SubscriptionEvent::Verified { mode, lease_secs: Some(LEASE.as_secs()), only_if_asked: false },
     ] {
-        store.change_subscription(subscription, Claim::None, event, Rules::default()).await.unwrap();
+        store.change_subscription(subscription, Claim::None, event, RenewalRules::default()).await.unwrap();
     }
     feed.id
 }

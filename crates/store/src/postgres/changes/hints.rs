@@ -1,7 +1,7 @@
 //! Waking whoever follows the change stream: in this process at once, in the others by NOTIFY.
 //!
 //! A hint and no more, and never part of a transaction: PostgreSQL lets transactions that notify commit only one after
-//! the other. One task for each store, with a connection of its own, listens and tells, however much changes. It ends
+//! the other. One task for each store, with a connection of its own, listens and notifies, however much changes. It ends
 //! with the last clone of the store.
 
 use std::{
@@ -19,8 +19,8 @@ use crate::postgres::shared::connect::Address;
 
 const CHANNEL: &str = "pirssonite_changes";
 
-/// How often others are told at most.
-const TELL_EVERY: Duration = Duration::from_millis(10);
+/// How often other nodes are notified at most.
+const NOTIFY_EVERY: Duration = Duration::from_millis(10);
 
 /// How long it is waited before a connection that was lost is made again, and how long making one may take.
 const RECONNECT_IN: Duration = Duration::from_secs(1);
@@ -30,24 +30,24 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Hints {
     /// Rises whenever something was changed, here or elsewhere.
     changed: watch::Sender<u64>,
-    /// Changes when the others are to be told.
-    to_tell: watch::Sender<()>,
+    /// Changes when the other nodes are to be notified.
+    to_notify: watch::Sender<()>,
 }
 
 impl Hints {
     /// Listens from now on, if the database can be reached; if not, as soon as it can be.
     pub(crate) async fn start(address: Address) -> Self {
-        let (changed, to_tell) = (watch::Sender::new(0), watch::Sender::new(()));
-        let listener = Listener { address, changed: changed.clone(), to_tell: to_tell.subscribe() };
+        let (changed, to_notify) = (watch::Sender::new(0), watch::Sender::new(()));
+        let listener = Listener { address, changed: changed.clone(), to_notify: to_notify.subscribe() };
         let connected = listener.connect().await;
         tokio::spawn(listener.run(connected));
-        Self { changed, to_tell }
+        Self { changed, to_notify }
     }
 
     /// Something was changed, and that is committed.
     pub(crate) fn raise(&self) {
         raise(&self.changed);
-        self.to_tell.send_replace(());
+        self.to_notify.send_replace(());
     }
 
     /// Waits until something was changed since this returned `seen`.
@@ -65,7 +65,7 @@ fn raise(changed: &watch::Sender<u64>) {
 struct Listener {
     address: Address,
     changed: watch::Sender<u64>,
-    to_tell: watch::Receiver<()>,
+    to_notify: watch::Receiver<()>,
 }
 
 /// A connection that listens.
@@ -79,7 +79,7 @@ impl Listener {
         loop {
             let is_over = match connected.take() {
                 Some(Connected { client, listening }) => tokio::select! {
-                    is_over = self.tell(&client) => is_over,
+                    is_over = self.notify(&client) => is_over,
                     _ = listening => false,
                 },
                 None => false,
@@ -91,7 +91,7 @@ impl Listener {
             if connected.is_some() {
                 // Nobody knows what was not heard meanwhile, here and elsewhere.
                 raise(&self.changed);
-                self.to_tell.mark_changed();
+                self.to_notify.mark_changed();
             }
         }
     }
@@ -113,38 +113,38 @@ impl Listener {
 
     async fn try_connect(&self) -> Result<Connected, Error> {
         let (changed, own) = (self.changed.clone(), Arc::new(AtomicI32::new(0)));
-        let teller = Arc::clone(&own);
+        let own_pid = Arc::clone(&own);
         let heard = move |notification: &Notification| {
-            // What was told by this connection is known here.
+            // What this connection sent is known here.
             if notification.process_id() != own.load(Ordering::Relaxed) {
                 raise(&changed);
             }
         };
         let (client, listening) = self.address.listen(heard).await?;
         let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
-        teller.store(row.get(0), Ordering::Relaxed);
+        own_pid.store(row.get(0), Ordering::Relaxed);
         client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
         Ok(Connected { client, listening })
     }
 
-    /// Tells the others whenever there is something to tell. True once there is nobody left to tell for, false if they
-    /// cannot be told.
-    async fn tell(&mut self, client: &Client) -> bool {
-        let tell = format!("NOTIFY {CHANNEL}");
+    /// Notifies the other nodes whenever there is a change. True once nobody is left who could make one, false if they
+    /// cannot be notified.
+    async fn notify(&mut self, client: &Client) -> bool {
+        let statement = format!("NOTIFY {CHANNEL}");
         loop {
-            if self.to_tell.changed().await.is_err() {
+            if self.to_notify.changed().await.is_err() {
                 return true;
             }
-            if client.batch_execute(&tell).await.is_err() {
+            if client.batch_execute(&statement).await.is_err() {
                 return false;
             }
-            time::sleep(TELL_EVERY).await;
+            time::sleep(NOTIFY_EVERY).await;
         }
     }
 
     /// Waits before the next try. True once there is nobody left to listen for.
     async fn pause(&mut self) -> bool {
-        let is_over = async { while self.to_tell.changed().await.is_ok() {} };
+        let is_over = async { while self.to_notify.changed().await.is_ok() {} };
         time::timeout(RECONNECT_IN, is_over).await.is_ok()
     }
 }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn d4_many_changes_are_told_in_few_words() {
+    async fn d4_many_changes_are_few_notifications() {
         const CHANGES: u64 = 1000;
         let database = fresh_postgres().await;
         let hints = || async { Hints::start(Address::of(database.url()).unwrap()).await };
@@ -166,7 +166,7 @@ mod tests {
         }
         assert_eq!(one.changed_since(0).await, CHANGES);
         two.changed_since(0).await;
-        // What another tells after that is heard after that.
+        // What another sends after that is heard after that.
         two.raise();
         assert_eq!(one.changed_since(CHANGES).await, CHANGES + 1);
         assert!(two.changed_since(0).await <= 3, "once or twice, and its own");

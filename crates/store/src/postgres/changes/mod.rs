@@ -32,7 +32,7 @@ use crate::postgres::{
     },
 };
 
-/// What is in front of the keys of writers' locks: `ch`, and room for 48 bits of a number.
+/// What is in front of the keys of writers' locks: `ch`, and 48 bits of a number.
 const KEY: i64 = 0x6368_0000_0000_0000;
 
 const WRITE: &str = include_str!("sql/write.sql");

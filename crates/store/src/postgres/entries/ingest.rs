@@ -25,7 +25,7 @@ use crate::postgres::{
     entries::entry_rows,
     execute,
     feeds::feed_rows,
-    outbox::{events::Listeners, news},
+    outbox::{entry_events, events::Listeners},
     push::discovery::{self, PushState},
     query,
     shared::values::{hash, time},
@@ -58,11 +58,11 @@ pub(crate) struct Sorted<'d> {
     pub(crate) has_passed_over: bool,
 }
 
-/// What became of a document, what of that is news, and what it changed.
+/// What became of a document, its events, and what it changed.
 pub(crate) type StoredDocument = (Stored, Vec<DomainEvent>, ChangeLog);
 
 /// Stores a document's entries, follows what it says about push, and writes the state of its feed. Returns also what of
-/// that is news to whoever listens.
+/// that is an event to whoever listens.
 pub(crate) async fn store_document(
     transaction: &Transaction<'_>,
     target: Target,
@@ -82,10 +82,10 @@ pub(crate) async fn store_document(
     };
     // In one round trip, if there is nothing new about push.
     let parts = [(target, &sorted)];
-    let (ids, (mut news, mut log)) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
-    news.extend(news::of_entries(transaction, listeners, target.now, &parts, &ids).await?);
+    let (ids, (mut events, mut log)) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
+    events.extend(entry_events::of_entries(transaction, listeners, target.now, &parts, &ids).await?);
     note(&mut log, &parts, &ids);
-    Ok((sorted.stored, news, log))
+    Ok((sorted.stored, events, log))
 }
 
 /// That entries of several feeds came or changed: of those that are new with the ids that they were given, in the order
@@ -208,7 +208,7 @@ async fn forget(transaction: &Transaction<'_>, target: Target, document: &Docume
     if !document.is_complete {
         return Ok(());
     }
-    let present: Vec<&[u8]> = document.present.iter().map(|mark| mark.identity.0.as_slice()).collect();
+    let present: Vec<&[u8]> = document.present.iter().map(|key| key.identity.0.as_slice()).collect();
     execute(transaction, FORGET, &[&target.feed_id, &present]).await?;
     let shared = shared(&document.present);
     if shared.is_empty() {

@@ -13,8 +13,8 @@ use crate::postgres::{
 /// Entries in one transaction.
 const CHUNK: i64 = 2_000;
 
-/// Times that chunks are tried again because they waited in a circle.
-const CIRCLES_MAX: u32 = 3;
+/// Times that chunks are tried again after a deadlock.
+const DEADLOCKS_MAX: u32 = 3;
 
 const LOCK_FOLLOWS: &str = include_str!("sql/read_marks_lock_follows.sql");
 
@@ -32,10 +32,10 @@ pub(crate) async fn patch(
     ids: &[i64],
     patch: EntryPatch,
 ) -> Result<u64, Error> {
-    let mut circles = 0;
+    let mut deadlocks = 0;
     loop {
         match patch_once(store, client, account, ids, patch).await {
-            Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
+            Err(error) if is_deadlock(&error) && deadlocks < DEADLOCKS_MAX => deadlocks += 1,
             result => return result,
         }
     }
@@ -81,15 +81,15 @@ pub(crate) async fn mark_read(
     let ids: Vec<i64> =
         which.feed_id.map(|feed| feed.0).into_iter().chain(which.folder_id.map(|folder| folder.0)).collect();
     let mut position = (i64::MAX, i64::MAX);
-    let (mut marked, mut circles) = (0, 0);
+    let (mut marked, mut deadlocks) = (0, 0);
     loop {
         let mut params: Vec<&(dyn ToSql + Sync)> = vec![&position.0, &position.1, &until, &CHUNK, &account.0];
         params.extend(ids.iter().map(|id| id as &(dyn ToSql + Sync)));
         match mark_chunk(store, client, account, &sql, &params).await {
             Ok(None) => return Ok(marked),
             Ok(Some((last, count))) => (position, marked) = (last, marked + count),
-            // A chunk locks many follows: should it ever wait in a circle, it is the one to give way.
-            Err(error) if is_deadlock(&error) && circles < CIRCLES_MAX => circles += 1,
+            // A chunk locks many follows: should it ever deadlock, it is the one to give way.
+            Err(error) if is_deadlock(&error) && deadlocks < DEADLOCKS_MAX => deadlocks += 1,
             Err(error) => return Err(error),
         }
     }

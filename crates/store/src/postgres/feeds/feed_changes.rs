@@ -99,10 +99,12 @@ async fn store_first(transaction: &Transaction<'_>, id: FeedId, feed: &NewFeed, 
     let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
     let (change, push) = (FeedStateChange::of_new_feed(feed.next_check_in), PushState::new(&feed.address.url));
     let (nothing, listeners) = (KnownEntries::new(), Listeners::of_feeds(transaction, &[id.0]).await?);
-    let (_, news, mut log) =
+    let (_, events, mut log) =
         ingest::store_document(transaction, target, change, &push, &feed.document, &nothing, &listeners).await?;
     let title = optional(feed.document.title.as_ref()).map(Cow::into_owned);
-    log.deliveries_if(listeners.tell(transaction, payload_feed(target, push.url, title), &news, now).await?);
+    log.deliveries_if(
+        listeners.record_for_feed(transaction, payload_feed(target, push.url, title), &events, now).await?,
+    );
     Ok(log)
 }
 
@@ -294,7 +296,7 @@ pub(crate) async fn lock(transaction: &Transaction<'_>, feeds: &[FeedId]) -> Res
     locked(transaction, LOCK, feeds).await
 }
 
-/// The same, as strong as a removal needs it: whoever asked for more later might wait in a circle.
+/// The same, as strong as a removal needs it: whoever asked for more later might deadlock.
 pub(crate) async fn lock_to_delete(transaction: &Transaction<'_>, feeds: &[FeedId]) -> Result<Option<i64>, Error> {
     locked(transaction, LOCK_TO_DELETE, feeds).await
 }

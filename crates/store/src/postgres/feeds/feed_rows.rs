@@ -43,8 +43,8 @@ pub(crate) async fn write_state(
     sorted: &Sorted<'_>,
 ) -> Result<(), Error> {
     let (standing, validators) = (change.standing, document.validators_after(sorted.has_passed_over));
-    let news = push.news(document.found.as_ref());
-    let (hubs, topic) = news.as_ref().map(|(hubs, topic)| (hubs, topic.as_deref())).unzip();
+    let discovery = push.changed_discovery(document.found.as_ref());
+    let (hubs, topic) = discovery.as_ref().map(|(hubs, topic)| (hubs, topic.as_deref())).unzip();
     execute(
         transaction,
         STATE,
@@ -64,7 +64,7 @@ pub(crate) async fn write_state(
             &i64::from(document.hints.skips.hours),
             &i64::from(document.hints.skips.days),
             &hubs,
-            &news.is_some(),
+            &discovery.is_some(),
             &topic.flatten(),
             &change.due_by.map(Timestamp::as_millisecond),
             &i64::from(standing.failure_count),

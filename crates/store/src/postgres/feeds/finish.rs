@@ -66,7 +66,7 @@ pub(crate) async fn finish(store: &PostgresStore, results: &[PollResult]) -> Sto
     Ok(stored.into_iter().flatten().collect())
 }
 
-/// One result in a transaction of its own: a document, a feed that has moved, or news.
+/// One result in a transaction of its own: a document, a feed that has moved, or an event.
 async fn finish_whole(store: &PostgresStore, client: &mut Client, result: &PollResult) -> StoreResult<Stored> {
     for _ in 1..URL_RACES_MAX {
         match write_whole(store, client, result).await {
@@ -106,14 +106,14 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         now: held.get(0),
     };
     let change = standing.after(result);
-    let mut news: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
-    if !news.is_empty() {
+    let mut events: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();
+    if !events.is_empty() {
         log.feed(feed);
     }
     let (stored, title) = if let PollOutcome::Fetched(document) = &result.outcome {
         let (stored, of_document, changed) =
             ingest::store_document(&transaction, target, change, &push, document, &known, &listeners).await?;
-        news.extend(of_document);
+        events.extend(of_document);
         log.add(changed);
         if is_renamed(document.title.as_ref(), held.get(7)) {
             log.feed(feed);
@@ -124,7 +124,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         (stored.first().copied().unwrap_or_default(), None)
     };
     let shown = payload_feed(target, push.url, title.or(held.get(7)));
-    log.deliveries_if(listeners.tell(&transaction, shown, &news, target.now).await?);
+    log.deliveries_if(listeners.record_for_feed(&transaction, shown, &events, target.now).await?);
     store.commit(transaction, log).await?;
     Ok(stored)
 }

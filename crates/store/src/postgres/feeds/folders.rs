@@ -16,7 +16,7 @@ use crate::postgres::{
 
 const ALL: &str = include_str!("sql/folders_all.sql");
 
-/// What is in front of the keys of locks on an account's folders: `fo`, and room for 48 bits of an id.
+/// What is in front of the keys of locks on an account's folders: `fo`, and 48 bits of an id.
 const KEY: i64 = 0x666f_0000_0000_0000;
 
 /// Holds off other changes of an account's folders, and its imports, but no reader and no feed that is put into a folder.

@@ -25,7 +25,7 @@ use crate::postgres::{
     shared::values::{hash, optional, time, u64_to_i64, url_hash},
 };
 
-/// Entries that are told of at once: their texts are in memory.
+/// Entries whose events are recorded at once: their texts are in memory.
 const BACKLOG_CHUNK: usize = 100;
 
 const BY_URL: &str = include_str!("sql/follows_by_url.sql");
@@ -162,7 +162,7 @@ pub(crate) async fn begin(
     insert(transaction, account, &[(feed, settings.clone())], now).await?;
     let mut log = settle(transaction, feed, settings.poll_interval, now).await?;
     let unread = hand_over(transaction, account, feed, now).await?;
-    log.deliveries_if(tell_backlog(transaction, account, feed, &unread, now).await?);
+    log.deliveries_if(record_backlog(transaction, account, feed, &unread, now).await?);
     Ok(log)
 }
 
@@ -185,8 +185,8 @@ async fn hand_over(
     Ok(unread)
 }
 
-/// What an account has unread of a feed that it begins to follow is backlog for its webhooks. True if one is told.
-async fn tell_backlog(
+/// What an account has unread of a feed that it begins to follow is backlog for its webhooks. True if a delivery was queued.
+async fn record_backlog(
     transaction: &Transaction<'_>,
     account: AccountId,
     feed: FeedId,
@@ -207,7 +207,7 @@ async fn tell_backlog(
     for ids in unread.chunks(BACKLOG_CHUNK) {
         let rows = query(transaction, BACKLOG, &[&ids]).await?;
         let followed = |row: &Row| DomainEvent::EntryFollowed(account, Box::new(entries::entry_of(row)));
-        events::tell(transaction, &rows.iter().map(followed).collect::<Vec<_>>(), now).await?;
+        events::record(transaction, &rows.iter().map(followed).collect::<Vec<_>>(), now).await?;
     }
     Ok(!unread.is_empty())
 }
@@ -236,8 +236,8 @@ pub(crate) async fn end_subscriptions(
     let mut decisions = Decisions::new(subscriptions::lock_of_feeds(transaction, &[feed.0]).await?, now);
     decisions.end_all();
     decisions.write(transaction).await?;
-    let (news, mut log) = decisions.into_news();
-    log.deliveries_if(events::tell(transaction, &news, now).await?);
+    let (events, mut log) = decisions.into_events();
+    log.deliveries_if(events::record(transaction, &events, now).await?);
     Ok(log)
 }
 

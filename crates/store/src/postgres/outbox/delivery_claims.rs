@@ -41,6 +41,7 @@ macro_rules! due {
           AND status = 'pending'
           AND next_attempt_at <= (SELECT ms FROM now)
           AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
           AND coalesce((SELECT type = ANY($8) FROM events WHERE events.id = event_id), true)"
     };
@@ -88,13 +89,13 @@ const CLAIM: &str = concat!(
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 enabled AS MATERIALIZED (
     SELECT webhooks.id, probe_at IS NOT NULL OR rate_per_second IS NOT NULL AS is_gated,
-           least(coalesce(given.room, $6), $3) AS room, account_id
+           least(coalesce(given.rows_max, $6), $3) AS rows_max, account_id
     FROM webhooks
-    LEFT JOIN unnest($4::bigint[], $5::bigint[]) AS given (id, room) ON given.id = webhooks.id
+    LEFT JOIN unnest($4::bigint[], $5::bigint[]) AS given (id, rows_max) ON given.id = webhooks.id
     WHERE enabled
       AND deleted_at IS NULL
       AND coalesce(held_until, 0) <= (SELECT ms FROM now)
-      AND coalesce(given.room, $6) > 0
+      AND coalesce(given.rows_max, $6) > 0
 ),
 lines AS MATERIALIZED (",
     lines!("enabled", "$14", "$12", "$13", "$15::bigint[], $16::boolean[], $17::bigint[], $18::bigint[]"),
@@ -133,35 +134,35 @@ gated AS MATERIALIZED (
       )
     FOR NO KEY UPDATE SKIP LOCKED
 ),
--- The arithmetic of domain::delivery::Rate.
+-- The arithmetic of domain::delivery::Rate: 1000000.0 because rates are stored in thousandths, 100 is BURST_MS.
 allowed AS MATERIALIZED (
-    SELECT gated.*, enabled.room AS given,
+    SELECT gated.*, enabled.rows_max AS given,
            CASE
-               WHEN rate_per_second IS NULL THEN enabled.room
+               WHEN rate_per_second IS NULL THEN enabled.rows_max
                ELSE floor(
                    (burst.ms - CASE WHEN taken_ms > burst.ms + 1 THEN 0 ELSE greatest(taken_ms, 0) END) / spacing.ms
                )
-           END AS room
+           END AS rows_max
     FROM gated
     JOIN enabled ON enabled.id = gated.id
     CROSS JOIN LATERAL (SELECT 1000000.0::double precision / rate_per_second AS ms) AS spacing
     CROSS JOIN LATERAL (SELECT greatest(100, spacing.ms) AS ms) AS burst
 ),
 closed AS MATERIALIZED (
-    SELECT id, room
+    SELECT id, rows_max
     FROM enabled
     WHERE NOT is_gated
     UNION ALL
-    SELECT id, least(given, room::bigint)
+    SELECT id, least(given, rows_max::bigint)
     FROM allowed
     WHERE probe_at IS NULL
-      AND room >= 1
+      AND rows_max >= 1
 ),
 probing AS MATERIALIZED (
     SELECT id, probes, may_probe_new, may_probe_tried
     FROM allowed
     WHERE probe_at IS NOT NULL
-      AND room >= 1
+      AND rows_max >= 1
       AND NOT pirssonite_is_held(id, (SELECT ms FROM now))
 ),
 probe_new AS MATERIALIZED (
@@ -205,6 +206,7 @@ probe_tried AS MATERIALIZED (
     due!(),
     "
                 ORDER BY next_attempt_at, id
+                -- PROBE_CHOICE of the other store, here and below.
                 LIMIT 100
             )
             UNION
@@ -223,7 +225,7 @@ probe_tried AS MATERIALIZED (
       AND probing.id NOT IN (SELECT webhook_id FROM probe_new)
 ),
 due AS MATERIALIZED (
-    SELECT lines.webhook_id, lines.is_tried, closed.room, first.id, first.next_attempt_at,
+    SELECT lines.webhook_id, lines.is_tried, closed.rows_max, first.id, first.next_attempt_at,
            count(*) OVER (PARTITION BY lines.webhook_id, lines.is_tried) AS found,
            row_number() OVER (
                PARTITION BY lines.webhook_id
@@ -237,16 +239,16 @@ due AS MATERIALIZED (
     due!(),
     "
         ORDER BY next_attempt_at, id
-        LIMIT closed.room
+        LIMIT closed.rows_max
     ) AS first
 ),
 placed AS MATERIALIZED (
-    SELECT webhook_id, is_tried, id, is_probe, found, found >= room AS is_cut,
+    SELECT webhook_id, is_tried, id, is_probe, found, found >= rows_max AS is_cut,
            row_number() OVER (ORDER BY turn, next_attempt_at, id) AS place
     FROM (
-        SELECT webhook_id, is_tried, id, next_attempt_at, turn, false AS is_probe, found, room
+        SELECT webhook_id, is_tried, id, next_attempt_at, turn, false AS is_probe, found, rows_max
         FROM due
-        WHERE turn <= room
+        WHERE turn <= rows_max
         UNION ALL
         SELECT webhook_id, false, id, next_attempt_at, 1, true, 1, 1
         FROM probe_new
@@ -256,7 +258,7 @@ placed AS MATERIALIZED (
     ) AS candidates
 ),
 share AS MATERIALIZED (
-    SELECT webhook_id, is_tried, is_probe, count(*) AS room, min(id) AS probe,
+    SELECT webhook_id, is_tried, is_probe, count(*) AS rows_max, min(id) AS probe,
            -- More may wait in the line than have their turn, whoever locks those.
            bool_or(is_cut) OR max(found) > count(*) AS is_full
     FROM placed
@@ -272,7 +274,7 @@ locked AS MATERIALIZED (
     due!(),
     "
         ORDER BY next_attempt_at, id
-        LIMIT share.room
+        LIMIT share.rows_max
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS first
     WHERE NOT is_probe
@@ -282,6 +284,7 @@ probed AS MATERIALIZED (
     FROM deliveries
     WHERE id = ANY(ARRAY(SELECT probe FROM share WHERE is_probe))
       AND status = 'pending'
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     FOR NO KEY UPDATE SKIP LOCKED
 ),
@@ -355,15 +358,16 @@ pub(crate) async fn claim(
     client: &Client,
     owner: &str,
     lease: Duration,
-    room: &ClaimLimits,
+    limits: &ClaimLimits,
 ) -> Result<Claimed, Error> {
-    if room.limit == 0 {
+    if limits.limit == 0 {
         return Ok(Claimed::default());
     }
     let scan = claim_bounds::lock(&store.bounds.deliveries).claim();
-    let (webhooks, rooms): (Vec<i64>, Vec<i64>) = room.of.iter().map(|(id, room)| (id.0, i64::from(*room))).unzip();
-    let retries_first: Vec<i64> = room.retries_first.iter().map(|id| id.0).collect();
-    let [limit, of_others, round] = [room.limit, room.of_others, PROBES_A_ROUND].map(i64::from);
+    let (webhooks, rows_max): (Vec<i64>, Vec<i64>) =
+        limits.of.iter().map(|(id, most)| (id.0, i64::from(*most))).unzip();
+    let retries_first: Vec<i64> = limits.retries_first.iter().map(|id| id.0).collect();
+    let [limit, of_others, round] = [limits.limit, limits.of_others, PROBES_A_ROUND].map(i64::from);
     let (inline, known) = (usize_to_i64(PAYLOAD_INLINE_MAX), known_types());
     let bounds = bounds_of(&scan);
     let values: Params<'_> = &[
@@ -371,7 +375,7 @@ pub(crate) async fn claim(
         &millis(lease),
         &limit,
         &webhooks,
-        &rooms,
+        &rows_max,
         &of_others,
         &inline,
         &known,

@@ -51,6 +51,7 @@ free AS MATERIALIZED (
           AND is_tried = lines.is_tried
           AND status = 'pending'
           AND (next_attempt_at, id) > (lines.after_at, lines.after_id)
+          -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
           AND coalesce((SELECT type = ANY($9) FROM events WHERE events.id = event_id), true)
         ORDER BY next_attempt_at, id
@@ -75,6 +76,7 @@ CROSS JOIN LATERAL (
     WHERE webhook_id = enabled.id
       AND lease_owner IS NOT NULL
       AND lease_until > (SELECT ms FROM now)
+      -- 60000: clock::LEASE_SLACK_MS.
       AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000
       AND status = 'pending'
       AND (probe_at IS NOT NULL OR NOT ((SELECT ms FROM now) >= $2 AND (SELECT ms FROM now) < $3))
@@ -93,6 +95,7 @@ CROSS JOIN LATERAL (
            END AS at
 ) AS next
 CROSS JOIN LATERAL (
+    -- The arithmetic of domain::delivery::Rate: rates are stored in thousandths, 100 is BURST_MS.
     SELECT rate_at - (SELECT ms FROM now) AS taken_ms, 1000000.0::double precision / rate_per_second AS spacing_ms,
            greatest(100, 1000000.0::double precision / rate_per_second) AS burst_ms
 ) AS rate

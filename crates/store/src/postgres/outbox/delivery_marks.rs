@@ -120,11 +120,11 @@ async fn finish_mixed<'f>(
     let decided: Vec<Decided<'_>> = free.iter().map(|one| (*one, decide(&mut receivers, one, rules, now))).collect();
     let rows = mark(&transaction, &decided, &[], Some(now)).await?;
     forget(&transaction, &rows).await?;
-    let is_told = |(one, consequence): &&Decided<'_>| {
-        receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.tells_of(consequence))
+    let is_reported = |(one, consequence): &&Decided<'_>| {
+        receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.reports_failure(consequence))
     };
     let accounts: HashMap<WebhookId, AccountId> = webhooks.iter().map(account_of).collect();
-    let given_up = decided.iter().filter(is_told).filter_map(|(one, _)| {
+    let given_up = decided.iter().filter(is_reported).filter_map(|(one, _)| {
         let account = accounts.get(&one.webhook_id)?;
         DomainEvent::delivery_failed(*account, one, &store.installation)
     });
@@ -174,7 +174,7 @@ async fn write_receivers(
         Some(DomainEvent::Webhook(EventType::WebhookDisabled, *accounts.get(id)?, about))
     });
     let mut log = ChangeLog::default();
-    log.deliveries_if(events::tell(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await?);
+    log.deliveries_if(events::record(transaction, &disabled.chain(given_up).collect::<Vec<_>>(), now).await?);
     for (id, _) in receivers.iter().filter(|(_, one)| one.is_shown_otherwise()) {
         if let Some(account) = accounts.get(id) {
             log.webhooks(*account);

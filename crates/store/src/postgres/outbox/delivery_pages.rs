@@ -100,6 +100,7 @@ CROSS JOIN LATERAL (
     WHERE webhook_id = webhooks.id
       AND lease_owner IS NOT NULL
       AND lease_until > (SELECT ms FROM now)
+      -- 60000: clock::LEASE_SLACK_MS.
       AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000
       AND status = 'pending'
 ) AS held
@@ -143,9 +144,10 @@ pub(crate) async fn page(
 }
 
 fn page_of(rows: &[Row], limit: usize, installation: &str) -> Result<DeliveryPage, Error> {
-    let events = rows.iter().take(limit).map(|row| delivery_of(row, installation)).collect::<Result<Vec<_>, _>>()?;
-    let next_cursor = events.last().filter(|_| rows.len() > limit).map(|last| last.id.clone());
-    Ok(DeliveryPage { events, next_cursor })
+    let deliveries =
+        rows.iter().take(limit).map(|row| delivery_of(row, installation)).collect::<Result<Vec<_>, _>>()?;
+    let next_cursor = deliveries.last().filter(|_| rows.len() > limit).map(|last| last.id.clone());
+    Ok(DeliveryPage { deliveries, next_cursor })
 }
 
 pub(crate) async fn overview(client: &mut Client, viewer: Viewer) -> Result<Overview, Error> {

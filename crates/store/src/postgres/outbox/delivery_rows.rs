@@ -18,6 +18,7 @@ macro_rules! columns {
         "deliveries.id, deliveries.event_id, events.type, deliveries.webhook_id, deliveries.status, deliveries.attempts,
        deliveries.next_attempt_at,
        CASE
+           -- 60000: clock::LEASE_SLACK_MS.
            WHEN deliveries.lease_until - (SELECT pirssonite_now_ms()) BETWEEN 1 AND deliveries.lease_ms + 60000
                THEN deliveries.lease_owner
        END,

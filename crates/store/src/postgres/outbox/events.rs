@@ -1,5 +1,5 @@
-//! What happened, written down for those who want to know, in the transaction of whoever made it happen: an event once,
-//! and a delivery for each who is told.
+//! Records events in the transaction that causes them: each event once, and a delivery for each webhook that wants
+//! it.
 
 use std::{collections::HashMap, slice};
 
@@ -24,7 +24,7 @@ const FOLLOWS: &str = include_str!("sql/events_follows.sql");
 
 const FOLLOWS_BY_SUBSCRIPTION: &str = include_str!("sql/events_follows_by_subscription.sql");
 
-/// Who may be told of what happens to some feeds: enabled webhooks, and which of these feeds their accounts follow.
+/// Who may want the events of some feeds: enabled webhooks, and which of these feeds their accounts follow.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     pub(crate) webhooks: Vec<Webhook>,
@@ -51,30 +51,30 @@ impl Listeners {
         Ok(Self { webhooks, follows: rows.iter().map(follow).collect() })
     }
 
-    /// Writes down what happened to one feed. True if somebody is told.
-    pub(crate) async fn tell(
+    /// Records the events of one feed. True if a delivery was queued.
+    pub(crate) async fn record_for_feed(
         &self,
         transaction: &Transaction<'_>,
         feed: PayloadFeed,
-        news: &[DomainEvent],
+        events: &[DomainEvent],
         now: i64,
     ) -> Result<bool, Error> {
-        self.write(transaction, &HashMap::from([(feed.id, feed)]), news, now).await
+        self.record(transaction, &HashMap::from([(feed.id, feed)]), events, now).await
     }
 
-    /// Writes down what happened to these feeds, for those who want it. True if somebody is told.
-    pub(crate) async fn write(
+    /// Records the events of these feeds, for the webhooks that want them. True if a delivery was queued.
+    pub(crate) async fn record(
         &self,
         transaction: &Transaction<'_>,
         feeds: &HashMap<FeedId, PayloadFeed>,
-        news: &[DomainEvent],
+        events: &[DomainEvent],
         now: i64,
     ) -> Result<bool, Error> {
         let mut has_queued = false;
-        for news in news.chunks(EVENTS_A_STATEMENT) {
-            let events = fan_out(&self.webhooks, &self.follows, feeds, news);
-            if !events.is_empty() {
-                insert(transaction, &events, now).await?;
+        for events in events.chunks(EVENTS_A_STATEMENT) {
+            let outgoing = fan_out(&self.webhooks, &self.follows, feeds, events);
+            if !outgoing.is_empty() {
+                insert(transaction, &outgoing, now).await?;
                 has_queued = true;
             }
         }
@@ -87,29 +87,29 @@ pub(crate) fn payload_feed(target: Target, url: String, title: Option<String>) -
     PayloadFeed { id: FeedId(target.feed_id), url, title }
 }
 
-/// Writes down what happened, by whoever knows neither who may be told nor the feeds. True if somebody is told.
-pub(crate) async fn tell(transaction: &Transaction<'_>, news: &[DomainEvent], now: i64) -> Result<bool, Error> {
-    if news.is_empty() {
+/// Records events, where the caller knows neither listeners nor feeds. True if a delivery was queued.
+pub(crate) async fn record(transaction: &Transaction<'_>, events: &[DomainEvent], now: i64) -> Result<bool, Error> {
+    if events.is_empty() {
         return Ok(false);
     }
-    let ids: Vec<i64> = news.iter().filter_map(|news| news.feed_id().map(|feed| feed.0)).collect();
+    let ids: Vec<i64> = events.iter().filter_map(|event| event.feed_id().map(|feed| feed.0)).collect();
     let listeners = Listeners::of_feeds(transaction, &ids).await?;
     if listeners.webhooks.is_empty() {
         return Ok(false);
     }
     let feeds = feeds_of(transaction, &ids).await?;
-    listeners.write(transaction, &feeds, news, now).await
+    listeners.record(transaction, &feeds, events, now).await
 }
 
 /// Queues one event for one webhook, which is known to want it; the delivery's id.
 pub(crate) async fn queue_one(
     transaction: &Transaction<'_>,
     webhook: &Webhook,
-    news: &DomainEvent,
+    event: &DomainEvent,
     now: i64,
 ) -> Result<Option<i64>, Error> {
-    let events = fan_out(slice::from_ref(webhook), &Follows::new(), &HashMap::new(), slice::from_ref(news));
-    Ok(insert(transaction, &events, now).await?.first().map(|row| row.get(0)))
+    let outgoing = fan_out(slice::from_ref(webhook), &Follows::new(), &HashMap::new(), slice::from_ref(event));
+    Ok(insert(transaction, &outgoing, now).await?.first().map(|row| row.get(0)))
 }
 
 async fn insert(transaction: &Transaction<'_>, events: &[Outgoing], now: i64) -> Result<Vec<Row>, Error> {
@@ -121,11 +121,11 @@ async fn insert(transaction: &Transaction<'_>, events: &[Outgoing], now: i64) ->
     let entries: Vec<Option<i64>> = events.iter().map(|event| event.entry_id.map(|entry| entry.0)).collect();
     let shown: Vec<Option<&str>> = events.iter().map(|event| event.feed.as_deref()).collect();
     let data: Vec<&str> = events.iter().map(|event| event.data.as_str()).collect();
-    let told =
+    let queued =
         events.iter().zip(1..).flat_map(|(event, place)| event.to.iter().map(move |to| (usize_to_i64(place), to.0)));
-    let (places, told): (Vec<i64>, Vec<i64>) = told.unzip();
+    let (places, webhooks): (Vec<i64>, Vec<i64>) = queued.unzip();
     let values: Params<'_> =
-        &[&now, &kinds, &feeds, &accounts, &about, &entries, &backlog, &shown, &data, &places, &told];
+        &[&now, &kinds, &feeds, &accounts, &about, &entries, &backlog, &shown, &data, &places, &webhooks];
     query(transaction, INSERT, values).await
 }
 

@@ -8,8 +8,8 @@ pub(crate) mod delivery_marks;
 pub(crate) mod delivery_moves;
 pub(crate) mod delivery_pages;
 pub(crate) mod delivery_rows;
+pub(crate) mod entry_events;
 pub(crate) mod events;
-pub(crate) mod news;
 pub(crate) mod outbox_prune;
 pub(crate) mod replay;
 pub(crate) mod webhook_rows;
@@ -101,9 +101,9 @@ impl DeliveryStore for PostgresStore {
         replay::replay(self, &mut client, account, id, since, until).await.map_err(store_error)
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, limits: &ClaimLimits) -> StoreResult<Claimed> {
         let client = self.client().await?;
-        delivery_claims::claim(self, &client, owner, lease, room).await.map_err(store_error)
+        delivery_claims::claim(self, &client, owner, lease, limits).await.map_err(store_error)
     }
 
     async fn event_data(&self, event: EventId) -> StoreResult<Option<String>> {
@@ -202,8 +202,8 @@ async fn queue_test(
     let now = now_ms(&transaction).await?;
     execute(&transaction, delivery_moves::PROBE_NOW, &[&id.0, &now]).await?;
     let about = PayloadWebhook::new(id, &webhook.url, None);
-    let news = DomainEvent::Webhook(EventType::WebhookTest, account, about);
-    let Some(row) = events::queue_one(&transaction, &webhook, &news, now).await? else {
+    let event = DomainEvent::Webhook(EventType::WebhookTest, account, about);
+    let Some(row) = events::queue_one(&transaction, &webhook, &event, now).await? else {
         return Ok(TestOutcome::Disabled);
     };
     execute(&transaction, PUT_FIRST, &[&row, &DUE_FIRST_MS]).await?;

@@ -43,15 +43,15 @@ pub(crate) async fn prune(client: &mut Client, limits: OutboxLimits) -> Result<u
 
 /// Walks deliveries of one kind from the first on. They were queued in the order of their ids: the first that is too
 /// young ends the walk.
-async fn prune_kind(client: &Client, webhook: i64, status: &str, older_than: i64, room: i64) -> Result<i64, Error> {
+async fn prune_kind(client: &Client, webhook: i64, status: &str, older_than: i64, rows_max: i64) -> Result<i64, Error> {
     let (mut after, mut removed) = (i64::MIN, 0);
-    while removed < room {
+    while removed < rows_max {
         let rows = query(client, OF_KIND, &[&webhook, &status, &after, &LOOKED_AT]).await?;
         let Some(last) = rows.last() else { break };
         after = last.get(0);
         let is_last = last.get::<_, i64>(1) >= older_than;
         let old: Vec<i64> = rows.iter().filter(|row| row.get::<_, i64>(2) < older_than).map(|row| row.get(0)).collect();
-        let old = &old[..old.len().min(usize::try_from(room - removed).unwrap_or(0))];
+        let old = &old[..old.len().min(usize::try_from(rows_max - removed).unwrap_or(0))];
         if !old.is_empty() {
             removed +=
                 usize_to_i64(usize::try_from(remove(client, old, status, older_than).await?).unwrap_or(usize::MAX));

@@ -86,7 +86,7 @@ pub(crate) async fn replay(
     }
 }
 
-/// Whether a webhook is told of an event again. A kind that nobody knows is wanted by nobody, nor is what happened in a feed
+/// Whether a webhook gets an event again. A kind that nobody knows is wanted by nobody, nor is what happened in a feed
 /// before its account followed it.
 fn is_repeated(webhook: &Webhook, row: &Row) -> bool {
     let Ok(Parsed(kind)) = row.try_get::<_, Parsed<EventType>>(2) else { return false };

@@ -35,7 +35,7 @@ const HELD: &str = concat!(
     "\nFROM webhooks\nWHERE id = $1\n  AND account_id = $2\n  AND deleted_at IS NULL\nFOR KEY SHARE"
 );
 
-/// Those who may be told of something.
+/// Those that events may be for.
 pub(crate) const ENABLED: &str =
     concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled\n  AND deleted_at IS NULL\nORDER BY id");
 
@@ -82,7 +82,7 @@ pub(crate) async fn held(
     query_opt(transaction, HELD, &[&id.0, &account.0]).await?.as_ref().map(webhook_of).transpose()
 }
 
-/// One that cannot be read is told nothing, and does not stop what it would be told of.
+/// One that cannot be read gets no events, and does not stop those of others.
 pub(crate) async fn enabled(client: &impl GenericClient) -> Result<Vec<Webhook>, Error> {
     Ok(query(client, ENABLED, &[]).await?.iter().filter_map(|row| readable_at(row, 0)).collect())
 }

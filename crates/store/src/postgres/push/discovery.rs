@@ -10,7 +10,7 @@ use domain::{
     delivery::DomainEvent,
     ingest::{IncomingEntry, PushDiscovery},
     ports::StoreResult,
-    push::{self, DesiredPush, Event, Offer, Rules},
+    push::{self, DesiredPush, Offer, RenewalRules, SubscriptionEvent},
 };
 use tokio_postgres::{Error, Row};
 
@@ -79,7 +79,7 @@ impl PushState {
     }
 
     /// Hubs and topic as they are to be kept, if they are others than those that are.
-    pub(crate) fn news<'f>(
+    pub(crate) fn changed_discovery<'f>(
         &self,
         found: Option<&'f PushDiscovery>,
     ) -> Option<(Cow<'static, str>, Option<Cow<'f, str>>)> {
@@ -98,7 +98,7 @@ impl PushState {
     }
 }
 
-/// What a document means for the subscriptions of its feed, and what of that is news. Costs nothing for a feed that has
+/// What a document means for the subscriptions of its feed, and the events of that. Costs nothing for a feed that has
 /// no hub and never had one.
 pub(crate) async fn follow(
     transaction: &Transaction<'_>,
@@ -125,7 +125,7 @@ pub(crate) async fn follow(
     }
     subscriptions::lock_of_feeds(transaction, &[target.feed_id]).await?;
     decisions.write(transaction).await?;
-    Ok(decisions.into_news())
+    Ok(decisions.into_events())
 }
 
 /// New entries in a feed that a hub is trusted to push: it may have missed them.
@@ -134,7 +134,7 @@ fn count_misses(decisions: &mut Decisions, new: &[Cow<'_, IncomingEntry>], now: 
     let current = decisions.known().iter().find(|known| known.is_current);
     let missed = current.filter(|current| push::missed(published, current, time(now)));
     if let Some(id) = missed.map(|current| current.id) {
-        decisions.decide(id, &Event::Missed, Rules::default());
+        decisions.decide(id, &SubscriptionEvent::Missed, RenewalRules::default());
     }
 }
 
@@ -188,8 +188,8 @@ async fn try_subscribe(store: &PostgresStore, client: &mut Client, requests: &[(
     }
     if affected > 0 {
         decisions.write(&transaction).await?;
-        let (news, mut log) = decisions.into_news();
-        log.deliveries_if(events::tell(&transaction, &news, now).await?);
+        let (events, mut log) = decisions.into_events();
+        log.deliveries_if(events::record(&transaction, &events, now).await?);
         store.commit(transaction, log).await?;
     }
     Ok(affected)

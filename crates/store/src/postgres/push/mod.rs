@@ -15,7 +15,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId, Lease, SubscriptionId,
     ports::{BatchResult, Changed, Claim, PushStore, StoreResult, SubscriptionChange, Viewer},
-    push::{Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
 use tokio_postgres::Error;
 
@@ -83,8 +83,8 @@ impl PushStore for PostgresStore {
         &self,
         id: SubscriptionId,
         claim: Claim,
-        event: Event,
-        rules: Rules,
+        event: SubscriptionEvent,
+        rules: RenewalRules,
     ) -> StoreResult<Changed> {
         self.in_time(batches::alone(self, &SubscriptionChange { id, claim, event, rules })).await
     }
@@ -152,8 +152,8 @@ async fn end_some(store: &PostgresStore, client: &mut Client, after: i64) -> Res
     let mut decisions = Decisions::new(known, now);
     let ended = decisions.end_all();
     decisions.write(&transaction).await?;
-    let (news, mut log) = decisions.into_news();
-    log.deliveries_if(events::tell(&transaction, &news, now).await?);
+    let (events, mut log) = decisions.into_events();
+    log.deliveries_if(events::record(&transaction, &events, now).await?);
     store.commit(transaction, log).await?;
     Ok(Some((last, ended)))
 }

@@ -7,7 +7,7 @@ use domain::{
     FeedId,
     delivery::PayloadFeed,
     ingest::{IncomingEntry, KnownEntries},
-    push::{Event, Push, PushStored, Rules},
+    push::{Push, PushStored, RenewalRules, SubscriptionEvent},
 };
 use tokio_postgres::Error;
 
@@ -15,8 +15,8 @@ use crate::postgres::{
     PostgresStore, both,
     entries::ingest::{self, Sorted},
     outbox::{
+        entry_events,
         events::{Listeners, payload_feed},
-        news,
     },
     push::{
         batches::{Job, LockedRows, Locks, Lookup, Outcome},
@@ -47,7 +47,7 @@ impl Job for Push {
         self.subscription_id.0
     }
 
-    /// Two round trips between the beginning and the end, three if somebody is told: this is to be done thousands of times
+    /// Two round trips between the beginning and the end, three if an event is recorded: this is to be done thousands of times
     /// in a second.
     async fn store(
         store: &PostgresStore,
@@ -73,13 +73,13 @@ impl Job for Push {
         let parts: Vec<(Target, &Sorted<'_>)> = taken.iter().map(|(target, sorted)| (*target, sorted)).collect();
         let stored = ingest::store_entries(&transaction, now, &parts);
         let (new, ()) = both(stored, decisions.write(&transaction)).await?;
-        let (mut news, mut log) = decisions.into_news();
+        let (mut events, mut log) = decisions.into_events();
         ingest::note(&mut log, &parts, &new);
-        news.extend(news::of_entries(&transaction, &listeners, now, &parts, &new).await?);
-        if !news.is_empty() {
+        events.extend(entry_events::of_entries(&transaction, &listeners, now, &parts, &new).await?);
+        if !events.is_empty() {
             let shown = parts.iter().filter_map(|(target, _)| shown(*target, &mut held));
             let feeds: HashMap<FeedId, PayloadFeed> = shown.map(|feed| (feed.id, feed)).collect();
-            log.deliveries_if(listeners.write(&transaction, &feeds, &news, now).await?);
+            log.deliveries_if(listeners.record(&transaction, &feeds, &events, now).await?);
         }
         store.commit(transaction, log).await?;
         Ok(outcomes)
@@ -111,8 +111,8 @@ impl<'p> Batch<'p> {
         // A poll that was claimed before now cannot undo it.
         let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
         self.decisions.know(subscription);
-        let pushed = Event::Pushed { secret: push.secret.clone() };
-        if self.decisions.decide(id, &pushed, Rules::default()).is_none() {
+        let pushed = SubscriptionEvent::Pushed { secret: push.secret.clone() };
+        if self.decisions.decide(id, &pushed, RenewalRules::default()).is_none() {
             return Ok(Some(PushStored::NotActive));
         }
         let known = self.known.remove(&id.0).unwrap_or_default();

@@ -12,7 +12,10 @@ use domain::{
     changes::{ChangeLog, alters_subscription},
     delivery::DomainEvent,
     ports::{Changed, Claim, SubscriptionChange},
-    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
+    push::{
+        self, DesiredPush, Offer, PlannedChange, RenewalRules, Subscription, SubscriptionEvent, SubscriptionState,
+        Transition,
+    },
 };
 use tokio_postgres::Error;
 
@@ -34,7 +37,7 @@ pub(crate) struct Decisions {
     known: Vec<Subscription>,
     writes: Vec<Write>,
     feeds: BTreeMap<i64, Effects>,
-    news: Vec<DomainEvent>,
+    events: Vec<DomainEvent>,
     log: ChangeLog,
     /// Those whose leases end.
     ends_leases: HashSet<SubscriptionId>,
@@ -50,8 +53,8 @@ enum Write {
 impl Decisions {
     /// Nothing decided yet about these.
     pub(crate) fn new(known: Vec<Subscription>, now: i64) -> Self {
-        let (writes, feeds, news) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { now, known, writes, feeds, news, log: ChangeLog::default(), ends_leases: HashSet::new() }
+        let (writes, feeds, events) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self { now, known, writes, feeds, events, log: ChangeLog::default(), ends_leases: HashSet::new() }
     }
 
     pub(crate) fn known(&self) -> &[Subscription] {
@@ -63,7 +66,12 @@ impl Decisions {
     }
 
     /// Something happens to one of them; `None` if it does not take such an event.
-    pub(crate) fn decide(&mut self, id: SubscriptionId, event: &Event, rules: Rules) -> Option<Transition> {
+    pub(crate) fn decide(
+        &mut self,
+        id: SubscriptionId,
+        event: &SubscriptionEvent,
+        rules: RenewalRules,
+    ) -> Option<Transition> {
         let place = self.known.iter().position(|known| known.id == id)?;
         let before = self.known[place].clone();
         let (after, poll_now) = push::apply(&before, event, rules, time(self.now)).outcome(&before)?;
@@ -80,7 +88,7 @@ impl Decisions {
             }
         }
         self.note_feed(&before, after.as_ref(), poll_now);
-        self.news.extend(DomainEvent::subscription_changed(&before, after.as_ref()));
+        self.events.extend(DomainEvent::subscription_changed(&before, after.as_ref()));
         if alters_subscription(&before, after.as_ref()) {
             self.log.subscription(before.feed_id);
         }
@@ -108,8 +116,8 @@ impl Decisions {
     pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: DesiredPush<'_>, offer: &Offer) -> bool {
         let known: Vec<Subscription> = self.known.iter().filter(|known| known.feed_id == Some(feed)).cloned().collect();
         let plan = push::reconcile(wanted, &known, time(self.now));
-        for Change { id, event } in &plan.changes {
-            self.decide(*id, event, Rules::default());
+        for PlannedChange { id, event } in &plan.changes {
+            self.decide(*id, event, RenewalRules::default());
         }
         if let Some(hub) = &plan.subscribe_at {
             // The id is the database's.
@@ -125,7 +133,7 @@ impl Decisions {
         let is_living = |known: &&Subscription| known.state != SubscriptionState::Unsubscribing;
         let living: Vec<SubscriptionId> = self.known.iter().filter(is_living).map(|known| known.id).collect();
         for id in &living {
-            self.decide(*id, &Event::Unwanted, Rules::default());
+            self.decide(*id, &SubscriptionEvent::Unwanted, RenewalRules::default());
         }
         u32::try_from(living.len()).unwrap_or(u32::MAX)
     }
@@ -167,8 +175,8 @@ impl Decisions {
     }
 
     /// What happened, for those who want to know, and what was changed. Whoever has written the rest writes it last.
-    pub(crate) fn into_news(self) -> (Vec<DomainEvent>, ChangeLog) {
-        (self.news, self.log)
+    pub(crate) fn into_events(self) -> (Vec<DomainEvent>, ChangeLog) {
+        (self.events, self.log)
     }
 
     /// In the order of the decisions: a feed has one current subscription at every moment. Of several feeds, all that
@@ -246,8 +254,8 @@ impl Job for SubscriptionChange {
         let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {
             decisions.write(&transaction).await?;
-            let (news, mut log) = decisions.into_news();
-            log.deliveries_if(events::tell(&transaction, &news, held.now).await?);
+            let (events, mut log) = decisions.into_events();
+            log.deliveries_if(events::record(&transaction, &events, held.now).await?);
             store.commit(transaction, log).await?;
         }
         Ok(outcomes)

@@ -67,6 +67,7 @@ WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
     FROM subscriptions
     WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_step_at <= (SELECT ms FROM now)
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     ORDER BY next_step_at, id
     LIMIT $3
@@ -112,6 +113,7 @@ candidates AS MATERIALIZED (
         WHERE md5(hub_url) = hubs.hash
           AND (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
           AND next_step_at <= (SELECT ms FROM now)
+          -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
         ORDER BY next_step_at, id
         LIMIT $3
@@ -125,6 +127,7 @@ due AS MATERIALIZED (
     FROM subscriptions
     WHERE id = ANY(ARRAY(SELECT id FROM candidates))
       AND next_step_at <= (SELECT ms FROM now)
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     ORDER BY id
     FOR NO KEY UPDATE SKIP LOCKED
@@ -142,6 +145,7 @@ expiring AS MATERIALIZED (
     FROM subscriptions
     WHERE state = 'active'
       AND expires_at <= (SELECT ms FROM now) + $4
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
       AND (verify_by IS NULL OR verify_by <= (SELECT ms FROM now))
     ORDER BY expires_at, id

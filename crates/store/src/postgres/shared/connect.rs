@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_url_is_told_without_its_password() {
+    fn a_wrong_url_is_reported_without_its_password() {
         for bad in ["postgres://u:secret@h:port/d", "postgres://u:secret@h/d?nonsense=1", "secret", "postgres://"] {
             let error = config(bad).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn u4_only_a_database_that_takes_writes_is_used_unless_the_url_says_otherwise() {
+    fn u4_read_only_databases_are_refused_by_default() {
         for (url, expect) in [
             ("postgres://u@h/d", TargetSessionAttrs::ReadWrite),
             ("postgres://u@h/d?target_session_attrs=any", TargetSessionAttrs::Any),

@@ -7,8 +7,8 @@ use domain::{
     feed_state::FeedStateChange,
     follow::LastDocument,
     ingest::{
-        Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry, Mark,
-        Stored, Traits, is_present, shared,
+        Arrival, Arrivals, Document, EntryKey, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries,
+        KnownEntry, Stored, Traits, is_present, shared,
     },
 };
 use jiff::Timestamp;
@@ -40,8 +40,8 @@ pub(crate) struct Ingested {
     published: Vec<Option<Timestamp>>,
     /// Those that are new or not as they were.
     written: Vec<EntryId>,
-    /// What somebody is told of.
-    news: Vec<EntryEvent>,
+    /// Those that a webhook wants.
+    events: Vec<EntryEvent>,
     /// Something newer is there than the document has.
     has_passed_over: bool,
 }
@@ -64,7 +64,7 @@ pub(crate) fn store_document(
     let (connection, feed) = (changes.connection, FeedId(target.feed_id));
     let has_pruned = has_pruned(connection, target.feed_id)?;
     let interest = events::interest(changes, target)?;
-    let Ingested { stored, published, written, news, has_passed_over } =
+    let Ingested { stored, published, written, events, has_passed_over } =
         store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(feed, written);
     document.validators = document.validators_after(has_passed_over);
@@ -82,7 +82,7 @@ pub(crate) fn store_document(
         forget(connection, target.feed_id, &document.present)?;
     }
     // With the title that it has now.
-    events::tell_entries(changes, target, &interest, &news)?;
+    events::record_entries(changes, target, &interest, &events)?;
     Ok(stored)
 }
 
@@ -93,12 +93,12 @@ pub(crate) fn store_pushed(changes: &mut WriteTx<'_>, target: Target, document: 
     }
     let has_pruned = has_pruned(changes.connection, target.feed_id)?;
     let interest = events::interest(changes, target)?;
-    let Ingested { stored, written, news, .. } = store_entries(changes, target, document, has_pruned, &interest)?;
+    let Ingested { stored, written, events, .. } = store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(FeedId(target.feed_id), written);
     if stored.new > 0 {
         feed_rows::add_entries(changes.connection, target.feed_id, stored.new)?;
     }
-    events::tell_entries(changes, target, &interest, &news)?;
+    events::record_entries(changes, target, &interest, &events)?;
     Ok(stored)
 }
 
@@ -130,7 +130,7 @@ fn store_entries(
                 ingested.published.push(entry.published_at.or(entry.updated_at));
                 ingested.written.push(EntryId(id));
                 if interest.in_created {
-                    ingested.news.push(EntryEvent::Created(id));
+                    ingested.events.push(EntryEvent::Created(id));
                 }
             }
             Arrival::Known | Arrival::PassedOver => {}
@@ -142,7 +142,7 @@ fn store_entries(
                 replace(changes, id.0, target.now, entry)?;
                 ingested.written.push(id);
                 if interest.in_updated {
-                    ingested.news.push(EntryEvent::Updated(id.0));
+                    ingested.events.push(EntryEvent::Updated(id.0));
                 }
             }
         }
@@ -204,8 +204,8 @@ fn has_pruned(connection: &Connection, feed_id: i64) -> Result<bool> {
 }
 
 /// A document that was read whole tells which pruned entries will not come again.
-fn forget(connection: &Connection, feed_id: i64, present: &[Mark]) -> Result<()> {
-    let identities: HashSet<[u8; 16]> = present.iter().map(|mark| mark.identity.0).collect();
+fn forget(connection: &Connection, feed_id: i64, present: &[EntryKey]) -> Result<()> {
+    let identities: HashSet<[u8; 16]> = present.iter().map(|key| key.identity.0).collect();
     let mut pruned_ids = connection.prepare_cached("SELECT DISTINCT identity FROM pruned_entries WHERE feed_id = ?")?;
     let pruned_ids: Vec<[u8; 16]> = pruned_ids.query_map([feed_id], |row| row.get(0))?.collect::<Result<_>>()?;
     let mut forget_all = connection.prepare_cached("DELETE FROM pruned_entries WHERE feed_id = ? AND identity = ?")?;
@@ -213,8 +213,8 @@ fn forget(connection: &Connection, feed_id: i64, present: &[Mark]) -> Result<()>
         forget_all.execute((feed_id, identity))?;
     }
     let mut forget = connection.prepare_cached(FORGET)?;
-    for (identity, marks) in shared(present) {
-        for gone in pruned(connection, feed_id, identity)?.iter().filter(|pruned| !is_present(pruned, &marks)) {
+    for (identity, keys) in shared(present) {
+        for gone in pruned(connection, feed_id, identity)?.iter().filter(|pruned| !is_present(pruned, &keys)) {
             let (traits, fingerprint) = gone.version();
             forget.execute((feed_id, identity.0, traits.link, traits.title, fingerprint.0))?;
         }

@@ -59,7 +59,7 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
     let change = standing.after(&result);
     if let Some(kind) = change.event {
         changes.log.feed(result.feed_id);
-        events::tell(changes, &[DomainEvent::Feed(kind, result.feed_id)])?;
+        events::record(changes, &[DomainEvent::Feed(kind, result.feed_id)])?;
     }
     match &mut result.outcome {
         PollOutcome::Fetched(document) => {

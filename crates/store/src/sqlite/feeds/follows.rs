@@ -110,7 +110,7 @@ pub(crate) fn begin(
     insert(changes.connection, account, feed, settings, changes.now())?;
     settle(changes, feed, settings.poll_interval)?;
     let unread = hand_over(changes.connection, account, feed, changes.now())?;
-    events::tell_backlog(changes, account, feed, &unread)
+    events::record_backlog(changes, account, feed, &unread)
 }
 
 /// Gives an account all entries of a feed. Returns those that it has not read, the first first.

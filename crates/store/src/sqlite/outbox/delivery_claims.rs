@@ -50,6 +50,7 @@ WHERE webhook_id = ?1
   AND is_tried = ?2
   AND status = 'pending'
   AND next_attempt_at <= ?3
+  -- 60000: clock::LEASE_SLACK_MS.
   AND NOT (lease_until > ?3 AND lease_until <= ?3 + lease_ms + 60000)
   AND ",
             of_known_type!(),
@@ -126,9 +127,9 @@ impl Waiting {
     }
 
     /// How many may be claimed now.
-    fn room(&self, room: u32, now: i64) -> u32 {
-        let room = if self.breaker.is_some() { room.min(1) } else { room };
-        self.rate.map_or(room, |(rate, taken_at)| room.min(rate.allowed(taken(taken_at, now))))
+    fn allowed(&self, given: u32, now: i64) -> u32 {
+        let given = if self.breaker.is_some() { given.min(1) } else { given };
+        self.rate.map_or(given, |(rate, taken_at)| given.min(rate.allowed(taken(taken_at, now))))
     }
 }
 
@@ -162,7 +163,7 @@ const START: Position = (i64::MIN, i64::MIN);
 #[derive(Debug)]
 struct Line {
     waiting: Waiting,
-    room: usize,
+    rows_left: usize,
     retries_first: bool,
     /// Of rows that were never tried, and of those that were.
     after: [Position; 2],
@@ -182,12 +183,12 @@ pub(crate) fn claim(
     key: &str,
     owner: &str,
     lease: Duration,
-    room: &ClaimLimits,
+    limits: &ClaimLimits,
 ) -> Result<Claimed> {
     let now = changes.now();
     let look = Look { connection: changes.connection, now, known: known_types() };
     let mut claimed = Claimed::default();
-    let (lines, picked) = look.pick(room)?;
+    let (lines, picked) = look.pick(limits)?;
     for ((.., id), due) in picked {
         let Some(mut job) = job_of(changes.connection, key, id, due)? else {
             changes.connection.prepare_cached(SET_ASIDE)?.execute((id, now))?;
@@ -229,10 +230,10 @@ fn take_rates(connection: &Connection, lines: &[Waiting], claimed: &Claimed, now
 
 impl Look<'_> {
     /// What is to be claimed, in order: the first of each webhook, then the second of each; and who was looked at.
-    fn pick(&self, room: &ClaimLimits) -> Result<(Vec<Waiting>, ByTurn)> {
-        let most = usize::try_from(room.limit).unwrap_or(usize::MAX);
+    fn pick(&self, limits: &ClaimLimits) -> Result<(Vec<Waiting>, ByTurn)> {
+        let most = usize::try_from(limits.limit).unwrap_or(usize::MAX);
         let mut picked = ByTurn::new();
-        let mut lines = if most > 0 { self.lines(room)? } else { Vec::new() };
+        let mut lines = if most > 0 { self.lines(limits)? } else { Vec::new() };
         let looked_at = lines.iter().map(|line| line.waiting).collect();
         let mut turns = 0;
         while picked.len() < most && !lines.is_empty() {
@@ -250,37 +251,37 @@ impl Look<'_> {
                 }
             }
             turns += share;
-            lines.retain(|line| line.room > 0);
+            lines.retain(|line| line.rows_left > 0);
         }
         Ok((looked_at, picked))
     }
 
     /// Those that may be given something. Whose first is due for longest comes first: of the others, those are not looked
     /// at that come too late.
-    fn lines(&self, room: &ClaimLimits) -> Result<Vec<Line>> {
-        let room_of: HashMap<WebhookId, u32> = room.of.iter().copied().collect();
+    fn lines(&self, limits: &ClaimLimits) -> Result<Vec<Line>> {
+        let given_to: HashMap<WebhookId, u32> = limits.of.iter().copied().collect();
         let mut waiting = waiting(self.connection)?;
         waiting.retain(|one| one.ready_at(one.new_at, one.tried_at, self.now).is_some_and(|at| at <= self.now));
         waiting.sort_by_key(|one| (one.new_at.into_iter().chain(one.tried_at).min(), one.webhook));
         let line = |waiting: Waiting| {
-            let given = room_of.get(&waiting.webhook).copied().unwrap_or(room.of_others);
-            let retries_first = room.retries_first.contains(&waiting.webhook);
-            let room = usize::try_from(waiting.room(given, self.now)).unwrap_or(usize::MAX);
-            Line { waiting, room, retries_first, after: [START; 2] }
+            let given = given_to.get(&waiting.webhook).copied().unwrap_or(limits.of_others);
+            let retries_first = limits.retries_first.contains(&waiting.webhook);
+            let rows_left = usize::try_from(waiting.allowed(given, self.now)).unwrap_or(usize::MAX);
+            Line { waiting, rows_left, retries_first, after: [START; 2] }
         };
-        Ok(waiting.into_iter().map(line).filter(|line| line.room > 0).collect())
+        Ok(waiting.into_iter().map(line).filter(|line| line.rows_left > 0).collect())
     }
 
     /// Reads a webhook's next, at most so many, after so many turns: one of each line by turns.
     fn read_due(&self, line: &mut Line, turns: usize, share: usize, picked: &mut ByTurn) -> Result<()> {
         if let Some(open) = line.waiting.breaker {
-            line.room = 0;
+            line.rows_left = 0;
             if let Some((place, due)) = self.probe(line.waiting.webhook, open)? {
                 picked.insert((turns + 1, place.0, place.1), Due { is_probe: true, ..due });
             }
             return Ok(());
         }
-        let wanted = share.min(line.room);
+        let wanted = share.min(line.rows_left);
         let (new, tried) = (self.due(line, false, wanted)?, self.due(line, true, wanted)?);
         let mut found = in_turns(new, tried, line.retries_first);
         // Tests go before all else.
@@ -292,7 +293,7 @@ impl Look<'_> {
         }
         line.retries_first = found.last().map_or(line.retries_first, |(_, due)| due.tries == 0);
         // One that has less than its share has nothing more.
-        line.room = if found.len() < wanted { 0 } else { line.room - found.len() };
+        line.rows_left = if found.len() < wanted { 0 } else { line.rows_left - found.len() };
         Ok(())
     }
 

@@ -18,6 +18,7 @@ pub(crate) const RELEASE: &str = include_str!("sql/delivery_leases_release.sql")
 /// A lease that ends much later than it is long was taken before a clock went back: it counts no more.
 pub(crate) const BY_DUE: &str = concat!(
     "
+-- 60000: clock::LEASE_SLACK_MS.
 SELECT next_attempt_at, iif(lease_until <= ?3 + lease_ms + 60000, lease_until, 0)
 FROM deliveries INDEXED BY deliveries_due
 WHERE webhook_id = ?1

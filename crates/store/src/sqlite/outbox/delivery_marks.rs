@@ -58,7 +58,7 @@ pub(crate) fn finish(
         if consequence.status == DeliveryStatus::Failed {
             changes.log.deliveries();
         }
-        if receiver.tells_of(&consequence) {
+        if receiver.reports_failure(&consequence) {
             given_up.extend(account.and_then(|account| DomainEvent::delivery_failed(account, one, key)));
         }
         receiver.apply(&consequence);
@@ -69,13 +69,13 @@ pub(crate) fn finish(
             marks.disabled.push((*id, reason.to_owned()));
         }
     }
-    // Now that all are disabled that are to be: of two at once, neither is told of the other.
+    // Now that all are disabled that are to be: of two at once, neither gets the event of the other.
     for (id, reason) in &marks.disabled {
         let Some((receiver, Some(account))) = receivers.get(id) else { continue };
         let about = PayloadWebhook::new(*id, receiver.url(), Some(reason.clone()));
-        events::tell(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, *account, about)])?;
+        events::record(changes, &[DomainEvent::Webhook(EventType::WebhookDisabled, *account, about)])?;
     }
-    events::tell(changes, &given_up)?;
+    events::record(changes, &given_up)?;
     Ok(marks)
 }
 

@@ -42,10 +42,10 @@ pub(crate) fn test(changes: &mut WriteTx<'_>, account: AccountId, key: &str, id:
         return Ok(TestOutcome::Disabled);
     }
     let about = PayloadWebhook::new(id, &webhook.url, webhook.disabled_reason.clone());
-    let news = [DomainEvent::Webhook(EventType::WebhookTest, account, about)];
+    let events = [DomainEvent::Webhook(EventType::WebhookTest, account, about)];
     connection.prepare_cached(PROBE_NOW)?.execute((id.0, now))?;
     // It is the last row that this inserts.
-    events::queue(changes, &fan_out(&[webhook], &Follows::new(), &HashMap::new(), &news))?;
+    events::queue(changes, &fan_out(&[webhook], &Follows::new(), &HashMap::new(), &events))?;
     let row = connection.last_insert_rowid();
     connection.prepare_cached(PUT_FIRST)?.execute((row, DUE_FIRST_MS))?;
     let queued = delivery_rows::one(connection, row, ViewContext { account, key, now })?;

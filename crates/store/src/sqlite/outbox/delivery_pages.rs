@@ -52,10 +52,10 @@ pub(crate) fn page(
     let ids = newest(connection, shown.account, filter, limit.saturating_add(1), before)?;
     let mut page = DeliveryPage::default();
     for id in ids.iter().rev().take(limit) {
-        page.events.extend(delivery_rows::one(connection, *id, shown)?);
+        page.deliveries.extend(delivery_rows::one(connection, *id, shown)?);
     }
     if ids.len() > limit {
-        page.next_cursor = page.events.last().map(|last| last.id.clone());
+        page.next_cursor = page.deliveries.last().map(|last| last.id.clone());
     }
     Ok(page)
 }

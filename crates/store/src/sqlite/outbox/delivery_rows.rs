@@ -6,6 +6,7 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
+use crate::clock::LEASE_SLACK_MS;
 use crate::sqlite::shared::errors::unreadable;
 use crate::values::{count, status_of, time, to_u32};
 
@@ -34,7 +35,7 @@ fn delivery_of(row: &Row<'_>, ViewContext { key, now, .. }: ViewContext<'_>) -> 
     let status = status_of(row.get_ref(4)?.as_str()?).map_err(|error| unreadable(4, error))?;
     let is_pending = status == DeliveryStatus::Pending;
     let (lease_until, lease_ms): (i64, i64) = (row.get(8)?, row.get(14)?);
-    let is_held = is_pending && lease_until > now && lease_until <= now + lease_ms + 60_000;
+    let is_held = is_pending && lease_until > now && lease_until <= now + lease_ms + LEASE_SLACK_MS;
     let ended_at = row.get::<_, Option<i64>>(13)?.filter(|_| status == DeliveryStatus::Delivered);
     Ok(Delivery {
         id: public_id("dlv", key, row.get(0)?),

@@ -1,5 +1,5 @@
-//! What happened, written down in the transaction that makes it happen: one event, and a delivery for each who wants to
-//! know. Where nobody does, that is found out first, and nothing is made.
+//! Records events in the transaction that causes them: each event once, and a delivery for each webhook that wants
+//! it. Where none does, that is found out first, and nothing is made.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -27,9 +27,9 @@ const EVENT: &str = include_str!("sql/events_event.sql");
 
 const DELIVERY: &str = include_str!("sql/events_delivery.sql");
 
-const TOLD: &str = include_str!("sql/events_told.sql");
+const UPDATE_SENT: &str = include_str!("sql/events_update_sent.sql");
 
-/// Those who are told of events, and whose they are.
+/// The webhooks that events are for, and whose they are.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     webhooks: Vec<Webhook>,
@@ -44,20 +44,20 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Webhooks were changed, or a change was undone, or the group is at its end: who is to be told of events is asked anew.
+    /// Webhooks were changed, or a change was undone, or the group is at its end: the listeners are read anew.
     pub(crate) fn forget_listeners(&mut self) {
         self.listeners = None;
     }
 }
 
-/// An entry that somebody is told of.
+/// An event of an entry, by its id.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum EntryEvent {
     Created(i64),
     Updated(i64),
 }
 
-/// Which news of entries anybody wants, and who of those who are told follows their feed.
+/// Which events of entries any webhook wants, and which accounts of listeners follow their feed.
 #[derive(Debug, Default)]
 pub(crate) struct Interest {
     pub(crate) in_created: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Interest {
     follows: Follows,
 }
 
-/// Whether anybody is told of entries that a document brings.
+/// Whether any webhook wants the events of a document.
 pub(crate) fn interest(changes: &mut WriteTx<'_>, target: Target) -> Result<Interest> {
     let listeners = listeners(changes)?;
     let feed = FeedId(target.feed_id);
@@ -81,8 +81,8 @@ pub(crate) fn interest(changes: &mut WriteTx<'_>, target: Target) -> Result<Inte
     })
 }
 
-/// Writes down what happened to entries of one feed, for those who want to know.
-pub(crate) fn tell_entries(
+/// Records the events of entries of one feed, for the webhooks that want them.
+pub(crate) fn record_entries(
     changes: &mut WriteTx<'_>,
     target: Target,
     interest: &Interest,
@@ -95,22 +95,27 @@ pub(crate) fn tell_entries(
     let feeds = feeds_of(connection, [FeedId(target.feed_id)])?;
     for one in happened {
         let (EntryEvent::Created(id) | EntryEvent::Updated(id)) = *one;
-        if matches!(one, EntryEvent::Updated(_)) && !may_tell_update(connection, id, target.now)? {
+        if matches!(one, EntryEvent::Updated(_)) && !may_send_update(connection, id, target.now)? {
             continue;
         }
         let Some(entry) = entries::one_unmarked(connection, id)?.map(Box::new) else { continue };
-        let news = match one {
+        let event = match one {
             EntryEvent::Created(_) => DomainEvent::EntryCreated { entry, is_backlog: target.is_backlog },
             EntryEvent::Updated(_) => DomainEvent::EntryUpdated(entry),
         };
         // One at a time: a document may be large.
-        queue(changes, &fan_out(&listeners.webhooks, &interest.follows, &feeds, &[news]))?;
+        queue(changes, &fan_out(&listeners.webhooks, &interest.follows, &feeds, &[event]))?;
     }
     Ok(())
 }
 
-/// Writes down what an account has not read of a feed that it begins to follow, for its webhooks that want backlog.
-pub(crate) fn tell_backlog(changes: &mut WriteTx<'_>, account: AccountId, feed: FeedId, unread: &[i64]) -> Result<()> {
+/// Records the unread entries of a feed that an account begins to follow, for its webhooks that want backlog.
+pub(crate) fn record_backlog(
+    changes: &mut WriteTx<'_>,
+    account: AccountId,
+    feed: FeedId,
+    unread: &[i64],
+) -> Result<()> {
     if unread.is_empty() {
         return Ok(());
     }
@@ -124,27 +129,27 @@ pub(crate) fn tell_backlog(changes: &mut WriteTx<'_>, account: AccountId, feed: 
     let feeds = feeds_of(connection, [feed])?;
     for id in unread {
         let Some(entry) = entries::one_unmarked(connection, *id)?.map(Box::new) else { continue };
-        let news = [DomainEvent::EntryFollowed(account, entry)];
-        queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, &news))?;
+        let events = [DomainEvent::EntryFollowed(account, entry)];
+        queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, &events))?;
     }
     Ok(())
 }
 
-/// Writes down what happened, for those who want to know.
-pub(crate) fn tell(changes: &mut WriteTx<'_>, news: &[DomainEvent]) -> Result<()> {
-    if news.is_empty() {
+/// Records events, for the webhooks that want them.
+pub(crate) fn record(changes: &mut WriteTx<'_>, events: &[DomainEvent]) -> Result<()> {
+    if events.is_empty() {
         return Ok(());
     }
     let listeners = listeners(changes)?;
     if listeners.webhooks.is_empty() {
         return Ok(());
     }
-    let follows = follows_of(changes.connection, &listeners, news.iter().filter_map(DomainEvent::feed_id))?;
-    let feeds = feeds_of(changes.connection, news.iter().filter_map(DomainEvent::feed_id))?;
-    queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, news))
+    let follows = follows_of(changes.connection, &listeners, events.iter().filter_map(DomainEvent::feed_id))?;
+    let feeds = feeds_of(changes.connection, events.iter().filter_map(DomainEvent::feed_id))?;
+    queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, events))
 }
 
-/// Stores events, and a delivery of each for each who is told.
+/// Stores events, and a delivery of each for each of its webhooks.
 pub(crate) fn queue(changes: &mut WriteTx<'_>, events: &[Outgoing]) -> Result<()> {
     let (connection, now) = (changes.connection, changes.now());
     for Outgoing { scope, entry_id, feed, data, to } in events {
@@ -175,7 +180,7 @@ pub(crate) fn queue_one(changes: &mut WriteTx<'_>, event: i64, webhook: WebhookI
     Ok(changes.connection.last_insert_rowid())
 }
 
-/// Who is told of events. One look for all jobs of a group: nobody else writes meanwhile.
+/// The listeners. One look for all jobs of a group: nobody else writes meanwhile.
 fn listeners(changes: &mut WriteTx<'_>) -> Result<Arc<Listeners>> {
     if let Some(listeners) = &changes.outbox.listeners {
         return Ok(Arc::clone(listeners));
@@ -188,11 +193,11 @@ fn listeners(changes: &mut WriteTx<'_>) -> Result<Arc<Listeners>> {
     Ok(listeners)
 }
 
-fn may_tell_update(connection: &Connection, entry: i64, now: i64) -> Result<bool> {
-    Ok(connection.prepare_cached(TOLD)?.execute((entry, now, millis(UPDATES_EVERY)))? > 0)
+fn may_send_update(connection: &Connection, entry: i64, now: i64) -> Result<bool> {
+    Ok(connection.prepare_cached(UPDATE_SENT)?.execute((entry, now, millis(UPDATES_EVERY)))? > 0)
 }
 
-/// Which of those who are told follow these feeds.
+/// Which accounts of listeners follow these feeds.
 fn follows_of(
     connection: &Connection,
     listeners: &Listeners,

@@ -94,9 +94,9 @@ impl DeliveryStore for SqliteStore {
         replay::replay(self, account, id, since, until).await
     }
 
-    async fn claim_deliveries(&self, owner: &str, lease: Duration, room: &ClaimLimits) -> StoreResult<Claimed> {
-        let (key, owner, room) = (self.key.clone(), owner.to_owned(), room.clone());
-        let work = move |changes: &mut WriteTx<'_>| delivery_claims::claim(changes, &key, &owner, lease, &room);
+    async fn claim_deliveries(&self, owner: &str, lease: Duration, limits: &ClaimLimits) -> StoreResult<Claimed> {
+        let (key, owner, limits) = (self.key.clone(), owner.to_owned(), limits.clone());
+        let work = move |changes: &mut WriteTx<'_>| delivery_claims::claim(changes, &key, &owner, lease, &limits);
         self.writer.write(Priority::Usual, work).await
     }
 

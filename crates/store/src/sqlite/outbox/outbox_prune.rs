@@ -50,7 +50,8 @@ pub(crate) async fn prune(store: &SqliteStore, limits: OutboxLimits) -> StoreRes
         removed += store.writer.write(Priority::Usual, move |changes| remove(changes, &found, oldest)).await?;
     }
     // Only now: of these deliveries some may have been the last of their events.
-    let events = store.slow_readers.read(move |connection| untold(connection, oldest.delivered, chunk)).await?;
+    let events =
+        store.slow_readers.read(move |connection| without_deliveries(connection, oldest.delivered, chunk)).await?;
     if !events.is_empty() {
         removed += store.writer.write(Priority::Usual, move |changes| remove_events(changes, &events)).await?;
     }
@@ -106,7 +107,7 @@ fn find_done(
     Ok(())
 }
 
-fn untold(connection: &Connection, before: i64, chunk: u32) -> Result<Vec<i64>> {
+fn without_deliveries(connection: &Connection, before: i64, chunk: u32) -> Result<Vec<i64>> {
     connection.prepare_cached(EVENTS)?.query_map((before, chunk), |row| row.get(0))?.collect()
 }
 

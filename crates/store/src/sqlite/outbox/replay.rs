@@ -28,7 +28,7 @@ pub(crate) const FOLLOW: &str =
 /// The place of an event in time.
 type Position = (i64, i64);
 
-/// An event and what decided who was told; `None` of a kind that nobody knows.
+/// An event and its scope; `None` of a kind that nobody knows.
 type StoredEvent = (Position, Option<EventScope>);
 
 pub(crate) async fn replay(

@@ -1,4 +1,4 @@
-//! Webhooks: found, made, changed, removed. Whoever changes one makes the writer ask anew who is to be told of events.
+//! Webhooks: found, made, changed, removed. Whoever changes one makes the writer read the listeners anew.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ pub(crate) fn one_readable(connection: &Connection, id: WebhookId, now: i64) -> 
     Ok(one.flatten())
 }
 
-/// One that cannot be read is told nothing, and does not stop what it would be told of.
+/// One that cannot be read gets no events, and does not stop those of others.
 pub(crate) fn enabled(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
     let mut statement = connection.prepare_cached(ENABLED)?;
     statement.query_map([], |row| Ok(readable(row, now)))?.filter_map(Result::transpose).collect()

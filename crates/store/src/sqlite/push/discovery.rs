@@ -4,7 +4,7 @@
 use domain::{
     FeedId,
     ingest::PushDiscovery,
-    push::{self, DesiredPush, Event, Offer, Rules},
+    push::{self, DesiredPush, Offer, RenewalRules, SubscriptionEvent},
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result};
@@ -89,7 +89,7 @@ pub(crate) fn count_misses(
 ) -> Result<()> {
     match subscriptions::current_of(changes.connection, feed.0)? {
         Some(subscription) if push::missed(published, &subscription, time(now)) => {
-            change(changes, subscription, &Event::Missed, Rules::default(), now).map(drop)
+            change(changes, subscription, &SubscriptionEvent::Missed, RenewalRules::default(), now).map(drop)
         }
         _ => Ok(()),
     }

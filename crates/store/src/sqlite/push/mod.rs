@@ -13,7 +13,10 @@ use domain::{
     FeedId, Lease, SubscriptionId,
     changes::alters_subscription,
     ports::{BatchResult, Batched, Changed, PushStore, StoreError, StoreResult, SubscriptionChange, Viewer},
-    push::{self, Decision, Event, Offer, Push, PushStored, PushTarget, Rules, Subscription, SubscriptionJob},
+    push::{
+        self, Decision, Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent,
+        SubscriptionJob,
+    },
 };
 use rusqlite::{Connection, Result};
 
@@ -157,7 +160,7 @@ fn end_some(changes: &mut WriteTx<'_>, after: i64) -> Result<Option<(i64, u32)>>
     let mut ended = None;
     for subscription in subscriptions::living(connection, after, CHUNK)? {
         let (id, count) = (subscription.id.0, ended.map_or(0, |(_, count)| count));
-        change(changes, subscription, &Event::Unwanted, Rules::default(), now)?;
+        change(changes, subscription, &SubscriptionEvent::Unwanted, RenewalRules::default(), now)?;
         ended = Some((id, count + 1));
     }
     Ok(ended)
@@ -169,7 +172,8 @@ fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
     let Push { subscription_id, secret, document, poll_in } = push;
     let Some(before) = subscriptions::one(connection, *subscription_id)? else { return Ok(PushStored::NotActive) };
     let Some(feed) = before.feed_id else { return Ok(PushStored::NoFeed) };
-    let decision = push::apply(&before, &Event::Pushed { secret: secret.clone() }, Rules::default(), time(now));
+    let decision =
+        push::apply(&before, &SubscriptionEvent::Pushed { secret: secret.clone() }, RenewalRules::default(), time(now));
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
     let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };

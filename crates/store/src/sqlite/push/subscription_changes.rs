@@ -8,7 +8,10 @@ use domain::{
     changes::alters_subscription,
     delivery::DomainEvent,
     ports::{Changed, Claim},
-    push::{self, Change, DesiredPush, Event, Offer, Rules, Subscription, SubscriptionState, Transition},
+    push::{
+        self, DesiredPush, Offer, PlannedChange, RenewalRules, Subscription, SubscriptionEvent, SubscriptionState,
+        Transition,
+    },
 };
 use rusqlite::{Connection, Result};
 
@@ -25,8 +28,8 @@ pub(crate) fn change_one(
     changes: &mut WriteTx<'_>,
     id: SubscriptionId,
     claim: &Claim,
-    event: &Event,
-    rules: Rules,
+    event: &SubscriptionEvent,
+    rules: RenewalRules,
 ) -> Result<Changed> {
     let connection = changes.connection;
     let before = match claim {
@@ -47,8 +50,8 @@ pub(crate) fn change_one(
 pub(crate) fn change(
     changes: &mut WriteTx<'_>,
     before: Subscription,
-    event: &Event,
-    rules: Rules,
+    event: &SubscriptionEvent,
+    rules: RenewalRules,
     now: i64,
 ) -> Result<Option<Transition>> {
     let connection = changes.connection;
@@ -67,7 +70,7 @@ pub(crate) fn change(
     if alters_subscription(&before, after.as_ref()) {
         changes.log.subscription(before.feed_id);
     }
-    events::tell(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
+    events::record(changes, DomainEvent::subscription_changed(&before, after.as_ref()).as_slice())?;
     Ok(Some(Transition { before, after }))
 }
 
@@ -90,10 +93,10 @@ pub(crate) fn reconcile(
 ) -> Result<bool> {
     let known = subscriptions::of_feed(changes.connection, feed.0)?;
     let plan = push::reconcile(wanted, &known, time(now));
-    for Change { id, event } in &plan.changes {
+    for PlannedChange { id, event } in &plan.changes {
         // No plan changes the same one twice.
         if let Some(subscription) = known.iter().find(|subscription| subscription.id == *id) {
-            change(changes, subscription.clone(), event, Rules::default(), now)?;
+            change(changes, subscription.clone(), event, RenewalRules::default(), now)?;
         }
     }
     if let Some(hub) = &plan.subscribe_at {
@@ -110,7 +113,7 @@ pub(crate) fn end_all(changes: &mut WriteTx<'_>, feed: FeedId) -> Result<()> {
     let now = changes.now();
     for subscription in subscriptions::of_feed(changes.connection, feed.0)? {
         if subscription.state != SubscriptionState::Unsubscribing {
-            change(changes, subscription, &Event::Unwanted, Rules::default(), now)?;
+            change(changes, subscription, &SubscriptionEvent::Unwanted, RenewalRules::default(), now)?;
         }
     }
     Ok(())

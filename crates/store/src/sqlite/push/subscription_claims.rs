@@ -38,6 +38,7 @@ pub(crate) const CLAIM_DUE: &str = claim!(
     "    SELECT id
     FROM subscriptions INDEXED BY subscriptions_due
     WHERE next_step_at <= ?2
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
     ORDER BY next_step_at, id
     LIMIT ?4
@@ -69,6 +70,7 @@ pub(crate) const CLAIM_DUE_ELSEWHERE: &str = claim!(
           FROM subscriptions INDEXED BY subscriptions_due_by_hub
           WHERE hub_url = hubs.url
             AND next_step_at <= ?2
+            -- 60000: clock::LEASE_SLACK_MS.
             AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
           ORDER BY next_step_at, id
           LIMIT ?4
@@ -84,6 +86,7 @@ pub(crate) const CLAIM_EXPIRING: &str = claim!(
     FROM subscriptions INDEXED BY subscriptions_expiring
     WHERE state = 'active'
       AND expires_at <= ?2 + ?5
+      -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
       AND coalesce(verify_by, 0) <= ?2
     ORDER BY expires_at, id

@@ -83,14 +83,14 @@ fn is_found(connection: &Connection, search: &Search, id: i64) -> Result<bool> {
     Ok(found.optional()?.unwrap_or(false))
 }
 
-/// Whether a list holds all grams of a search, and these alone tell that an entry is found.
-fn is_told_by_list(search: &Search) -> bool {
+/// Whether a list holds all grams of a search, and these alone decide that an entry is found.
+fn is_decided_by_list(search: &Search) -> bool {
     !search.has_needles() && !search.grams().iter().any(|gram| matches!(gram, Gram::Start(_)))
 }
 
 /// The places of those of a list that are found, in order.
 fn sort(connection: &Connection, wanted: &PageQuery, search: &Search, listed: &[i64]) -> Result<Walk> {
-    if is_told_by_list(search) {
+    if is_decided_by_list(search) {
         return Ok(Walk { places: walk_among(connection, wanted, listed)?, stopped_at: None });
     }
     let all =
@@ -111,7 +111,7 @@ fn walk(connection: &Connection, wanted: &PageQuery, search: &Search, listed: Op
     let part = walk_sql(wanted);
     let mut statement = connection.prepare_cached(&part.sql)?;
     let mut rows = statement.query(params_from_iter(part.values))?;
-    let is_told = is_told_by_list(search);
+    let is_told = is_decided_by_list(search);
     let mut listed = listed;
     let mut looked_at = 0;
     let mut walked = Walk::default();

@@ -10,10 +10,10 @@ use rusqlite::Connection;
 
 /// Changes to come, in their order.
 #[derive(Debug, Default)]
-pub(crate) struct WordChanges(Vec<Change>);
+pub(crate) struct WordChanges(Vec<WordChange>);
 
 #[derive(Debug)]
-enum Change {
+enum WordChange {
     Add { entry: i64, words: String },
     Remove { entry: i64 },
 }
@@ -21,7 +21,7 @@ enum Change {
 impl WordChanges {
     /// The words of a new entry.
     pub(crate) fn add(&mut self, entry: i64, words: String) {
-        self.0.push(Change::Add { entry, words });
+        self.0.push(WordChange::Add { entry, words });
     }
 
     /// The words of an entry that has others now.
@@ -32,7 +32,7 @@ impl WordChanges {
 
     /// An entry is gone.
     pub(crate) fn remove(&mut self, entry: i64) {
-        self.0.push(Change::Remove { entry });
+        self.0.push(WordChange::Remove { entry });
     }
 
     /// A place to come back to.
@@ -55,9 +55,9 @@ impl WordChanges {
         // From the last: what is removed later need not be added.
         for change in self.0.drain(..).rev() {
             match change {
-                Change::Add { entry, words } if !removed.contains(&entry) => added.push((entry, words)),
-                Change::Add { .. } => {}
-                Change::Remove { entry } => {
+                WordChange::Add { entry, words } if !removed.contains(&entry) => added.push((entry, words)),
+                WordChange::Add { .. } => {}
+                WordChange::Remove { entry } => {
                     removed.insert(entry);
                 }
             }

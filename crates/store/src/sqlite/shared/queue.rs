@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::Semaphore;
 
-/// Which of the two lines to stand in.
+/// Which jobs go first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
     /// Short, and of no use when late: renewals of leases.
@@ -25,8 +25,8 @@ pub(crate) struct Closed;
 pub(crate) struct Queue<J> {
     lines: Mutex<Lines<J>>,
     arrived: Condvar,
-    urgent_room: Semaphore,
-    usual_room: Semaphore,
+    urgent_permits: Semaphore,
+    usual_permits: Semaphore,
     workers: AtomicUsize,
 }
 
@@ -52,25 +52,25 @@ struct Lines<J> {
 }
 
 impl<J> Queue<J> {
-    /// A queue with room for so many in each line.
+    /// A queue for at most so many jobs of each priority.
     pub(crate) fn new(jobs_max: usize) -> Self {
         Self {
             lines: Mutex::new(Lines { urgent: VecDeque::new(), usual: VecDeque::new(), is_closed: false }),
             arrived: Condvar::new(),
-            urgent_room: Semaphore::new(jobs_max),
-            usual_room: Semaphore::new(jobs_max),
+            urgent_permits: Semaphore::new(jobs_max),
+            usual_permits: Semaphore::new(jobs_max),
             workers: AtomicUsize::new(0),
         }
     }
 
-    /// Puts a job in, as soon as there is room.
-    pub(crate) async fn push(&self, lane: Priority, job: J) -> Result<(), Closed> {
-        self.room(lane).acquire().await.map_err(|_| Closed)?.forget();
+    /// Puts a job in, as soon as there is a permit.
+    pub(crate) async fn push(&self, priority: Priority, job: J) -> Result<(), Closed> {
+        self.permits(priority).acquire().await.map_err(|_| Closed)?.forget();
         let mut lines = self.lock();
         if lines.is_closed {
             return Err(Closed);
         }
-        match lane {
+        match priority {
             Priority::Urgent => lines.urgent.push_back(job),
             Priority::Usual => lines.usual.push_back(job),
         }
@@ -114,24 +114,24 @@ impl<J> Queue<J> {
     /// Takes no more. What is in it is still done.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
-        self.urgent_room.close();
-        self.usual_room.close();
+        self.urgent_permits.close();
+        self.usual_permits.close();
         self.arrived.notify_all();
     }
 
     fn take(&self, lines: &mut Lines<J>) -> Option<J> {
-        let (lane, job) = match lines.urgent.pop_front() {
+        let (priority, job) = match lines.urgent.pop_front() {
             Some(job) => (Priority::Urgent, job),
             None => (Priority::Usual, lines.usual.pop_front()?),
         };
-        self.room(lane).add_permits(1);
+        self.permits(priority).add_permits(1);
         Some(job)
     }
 
-    fn room(&self, lane: Priority) -> &Semaphore {
-        match lane {
-            Priority::Urgent => &self.urgent_room,
-            Priority::Usual => &self.usual_room,
+    fn permits(&self, priority: Priority) -> &Semaphore {
+        match priority {
+            Priority::Urgent => &self.urgent_permits,
+            Priority::Usual => &self.usual_permits,
         }
     }
 

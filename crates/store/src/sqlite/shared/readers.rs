@@ -15,7 +15,7 @@ use crate::sqlite::shared::{
     queue::{Priority, Queue},
 };
 
-/// Reads that wait; further callers wait until there is room.
+/// Reads that wait; further callers wait for a permit.
 const QUEUE_JOBS_MAX: usize = 1024;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;

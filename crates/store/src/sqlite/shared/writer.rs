@@ -33,7 +33,7 @@ use crate::sqlite::{
     },
 };
 
-/// Jobs that wait, in each lane; further callers wait until there is room.
+/// Jobs that wait, of each priority; further callers wait for a permit.
 const QUEUE_JOBS_MAX: usize = 1024;
 /// Jobs in one transaction.
 const GROUP_JOBS_MAX: usize = 256;
@@ -98,33 +98,33 @@ impl Writer {
     /// Runs `work` in the next transaction and returns after its commit. All or nothing.
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        lane: Priority,
+        priority: Priority,
         work: impl FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreResult<T> {
-        self.submit(lane, work).await?.await.unwrap_or_else(|_| Err(closed()))
+        self.submit(priority, work).await?.await.unwrap_or_else(|_| Err(closed()))
     }
 
     /// Puts `work` in line and returns at once; the answer comes after its commit. Of one caller, in the order given.
     pub(crate) async fn submit<T: Send + 'static>(
         &self,
-        lane: Priority,
+        priority: Priority,
         work: impl FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> StoreResult<oneshot::Receiver<StoreResult<T>>> {
         let (sender, answer) = oneshot::channel();
         let job = Box::new(Task { work: Some(work), outcome: None, sender });
-        self.queue.push(lane, job).await.map_err(|_| closed())?;
+        self.queue.push(priority, job).await.map_err(|_| closed())?;
         Ok(answer)
     }
 
     /// The same for several, each all or nothing, in the order given.
     pub(crate) async fn write_all<T: Send + 'static>(
         &self,
-        lane: Priority,
+        priority: Priority,
         works: impl Iterator<Item = impl FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send + 'static> + Send,
     ) -> StoreResult<Vec<StoreResult<T>>> {
         let mut answers = Vec::new();
         for work in works {
-            answers.push(self.submit(lane, work).await?);
+            answers.push(self.submit(priority, work).await?);
         }
         let mut done = Vec::with_capacity(answers.len());
         for answer in answers {

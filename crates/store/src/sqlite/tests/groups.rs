@@ -57,7 +57,7 @@ async fn beats_go_before_bulk() {
     let (release, _held) = hold_writer(&store).await;
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut answers = Vec::new();
-    for (lane, name) in [
+    for (priority, name) in [
         (Priority::Usual, "bulk 1"),
         (Priority::Usual, "bulk 2"),
         (Priority::Urgent, "beat 1"),
@@ -68,7 +68,7 @@ async fn beats_go_before_bulk() {
             order.lock().unwrap().push(name);
             Ok(())
         };
-        answers.push(store.writer.submit(lane, note).await.unwrap());
+        answers.push(store.writer.submit(priority, note).await.unwrap());
     }
     release.send(()).unwrap();
     for answer in answers {

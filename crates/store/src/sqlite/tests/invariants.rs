@@ -12,7 +12,7 @@ use domain::{
         AccountStore, Changed, Claim, EntryStore, FeedStore, FolderStore, MarkRead, NewFeedOutcome, PollStore,
         PruneLimits, PushStore,
     },
-    push::{Discovery, Event, Mode, Offer, Push, PushStored, Rules},
+    push::{Discovery, Mode, Offer, Push, PushStored, RenewalRules, SubscriptionEvent},
 };
 
 use super::fresh;
@@ -76,7 +76,7 @@ WHERE entry_states.feed_id <> entries.feed_id
         "SELECT count(*) FROM feeds WHERE NOT EXISTS (SELECT 1 FROM follows WHERE feed_id = feeds.id)",
     ),
     (
-        "wishes",
+        "settings of follows",
         "
 SELECT count(*)
 FROM feeds
@@ -142,7 +142,7 @@ fn document(numbers: std::ops::Range<u8>, version: &str) -> Document {
     };
     let entries: Vec<_> = numbers.map(entry).collect();
     Document {
-        present: entries.iter().map(IncomingEntry::mark).collect(),
+        present: entries.iter().map(IncomingEntry::key).collect(),
         entries,
         is_complete: true,
         ..Document::default()
@@ -227,12 +227,16 @@ async fn push(store: &SqliteStore, ann: AccountId, feed: FeedId) {
     poll(store, feed, Document { found, ..document(0..70, "third") }).await;
     agree(store, "finding a hub").await;
     let id = store.subscription_of(feed).await.unwrap().unwrap().id;
-    let change = |event: Event| store.change_subscription(id, Claim::None, event, Rules::default());
-    let ask =
-        Event::Asking { mode: Mode::Subscribe, secret: Some("s".to_owned()), base_url: "http://we.org".to_owned() };
-    let verify = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
-    let deny = Event::Denied { reason: None, only_if_asked: false };
-    for event in [ask.clone(), verify.clone(), Event::Missed, Event::Missed, deny, ask, verify] {
+    let change = |event: SubscriptionEvent| store.change_subscription(id, Claim::None, event, RenewalRules::default());
+    let ask = SubscriptionEvent::Asking {
+        mode: Mode::Subscribe,
+        secret: Some("s".to_owned()),
+        base_url: "http://we.org".to_owned(),
+    };
+    let verify = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
+    let deny = SubscriptionEvent::Denied { reason: None, only_if_asked: false };
+    for event in [ask.clone(), verify.clone(), SubscriptionEvent::Missed, SubscriptionEvent::Missed, deny, ask, verify]
+    {
         let name = format!("{event:?}");
         assert!(matches!(change(event).await.unwrap(), Changed::Done(_)), "{name}");
         agree(store, &name).await;

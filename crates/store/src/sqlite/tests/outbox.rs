@@ -1,4 +1,4 @@
-//! What only SQLite can get wrong about the outbox: who is told of a group's jobs, what is undone with them, and rows
+//! What only SQLite can get wrong about the outbox: who gets the events of a group's jobs, what is undone with them, and rows
 //! that should not be.
 
 use std::{sync::Arc, time::Duration};
@@ -30,7 +30,7 @@ fn new_webhook() -> NewWebhook {
     NewWebhook::to("https://r.org/", WebhookSecret::parse("whsec_b2xk").unwrap())
 }
 
-fn room(limit: u32) -> ClaimLimits {
+fn limits(limit: u32) -> ClaimLimits {
     ClaimLimits { limit, of_others: limit, ..ClaimLimits::default() }
 }
 
@@ -101,7 +101,7 @@ async fn d2_what_happened_and_its_events_are_undone_together() {
     let feed = add(&store).await;
     let result = poll(&store, feed, 1, 200_000).await;
     let limit = |changes: &mut WriteTx<'_>| {
-        // Room for the entry, and for not half of its event.
+        // Disk space for the entry, and for not half of its event.
         let pages: i64 = changes.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
         changes.connection.query_row(&format!("PRAGMA max_page_count = {}", pages + 75), [], |_| Ok(()))
     };
@@ -110,7 +110,7 @@ async fn d2_what_happened_and_its_events_are_undone_together() {
     assert!(matches!(stored, Err(StoreError::Unavailable(_))), "{stored:?}");
     assert_eq!((count(&store, "entries").await, count(&store, "events").await), (0, 0));
     assert_eq!(count(&store, "deliveries").await, 0);
-    // There is room for the entry alone.
+    // There is disk space for the entry alone.
     let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     store.update_webhook(READER, webhook.id, patch).await.unwrap();
     assert!(store.finish_polls(vec![result]).await.unwrap().remove(0).unwrap().applied);
@@ -124,7 +124,7 @@ async fn d1_a_webhook_counts_from_its_own_job_on() {
     let result = poll(&store, feed, 1, 1).await;
     let (release, _held) = hold_writer(&store).await;
     // All in one group: a poll before the webhook, one after it, one after it was disabled.
-    let tell = |changes: &mut WriteTx<'_>| events::tell(changes, &[gone(FeedId(1))]);
+    let record = |changes: &mut WriteTx<'_>| events::record(changes, &[gone(FeedId(1))]);
     let other = store.clone();
     let polled = tokio::spawn(async move { other.finish_polls(vec![result]).await });
     while store.writer.waiting() < 1 {
@@ -132,17 +132,17 @@ async fn d1_a_webhook_counts_from_its_own_job_on() {
     }
     let create = |changes: &mut WriteTx<'_>| webhooks::create(changes, READER, &new_webhook());
     let made = store.writer.submit(Priority::Usual, create).await.unwrap();
-    let told = store.writer.submit(Priority::Usual, tell).await.unwrap();
+    let recorded = store.writer.submit(Priority::Usual, record).await.unwrap();
     let disable = |changes: &mut WriteTx<'_>| {
         let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
         webhooks::update(changes, READER, WebhookId(1), &patch)
     };
     let disabled = store.writer.submit(Priority::Usual, disable).await.unwrap();
-    let untold = store.writer.submit(Priority::Usual, tell).await.unwrap();
+    let unwanted = store.writer.submit(Priority::Usual, record).await.unwrap();
     release.send(()).unwrap();
     assert!(polled.await.unwrap().unwrap().remove(0).unwrap().applied);
     let made: Webhook = made.await.unwrap().unwrap();
-    assert_eq!((made.id, told.await.unwrap(), untold.await.unwrap()), (WebhookId(1), Ok(()), Ok(())));
+    assert_eq!((made.id, recorded.await.unwrap(), unwanted.await.unwrap()), (WebhookId(1), Ok(()), Ok(())));
     assert!(!disabled.await.unwrap().unwrap().unwrap().enabled);
     assert_eq!((count(&store, "events").await, count(&store, "deliveries").await), (1, 1));
 }
@@ -152,28 +152,28 @@ fn gone(feed: FeedId) -> DomainEvent {
 }
 
 #[tokio::test]
-async fn d1_a_webhook_that_was_undone_is_told_nothing() {
+async fn d1_a_webhook_that_was_undone_gets_no_events() {
     let (store, _folder) = fresh();
     add(&store).await;
     let (release, _held) = hold_writer(&store).await;
     let fails = |changes: &mut WriteTx<'_>| {
         webhooks::create(changes, READER, &new_webhook())?;
-        // Who is told is known from here on, and must not be.
-        events::tell(changes, &[gone(FeedId(1))])?;
+        // The listeners are known from here on, and must not be.
+        events::record(changes, &[gone(FeedId(1))])?;
         changes.connection.execute_batch("no statement")
     };
     let undone = store.writer.submit(Priority::Usual, fails).await.unwrap();
-    let tell = |changes: &mut WriteTx<'_>| events::tell(changes, &[gone(FeedId(1))]);
-    let told = store.writer.submit(Priority::Usual, tell).await.unwrap();
+    let record = |changes: &mut WriteTx<'_>| events::record(changes, &[gone(FeedId(1))]);
+    let recorded = store.writer.submit(Priority::Usual, record).await.unwrap();
     release.send(()).unwrap();
     assert!(undone.await.unwrap().is_err());
-    assert_eq!(told.await.unwrap(), Ok(()));
+    assert_eq!(recorded.await.unwrap(), Ok(()));
     assert_eq!((count(&store, "webhooks").await, count(&store, "events").await), (0, 0));
     assert_eq!(count(&store, "deliveries").await, 0);
 }
 
 #[tokio::test]
-async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
+async fn d4_one_group_wakes_once_and_only_if_it_queues() {
     let (store, _folder) = fresh();
     let webhook = store.create_webhook(READER, new_webhook()).await.unwrap().id;
     let (release, _held) = hold_writer(&store).await;
@@ -193,14 +193,14 @@ async fn d4_one_group_wakes_once_and_what_queues_nothing_wakes_nobody() {
     // More than one only if the machine stood still for longer than a group may take; and one for the webhook.
     let seen = store.changed_since(0).await;
     assert!((2..=4).contains(&seen), "{seen}");
-    let jobs = store.claim_deliveries("worker", LEASE, &room(3)).await.unwrap().jobs;
+    let jobs = store.claim_deliveries("worker", LEASE, &limits(3)).await.unwrap().jobs;
     // A success of one that is well frees nothing that could be claimed.
     store.finish_deliveries(vec![ended(&jobs[0], Verdict::Delivered)], &BreakerRules::default()).await.unwrap();
     let retry = Verdict::Retry(Duration::from_hours(1));
     store.finish_deliveries(vec![ended(&jobs[1], retry)], &BreakerRules::default()).await.unwrap();
     store.renew_deliveries(&[(jobs[2].id, jobs[2].lease.clone())], LEASE).await.unwrap();
     let page = store.deliveries(READER, DeliveryFilter::default(), 9, None).await.unwrap();
-    store.cancel_delivery(READER, &page.events[1].id, "no").await.unwrap();
+    store.cancel_delivery(READER, &page.deliveries[1].id, "no").await.unwrap();
     assert_eq!(store.changed_since(seen).await, seen + 1, "only that");
 }
 
@@ -213,7 +213,7 @@ async fn d11_nothing_is_left_of_what_was_pruned() {
     for removes in [false, true] {
         let webhook = store.create_webhook(READER, new_webhook()).await.unwrap().id;
         store.test_webhook(READER, webhook).await.unwrap();
-        let job = store.claim_deliveries("worker", LEASE, &room(1)).await.unwrap().jobs.remove(0);
+        let job = store.claim_deliveries("worker", LEASE, &limits(1)).await.unwrap().jobs.remove(0);
         store.finish_deliveries(vec![ended(&job, Verdict::Delivered)], &BreakerRules::default()).await.unwrap();
         assert_eq!(count(&store, "attempts").await, 1);
         assert!(!removes || store.delete_webhook(READER, webhook).await.unwrap());

@@ -339,9 +339,9 @@ async fn d11_what_is_to_be_pruned_or_repeated_is_found_by_an_index() {
     let checked = store.readers.read(|connection| {
         check(&plan(connection, outbox_prune::OF_KIND), "INDEX deliveries_by_status (webhook_id=? AND status=?)");
         check(&plan(connection, outbox_prune::OF_REMOVED), "INDEX deliveries_by_status (webhook_id=?)");
-        let untold = plan(connection, outbox_prune::EVENTS);
-        check(&untold, "INDEX events_by_time (created_at<?)");
-        check(&untold, "INDEX deliveries_of_event (event_id=?)");
+        let without_deliveries = plan(connection, outbox_prune::EVENTS);
+        check(&without_deliveries, "INDEX events_by_time (created_at<?)");
+        check(&without_deliveries, "INDEX deliveries_of_event (event_id=?)");
         check(&plan(connection, replay::EVENTS), "INDEX events_by_time (created_at");
         check(&plan(connection, replay::FOLLOW), "SEARCH follows USING PRIMARY KEY (feed_id=? AND account_id=?)");
         check(&plan(connection, replay::DELIVERY), "INDEX deliveries_of_event (event_id=? AND webhook_id=?)");

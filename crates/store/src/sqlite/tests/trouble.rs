@@ -42,7 +42,7 @@ fn large_feed(number: u8) -> NewFeed {
         address: FeedAddress { url: format!("http://e.org/{number}"), credentials: None },
         folder_id: None,
         custom_title: None,
-        document: Document { present: vec![entry.mark()], entries: vec![entry], ..Document::default() },
+        document: Document { present: vec![entry.key()], entries: vec![entry], ..Document::default() },
         next_check_in: Duration::from_mins(1),
     }
 }
@@ -81,7 +81,7 @@ async fn u6_a_full_disk_is_not_ready_until_something_can_be_written() {
         let error = store.ping().await.unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     }
-    // What needs no room succeeds, and says nothing about it.
+    // What needs no disk space succeeds, and says nothing about it.
     store.writer.write(Priority::Usual, |_| Ok(())).await.unwrap();
     assert!(store.ping().await.is_err());
     free_disk(&store).await;
@@ -89,7 +89,7 @@ async fn u6_a_full_disk_is_not_ready_until_something_can_be_written() {
     assert_eq!(store.ping().await, Ok(()));
     assert!(!store.writer.is_failing());
     // And it left nothing behind.
-    let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'room'";
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'disk_probe'";
     let left = store.readers.read(|connection| connection.query_row(tables, [], |row| row.get::<_, i64>(0)));
     assert_eq!(left.await, Ok(0));
 }
@@ -156,7 +156,7 @@ async fn u8_searches_do_not_hold_up_pages() {
 }
 
 #[tokio::test]
-async fn whoever_shares_a_lost_transaction_is_told() {
+async fn a_lost_transaction_is_reported_to_all_its_callers() {
     let (store, _folder) = fresh();
     fill_disk(&store).await;
     let (release, held) = hold_writer(&store).await;
@@ -180,7 +180,7 @@ async fn whoever_shares_a_lost_transaction_is_told() {
 }
 
 #[tokio::test]
-async fn a_lock_of_another_process_is_waited_for_in_vain_only_so_long() {
+async fn waiting_for_a_lock_of_another_process_times_out() {
     let (store, folder) = fresh();
     let set = |changes: &mut crate::sqlite::shared::writer::WriteTx<'_>| {
         changes.connection.busy_timeout(Duration::from_millis(10))

@@ -291,7 +291,7 @@ async fn d1_test_waits_while_receiver_is_held(harness: &Harness) {
         let held = harness.the_webhook(webhook).await;
         assert_eq!((held.held_until, held.is_breaker_open), (Some(harness.now() + SECOND * 60), failures == 9));
         let test = harness.queue_tests(webhook, 1).await.remove(0);
-        assert_eq!(harness.take("worker", 9).await.len(), 0, "as the receiver wishes");
+        assert_eq!(harness.take("worker", 9).await.len(), 0, "as the receiver asked");
         assert_eq!(harness.the_webhook(webhook).await.held_until, held.held_until);
         assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(SECOND * 60));
         harness.advance(SECOND * 60).await;

@@ -25,7 +25,7 @@ contract! {
     u2_marks_and_pruning_write_changes,
     u2_push_writes_changes,
     u2_webhooks_and_deliveries_write_changes,
-    u2_changes_are_all_or_nothing_with_what_they_tell,
+    u2_changes_are_all_or_nothing_with_their_rows,
     u2_pages_miss_and_repeat_nothing,
     u2_pruned_changes_are_a_reset,
     u2_unknown_kinds_are_passed_over,
@@ -273,7 +273,7 @@ async fn u2_webhooks_and_deliveries_write_changes(harness: &Harness) {
     store.requeue_delivery("dlv_none").await.unwrap();
     follower.expect("what cannot be", &[]).await;
     harness.poll(feed, (0..20).map(|number| entry(&number.to_string())).collect()).await;
-    follower.expect("news", &[(Entries, Some(feed)), (Deliveries, None)]).await;
+    follower.expect("new entries", &[(Entries, Some(feed)), (Deliveries, None)]).await;
     let jobs = harness.take("worker", 2).await;
     harness.end(&jobs[0], Verdict::Retry(HOUR)).await;
     follower.expect("a delivery that is tried again", &[]).await;
@@ -287,7 +287,7 @@ async fn u2_webhooks_and_deliveries_write_changes(harness: &Harness) {
     follower.expect("one that is gone", &[]).await;
 }
 
-async fn u2_changes_are_all_or_nothing_with_what_they_tell(harness: &Harness) {
+async fn u2_changes_are_all_or_nothing_with_their_rows(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![entry("1")]).await;
     let mut follower = Follower::new(harness).await;
     let id = harness.entry("1").await.id;
@@ -426,7 +426,7 @@ async fn d4_whatever_can_be_claimed_is_a_change(harness: &Harness) {
     woken("a test").await;
     let job = harness.take_one("worker").await;
     harness.store.release_deliveries(&[lease_of(&job)]).await.unwrap();
-    woken("what was given back").await;
+    woken("what was released").await;
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Failed).await;
     woken("what was given up").await;
@@ -440,7 +440,7 @@ async fn d4_whatever_can_be_claimed_is_a_change(harness: &Harness) {
     harness.drain().await;
     woken("a webhook that is well again").await;
     harness.poll(feed, vec![entry("1")]).await;
-    woken("news").await;
+    woken("new entries").await;
     harness.drain().await;
     harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap();
     woken("a replay").await;

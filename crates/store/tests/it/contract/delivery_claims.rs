@@ -11,7 +11,7 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, LEASE, entry},
-    given_outbox::{RETRY, SECOND, finished, ids, lease_of, room, row, rows},
+    given_outbox::{RETRY, SECOND, finished, ids, lease_of, limits, row, rows},
 };
 
 contract! {
@@ -32,7 +32,7 @@ async fn d4_a_claim_has_all_that_is_needed_to_send(harness: &Harness) {
     let queued = harness.queue(id, 1).await.remove(0);
     let happened_at = harness.now();
     harness.advance(HOUR).await;
-    let claimed = harness.claim_room("worker", &room(10)).await;
+    let claimed = harness.claim_with("worker", &limits(10)).await;
     assert_eq!(claimed.webhooks, [harness.the_webhook(id).await]);
     let [job] = claimed.jobs.as_slice() else { panic!("{:?}", claimed.jobs) };
     assert_eq!((job.id, job.webhook_id, &job.event_id), (row(&queued), id, &queued.event_id));
@@ -69,7 +69,7 @@ async fn d4_two_workers_never_hold_the_same_row(harness: &Harness) {
             tokio::spawn(async move {
                 let (owner, mut claimed) = (format!("worker {worker}"), Vec::new());
                 for _ in 0..5 {
-                    claimed.extend(ids(&store.claim_deliveries(&owner, LEASE, &room(3)).await.unwrap().jobs));
+                    claimed.extend(ids(&store.claim_deliveries(&owner, LEASE, &limits(3)).await.unwrap().jobs));
                 }
                 claimed
             })
@@ -110,12 +110,12 @@ async fn d4_a_webhook_comes_with_its_claims_once(harness: &Harness) {
     harness.webhook("https://r.org/3").await;
     harness.queue(one, 3).await;
     harness.queue(two, 2).await;
-    let claimed = harness.claim_room("worker", &room(10)).await;
+    let claimed = harness.claim_with("worker", &limits(10)).await;
     assert_eq!(claimed.jobs.len(), 5);
     let mut webhooks: Vec<WebhookId> = claimed.webhooks.iter().map(|webhook| webhook.id).collect();
     webhooks.sort();
     assert_eq!(webhooks, [one, two], "and none that is not needed");
-    let nothing = harness.claim_room("worker", &room(10)).await;
+    let nothing = harness.claim_with("worker", &limits(10)).await;
     assert_eq!((nothing.jobs.len(), nothing.webhooks.len()), (0, 0));
 }
 
@@ -166,7 +166,7 @@ async fn d4_what_nobody_can_read_is_set_aside(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     harness.queue(id, 3).await;
     harness.tamper("DELETE FROM events WHERE id IN (1, 2)").await;
-    let claimed = harness.claim_room("worker", &room(9)).await;
+    let claimed = harness.claim_with("worker", &limits(9)).await;
     assert_eq!(claimed.jobs.iter().map(|job| job.event.0).collect::<Vec<_>>(), [3]);
     assert_eq!(claimed.webhooks.len(), 1);
     let overview = harness.store.outbox_overview().await.unwrap();

@@ -15,7 +15,7 @@ contract! {
     fr_001_ac2_a_renewed_lease_lasts_longer_d5,
     fr_002_ac1_only_the_holder_renews_while_pending_d5,
     fr_002_ac2_renewal_of_anothers_row_touches_nothing_d6,
-    fr_004_ac1_a_lease_that_ran_out_is_good_until_another_claims_d6,
+    fr_004_ac1_expired_lease_holds_until_another_claim_d6,
 }
 
 async fn fr_004_ac2_expired_lease_is_claimed_with_higher_fence_d7(harness: &Harness) {
@@ -51,10 +51,10 @@ async fn d7_a_worker_is_not_taken_for_its_older_self(harness: &Harness) {
 async fn d7_released_rows_were_never_tried(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(id, 2).await;
-    let before = harness.told(id).await;
+    let before = harness.deliveries_to(id).await;
     let jobs = harness.take("one", 2).await;
     harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
-    assert_eq!(harness.told(id).await, before, "as if nobody had ever had them");
+    assert_eq!(harness.deliveries_to(id).await, before, "as if nobody had ever had them");
     let again = harness.take("two", 2).await;
     assert_eq!(ids(&again), rows(&queued), "at once");
     assert!(again.iter().zip(&jobs).all(|(again, before)| again.lease.fence > before.lease.fence));
@@ -118,7 +118,7 @@ async fn fr_002_ac2_renewal_of_anothers_row_touches_nothing_d6(harness: &Harness
     assert_eq!(harness.shown(&queued[1].id).await.lease_until, Some(harness.now() + LEASE), "the other is renewed");
 }
 
-async fn fr_004_ac1_a_lease_that_ran_out_is_good_until_another_claims_d6(harness: &Harness) {
+async fn fr_004_ac1_expired_lease_holds_until_another_claim_d6(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(id, 2).await;
     let jobs = harness.take("slow", 2).await;

@@ -10,7 +10,7 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, LEASE},
-    given_outbox::{RETRY, SECOND, finished, lease_of, room, row},
+    given_outbox::{RETRY, SECOND, finished, lease_of, limits, row},
 };
 
 contract! {
@@ -18,7 +18,7 @@ contract! {
     d8_what_failed_is_tried_again_later,
     fr_004_ac3_attempts_are_counted_until_it_has_failed_d8,
     fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6,
-    d6_next_fence_tells_ended_claims_from_expired,
+    d6_next_fence_distinguishes_ended_claims_from_expired,
     d6_a_late_mark_changes_nothing,
     d10_what_is_cancelled_while_it_is_sent_stays_cancelled,
     d6_of_one_delivery_the_first_mark_counts,
@@ -120,7 +120,7 @@ async fn fr_002_ac3_a_mark_is_guarded_by_owner_fence_and_state_d6(harness: &Harn
 }
 
 /// Whoever is still at it when it claims a row once more may go on, unless something has happened to the row in between.
-async fn d6_next_fence_tells_ended_claims_from_expired(harness: &Harness) {
+async fn d6_next_fence_distinguishes_ended_claims_from_expired(harness: &Harness) {
     let (_, queued, first) = harness.one_claimed().await;
     harness.advance(LEASE).await;
     let second = harness.take_one("worker").await;
@@ -210,7 +210,7 @@ async fn d8_410_fails_the_delivery_and_disables_the_webhook(harness: &Harness) {
 async fn d4_a_batch_of_many_is_marked(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     harness.queue(webhook, 60).await;
-    let jobs = harness.claim_room("worker", &room(60)).await.jobs;
+    let jobs = harness.claim_with("worker", &limits(60)).await.jobs;
     assert_eq!(jobs.len(), 60);
     let marks = harness.mark(jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect()).await;
     assert_eq!(marks, FinishReport::default());

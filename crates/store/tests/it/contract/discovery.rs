@@ -3,7 +3,7 @@
 use domain::{
     FeedId, FeedPatch,
     ingest::PollResult,
-    push::{Event, SubscriptionState as State},
+    push::{SubscriptionEvent, SubscriptionState as State},
 };
 
 use super::{
@@ -73,7 +73,7 @@ async fn w1_what_is_known_is_not_written_again(harness: &Harness) {
     assert_eq!(harness.store.subscribe(vec![(feed, offer("other"))]).await.unwrap(), 0);
     assert_eq!(harness.subscriptions().await, [before]);
     // Nobody has claimed it on the way.
-    harness.done(id, Event::Retry).await;
+    harness.done(id, SubscriptionEvent::Retry).await;
     assert_eq!(harness.claim_due("worker", 1).await[0].lease.fence, 1);
 }
 

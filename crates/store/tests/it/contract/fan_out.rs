@@ -21,7 +21,7 @@ contract! {
     a2_a_payload_is_as_its_follower_has_it,
     a2_backlog_of_a_new_follower,
     a2_replay_begins_with_the_follow,
-    a1_trouble_of_a_webhook_is_told_to_its_own_account,
+    a1_trouble_of_a_webhook_concerns_its_own_account,
 }
 
 const URL: &str = "http://e.org/1";
@@ -81,20 +81,20 @@ async fn a2_events_go_to_followers_by_their_own_folders(harness: &Harness) {
     let feed = harness.add(URL, vec![]).await;
     ann.follow_as(NewFollow { folder_id: Some(mine), ..new_follow(URL) }).await;
     harness.poll(feed, vec![entry("1")]).await;
-    assert_eq!(harness.told(in_news).await, [], "it is in none of the reader's folders");
-    let (first, second) = (ann.told(in_mine).await, ann.told(all_of_ann).await);
+    assert_eq!(harness.deliveries_to(in_news).await, [], "it is in none of the reader's folders");
+    let (first, second) = (ann.deliveries_to(in_mine).await, ann.deliveries_to(all_of_ann).await);
     assert_eq!((first.len(), second.len()), (1, 1));
     assert_eq!(first[0].event_id, second[0].event_id, "one event");
-    assert_eq!(bob.told(all_of_bob).await, [], "not followed");
+    assert_eq!(bob.deliveries_to(all_of_bob).await, [], "not followed");
     harness.update(feed, FeedPatch { folder_id: Some(Some(news)), ..FeedPatch::default() }).await;
     ann.update(feed, FeedPatch { folder_id: Some(None), ..FeedPatch::default() }).await;
     harness.poll(feed, vec![entry("2")]).await;
-    assert_eq!(harness.told(in_news).await.len(), 1);
-    assert_eq!((ann.told(in_mine).await.len(), ann.told(all_of_ann).await.len()), (1, 2));
+    assert_eq!(harness.deliveries_to(in_news).await.len(), 1);
+    assert_eq!((ann.deliveries_to(in_mine).await.len(), ann.deliveries_to(all_of_ann).await.len()), (1, 2));
     ann.store.delete_feed(feed).await.unwrap();
     bob.follow(URL).await;
     harness.poll(feed, vec![entry("3")]).await;
-    assert_eq!((ann.told(all_of_ann).await.len(), bob.told(all_of_bob).await.len()), (2, 1));
+    assert_eq!((ann.deliveries_to(all_of_ann).await.len(), bob.deliveries_to(all_of_bob).await.len()), (2, 1));
 }
 
 async fn a2_a_payload_is_as_its_follower_has_it(harness: &Harness) {
@@ -107,8 +107,9 @@ async fn a2_a_payload_is_as_its_follower_has_it(harness: &Harness) {
     harness.poll(feed, vec![entry("1")]).await;
     // Before it is sent.
     ann.patch("1", Some(true), Some(true)).await;
-    let told = harness.drain().await;
-    let data_to = |webhook: WebhookId| -> &Value { &told.iter().find(|(job, _)| job.webhook_id == webhook).unwrap().1 };
+    let drained = harness.drain().await;
+    let data_to =
+        |webhook: WebhookId| -> &Value { &drained.iter().find(|(job, _)| job.webhook_id == webhook).unwrap().1 };
     let expect = serde_json::json!({ "id": feed, "url": URL, "title": "Title", "folderId": null });
     assert_eq!(data_to(readers)["feed"], expect);
     let expect = serde_json::json!({ "id": feed, "url": URL, "title": "Ann's", "folderId": mine });
@@ -117,7 +118,7 @@ async fn a2_a_payload_is_as_its_follower_has_it(harness: &Harness) {
         let entry = &data_to(webhook)["entry"];
         assert_eq!((entry["isRead"].clone(), entry["isStarred"].clone()), (is_marked.into(), is_marked.into()));
     }
-    assert_eq!(told[0].0.event, told[1].0.event);
+    assert_eq!(drained[0].0.event, drained[1].0.event);
 }
 
 async fn a2_backlog_of_a_new_follower(harness: &Harness) {
@@ -125,14 +126,14 @@ async fn a2_backlog_of_a_new_follower(harness: &Harness) {
     let readers = harness.webhook_like(backlog()).await.id;
     let feed = harness.add(URL, vec![entry("old")]).await;
     harness.poll(feed, vec![entry("1"), entry("2")]).await;
-    assert_eq!(harness.told(readers).await.len(), 3);
+    assert_eq!(harness.deliveries_to(readers).await.len(), 3);
     harness.advance(HOUR).await;
     let ann = harness.account("ann").await;
     let (wanting, other) = (ann.webhook_like(backlog()).await.id, ann.webhook("https://r.org/2").await);
     ann.follow(URL).await;
-    assert_eq!(ann.told_kinds(wanting).await, [CREATED, CREATED], "what it had not, unread");
-    assert_eq!(ann.told(other).await, [], "backlog is no news");
-    assert_eq!(harness.told(readers).await.len(), 3, "nor is it for those who had it");
+    assert_eq!(ann.kinds_to(wanting).await, [CREATED, CREATED], "what it had not, unread");
+    assert_eq!(ann.deliveries_to(other).await, [], "backlog is no event");
+    assert_eq!(harness.deliveries_to(readers).await.len(), 3, "nor is it for those who had it");
     let titles: Vec<_> = harness
         .drain()
         .await
@@ -169,7 +170,7 @@ async fn a2_replay_begins_with_the_follow(harness: &Harness) {
     assert_eq!(ann.store.replay(theirs, Timestamp::UNIX_EPOCH, None).await.unwrap(), None);
 }
 
-async fn a1_trouble_of_a_webhook_is_told_to_its_own_account(harness: &Harness) {
+async fn a1_trouble_of_a_webhook_concerns_its_own_account(harness: &Harness) {
     let ann = harness.account("ann").await;
     let readers = harness.webhook("https://r.org/1").await;
     let (broken, own) = (ann.webhook("https://r.org/2").await, ann.webhook("https://r.org/3").await);
@@ -178,10 +179,10 @@ async fn a1_trouble_of_a_webhook_is_told_to_its_own_account(harness: &Harness) {
     harness.end(&jobs[0], Verdict::Failed).await;
     let gone = super::given_outbox::finished(&jobs[1], Verdict::Gone);
     assert_eq!(harness.mark(vec![gone]).await.disabled.len(), 1);
-    let mut told = ann.told_kinds(own).await;
-    told.sort();
-    assert_eq!(told, [EventType::WebhookDisabled, EventType::DeliveryFailed, EventType::DeliveryFailed]);
-    assert_eq!(harness.told(readers).await, []);
+    let mut kinds = ann.kinds_to(own).await;
+    kinds.sort();
+    assert_eq!(kinds, [EventType::WebhookDisabled, EventType::DeliveryFailed, EventType::DeliveryFailed]);
+    assert_eq!(harness.deliveries_to(readers).await, []);
     let disabled = ann.the_webhook(broken).await;
     assert_eq!((disabled.enabled, disabled.account_id), (false, ann.id()));
 }

@@ -33,9 +33,9 @@ async fn d2_third_failure_and_recovery_are_sent(harness: &Harness) {
             assert_eq!(harness.drain().await.len(), 0);
         }
         harness.fail_poll(feed).await;
-        let told = harness.drain().await;
-        assert_eq!(told.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [EventType::FeedFailing]);
-        assert_eq!(told[0].1, about);
+        let drained = harness.drain().await;
+        assert_eq!(drained.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [EventType::FeedFailing]);
+        assert_eq!(drained[0].1, about);
         harness.fail_poll(feed).await;
         assert_eq!(harness.drain().await.len(), 0, "once");
         if round == 0 {
@@ -43,9 +43,9 @@ async fn d2_third_failure_and_recovery_are_sent(harness: &Harness) {
         } else {
             harness.poll(feed, vec![]).await;
         }
-        let told = harness.drain().await;
-        assert_eq!(told.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [EventType::FeedRecovered]);
-        assert_eq!(told[0].1, about);
+        let drained = harness.drain().await;
+        assert_eq!(drained.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [EventType::FeedRecovered]);
+        assert_eq!(drained[0].1, about);
         harness.poll_unchanged(feed).await;
         harness.poll(feed, vec![]).await;
         assert_eq!(harness.drain().await.len(), 0);
@@ -56,7 +56,7 @@ async fn d2_third_failure_and_recovery_are_sent(harness: &Harness) {
     harness.poll_unchanged(feed).await;
     harness.fail_poll(feed).await;
     harness.poll(feed, vec![]).await;
-    assert_eq!(harness.told(webhook).await.len(), 4);
+    assert_eq!(harness.deliveries_to(webhook).await.len(), 4);
 }
 
 async fn d2_recovery_is_sent_to_later_webhooks(harness: &Harness) {
@@ -66,9 +66,9 @@ async fn d2_recovery_is_sent_to_later_webhooks(harness: &Harness) {
     }
     let webhook = harness.webhook("https://r.org/1").await;
     harness.fail_poll(feed).await;
-    assert_eq!(harness.told(webhook).await, [], "that was before its time");
+    assert_eq!(harness.deliveries_to(webhook).await, [], "that was before its time");
     harness.poll(feed, vec![entry("1")]).await;
-    let mut kinds = harness.told_kinds(webhook).await;
+    let mut kinds = harness.kinds_to(webhook).await;
     kinds.sort();
     assert_eq!(kinds, [EventType::EntryCreated, EventType::FeedRecovered]);
 }
@@ -84,10 +84,10 @@ async fn d2_failing_survives_another_url(harness: &Harness) {
     for _ in 0..3 {
         harness.fail_poll(feed).await;
     }
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedFailing], "it has failed all the time");
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedFailing], "it has failed all the time");
     harness.poll_unchanged(feed).await;
     let (_, data) = harness.drain().await.pop().unwrap();
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedFailing, EventType::FeedRecovered]);
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedFailing, EventType::FeedRecovered]);
     assert_eq!(data["feed"]["url"], "http://e.org/2");
 }
 
@@ -100,13 +100,13 @@ async fn d2_gone_is_sent_once_and_not_as_failing(harness: &Harness) {
         let job = harness.claim(feed).await;
         harness.finish(result(&job, PollOutcome::Gone("410 Gone".to_owned()))).await;
     }
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
-    // Back again, and gone once more: that is news.
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedGone]);
+    // Back again, and gone once more: that is an event.
     harness.poll_unchanged(feed).await;
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedGone]);
     let job = harness.claim(feed).await;
     harness.finish(result(&job, PollOutcome::Gone("410 Gone".to_owned()))).await;
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone; 2]);
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedGone; 2]);
 }
 
 async fn d2_gone_feed_polled_again_is_not_failing(harness: &Harness) {
@@ -116,10 +116,10 @@ async fn d2_gone_feed_polled_again_is_not_failing(harness: &Harness) {
         let [job] = harness.store.claim_polls("worker", &[feed], LEASE).await.unwrap().try_into().unwrap();
         harness.finish(result(&job, PollOutcome::Gone("gone".to_owned()))).await;
     }
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedGone]);
     // Nor has it recovered from failing when it is there again.
     harness.poll(feed, vec![]).await;
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::FeedGone]);
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::FeedGone]);
 }
 
 async fn d2_late_result_sends_nothing(harness: &Harness) {
@@ -136,10 +136,10 @@ async fn d2_late_result_sends_nothing(harness: &Harness) {
         PollOutcome::Fetched(document(vec![entry("1")])),
     ] {
         assert!(!harness.finish(result(&late, outcome)).await.applied);
-        assert_eq!(harness.told(webhook).await, []);
+        assert_eq!(harness.deliveries_to(webhook).await, []);
     }
     assert!(harness.finish(fetched(&job, vec![entry("1")])).await.applied);
-    assert_eq!(harness.told_kinds(webhook).await, [EventType::EntryCreated]);
+    assert_eq!(harness.kinds_to(webhook).await, [EventType::EntryCreated]);
 }
 
 async fn d2_payload_shows_feed_as_users_see_it(harness: &Harness) {

@@ -14,7 +14,7 @@ contract! {
     f6_a_new_folder_is_the_last,
     f6_a_name_is_taken_once,
     f6_folders_are_put_in_order_and_the_rest_follow,
-    f6_an_order_with_an_unknown_or_doubled_folder_changes_nothing,
+    f6_an_invalid_folder_order_changes_nothing,
     f6_a_deleted_folder_leaves_its_feeds_and_their_entries,
 }
 
@@ -52,7 +52,7 @@ async fn f6_folders_are_put_in_order_and_the_rest_follow(harness: &Harness) {
     assert_eq!(names(&same), ["c", "a", "b", "d", "e"]);
 }
 
-async fn f6_an_order_with_an_unknown_or_doubled_folder_changes_nothing(harness: &Harness) {
+async fn f6_an_invalid_folder_order_changes_nothing(harness: &Harness) {
     let ids = make_all(harness, ["a", "b"]).await;
     for bad in [vec![ids[1], FolderId(999)], vec![ids[1], ids[0], ids[1]]] {
         assert_eq!(harness.store.reorder_folders(&bad).await.unwrap(), None, "{bad:?}");

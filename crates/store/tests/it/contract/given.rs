@@ -58,7 +58,7 @@ pub(super) fn entry_at(guid: &str, published_at: Timestamp) -> IncomingEntry {
 
 /// A complete document of these entries.
 pub(super) fn document(entries: Vec<IncomingEntry>) -> Document {
-    let present = entries.iter().map(IncomingEntry::mark).collect();
+    let present = entries.iter().map(IncomingEntry::key).collect();
     Document { title: Some("Title".to_owned()), entries, present, is_complete: true, ..Document::default() }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn secret(bytes: &str) -> WebhookSecret {
 }
 
 /// So many, of whatever webhooks.
-pub(super) fn room(limit: u32) -> ClaimLimits {
+pub(super) fn limits(limit: u32) -> ClaimLimits {
     ClaimLimits { limit, of_others: limit, ..ClaimLimits::default() }
 }
 
@@ -98,7 +98,7 @@ impl Harness {
         self.webhook_like(new_webhook(url)).await.id
     }
 
-    /// One that wants everything but backlog, and news of what others were not told.
+    /// One that wants everything but backlog, and events of what others did not get.
     pub(super) async fn quiet_webhook(&self, url: &str) -> WebhookId {
         let wanted = EventType::ALL.into_iter().filter(|kind| *kind != EventType::DeliveryFailed).collect();
         self.webhook_like(NewWebhook { event_types: Some(wanted), ..new_webhook(url) }).await.id
@@ -132,13 +132,13 @@ impl Harness {
         queued
     }
 
-    pub(super) async fn claim_room(&self, owner: &str, room: &ClaimLimits) -> Claimed {
-        self.store.claim_deliveries(owner, LEASE, room).await.unwrap()
+    pub(super) async fn claim_with(&self, owner: &str, limits: &ClaimLimits) -> Claimed {
+        self.store.claim_deliveries(owner, LEASE, limits).await.unwrap()
     }
 
     /// Claims up to so many of whatever webhooks.
     pub(super) async fn take(&self, owner: &str, limit: u32) -> Vec<DeliveryJob> {
-        self.claim_room(owner, &room(limit)).await.jobs
+        self.claim_with(owner, &limits(limit)).await.jobs
     }
 
     /// Claims one.
@@ -187,29 +187,29 @@ impl Harness {
 
     /// The newest 500 deliveries of a kind, the newest first.
     pub(super) async fn outbox(&self, filter: DeliveryFilter) -> Vec<Delivery> {
-        self.store.deliveries(filter, 500, None).await.unwrap().events
+        self.store.deliveries(filter, 500, None).await.unwrap().deliveries
     }
 
     /// All deliveries to a webhook, the oldest first.
-    pub(super) async fn told(&self, webhook: WebhookId) -> Vec<Delivery> {
+    pub(super) async fn deliveries_to(&self, webhook: WebhookId) -> Vec<Delivery> {
         let filter = DeliveryFilter { webhook_id: Some(webhook), ..DeliveryFilter::default() };
-        let mut told = self.outbox(filter).await;
-        told.reverse();
-        told
+        let mut deliveries = self.outbox(filter).await;
+        deliveries.reverse();
+        deliveries
     }
 
-    /// What a webhook was told of, in order.
-    pub(super) async fn told_kinds(&self, webhook: WebhookId) -> Vec<EventType> {
-        kinds(&self.told(webhook).await)
+    /// The events of a webhook's deliveries, in order.
+    pub(super) async fn kinds_to(&self, webhook: WebhookId) -> Vec<EventType> {
+        kinds(&self.deliveries_to(webhook).await)
     }
 
     /// All that is due, claimed and delivered: the events with what they are about, in order.
     pub(super) async fn drain(&self) -> Vec<(DeliveryJob, Value)> {
-        let mut told = Vec::new();
+        let mut drained = Vec::new();
         loop {
             let jobs = self.take("drain", 100).await;
             if jobs.is_empty() {
-                return told;
+                return drained;
             }
             let ended = jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect();
             assert_eq!(self.mark(ended).await, FinishReport::default());
@@ -220,7 +220,7 @@ impl Harness {
                 };
                 assert_eq!(job.size, data.len());
                 let sent = data_for(job.feed.as_deref(), &data, &job.view, true);
-                told.push((job, serde_json::from_str(&sent).unwrap()));
+                drained.push((job, serde_json::from_str(&sent).unwrap()));
             }
         }
     }
@@ -235,7 +235,7 @@ impl Harness {
     pub(super) async fn fail_times_more(&self, webhook: WebhookId, times: u32) {
         for _ in 0..times {
             let only = ClaimLimits { limit: 1, of: vec![(webhook, 1)], of_others: 0, ..ClaimLimits::default() };
-            let job = self.claim_room("failing", &only).await.jobs.pop().expect("something is due");
+            let job = self.claim_with("failing", &only).await.jobs.pop().expect("something is due");
             self.end(&job, Verdict::Retry(Duration::ZERO)).await;
         }
     }

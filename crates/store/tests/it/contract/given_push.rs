@@ -6,7 +6,10 @@ use domain::{
     FeedId, SubscriptionId,
     ingest::{Document, IncomingEntry, PollJob, PollOutcome, PollResult, PushDiscovery, Stored},
     ports::{Changed, Claim},
-    push::{Discovery, Event, Mode, Offer, Push, PushStored, Rules, Subscription, SubscriptionJob, Transition},
+    push::{
+        Discovery, Mode, Offer, Push, PushStored, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob,
+        Transition,
+    },
 };
 
 use super::{
@@ -42,31 +45,33 @@ pub(super) fn discovered(job: &PollJob, entries: Vec<IncomingEntry>, found: Push
     result(job, PollOutcome::Fetched(Document { found: Some(found), ..document(entries) }))
 }
 
-pub(super) fn asking(secret: &str) -> Event {
-    Event::Asking { mode: Mode::Subscribe, secret: Some(secret.to_owned()), base_url: BASE.to_owned() }
+pub(super) fn asking(secret: &str) -> SubscriptionEvent {
+    SubscriptionEvent::Asking { mode: Mode::Subscribe, secret: Some(secret.to_owned()), base_url: BASE.to_owned() }
 }
 
-pub(super) fn verified(lease: Duration) -> Event {
-    Event::Verified { mode: Mode::Subscribe, lease_secs: Some(lease.as_secs()), only_if_asked: false }
+pub(super) fn verified(lease: Duration) -> SubscriptionEvent {
+    SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: Some(lease.as_secs()), only_if_asked: false }
 }
 
-pub(super) fn unsubscribed() -> Event {
-    Event::Verified { mode: Mode::Unsubscribe, lease_secs: None, only_if_asked: false }
+pub(super) fn unsubscribed() -> SubscriptionEvent {
+    SubscriptionEvent::Verified { mode: Mode::Unsubscribe, lease_secs: None, only_if_asked: false }
 }
 
-pub(super) fn failed() -> Event {
-    Event::Failed { error: "Hub unreachable: ECONNREFUSED".to_owned(), retry_after: None }
+pub(super) fn failed() -> SubscriptionEvent {
+    SubscriptionEvent::Failed { error: "Hub unreachable: ECONNREFUSED".to_owned(), retry_after: None }
 }
 
-pub(super) fn denied() -> Event {
-    Event::Denied { reason: Some("no".to_owned()), only_if_asked: false }
+pub(super) fn denied() -> SubscriptionEvent {
+    SubscriptionEvent::Denied { reason: Some("no".to_owned()), only_if_asked: false }
 }
 
 /// The same at the callback without a token, where anybody can say so.
-pub(super) fn by_anybody(event: Event) -> Event {
+pub(super) fn by_anybody(event: SubscriptionEvent) -> SubscriptionEvent {
     match event {
-        Event::Verified { mode, lease_secs, .. } => Event::Verified { mode, lease_secs, only_if_asked: true },
-        Event::Denied { reason, .. } => Event::Denied { reason, only_if_asked: true },
+        SubscriptionEvent::Verified { mode, lease_secs, .. } => {
+            SubscriptionEvent::Verified { mode, lease_secs, only_if_asked: true }
+        }
+        SubscriptionEvent::Denied { reason, .. } => SubscriptionEvent::Denied { reason, only_if_asked: true },
         other => other,
     }
 }
@@ -111,16 +116,16 @@ impl Harness {
         self.done(id, verified(lease)).await.after.expect("it is kept")
     }
 
-    pub(super) async fn change(&self, id: SubscriptionId, event: Event) -> Changed {
+    pub(super) async fn change(&self, id: SubscriptionId, event: SubscriptionEvent) -> Changed {
         self.change_under(id, Claim::None, event).await
     }
 
-    pub(super) async fn change_under(&self, id: SubscriptionId, claim: Claim, event: Event) -> Changed {
-        self.store.change_subscription(id, claim, event, Rules::default()).await.unwrap()
+    pub(super) async fn change_under(&self, id: SubscriptionId, claim: Claim, event: SubscriptionEvent) -> Changed {
+        self.store.change_subscription(id, claim, event, RenewalRules::default()).await.unwrap()
     }
 
     /// A change that is made.
-    pub(super) async fn done(&self, id: SubscriptionId, event: Event) -> Transition {
+    pub(super) async fn done(&self, id: SubscriptionId, event: SubscriptionEvent) -> Transition {
         match self.change(id, event).await {
             Changed::Done(transition) => *transition,
             other => panic!("it was not changed: {other:?}"),

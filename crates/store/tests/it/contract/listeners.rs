@@ -70,9 +70,9 @@ async fn d1_only_wanted_events_are_sent(harness: &Harness) {
         harness.fail_poll(feed).await;
     }
     harness.poll_unchanged(feed).await;
-    assert_eq!(harness.told_kinds(created).await, [CREATED]);
-    assert_eq!(harness.told_kinds(failing).await, [UPDATED, EventType::FeedFailing]);
-    assert_eq!(harness.told(nothing).await, []);
+    assert_eq!(harness.kinds_to(created).await, [CREATED]);
+    assert_eq!(harness.kinds_to(failing).await, [UPDATED, EventType::FeedFailing]);
+    assert_eq!(harness.deliveries_to(nothing).await, []);
 }
 
 async fn d1_entry_of_either_feed_or_folder_is_sent(harness: &Harness) {
@@ -85,11 +85,11 @@ async fn d1_entry_of_either_feed_or_folder_is_sent(harness: &Harness) {
     let either = harness.webhook_like(either).await.id;
     let in_folder = NewWebhook { folder_ids: Some(vec![folder]), ..new_webhook("https://r.org/2") };
     let in_folder = harness.webhook_like(in_folder).await.id;
-    let told = |webhook: WebhookId| async move { harness.told(webhook).await.len() };
+    let count_to = |webhook: WebhookId| async move { harness.deliveries_to(webhook).await.len() };
     for feed in [one, two, three] {
         harness.poll(feed, vec![entry("1")]).await;
     }
-    assert_eq!((told(either).await, told(in_folder).await), (2, 1));
+    assert_eq!((count_to(either).await, count_to(in_folder).await), (2, 1));
     // The folder that the feed is in now counts.
     for (feed, folder) in [(two, None), (three, Some(folder))] {
         let patch = FeedPatch { folder_id: Some(folder), ..FeedPatch::default() };
@@ -98,7 +98,7 @@ async fn d1_entry_of_either_feed_or_folder_is_sent(harness: &Harness) {
     for feed in [two, three] {
         harness.poll(feed, vec![entry("2")]).await;
     }
-    assert_eq!((told(either).await, told(in_folder).await), (3, 2));
+    assert_eq!((count_to(either).await, count_to(in_folder).await), (3, 2));
     assert_eq!(harness.drain().await.pop().unwrap().1["feed"]["folderId"], json!(folder));
 }
 
@@ -119,5 +119,5 @@ async fn d1_removing_a_feed_never_widens(harness: &Harness) {
     // Nor has a new feed the id of one that was removed.
     let again = harness.add("http://e.org/1", vec![]).await;
     harness.poll(again, vec![entry("1")]).await;
-    assert_eq!(harness.told(by_feed.id).await, []);
+    assert_eq!(harness.deliveries_to(by_feed.id).await, []);
 }

@@ -58,8 +58,8 @@ mod finish;
 mod ingest;
 mod texts;
 
+mod desired_push;
 mod discovery;
-mod wishes;
 
 mod renewals;
 mod subscription_claims;
@@ -77,9 +77,9 @@ mod listeners;
 mod push_events;
 mod webhooks;
 
+mod claim_limits;
 mod delivery_claims;
 mod delivery_leases;
-mod delivery_rooms;
 
 mod attempts;
 mod breaker;

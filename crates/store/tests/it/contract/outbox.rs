@@ -50,8 +50,8 @@ async fn d10_pages_go_from_the_newest_to_the_oldest(harness: &Harness) {
         let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
         loop {
             let page = harness.store.deliveries(DeliveryFilter::default(), limit, after.as_deref()).await.unwrap();
-            assert!(page.events.len() <= usize::try_from(limit).unwrap());
-            found.extend(page.events);
+            assert!(page.deliveries.len() <= usize::try_from(limit).unwrap());
+            found.extend(page.deliveries);
             pages += 1;
             match page.next_cursor {
                 Some(cursor) => after = Some(cursor),
@@ -64,7 +64,7 @@ async fn d10_pages_go_from_the_newest_to_the_oldest(harness: &Harness) {
     // A cursor is a place: it need not be of the same kind, nor of a webhook that is still there.
     let filter = DeliveryFilter { webhook_id: Some(two), ..DeliveryFilter::default() };
     let page = harness.store.deliveries(filter, 9, Some(&expected[1].id)).await.unwrap();
-    assert_eq!(page.events.len(), 2);
+    assert_eq!(page.deliveries.len(), 2);
 }
 
 async fn d10_a_page_is_of_a_state_or_a_webhook_or_both(harness: &Harness) {
@@ -110,7 +110,7 @@ async fn d10_an_id_that_is_none_of_ours_is_of_nothing(harness: &Harness) {
         assert_eq!(harness.store.cancel_delivery(id, "no").await.unwrap(), Moved::NotFound);
         if *id != *of_none {
             let page = harness.store.deliveries(DeliveryFilter::default(), 9, Some(id)).await.unwrap();
-            assert_eq!((page.events, page.next_cursor), (vec![], None), "after all");
+            assert_eq!((page.deliveries, page.next_cursor), (vec![], None), "after all");
         }
     }
     assert_eq!(harness.shown(&ours.id).await, ours);

@@ -13,7 +13,7 @@ use super::{
 };
 
 contract! {
-    d11_delivered_rows_go_after_seven_days_failed_ones_after_thirty,
+    d11_delivered_rows_go_sooner_than_failed_ones,
     d11_cancelled_is_pruned_as_delivered,
     d11_what_is_pending_never_goes,
     d11_requeued_is_kept_from_its_last_end,
@@ -38,7 +38,7 @@ async fn prune(harness: &Harness) -> u64 {
     }
 }
 
-async fn d11_delivered_rows_go_after_seven_days_failed_ones_after_thirty(harness: &Harness) {
+async fn d11_delivered_rows_go_sooner_than_failed_ones(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let queued = harness.queue(webhook, 2).await;
     let jobs = harness.take("worker", 2).await;
@@ -84,7 +84,7 @@ async fn d11_what_is_pending_never_goes(harness: &Harness) {
     harness.advance(MONTH * 20).await;
     assert_eq!(prune(harness).await, 0);
     assert_eq!(harness.drain().await.len(), 1, "it can still be sent");
-    assert_eq!(harness.told(disabled).await.len(), 1);
+    assert_eq!(harness.deliveries_to(disabled).await.len(), 1);
 }
 
 async fn d11_requeued_is_kept_from_its_last_end(harness: &Harness) {
@@ -162,7 +162,7 @@ async fn d1_what_was_for_a_removed_webhook_goes(harness: &Harness) {
     assert_eq!(harness.store.prune_deliveries(limits).await.unwrap(), 0, "its row counts for nothing");
     harness.advance(HOUR).await;
     assert_eq!(harness.store.prune_deliveries(limits).await.unwrap(), 0);
-    assert_eq!(harness.told(other).await.len(), 10);
+    assert_eq!(harness.deliveries_to(other).await.len(), 10);
     assert_eq!(harness.mark(vec![finished(to_one[2], Verdict::Gone)]).await.skipped, [to_one[2].id]);
     // The events are kept for whoever wants them once more.
     let late = harness.webhook_like(NewWebhook { ..new_webhook("https://r.org/3") }).await.id;

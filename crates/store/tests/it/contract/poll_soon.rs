@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     FeedId,
     ingest::{PollOutcome, Validators},
-    push::{Event, Push},
+    push::{Push, SubscriptionEvent},
 };
 
 use super::{
@@ -130,7 +130,7 @@ async fn w5_poll_request_survives_a_dead_worker(harness: &Harness) {
     let (feed, id) = harness.pushed("http://e.org/1", "secret").await;
     let job = harness.claim(feed).await;
     harness.advance(Duration::from_secs(1)).await;
-    harness.done(id, Event::Unwanted).await;
+    harness.done(id, SubscriptionEvent::Unwanted).await;
     harness.advance(LEASE).await;
     let jobs = harness.store.claim_due_polls("other", 10, LEASE).await.unwrap();
     assert_eq!(jobs.len(), 1);

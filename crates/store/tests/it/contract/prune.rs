@@ -147,7 +147,7 @@ async fn f7_a_pruned_entry_does_not_come_back_as_new(harness: &Harness) {
     assert_eq!(titles(&harness.all().await), ["3"]);
     assert_eq!(harness.unread_of(id).await, 1);
 
-    // The feed no longer holds the first; if it ever does again, that is news.
+    // The feed no longer holds the first; if it ever does again, it is new.
     harness.poll(id, vec![entry("2"), entry("3")]).await;
     assert_eq!(
         harness.store.known_entries(id, &identities).await.unwrap().into_keys().collect::<Vec<_>>(),

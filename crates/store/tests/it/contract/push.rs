@@ -6,7 +6,7 @@ use domain::{
     EntryFilter, Feed, FeedId, FeedPatch, SubscriptionId,
     ingest::{Hash, IncomingEntry, PollOutcome, Stored, Validators},
     ports::{MarkRead, PruneLimits},
-    push::{Event, PushStored},
+    push::{PushStored, SubscriptionEvent},
 };
 
 use super::{
@@ -114,7 +114,7 @@ async fn w5_only_an_active_subscription_takes_a_push(harness: &Harness) {
     harness.done(id, denied()).await;
     refused(id).await;
     harness.verify(id, "secret", HOUR).await;
-    harness.done(id, Event::Unwanted).await;
+    harness.done(id, SubscriptionEvent::Unwanted).await;
     refused(id).await;
     assert_eq!(harness.unread_of(feed).await, 0);
 }

@@ -5,7 +5,7 @@ use domain::{
     delivery::EventType,
     ingest::Stored,
     ports::{Batched, Changed, Claim, StoreError, StoreResult, SubscriptionChange},
-    push::{Event, Push, PushStored, Rules},
+    push::{Push, PushStored, RenewalRules, SubscriptionEvent},
 };
 
 use super::{
@@ -19,7 +19,7 @@ contract! {
     w5_batched_pushes_for_one_subscription_are_ordered,
     w5_failed_push_loses_no_other_of_its_batch,
     w5_batched_pushes_queue_events_in_the_transaction,
-    w6_proof_of_secrets_is_kept_for_each_subscription_of_a_batch,
+    w6_batches_keep_proof_of_secrets_per_subscription,
     w8_changes_of_a_batch_are_made_as_if_each_were_alone,
     w3_tokens_are_looked_up_together_in_their_order,
 }
@@ -42,8 +42,8 @@ impl Harness {
         outcomes
     }
 
-    async fn change_all(&self, changes: Vec<(SubscriptionId, Claim, Event)>) -> Vec<Changed> {
-        let rules = Rules::default();
+    async fn change_all(&self, changes: Vec<(SubscriptionId, Claim, SubscriptionEvent)>) -> Vec<Changed> {
+        let rules = RenewalRules::default();
         let changes = changes.into_iter().map(|(id, claim, event)| SubscriptionChange { id, claim, event, rules });
         let mut outcomes = Vec::new();
         for outcome in self.store.change_subscriptions(changes.collect()).await.unwrap() {
@@ -141,13 +141,13 @@ async fn w5_batched_pushes_queue_events_in_the_transaction(harness: &Harness) {
         push(second, "two", vec![entry("3"), version("old", "changed")]),
     ];
     assert_eq!(harness.push_all(batch).await, [stored(2, 0), stored(1, 1)].map(Ok));
-    let mut told: Vec<_> = harness
+    let mut drained: Vec<_> = harness
         .drain()
         .await
         .iter()
         .map(|(job, data)| (job.kind, data["feed"]["id"].as_i64(), data["entry"]["title"].as_str().map(str::to_owned)))
         .collect();
-    told.sort_by_key(|(_, feed, title)| (*feed, title.clone()));
+    drained.sort_by_key(|(_, feed, title)| (*feed, title.clone()));
     let expected = |kind, feed: domain::FeedId, title: &str| (kind, Some(feed.0), Some(title.to_owned()));
     let (created, updated) = (EventType::EntryCreated, EventType::EntryUpdated);
     let all = [
@@ -156,10 +156,10 @@ async fn w5_batched_pushes_queue_events_in_the_transaction(harness: &Harness) {
         expected(created, two, "3"),
         expected(updated, two, "changed"),
     ];
-    assert_eq!(told, all);
+    assert_eq!(drained, all);
 }
 
-async fn w6_proof_of_secrets_is_kept_for_each_subscription_of_a_batch(harness: &Harness) {
+async fn w6_batches_keep_proof_of_secrets_per_subscription(harness: &Harness) {
     let (one, first) = harness.pushed("http://e.org/1", "one").await;
     let (two, second) = harness.pushed("http://e.org/2", "two").await;
     for id in [first, second] {
@@ -188,11 +188,11 @@ async fn w8_changes_of_a_batch_are_made_as_if_each_were_alone(harness: &Harness)
     let changed = harness
         .change_all(vec![
             (first, Claim::Under(leases[0].clone()), asking("one")),
-            (SubscriptionId(999), Claim::None, Event::Retry),
-            (second, Claim::Ends(leases[1].clone()), Event::TimePassed),
+            (SubscriptionId(999), Claim::None, SubscriptionEvent::Retry),
+            (second, Claim::Ends(leases[1].clone()), SubscriptionEvent::TimePassed),
             (third, Claim::Ends(lost), asking("three")),
             (first, Claim::None, verified(HUB_LEASE)),
-            (second, Claim::None, Event::Pushed { secret: "two".to_owned() }),
+            (second, Claim::None, SubscriptionEvent::Pushed { secret: "two".to_owned() }),
         ])
         .await;
     let is_done = |changed: &Changed| matches!(changed, Changed::Done(_));

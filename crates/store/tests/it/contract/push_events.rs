@@ -3,14 +3,14 @@
 use domain::{
     SubscriptionId,
     delivery::{BreakerRules, EventType, NewWebhook, Verdict},
-    push::{Event, SubscriptionView},
+    push::{SubscriptionEvent, SubscriptionView},
 };
 use serde_json::json;
 
 use super::{
     Harness,
     given::HOUR,
-    given_outbox::{RETRY, SECOND, finished, new_webhook, room},
+    given_outbox::{RETRY, SECOND, finished, limits, new_webhook},
     given_push::{HUB, HUB_LEASE, asking, denied, found, verified},
 };
 
@@ -31,7 +31,7 @@ async fn d2_push_begin_and_end_are_sent(harness: &Harness) {
     let webhook = harness.webhook("https://r.org/1").await;
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.done(id, asking("secret")).await;
-    assert_eq!(harness.told(webhook).await, [], "nothing has begun");
+    assert_eq!(harness.deliveries_to(webhook).await, [], "nothing has begun");
     let active = harness.done(id, verified(HUB_LEASE)).await.after.unwrap();
     let (job, data) = harness.drain().await.remove(0);
     assert_eq!(job.kind, ACTIVATED);
@@ -46,7 +46,7 @@ async fn d2_push_begin_and_end_are_sent(harness: &Harness) {
     let view = serde_json::to_value(SubscriptionView::from(&denied)).unwrap();
     assert_eq!(data, json!({ "feed": about, "subscription": view }));
     assert_eq!(view["isActive"], json!(false));
-    assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED, DEACTIVATED]);
+    assert_eq!(harness.kinds_to(webhook).await, [ACTIVATED, DEACTIVATED]);
 }
 
 async fn d2_renewals_and_never_active_subscriptions_send_nothing(harness: &Harness) {
@@ -54,50 +54,50 @@ async fn d2_renewals_and_never_active_subscriptions_send_nothing(harness: &Harne
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.done(id, asking("secret")).await;
     harness.done(id, denied()).await;
-    assert_eq!(harness.told(webhook).await, []);
-    harness.done(id, Event::Retry).await;
+    assert_eq!(harness.deliveries_to(webhook).await, []);
+    harness.done(id, SubscriptionEvent::Retry).await;
     harness.verify(id, "secret", HUB_LEASE).await;
     harness.verify(id, "secret", HUB_LEASE).await;
-    harness.done(id, Event::Missed).await;
-    assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED]);
+    harness.done(id, SubscriptionEvent::Missed).await;
+    assert_eq!(harness.kinds_to(webhook).await, [ACTIVATED]);
     // A poll that finds no hub any more ends it.
     harness.discover(feed, vec![], found(&[], None, "other")).await;
-    assert_eq!(harness.told_kinds(webhook).await, [ACTIVATED, DEACTIVATED]);
-    harness.change(SubscriptionId(999), Event::Retry).await;
-    assert_eq!(harness.told(webhook).await.len(), 2);
+    assert_eq!(harness.kinds_to(webhook).await, [ACTIVATED, DEACTIVATED]);
+    harness.change(SubscriptionId(999), SubscriptionEvent::Retry).await;
+    assert_eq!(harness.deliveries_to(webhook).await.len(), 2);
 }
 
 async fn d2_push_end_with_its_feed_is_sent(harness: &Harness) {
     let (feed, _) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.store.delete_feed(feed).await.unwrap();
-    let told = harness.drain().await;
-    assert_eq!(told.iter().map(|(job, _)| (job.webhook_id, job.kind)).collect::<Vec<_>>(), [(webhook, DEACTIVATED)]);
-    assert_eq!(told[0].1["feed"]["id"], json!(feed));
-    let subscription = &told[0].1["subscription"];
+    let drained = harness.drain().await;
+    assert_eq!(drained.iter().map(|(job, _)| (job.webhook_id, job.kind)).collect::<Vec<_>>(), [(webhook, DEACTIVATED)]);
+    assert_eq!(drained[0].1["feed"]["id"], json!(feed));
+    let subscription = &drained[0].1["subscription"];
     assert_eq!((&subscription["hubUrl"], &subscription["isActive"]), (&json!(HUB), &json!(false)));
-    // Once it has no feed, nothing of it is news.
+    // Once it has no feed, nothing of it is an event.
     let id = harness.by_token("token").await.unwrap().id;
     harness.done(id, super::given_push::unsubscribed()).await;
-    assert_eq!(harness.told(webhook).await.len(), 1);
+    assert_eq!(harness.deliveries_to(webhook).await.len(), 1);
 }
 
 async fn d2_expired_push_is_sent(harness: &Harness) {
     let (_, id) = harness.pushed("http://e.org/1", "token").await;
     let webhook = harness.webhook("https://r.org/1").await;
     harness.advance(HUB_LEASE).await;
-    harness.done(id, Event::TimePassed).await;
-    assert_eq!(harness.told_kinds(webhook).await, [DEACTIVATED]);
+    harness.done(id, SubscriptionEvent::TimePassed).await;
+    assert_eq!(harness.kinds_to(webhook).await, [DEACTIVATED]);
     assert_eq!(harness.drain().await[0].1["subscription"]["isActive"], json!(false));
     // The same if nobody has noticed, and it is forgotten: it is shown as it was, but for that.
     let (_, id) = harness.pushed("http://e.org/2", "other").await;
     harness.drain().await;
     harness.advance(HUB_LEASE).await;
-    let transition = harness.done(id, Event::Unwanted).await;
+    let transition = harness.done(id, SubscriptionEvent::Unwanted).await;
     assert_eq!((transition.before.is_active(), transition.after), (true, None));
-    let told = harness.drain().await;
-    assert_eq!(told.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [DEACTIVATED]);
-    let subscription = &told[0].1["subscription"];
+    let drained = harness.drain().await;
+    assert_eq!(drained.iter().map(|(job, _)| job.kind).collect::<Vec<_>>(), [DEACTIVATED]);
+    let subscription = &drained[0].1["subscription"];
     assert_eq!((&subscription["state"], &subscription["isActive"]), (&json!("inactive"), &json!(false)));
 }
 
@@ -114,10 +114,10 @@ async fn d2_disabled_webhook_is_sent_to_others(harness: &Harness) {
     let (job, data) = harness.drain().await.remove(0);
     assert_eq!((job.webhook_id, job.kind), (other, EventType::WebhookDisabled));
     assert_eq!(data, json!({ "webhook": { "id": bad, "url": "https://r.org", "disabledReason": reason } }));
-    assert_eq!((harness.told(deaf).await.len(), harness.told(bad).await.len()), (0, queued.len()));
+    assert_eq!((harness.deliveries_to(deaf).await.len(), harness.deliveries_to(bad).await.len()), (0, queued.len()));
     // What was under way besides tells nobody again.
     assert_eq!(harness.mark(vec![finished(&jobs[1], Verdict::Gone)]).await.disabled, []);
-    assert_eq!(harness.told(other).await.len(), 1);
+    assert_eq!(harness.deliveries_to(other).await.len(), 1);
 }
 
 async fn d9_webhook_failing_for_five_days_is_disabled(harness: &Harness) {
@@ -125,7 +125,7 @@ async fn d9_webhook_failing_for_five_days_is_disabled(harness: &Harness) {
     harness.queue(bad, 1).await;
     let began = harness.now();
     loop {
-        let claimed = harness.claim_room("worker", &room(9)).await.jobs;
+        let claimed = harness.claim_with("worker", &limits(9)).await.jobs;
         let to_bad: Vec<_> = claimed.iter().filter(|job| job.webhook_id == bad).collect();
         let [job] = to_bad.as_slice() else { panic!("a probe is due: {claimed:?}") };
         let marks = harness.mark(vec![finished(job, RETRY)]).await;
@@ -134,14 +134,14 @@ async fn d9_webhook_failing_for_five_days_is_disabled(harness: &Harness) {
         if is_over {
             break;
         }
-        assert_eq!(harness.told(other).await, []);
+        assert_eq!(harness.deliveries_to(other).await, []);
         harness.advance(HOUR * 6 + SECOND).await;
     }
-    assert_eq!(harness.told_kinds(other).await, [EventType::WebhookDisabled]);
+    assert_eq!(harness.kinds_to(other).await, [EventType::WebhookDisabled]);
     let disabled = harness.the_webhook(bad).await;
     assert!(!disabled.enabled && disabled.disabled_reason.unwrap().contains("5 days"));
     assert_eq!(harness.take("worker", 9).await.iter().filter(|job| job.webhook_id == bad).count(), 0);
-    assert_eq!(harness.told(bad).await.len(), 1, "it keeps its rows");
+    assert_eq!(harness.deliveries_to(bad).await.len(), 1, "it keeps its rows");
 }
 
 async fn d2_failed_delivery_is_sent_to_others(harness: &Harness) {
@@ -151,10 +151,10 @@ async fn d2_failed_delivery_is_sent_to_others(harness: &Harness) {
     let queued = harness.queue(bad, 1).await.remove(0);
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Failed).await;
-    assert_eq!(harness.told_kinds(other).await, [EventType::DeliveryFailed]);
-    assert_eq!((harness.told(deaf).await.len(), harness.told(bad).await.len()), (0, 1));
-    let told = harness.take_one("worker").await;
-    let data: serde_json::Value = serde_json::from_str(told.data.as_ref().unwrap()).unwrap();
+    assert_eq!(harness.kinds_to(other).await, [EventType::DeliveryFailed]);
+    assert_eq!((harness.deliveries_to(deaf).await.len(), harness.deliveries_to(bad).await.len()), (0, 1));
+    let report = harness.take_one("worker").await;
+    let data: serde_json::Value = serde_json::from_str(report.data.as_ref().unwrap()).unwrap();
     assert_eq!(data["webhook"]["id"], bad.0);
     assert_eq!(data["delivery"]["id"], queued.id);
     assert_eq!(
@@ -163,8 +163,8 @@ async fn d2_failed_delivery_is_sent_to_others(harness: &Harness) {
     );
     assert_eq!(data["delivery"]["lastStatusCode"], 500);
     // That nobody could be told of it is told to nobody: two dead webhooks would tell each other for ever.
-    harness.end(&told, Verdict::Failed).await;
-    assert_eq!(harness.told(bad).await.len(), 1);
+    harness.end(&report, Verdict::Failed).await;
+    assert_eq!(harness.deliveries_to(bad).await.len(), 1);
     // A late mark gives up nothing.
     harness.queue(bad, 1).await;
     let late = harness.take_one("worker").await;
@@ -172,5 +172,5 @@ async fn d2_failed_delivery_is_sent_to_others(harness: &Harness) {
     let again = harness.take_one("worker").await;
     harness.mark(vec![finished(&late, Verdict::Failed)]).await;
     harness.end(&again, Verdict::Delivered).await;
-    assert_eq!(harness.told(other).await.len(), 1);
+    assert_eq!(harness.deliveries_to(other).await.len(), 1);
 }

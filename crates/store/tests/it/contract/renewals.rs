@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{SubscriptionId, push::Event};
+use domain::{SubscriptionId, push::SubscriptionEvent};
 
 use super::{
     Harness,
@@ -57,7 +57,7 @@ async fn w7_a_renewal_that_the_hub_may_still_verify_is_left_alone(harness: &Harn
     harness.done(id, asking("second")).await;
     assert_eq!(ids(&harness.claim_expiring("one", 20, DAY).await), [id], "the hub has not accepted yet");
     harness.advance(LEASE).await;
-    harness.done(id, Event::Accepted).await;
+    harness.done(id, SubscriptionEvent::Accepted).await;
     assert_eq!(harness.claim_expiring("one", 20, DAY).await.len(), 0);
     harness.advance(SECOND * 299).await;
     assert_eq!(harness.claim_expiring("one", 20, DAY).await.len(), 0);
@@ -69,6 +69,6 @@ async fn w7_only_active_subscriptions_expire(harness: &Harness) {
     let expiring = harness.expiring(&[HOUR, HOUR, HOUR]).await;
     harness.with_hub("http://e.org/pending", "pending").await;
     harness.done(expiring[0], denied()).await;
-    harness.done(expiring[1], Event::Unwanted).await;
+    harness.done(expiring[1], SubscriptionEvent::Unwanted).await;
     assert_eq!(ids(&harness.claim_expiring("one", 20, DAY * 2).await), [expiring[2]]);
 }

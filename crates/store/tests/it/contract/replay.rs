@@ -34,24 +34,24 @@ async fn d1_replay_queues_delivered_and_missed(harness: &Harness) {
         harness.poll(feed, vec![entry(guid)]).await;
         harness.advance(HOUR).await;
     }
-    let told = harness.told(one).await;
+    let sent = harness.deliveries_to(one).await;
     for job in harness.take("worker", 99).await.iter().filter(|job| job.webhook_id == one) {
-        if job.event_id == told[0].event_id {
+        if job.event_id == sent[0].event_id {
             harness.end(job, Verdict::Delivered).await;
-        } else if job.event_id == told[1].event_id {
+        } else if job.event_id == sent[1].event_id {
             harness.end(job, Verdict::Failed).await;
         }
     }
-    harness.store.cancel_delivery(&told[2].id, "no").await.unwrap();
-    let of_other = harness.told(other).await;
-    let pending = harness.shown(&told[3].id).await;
+    harness.store.cancel_delivery(&sent[2].id, "no").await.unwrap();
+    let of_other = harness.deliveries_to(other).await;
+    let pending = harness.shown(&sent[3].id).await;
     let late = harness.quiet_webhook("https://r.org/3").await;
     assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(3));
     assert_eq!(harness.store.replay(one, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0), "all are pending");
-    let again = harness.told(one).await;
+    let again = harness.deliveries_to(one).await;
     assert_eq!(again.len(), 4, "the same rows");
-    for (again, told) in again.iter().zip(&told).take(3) {
-        assert_eq!((&again.id, &again.event_id), (&told.id, &told.event_id));
+    for (again, sent) in again.iter().zip(&sent).take(3) {
+        assert_eq!((&again.id, &again.event_id), (&sent.id, &sent.event_id));
         assert_eq!((again.delivery_status, again.attempts), (DeliveryStatus::Pending, 0));
         assert_eq!((&again.reason, &again.last_error), (&None, &None));
         assert_eq!(again.next_attempt_at, Some(harness.now()));
@@ -60,13 +60,13 @@ async fn d1_replay_queues_delivered_and_missed(harness: &Harness) {
     assert_eq!(
         harness.store.replay(late, Timestamp::UNIX_EPOCH, None).await.unwrap(),
         Some(4),
-        "what it was not told of"
+        "what it was not sent of"
     );
-    let events = |told: &[domain::delivery::Delivery]| -> Vec<String> {
-        told.iter().map(|delivery| delivery.event_id.clone()).collect()
+    let events = |sent: &[domain::delivery::Delivery]| -> Vec<String> {
+        sent.iter().map(|delivery| delivery.event_id.clone()).collect()
     };
-    assert_eq!(events(&harness.told(late).await), events(&told));
-    assert_eq!(harness.told(other).await, of_other, "the others are left alone");
+    assert_eq!(events(&harness.deliveries_to(late).await), events(&sent));
+    assert_eq!(harness.deliveries_to(other).await, of_other, "the others are left alone");
     assert_eq!(harness.store.replay(WebhookId(999), Timestamp::UNIX_EPOCH, None).await.unwrap(), None);
 }
 
@@ -83,7 +83,7 @@ async fn d1_a_replay_begins_at_its_time(harness: &Harness) {
     for (since, count) in [(harness.now(), 0), (after_the_last, 0), (last, 1), (first, 2)] {
         assert_eq!(harness.store.replay(late, since, None).await.unwrap(), Some(count), "at this time or later");
     }
-    assert_eq!(harness.told(late).await.len(), 3);
+    assert_eq!(harness.deliveries_to(late).await.len(), 3);
 }
 
 async fn d1_only_what_is_wanted_is_repeated(harness: &Harness) {
@@ -94,13 +94,13 @@ async fn d1_only_what_is_wanted_is_repeated(harness: &Harness) {
         harness.poll(feed, vec![entry("2")]).await;
         harness.poll(feed, vec![super::given::version("2", "changed")]).await;
     }
-    assert_eq!(harness.told(backlog).await.len(), 6);
+    assert_eq!(harness.deliveries_to(backlog).await.len(), 6);
     let wanting = |new: NewWebhook| async move {
         let webhook = harness.webhook_like(new).await.id;
         harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap()
     };
     let new = || new_webhook("https://r.org/2");
-    assert_eq!(wanting(new()).await, Some(4), "what a feed first held is no news");
+    assert_eq!(wanting(new()).await, Some(4), "what a feed first held is backlog");
     assert_eq!(wanting(NewWebhook { backlog: true, ..new() }).await, Some(6));
     assert_eq!(wanting(NewWebhook { event_types: Some(vec![CREATED]), ..new() }).await, Some(2));
     assert_eq!(wanting(NewWebhook { feed_ids: Some(vec![one]), ..new() }).await, Some(2));
@@ -116,7 +116,9 @@ async fn d1_tests_are_not_repeated(harness: &Harness) {
     for webhook in [one, two] {
         assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0));
     }
-    assert!(harness.told(one).await.iter().all(|delivery| delivery.delivery_status == DeliveryStatus::Delivered));
+    assert!(
+        harness.deliveries_to(one).await.iter().all(|delivery| delivery.delivery_status == DeliveryStatus::Delivered)
+    );
 }
 
 async fn d1_nothing_is_repeated_for_a_disabled_webhook(harness: &Harness) {
@@ -124,11 +126,11 @@ async fn d1_nothing_is_repeated_for_a_disabled_webhook(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
     harness.poll(feed, vec![entry("1")]).await;
     harness.drain().await;
-    let before = harness.told(webhook).await;
+    let before = harness.deliveries_to(webhook).await;
     let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     harness.store.update_webhook(webhook, patch).await.unwrap();
     assert_eq!(harness.store.replay(webhook, Timestamp::UNIX_EPOCH, None).await.unwrap(), Some(0));
-    assert_eq!(harness.told(webhook).await, before);
+    assert_eq!(harness.deliveries_to(webhook).await, before);
 }
 
 async fn d1_many_are_repeated(harness: &Harness) {
@@ -144,20 +146,20 @@ async fn d1_many_are_repeated(harness: &Harness) {
 
 async fn d1_a_replay_ends_at_its_time(harness: &Harness) {
     let feed = harness.add("http://e.org/1", vec![]).await;
-    let teller = harness.webhook("https://r.org/1").await;
+    let first = harness.webhook("https://r.org/1").await;
     for guid in ["1", "2", "3", "4"] {
         harness.poll(feed, vec![entry(guid)]).await;
         harness.advance(HOUR).await;
     }
-    let told = harness.told(teller).await;
+    let sent = harness.deliveries_to(first).await;
     let late = harness.webhook("https://r.org/2").await;
-    let (since, until) = (told[1].created_at, told[2].created_at);
+    let (since, until) = (sent[1].created_at, sent[2].created_at);
     let before = until - Duration::from_millis(1);
     assert_eq!(harness.store.replay(late, since, Some(before)).await.unwrap(), Some(1));
     assert_eq!(harness.store.replay(late, since, Some(until)).await.unwrap(), Some(1), "both ends are included");
     assert_eq!(
-        harness.told(late).await.iter().map(|one| &one.event_id).collect::<Vec<_>>(),
-        [&told[1].event_id, &told[2].event_id]
+        harness.deliveries_to(late).await.iter().map(|one| &one.event_id).collect::<Vec<_>>(),
+        [&sent[1].event_id, &sent[2].event_id]
     );
     assert_eq!(
         harness.store.replay(late, since, Some(harness.after(9999))).await.unwrap(),

@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use domain::{
     Lease, SubscriptionId,
     ports::{Changed, Claim},
-    push::Event,
+    push::SubscriptionEvent,
 };
 
 use super::{
@@ -49,7 +49,7 @@ async fn w8_due_subscriptions_are_claimed_longest_due_first(harness: &Harness) {
     let due = harness.due(4).await;
     // The first is tried again: it is due last.
     harness.done(due[0], asking("secret")).await;
-    harness.done(due[0], Event::Retry).await;
+    harness.done(due[0], SubscriptionEvent::Retry).await;
     let (_, later) = harness.with_hub("http://e.org/later", "later").await;
     harness.done(later, asking("secret")).await;
     harness.done(later, failed()).await;
@@ -98,7 +98,7 @@ async fn w8_a_claimed_subscription_is_nobody_elses(harness: &Harness) {
     assert_eq!(harness.claim_expiring("two", 10, DAY).await.len(), 0);
     harness.advance(LEASE).await;
     assert_eq!(ids(&harness.claim_expiring("two", 10, DAY).await), [due[0]]);
-    harness.done(due[0], Event::Retry).await;
+    harness.done(due[0], SubscriptionEvent::Retry).await;
     assert_eq!(ids(&harness.claim_due("one", 10).await), [due[1]]);
 }
 
@@ -154,7 +154,7 @@ async fn w8_a_late_change_changes_nothing(harness: &Harness) {
     harness.store.release_subscriptions(&[(id, late)]).await.unwrap();
     assert_eq!(harness.claim_due("other", 1).await.len(), 0, "it is still held");
     assert_eq!(harness.store.subscription(id).await.unwrap(), before);
-    let good = harness.change_under(id, Claim::Ends(lease), Event::Accepted).await;
+    let good = harness.change_under(id, Claim::Ends(lease), SubscriptionEvent::Accepted).await;
     assert!(matches!(good, Changed::Done(_)), "{good:?}");
 }
 
@@ -164,11 +164,11 @@ async fn w8_a_lease_ends_with_the_change_that_ends_it(harness: &Harness) {
     harness.change_under(id, Claim::Under(first.clone()), asking("secret")).await;
     assert_eq!(harness.claim_due("other", 1).await.len(), 0);
     // Also with a change that is none, and with one that is refused.
-    let same = harness.change_under(id, Claim::Ends(first.clone()), Event::TimePassed).await;
+    let same = harness.change_under(id, Claim::Ends(first.clone()), SubscriptionEvent::TimePassed).await;
     assert!(matches!(same, Changed::Done(same) if same.after.as_ref() == Some(&same.before)));
-    assert_eq!(harness.change_under(id, Claim::Under(first), Event::Retry).await, Changed::NotFound);
+    assert_eq!(harness.change_under(id, Claim::Under(first), SubscriptionEvent::Retry).await, Changed::NotFound);
     let second = harness.claim_due("other", 1).await.remove(0).lease;
-    let refused = Event::Pushed { secret: "secret".to_owned() };
+    let refused = SubscriptionEvent::Pushed { secret: "secret".to_owned() };
     assert_eq!(harness.change_under(id, Claim::Under(second.clone()), refused.clone()).await, Changed::Refused);
     assert_eq!(harness.claim_due("third", 1).await.len(), 0);
     assert_eq!(harness.change_under(id, Claim::Ends(second), refused).await, Changed::Refused);
@@ -182,7 +182,7 @@ async fn w8_what_comes_from_outside_needs_no_lease(harness: &Harness) {
     harness.change_under(id, Claim::Under(lease.clone()), asking("secret")).await;
     assert!(harness.done(id, verified(HUB_LEASE)).await.after.unwrap().is_active());
     // The worker has not lost its lease by that.
-    let end = harness.change_under(id, Claim::Ends(lease), Event::Accepted).await;
+    let end = harness.change_under(id, Claim::Ends(lease), SubscriptionEvent::Accepted).await;
     assert!(matches!(end, Changed::Done(_)), "{end:?}");
     assert!(harness.store.subscription(id).await.unwrap().unwrap().is_active());
 }
@@ -210,7 +210,7 @@ async fn w8_the_next_step_is_known(harness: &Harness) {
     harness.verify(second, "secret", DAY).await;
     assert_eq!(harness.store.next_step_in().await.unwrap(), Some(LEASE));
     harness.change_under(first, Claim::Under(lease.clone()), asking("secret")).await;
-    harness.change_under(first, Claim::Ends(lease), Event::Accepted).await;
+    harness.change_under(first, Claim::Ends(lease), SubscriptionEvent::Accepted).await;
     assert_eq!(harness.store.next_step_in().await.unwrap(), Some(Duration::from_mins(5)));
     harness.done(first, verified(HUB_LEASE)).await;
     assert_eq!(harness.store.next_step_in().await.unwrap(), Some(DAY / 2));

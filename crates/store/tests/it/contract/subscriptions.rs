@@ -6,7 +6,7 @@ use domain::{
     SubscriptionId,
     ingest::PollOutcome,
     ports::{Changed, Claim},
-    push::{Event, Mode, SubscriptionState as State, VERIFY_WITHIN},
+    push::{Mode, SubscriptionEvent, SubscriptionState as State, VERIFY_WITHIN},
 };
 
 use super::{
@@ -45,10 +45,10 @@ async fn w2_the_row_exists_before_the_hub_is_asked(harness: &Harness) {
     assert_eq!((&transition.before, transition.after.as_ref()), (&before, Some(&after)));
     assert_eq!((after.asked, after.state), (Some(Mode::Subscribe), State::Pending));
     assert_eq!(after.secrets.newest_first().collect::<Vec<_>>(), ["secret"]);
-    let accepted = harness.done(id, Event::Accepted).await.after.unwrap();
+    let accepted = harness.done(id, SubscriptionEvent::Accepted).await.after.unwrap();
     assert_eq!((accepted.verify_by, accepted.next_step_at), (Some(harness.after(300)), Some(harness.after(300))));
     assert_eq!(harness.current(feed).await, accepted);
-    assert_eq!(harness.change(SubscriptionId(999), Event::Retry).await, Changed::NotFound);
+    assert_eq!(harness.change(SubscriptionId(999), SubscriptionEvent::Retry).await, Changed::NotFound);
 }
 
 async fn w3_subscriptions_are_found_by_token_and_by_topic(harness: &Harness) {
@@ -77,7 +77,7 @@ async fn w3_verification_without_token_is_untrusted_until_push(harness: &Harness
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     let confirm = async |secret: &str| {
         harness.done(id, asking(secret)).await;
-        harness.done(id, Event::Accepted).await;
+        harness.done(id, SubscriptionEvent::Accepted).await;
         harness.done(id, by_anybody(verified(HUB_LEASE))).await;
         assert!(harness.current(feed).await.is_active());
         assert_eq!(harness.feed(feed).await.next_check_at, harness.now(), "it is polled at once");
@@ -101,7 +101,7 @@ async fn w3_verification_without_token_is_untrusted_until_push(harness: &Harness
 async fn w3_without_token_only_pending_requests_change(harness: &Harness) {
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     harness.done(id, asking("secret")).await;
-    harness.done(id, Event::Accepted).await;
+    harness.done(id, SubscriptionEvent::Accepted).await;
     harness.advance(VERIFY_WITHIN).await;
     let late = harness.current(feed).await;
     for event in [verified(HUB_LEASE), denied(), unsubscribed()] {
@@ -146,7 +146,7 @@ async fn w4_what_is_refused_changes_nothing(harness: &Harness) {
     // Nobody has asked the hub yet.
     assert_eq!(harness.change(id, verified(HUB_LEASE)).await, Changed::Refused);
     assert_eq!(harness.change(id, unsubscribed()).await, Changed::Refused);
-    assert_eq!(harness.change(id, Event::Pushed { secret: "secret".to_owned() }).await, Changed::Refused);
+    assert_eq!(harness.change(id, SubscriptionEvent::Pushed { secret: "secret".to_owned() }).await, Changed::Refused);
     assert_eq!(harness.current(feed).await, before);
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now() + HOUR);
 }
@@ -159,7 +159,7 @@ async fn w6_a_renewal_does_not_touch_the_feed(harness: &Harness) {
     let asked = harness.current(feed).await;
     assert!(asked.is_active());
     assert_eq!(asked.secrets.newest_first().collect::<Vec<_>>(), ["second", "first"]);
-    harness.done(id, Event::Accepted).await;
+    harness.done(id, SubscriptionEvent::Accepted).await;
     let renewed = harness.done(id, verified(HUB_LEASE)).await.after.unwrap();
     assert_eq!(renewed.expires_at, Some(harness.now() + HUB_LEASE));
     assert_eq!(harness.feed(feed).await.next_check_at, before.next_check_at);
@@ -197,7 +197,7 @@ async fn w9_expired_lease_ends_push(harness: &Harness) {
     harness.poll(feed, vec![]).await;
     harness.advance(HOUR).await;
     assert!(harness.feed(feed).await.next_check_at > harness.now());
-    let ended = harness.done(id, Event::TimePassed).await.after.unwrap();
+    let ended = harness.done(id, SubscriptionEvent::TimePassed).await.after.unwrap();
     assert_eq!((ended.state, ended.next_step_at), (State::Inactive, Some(harness.now())));
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now());
 }
@@ -217,7 +217,7 @@ async fn w9_a_feed_that_is_gone_is_not_woken(harness: &Harness) {
 async fn w9_a_hubs_reason_may_be_anything(harness: &Harness) {
     let (feed, id) = harness.with_hub("http://e.org/1", "token").await;
     let reason = Some("'; DROP TABLE\0 Ünïcödé".to_owned());
-    let denied = harness.done(id, Event::Denied { reason, only_if_asked: false }).await.after;
+    let denied = harness.done(id, SubscriptionEvent::Denied { reason, only_if_asked: false }).await.after;
     let current = harness.current(feed).await;
     assert_eq!(current.last_error.as_deref(), Some("'; DROP TABLE Ünïcödé"));
     assert_eq!(denied, Some(current));
@@ -232,19 +232,19 @@ async fn w10_subscription_outlives_feed_until_hub_confirms(harness: &Harness) {
     assert_eq!(left.next_step_at, Some(harness.now()));
     assert_eq!(harness.change(id, verified(HUB_LEASE)).await, Changed::Refused);
     let job = harness.claim_due("worker", 10).await.remove(0);
-    let ask = Event::Asking { mode: Mode::Unsubscribe, secret: None, base_url: BASE.to_owned() };
+    let ask = SubscriptionEvent::Asking { mode: Mode::Unsubscribe, secret: None, base_url: BASE.to_owned() };
     let asked = harness.change_under(id, Claim::Under(job.lease.clone()), ask).await;
     assert!(matches!(asked, Changed::Done(_)), "{asked:?}");
     // The hub verifies before it answers.
     assert_eq!(harness.done(id, unsubscribed()).await.after, None);
-    assert_eq!(harness.change_under(id, Claim::Ends(job.lease), Event::Accepted).await, Changed::NotFound);
+    assert_eq!(harness.change_under(id, Claim::Ends(job.lease), SubscriptionEvent::Accepted).await, Changed::NotFound);
     assert_eq!(harness.subscriptions().await, []);
     assert_eq!(harness.by_token("token").await, None);
     // Another is kept until its lease has run out.
     let (feed, id) = harness.pushed("http://e.org/1", "again").await;
     harness.store.delete_feed(feed).await.unwrap();
     harness.advance(HUB_LEASE).await;
-    assert_eq!(harness.done(id, Event::TimePassed).await.after, None);
+    assert_eq!(harness.done(id, SubscriptionEvent::TimePassed).await.after, None);
     assert_eq!(harness.store.next_step_in().await.unwrap(), None);
 }
 
@@ -261,7 +261,7 @@ async fn w10_unnoticed_expiry_ends_push(harness: &Harness) {
     harness.poll(feed, vec![]).await;
     // The machine was off when the lease ran out.
     harness.advance(HOUR * 2).await;
-    assert_eq!(harness.done(id, Event::Unwanted).await.after, None);
+    assert_eq!(harness.done(id, SubscriptionEvent::Unwanted).await.after, None);
     assert_eq!(harness.feed(feed).await.next_check_at, harness.now());
     harness.advance(LEASE).await;
     harness.finish(unchanged(&harness.claim(feed).await)).await;

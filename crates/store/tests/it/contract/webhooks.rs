@@ -14,7 +14,7 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, entry},
-    given_outbox::{RETRY, SECOND, finished, new_webhook, room, secret},
+    given_outbox::{RETRY, SECOND, finished, limits, new_webhook, secret},
     given_push::DAY,
 };
 
@@ -272,9 +272,9 @@ async fn d9_what_a_user_disables_has_no_reason(harness: &Harness) {
     let patch = WebhookPatch { enabled: Some(false), ..WebhookPatch::default() };
     let disabled = harness.store.update_webhook(id, patch).await.unwrap().unwrap();
     assert_eq!((disabled.enabled, disabled.disabled_reason), (false, None));
-    assert_eq!(harness.told(other).await, [], "what a user does is no news");
+    assert_eq!(harness.deliveries_to(other).await, [], "what a user does is no event");
     assert_eq!(harness.take("one", 9).await.len(), 0);
-    assert_eq!(harness.told(id).await.len(), 1, "it keeps what it has");
+    assert_eq!(harness.deliveries_to(id).await.len(), 1, "it keeps what it has");
 }
 
 async fn d1_old_secrets_sign_along_each_for_its_time(harness: &Harness) {
@@ -295,7 +295,7 @@ async fn d1_old_secrets_sign_along_each_for_its_time(harness: &Harness) {
     harness.set(first_ends_at).await;
     assert_eq!(harness.the_webhook(id).await.secrets, [secret("third"), secret("second")]);
     harness.set(second_ends_at - SECOND).await;
-    let claimed = harness.claim_room("one", &room(1)).await;
+    let claimed = harness.claim_with("one", &limits(1)).await;
     assert_eq!(claimed.webhooks, [harness.the_webhook(id).await], "what a worker signs with");
     assert_eq!(claimed.webhooks[0].secrets, [secret("third"), secret("second")]);
     harness.set(second_ends_at).await;
@@ -331,8 +331,8 @@ async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
     assert_eq!(harness.store.replay(id, harness.now(), None).await.unwrap(), None);
     assert_eq!(harness.store.requeue_failed(id).await.unwrap(), None);
     harness.poll(feed, vec![entry("1")]).await;
-    assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated]);
-    assert_eq!(harness.told(id).await, []);
+    assert_eq!(harness.kinds_to(other).await, [EventType::EntryCreated]);
+    assert_eq!(harness.deliveries_to(id).await, []);
     assert_eq!(harness.outbox(DeliveryFilter::default()).await.len(), 1);
     let overview = harness.store.outbox_overview().await.unwrap();
     assert_eq!(overview, Overview { pending: 1, ready: 1, in_flight: 0, failed: 0, oldest_pending_age: Some(0) });
@@ -346,7 +346,7 @@ async fn d1_a_removed_webhook_is_gone_for_everybody_at_once(harness: &Harness) {
     for (job, verdict) in claimed.iter().zip([Verdict::Failed, Verdict::Gone]) {
         let ended = AttemptOutcome { url: "https://r.org/1".to_owned(), ..finished(job, verdict) };
         assert_eq!(harness.mark(vec![ended]).await, FinishReport::default());
-        assert_eq!(harness.told_kinds(other).await, [EventType::EntryCreated], "{verdict:?}");
+        assert_eq!(harness.kinds_to(other).await, [EventType::EntryCreated], "{verdict:?}");
     }
 }
 
@@ -357,7 +357,7 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
     let queued = harness.queue(deaf.id, 1).await.remove(0);
     assert_eq!((queued.event_type.as_str(), queued.webhook_id), ("webhook.test", deaf.id));
     assert_eq!(harness.shown(&queued.id).await, queued);
-    assert_eq!(harness.told(other).await, []);
+    assert_eq!(harness.deliveries_to(other).await, []);
     let (job, data) = harness.drain().await.remove(0);
     assert_eq!((job.webhook_id, &job.event_id), (deaf.id, &queued.event_id));
     let about = serde_json::json!({ "id": deaf.id, "url": "https://r.org", "disabledReason": null });
@@ -366,7 +366,7 @@ async fn d1_a_test_goes_to_one_webhook_whatever_it_wants(harness: &Harness) {
 
 /// A claim of one, of a webhook whose next is one that was tried before.
 fn one_retry_of(webhook: WebhookId) -> ClaimLimits {
-    ClaimLimits { retries_first: vec![webhook], ..room(1) }
+    ClaimLimits { retries_first: vec![webhook], ..limits(1) }
 }
 
 async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
@@ -382,13 +382,13 @@ async fn d1_a_test_goes_before_all_that_waits(harness: &Harness) {
     assert_eq!(harness.shown(&tests[0].id).await.next_attempt_at, Some(harness.now()), "not in 1970");
     assert_eq!(harness.store.next_delivery_in(&[]).await.unwrap(), Some(Duration::ZERO));
     for test in &tests {
-        let claimed = harness.claim_room("worker", &one_retry_of(webhook)).await;
+        let claimed = harness.claim_with("worker", &one_retry_of(webhook)).await;
         let claimed: Vec<&str> = claimed.jobs.iter().map(|job| job.event_id.as_str()).collect();
         assert_eq!(claimed, [&test.event_id]);
     }
     let test = harness.queue_tests(webhook, 1).await.remove(0);
     let claimed =
-        harness.claim_room("worker", &ClaimLimits { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
+        harness.claim_with("worker", &ClaimLimits { limit: 99, of_others: 99, ..one_retry_of(webhook) }).await;
     assert_eq!((claimed.jobs.len(), &claimed.jobs[0].event_id), (51, &test.event_id), "and the others after it");
     let counts: Vec<u32> = claimed.jobs.iter().take(6).map(|job| job.tries).collect();
     assert_eq!(counts, [0, 1, 1, 0, 1, 0], "by turns, of which it took one");
@@ -406,7 +406,7 @@ async fn d1_a_rate_delays_a_test_by_one_spacing(harness: &Harness) {
     let test = harness.queue_tests(webhook, 1).await.remove(0);
     assert_eq!(harness.take("worker", 9).await.len(), 0);
     harness.advance(SECOND).await;
-    let claimed = harness.claim_room("worker", &one_retry_of(webhook)).await;
+    let claimed = harness.claim_with("worker", &one_retry_of(webhook)).await;
     assert_eq!(claimed.jobs.iter().map(|job| &job.event_id).collect::<Vec<_>>(), [&test.event_id]);
 }
 

@@ -28,7 +28,7 @@ use super::{
 const READ: EntryPatch = EntryPatch { is_read: Some(true), is_starred: Some(true) };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a6_an_entry_is_handed_to_a_thousand_followers_by_one_statement() {
+async fn a6_one_statement_hands_an_entry_to_all_followers() {
     const FOLLOWERS: i64 = 1_000;
     let database = fresh_postgres().await;
     let store = &database.store;
@@ -54,7 +54,7 @@ CREATE TRIGGER handed AFTER INSERT ON entry_states REFERENCING NEW TABLE AS new_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a6_marks_and_changed_entries_never_wait_in_a_circle() {
+async fn a6_marks_and_changed_entries_never_deadlock() {
     let database = fresh_postgres().await;
     let (feed, other) = (FeedId(1), database.client().await);
     import(&database.store, 1).await;
@@ -98,7 +98,7 @@ async fn a1_a_mark_waits_for_nobody_who_holds_a_feed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a6_followers_markers_and_ingests_never_wait_in_a_circle() {
+async fn a6_followers_markers_and_ingests_never_deadlock() {
     const ROUNDS: usize = 12;
     let database = fresh_postgres().await;
     let feeds = subscribed(&database.store, 6).await;
@@ -247,7 +247,7 @@ fn changed(job: &PollJob, round: usize) -> PollResult {
     }
     let new = format!("new {round}");
     entries.push(IncomingEntry { identity: Hash::of(new.as_bytes()), guid: new, ..entries[0].clone() });
-    let present = entries.iter().map(IncomingEntry::mark).collect();
+    let present = entries.iter().map(IncomingEntry::key).collect();
     let document = Document { entries, present, is_complete: true, ..Document::default() };
     PollResult { outcome: PollOutcome::Fetched(document), ..unchanged(job) }
 }

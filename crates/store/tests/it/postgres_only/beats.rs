@@ -16,7 +16,7 @@ use super::{
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d5_a_connection_that_hangs_does_not_stop_the_beats_of_deliveries() {
+async fn d5_a_hung_connection_does_not_stop_beats() {
     let database = fresh_postgres().await;
     webhook(&database.store, 2).await;
     let leases: Vec<_> = claim(&database.store, "here", 2).await.iter().map(lease_of).collect();

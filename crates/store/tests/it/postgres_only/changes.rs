@@ -35,7 +35,7 @@ async fn d4_another_node_is_woken_by_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d4_what_is_told_is_not_heard_by_whoever_told_it() {
+async fn d4_a_node_does_not_hear_its_own_notification() {
     const ROUNDS: u64 = 10;
     let database = fresh_postgres().await;
     let (one, two) = (database.another_store().await, database.another_store().await);
@@ -98,7 +98,7 @@ async fn d7_nothing_is_left_of_a_store_that_is_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d7_a_store_that_is_dropped_while_its_listener_is_lost_leaves_nothing() {
+async fn d7_a_dropped_store_leaves_no_listener() {
     let database = fresh_postgres().await;
     let admin = database.client().await;
     let before = backends(&admin).await;

@@ -37,12 +37,12 @@ pub(super) async fn queue(store: &PostgresStore, id: WebhookId, deliveries: usiz
 }
 
 /// So many, of whatever webhooks.
-pub(super) fn room(limit: u32) -> ClaimLimits {
+pub(super) fn limits(limit: u32) -> ClaimLimits {
     ClaimLimits { limit, of_others: limit, ..ClaimLimits::default() }
 }
 
 pub(super) async fn claim(store: &PostgresStore, owner: &str, limit: u32) -> Vec<DeliveryJob> {
-    store.claim_deliveries(owner, LEASE, &room(limit)).await.unwrap().jobs
+    store.claim_deliveries(owner, LEASE, &limits(limit)).await.unwrap().jobs
 }
 
 pub(super) fn lease_of(job: &DeliveryJob) -> (DeliveryId, Lease) {

@@ -8,7 +8,7 @@ use domain::{
     feed_state::FeedAddress,
     ingest::{Document, Hash, PollJob, PollOutcome, PollResult, PushDiscovery},
     ports::{Changed, Claim, FeedStore, NewFeedOutcome, PollStore, PushStore, StoreResult},
-    push::{Discovery, Event, Mode, Offer, Push, Rules},
+    push::{Discovery, Mode, Offer, Push, RenewalRules, SubscriptionEvent},
 };
 use store::PostgresStore;
 
@@ -37,7 +37,9 @@ pub(super) async fn subscribed(store: &PostgresStore, feeds: usize) -> Vec<FeedI
 /// The hub of a feed's subscription pushes.
 pub(super) async fn activated(store: &PostgresStore, feed: FeedId) -> SubscriptionId {
     let id = store.subscription_of(feed).await.unwrap().unwrap().id;
-    for event in [asking(), Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false }] {
+    for event in
+        [asking(), SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false }]
+    {
         assert!(matches!(change(store, id, event).await, Ok(Changed::Done(_))));
     }
     id
@@ -47,8 +49,8 @@ pub(super) fn offer(token: &str) -> Offer {
     Offer { token: token.to_owned(), base_url: BASE.to_owned() }
 }
 
-pub(super) fn asking() -> Event {
-    Event::Asking { mode: Mode::Subscribe, secret: Some(SECRET.to_owned()), base_url: BASE.to_owned() }
+pub(super) fn asking() -> SubscriptionEvent {
+    SubscriptionEvent::Asking { mode: Mode::Subscribe, secret: Some(SECRET.to_owned()), base_url: BASE.to_owned() }
 }
 
 /// A push of one entry.
@@ -72,8 +74,12 @@ pub(super) fn discovered(job: &PollJob, round: usize, hubs: &[&str], token: &str
     result
 }
 
-pub(super) async fn change(store: &PostgresStore, id: SubscriptionId, event: Event) -> StoreResult<Changed> {
-    store.change_subscription(id, Claim::None, event, Rules::default()).await
+pub(super) async fn change(
+    store: &PostgresStore,
+    id: SubscriptionId,
+    event: SubscriptionEvent,
+) -> StoreResult<Changed> {
+    store.change_subscription(id, Claim::None, event, RenewalRules::default()).await
 }
 
 pub(super) async fn claim_poll(store: &PostgresStore, feed: FeedId) -> PollJob {

@@ -6,7 +6,7 @@ use domain::{
     FeedId, SubscriptionId,
     account::READER,
     ports::{Batched, Changed, Claim, FeedStore, PollStore, PushStore, SubscriptionChange, Viewer},
-    push::{Event, Mode, PushStored, Rules},
+    push::{Mode, PushStored, RenewalRules, SubscriptionEvent},
 };
 use testkit::{FreshPostgres, fresh_postgres};
 use tokio_postgres::Client;
@@ -18,7 +18,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_that_another_node_made_during_the_wait_is_seen() {
+async fn a_subscription_made_during_the_wait_is_seen() {
     let database = fresh_postgres().await;
     let feed = FeedId(1);
     import(&database.store, 1).await;
@@ -63,7 +63,7 @@ CREATE OR REPLACE FUNCTION pirssonite_now_ms() RETURNS bigint LANGUAGE plpgsql V
     assert_eq!(subscription.last_push_at.unwrap().as_millisecond(), now().await);
 
     let store = database.store.clone();
-    let verified = Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
+    let verified = SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false };
     let changed =
         while_locked(&database, &other, later, async move { change(&store, id, verified).await }).await.unwrap();
     let Changed::Done(transition) = changed else { panic!("it was not changed: {changed:?}") };
@@ -94,7 +94,9 @@ async fn whoever_waits_for_a_feed_that_goes_finds_none() {
     let store = database.store.clone();
     let pushed = while_locked(&database, &other, goes, async move { store.push(push(id, 1)).await }).await;
     assert_eq!(pushed.unwrap(), PushStored::NoFeed);
-    let Changed::Done(transition) = change(&database.store, id, Event::Unwanted).await.unwrap() else { panic!() };
+    let Changed::Done(transition) = change(&database.store, id, SubscriptionEvent::Unwanted).await.unwrap() else {
+        panic!()
+    };
     assert_eq!(transition.after.unwrap().feed_id, None);
 }
 
@@ -126,7 +128,7 @@ VALUES ({feed}, 'https://second.org/', 'topic 0', '', 'second', '{BASE}', 'inact
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does() {
+async fn a_batch_skips_locked_feeds_and_a_single_job_waits() {
     let database = fresh_postgres().await;
     let feeds = subscribed(&database.store, 3).await;
     let mut ids = Vec::new();
@@ -152,8 +154,9 @@ async fn a_batch_does_not_wait_for_a_feed_that_somebody_holds_and_one_alone_does
             let claimed: Vec<_> = claimed.iter().map(|job| job.feed_id).collect();
             assert_eq!(claimed, [feeds[0], feeds[2]], "a claim of single feeds passes over what is locked");
         }
-        let rules = Rules::default();
-        let change = |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: Event::Missed, rules };
+        let rules = RenewalRules::default();
+        let change =
+            |id: SubscriptionId| SubscriptionChange { id, claim: Claim::None, event: SubscriptionEvent::Missed, rules };
         let changed = database.store.change_subscriptions(ids.iter().map(|id| change(*id)).collect()).await.unwrap();
         let is_done: Vec<bool> = changed.iter().map(|changed| matches!(changed, Ok(Batched::Done(_)))).collect();
         assert_eq!(is_done, [true, false, true]);

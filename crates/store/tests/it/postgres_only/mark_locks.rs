@@ -39,7 +39,7 @@ async fn d9_a_locked_webhook_holds_up_its_own_marks_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_a_locked_delivery_holds_up_its_own_mark_alone_and_is_not_skipped() {
+async fn d9_a_locked_delivery_delays_only_its_own_mark() {
     for verdict in [Verdict::Delivered, RETRY] {
         let database = fresh_postgres().await;
         let store = &database.store;
@@ -67,7 +67,7 @@ async fn d9_a_locked_delivery_holds_up_its_own_mark_alone_and_is_not_skipped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_a_mark_of_a_removed_webhook_is_stored_beside_a_locked_one() {
+async fn d9_a_removed_webhooks_mark_is_stored_beside_a_locked_one() {
     let database = fresh_postgres().await;
     let store = &database.store;
     let (gone, locked) = (webhook(store, 1).await, webhook(store, 1).await);
@@ -81,7 +81,7 @@ async fn d9_a_mark_of_a_removed_webhook_is_stored_beside_a_locked_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_whoever_uses_the_connection_after_marks_is_as_patient_as_ever() {
+async fn d9_marks_leave_the_lock_timeout_as_it_was() {
     let database = fresh_postgres().await;
     webhook(&database.store, 4).await;
     let store = PostgresStore::connect(database.url(), PostgresOptions { pool_size: 1, ..PostgresOptions::default() })

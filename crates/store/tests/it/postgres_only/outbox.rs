@@ -14,7 +14,7 @@ use testkit::fresh_postgres;
 
 use super::{
     LEASE, fetched,
-    given_outbox::{RETRY, claim, failures, finished, lease_of, mark_at_last, room, webhook},
+    given_outbox::{RETRY, claim, failures, finished, lease_of, limits, mark_at_last, webhook},
     given_push::claim_poll,
     import,
     locks::while_waiting,
@@ -184,8 +184,8 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
             database.store.test_webhook(READER, bad).await.map(drop),
         ];
         for error in errors {
-            let is_told = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains(wrong));
-            assert!(is_told, "{column}: {error:?}");
+            let is_reported = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains(wrong));
+            assert!(is_reported, "{column}: {error:?}");
         }
         // Entries are stored, and the others told.
         let job = claim_poll(&database.store, FeedId(1)).await;
@@ -193,7 +193,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         assert!(stored.remove(0).unwrap().applied);
         let ready = database.store.outbox_overview(Viewer::Server).await.unwrap().ready;
         let store = database.another_store().await;
-        let claimed = store.claim_deliveries("here", LEASE, &room(100)).await.unwrap();
+        let claimed = store.claim_deliveries("here", LEASE, &limits(100)).await.unwrap();
         assert_eq!(ready, u64::try_from(claimed.jobs.len()).unwrap(), "D10: {column}");
         assert!(claimed.jobs.iter().all(|job| job.webhook_id == good), "{column}");
         assert_eq!(claimed.webhooks.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [good], "{column}");
@@ -201,7 +201,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         client.batch_execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0").await.unwrap();
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
-    assert_eq!(database.store.deliveries(READER, filter, 100, None).await.unwrap().events.len(), 6);
+    assert_eq!(database.store.deliveries(READER, filter, 100, None).await.unwrap().deliveries.len(), 6);
 }
 
 #[tokio::test]

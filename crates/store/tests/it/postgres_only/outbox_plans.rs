@@ -66,7 +66,7 @@ async fn d10_pages_numbers_and_what_users_do_go_by_indexes() {
                 let filter = DeliveryFilter { status, webhook_id };
                 let page = store.deliveries(READER, filter, 20, None).await.unwrap();
                 let next = store.deliveries(READER, filter, 20, page.next_cursor.as_deref()).await.unwrap();
-                assert!(page.events.iter().chain(&next.events).is_sorted_by(|a, b| a.id > b.id), "{filter:?}");
+                assert!(page.deliveries.iter().chain(&next.deliveries).is_sorted_by(|a, b| a.id > b.id), "{filter:?}");
             }
         }
         let overview = store.outbox_overview(Viewer::Server).await.unwrap();
@@ -75,7 +75,7 @@ async fn d10_pages_numbers_and_what_users_do_go_by_indexes() {
         assert!(store.delivery(READER, &queued.id).await.unwrap().is_some());
         store.cancel_delivery(READER, &queued.id, "no").await.unwrap();
         let failed = DeliveryFilter { status: Some(DeliveryStatus::Failed), webhook_id: Some(other) };
-        let failed = store.deliveries(READER, failed, 1, None).await.unwrap().events.remove(0);
+        let failed = store.deliveries(READER, failed, 1, None).await.unwrap().deliveries.remove(0);
         store.requeue_delivery(READER, &failed.id).await.unwrap();
         store.replay(READER, other, Timestamp::from_millisecond(BACKLOG + 3_990).unwrap(), None).await.unwrap();
     }

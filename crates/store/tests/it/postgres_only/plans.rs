@@ -9,7 +9,7 @@ use domain::{
     entry::{Order, Since},
     ingest::Hash,
     ports::{Changed, Claim, EntryStore, FeedStore, PollStore, PruneLimits, PushStore, SubscriptionChange},
-    push::{Event, PushStored, Rules},
+    push::{PushStored, RenewalRules, SubscriptionEvent},
 };
 use jiff::Timestamp;
 use store::PostgresStore;
@@ -115,10 +115,15 @@ async fn subscriptions_are_found_by_indexes() {
         let tokens = others.map(|id| format!("token {}", id.0)).to_vec();
         assert_eq!(store.targets_by_token(tokens).await.unwrap().len(), 2);
         assert_eq!(store.push_all(others.map(|id| push(id, 3)).to_vec()).await.unwrap().len(), 2);
-        let missed = |id| SubscriptionChange { id, claim: Claim::None, event: Event::Missed, rules: Rules::default() };
+        let missed = |id| SubscriptionChange {
+            id,
+            claim: Claim::None,
+            event: SubscriptionEvent::Missed,
+            rules: RenewalRules::default(),
+        };
         assert_eq!(store.change_subscriptions(others.map(missed).to_vec()).await.unwrap().len(), 2);
         store.poll_soon(feed, LEASE).await.unwrap();
-        assert!(matches!(change(&store, id, Event::Missed).await, Ok(Changed::Done(_))));
+        assert!(matches!(change(&store, id, SubscriptionEvent::Missed).await, Ok(Changed::Done(_))));
         let job = store.claim_polls("here", &[feed], LEASE).await.unwrap().remove(0);
         let finished = store.finish_polls(vec![discovered(&job, 0, &["https://new.org/"], &format!("new {number}"))]);
         assert_eq!(finished.await.unwrap().remove(0).unwrap().new, 5);

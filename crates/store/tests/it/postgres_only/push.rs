@@ -3,7 +3,7 @@
 use domain::{
     FeedId, SubscriptionId,
     ports::{Changed, PollStore, PushStore, StoreError, Viewer},
-    push::Event,
+    push::SubscriptionEvent,
 };
 use store::PostgresStore;
 use testkit::fresh_postgres;
@@ -31,7 +31,7 @@ async fn two_nodes_never_claim_the_same_subscription() {
 }
 
 #[tokio::test]
-async fn of_statements_that_are_sent_together_the_first_that_fails_is_told() {
+async fn of_pipelined_statements_the_first_failure_is_reported() {
     let database = fresh_postgres().await;
     let feed = subscribed(&database.store, 1).await[0];
     import(&database.store, 1).await;
@@ -39,12 +39,12 @@ async fn of_statements_that_are_sent_together_the_first_that_fails_is_told() {
     let other = FeedId(feed.0 + 1);
     let job = claim_poll(&database.store, other).await;
     let stored = database.store.finish_polls(vec![discovered(&job, 0, &[HUB], taken)]).await.unwrap().remove(0);
-    let is_told = |error: &StoreError| matches!(error, StoreError::Failed(reason) if reason.contains("(23505)"));
-    assert!(matches!(&stored, Err(error) if is_told(error)), "{stored:?}");
+    let is_reported = |error: &StoreError| matches!(error, StoreError::Failed(reason) if reason.contains("(23505)"));
+    assert!(matches!(&stored, Err(error) if is_reported(error)), "{stored:?}");
     let sql = "UPDATE feeds SET hubs = '[\"https://hub.org/\"]'";
     database.client().await.batch_execute(sql).await.unwrap();
     let subscribed = database.store.subscribe(vec![(other, offer(taken))]).await;
-    assert!(matches!(&subscribed, Err(error) if is_told(error)), "{subscribed:?}");
+    assert!(matches!(&subscribed, Err(error) if is_reported(error)), "{subscribed:?}");
     assert_eq!(database.store.subscribe(vec![(other, offer("free"))]).await, Ok(1));
     // The entries first, and then the subscription, which only fails because of them.
     let id = activated(&database.store, feed).await;
@@ -68,7 +68,7 @@ async fn a_subscription_that_nothing_changes_is_not_written() {
     let job = claim_poll(&database.store, feed).await;
     let stored = database.store.finish_polls(vec![discovered(&job, 0, &[HUB], "other")]).await.unwrap().remove(0);
     assert_eq!(stored.unwrap().new, 5);
-    for event in [Event::Accepted, Event::TimePassed] {
+    for event in [SubscriptionEvent::Accepted, SubscriptionEvent::TimePassed] {
         assert!(matches!(change(&database.store, id, event).await, Ok(Changed::Done(_))));
     }
     assert_eq!(database.store.subscribe(vec![(feed, offer("other"))]).await, Ok(0));
@@ -76,7 +76,7 @@ async fn a_subscription_that_nothing_changes_is_not_written() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_is_told_and_stops_no_other() {
+async fn an_unreadable_row_is_reported_and_stops_no_other() {
     let database = fresh_postgres().await;
     let feeds = subscribed(&database.store, 2).await;
     let ids: Vec<SubscriptionId> =
@@ -90,7 +90,7 @@ async fn a_row_that_cannot_be_read_is_told_and_stops_no_other() {
             database.store.subscriptions(Viewer::Server).await.map(drop),
             database.store.push_target("token 0").await.map(drop),
             database.store.push(push(ids[0], 1)).await.map(drop),
-            change(&database.store, ids[0], Event::Retry).await.map(drop),
+            change(&database.store, ids[0], SubscriptionEvent::Retry).await.map(drop),
             database.store.subscribe(vec![(feeds[0], offer("other"))]).await.map(drop),
             database.store.stop_push().await.map(drop),
         ];

@@ -62,7 +62,7 @@ async fn f5_claims_of_feeds_walk_no_dead_entries_of_an_old_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn w8_claims_of_subscriptions_walk_no_dead_entries_of_an_old_snapshot() {
+async fn w8_subscription_claims_skip_dead_index_entries() {
     const SUBSCRIPTIONS: usize = 600;
     const ROUNDS: usize = 8;
     let database = fresh_postgres().await;
@@ -91,7 +91,7 @@ async fn w8_claims_of_subscriptions_walk_no_dead_entries_of_an_old_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d9_claims_of_deliveries_walk_no_dead_entries_of_an_old_snapshot() {
+async fn d9_delivery_claims_skip_dead_index_entries() {
     const DELIVERIES: usize = 600;
     const ROUNDS: usize = 8;
     let database = fresh_postgres().await;
@@ -117,7 +117,7 @@ async fn d9_claims_of_deliveries_walk_no_dead_entries_of_an_old_snapshot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn f5_what_appears_behind_the_bound_is_claimed_by_the_next_whole_scan() {
+async fn f5_rows_behind_the_bound_are_claimed_by_a_whole_scan() {
     let database = fresh_postgres().await;
     import(&database.store, 20).await;
     let now = spread(&database, "feeds", "next_check_at").await;
@@ -157,7 +157,7 @@ async fn f5_a_clock_that_is_set_back_hides_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d4_what_another_node_takes_of_one_line_hides_no_backlog_of_the_other() {
+async fn d4_claims_of_another_node_hide_no_backlog() {
     let database = fresh_postgres().await;
     webhook(&database.store, 30).await;
     spread(&database, "deliveries", "next_attempt_at").await;

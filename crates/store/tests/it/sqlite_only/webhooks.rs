@@ -76,15 +76,15 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
             store.test_webhook(READER, bad).await.map(drop),
         ];
         for error in errors {
-            let is_told = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains("later"));
-            assert!(is_told, "{column}: {error:?}");
+            let is_reported = matches!(&error, Err(StoreError::Failed(reason)) if !reason.contains("later"));
+            assert!(is_reported, "{column}: {error:?}");
         }
         // Entries are stored, and the others told.
         add(&store, &format!("http://e.org/{column}")).await;
-        let room = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
+        let limits = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
         assert_eq!(store.next_delivery_in(&[]).await, Ok(Some(Duration::ZERO)), "{column}");
         let ready = store.outbox_overview(Viewer::Server).await.unwrap().ready;
-        let claimed = store.claim_deliveries("here", Duration::from_secs(10), &room).await.unwrap();
+        let claimed = store.claim_deliveries("here", Duration::from_secs(10), &limits).await.unwrap();
         assert_eq!(ready, u64::try_from(claimed.jobs.len()).unwrap(), "D10: {column}");
         assert!(claimed.jobs.iter().all(|job| job.webhook_id == good), "{column}");
         assert_eq!(claimed.webhooks.iter().map(|webhook| webhook.id).collect::<Vec<_>>(), [good], "{column}");
@@ -92,7 +92,7 @@ async fn d2_a_webhook_that_cannot_be_read_stops_nothing_but_itself() {
         person.execute("UPDATE deliveries SET lease_owner = NULL, lease_until = 0", []).unwrap();
     }
     let filter = DeliveryFilter { webhook_id: Some(good), ..DeliveryFilter::default() };
-    assert_eq!(store.deliveries(READER, filter, 100, None).await.unwrap().events.len(), 1 + columns.len());
+    assert_eq!(store.deliveries(READER, filter, 100, None).await.unwrap().deliveries.len(), 1 + columns.len());
 }
 
 #[tokio::test]

@@ -48,7 +48,7 @@ async fn it_resets_and_hangs() {
 }
 
 #[tokio::test]
-async fn stopped_it_refuses_connections_and_restarted_it_still_knows_everything() {
+async fn stopped_it_refuses_and_restarted_it_still_knows() {
     let subscriber = Subscriber::start().await;
     let held = subscriber.subscribed().await;
     for _ in 0..2 {
@@ -64,7 +64,7 @@ async fn stopped_it_refuses_connections_and_restarted_it_still_knows_everything(
 }
 
 #[tokio::test]
-async fn what_every_hub_refuses_is_refused_and_the_script_is_not_used_up() {
+async fn bad_requests_are_refused_and_use_up_no_script() {
     let subscriber = Subscriber::start().await;
     subscriber.hub.next(Behaviour::only(Page::status(500)));
     let long = "x".repeat(200);

@@ -11,7 +11,7 @@ fn feed() -> HubPush {
 }
 
 #[tokio::test]
-async fn what_is_published_goes_to_all_who_are_subscribed_signed_and_linked() {
+async fn publishing_pushes_to_all_signed_and_linked() {
     let subscriber = Subscriber::start().await;
     subscriber.subscribed().await;
     let other = format!("http://{}/other", subscriber.address);
@@ -109,7 +109,7 @@ async fn a_silent_hub_verifies_but_pushes_nothing() {
 }
 
 #[tokio::test]
-async fn failures_end_nothing_but_a_callback_that_is_gone_is_forgotten() {
+async fn failures_end_nothing_but_410_forgets_a_callback() {
     let subscriber = Subscriber::start().await;
     let held = subscriber.subscribed().await;
     for status in [403, 404, 500] {

@@ -4,7 +4,7 @@ use super::*;
 use crate::{Gate, Page};
 
 #[tokio::test]
-async fn a_hub_that_behaves_accepts_verifies_and_holds_the_subscription() {
+async fn a_good_hub_accepts_verifies_and_subscribes() {
     let subscriber = Subscriber::start().await;
     assert_eq!(subscriber.ask("subscribe", "one").await.status, 202);
     let request = subscriber.hub.request().await;
@@ -182,7 +182,7 @@ async fn unsubscribing_is_verified_too() {
 }
 
 #[tokio::test]
-async fn a_callback_that_cannot_be_reached_is_told() {
+async fn an_unreachable_callback_is_reported() {
     let subscriber = Subscriber::start().await;
     let dead = Hub::start().await;
     dead.stop().await;
@@ -207,7 +207,7 @@ async fn callbacks_are_reached_behind_another_name() {
 }
 
 #[tokio::test]
-async fn without_recording_it_counts_and_verifies_over_kept_connections() {
+async fn without_recording_it_counts_over_kept_connections() {
     let subscriber = Subscriber::start().await;
     subscriber.hub.record(false);
     let wait = async |what: &str, is_so: fn(&HubCounts) -> bool| {

@@ -27,13 +27,13 @@ async fn d3_the_receiver_in_rust_takes_what_we_sign_and_nothing_else() {
 
 #[tokio::test]
 #[ignore = "needs python3 on the path, with the package standardwebhooks"]
-async fn d3_the_receiver_in_python_takes_what_we_sign_and_nothing_else() {
+async fn d3_python_receiver_takes_only_what_we_sign() {
     run("python3", "python/receiver.py").await;
 }
 
 #[tokio::test]
 #[ignore = "needs node on the path, and `npm install` in examples/verify/javascript"]
-async fn d3_the_receiver_in_javascript_takes_what_we_sign_and_nothing_else() {
+async fn d3_javascript_receiver_takes_only_what_we_sign() {
     run("node", "javascript/receiver.mjs").await;
 }
 

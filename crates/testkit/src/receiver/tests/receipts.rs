@@ -3,18 +3,18 @@
 use super::*;
 
 #[tokio::test]
-async fn receipts_are_kept_for_each_path_in_the_order_in_which_they_came() {
+async fn receipts_are_kept_by_path_in_order() {
     let receiver = Receiver::start().await;
     for (path, id, attempt) in [("/a", "evt_1", 1), ("/b?x=1", "evt_1", 1), ("/a", "evt_1", 2), ("/a", "evt_2", 1)] {
         Sent::new(id).attempt(attempt).to(&receiver.url(path)).await;
     }
-    let told = |receipts: &[Receipt]| -> Vec<_> {
+    let seen = |receipts: &[Receipt]| -> Vec<_> {
         receipts.iter().map(|got| (got.number, got.event_id().to_owned(), got.attempt().unwrap())).collect()
     };
     let receipts = receiver.receipts("/a").wait_for(3).await;
-    assert_eq!(told(&receipts), [(1, "evt_1".into(), 1), (3, "evt_1".into(), 2), (4, "evt_2".into(), 1)]);
+    assert_eq!(seen(&receipts), [(1, "evt_1".into(), 1), (3, "evt_1".into(), 2), (4, "evt_2".into(), 1)]);
     assert!(receipts.is_sorted_by_key(|receipt| receipt.at));
-    assert_eq!(told(&receiver.receipts("/b?x=1").all()), [(2, "evt_1".into(), 1)]);
+    assert_eq!(seen(&receiver.receipts("/b?x=1").all()), [(2, "evt_1".into(), 1)]);
     assert!(receiver.receipts("/b").all().is_empty());
 
     let receipt = &receipts[0];
@@ -93,7 +93,7 @@ async fn d3_an_old_signature_is_good_only_if_age_is_ignored() {
 }
 
 #[tokio::test]
-async fn one_that_only_counts_keeps_nothing_and_still_answers_by_what_it_got() {
+async fn one_that_only_counts_keeps_nothing_and_still_answers() {
     let receiver = Receiver::start().await;
     receiver.record(false);
     receiver.answer_by("/hook", |receipt| Answer::body(receipt.event_id()));

@@ -51,7 +51,7 @@ async fn it_hangs_until_its_client_goes_away() {
 }
 
 #[tokio::test]
-async fn it_hangs_until_it_is_stopped_and_refuses_until_it_is_started_again() {
+async fn it_hangs_until_stopped_and_refuses_until_started() {
     let receiver = Receiver::start().await;
     receiver.answer_next("/hook", [Answer::hang()]);
     let stop = async {

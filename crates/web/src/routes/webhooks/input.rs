@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{ApiError, ApiResult},
-    extract::{Change, change, check_length},
+    extract::{PatchField, check_length, patch_field},
     state::AppState,
     views::ids,
 };
@@ -63,7 +63,7 @@ pub(crate) struct CreateBody {
     headers: Option<HeadersInput>,
     /// Whether entries are sent with their content and summary; they are, if it is not said.
     include_content: Option<bool>,
-    /// Whether what a feed holds when it is first fetched is news; it is not, if it is not said.
+    /// Whether the entries that a feed holds when it is first fetched are sent; they are not, if it is not said.
     backlog: Option<bool>,
     /// Requests a second that it is sent at most, to a thousandth; null for no such limit.
     #[schema(minimum = 0.001, maximum = 10_000)]
@@ -80,35 +80,35 @@ pub(crate) struct PatchBody {
     #[schema(format = "uri", max_length = 2000, pattern = r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/?#@]*([/?][^#]*)?$")]
     url: Option<String>,
     /// A note about it; null for none.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<String>, max_length = 500)]
-    description: Change<String>,
+    description: PatchField<String>,
     /// Whether events are sent.
     enabled: Option<bool>,
     /// Which; null for all.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(schema_with = schemas::event_types)]
-    event_types: Change<Vec<String>>,
+    event_types: PatchField<Vec<String>>,
     /// Of which feeds; null for all, an empty list for none.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<Vec<ids::FeedId>>, max_items = 10_000)]
-    feed_ids: Change<Vec<FeedId>>,
+    feed_ids: PatchField<Vec<FeedId>>,
     /// Of the feeds in which folders; null for all, an empty list for none.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<Vec<ids::FolderId>>, max_items = 10_000)]
-    folder_ids: Change<Vec<FolderId>>,
+    folder_ids: PatchField<Vec<FolderId>>,
     /// All headers to send along; null for none. The value `***` keeps the stored value of the header of that name.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(schema_with = schemas::headers)]
-    headers: Change<HeadersInput>,
+    headers: PatchField<HeadersInput>,
     /// Whether entries are sent with their content and summary.
     include_content: Option<bool>,
-    /// Whether what a feed holds when it is first fetched is news.
+    /// Whether the entries that a feed holds when it is first fetched are sent.
     backlog: Option<bool>,
     /// Requests a second that it is sent at most, to a thousandth; null for no such limit.
-    #[serde(default, deserialize_with = "change")]
+    #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<f64>, minimum = 0.001, maximum = 10_000)]
-    rate_per_second: Change<f64>,
+    rate_per_second: PatchField<f64>,
 }
 
 impl From<CreateBody> for PatchBody {

@@ -8,10 +8,10 @@ use super::world::by_line;
 
 /// Less than the time limit of a request, which would tell the hub as well, and more than a busy machine needs for five
 /// seconds' work.
-const TOLD_WITHIN: Duration = Duration::from_secs(25);
+const ANSWERED_WITHIN: Duration = Duration::from_secs(25);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u4_w7_hub_is_told_in_time_that_the_database_is_silent() {
+async fn u4_w7_hub_gets_503_in_time_if_the_database_is_silent() {
     let (world, line) = by_line().await;
     let id = world.subscribe("/f").await;
     let held = world.held("/f").await;
@@ -19,12 +19,12 @@ async fn u4_w7_hub_is_told_in_time_that_the_database_is_silent() {
     assert_eq!(push("before").await, 204);
     line.set(LineState::Silent);
     // Several at once: one must not wait for another's time to pass.
-    let told =
-        tokio::time::timeout(TOLD_WITHIN, async { tokio::join!(push("lost"), push("lost"), push("lost")) }).await;
-    assert_eq!(told.expect("hubs are told in time"), (503, 503, 503));
+    let answers =
+        tokio::time::timeout(ANSWERED_WITHIN, async { tokio::join!(push("lost"), push("lost"), push("lost")) }).await;
+    assert_eq!(answers.expect("hubs are told in time"), (503, 503, 503));
     for path in ["/api/feeds", "/readyz"] {
-        let told = tokio::time::timeout(TOLD_WITHIN, world.get(path)).await;
-        told.expect("others are told in time").error(503);
+        let answers = tokio::time::timeout(ANSWERED_WITHIN, world.get(path)).await;
+        answers.expect("others are told in time").error(503);
     }
     line.set(LineState::Up);
     // Connections that met the silence are replaced.

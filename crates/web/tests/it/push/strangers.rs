@@ -8,7 +8,7 @@ use web::{ServeLimits, WebSettings};
 use super::world::{DAY, World, atom, each, each_serving, each_with_few_pushes};
 use crate::raw::{Client, LONG};
 
-/// More than there is room for, and then some.
+/// More than the limit, and then some.
 const CONNECTIONS: usize = 1000;
 
 /// The callback without a token.
@@ -36,13 +36,13 @@ async fn w3_u8_tokenless_bodies_have_own_memory() {
         let mut stranger = Client::connect(&world.url).await;
         let headers = "Host: localhost\r\nX-Hub-Signature: sha1=00\r\nContent-Length: 70000\r\n";
         stranger.send(&format!("POST /api/websub/callback HTTP/1.1\r\n{headers}\r\n{}", " ".repeat(60_000))).await;
-        // Once it has come, there is no room for another of its kind.
+        // Once it has come, no other of its kind is taken.
         let (mut by_topic, mut pushed) = (held.clone(), 0);
         by_topic.callback = tokenless(&world);
         let by_topic_is =
             async || world.hub.push(&by_topic, push_of_size(&world, "/f", "by topic", 20_000)).await.status;
         while by_topic_is().await != 503 {
-            assert!(pushed < 500, "there is still room");
+            assert!(pushed < 500, "the limit is not reached");
             pushed += 1;
         }
         let push = push_of_size(&world, "/f", "by token", 20_000);
@@ -113,7 +113,7 @@ async fn w3_u8_one_subscription_does_not_take_the_memory_of_all() {
         // Once those have come, no more of the same is read.
         let mut pushed = 0;
         while world.hub.push(&greedy, push_of_size(&world, "/greedy", "more", 1_000)).await.status != 503 {
-            assert!(pushed < 500, "there is still room");
+            assert!(pushed < 500, "the limit is not reached");
             pushed += 1;
         }
         assert_eq!(world.hub.push(&held, push_of_size(&world, "/f", "pushed", 20_000)).await.status, 204);

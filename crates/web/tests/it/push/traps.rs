@@ -119,7 +119,7 @@ async fn w9_expired_lease_is_polled_and_resubscribed() {
 }
 
 #[tokio::test]
-async fn w3_changed_base_url_is_told_to_hub() {
+async fn w3_changed_base_url_is_sent_to_hub() {
     for world in each().await {
         let id = world.subscribe("/f").await;
         world.hub.route_callbacks_to(world.url.strip_prefix("http://").unwrap().parse().unwrap());

@@ -64,7 +64,7 @@ pub async fn each_serving(web: WebSettings, limits: ServeLimits) -> Vec<World> {
     each_of(PushSettings::default(), web, limits).await
 }
 
-/// The same, with so few pushes in a minute that it takes long until there is room for one more: that minute is a real
+/// The same, with so few pushes in a minute that it takes long until one more is taken: that minute is a real
 /// one.
 pub async fn each_with_few_pushes() -> Vec<World> {
     each_of(PushSettings::default(), with_pushes(6), ServeLimits::default()).await

@@ -1,4 +1,4 @@
-//! What is wrong with a wish is told by field, and never reaches the store.
+//! What is wrong with the input is reported by field, and never reaches the store.
 
 use std::sync::Arc;
 

@@ -182,9 +182,9 @@ async fn d10_unknown_delivery_is_404() {
         {
             let path = format!("/api/outbox/deliveries/{other}");
             assert_eq!(world.server.get(&path).await.error(404), "there is no such delivery", "{other}");
-            for wish in ["requeue", "cancel"] {
-                let said = world.server.call("POST", &format!("{path}/{wish}")).await.error(404);
-                assert_eq!(said, "there is no such delivery", "{other} {wish}");
+            for action in ["requeue", "cancel"] {
+                let said = world.server.call("POST", &format!("{path}/{action}")).await.error(404);
+                assert_eq!(said, "there is no such delivery", "{other} {action}");
             }
         }
     }

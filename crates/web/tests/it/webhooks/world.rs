@@ -90,8 +90,8 @@ impl World {
 
     /// Lets an attempt of all that is due end so, answered with the wait as `Retry-After`; returns of how many.
     pub async fn end(&self, verdict: Verdict, status_code: Option<u16>) -> usize {
-        let room = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
-        let claimed = self.store.claim_deliveries("a worker", Duration::from_secs(10), &room).await.unwrap();
+        let limits = ClaimLimits { limit: 100, of: vec![], of_others: 100, ..ClaimLimits::default() };
+        let claimed = self.store.claim_deliveries("a worker", Duration::from_secs(10), &limits).await.unwrap();
         let webhooks = claimed.webhooks;
         let url = |id| webhooks.iter().find(|webhook| webhook.id == id).unwrap().url.clone();
         let retry_after = match verdict {

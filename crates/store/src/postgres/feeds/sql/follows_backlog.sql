@@ -1,5 +1,5 @@
 -- Differs from the other store: entries are read one by one there (one_unmarked).
--- Entries as events tell of them, by their ids.
+-- Entries as events show them, by their ids.
 SELECT id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, false, false, categories,
        enclosures
 FROM entries

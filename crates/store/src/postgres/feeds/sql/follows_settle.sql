@@ -1,5 +1,5 @@
 -- What the followers want together: the shortest interval, and push if any does. A shorter interval ($2) holds from now ($3)
--- on, unless the feed fails or a hub pushes it.
+-- on, unless the feed fails or a hub pushes it. It is in seconds, times are in milliseconds.
 UPDATE feeds
 SET poll_interval_secs = wanted.poll_interval_secs,
     push_enabled = wanted.push_enabled,

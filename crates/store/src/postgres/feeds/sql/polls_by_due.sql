@@ -1,3 +1,4 @@
+-- A step of the walk in next_at: few rows, because it mostly ends at the first.
 SELECT next_check_at, id, lease_until
 FROM feeds
 WHERE NOT is_gone

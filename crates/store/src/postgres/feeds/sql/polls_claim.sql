@@ -1,4 +1,5 @@
 -- Differs from the claim of due feeds: these are wanted by name. Those that somebody has locked just now are left out.
+-- 60000: clock::LEASE_SLACK_MS.
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 wanted AS MATERIALIZED (
     SELECT id

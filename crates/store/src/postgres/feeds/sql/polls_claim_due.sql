@@ -1,5 +1,6 @@
 -- Whoever wanted a feed to be polled has that with the claim: what is wanted from now on is more. There is a row with the
 -- time if nothing is claimed, too.
+-- 60000: clock::LEASE_SLACK_MS.
 WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
 bound AS MATERIALIZED (
     SELECT CASE WHEN ms >= $4 AND ms < $5 THEN $6 ELSE '-9223372036854775808'::bigint END AS due_at, $7::bigint AS id

@@ -13,6 +13,6 @@ WITH given AS MATERIALIZED (
     FROM given
 )
 INSERT INTO deliveries (event_id, webhook_id, next_attempt_at, created_at)
-SELECT (SELECT array_agg(id ORDER BY place) FROM given)[told.place], told.webhook_id, $1, $1
-FROM unnest($10::bigint[], $11::bigint[]) AS told (place, webhook_id)
+SELECT (SELECT array_agg(id ORDER BY place) FROM given)[queued.place], queued.webhook_id, $1, $1
+FROM unnest($10::bigint[], $11::bigint[]) AS queued (place, webhook_id)
 RETURNING id

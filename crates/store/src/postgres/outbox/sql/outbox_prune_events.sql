@@ -1,4 +1,4 @@
--- Old events that nobody is told of any more, held so that nobody queues them again.
+-- Old events without deliveries, held so that nobody queues them again.
 SELECT id
 FROM events
 WHERE created_at < $1

@@ -1,4 +1,4 @@
--- As those of feeds: when, id, and until when it is leased.
+-- As those of feeds, a step of 100 too: when, id, and until when it is leased.
 SELECT next_step_at, id, lease_until
 FROM subscriptions
 WHERE next_step_at IS NOT NULL

@@ -1,5 +1,6 @@
 -- A feed is due again when the schedule says, or if a hub is trusted to push it, when that is to be checked; but no later
 -- than `due_by`, nor than what was requested since the claim, which had cleared `poll_wanted_at`.
+-- 9223372036854775807 is i64::MAX, later than every time: least of the other store ignores NULL, min does not.
 UPDATE feeds
 SET etag = ?6,
     last_modified = ?7,

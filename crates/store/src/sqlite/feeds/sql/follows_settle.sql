@@ -1,5 +1,5 @@
 -- What the followers want together: the shortest interval, and push if any does. A shorter interval (2) holds from now (3)
--- on, unless the feed fails or a hub pushes it.
+-- on, unless the feed fails or a hub pushes it. It is in seconds, times are in milliseconds.
 UPDATE feeds
 SET poll_interval_secs = (SELECT min(poll_interval_secs) FROM follows WHERE feed_id = ?1),
     push_enabled = (SELECT coalesce(max(push_enabled), 0) FROM follows WHERE feed_id = ?1),

@@ -1,3 +1,4 @@
+-- 60000: clock::LEASE_SLACK_MS.
 UPDATE feeds
 SET lease_owner = ?1,
     lease_until = ?2 + ?3,

@@ -1,5 +1,6 @@
 -- Walks the index of due feeds from its start. A feed whose worker died is still due, and is claimed again once its
 -- lease has run out. Whoever wanted it to be polled has that with the claim: what is wanted from now on is more.
+-- 60000: clock::LEASE_SLACK_MS.
 UPDATE feeds
 SET lease_owner = ?1,
     lease_until = ?2 + ?3,

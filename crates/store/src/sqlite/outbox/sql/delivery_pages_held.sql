@@ -1,6 +1,7 @@
 -- Differs from the other store: a count each, where the other store has one statement for all (OVERVIEW in
 -- delivery_pages.rs).
 -- Those that somebody sends, and how many of them are due.
+-- 60000: clock::LEASE_SLACK_MS.
 SELECT count(*), coalesce(sum(next_attempt_at <= ?2), 0)
 FROM deliveries INDEXED BY deliveries_held
 WHERE webhook_id = ?1

@@ -1,4 +1,4 @@
--- What happens from the start of the replay on is told anyway.
+-- What happens from the start of the replay on is sent anyway.
 SELECT created_at, id, type, feed_id, account_id, webhook_id, is_backlog
 FROM events INDEXED BY events_by_time
 WHERE (created_at, id) > (?1, ?2)

@@ -1,5 +1,5 @@
-//! Claims, beats, marks, pushes, polls and what users do with the outbox, all at once on two nodes: nobody waits in a
-//! circle, and nothing is lost.
+//! Claims, beats, marks, pushes, polls and what users do with the outbox, all at once on two nodes: nobody deadlocks,
+//! and nothing is lost.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const ROUNDS: usize = 12;
 const HOUR: Duration = Duration::from_hours(1);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d12_marks_beats_news_and_changes_never_wait_in_a_circle() {
+async fn d12_marks_beats_events_and_changes_never_deadlock() {
     const FEEDS: usize = 6;
     let database = fresh_postgres().await;
     let webhooks = [webhook(&database.store, 20).await, webhook(&database.store, 20).await];
@@ -68,8 +68,8 @@ async fn send_all(store: &PostgresStore, node: usize) {
         let mut jobs = claim(store, &format!("sender {node}"), 16).await;
         jobs.reverse();
         let leases: Vec<_> = jobs.iter().map(lease_of).collect();
-        let (given_back, sent) = jobs.split_at(jobs.len() / 4);
-        let given_back: Vec<_> = given_back.iter().map(lease_of).collect();
+        let (released, sent) = jobs.split_at(jobs.len() / 4);
+        let released: Vec<_> = released.iter().map(lease_of).collect();
         let verdict = |place: usize| match (place + round) % 7 {
             0 => RETRY,
             1 => Verdict::Failed,
@@ -80,7 +80,7 @@ async fn send_all(store: &PostgresStore, node: usize) {
         let marks = marks.map(|(place, job)| finished(job, if is_mixed { verdict(place) } else { Verdict::Delivered }));
         let (beat, released, marked) = tokio::join!(
             store.renew_deliveries(&leases, LEASE),
-            store.release_deliveries(&given_back),
+            store.release_deliveries(&released),
             mark_at_last(store, marks.collect()),
         );
         beat.unwrap();
@@ -115,7 +115,7 @@ async fn poll_all(store: &PostgresStore, node: usize) {
 async fn request_all(store: &PostgresStore, webhooks: [WebhookId; 2]) {
     for round in 0..ROUNDS {
         let page = store.deliveries(READER, DeliveryFilter::default(), 20, None).await.unwrap();
-        for delivery in &page.events {
+        for delivery in &page.deliveries {
             match delivery.delivery_status {
                 DeliveryStatus::Delivered | DeliveryStatus::Failed => {
                     drop(store.requeue_delivery(READER, &delivery.id).await.unwrap());

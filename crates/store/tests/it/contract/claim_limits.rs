@@ -10,11 +10,11 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, LEASE, entry},
-    given_outbox::{RETRY, SECOND, finished, ids, lease_of, new_webhook, room, row, rows},
+    given_outbox::{RETRY, SECOND, finished, ids, lease_of, limits, new_webhook, row, rows},
 };
 
 contract! {
-    d9_each_webhook_has_its_own_room,
+    d9_each_webhook_has_its_own_limit,
     d9_no_backlog_keeps_others_waiting,
     d9_each_has_its_first_before_any_has_its_second,
     d9_a_probe_has_its_turn_among_the_first,
@@ -25,7 +25,7 @@ contract! {
     d9_the_next_probe_is_known,
 }
 
-async fn d9_each_webhook_has_its_own_room(harness: &Harness) {
+async fn d9_each_webhook_has_its_own_limit(harness: &Harness) {
     let webhooks = [
         harness.webhook("https://r.org/1").await,
         harness.webhook("https://r.org/2").await,
@@ -34,23 +34,23 @@ async fn d9_each_webhook_has_its_own_room(harness: &Harness) {
     for webhook in webhooks {
         harness.queue(webhook, 5).await;
     }
-    let claim = |room: ClaimLimits| async move {
-        let jobs = harness.claim_room("worker", &room).await.jobs;
+    let claim = |limits: ClaimLimits| async move {
+        let jobs = harness.claim_with("worker", &limits).await.jobs;
         let count = webhooks.map(|webhook| jobs.iter().filter(|job| job.webhook_id == webhook).count());
         harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
         count
     };
-    let room = ClaimLimits {
+    let limits = ClaimLimits {
         limit: 100,
         of: vec![(webhooks[0], 1), (webhooks[1], 0)],
         of_others: 3,
         ..ClaimLimits::default()
     };
-    assert_eq!(claim(room.clone()).await, [1, 0, 3]);
-    assert_eq!(claim(ClaimLimits { limit: 3, ..room.clone() }).await.iter().sum::<usize>(), 3);
-    assert_eq!(claim(ClaimLimits { of_others: 0, ..room.clone() }).await, [1, 0, 0]);
-    assert_eq!(claim(ClaimLimits { limit: 0, ..room.clone() }).await, [0, 0, 0]);
-    assert_eq!(claim(ClaimLimits { of: vec![], of_others: 5, ..room }).await, [5, 5, 5]);
+    assert_eq!(claim(limits.clone()).await, [1, 0, 3]);
+    assert_eq!(claim(ClaimLimits { limit: 3, ..limits.clone() }).await.iter().sum::<usize>(), 3);
+    assert_eq!(claim(ClaimLimits { of_others: 0, ..limits.clone() }).await, [1, 0, 0]);
+    assert_eq!(claim(ClaimLimits { limit: 0, ..limits.clone() }).await, [0, 0, 0]);
+    assert_eq!(claim(ClaimLimits { of: vec![], of_others: 5, ..limits }).await, [5, 5, 5]);
 }
 
 async fn d9_no_backlog_keeps_others_waiting(harness: &Harness) {
@@ -124,7 +124,7 @@ async fn d9_new_rows_and_tried_ones_take_turns(harness: &Harness) {
     let new = rows(&harness.queue(id, 3).await);
     let take = |limit: u32, retries_first: bool| async move {
         let retries_first = if retries_first { vec![id] } else { vec![] };
-        let jobs = harness.claim_room("worker", &ClaimLimits { retries_first, ..room(limit) }).await.jobs;
+        let jobs = harness.claim_with("worker", &ClaimLimits { retries_first, ..limits(limit) }).await.jobs;
         harness.store.release_deliveries(&jobs.iter().map(lease_of).collect::<Vec<_>>()).await.unwrap();
         ids(&jobs)
     };
@@ -164,10 +164,10 @@ async fn d9_no_probe_goes_out_while_anything_is_under_way(harness: &Harness) {
     let id = harness.webhook("https://r.org/1").await;
     harness.queue(id, 5).await;
     // Claimed while it was well, and still being sent when it is broken.
-    let slow = harness.claim_room("slow", &room(1)).await.jobs.remove(0);
+    let slow = harness.claim_with("slow", &limits(1)).await.jobs.remove(0);
     harness.fail_times(id, 10).await;
     assert_eq!(harness.take("worker", 9).await.len(), 0, "somebody is still sending to it");
-    // That it fails as well puts no further probe off.
+    // That it fails as well defers no further probe.
     harness.end(&slow, RETRY).await;
     let probe = harness.take("worker", 9).await;
     assert_eq!(probe.iter().map(|job| job.is_probe).collect::<Vec<_>>(), [true]);
@@ -183,15 +183,15 @@ async fn d9_a_disabled_webhook_keeps_its_rows_until_it_is_enabled(harness: &Harn
     harness.store.update_webhook(id, enable(false)).await.unwrap();
     let feed = harness.add("http://e.org/1", vec![]).await;
     harness.poll(feed, vec![entry("1")]).await;
-    assert_eq!(harness.told(other).await.len(), 1);
-    assert_eq!(rows(&harness.told(id).await), queued, "nothing new, and nothing lost");
+    assert_eq!(harness.deliveries_to(other).await.len(), 1);
+    assert_eq!(rows(&harness.deliveries_to(id).await), queued, "nothing new, and nothing lost");
     assert!(harness.take("worker", 9).await.iter().all(|job| job.webhook_id == other));
     harness.advance(HOUR * 1000).await;
     assert_eq!(harness.store.next_delivery_in(&[other]).await.unwrap(), None);
     harness.store.update_webhook(id, enable(true)).await.unwrap();
     assert_eq!(harness.store.next_delivery_in(&[other]).await.unwrap(), Some(Duration::ZERO));
-    let only = ClaimLimits { of: vec![(id, 9)], of_others: 0, ..room(9) };
-    assert_eq!(ids(&harness.claim_room("worker", &only).await.jobs), queued);
+    let only = ClaimLimits { of: vec![(id, 9)], of_others: 0, ..limits(9) };
+    assert_eq!(ids(&harness.claim_with("worker", &only).await.jobs), queued);
 }
 
 async fn d9_the_next_probe_is_known(harness: &Harness) {
@@ -201,7 +201,7 @@ async fn d9_the_next_probe_is_known(harness: &Harness) {
     harness.fail_times(id, 10).await;
     assert_eq!(next().await, Some(Duration::ZERO), "one that was tried, at once");
     let probe = harness.take_one("worker").await;
-    assert_eq!(next().await, Some(LEASE), "nor while a probe is under way: nobody asks in vain");
+    assert_eq!(next().await, Some(LEASE), "nor while a probe is under way: nobody asks for nothing");
     harness.end(&probe, RETRY).await;
     assert_eq!(next().await, Some(SECOND * 5), "all are due, but none can be claimed");
     let disabled = NewWebhook { enabled: false, ..new_webhook("https://r.org/2") };

@@ -1,4 +1,4 @@
-//! What is news about entries that were just stored: made only of what somebody wants to know.
+//! Events of entries that were just stored: only those that a webhook wants.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -19,9 +19,9 @@ use crate::postgres::{
 };
 use crate::target::Target;
 
-const TELL_UPDATES: &str = include_str!("sql/news_tell_updates.sql");
+const UPDATES_SENT: &str = include_str!("sql/entry_events_updates_sent.sql");
 
-/// News of entries of several feeds: of those that are new, with the ids that they were given, in the same order, and of
+/// Events of entries of several feeds: of those that are new, with the ids that they were given, in the same order, and of
 /// those that have changed.
 pub(crate) async fn of_entries(
     transaction: &Transaction<'_>,
@@ -31,14 +31,14 @@ pub(crate) async fn of_entries(
     ids: &[i64],
 ) -> Result<Vec<DomainEvent>, Error> {
     let Listeners { webhooks, follows } = listeners;
-    let (mut news, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
+    let (mut events, mut changed, mut ids) = (Vec::new(), Vec::new(), ids.iter().copied());
     for (target, sorted) in parts {
         let (target, is_backlog) = (*target, target.is_backlog);
         let new = ids.by_ref().take(sorted.new.len()).zip(sorted.new.iter().map(AsRef::as_ref));
         let created =
             |(id, entry)| DomainEvent::EntryCreated { entry: Box::new(new_entry(target, id, entry)), is_backlog };
         if is_wanted(webhooks, follows, &scope(EventType::EntryCreated, target, is_backlog)) {
-            news.extend(new.map(created));
+            events.extend(new.map(created));
         } else {
             new.for_each(drop);
         }
@@ -47,9 +47,9 @@ pub(crate) async fn of_entries(
         }
     }
     if !changed.is_empty() {
-        news.extend(of_changed(transaction, now, &changed).await?);
+        events.extend(of_changed(transaction, now, &changed).await?);
     }
-    Ok(news)
+    Ok(events)
 }
 
 fn scope(kind: EventType, target: Target, is_backlog: bool) -> EventScope {
@@ -62,10 +62,10 @@ async fn of_changed(
     changed: &[(Target, i64, &IncomingEntry)],
 ) -> Result<Vec<DomainEvent>, Error> {
     let ids: Vec<i64> = changed.iter().map(|(_, id, _)| *id).collect();
-    let rows = query(transaction, TELL_UPDATES, &[&ids, &now, &(now - millis(UPDATES_EVERY))]).await?;
-    let told: HashMap<i64, _> = rows.iter().map(|row| (row.get(0), row)).collect();
+    let rows = query(transaction, UPDATES_SENT, &[&ids, &now, &(now - millis(UPDATES_EVERY))]).await?;
+    let rows_by_id: HashMap<i64, _> = rows.iter().map(|row| (row.get(0), row)).collect();
     let updated = |(target, id, incoming): &(Target, i64, &IncomingEntry)| {
-        let row = told.get(id)?;
+        let row = rows_by_id.get(id)?;
         let entry = entry(*target, *id, incoming, row.get(1));
         let entry = Entry { guid: row.get(2), ..entry };
         Some(DomainEvent::EntryUpdated(Box::new(entry)))

@@ -56,8 +56,8 @@ async fn w3_feeds_without_a_subscription_are_found_in_order(harness: &Harness) {
     assert_eq!(find(ids[1], 2).await.unwrap(), [ids[3], ids[4]]);
     assert_eq!(find(ids[4], 2).await.unwrap(), [ids[5]]);
     assert_eq!(find(ids[5], 2).await.unwrap(), []);
-    let wishes = ids.iter().enumerate().map(|(place, id)| (*id, offer(&place.to_string()))).collect();
-    assert_eq!(harness.store.subscribe(wishes).await.unwrap(), 5);
+    let offers = ids.iter().enumerate().map(|(place, id)| (*id, offer(&place.to_string()))).collect();
+    assert_eq!(harness.store.subscribe(offers).await.unwrap(), 5);
     assert_eq!(harness.current(ids[3]).await.topic_url, "http://e.org/3");
     assert_eq!(find(FeedId(0), 10).await.unwrap(), []);
 }
@@ -156,7 +156,7 @@ async fn w11_push_can_be_turned_off_for_one_feed(harness: &Harness) {
     assert_eq!(changed.next_check_at, harness.now());
     let left = harness.store.subscription(id).await.unwrap();
     assert_eq!(left.as_ref().map(|left| (left.state, left.is_current)), Some((State::Unsubscribing, false)));
-    // Neither a poll nor a wish brings it back.
+    // Neither a poll nor a request brings it back.
     harness.discover(feed, vec![], found(&[HUB], Some(TOPIC), "new")).await;
     assert_eq!(harness.store.subscribe(vec![(feed, offer("new"))]).await.unwrap(), 0);
     assert_eq!(to_subscribe(harness, BASE).await, []);
@@ -174,8 +174,8 @@ async fn w11_push_can_be_turned_off_for_one_feed(harness: &Harness) {
 async fn w11_feeds_that_are_not_there_are_passed_over(harness: &Harness) {
     let (feed, _) = harness.with_hub("http://e.org/1", "token").await;
     let other = Offer { token: "unused".to_owned(), base_url: "https://new.org".to_owned() };
-    let wishes = vec![(FeedId(998), other.clone()), (feed, other.clone()), (FeedId(999), other)];
-    assert_eq!(harness.store.subscribe(wishes).await.unwrap(), 1);
+    let offers = vec![(FeedId(998), other.clone()), (feed, other.clone()), (FeedId(999), other)];
+    assert_eq!(harness.store.subscribe(offers).await.unwrap(), 1);
     assert_eq!(harness.store.subscribe(vec![]).await.unwrap(), 0);
     assert_eq!(harness.subscriptions().await.len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Pushes, polls, beats, steps of subscriptions and what users do, all at once on two nodes: nobody waits in a circle, and
+//! Pushes, polls, beats, steps of subscriptions and what users do, all at once on two nodes: nobody deadlocks, and
 //! what feeds say of their entries and subscriptions stays true.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use domain::{
     FeedId, FeedPatch,
     account::READER,
     ports::{Claim, EntryStore, FeedStore, MarkRead, PollStore, PushStore, Viewer},
-    push::{Event, Mode, Rules, SubscriptionState as State},
+    push::{Mode, RenewalRules, SubscriptionEvent, SubscriptionState as State},
 };
 use store::PostgresStore;
 use testkit::{FreshPostgres, fresh_postgres};
@@ -19,7 +19,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pushes_polls_beats_and_changes_never_wait_in_a_circle() {
+async fn pushes_polls_beats_and_changes_never_deadlock() {
     const FEEDS: usize = 12;
     const ROUNDS: usize = 12;
     let database = fresh_postgres().await;
@@ -85,20 +85,20 @@ async fn step_all(store: &PostgresStore, node: usize, rounds: usize) {
         let owner = format!("renewer {node}");
         let mut jobs = store.claim_due_subscriptions(&owner, 8, LEASE, &[]).await.unwrap();
         jobs.reverse();
-        let (given_back, stepped) = jobs.split_at(jobs.len() / 2);
-        let leases: Vec<_> = given_back.iter().map(|job| (job.subscription.id, job.lease.clone())).collect();
+        let (released, stepped) = jobs.split_at(jobs.len() / 2);
+        let leases: Vec<_> = released.iter().map(|job| (job.subscription.id, job.lease.clone())).collect();
         let steps = async {
             for (place, job) in stepped.iter().enumerate() {
                 let under = Claim::Under(job.lease.clone());
                 let id = job.subscription.id;
-                store.change_subscription(id, under, asking(), Rules::default()).await.unwrap();
+                store.change_subscription(id, under, asking(), RenewalRules::default()).await.unwrap();
                 let event = match (place + round) % 3 {
-                    0 => Event::Failed { error: "no\0".to_owned(), retry_after: None },
-                    1 => Event::Denied { reason: None, only_if_asked: false },
-                    _ => Event::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false },
+                    0 => SubscriptionEvent::Failed { error: "no\0".to_owned(), retry_after: None },
+                    1 => SubscriptionEvent::Denied { reason: None, only_if_asked: false },
+                    _ => SubscriptionEvent::Verified { mode: Mode::Subscribe, lease_secs: None, only_if_asked: false },
                 };
                 let ends = Claim::Ends(job.lease.clone());
-                store.change_subscription(id, ends, event, Rules::default()).await.unwrap();
+                store.change_subscription(id, ends, event, RenewalRules::default()).await.unwrap();
             }
         };
         let (released, ()) = tokio::join!(store.release_subscriptions(&leases), steps);

@@ -1,7 +1,0 @@
--- Differs from the other store: many at once, where the other store writes one by one (events_told).
--- What is known only here of entries that have changed. Those of which somebody was told lately are left out.
-UPDATE entries
-SET update_told_at = $2
-WHERE id = ANY($1)
-  AND (update_told_at = 0 OR update_told_at <= $3)
-RETURNING id, sort_at, guid

@@ -1,5 +1,0 @@
--- Differs from the other store: one by one, where the other store has one statement for many (news_tell_updates).
-UPDATE entries
-SET update_told_at = ?2
-WHERE id = ?1
-  AND update_told_at <= ?2 - ?3
