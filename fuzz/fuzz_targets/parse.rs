@@ -26,8 +26,8 @@ fuzz_target!(|bytes: &[u8]| {
 fn texts(feed: &Feed) -> impl Iterator<Item = (&Text, Scope)> {
     let head = [&feed.head.title, &feed.head.subtitle, &feed.head.rights].into_iter().flatten();
     let entries = feed.entries.iter().flat_map(|entry| {
-        let single = [&entry.title, &entry.summary, &entry.subtitle, &entry.rights].into_iter().flatten();
-        single.chain(&entry.content).map(|text| (text, entry.scope))
+        let single = [entry.title.as_ref(), entry.summary.as_ref(), entry.subtitle.as_deref(), entry.rights.as_deref()];
+        single.into_iter().flatten().chain(&entry.content).map(|text| (text, entry.scope()))
     });
     head.map(|text| (text, Scope::default())).chain(entries)
 }
