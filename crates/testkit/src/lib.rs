@@ -5,6 +5,7 @@ mod clock;
 mod hub;
 mod ids;
 mod line;
+mod miscounts;
 mod postgres;
 mod publisher;
 mod receiver;
@@ -18,6 +19,7 @@ pub use hub::{
 };
 pub use ids::SeededIds;
 pub use line::{Line, LineState};
+pub use miscounts::sqlite_miscounts;
 pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
 pub use publisher::Publisher;
 pub use receiver::{Answer, Receipt, Receipts, Receiver};

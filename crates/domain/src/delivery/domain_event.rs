@@ -1,6 +1,6 @@
 //! From an event to the webhooks that want it.
 
-use std::{collections::HashMap, hash::BuildHasher};
+use std::{borrow::Borrow, collections::HashMap, hash::BuildHasher};
 
 use super::{
     event::{EventType, PayloadData, PayloadDelivery, PayloadEntry, PayloadFeed, PayloadWebhook, public_id},
@@ -60,6 +60,16 @@ impl DomainEvent {
         }
     }
 
+    /// The account whose webhooks alone are told.
+    pub fn account_id(&self) -> Option<AccountId> {
+        match self {
+            Self::EntryFollowed(account, _) | Self::Webhook(_, account, _) | Self::DeliveryFailed(account, ..) => {
+                Some(*account)
+            }
+            _ => None,
+        }
+    }
+
     /// The entry that it is about.
     pub fn entry_id(&self) -> Option<EntryId> {
         self.entry().map(|entry| entry.id)
@@ -76,12 +86,7 @@ impl DomainEvent {
         EventScope {
             kind: self.kind(),
             feed_id: self.feed_id(),
-            account_id: match self {
-                Self::EntryFollowed(account, _) | Self::Webhook(_, account, _) | Self::DeliveryFailed(account, ..) => {
-                    Some(*account)
-                }
-                _ => None,
-            },
+            account_id: self.account_id(),
             is_backlog: matches!(self, Self::EntryCreated { is_backlog: true, .. } | Self::EntryFollowed(..)),
             webhook_id: self.webhook().map(|webhook| webhook.id),
         }
@@ -143,8 +148,9 @@ pub struct Outgoing {
 pub type Follows = HashMap<(FeedId, AccountId), Follow>;
 
 /// Whether any webhook wants such an event: cheaper than to make it first.
-pub fn is_wanted(webhooks: &[Webhook], follows: &Follows, scope: &EventScope) -> bool {
-    webhooks.iter().any(|webhook| webhook.wants(scope, follow_of(follows, webhook, scope)))
+pub fn is_wanted(webhooks: &[impl Borrow<Webhook>], follows: &Follows, scope: &EventScope) -> bool {
+    let mut webhooks = webhooks.iter().map(Borrow::borrow);
+    webhooks.any(|webhook| webhook.wants(scope, follow_of(follows, webhook, scope)))
 }
 
 fn follow_of(follows: &Follows, webhook: &Webhook, scope: &EventScope) -> Option<Follow> {
@@ -153,7 +159,7 @@ fn follow_of(follows: &Follows, webhook: &Webhook, scope: &EventScope) -> Option
 
 /// Which webhooks get which event. What none wants is no event; nor is what happened to a feed that is not there.
 pub fn fan_out<S: BuildHasher>(
-    webhooks: &[Webhook],
+    webhooks: &[impl Borrow<Webhook>],
     follows: &Follows,
     feeds: &HashMap<FeedId, PayloadFeed, S>,
     events: &[DomainEvent],
@@ -165,7 +171,8 @@ pub fn fan_out<S: BuildHasher>(
         };
         let scope = event.scope();
         let wants_it = |webhook: &&Webhook| webhook.wants(&scope, follow_of(follows, webhook, &scope));
-        let to: Vec<WebhookId> = webhooks.iter().filter(wants_it).map(|webhook| webhook.id).collect();
+        let to: Vec<WebhookId> =
+            webhooks.iter().map(Borrow::borrow).filter(wants_it).map(|webhook| webhook.id).collect();
         if to.is_empty() {
             return None;
         }

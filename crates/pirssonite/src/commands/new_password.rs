@@ -23,6 +23,9 @@ pub(super) fn read(source: &PasswordSource) -> anyhow::Result<String> {
 fn from_stdin() -> anyhow::Result<String> {
     let mut text = String::new();
     std::io::stdin().lock().take(PASSWORD_BYTES_MAX as u64 + 2).read_to_string(&mut text)?;
+    if text.is_empty() {
+        bail!("no password came by standard input: nothing was changed");
+    }
     Ok(without_line_end(text))
 }
 

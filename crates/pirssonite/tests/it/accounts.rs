@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     os::unix::{ffi::OsStrExt, fs::OpenOptionsExt, fs::PermissionsExt},
     process::{Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use reqwest::Method;
@@ -13,10 +14,11 @@ use rustix::{
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
 };
 use serde_json::Value;
+use testkit::fresh_postgres;
 
 use crate::{
     program::{made, ok, on, stderr, stdout},
-    server::{Data, Server},
+    server::{Data, Server, client},
 };
 
 const PASSWORD: &str = "correct horse";
@@ -76,6 +78,59 @@ async fn a3_first_password_from_a_file() {
     let server = Server::start_after(&export(&file.display().to_string()), Data::Folder(&data));
     assert_eq!(server.call(Method::POST, "/api/session", Some(login("another horse"))).await.0, 401);
     assert_eq!(server.call(Method::POST, "/api/session", Some(login(PASSWORD))).await.0, 200);
+}
+
+/// Asks a node as whoever has this.
+async fn status(node: &Server, method: Method, path: &str, header: &str, value: &str) -> u16 {
+    let request = client().request(method, format!("{}{path}", node.url)).header(header, value);
+    request.header("origin", &node.url).send().await.unwrap().status().as_u16()
+}
+
+/// Waits until a node refuses whoever has this: all that is asked more than a second from now has to be refused.
+async fn ends_within_a_second(node: &Server, header: &str, value: &str) {
+    let ended = Instant::now();
+    loop {
+        let asked = ended.elapsed();
+        match status(node, Method::GET, "/api/folders", header, value).await {
+            401 => return,
+            other => assert!(asked < Duration::from_secs(1), "{other} after {asked:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a4_a5_two_nodes_share_sessions_and_tokens() {
+    let (database, folders) = (fresh_postgres().await, [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()]);
+    let data = |node: usize| Data::Database(database.url(), folders[node].path());
+    let nodes = [Server::start(data(0), &[]), Server::start(data(1), &[])];
+    for node in &nodes {
+        assert_eq!(status(node, Method::GET, "/api/folders", "accept", "*/*").await, 200);
+    }
+    assert!(with_password(data(0), &["account", "password"], PASSWORD).status.success());
+    for node in &nodes {
+        ends_within_a_second(node, "accept", "*/*").await;
+    }
+    for (node, other) in [(&nodes[0], &nodes[1]), (&nodes[1], &nodes[0])] {
+        let login = client().post(format!("{}/api/session", node.url)).header("content-type", "application/json");
+        let login = login.body(serde_json::json!({ "name": "reader", "password": PASSWORD }).to_string());
+        let login = login.send().await.unwrap();
+        let cookie = login.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+        for node in [node, other] {
+            assert_eq!(status(node, Method::GET, "/api/folders", "cookie", &cookie).await, 200);
+        }
+        assert_eq!(status(node, Method::DELETE, "/api/session", "cookie", &cookie).await, 204);
+        for node in [node, other] {
+            ends_within_a_second(node, "cookie", &cookie).await;
+        }
+    }
+    let token = format!("Bearer {}", ok(data(0), &["token", "add", "a program"]).trim());
+    for node in &nodes {
+        assert_eq!(status(node, Method::GET, "/api/folders", "authorization", &token).await, 200);
+    }
+    ok(data(1), &["token", "revoke", "a program"]);
+    for node in &nodes {
+        ends_within_a_second(node, "authorization", &token).await;
+    }
 }
 
 #[test]

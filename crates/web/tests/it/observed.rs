@@ -37,9 +37,13 @@ impl Write for Log {
 
 /// The lines that were logged for a request.
 fn logged(id: &str) -> Vec<Value> {
-    let log = String::from_utf8(LOG.0.lock().unwrap().clone()).unwrap();
-    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    lines.filter(|line| line["span"]["id"] == id).collect()
+    let lines = log().lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).collect::<Vec<_>>();
+    lines.into_iter().filter(|line| line["span"]["id"] == id).collect()
+}
+
+/// All that was logged since this was first called, whatever for.
+pub fn log() -> String {
+    String::from_utf8(LOG.0.lock().unwrap().clone()).unwrap()
 }
 
 async fn server(down: Down) -> Server {

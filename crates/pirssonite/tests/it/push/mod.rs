@@ -3,6 +3,7 @@
 
 mod commands;
 mod doctor;
+mod fan_out;
 mod life;
 mod nodes;
 mod own_server;

@@ -272,20 +272,21 @@ pub(crate) async fn end(
     transaction.batch_execute(LONG_WORK).await?;
     let is_alone = is_alone(transaction, account, feed).await?;
     let mut log = ChangeLog::default();
+    let gone = query(transaction, FORGET, &[&feed.0, &account.0, &limit.map(u64_to_i64)]).await?;
+    let is_piece = limit.is_some_and(|limit| gone.len() as u64 >= limit);
+    if is_piece || !is_alone {
+        // They are remembered: no poll brings them back.
+        prune::remove_entries(transaction, &gone).await?;
+    }
+    if is_piece {
+        return Ok((log, gone.len() as u64));
+    }
     if is_alone {
         // While there is a feed that can be shown, and somebody who follows it. They live on without it, until their hubs
         // have been told.
         log.add(end_subscriptions(transaction, feed, now).await?);
-    }
-    let limit = limit.filter(|_| !is_alone);
-    let gone = query(transaction, FORGET, &[&feed.0, &account.0, &limit.map(u64_to_i64)]).await?;
-    if is_alone {
         execute(transaction, "DELETE FROM feeds WHERE id = $1", &[&feed.0]).await?;
     } else {
-        prune::remove_entries(transaction, &gone).await?;
-        if limit.is_some_and(|limit| gone.len() as u64 >= limit) {
-            return Ok((log, gone.len() as u64));
-        }
         execute(transaction, END, &[&feed.0, &account.0]).await?;
         log.add(settle(transaction, feed, None, now).await?);
     }

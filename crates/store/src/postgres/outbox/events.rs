@@ -24,7 +24,7 @@ const FOLLOWS: &str = include_str!("sql/events_follows.sql");
 
 const FOLLOWS_BY_SUBSCRIPTION: &str = include_str!("sql/events_follows_by_subscription.sql");
 
-/// Who may want the events of some feeds: enabled webhooks, and which of these feeds their accounts follow.
+/// Who may want the events of some feeds: the enabled webhooks of those who follow them.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners {
     pub(crate) webhooks: Vec<Webhook>,
@@ -33,17 +33,17 @@ pub(crate) struct Listeners {
 
 impl Listeners {
     pub(crate) async fn of_feeds(client: &impl GenericClient, feeds: &[i64]) -> Result<Self, Error> {
-        Self::read(client, FOLLOWS, feeds).await
+        Self::read(client, webhooks::OF_FEEDS, FOLLOWS, feeds).await
     }
 
     /// Of the feeds of these subscriptions.
     pub(crate) async fn of_subscriptions(client: &impl GenericClient, ids: &[i64]) -> Result<Self, Error> {
-        Self::read(client, FOLLOWS_BY_SUBSCRIPTION, ids).await
+        Self::read(client, webhooks::OF_SUBSCRIPTIONS, FOLLOWS_BY_SUBSCRIPTION, ids).await
     }
 
-    async fn read(client: &impl GenericClient, follows: &str, ids: &[i64]) -> Result<Self, Error> {
+    async fn read(client: &impl GenericClient, webhooks: &str, follows: &str, ids: &[i64]) -> Result<Self, Error> {
         let params: Params<'_> = &[&ids];
-        let (webhooks, rows) = both(webhooks::enabled(client), query(client, follows, params)).await?;
+        let (webhooks, rows) = both(webhooks::enabled(client, webhooks, ids), query(client, follows, params)).await?;
         let follow = |row: &Row| {
             let folder_id = row.get::<_, Option<i64>>(2).map(FolderId);
             ((FeedId(row.get(0)), AccountId(row.get(1))), Follow { folder_id })
@@ -93,7 +93,13 @@ pub(crate) async fn record(transaction: &Transaction<'_>, events: &[DomainEvent]
         return Ok(false);
     }
     let ids: Vec<i64> = events.iter().filter_map(|event| event.feed_id().map(|feed| feed.0)).collect();
-    let listeners = Listeners::of_feeds(transaction, &ids).await?;
+    let mut listeners = Listeners::of_feeds(transaction, &ids).await?;
+    let accounts: Vec<i64> = events.iter().filter_map(|event| event.account_id().map(|account| account.0)).collect();
+    if !accounts.is_empty() {
+        listeners.webhooks.extend(webhooks::enabled(transaction, webhooks::OF_ACCOUNTS, &accounts).await?);
+        listeners.webhooks.sort_unstable_by_key(|webhook| webhook.id);
+        listeners.webhooks.dedup_by_key(|webhook| webhook.id);
+    }
     if listeners.webhooks.is_empty() {
         return Ok(false);
     }

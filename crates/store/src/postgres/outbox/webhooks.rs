@@ -35,9 +35,33 @@ const HELD: &str = concat!(
     "\nFROM webhooks\nWHERE id = $1\n  AND account_id = $2\n  AND deleted_at IS NULL\nFOR KEY SHARE"
 );
 
-/// Those that events may be for.
-pub(crate) const ENABLED: &str =
-    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled\n  AND deleted_at IS NULL\nORDER BY id");
+/// Those that events may be for, of accounts that are found so.
+macro_rules! enabled {
+    ($accounts:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            "\nFROM webhooks\nWHERE enabled\n  AND deleted_at IS NULL\n  AND account_id ",
+            $accounts,
+            "\nORDER BY id"
+        )
+    };
+}
+
+/// Of those who follow these feeds.
+pub(crate) const OF_FEEDS: &str =
+    enabled!("IN (SELECT follows.account_id FROM follows WHERE follows.feed_id = ANY($1))");
+
+/// Of those who follow the feeds of these subscriptions.
+pub(crate) const OF_SUBSCRIPTIONS: &str = enabled!(
+    "IN (
+      SELECT follows.account_id
+      FROM follows
+      WHERE follows.feed_id = ANY(ARRAY(SELECT feed_id FROM subscriptions WHERE id = ANY($1)))
+  )"
+);
+
+pub(crate) const OF_ACCOUNTS: &str = enabled!("= ANY($1)");
 
 const DELETE: &str = include_str!("sql/webhooks_delete.sql");
 
@@ -83,8 +107,8 @@ pub(crate) async fn held(
 }
 
 /// One that cannot be read gets no events, and does not stop those of others.
-pub(crate) async fn enabled(client: &impl GenericClient) -> Result<Vec<Webhook>, Error> {
-    Ok(query(client, ENABLED, &[]).await?.iter().filter_map(|row| readable_at(row, 0)).collect())
+pub(crate) async fn enabled(client: &impl GenericClient, which: &str, ids: &[i64]) -> Result<Vec<Webhook>, Error> {
+    Ok(query(client, which, &[&ids]).await?.iter().filter_map(|row| readable_at(row, 0)).collect())
 }
 
 pub(crate) async fn exists(client: &impl GenericClient, account: AccountId, id: WebhookId) -> Result<bool, Error> {

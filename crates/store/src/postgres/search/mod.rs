@@ -5,13 +5,16 @@
 //! is better is not left to the planner, whose guess is off by any factor for grams it has no statistics of: a short
 //! walk comes first, which fills the page if they are common, and otherwise has measured how common they are.
 //!
+//! An account that has fewer entries than there are with the grams is walked to its end instead: what others read costs it
+//! nothing.
+//!
 //! Where grams alone do not tell (phrases), the words of what they propose are looked at.
 
 pub(crate) mod words;
 
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
-    Cursor, EntryId, Search,
+    AccountId, Cursor, EntryId, Search,
     entry::{PAGE_WALK_MAX, PHRASE_WALK_MAX},
 };
 use tokio_postgres::{Error, IsolationLevel, Row, types::ToSql};
@@ -39,6 +42,8 @@ const SECOND_WALK_MAX: usize = 100_000;
 
 /// Entries that are collected to look at their words. Where there are more, they are walked, so many a page.
 const CANDIDATES_MAX: i64 = 5_000;
+
+const ENTRIES_OF_ACCOUNT: &str = include_str!("sql/entries_of_account.sql");
 
 /// What a search asks of a row of `entry_words`.
 #[derive(Debug)]
@@ -117,6 +122,10 @@ async fn page_of_grams(
         if is_full(wanted, &rows) {
             return Ok(Some(rows));
         }
+    }
+    let own = entries_of_account(client, wanted.account).await?;
+    if own <= SECOND_WALK_MAX && has_more_hits(client, question, own).await? {
+        return walk(client, wanted, question, SECOND_WALK_MAX).await.map(Some);
     }
     collect(client, wanted, question).await.map(Some)
 }
@@ -202,8 +211,26 @@ async fn nth(client: &impl GenericClient, wanted: &PageQuery<'_>, entries: usize
     Ok(run(client, &wanted, &sql, &[]).await?.into_iter().next())
 }
 
+/// How many entries the feeds have that an account follows: no fewer than it has itself. Nothing is counted one by one.
+async fn entries_of_account(client: &impl GenericClient, account: AccountId) -> Result<usize, Error> {
+    let row = query_opt(client, ENTRIES_OF_ACCOUNT, &[&account.0]).await?;
+    Ok(row.map_or(0, |row| usize::try_from(row.get::<_, i64>(0)).unwrap_or(usize::MAX)))
+}
+
+/// Whether more entries of all have the grams than it costs to ask so many of one account's.
+async fn has_more_hits(client: &impl GenericClient, question: &Question, own: usize) -> Result<bool, Error> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "less than a number that fits")]
+    let as_many = (as_float(own) * WALK_COST) as usize;
+    has_candidates(client, question, usize_to_i64(as_many)).await
+}
+
 /// Whether the grams propose more entries than are soon looked at: rare phrases of common words.
 async fn has_many_candidates(client: &impl GenericClient, question: &Question) -> Result<bool, Error> {
+    has_candidates(client, question, CANDIDATES_MAX).await
+}
+
+/// Whether the grams propose more entries than this.
+async fn has_candidates(client: &impl GenericClient, question: &Question, than: i64) -> Result<bool, Error> {
     let sql = "
 SELECT count(*) > $2::bigint
 FROM (
@@ -212,7 +239,7 @@ FROM (
     WHERE grams @@ $1::text::tsquery
     LIMIT $2::bigint + 1
 ) AS candidates";
-    let row = query_opt(client, sql, &[&question.grams, &CANDIDATES_MAX]).await?;
+    let row = query_opt(client, sql, &[&question.grams, &than]).await?;
     Ok(row.is_some_and(|row| row.get(0)))
 }
 

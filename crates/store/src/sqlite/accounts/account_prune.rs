@@ -1,7 +1,8 @@
 //! What nobody comes in with any more goes, and a piece of what removed accounts had.
 //!
 //! Of a removed account the follows go first, so that nothing is handed to it any more; then what it had of entries, its
-//! folders, and last its own row.
+//! folders, and last its own row. A feed that it followed alone goes entry by entry before that, and what is gone of it is
+//! remembered: no poll brings it back.
 
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub(crate) const REMOVED: &str = include_str!("sql/account_prune_removed.sql");
 pub(crate) const FOLLOWS: &str = include_str!("sql/account_prune_follows.sql");
 
 pub(crate) const STATES: &str = include_str!("sql/account_prune_states.sql");
+
+const ENTRIES: &str = "SELECT id FROM entries WHERE feed_id = ? LIMIT ?";
 
 const STATE: &str = "DELETE FROM entry_states WHERE entry_id = ? AND account_id = ?";
 
@@ -47,17 +50,19 @@ fn next_removed(changes: &mut WriteTx<'_>, after: i64) -> Result<Option<AccountI
     changes.connection.prepare_cached(REMOVED)?.query_row([after], |row| row.get(0).map(AccountId)).optional()
 }
 
-/// Removes a piece of what an account had, of about so many rows: a feed that it followed alone goes as a whole.
+/// Removes a piece of what an account had, of about so many rows.
 fn empty(changes: &mut WriteTx<'_>, account: AccountId, limit: u64) -> Result<u64> {
     let mut removed = 0;
     while removed < limit
         && let Some((feed, entries)) = next_follow(changes, account)?
     {
-        if follows::is_alone(changes.connection, account, feed)? {
+        if !follows::is_alone(changes.connection, account, feed)? {
+            follows::drop_row(changes, account, feed)?;
+        } else if entries > limit - removed {
+            return Ok(removed + shrink(changes, account, feed, limit - removed)?);
+        } else {
             follows::remove_feed(changes, feed)?;
             removed += entries;
-        } else {
-            follows::drop_row(changes, account, feed)?;
         }
         removed += 1;
     }
@@ -76,11 +81,21 @@ fn next_follow(changes: &mut WriteTx<'_>, account: AccountId) -> Result<Option<(
     statement.query_row([account.0], |row| Ok((FeedId(row.get(0)?), count(row.get(1)?)))).optional()
 }
 
+/// Removes so many entries of a feed that nobody else follows.
+fn shrink(changes: &mut WriteTx<'_>, account: AccountId, feed: FeedId, limit: u64) -> Result<u64> {
+    forget(changes, account, ENTRIES, feed.0, limit)
+}
+
 fn forget_states(changes: &mut WriteTx<'_>, account: AccountId, limit: u64) -> Result<u64> {
+    forget(changes, account, STATES, account.0, limit)
+}
+
+/// Forgets what an account had of so many entries, and removes those that nobody has any more.
+fn forget(changes: &mut WriteTx<'_>, account: AccountId, entries_of: &str, id: i64, limit: u64) -> Result<u64> {
     let connection = changes.connection;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut states = connection.prepare_cached(STATES)?;
-    let entries: Vec<i64> = states.query_map((account.0, limit), |row| row.get(0))?.collect::<Result<_>>()?;
+    let mut states = connection.prepare_cached(entries_of)?;
+    let entries: Vec<i64> = states.query_map((id, limit), |row| row.get(0))?.collect::<Result<_>>()?;
     let mut forget = connection.prepare_cached(STATE)?;
     for entry in &entries {
         forget.execute((entry, account.0))?;

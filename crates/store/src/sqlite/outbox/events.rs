@@ -2,7 +2,7 @@
 //! it. Where none does, that is found out first, and nothing is made.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{HashMap, hash_map::Entry},
     sync::Arc,
 };
 
@@ -13,7 +13,7 @@ use domain::{
         is_wanted,
     },
 };
-use rusqlite::{Connection, OptionalExtension, Result};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{entries, outbox::webhooks, shared::writer::WriteTx};
 use crate::target::Target;
@@ -21,6 +21,7 @@ use crate::values::{millis, usize_to_i64};
 
 const FEED: &str = "SELECT url, title FROM feeds WHERE id = ?";
 
+/// Only of accounts that have webhooks: what others have is never read.
 pub(crate) const FOLLOWS: &str = include_str!("sql/events_follows.sql");
 
 const EVENT: &str = include_str!("sql/events_event.sql");
@@ -29,24 +30,24 @@ const DELIVERY: &str = include_str!("sql/events_delivery.sql");
 
 const UPDATE_SENT: &str = include_str!("sql/events_update_sent.sql");
 
-/// The webhooks that events are for, and whose they are.
-#[derive(Debug)]
+/// Who may want the events of some feeds: the enabled webhooks of those who follow them.
+#[derive(Debug, Default)]
 pub(crate) struct Listeners {
-    webhooks: Vec<Webhook>,
-    /// Their accounts, as JSON.
-    accounts: String,
+    webhooks: Vec<Arc<Webhook>>,
+    follows: Follows,
 }
 
 /// What the writer keeps in mind about the outbox while it writes a group of jobs.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    listeners: Option<Arc<Listeners>>,
+    /// The enabled webhooks of the accounts that were asked for.
+    webhooks: HashMap<AccountId, Vec<Arc<Webhook>>>,
 }
 
 impl Outbox {
     /// Webhooks were changed, or a change was undone, or the group is at its end: the listeners are read anew.
     pub(crate) fn forget_listeners(&mut self) {
-        self.listeners = None;
+        self.webhooks.clear();
     }
 }
 
@@ -57,27 +58,26 @@ pub(crate) enum EntryEvent {
     Updated(i64),
 }
 
-/// Which events of entries any webhook wants, and which accounts of listeners follow their feed.
+/// Which events of entries any webhook wants, and who may want them.
 #[derive(Debug, Default)]
 pub(crate) struct Interest {
     pub(crate) in_created: bool,
     pub(crate) in_updated: bool,
-    follows: Follows,
+    listeners: Listeners,
 }
 
 /// Whether any webhook wants the events of a document.
 pub(crate) fn interest(changes: &mut WriteTx<'_>, target: Target) -> Result<Interest> {
-    let listeners = listeners(changes)?;
     let feed = FeedId(target.feed_id);
-    let follows = follows_of(changes.connection, &listeners, [feed])?;
+    let listeners = listeners_of(changes, [feed])?;
     let is_wanted = |kind: EventType, is_backlog: bool| {
         let scope = EventScope { kind, feed_id: Some(feed), account_id: None, is_backlog, webhook_id: None };
-        is_wanted(&listeners.webhooks, &follows, &scope)
+        is_wanted(&listeners.webhooks, &listeners.follows, &scope)
     };
     Ok(Interest {
         in_created: is_wanted(EventType::EntryCreated, target.is_backlog),
         in_updated: is_wanted(EventType::EntryUpdated, false),
-        follows,
+        listeners,
     })
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn record_entries(
     if happened.is_empty() {
         return Ok(());
     }
-    let (connection, listeners) = (changes.connection, listeners(changes)?);
+    let (connection, Listeners { webhooks, follows }) = (changes.connection, &interest.listeners);
     let feeds = feeds_of(connection, [FeedId(target.feed_id)])?;
     for one in happened {
         let (EntryEvent::Created(id) | EntryEvent::Updated(id)) = *one;
@@ -104,7 +104,7 @@ pub(crate) fn record_entries(
             EntryEvent::Updated(_) => DomainEvent::EntryUpdated(entry),
         };
         // One at a time: a document may be large.
-        queue(changes, &fan_out(&listeners.webhooks, &interest.follows, &feeds, &[event]))?;
+        queue(changes, &fan_out(webhooks, follows, &feeds, &[event]))?;
     }
     Ok(())
 }
@@ -119,18 +119,18 @@ pub(crate) fn record_backlog(
     if unread.is_empty() {
         return Ok(());
     }
-    let (connection, listeners) = (changes.connection, listeners(changes)?);
-    let follows = follows_of(connection, &listeners, [feed])?;
+    let connection = changes.connection;
+    let Listeners { webhooks, follows } = listeners_of(changes, [feed])?;
     let (kind, feed_id, account_id) = (EventType::EntryCreated, Some(feed), Some(account));
     let scope = EventScope { kind, feed_id, account_id, is_backlog: true, webhook_id: None };
-    if !is_wanted(&listeners.webhooks, &follows, &scope) {
+    if !is_wanted(&webhooks, &follows, &scope) {
         return Ok(());
     }
     let feeds = feeds_of(connection, [feed])?;
     for id in unread {
         let Some(entry) = entries::one_unmarked(connection, *id)?.map(Box::new) else { continue };
         let events = [DomainEvent::EntryFollowed(account, entry)];
-        queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, &events))?;
+        queue(changes, &fan_out(&webhooks, &follows, &feeds, &events))?;
     }
     Ok(())
 }
@@ -140,13 +140,16 @@ pub(crate) fn record(changes: &mut WriteTx<'_>, events: &[DomainEvent]) -> Resul
     if events.is_empty() {
         return Ok(());
     }
-    let listeners = listeners(changes)?;
-    if listeners.webhooks.is_empty() {
+    let Listeners { mut webhooks, follows } = listeners_of(changes, events.iter().filter_map(DomainEvent::feed_id))?;
+    for account in events.iter().filter_map(DomainEvent::account_id) {
+        webhooks.extend(webhooks_of(changes, account)?.iter().cloned());
+    }
+    if webhooks.is_empty() {
         return Ok(());
     }
-    let follows = follows_of(changes.connection, &listeners, events.iter().filter_map(DomainEvent::feed_id))?;
+    each_once(&mut webhooks);
     let feeds = feeds_of(changes.connection, events.iter().filter_map(DomainEvent::feed_id))?;
-    queue(changes, &fan_out(&listeners.webhooks, &follows, &feeds, events))
+    queue(changes, &fan_out(&webhooks, &follows, &feeds, events))
 }
 
 /// Stores events, and a delivery of each for each of its webhooks.
@@ -180,42 +183,49 @@ pub(crate) fn queue_one(changes: &mut WriteTx<'_>, event: i64, webhook: WebhookI
     Ok(changes.connection.last_insert_rowid())
 }
 
-/// The listeners. One look for all jobs of a group: nobody else writes meanwhile.
-fn listeners(changes: &mut WriteTx<'_>) -> Result<Arc<Listeners>> {
-    if let Some(listeners) = &changes.outbox.listeners {
-        return Ok(Arc::clone(listeners));
+/// Who may want the events of these feeds.
+fn listeners_of(changes: &mut WriteTx<'_>, feeds: impl IntoIterator<Item = FeedId>) -> Result<Listeners> {
+    let mut listeners = Listeners::default();
+    for feed in feeds {
+        for (account, follow) in follows_of(changes.connection, feed)? {
+            listeners.webhooks.extend(webhooks_of(changes, account)?.iter().cloned());
+            listeners.follows.insert((feed, account), follow);
+        }
     }
-    let webhooks = webhooks::enabled(changes.connection, changes.now())?;
-    let accounts: BTreeSet<i64> = webhooks.iter().map(|webhook| webhook.account_id.0).collect();
-    let accounts = serde_json::Value::from(accounts.into_iter().collect::<Vec<_>>()).to_string();
-    let listeners = Arc::new(Listeners { webhooks, accounts });
-    changes.outbox.listeners = Some(Arc::clone(&listeners));
+    each_once(&mut listeners.webhooks);
     Ok(listeners)
+}
+
+/// The enabled webhooks of an account. One look for all jobs of a group: nobody else writes meanwhile.
+fn webhooks_of<'c>(changes: &'c mut WriteTx<'_>, account: AccountId) -> Result<&'c [Arc<Webhook>]> {
+    let (connection, now) = (changes.connection, changes.now());
+    Ok(match changes.outbox.webhooks.entry(account) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => {
+            let webhooks = webhooks::enabled(connection, account, now)?;
+            place.insert(webhooks.into_iter().map(Arc::new).collect())
+        }
+    })
+}
+
+/// In the order in which they were made.
+fn each_once(webhooks: &mut Vec<Arc<Webhook>>) {
+    webhooks.sort_unstable_by_key(|webhook| webhook.id);
+    webhooks.dedup_by_key(|webhook| webhook.id);
 }
 
 fn may_send_update(connection: &Connection, entry: i64, now: i64) -> Result<bool> {
     Ok(connection.prepare_cached(UPDATE_SENT)?.execute((entry, now, millis(UPDATES_EVERY)))? > 0)
 }
 
-/// Which accounts of listeners follow these feeds.
-fn follows_of(
-    connection: &Connection,
-    listeners: &Listeners,
-    feeds: impl IntoIterator<Item = FeedId>,
-) -> Result<Follows> {
-    let mut follows = Follows::new();
-    if listeners.webhooks.is_empty() {
-        return Ok(follows);
-    }
+/// Which accounts with webhooks follow a feed.
+fn follows_of(connection: &Connection, feed: FeedId) -> Result<Vec<(AccountId, Follow)>> {
     let mut statement = connection.prepare_cached(FOLLOWS)?;
-    for feed in feeds {
-        let mut rows = statement.query((feed.0, &listeners.accounts))?;
-        while let Some(row) = rows.next()? {
-            let folder_id = row.get::<_, Option<i64>>(1)?.map(FolderId);
-            follows.insert((feed, AccountId(row.get(0)?)), Follow { folder_id });
-        }
-    }
-    Ok(follows)
+    let follow = |row: &Row<'_>| {
+        let folder_id = row.get::<_, Option<i64>>(1)?.map(FolderId);
+        Ok((AccountId(row.get(0)?), Follow { folder_id }))
+    };
+    statement.query_map([feed.0], follow)?.collect()
 }
 
 fn feeds_of(connection: &Connection, ids: impl IntoIterator<Item = FeedId>) -> Result<HashMap<FeedId, PayloadFeed>> {

@@ -34,8 +34,11 @@ ORDER BY id"
 pub(crate) const BY_ID: &str =
     concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE id = ?\n  AND deleted_at IS NULL");
 
-const ENABLED: &str =
-    concat!("SELECT ", columns!(), "\nFROM webhooks\nWHERE enabled = 1\n  AND deleted_at IS NULL\nORDER BY id");
+pub(crate) const ENABLED: &str = concat!(
+    "SELECT ",
+    columns!(),
+    "\nFROM webhooks\nWHERE account_id = ?\n  AND enabled = 1\n  AND deleted_at IS NULL\nORDER BY id"
+);
 
 const DELETE: &str = include_str!("sql/webhooks_delete.sql");
 
@@ -69,10 +72,11 @@ pub(crate) fn one_readable(connection: &Connection, id: WebhookId, now: i64) -> 
     Ok(one.flatten())
 }
 
-/// One that cannot be read gets no events, and does not stop those of others.
-pub(crate) fn enabled(connection: &Connection, now: i64) -> Result<Vec<Webhook>> {
+/// Those of an account that events may be for. One that cannot be read gets no events, and does not stop those of
+/// others.
+pub(crate) fn enabled(connection: &Connection, account: AccountId, now: i64) -> Result<Vec<Webhook>> {
     let mut statement = connection.prepare_cached(ENABLED)?;
-    statement.query_map([], |row| Ok(readable(row, now)))?.filter_map(Result::transpose).collect()
+    statement.query_map([account.0], |row| Ok(readable(row, now)))?.filter_map(Result::transpose).collect()
 }
 
 pub(crate) fn exists(connection: &Connection, account: AccountId, id: WebhookId) -> Result<bool> {

@@ -25,6 +25,9 @@ use crate::values::usize_to_i64;
 const SORTED_MAX: usize = 2_000;
 /// So many entries are listed before any is looked at.
 const LISTED_MAX: usize = 50_000;
+/// So many are listed after the first were looked at: a tenth of a second. Where there are more, whosever they are, a page
+/// looks at the words of some, and the next goes on.
+const LISTED_AFTER_MAX: usize = 1_000_000;
 /// Entries of a walk that are looked at one by one.
 const LOOKED_AT_MAX: u32 = 1_000;
 
@@ -119,11 +122,11 @@ fn walk(connection: &Connection, wanted: &PageQuery, search: &Search, listed: Op
         let Some(row) = rows.next()? else { break };
         let place = Position { at: row.get(0)?, id: row.get(1)? };
         if listed.is_none() && looked_at == LOOKED_AT_MAX {
-            let all = list(connection, &match_of(&search.grams(), search), usize::MAX)?;
+            let all = list(connection, &match_of(&search.grams(), search), LISTED_AFTER_MAX + 1)?;
             if all.len() <= SORTED_MAX {
                 return sort(connection, wanted, search, &all);
             }
-            listed = Some(all);
+            listed = (all.len() <= LISTED_AFTER_MAX).then_some(all);
         }
         if listed.as_ref().is_some_and(|listed| listed.binary_search(&place.id).is_err()) {
             continue;

@@ -306,7 +306,10 @@ async fn d4_finding_due_deliveries_does_not_scan() {
         ] {
             check(&event, step);
         }
-        check(&plan(connection, events::FOLLOWS), "SEARCH follows USING PRIMARY KEY (feed_id=? AND account_id=?)");
+        let follows = plan(connection, events::FOLLOWS);
+        check(&follows, "SEARCH follows USING PRIMARY KEY (feed_id=?)");
+        check(&follows, "SEARCH webhooks EXISTS USING INDEX webhooks_of_account (account_id=?)");
+        check(&plan(connection, webhooks::ENABLED), "SEARCH webhooks USING INDEX webhooks_of_account (account_id=?)");
         check(&plan(connection, delivery_mark_rows::FORGET), "PRIMARY KEY (delivery_id=? AND place<?)");
         Ok(())
     });

@@ -134,7 +134,10 @@ async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
             .collect()
     };
     let one = harness.add("http://e.org/1", entries(0..ENTRIES / 2)).await;
-    harness.add("http://e.org/2", entries(ENTRIES / 2..ENTRIES)).await;
+    let two = harness.add("http://e.org/2", entries(ENTRIES / 2..ENTRIES)).await;
+    // Somebody who has only half of what is there.
+    let ann = harness.account("ann").await;
+    ann.follow("http://e.org/2").await;
     let whole = walk(harness, &EntryFilter::default(), 500).await;
     assert_eq!(whole.len(), usize::try_from(ENTRIES).unwrap());
     for query in [
@@ -167,6 +170,12 @@ async fn f6_a_search_is_paged_however_many_entries_match(harness: &Harness) {
         "-\"every old\" -hundr*",
     ] {
         let search = Search::parse(query).unwrap().unwrap();
+        let of_ann =
+            |entry: &&Entry| entry.feed_id == two && search.finds(&words_of(&text(entry.guid.parse().unwrap())));
+        let expect: Vec<_> = whole.iter().filter(of_ann).map(|entry| entry.id).collect();
+        let filter = EntryFilter { search: Some(search.clone()), ..EntryFilter::default() };
+        let found: Vec<_> = walk(&ann, &filter, 499).await.into_iter().map(|entry| entry.id).collect();
+        assert_eq!(found, expect, "{query} of an account that has half");
         for feed_id in [None, Some(one)] {
             let holds = |entry: &&Entry| {
                 search.finds(&words_of(&text(entry.guid.parse().unwrap())))

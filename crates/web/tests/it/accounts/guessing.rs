@@ -1,5 +1,6 @@
 //! Guessing is slowed, and those who know are not.
 
+use domain::account::{AccountName, NewAccount};
 use web::WebSettings;
 
 use super::{House, PASSWORD};
@@ -16,6 +17,11 @@ async fn guess(house: &House, from: &str, name: &str, password: &str) -> Answer 
     let request = house.server.request("POST", "/api/session").header("x-forwarded-for", from);
     let body = serde_json::json!({ "name": name, "password": password }).to_string();
     answer(request.header("content-type", "application/json").body(body)).await
+}
+
+fn ben() -> NewAccount {
+    let password_hash = web::hash_password(PASSWORD, &engine::SystemIds).unwrap();
+    NewAccount { name: AccountName::parse("ben").unwrap(), password_hash: Some(password_hash), is_admin: false }
 }
 
 #[tokio::test]
@@ -55,4 +61,32 @@ async fn a5_wrong_tokens_are_slowed_by_address_and_good_ones_are_not() {
     }
     assert!(statuses[..20].iter().all(|status| *status == 401) && statuses.contains(&429), "{statuses:?}");
     house.with_token(&token, "GET", "/api/folders", &serde_json::Value::Null).await.ok(200);
+}
+
+#[tokio::test]
+async fn a4_an_attack_from_many_addresses_is_hardly_tried() {
+    const ADDRESSES: usize = 20;
+    const EACH: usize = 20;
+    let house = behind_a_proxy().await;
+    let attack = (0..ADDRESSES).map(async |number| {
+        let from = format!("198.51.100.{number}");
+        let mut statuses = Vec::new();
+        for _ in 0..EACH {
+            statuses.push(guess(&house, &from, "reader", "wrong horse").await.status);
+        }
+        statuses
+    });
+    // Meanwhile somebody else comes in, and so does the one whose password is guessed.
+    let meanwhile = async {
+        house.store.create_account(ben()).await.unwrap().unwrap();
+        for _ in 0..3 {
+            guess(&house, "203.0.113.7", "ben", PASSWORD).await.ok(200);
+            guess(&house, "203.0.113.8", "reader", PASSWORD).await.ok(200);
+        }
+    };
+    let (statuses, ()) = futures_util::join!(futures_util::future::join_all(attack), meanwhile);
+    let count = |wanted: u16| statuses.iter().flatten().filter(|status| **status == wanted).count();
+    assert_eq!(count(401) + count(429), ADDRESSES * EACH, "{statuses:?}");
+    // Five each would be a hundred, but from the fiftieth on the account makes those wait who have failed.
+    assert!((50..=100).contains(&count(401)), "{} were tried", count(401));
 }

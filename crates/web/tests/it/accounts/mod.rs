@@ -10,9 +10,10 @@ mod walls;
 
 use std::sync::Arc;
 
+use domain::ports::Store;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
-use store::{SqliteOptions, SqliteStore, Synchronous};
+use testkit::{FreshPostgres, FreshSqlite};
 use web::WebSettings;
 
 use crate::{
@@ -24,22 +25,38 @@ pub const PASSWORD: &str = "correct horse";
 
 /// Servers over one store, as nodes are.
 pub struct House {
-    pub store: Arc<SqliteStore>,
+    pub store: Arc<dyn Store>,
     pub server: Server,
-    _folder: tempfile::TempDir,
+    _database: Database,
+}
+
+#[expect(dead_code, reason = "they are kept until the test ends")]
+enum Database {
+    Sqlite(FreshSqlite),
+    Postgres(FreshPostgres),
 }
 
 impl House {
+    /// One for each kind of store, with a password for the reader, whose session is with it.
+    pub async fn each_locked() -> [(Self, String); 2] {
+        let postgres = testkit::fresh_postgres().await;
+        let store = Arc::new(postgres.store.clone());
+        let postgres = Self::start_on(store, Database::Postgres(postgres), WebSettings::default()).await;
+        [Self::start().await.lock().await, postgres.lock().await]
+    }
+
     pub async fn start() -> Self {
         Self::start_with(WebSettings::default()).await
     }
 
     pub async fn start_with(settings: WebSettings) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let options = SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::default() };
-        let store = Arc::new(SqliteStore::open(folder.path(), options, Arc::new(engine::SystemClock)).unwrap());
-        let server = Server::start(Arc::clone(&store) as _, Arc::new(NoNetwork), settings).await;
-        Self { store, server, _folder: folder }
+        let sqlite = testkit::fresh_sqlite().await;
+        Self::start_on(Arc::new(sqlite.store.clone()), Database::Sqlite(sqlite), settings).await
+    }
+
+    async fn start_on(store: Arc<dyn Store>, database: Database, settings: WebSettings) -> Self {
+        let server = Server::start(Arc::clone(&store), Arc::new(NoNetwork), settings).await;
+        Self { store, server, _database: database }
     }
 
     /// With a password for the reader, whose session is returned.
@@ -48,15 +65,18 @@ impl House {
     }
 
     pub async fn locked_with(settings: WebSettings) -> (Self, String) {
-        let house = Self::start_with(settings).await;
-        let set = house.server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await;
+        Self::start_with(settings).await.lock().await
+    }
+
+    async fn lock(self) -> (Self, String) {
+        let set = self.server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await;
         set.ok(200);
-        let cookie = cookie_of(&house.log_in("reader", PASSWORD).await);
-        (house, cookie)
+        let cookie = cookie_of(&self.log_in("reader", PASSWORD).await);
+        (self, cookie)
     }
 
     pub async fn another_node(&self) -> Server {
-        Server::start(Arc::clone(&self.store) as _, Arc::new(NoNetwork), WebSettings::default()).await
+        Server::start(Arc::clone(&self.store), Arc::new(NoNetwork), WebSettings::default()).await
     }
 
     pub async fn log_in(&self, name: &str, password: &str) -> Answer {

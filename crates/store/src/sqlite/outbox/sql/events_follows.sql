@@ -1,5 +1,12 @@
--- Which of some accounts, given as a JSON array, follow a feed, and in which folders.
+-- Which accounts follow a feed and have a webhook that is told something, and in which folders. The accounts are asked one
+-- by one, along an index: webhooks of others are not looked at.
 SELECT account_id, folder_id
 FROM follows
 WHERE feed_id = ?1
-  AND account_id IN (SELECT value FROM json_each(?2))
+  AND EXISTS (
+      SELECT 1
+      FROM webhooks
+      WHERE webhooks.account_id = follows.account_id
+        AND enabled = 1
+        AND deleted_at IS NULL
+  )

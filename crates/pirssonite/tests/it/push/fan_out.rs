@@ -1,0 +1,186 @@
+//! The real program killed with SIGKILL again and again while new entries go to hundreds of followers, pushed and polled at
+//! the same time: every follower has every entry once, and every count is what counting gives (requirements A2, A6).
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use domain::{
+    account::{AccountName, NewAccount},
+    entry::{EntryFilter, EntryPatch},
+    feed_state::FeedAddress,
+    follow::NewFollow,
+    ports::{FollowOutcome, Store},
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+use store::{SqliteOptions, SqliteStore};
+use testkit::{HubSubscription, SimulatedClock, sqlite_miscounts};
+
+use super::{
+    Scene, leasing,
+    past::{LEASE, Past, advance},
+    titles, until,
+};
+use crate::server::{Place, Server, client};
+
+const FOLLOWERS: usize = 300;
+const KILLS: usize = 30;
+/// Entries that are new each time.
+const EACH: usize = 10;
+/// Kills that have to come before the push that is under way is answered.
+const INTERRUPTED_MIN: usize = 5;
+
+const FEED: &str = "/feed";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a2_a6_sqlite_kills_during_fan_out_lose_and_double_nothing() {
+    survive(Past::sqlite(), 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a2_a6_postgres_kills_during_fan_out_lose_and_double_nothing() {
+    survive(Past::postgres().await, 2).await;
+}
+
+async fn survive(past: Past, seed: u64) {
+    let (scene, place) = (Scene::start().await, Place::reserve());
+    scene.hub.script(leasing(LEASE));
+    let mut all = vec!["first".to_owned()];
+    let url = publish(&scene, &all);
+    let server = Server::start_at(&place, past.data(), &[]);
+    let (status, feed) = server.call(Method::POST, "/api/feeds", Some(json!({ "url": url }))).await;
+    assert_eq!(status, 201, "{feed}");
+    let held = scene.hub.subscribed(&url).await;
+    super::subscription_becomes(&server, "active").await;
+    server.kill();
+    follow(&past, &url).await;
+
+    // How long a push takes, as far as it is known: kills come within that time.
+    let mut takes = Duration::from_millis(200);
+    let (mut unanswered, mut interrupted, mut chance) = (Vec::new(), 0, seed);
+    for kill in 1..=KILLS {
+        past.outlive(kill).await;
+        let new: Vec<String> = (0..EACH).map(|entry| format!("entry {entry} of {kill}")).collect();
+        all.extend(new.iter().cloned());
+        unanswered.extend(new);
+        publish(&scene, &all);
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let after = takes.mul_f64(f64::from(u32::try_from(chance >> 32).unwrap()) / f64::from(u32::MAX));
+        let server = Server::start_at(&place, past.data(), &[]);
+        match round(&scene, &held, server, &unanswered, after).await {
+            Some(took) => {
+                takes = took;
+                unanswered.clear();
+            }
+            None => {
+                takes = takes.mul_f64(1.5);
+                interrupted += 1;
+            }
+        }
+        assert_eq!(past.miscounts().await, [""; 0], "after kill {kill}");
+    }
+    assert!(interrupted >= INTERRUPTED_MIN, "only {interrupted} pushes were interrupted, the last took {takes:?}");
+
+    past.outlive(KILLS + 1).await;
+    let server = Server::start_at(&place, past.data(), &[]);
+    let is_pushed = async || (scene.hub.push(&held, push(&scene, &unanswered)).await.status == 204).then_some(());
+    until("a push of what was not answered", is_pushed).await;
+    let polled = async || (refresh(&server.url).await? == 200).then_some(());
+    until("a poll of all", polled).await;
+    all.sort();
+    assert_eq!(titles(&server).await, all);
+    server.kill();
+    // Whoever lacked one of them would be named.
+    assert_eq!(past.miscounts().await, [""; 0]);
+}
+
+/// New entries are pushed and polled while the reader marks others, and meanwhile the server is killed. How long the push
+/// took, if it was answered before.
+async fn round(
+    scene: &Scene,
+    held: &HubSubscription,
+    server: Server,
+    titles: &[String],
+    kill_after: Duration,
+) -> Option<Duration> {
+    let (begun, base) = (Instant::now(), server.url.clone());
+    let pushed = async {
+        let answer = scene.hub.push(held, push(scene, titles)).await;
+        assert!([204, 0].contains(&answer.status), "{answer:?}");
+        (answer.status == 204).then(|| begun.elapsed())
+    };
+    let killed = async {
+        tokio::time::sleep(kill_after).await;
+        server.kill();
+    };
+    tokio::join!(pushed, refresh(&base), mark(&base), killed).0
+}
+
+/// Polls the feed; `None` if the server is dead.
+async fn refresh(base: &str) -> Option<u16> {
+    let answer = client().post(format!("{base}/api/feeds/1/refresh")).send().await.ok()?;
+    Some(answer.status().as_u16())
+}
+
+/// Stars the newest entry and reads all, if the server lives so long.
+async fn mark(base: &str) -> Option<()> {
+    let client = client();
+    let page = client.get(format!("{base}/api/entries?limit=1")).send().await.ok()?.text().await.ok()?;
+    let page: Value = serde_json::from_str(&page).ok()?;
+    let star = client.patch(format!("{base}/api/entries/{}", page["entries"][0]["id"]));
+    star.header("content-type", "application/json").body(r#"{"isStarred":true}"#).send().await.ok()?;
+    let read = client.post(format!("{base}/api/entries/mark-read"));
+    read.header("content-type", "application/json").body("{}").send().await.ok()?;
+    Some(())
+}
+
+fn publish(scene: &Scene, titles: &[String]) -> String {
+    scene.publish(FEED, &titles.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn push(scene: &Scene, titles: &[String]) -> testkit::HubPush {
+    scene.push(FEED, &titles.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Hundreds of accounts follow the feed, and some have marked what is in it.
+async fn follow(past: &Past, url: &str) {
+    match past {
+        Past::Sqlite(folder) => {
+            let clock = Arc::new(SimulatedClock::default());
+            follow_in(&SqliteStore::open(folder.path(), SqliteOptions::default(), clock).unwrap(), url).await;
+        }
+        Past::Postgres(database, _) => follow_in(&database.store, url).await,
+    }
+}
+
+async fn follow_in(store: &dyn Store, url: &str) {
+    for number in 0..FOLLOWERS {
+        let name = AccountName::parse(&format!("reader {number}")).unwrap();
+        let account = NewAccount { name, password_hash: None, is_admin: false };
+        let account = store.create_account(account).await.unwrap().unwrap().id;
+        let address = FeedAddress::parse(url).unwrap();
+        let followed = store.follow(account, NewFollow { address, folder_id: None, custom_title: None }).await.unwrap();
+        assert!(matches!(followed, FollowOutcome::Followed(_)), "{followed:?}");
+        let page = store.entries(account, &EntryFilter::default(), 1, None).await.unwrap();
+        let patch = EntryPatch { is_read: Some(number % 2 == 0), is_starred: Some(number % 3 == 0) };
+        store.patch_entry(account, page.entries[0].id, patch).await.unwrap().unwrap();
+    }
+}
+
+impl Past {
+    /// Lets what the process that was killed last had claimed run out.
+    async fn outlive(&self, kill: usize) {
+        if let Self::Postgres(database, _) = self {
+            advance(database, Duration::from_mins(2) * u32::try_from(kill).unwrap()).await;
+        }
+    }
+
+    async fn miscounts(&self) -> Vec<String> {
+        match self {
+            Self::Sqlite(folder) => sqlite_miscounts(&folder.path().join("pirssonite.db")),
+            Self::Postgres(database, _) => database.miscounts().await,
+        }
+    }
+}
