@@ -261,7 +261,7 @@ impl Worker {
         while let Some(first) = self.queue.next() {
             let mut group = Vec::new();
             let committed = self.run_group(first, &mut group);
-            self.words.forget_all();
+            self.words.end(committed.is_ok());
             self.outbox.forget_listeners();
             // What was noted for a transaction that is gone.
             self.log.take();

@@ -80,11 +80,13 @@ async fn beats_go_before_bulk() {
 #[tokio::test]
 async fn one_bad_write_does_not_lose_the_others() {
     let (store, _folder) = fresh();
+    let indexed = "INSERT INTO entry_grams (rowid, grams) VALUES (1, 'old'), (2, 'old'), (3, 'old')";
+    store.writer.write(Priority::Usual, |changes| changes.connection.execute(indexed, [])).await.unwrap();
     let (release, held) = hold_writer(&store).await;
     // The bad one fails in the middle: the name is taken the second time.
     let insert = |name: &'static str, entry: i64, times: usize| {
         move |changes: &mut WriteTx<'_>| {
-            changes.words.add(entry, name.to_owned());
+            changes.words.replace(entry, name.to_owned());
             for _ in 0..times {
                 changes
                     .connection
