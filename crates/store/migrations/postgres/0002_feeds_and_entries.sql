@@ -105,10 +105,10 @@ CREATE TABLE follows (
 CREATE INDEX follows_of_account ON follows (account_id, feed_id);
 CREATE INDEX follows_of_folder ON follows (folder_id) WHERE folder_id IS NOT NULL;
 
--- Once for all who follow the feed: what an entry says. Differs from SQLite, which has keys from here to the feed, and to
--- here from texts, words and what accounts have: a key looks up and locks what it points to for each row that is stored,
--- half of what storing an entry costs. All of these are written under the lock of the feed's row, and the rows of a new entry
--- by the statement that writes it; they go with it, and it with its feed, by triggers.
+-- Once for all who follow the feed: what an entry says. There are no foreign keys from here to the feed, nor to here from
+-- texts, words and what accounts have: each would look up and lock what it points to for each row that is stored, together
+-- half of what storing an entry costs. All of these are written under the lock of their feed's row; they go with their
+-- entry, and it with its feed, by triggers.
 CREATE TABLE entries (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     feed_id        bigint  NOT NULL,

@@ -112,3 +112,30 @@ async fn one_bad_write_does_not_lose_the_others() {
     });
     assert_eq!(indexed.await.unwrap(), [1, 3]);
 }
+
+/// The first has no savepoint.
+#[tokio::test]
+async fn first_that_fails_is_undone_alone() {
+    let (store, _folder) = fresh();
+    let insert = |name: &'static str| {
+        move |changes: &mut WriteTx<'_>| {
+            changes.connection.execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?, 0)", [name])
+        }
+    };
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let fails = move |changes: &mut WriteTx<'_>| {
+        insert("bad")(changes)?;
+        let _ = released.recv();
+        insert("bad")(changes)
+    };
+    let bad = store.writer.submit(Priority::Usual, fails).await.unwrap();
+    let second = store.writer.submit(Priority::Usual, insert("second")).await.unwrap();
+    let again = store.writer.submit(Priority::Usual, insert("second")).await.unwrap();
+    let third = store.writer.submit(Priority::Usual, insert("third")).await.unwrap();
+    release.send(()).unwrap();
+    assert!(matches!(bad.await.unwrap(), Err(StoreError::Failed(_))));
+    assert_eq!((second.await.unwrap(), third.await.unwrap()), (Ok(1), Ok(1)));
+    assert!(matches!(again.await.unwrap(), Err(StoreError::Failed(_))));
+    let names: Vec<_> = store.folders(READER).await.unwrap().into_iter().map(|folder| folder.name).collect();
+    assert_eq!(names, ["second", "third"]);
+}
