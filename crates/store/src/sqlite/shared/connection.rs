@@ -13,8 +13,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WRITER_CACHE_KIB: i64 = 8 * 1024;
 /// Memory for pages of each reader.
 const READER_CACHE_KIB: i64 = 6 * 1024;
-/// Pages of the write-ahead log after which they are moved into the database.
-const CHECKPOINT_PAGES: i64 = 2_000;
+/// Pages of the write-ahead log after which they are moved into the database: everybody waits for that, and the more often
+/// a page was written meanwhile, the fewer there are to move. 24 MB, less than what the log is cut back to.
+const CHECKPOINT_PAGES: i64 = 6_000;
 /// What the log is cut back to after it has grown, while someone was reading for long.
 const LOG_BYTES_MAX: i64 = 32 * 1024 * 1024;
 /// Rows that are looked at for statistics, at most, of each index.
