@@ -73,8 +73,13 @@ impl<W: BatchCall> Coalescer<W> {
         Arc::new(Self { work, state, alone: Semaphore::new(ALONE_AT_ONCE) })
     }
 
-    /// Has a job of so many bytes done, with others or alone.
-    pub(crate) async fn call(self: &Arc<Self>, job: W::Job, bytes: usize) -> StoreResult<W::Answer> {
+    /// Has a job of so many bytes done, with others or alone. It waits in line from now on; who waits for the answer holds
+    /// none of it.
+    pub(crate) fn call(
+        self: &Arc<Self>,
+        job: W::Job,
+        bytes: usize,
+    ) -> impl Future<Output = StoreResult<W::Answer>> + Send + use<W> {
         let (answer, answered) = oneshot::channel();
         let must_start = {
             let mut state = self.lock();
@@ -86,7 +91,7 @@ impl<W: BatchCall> Coalescer<W> {
         if must_start {
             tokio::spawn(Arc::clone(self).run());
         }
-        answered.await.unwrap_or_else(|_| Err(broken_off()))
+        async move { answered.await.unwrap_or_else(|_| Err(broken_off())) }
     }
 
     /// Works on batches until nothing waits.

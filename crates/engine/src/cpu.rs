@@ -1,5 +1,8 @@
 //! Work that keeps a core busy, away from the threads that wait for the network.
 
+use std::future::ready;
+
+use futures_util::{FutureExt, future::Either};
 use tokio::sync::Semaphore;
 
 /// Bytes up to which a document is worked on where it arrived: handing it over would cost more.
@@ -18,10 +21,21 @@ impl Cpu {
     }
 
     /// Does some work on so many bytes. A panic in it goes on in the caller.
-    pub(crate) async fn run<T: Send + 'static>(&self, bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+    ///
+    /// What is small is done at once, and what waits is in a place of its own: so the caller's future, which is copied
+    /// more than once on its way, holds none of what the work needs.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send {
         if bytes <= INLINE_BYTES_MAX {
-            return work();
+            return Either::Left(ready(work()));
         }
+        Either::Right(self.run_elsewhere(work).boxed())
+    }
+
+    async fn run_elsewhere<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let _turn = self.turns.acquire().await.expect("the semaphore is never closed");
         match tokio::task::spawn_blocking(work).await {
             Ok(result) => result,

@@ -2,6 +2,7 @@
 
 use std::{
     any::Any,
+    panic::AssertUnwindSafe,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
@@ -12,6 +13,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures_util::FutureExt;
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::Instant,
@@ -19,6 +21,7 @@ use tokio::{
 use tracing::{Instrument, Span};
 
 use crate::{
+    auth,
     error::{ApiError, ApiResult},
     metrics,
     origin::{self, API_PREFIX, CALLBACK_PREFIX},
@@ -47,13 +50,18 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
 
-/// Gives a request its id, and its answer the headers that every one has; logs and counts it when it ends.
+/// Gives a request its id, and its answer the headers that every one has; logs and counts it when it ends. Between the two
+/// it is let in or refused, and a panic of its route becomes an answer.
 ///
 /// Every layer copies all layers below it for each request, so what can be one layer is one.
 pub(crate) async fn observe(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let id = request_id(&request, &state);
     let mut observation = Observation::begin(&request, &id);
-    let mut response = next.run(request).instrument(observation.span.clone()).await;
+    let answered = AssertUnwindSafe(admit(&state, request, next)).catch_unwind().instrument(observation.span.clone());
+    let mut response = match answered.await {
+        Ok(response) => response.unwrap_or_else(ApiError::into_response),
+        Err(panic) => panicked(panic),
+    };
     observation.status = response.status().as_u16();
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
@@ -108,8 +116,8 @@ impl Drop for Observation {
 }
 
 /// The answer to a request whose route panicked.
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands the panic over")]
-pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
+#[expect(clippy::needless_pass_by_value, reason = "a panic is handed over")]
+fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text =
         panic.downcast_ref::<&str>().map(ToString::to_string).or_else(|| panic.downcast_ref::<String>().cloned());
     ApiError::Internal(format!("panicked: {}", text.unwrap_or_default())).into_response()
@@ -119,7 +127,7 @@ pub(crate) fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
 /// and no more. Probes are always answered: a busy server is not a dead one. Hubs have
 /// places of their own, which neither users nor strangers take, and wait for one: a hub that was asked to renew thousands
 /// of subscriptions verifies them faster than they can be stored, and few ask twice.
-pub(crate) async fn admit(State(state): State<AppState>, request: Request, next: Next) -> ApiResult<Response> {
+async fn admit(state: &AppState, request: Request, next: Next) -> ApiResult<Response> {
     origin::check(request.method(), request.uri(), request.headers(), &state.settings)?;
     let path = request.uri().path();
     let permit = match path.strip_prefix(CALLBACK_PREFIX) {
@@ -130,19 +138,20 @@ pub(crate) async fn admit(State(state): State<AppState>, request: Request, next:
     if permit.is_none() && path.starts_with(API_PREFIX) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
     }
-    Ok(next.run(request).await)
+    Ok(auth::require(state, request, next).await)
 }
 
 async fn permit_in_time(limit: &Semaphore) -> Option<SemaphorePermit<'_>> {
     tokio::time::timeout(CALLBACK_WAIT_MAX, limit.acquire()).await.ok()?.ok()
 }
 
-/// Refuses `HEAD`, which would be answered as `GET` is: what a hub asks with it would be confirmed without a challenge.
-pub(crate) async fn no_head(request: Request, next: Next) -> Response {
-    if request.method() != Method::HEAD {
-        return next.run(request).await;
+/// Gives the call of a hub so much time and no more. Refuses `HEAD`, which would be answered as `GET` is: what a hub asks
+/// with it would be confirmed without a challenge.
+pub(crate) async fn callback(State(limit): State<Duration>, request: Request, next: Next) -> ApiResult<Response> {
+    if request.method() == Method::HEAD {
+        return Ok(([(header::ALLOW, "GET,POST")], ApiError::MethodNotAllowed).into_response());
     }
-    ([(header::ALLOW, "GET,POST")], ApiError::MethodNotAllowed).into_response()
+    time_limit(State(limit), request, next).await
 }
 
 /// Refuses parameters of requests that change something: none takes any, and what a mistaken `?feedId=1` is meant to

@@ -5,6 +5,11 @@ use url::Url;
 
 /// A plain text without control characters, trimmed and bounded; `None` if nothing is left.
 pub(super) fn clean(text: &str, chars_max: usize) -> Option<String> {
+    if text.len() <= chars_max && text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'..=b'\r')) {
+        // Nothing in it is to go, as in nearly all.
+        let text = text.trim();
+        return (!text.is_empty()).then(|| text.to_owned());
+    }
     let kept: String = text.chars().filter(|c| !c.is_control() || c.is_whitespace()).take(chars_max).collect();
     let kept = kept.trim();
     (!kept.is_empty()).then(|| kept.to_owned())
@@ -102,6 +107,8 @@ mod tests {
     fn a_text_is_cut_between_characters() {
         assert_eq!((cut("aä", 2), cut("aä", 3), cut("aä", 9), cut("", 0)), (1, 3, 3, 0));
         assert_eq!(clean(" a\0b\u{1}c ", 9).as_deref(), Some("abc"));
+        assert_eq!(clean(" a\tb c\n", 9).as_deref(), Some("a\tb c"));
+        assert_eq!(clean("  abc", 3).as_deref(), Some("a"));
         assert_eq!(clean("äöü", 2).as_deref(), Some("äö"));
         assert_eq!(clean("\0 ", 9), None);
     }

@@ -28,6 +28,7 @@ use domain::{
     ports::{Changed, Claim, StoreError, StoreResult, SubscriptionChange, UpdateOutcome},
     push::{self, Offer, PushTarget, Subscription, SubscriptionEvent, SubscriptionState, Transition},
 };
+use futures_util::FutureExt;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -126,9 +127,9 @@ impl Pusher {
 
     /// What a hub that calls us waits for. What was to be stored may be, and is once more when the hub comes again: that
     /// changes nothing.
-    async fn in_time<T>(&self, call: impl Future<Output = StoreResult<T>>) -> StoreResult<T> {
-        let answered = tokio::time::timeout(self.settings().store_timeout, call).await;
-        answered.unwrap_or_else(|_| Err(StoreError::Unavailable("the store did not answer in time".to_owned())))
+    fn in_time<T>(&self, call: impl Future<Output = StoreResult<T>>) -> impl Future<Output = StoreResult<T>> {
+        let late = || Err(StoreError::Unavailable("the store did not answer in time".to_owned()));
+        tokio::time::timeout(self.settings().store_timeout, call).map(move |answer| answer.unwrap_or_else(|_| late()))
     }
 
     async fn follow_up(&self, kind: &str, transition: &Transition) {

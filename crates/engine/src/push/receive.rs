@@ -130,8 +130,9 @@ pub(crate) async fn receive(
             }
             (Some(*target), answer)
         }
-        Recipient::Topic(targets) => take_by_topic(pusher, Some(targets), &request).await?,
-        Recipient::Unknown => take_by_topic(pusher, None, &request).await?,
+        // Rare, and not to make room for in what every push is copied with.
+        Recipient::Topic(targets) => Box::pin(take_by_topic(pusher, Some(targets), &request)).await?,
+        Recipient::Unknown => Box::pin(take_by_topic(pusher, None, &request)).await?,
     };
     note(target.as_ref(), &answer);
     Ok(answer)

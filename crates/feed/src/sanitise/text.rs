@@ -39,7 +39,29 @@ pub fn plain_text(html: &str) -> String {
             _ => {}
         }
     }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    with_single_spaces(text)
+}
+
+/// A text without white space around it, and one space where there was any in it.
+fn with_single_spaces(text: String) -> String {
+    if !text.is_ascii() {
+        return text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    let mut bytes = text.into_bytes();
+    let mut after_space = true;
+    bytes.retain_mut(|byte| {
+        let is_space = matches!(byte, b'\t'..=b'\r' | b' ');
+        let stays = !(is_space && after_space);
+        after_space = is_space;
+        if is_space {
+            *byte = b' ';
+        }
+        stays
+    });
+    if bytes.last() == Some(&b' ') {
+        bytes.pop();
+    }
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Whether a browser begins a new line or box at the tags of an element, so that no word goes on across them.

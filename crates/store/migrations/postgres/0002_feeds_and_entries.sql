@@ -93,15 +93,25 @@ CREATE TABLE follows (
     unread_count       bigint  NOT NULL DEFAULT 0,
     created_at         bigint  NOT NULL,
     PRIMARY KEY (feed_id, account_id)
+) WITH (
+    -- The count changes with every entry: in its page, so that no index is touched.
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_analyze_scale_factor = 0.05,
+    autovacuum_vacuum_cost_delay = 0
 );
 
 CREATE INDEX follows_of_account ON follows (account_id, feed_id);
 CREATE INDEX follows_of_folder ON follows (folder_id) WHERE folder_id IS NOT NULL;
 
--- Once for all who follow the feed: what an entry says.
+-- Once for all who follow the feed: what an entry says. There are no foreign keys from here to the feed, nor to here from
+-- texts, words and what accounts have: each would look up and lock what it points to for each row that is stored, together
+-- half of what storing an entry costs. All of these are written under the lock of their feed's row; they go with their
+-- entry, and it with its feed, by triggers.
 CREATE TABLE entries (
     id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    feed_id        bigint  NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    feed_id        bigint  NOT NULL,
     -- Hashes of what it is known by, of what tells it from others of that identity, and of what a reader sees of it.
     identity       bytea   NOT NULL,
     link_trait     bigint  NOT NULL DEFAULT 0,
@@ -118,7 +128,7 @@ CREATE TABLE entries (
     -- When its content was last written: a poll that was claimed before that does not undo it.
     changed_at     bigint  NOT NULL,
     -- When somebody was last told that it has changed.
-    update_told_at bigint  NOT NULL DEFAULT 0,
+    update_sent_at bigint  NOT NULL DEFAULT 0,
     -- Pushed with neither summary nor content.
     is_thin        boolean NOT NULL DEFAULT false,
     categories     text    NOT NULL DEFAULT '[]',
@@ -134,7 +144,7 @@ CREATE INDEX entries_of_feed ON entries (feed_id, sort_at DESC, id DESC);
 
 -- The long texts, apart, so that they are read only where they are wanted.
 CREATE TABLE entry_bodies (
-    entry_id bigint PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    entry_id bigint PRIMARY KEY,
     summary  text,
     content  text
 );
@@ -142,7 +152,7 @@ CREATE TABLE entry_bodies (
 -- What an account has of an entry: a row for each follower, written with the entry. All that a page is chosen and ordered
 -- by is here, so that every kind of page is one walk of an index of its account's.
 CREATE TABLE entry_states (
-    entry_id    bigint  NOT NULL REFERENCES entries (id) ON DELETE CASCADE,
+    entry_id    bigint  NOT NULL,
     account_id  bigint  NOT NULL,
     feed_id     bigint  NOT NULL,
     -- Where the account keeps the feed.
@@ -189,7 +199,7 @@ CREATE TABLE pruned_entries (
 -- The words of entries, as `domain::words` cuts them, with spaces around each, and their grams, without their places. A
 -- search that the grams cannot answer looks at the words. `sort_at` never changes, and spares the search a join.
 CREATE TABLE entry_words (
-    entry_id bigint   PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    entry_id bigint   PRIMARY KEY,
     sort_at  bigint   NOT NULL,
     grams    tsvector NOT NULL,
     words    text     COLLATE "C" NOT NULL
@@ -200,3 +210,38 @@ CREATE TABLE entry_words (
 );
 
 CREATE INDEX entry_words_by_gram ON entry_words USING gin (grams);
+
+-- Planned once for a connection, however few or many are removed then: each by its id.
+CREATE FUNCTION pirssonite_remove_rows_of_entries() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    DELETE FROM entry_states USING removed WHERE entry_states.entry_id = removed.id;
+    DELETE FROM entry_bodies USING removed WHERE entry_bodies.entry_id = removed.id;
+    DELETE FROM entry_words USING removed WHERE entry_words.entry_id = removed.id;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER entries_remove_rows
+AFTER DELETE ON entries
+REFERENCING OLD TABLE AS removed
+FOR EACH STATEMENT EXECUTE FUNCTION pirssonite_remove_rows_of_entries();
+
+CREATE FUNCTION pirssonite_remove_entries_of_feeds() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+    DELETE FROM entries USING removed WHERE entries.feed_id = removed.id;
+    RETURN NULL;
+END
+$$;
+
+CREATE TRIGGER feeds_remove_entries
+AFTER DELETE ON feeds
+REFERENCING OLD TABLE AS removed
+FOR EACH STATEMENT EXECUTE FUNCTION pirssonite_remove_entries_of_feeds();

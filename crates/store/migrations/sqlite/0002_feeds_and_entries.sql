@@ -86,10 +86,12 @@ CREATE TABLE follows (
 CREATE INDEX follows_of_account ON follows (account_id, feed_id);
 CREATE INDEX follows_of_folder ON follows (folder_id) WHERE folder_id IS NOT NULL;
 
--- Once for all who follow the feed: what an entry says.
+-- Once for all who follow the feed: what an entry says. There are no foreign keys from here to the feed, nor to here from
+-- texts, words and what accounts have: each would look up what it points to for each row that is stored. All of these are
+-- written in the transaction that looks at their feed; they go with their entry, and it with its feed, by triggers.
 CREATE TABLE entries (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
-    feed_id        INTEGER NOT NULL REFERENCES feeds (id) ON DELETE CASCADE,
+    feed_id        INTEGER NOT NULL,
     -- Hashes of what it is known by, of what tells it from others of that identity, and of what a reader sees of it.
     identity       BLOB    NOT NULL,
     link_trait     INTEGER NOT NULL DEFAULT 0,
@@ -106,7 +108,7 @@ CREATE TABLE entries (
     -- When its content was last written: a poll that was claimed before that does not undo it.
     changed_at     INTEGER NOT NULL,
     -- When somebody was last told that it has changed.
-    update_told_at INTEGER NOT NULL DEFAULT 0,
+    update_sent_at INTEGER NOT NULL DEFAULT 0,
     -- Pushed with neither summary nor content.
     is_thin        INTEGER NOT NULL DEFAULT 0,
     categories     TEXT    NOT NULL DEFAULT '[]',
@@ -119,7 +121,7 @@ CREATE INDEX entries_of_feed ON entries (feed_id, sort_at DESC, id DESC);
 
 -- The long texts, apart, so that they are read only where they are wanted.
 CREATE TABLE entry_bodies (
-    entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    entry_id INTEGER PRIMARY KEY,
     summary  TEXT,
     content  TEXT
 );
@@ -127,7 +129,7 @@ CREATE TABLE entry_bodies (
 -- What an account has of an entry: a row for each follower, written with the entry. All that a page is chosen and ordered
 -- by is here, so that every kind of page is one walk of an index of its account's.
 CREATE TABLE entry_states (
-    entry_id    INTEGER NOT NULL REFERENCES entries (id) ON DELETE CASCADE,
+    entry_id    INTEGER NOT NULL,
     account_id  INTEGER NOT NULL,
     feed_id     INTEGER NOT NULL,
     -- Where the account keeps the feed.
@@ -171,7 +173,7 @@ CREATE TABLE pruned_entries (
 -- The words of entries, as `domain::words` cuts them, with spaces around each. A search that the index of grams cannot
 -- answer looks here.
 CREATE TABLE entry_words (
-    entry_id INTEGER PRIMARY KEY REFERENCES entries (id) ON DELETE CASCADE,
+    entry_id INTEGER PRIMARY KEY,
     words    TEXT    NOT NULL
 );
 
@@ -187,3 +189,15 @@ CREATE VIRTUAL TABLE entry_grams USING fts5 (
 -- Bytes of grams that are gathered before they are written: those of a whole transaction, as a rule. The table they are
 -- gathered in never shrinks, and every commit walks all of it: with 4 MiB that was a tenth of the cost of a push.
 INSERT INTO entry_grams (entry_grams, rank) VALUES ('hashsize', 524288);
+
+CREATE TRIGGER entries_remove_rows AFTER DELETE ON entries
+BEGIN
+    DELETE FROM entry_states WHERE entry_id = old.id;
+    DELETE FROM entry_bodies WHERE entry_id = old.id;
+    DELETE FROM entry_words WHERE entry_id = old.id;
+END;
+
+CREATE TRIGGER feeds_remove_entries AFTER DELETE ON feeds
+BEGIN
+    DELETE FROM entries WHERE feed_id = old.id;
+END;

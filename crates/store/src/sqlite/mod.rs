@@ -21,6 +21,7 @@ use async_trait::async_trait;
 use domain::ports::{Clock, Store, StoreResult};
 
 use self::shared::{
+    checkpointer::Checkpointer,
     queue::Priority,
     readers::Readers,
     writer::{WriteTx, Writer},
@@ -61,6 +62,8 @@ pub struct SqliteStore {
     slow_readers: Arc<Readers>,
     // After the readers: the last connection to close takes the write-ahead log with it.
     writer: Arc<Writer>,
+    // It ends with the writer, and is waited for.
+    _checkpointer: Arc<Checkpointer>,
     clock: Arc<dyn Clock>,
     /// What ids of events and deliveries are made with.
     key: Arc<str>,
@@ -86,9 +89,11 @@ impl SqliteStore {
         };
         let readers = start_readers("reader", options.readers)?;
         let slow_readers = Arc::new(start_readers("slow-reader", options.slow_readers)?);
+        let own = shared::connection::checkpointer(&files.database, &options).map_err(shared::migrate::unavailable)?;
+        let checkpointer = Arc::new(Checkpointer::start(own, &mut connection).map_err(start)?);
         let writer = Writer::start(connection, Arc::clone(&clock)).map_err(start)?;
         let (readers, writer, files) = (Arc::new(readers), Arc::new(writer), Arc::new(files));
-        Ok(Self { readers, slow_readers, writer, clock, key: key.into(), files })
+        Ok(Self { readers, slow_readers, writer, _checkpointer: checkpointer, clock, key: key.into(), files })
     }
 
     /// Writes a copy of the database in a data folder into a new file, also while a process has it.

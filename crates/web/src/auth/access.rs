@@ -1,7 +1,7 @@
 //! What is open without a login, and that nothing else is.
 
 use axum::{
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -27,11 +27,11 @@ const OPEN_PREFIX: &str = "/assets/";
 const METRICS: &str = "/metrics";
 
 /// Lets through what is open, and whoever is known and may do what is asked.
-pub(crate) async fn require(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn require(state: &AppState, mut request: Request, next: Next) -> Response {
     if is_open(request.method(), request.uri().path()) {
         return next.run(request).await;
     }
-    match admit(&mut request, &state).await {
+    match admit(&mut request, state).await {
         Ok(()) => next.run(request).await,
         Err(ApiError::Unauthorized) if is_page(&request) => to_login(request.uri()),
         Err(error) => error.into_response(),

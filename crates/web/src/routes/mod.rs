@@ -36,10 +36,9 @@ use axum::{
     extract::DefaultBodyLimit,
     middleware::{from_fn, from_fn_with_state},
 };
-use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{auth, error::ApiError, middleware, openapi, pages, state::AppState};
+use crate::{error::ApiError, middleware, openapi, pages, state::AppState};
 
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
@@ -58,9 +57,6 @@ fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
     routes
         .fallback(async || ApiError::NotFound("path"))
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
-        .layer(from_fn_with_state(state.clone(), auth::require))
-        .layer(from_fn_with_state(state.clone(), middleware::admit))
-        .layer(CatchPanicLayer::custom(middleware::panicked))
         .layer(from_fn_with_state(state.clone(), middleware::observe))
         // Bodies are counted where they are read.
         .layer(DefaultBodyLimit::disable())
@@ -81,11 +77,7 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
                 .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
         )
         // Whatever parameters a hub adds are its own business.
-        .merge(
-            callbacks()
-                .route_layer(from_fn(middleware::no_head))
-                .layer(from_fn_with_state(quick_timeout, middleware::time_limit)),
-        )
+        .merge(callbacks().route_layer(from_fn_with_state(quick_timeout, middleware::callback)))
 }
 
 /// Routes that wait for the store alone.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result};
 
 pub(crate) const FAN_OUT: &str = include_str!("sql/entry_states_fan_out.sql");
 
-const COUNT_NEW: &str = "UPDATE follows SET unread_count = unread_count + ?2 WHERE feed_id = ?1";
+const COUNT_NEW: &str = "UPDATE OR FAIL follows SET unread_count = unread_count + ?2 WHERE feed_id = ?1";
 
 pub(crate) const TOUCH: &str = include_str!("sql/entry_states_touch.sql");
 

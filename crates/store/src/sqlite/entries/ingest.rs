@@ -124,7 +124,7 @@ fn store_entries(
                     Some(guid) => Cow::Owned(IncomingEntry { guid, ..entry.clone() }),
                 };
                 let id = entry_rows::insert(connection, target, &entry)?;
-                changes.words.add(id, entry.search_text.clone());
+                changes.words.add(&entry.search_text);
                 // Nobody else writes meanwhile: they are in a row.
                 new = Some((new.map_or(id, |(first, _)| first), id));
                 ingested.published.push(entry.published_at.or(entry.updated_at));

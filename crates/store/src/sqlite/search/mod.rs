@@ -55,7 +55,7 @@ fn first_list(connection: &Connection, search: &Search) -> Result<Option<Vec<i64
     if whole.is_empty() {
         return Ok(None);
     }
-    list(connection, &match_of(&whole, search), LISTED_MAX + 1).map(Some)
+    list(connection, search, &whole, LISTED_MAX + 1).map(Some)
 }
 
 /// The entries with these grams, and none of those that are not wanted, in the query language of the index. It takes any
@@ -75,9 +75,16 @@ fn match_of(grams: &[&Gram], search: &Search) -> String {
     format!("({}) NOT ({})", wanted.join(" AND "), unwanted.join(" OR "))
 }
 
-fn list(connection: &Connection, query: &str, limit: usize) -> Result<Vec<i64>> {
+/// The entries with these grams, by id, as far as they count: of those that are indexed, and what is found of the rest,
+/// whose ids are greater.
+fn list(connection: &Connection, search: &Search, grams: &[&Gram], limit: usize) -> Result<Vec<i64>> {
     let mut statement = connection.prepare_cached(LIST)?;
-    statement.query_map((query, usize_to_i64(limit)), |row| row.get(0))?.collect()
+    let indexed = statement.query_map((match_of(grams, search), usize_to_i64(limit)), |row| row.get(0))?;
+    let mut listed = indexed.collect::<Result<Vec<i64>>>()?;
+    if listed.len() < limit {
+        listed.extend(search_index::found_in_tail(connection, search)?);
+    }
+    Ok(listed)
 }
 
 /// Whether the words of an entry are what is searched for.
@@ -114,7 +121,7 @@ fn walk(connection: &Connection, wanted: &PageQuery, search: &Search, listed: Op
     let part = walk_sql(wanted);
     let mut statement = connection.prepare_cached(&part.sql)?;
     let mut rows = statement.query(params_from_iter(part.values))?;
-    let is_told = is_decided_by_list(search);
+    let is_decided = is_decided_by_list(search);
     let mut listed = listed;
     let mut looked_at = 0;
     let mut walked = Walk::default();
@@ -122,7 +129,7 @@ fn walk(connection: &Connection, wanted: &PageQuery, search: &Search, listed: Op
         let Some(row) = rows.next()? else { break };
         let place = Position { at: row.get(0)?, id: row.get(1)? };
         if listed.is_none() && looked_at == LOOKED_AT_MAX {
-            let all = list(connection, &match_of(&search.grams(), search), LISTED_AFTER_MAX + 1)?;
+            let all = list(connection, search, &search.grams(), LISTED_AFTER_MAX + 1)?;
             if all.len() <= SORTED_MAX {
                 return sort(connection, wanted, search, &all);
             }
@@ -131,7 +138,7 @@ fn walk(connection: &Connection, wanted: &PageQuery, search: &Search, listed: Op
         if listed.as_ref().is_some_and(|listed| listed.binary_search(&place.id).is_err()) {
             continue;
         }
-        if is_told && listed.is_some() {
+        if is_decided && listed.is_some() {
             walked.places.push(place);
             continue;
         }

@@ -13,8 +13,6 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WRITER_CACHE_KIB: i64 = 8 * 1024;
 /// Memory for pages of each reader.
 const READER_CACHE_KIB: i64 = 6 * 1024;
-/// Pages of the write-ahead log after which they are moved into the database.
-const CHECKPOINT_PAGES: i64 = 2_000;
 /// What the log is cut back to after it has grown, while someone was reading for long.
 const LOG_BYTES_MAX: i64 = 32 * 1024 * 1024;
 /// Rows that are looked at for statistics, at most, of each index.
@@ -30,6 +28,13 @@ pub(crate) fn writer(database: &Path, options: &SqliteOptions) -> Result<Connect
         return Err(OpenError::Unsuitable(reason.to_owned()));
     }
     set_up_writer(&connection, options).map_err(unavailable)?;
+    Ok(connection)
+}
+
+/// The one that moves the log into the database, as durably as the writer writes.
+pub(crate) fn checkpointer(database: &Path, options: &SqliteOptions) -> rusqlite::Result<Connection> {
+    let connection = open(database)?;
+    set_synchronous(&connection, options)?;
     Ok(connection)
 }
 
@@ -54,14 +59,17 @@ fn open(database: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
+fn set_synchronous(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
     let synchronous = match options.synchronous {
         Synchronous::Full => "FULL",
         Synchronous::Off => "OFF",
     };
-    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "synchronous", synchronous)
+}
+
+fn set_up_writer(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
+    set_synchronous(connection, options)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
     connection.pragma_update(None, "analysis_limit", ANALYSIS_ROWS_MAX)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod batch;
+pub(crate) mod checkpointer;
 pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod errors;

@@ -1,6 +1,9 @@
 //! The one thread that writes. Everything that waits runs in one transaction, a savepoint each, with one commit at the
 //! end; only then is anybody answered. So a disk that syncs 400 times a second takes tens of thousands of writes.
 //!
+//! The first job needs no savepoint: if it fails, the transaction is begun anew. Under load that is a batch of pushes, and
+//! a savepoint copies aside every page that is changed in it.
+//!
 //! A job that fails is undone by itself. But a full disk or an I/O error may undo the whole transaction: then every job
 //! of the group has failed, and is told so.
 //!
@@ -57,10 +60,48 @@ pub(crate) struct WriteTx<'a> {
     pub(crate) words: &'a mut WordChanges,
     pub(crate) outbox: &'a mut Outbox,
     pub(crate) log: &'a mut ChangeLog,
+    /// Nothing was done in the transaction yet.
+    is_fresh: &'a mut bool,
     clock: &'a dyn Clock,
 }
 
 impl WriteTx<'_> {
+    /// Runs `work`, and undoes it if it fails. The inner error is its own; the outer one is that of the transaction, which
+    /// is lost with all that is in it.
+    pub(crate) fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<StoreResult<T>> {
+        let (connection, mark, noted, is_fresh) = (self.connection, self.words.mark(), self.log.mark(), *self.is_fresh);
+        if !is_fresh {
+            execute(connection, "SAVEPOINT job")?;
+        }
+        let result = match catch_unwind(AssertUnwindSafe(|| work(self))) {
+            Ok(Err(error)) if connection.is_autocommit() => return Err(error),
+            Ok(result) => result.map_err(|error| store_error(&error)),
+            Err(_) => Err(broken_off()),
+        };
+        if connection.is_autocommit() {
+            return Err(gone());
+        }
+        if result.is_err() {
+            self.words.undo_to(mark);
+            self.log.undo_to(noted);
+            self.outbox.forget_listeners();
+            if is_fresh {
+                execute(connection, "ROLLBACK")?;
+                execute(connection, "BEGIN IMMEDIATE")?;
+            } else {
+                execute(connection, "ROLLBACK TO job")?;
+            }
+        }
+        if !is_fresh {
+            execute(connection, "RELEASE job")?;
+        }
+        *self.is_fresh = is_fresh && result.is_err();
+        Ok(result)
+    }
+
     /// The store's time, in milliseconds.
     pub(crate) fn now(&self) -> i64 {
         self.clock.now().as_millisecond()
@@ -84,6 +125,7 @@ impl Writer {
             words: WordChanges::default(),
             outbox: Outbox::default(),
             log: ChangeLog::default(),
+            is_fresh: true,
         };
         // Also if the thread ends by a fault in here: then nobody waits for it.
         let taking = queue.worker();
@@ -177,8 +219,8 @@ impl Drop for Writer {
 }
 
 trait Job: Send {
-    /// Runs it, and keeps what it returns.
-    fn run(&mut self, changes: &mut WriteTx<'_>) -> StoreResult<()>;
+    /// Runs it, and keeps what it returns. The inner error is its own; the outer one is that of the transaction.
+    fn run(&mut self, changes: &mut WriteTx<'_>) -> rusqlite::Result<StoreResult<()>>;
     /// Answers, now that it is known whether the transaction was committed.
     fn answer(self: Box<Self>, committed: &StoreResult<()>);
 }
@@ -194,12 +236,12 @@ where
     T: Send,
     W: FnOnce(&mut WriteTx<'_>) -> rusqlite::Result<T> + Send,
 {
-    fn run(&mut self, changes: &mut WriteTx<'_>) -> StoreResult<()> {
-        let Some(work) = self.work.take() else { return Err(broken_off()) };
-        let outcome = work(changes).map_err(|error| store_error(&error));
+    fn run(&mut self, changes: &mut WriteTx<'_>) -> rusqlite::Result<StoreResult<()>> {
+        let Some(work) = self.work.take() else { return Ok(Err(broken_off())) };
+        let outcome = changes.attempt(work)?;
         let result = outcome.as_ref().map(|_| ()).map_err(StoreError::clone);
         self.outcome = Some(outcome);
-        result
+        Ok(result)
     }
 
     fn answer(self: Box<Self>, committed: &StoreResult<()>) {
@@ -217,8 +259,8 @@ struct Fatal;
 
 #[cfg(test)]
 impl Job for Fatal {
-    fn run(&mut self, _: &mut WriteTx<'_>) -> StoreResult<()> {
-        Ok(())
+    fn run(&mut self, _: &mut WriteTx<'_>) -> rusqlite::Result<StoreResult<()>> {
+        Ok(Ok(()))
     }
 
     fn answer(self: Box<Self>, _: &StoreResult<()>) {
@@ -227,11 +269,15 @@ impl Job for Fatal {
 }
 
 /// What all are told whose transaction is gone with that of the job that failed.
-fn lost(cause: Option<StoreError>) -> StoreError {
-    match cause {
-        Some(StoreError::Unavailable(reason) | StoreError::Failed(reason)) => StoreError::Unavailable(reason),
-        None => StoreError::Unavailable("the transaction was lost".to_owned()),
-    }
+fn lost(cause: StoreError) -> StoreError {
+    let (StoreError::Unavailable(reason) | StoreError::Failed(reason)) = cause;
+    StoreError::Unavailable(reason)
+}
+
+/// A transaction that ended by itself.
+fn gone() -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ABORT);
+    rusqlite::Error::SqliteFailure(code, Some("the transaction was lost".to_owned()))
 }
 
 /// What the jobs of a transaction say about the disk.
@@ -253,6 +299,7 @@ struct Worker {
     words: WordChanges,
     outbox: Outbox,
     log: ChangeLog,
+    is_fresh: bool,
 }
 
 impl Worker {
@@ -261,7 +308,7 @@ impl Worker {
         while let Some(first) = self.queue.next() {
             let mut group = Vec::new();
             let committed = self.run_group(first, &mut group);
-            self.words.forget_all();
+            self.words.end(committed.is_ok());
             self.outbox.forget_listeners();
             // What was noted for a transaction that is gone.
             self.log.take();
@@ -298,17 +345,18 @@ impl Worker {
 
     /// True if it changed something that others follow.
     fn run_group(&mut self, first: Box<dyn Job>, group: &mut Vec<Box<dyn Job>>) -> StoreResult<bool> {
-        let done = match self.execute("BEGIN IMMEDIATE") {
-            Ok(()) => self.run_jobs(first, group).and_then(|()| self.commit()),
+        self.is_fresh = true;
+        let done = match execute(&self.connection, "BEGIN IMMEDIATE") {
+            Ok(()) => self.run_jobs(first, group).and_then(|()| self.commit().map_err(|error| store_error(&error))),
             Err(error) => {
                 // Whoever waits now would wait for the same.
                 group.push(first);
                 group.extend(std::iter::from_fn(|| self.queue.next_now()).take(GROUP_JOBS_MAX));
-                Err(error)
+                Err(store_error(&error))
             }
         };
         if !self.connection.is_autocommit() {
-            let _ = self.execute("ROLLBACK");
+            let _ = execute(&self.connection, "ROLLBACK");
         }
         done
     }
@@ -321,52 +369,32 @@ impl Worker {
             let changes = self.connection.total_changes();
             let result = self.run_one(&mut *job);
             group.push(job);
-            let result = result?;
+            let result = result.map_err(|error| lost(store_error(&error)))?;
             self.signs.has_failed |= matches!(result, Err(StoreError::Unavailable(_)));
             self.signs.has_written |= result.is_ok() && self.connection.total_changes() > changes;
-            if self.connection.is_autocommit() {
-                return Err(lost(result.err()));
-            }
             let is_full = group.len() >= GROUP_JOBS_MAX || begun.elapsed() >= GROUP_TIME_MAX;
             next = if is_full { None } else { self.queue.next_now() };
         }
         Ok(())
     }
 
-    /// Runs one job in a savepoint. The inner error is the job's own; the outer one is that of the transaction.
-    fn run_one(&mut self, job: &mut dyn Job) -> StoreResult<StoreResult<()>> {
-        let (mark, noted) = (self.words.mark(), self.log.mark());
-        self.execute("SAVEPOINT job")?;
+    fn run_one(&mut self, job: &mut dyn Job) -> rusqlite::Result<StoreResult<()>> {
         let mut changes = WriteTx {
             connection: &self.connection,
             words: &mut self.words,
             outbox: &mut self.outbox,
             log: &mut self.log,
+            is_fresh: &mut self.is_fresh,
             clock: &*self.clock,
         };
-        let result = catch_unwind(AssertUnwindSafe(|| job.run(&mut changes))).unwrap_or_else(|_| Err(broken_off()));
-        if result.is_err() && !self.connection.is_autocommit() {
-            self.words.undo_to(mark);
-            self.log.undo_to(noted);
-            self.outbox.forget_listeners();
-            self.execute("ROLLBACK TO job")?;
-        }
-        if !self.connection.is_autocommit() {
-            self.execute("RELEASE job")?;
-        }
-        Ok(result)
+        job.run(&mut changes)
     }
 
-    fn commit(&mut self) -> StoreResult<bool> {
-        self.words.write(&self.connection).map_err(|error| store_error(&error))?;
+    fn commit(&mut self) -> rusqlite::Result<bool> {
+        self.words.write(&self.connection)?;
         let now = self.clock.now().as_millisecond();
-        let is_changed = changes::write(&self.connection, &mut self.log, now).map_err(|error| store_error(&error))?;
-        self.execute("COMMIT").map(|()| is_changed)
-    }
-
-    fn execute(&self, sql: &str) -> StoreResult<()> {
-        let run = || self.connection.prepare_cached(sql)?.execute([]).map(drop);
-        run().map_err(|error| store_error(&error))
+        let is_changed = changes::write(&self.connection, &mut self.log, now)?;
+        execute(&self.connection, "COMMIT").map(|()| is_changed)
     }
 
     /// Looks after the statistics by which statements are planned. Cheap when there is nothing to do.
@@ -375,4 +403,8 @@ impl Worker {
             tracing::debug!(%error, "optimize failed");
         }
     }
+}
+
+fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
 }

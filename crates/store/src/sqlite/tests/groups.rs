@@ -80,11 +80,13 @@ async fn beats_go_before_bulk() {
 #[tokio::test]
 async fn one_bad_write_does_not_lose_the_others() {
     let (store, _folder) = fresh();
+    let indexed = "INSERT INTO entry_grams (rowid, grams) VALUES (1, 'old'), (2, 'old'), (3, 'old')";
+    store.writer.write(Priority::Usual, |changes| changes.connection.execute(indexed, [])).await.unwrap();
     let (release, held) = hold_writer(&store).await;
     // The bad one fails in the middle: the name is taken the second time.
     let insert = |name: &'static str, entry: i64, times: usize| {
         move |changes: &mut WriteTx<'_>| {
-            changes.words.add(entry, name.to_owned());
+            changes.words.replace(entry, name.to_owned());
             for _ in 0..times {
                 changes
                     .connection
@@ -109,4 +111,31 @@ async fn one_bad_write_does_not_lose_the_others() {
         connection.prepare(words)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
     });
     assert_eq!(indexed.await.unwrap(), [1, 3]);
+}
+
+/// The first has no savepoint.
+#[tokio::test]
+async fn first_that_fails_is_undone_alone() {
+    let (store, _folder) = fresh();
+    let insert = |name: &'static str| {
+        move |changes: &mut WriteTx<'_>| {
+            changes.connection.execute("INSERT INTO folders (account_id, name, position) VALUES (1, ?, 0)", [name])
+        }
+    };
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let fails = move |changes: &mut WriteTx<'_>| {
+        insert("bad")(changes)?;
+        let _ = released.recv();
+        insert("bad")(changes)
+    };
+    let bad = store.writer.submit(Priority::Usual, fails).await.unwrap();
+    let second = store.writer.submit(Priority::Usual, insert("second")).await.unwrap();
+    let again = store.writer.submit(Priority::Usual, insert("second")).await.unwrap();
+    let third = store.writer.submit(Priority::Usual, insert("third")).await.unwrap();
+    release.send(()).unwrap();
+    assert!(matches!(bad.await.unwrap(), Err(StoreError::Failed(_))));
+    assert_eq!((second.await.unwrap(), third.await.unwrap()), (Ok(1), Ok(1)));
+    assert!(matches!(again.await.unwrap(), Err(StoreError::Failed(_))));
+    let names: Vec<_> = store.folders(READER).await.unwrap().into_iter().map(|folder| folder.name).collect();
+    assert_eq!(names, ["second", "third"]);
 }

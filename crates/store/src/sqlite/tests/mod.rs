@@ -4,6 +4,7 @@ mod groups;
 mod invariants;
 mod outbox;
 mod plans;
+mod search_tail;
 mod trouble;
 
 use std::sync::{Arc, mpsc};

@@ -136,7 +136,9 @@ impl Harness {
         self.tamper(&match &*self.database {
             Database::Sqlite(_) => format!(
                 "INSERT INTO entry_words (entry_id, words) SELECT copies.id, first.words {of_copies}
-                 INSERT INTO entry_grams (rowid, grams) SELECT copies.id, first.words {of_copies}"
+                 INSERT INTO entry_grams (rowid, grams)
+                 SELECT entry_id, words FROM entry_words
+                 WHERE entry_id > (SELECT coalesce(max(id), 0) FROM entry_grams_docsize) ORDER BY entry_id;"
             ),
             Database::Postgres(_) => format!(
                 "INSERT INTO entry_words (entry_id, sort_at, grams, words)
