@@ -55,7 +55,7 @@ pub fn operations_router(state: AppState) -> Router {
 /// Routes with all that every request passes.
 fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
     routes
-        .fallback(async || ApiError::NotFound("path"))
+        .fallback(pages::not_found)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(state.clone(), middleware::observe))
         // Bodies are counted where they are read.
@@ -114,7 +114,6 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::patch, accounts::delete))
         .routes(routes!(operations::openapi))
-        .routes(routes!(operations::start))
         .merge(operations())
         .merge(pages::routes())
 }

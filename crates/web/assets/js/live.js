@@ -1,0 +1,171 @@
+// What happens elsewhere, as it happens: a stream of events that say what changed. The browser asks again by itself when
+// the connection is lost, and says where it stopped.
+import { counted, find, findAll } from "./dom.js";
+import { again, ask, toLogin, words } from "./api.js";
+import { say, sayWhile } from "./status.js";
+import { mergeCounts, refreshCounts } from "./sidebar.js";
+import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, loadedRows, rowOf } from "./list.js";
+import { refreshAllMarks, refreshMarks } from "./marks.js";
+
+/** @typedef {{ feedId: number | null, feedIds: number[], count: number, ids: number[] }} Change */
+
+/** How long a connection may be gone before anything is said: a restart takes as long. */
+const LOST_MS = 3_000;
+/** A stream that the browser has given up is opened anew. */
+const REOPEN_MS = 5_000;
+/** Looks at the top of the list are this far apart. */
+const LOOK_MS = 400;
+/** Looks at the feeds are this far apart. */
+const FEEDS_MS = 3_000;
+/** A page that nobody sees lets go of its stream after this, because a browser has few connections to a server. */
+const HIDDEN_MS = 60_000;
+
+/** @type {EventSource | null} */
+let stream = null;
+let lastEventId = "";
+let lostTimer = 0;
+let hiddenTimer = 0;
+
+/** Runs at once, and then no more often than every so many milliseconds. @param {() => Promise<void>} run @param {number} ms */
+function throttled(run, ms) {
+  let timer = 0;
+  let isWanted = false;
+  const go = () => {
+    isWanted = false;
+    timer = setTimeout(() => ((timer = 0), isWanted && go()), ms);
+    run().catch((error) => console.warn("what changed could not be loaded", error));
+  };
+  return () => (timer ? (isWanted = true) : go());
+}
+
+/** Says how many entries would come in at the top. */
+async function lookForNews() {
+  if (!hasList()) return;
+  const page = await fetchPage("", true);
+  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && isBeforeFirst(entry));
+  // Nothing is being read that could be moved.
+  if (loadedRows().length === 0 && fresh.length > 0) return location.reload();
+  const button = find("#news");
+  if (!button) return;
+  const isMore = fresh.length === page.entries.length && page.nextCursor;
+  button.hidden = fresh.length === 0;
+  button.textContent = `${fresh.length}${isMore ? "+" : ""} new`;
+  button.title = `Show ${counted(fresh.length, "new entry", "new entries")} (.)`;
+}
+
+const lookForNewsSoon = throttled(lookForNews, LOOK_MS);
+
+/** Shows what has come, where the reader asked for it. */
+export async function showArrived() {
+  const button = find("#news");
+  if (button) button.hidden = true;
+  try {
+    await bringIn();
+  } catch (error) {
+    say(words(error));
+  }
+}
+
+/** Whether a change of some feeds may concern this list. @param {Change} change */
+function isOfList({ feedIds }) {
+  const query = new URLSearchParams(listQuery());
+  if (query.has("feedId")) return feedIds.length === 0 || feedIds.includes(Number(query.get("feedId")));
+  const folder = query.get("folderId");
+  if (folder === null) return true;
+  return feedIds.length === 0 || feedIds.some((id) => find(`.folder[data-folder="${folder}"] [data-feed="${id}"]`));
+}
+
+/** @param {Change} change */
+function onMarks({ ids }) {
+  (ids.length > 0 ? refreshMarks(ids) : refreshAllMarks()).catch(() => {});
+}
+
+/** What was missed cannot be told: all that is shown is looked at anew. */
+function onReset() {
+  refreshCounts().catch(() => {});
+  refreshAllMarks().catch(() => {});
+  lookForNewsSoon();
+  lookAtFeedsSoon();
+}
+
+/** Which feeds there are and which fail. */
+async function lookAtFeeds() {
+  /** @type {import("./api.js").Feed[]} */
+  const feeds = await ask("GET", "/api/feeds");
+  const place = (/** @type {string} */ id, /** @type {string} */ folder) => `${id} in ${folder}`;
+  const shown = new Set(findAll(".tree [data-feed]").map((item) => place(item.dataset.feed ?? "", item.closest(".folder")?.getAttribute("data-folder") ?? "")));
+  const isSame = feeds.length === shown.size && feeds.every((feed) => shown.has(place(String(feed.id), String(feed.folderId ?? ""))));
+  for (const feed of feeds) {
+    const link = find(`.tree [data-feed="${feed.id}"] > a`);
+    const problem = feed.isGone ? "Its server says that it is gone for good." : feed.failureCount > 0 ? (feed.lastError ?? "") : null;
+    link?.classList.toggle("failing", problem !== null);
+    if (problem === null) link?.removeAttribute("title");
+    else link?.setAttribute("title", problem);
+  }
+  if (!isSame && !find("dialog[open]")) say("Your feeds were changed elsewhere.", { label: "Show", run: () => again("") });
+}
+
+const lookAtFeedsSoon = throttled(lookAtFeeds, FEEDS_MS);
+
+/** @type {Record<string, (change: any) => void>} */
+const REACTIONS = {
+  entries: (change) => isOfList(change) && lookForNewsSoon(),
+  counts: mergeCounts,
+  marks: onMarks,
+  reset: onReset,
+  feed: lookAtFeedsSoon,
+  subscription: () => {},
+  delivery: () => {},
+};
+
+/** @param {MessageEvent} event */
+function onEvent(event) {
+  lastEventId = event.lastEventId || lastEventId;
+  try {
+    const change = JSON.parse(event.data || "{}");
+    REACTIONS[event.type]({ feedIds: [], ids: [], ...change });
+    // Further pages, such as the dashboards, listen too.
+    document.dispatchEvent(new CustomEvent("pirssonite-change", { detail: { kind: event.type, change } }));
+  } catch (error) {
+    console.warn("an event could not be read", error);
+  }
+}
+
+function openStream() {
+  if (stream || document.hidden) return;
+  stream = new EventSource(lastEventId ? `/api/events?lastEventId=${encodeURIComponent(lastEventId)}` : "/api/events");
+  for (const kind of Object.keys(REACTIONS)) stream.addEventListener(kind, onEvent);
+  stream.addEventListener("open", () => {
+    clearTimeout(lostTimer);
+    lostTimer = 0;
+    sayWhile(null);
+  });
+  stream.addEventListener("error", () => {
+    if (!lostTimer) lostTimer = setTimeout(() => sayWhile("The connection is lost. Trying again…"), LOST_MS);
+    if (stream?.readyState === EventSource.CLOSED) reopen();
+  });
+}
+
+function closeStream() {
+  stream?.close();
+  stream = null;
+}
+
+/** The server answered something else than a stream: the login has ended, or it is too busy. */
+async function reopen() {
+  closeStream();
+  const response = await fetch("/api/account", { headers: { accept: "application/json" } }).catch(() => null);
+  if (response?.status === 401) return toLogin();
+  setTimeout(openStream, REOPEN_MS);
+}
+
+export function startLive() {
+  openStream();
+  addEventListener("pagehide", closeStream);
+  addEventListener("pageshow", openStream);
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiddenTimer);
+    if (document.hidden) hiddenTimer = setTimeout(closeStream, HIDDEN_MS);
+    else openStream();
+  });
+}
