@@ -186,7 +186,7 @@ fn stat(process: u32) -> Option<Stat> {
 
 /// CPU seconds of a process, its children, and those that it has had.
 #[expect(clippy::cast_precision_loss, reason = "ticks of a day fit into 52 bits")]
-fn family_cpu_secs(parent: u32) -> f64 {
+pub(crate) fn family_cpu_secs(parent: u32) -> f64 {
     const TICKS_PER_SEC: f64 = 100.0;
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let children = processes

@@ -13,6 +13,7 @@ mod feeds;
 mod fixture;
 mod follows;
 mod hostile;
+mod logins;
 mod pages;
 mod parse;
 mod poll;
@@ -67,6 +68,14 @@ enum Measurement {
     Changes,
     /// Feeds that many accounts follow, and pages of one account beside others, on each store.
     Follows,
+    /// Logins while passwords are guessed by many.
+    Logins,
+    /// Serves logins until it is killed.
+    #[command(hide = true)]
+    LoginsServer {
+        /// The store, as JSON.
+        location: String,
+    },
     /// Serves feeds until it is killed.
     #[command(hide = true)]
     Publish,
@@ -168,6 +177,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(Measurement::PushRenew { job }) => {
             process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
         }
+        Some(Measurement::Logins) => logins::run(&mut tally)?,
+        Some(Measurement::LoginsServer { location }) => logins::serve(&serde_json::from_str(&location)?)?,
         Some(Measurement::Publish) => publisher::publish()?,
         Some(Measurement::PollJob { job }) => process::print_result(&poll::perform(serde_json::from_str(&job)?)?)?,
         Some(Measurement::SnapshotJob { job }) => {
@@ -184,6 +195,7 @@ fn main() -> anyhow::Result<ExitCode> {
             dispatch::run(&mut tally, None)?;
             changes::run(&mut tally)?;
             follows::run(&mut tally)?;
+            logins::run(&mut tally)?;
         }
     }
     Ok(tally.conclude())

@@ -19,6 +19,10 @@ use crate::{
 /// How long the parts may take to end once they are told to.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Whatever is to be logged: at `debug` the client of PostgreSQL tells the values of every statement, secrets and what people
+/// read among them.
+const QUIET: &str = "tokio_postgres=info,tokio_postgres::query=info";
+
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     start_logging(settings);
     ignore_hangups();
@@ -64,7 +68,7 @@ async fn work(engine: Arc<Engine>, stop: CancellationToken) -> bool {
 }
 
 fn start_logging(settings: &Settings) {
-    let filter = EnvFilter::new(&settings.log);
+    let filter = EnvFilter::new(format!("{},{QUIET}", settings.log));
     let logging = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

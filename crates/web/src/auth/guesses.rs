@@ -89,6 +89,11 @@ impl Guesses {
         Ok(())
     }
 
+    /// Whether this address has failed lately, at whatever account.
+    pub(crate) fn has_failed(&self, address: IpAddr, now: Instant) -> bool {
+        self.count(&self.lock(), Key::Address(network_of(address)), now) > 0
+    }
+
     /// The guess was right: its address is no guesser's.
     pub(crate) fn succeeded(&self, name: &str, address: IpAddr) {
         self.undo(name, address);

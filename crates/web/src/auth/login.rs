@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use super::{
     Actor, cookie,
     identify::{client_of, is_https},
+    password::Standing,
 };
 use crate::{
     error::{ApiError, ApiResult},
@@ -101,9 +102,11 @@ pub(crate) async fn verify_own(state: &AppState, origin: &Origin, actor: &Actor,
 
 /// The account of this name and password. It takes the same time whatever is wrong.
 async fn verify(state: &AppState, origin: &Origin, name: &str, password: String) -> ApiResult<Account> {
-    let (guesses, key) = (&state.auth.guesses, AccountName::key_of(name));
-    guesses.begin(&key, origin.address, Instant::now()).map_err(ApiError::TooManyAttempts)?;
-    match check(state, name, password).await {
+    let (guesses, key, now) = (&state.auth.guesses, AccountName::key_of(name), Instant::now());
+    // Before this one counts.
+    let standing = if guesses.has_failed(origin.address, now) { Standing::HasFailed } else { Standing::Good };
+    guesses.begin(&key, origin.address, now).map_err(ApiError::TooManyAttempts)?;
+    match check(state, name, password, standing).await {
         Ok(Some(account)) => {
             guesses.succeeded(&key, origin.address);
             Ok(account)
@@ -120,10 +123,10 @@ async fn verify(state: &AppState, origin: &Origin, name: &str, password: String)
     }
 }
 
-async fn check(state: &AppState, name: &str, password: String) -> ApiResult<Option<Account>> {
+async fn check(state: &AppState, name: &str, password: String, standing: Standing) -> ApiResult<Option<Account>> {
     let is_name = name.chars().take(2 * ACCOUNT_NAME_CHARS_MAX).count() < 2 * ACCOUNT_NAME_CHARS_MAX;
     let credentials = if is_name { state.store().credentials(name).await? } else { None };
     let hash = credentials.as_ref().and_then(|credentials| credentials.password_hash.clone());
-    let is_right = state.auth.passwords.verify(hash, password).await?;
+    let is_right = state.auth.passwords.verify(hash, password, standing).await?;
     Ok(credentials.filter(|_| is_right).map(|credentials| credentials.account))
 }

@@ -1,4 +1,5 @@
-//! Passwords are hashed and checked here, with argon2id: slowly, on purpose, and so not more than two at once.
+//! Passwords are hashed and checked here, with argon2id: slowly, on purpose, and so not more than two at once. Those who have
+//! failed before take one turn at most, so that whoever has not comes in also while many guess.
 //!
 //! A name that nobody has takes as long as one that somebody has: a password is checked against a hash in any case.
 
@@ -18,8 +19,10 @@ use crate::error::{ApiError, ApiResult};
 
 /// Passwords that are hashed at once: each takes 19 MiB and a core.
 const AT_ONCE: usize = 2;
-/// Those that wait, besides. More are told to come again.
-const WAITING_MAX: usize = 32;
+/// Of them those of addresses that have failed before.
+const AT_ONCE_AFTER_FAILURES: usize = 1;
+/// Those that wait, of either kind. More are told to come again. All of them take some seconds.
+const WAITING_MAX: usize = 256;
 
 /// Bytes of a salt, as the standard recommends.
 const SALT_BYTES: usize = 16;
@@ -28,21 +31,45 @@ const SALT_BYTES: usize = 16;
 const NOBODYS: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdC4uLg$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
+/// Who wants a password checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing is held against the address.
+    Good,
+    HasFailed,
+}
+
 /// Hashes and checks passwords, in their turn.
 #[derive(Debug, Clone)]
 pub(crate) struct Passwords {
     running: Arc<Semaphore>,
+    good: Queue,
+    failed: Queue,
+}
+
+/// Those of one standing.
+#[derive(Debug, Clone)]
+struct Queue {
     admitted: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+}
+
+impl Queue {
+    fn new(at_once: usize) -> Self {
+        let admitted = Arc::new(Semaphore::new(at_once + WAITING_MAX));
+        Self { admitted, turns: Arc::new(Semaphore::new(at_once)) }
+    }
 }
 
 impl Passwords {
     pub(crate) fn new() -> Self {
-        Self { running: Arc::new(Semaphore::new(AT_ONCE)), admitted: Arc::new(Semaphore::new(AT_ONCE + WAITING_MAX)) }
+        let (good, failed) = (Queue::new(AT_ONCE), Queue::new(AT_ONCE_AFTER_FAILURES));
+        Self { running: Arc::new(Semaphore::new(AT_ONCE)), good, failed }
     }
 
     /// Whether this is the password of this hash. Without a hash it is not, and takes as long.
-    pub(crate) async fn verify(&self, hash: Option<String>, password: String) -> ApiResult<bool> {
-        self.run(move || {
+    pub(crate) async fn verify(&self, hash: Option<String>, password: String, of: Standing) -> ApiResult<bool> {
+        self.run(of, move || {
             let is_possible = hash.is_some() && password.len() <= PASSWORD_BYTES_MAX;
             let hash = hash.as_deref().unwrap_or(NOBODYS);
             // What is too long for a password is not hashed, but costs the same as one that is not.
@@ -54,17 +81,19 @@ impl Passwords {
 
     /// The hash of a new password.
     pub(crate) async fn hash(&self, password: String, ids: &'static dyn Ids) -> ApiResult<String> {
-        let hashed = self.run(move || hash_password(&password, ids)).await?;
+        let hashed = self.run(Standing::Good, move || hash_password(&password, ids)).await?;
         hashed.map_err(|error| ApiError::BadRequest(error.to_string()))
     }
 
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    async fn run<T: Send + 'static>(&self, of: Standing, work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
         let busy = || ApiError::Unavailable("too many passwords are being checked at once; try again later");
-        let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| busy())?;
+        let queue = if of == Standing::Good { &self.good } else { &self.failed };
+        let admitted = Arc::clone(&queue.admitted).try_acquire_owned().map_err(|_| busy())?;
+        let turn = Arc::clone(&queue.turns).acquire_owned().await.map_err(|_| busy())?;
         let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| busy())?;
         let task = tokio::task::spawn_blocking(move || {
             // Held by the work, not by the request: a client that goes away frees no permit for more.
-            let _held = (admitted, running);
+            let _held = (admitted, turn, running);
             work()
         });
         task.await.map_err(|error| ApiError::Internal(format!("a password was not checked: {error}")))
@@ -121,10 +150,14 @@ mod tests {
         assert!(hash.starts_with(costs) && NOBODYS.starts_with(costs), "{hash}");
         assert_eq!(hash.len(), NOBODYS.len());
         for (password, expect) in [("correct horse", true), ("correct horse ", false), ("", false)] {
-            assert_eq!(passwords.verify(Some(hash.clone()), password.to_owned()).await.unwrap(), expect, "{password}");
+            assert_eq!(
+                passwords.verify(Some(hash.clone()), password.to_owned(), Standing::Good).await.unwrap(),
+                expect,
+                "{password}"
+            );
         }
-        assert!(!passwords.verify(None, "nobody's".to_owned()).await.unwrap());
-        assert!(!passwords.verify(Some(hash), "x".repeat(2000)).await.unwrap());
+        assert!(!passwords.verify(None, "nobody's".to_owned(), Standing::Good).await.unwrap());
+        assert!(!passwords.verify(Some(hash), "x".repeat(2000), Standing::Good).await.unwrap());
         assert!(PasswordHash::new(NOBODYS).is_ok());
         assert!(passwords.hash("short".to_owned(), &Same(1)).await.unwrap_err().to_string().contains("at least 8"));
     }
@@ -132,10 +165,27 @@ mod tests {
     #[tokio::test]
     async fn a4_only_so_many_passwords_wait() {
         let passwords = Passwords::new();
-        let all = passwords.admitted.try_acquire_many(u32::try_from(AT_ONCE + WAITING_MAX).unwrap()).unwrap();
-        let refused = passwords.verify(None, String::new()).await.unwrap_err();
+        let check = |of: Standing| passwords.verify(None, String::new(), of);
+        let places = u32::try_from(AT_ONCE_AFTER_FAILURES + WAITING_MAX).unwrap();
+        let all = passwords.failed.admitted.try_acquire_many(places).unwrap();
+        let refused = check(Standing::HasFailed).await.unwrap_err();
         assert!(matches!(refused, ApiError::Unavailable(_)), "{refused}");
+        assert!(!check(Standing::Good).await.unwrap());
         drop(all);
-        assert!(!passwords.verify(None, String::new()).await.unwrap());
+        assert!(!check(Standing::HasFailed).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a4_those_who_have_failed_do_not_hold_up_others() {
+        let passwords = Passwords::new();
+        // As if one of them were being checked: the next waits, and one of good standing does not.
+        let turn = passwords.failed.turns.acquire().await.unwrap();
+        let running = passwords.running.acquire().await.unwrap();
+        let mut next = std::pin::pin!(passwords.verify(None, String::new(), Standing::HasFailed));
+        assert!(futures_util::poll!(&mut next).is_pending());
+        assert!(!passwords.verify(None, String::new(), Standing::Good).await.unwrap());
+        assert!(futures_util::poll!(&mut next).is_pending());
+        drop((turn, running));
+        assert!(!next.await.unwrap());
     }
 }

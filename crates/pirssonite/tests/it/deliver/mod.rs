@@ -1,6 +1,7 @@
 //! Deliveries with the real program: a publisher, webhooks and servers on loopback, of which some are killed, frozen or
 //! told to stop (requirements D1 to D12).
 
+mod accounts;
 mod crash;
 mod flow;
 mod leases;

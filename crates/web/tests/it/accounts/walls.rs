@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, time::Duration};
 use domain::{
     FeedId,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
-    ports::PollStore,
 };
 use serde_json::{Value, json};
 
