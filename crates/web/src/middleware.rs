@@ -57,17 +57,21 @@ const HEADERS: [(HeaderName, &str); 6] = [
 pub(crate) async fn observe(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let id = request_id(&request, &state);
     let mut observation = Observation::begin(&request, &id);
-    let answered = AssertUnwindSafe(admit(&state, request, next)).catch_unwind().instrument(observation.span.clone());
-    let mut response = match answered.await {
-        Ok(response) => response.unwrap_or_else(ApiError::into_response),
-        Err(panic) => panicked(panic),
-    };
+    let mut response = answer(&state, request, next).instrument(observation.span.clone()).await;
     observation.status = response.status().as_u16();
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response.headers_mut().insert(REQUEST_ID, id);
     response
+}
+
+/// Inside the request's span, so that what is logged of a failure says which it was.
+async fn answer(state: &AppState, request: Request, next: Next) -> Response {
+    match AssertUnwindSafe(admit(state, request, next)).catch_unwind().await {
+        Ok(response) => response.unwrap_or_else(ApiError::into_response),
+        Err(panic) => panicked(panic),
+    }
 }
 
 /// The client's id for the request if it is fit for a log, else one of ours.

@@ -1,5 +1,6 @@
 //! What only SQLite can get wrong, seen from inside: groups of writes, a full disk, plans.
 
+mod checkpoints;
 mod groups;
 mod invariants;
 mod outbox;

@@ -107,7 +107,7 @@ async fn a2_last_follower_removes_the_feed(harness: &Harness) {
     assert_eq!(harness.store.polled_feed(feed).await.unwrap(), None);
     let left = harness.store.subscription(subscription).await.unwrap().unwrap();
     assert_eq!((left.feed_id, left.state), (None, SubscriptionState::Unsubscribing));
-    for table in ["feeds", "follows", "entries", "entry_states", "entry_words", "last_documents"] {
+    for table in ["feeds", "follows", "entries", "entry_states", "entry_bodies", "entry_words", "last_documents"] {
         assert_eq!(harness.number(&format!("SELECT count(*) FROM {table}")).await, 0, "{table}");
     }
     assert_ne!(harness.add(URL, vec![]).await, feed);
