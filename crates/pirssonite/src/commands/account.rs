@@ -92,9 +92,10 @@ async fn act(arguments: &Arguments, settings: &Settings) -> anyhow::Result<(Valu
         Action::Add { name, admin, password } => {
             AccountName::parse(name)?;
             let password = new_password::read(password)?;
+            let before = accounts(backend).await?;
             let body = json!({ "name": name, "password": password, "isAdmin": admin });
             let account = backend.call(Method::POST, "/api/accounts", Some(body)).await?;
-            let said = format!("added account {}: {}", id_of(&account), name_of(&account));
+            let said = format!("added account {}: {}{}", id_of(&account), name_of(&account), closed_by(&before));
             Ok((account, said))
         }
         Action::Password { name, password } => set_password(backend, name.as_deref(), password).await,
@@ -116,6 +117,19 @@ async fn act(arguments: &Arguments, settings: &Settings) -> anyhow::Result<(Valu
             Ok((account, said))
         }
     }
+}
+
+/// What the first password means for those who were let in without one.
+fn closed_by(before: &[Value]) -> String {
+    if before.iter().any(|account| account["hasPassword"] == true) {
+        return String::new();
+    }
+    let names: Vec<String> = before.iter().map(|account| format!("`{}`", name_of(account))).collect();
+    format!(
+        "; from now on the page and the API ask for a login, and {} cannot log in without a password: set one with \
+         `pirssonite account password NAME`",
+        names.join(", ")
+    )
 }
 
 async fn set_password(

@@ -138,7 +138,12 @@ fn a1_accounts_are_managed_by_commands() {
     let folder = tempfile::tempdir().unwrap();
     let data = made(folder.path());
     let add = with_password(data, &["account", "add", "Ann"], PASSWORD);
-    assert!(stdout(&add).starts_with("added account 2: Ann"), "{}{}", stdout(&add), stderr(&add));
+    assert!(stdout(&add).starts_with("added account 2: Ann; from now on"), "{}{}", stdout(&add), stderr(&add));
+    // Whoever was let in without a password needs one now.
+    assert!(stdout(&add).contains("`reader` cannot log in without a password"), "{}", stdout(&add));
+    let another = with_password(data, &["account", "add", "Eve"], PASSWORD);
+    assert_eq!(stdout(&another).trim(), "added account 3: Eve");
+    ok(data, &["account", "remove", "eve"]);
     ok(data, &["account", "rename", "ann", "Ben"]);
     ok(data, &["account", "admin", "ben"]);
     let list = json(&ok(data, &["account", "--json"]));
