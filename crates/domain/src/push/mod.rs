@@ -17,7 +17,7 @@ mod timing;
 
 pub use self::{
     discovery::{Discovery, InDocument, KnownHub, discover},
-    machine::{Decision, Event, Step, apply, missed, step},
+    machine::{Decision, Event, PUSH_MAY_TAKE, Step, apply, missed, step},
     reconcile::{Change, DesiredPush, Plan, needs_another_hub, reconcile},
     secrets::Secrets,
     signature::{Algorithm, Signature, Unsigned, sign},

@@ -77,6 +77,7 @@ pub(crate) struct Settings {
     pub(crate) hub_lease: Option<u32>,
     /// Zero for never.
     pub(crate) push_audit: Duration,
+    pub(crate) push_may_take: Duration,
     pub(crate) push_algorithms: Vec<Algorithm>,
     pub(crate) push_rate: NonZeroU32,
     pub(crate) known_hubs: Vec<KnownHub>,
@@ -255,6 +256,7 @@ impl Settings {
             renew_before: get(raw, "renew_before", a_second_or_more)?,
             hub_lease: get(raw, "hub_lease", |text| optional(text, lease_secs))?,
             push_audit: get(raw, "push_audit", audit)?,
+            push_may_take: get(raw, "push_may_take", a_second_or_more)?,
             push_algorithms: get(raw, "push_algorithms", algorithms)?,
             push_rate: get(raw, "push_rate", rate)?,
             known_hubs: get(raw, "known_hubs", known_hubs)?,
