@@ -21,11 +21,11 @@ use url::Url;
 use self::{
     first_password::PASSWORD_VARIABLE,
     table::{Setting, TABLE},
-    value::{algorithms, duration, duration_from, known_hubs, number, parts, public_url, switch, web_url},
+    value::{algorithms, duration, known_hubs, number, parts, public_url, switch, web_url},
 };
 pub(crate) use self::{
     first_password::{password_in, without_line_end},
-    value::{ago, later},
+    value::{ago, duration_from, later},
 };
 
 /// The file's flag and variable.
@@ -34,6 +34,9 @@ const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
 
 /// Variables of this prefix that are none of the settings: the first password, and those of the tests.
 const OTHER_VARIABLES: [&str; 4] = [FILE_VARIABLE, PASSWORD_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
+
+/// What can be set of the demo.
+const DEMO_SETTINGS: [&str; 3] = ["listen", "log", "log_format"];
 
 /// Pushes in a minute for one feed: more than any machine takes.
 const RATE_MAX: u32 = 1_000_000;
@@ -127,6 +130,13 @@ pub(crate) struct Flags {
     file: Option<PathBuf>,
 }
 
+impl Flags {
+    /// Whether a flag sets this.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+}
+
 impl clap::FromArgMatches for Flags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut flags = Self::default();
@@ -195,6 +205,21 @@ impl Settings {
             flags,
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
         )
+    }
+
+    /// Those of the demo: what these flags say of where it listens and what it logs, and else the defaults, whatever
+    /// variables and file say. Its errors are all that it logs if it is not told otherwise.
+    pub(crate) fn of_demo(flags: &Flags) -> Result<Self, SettingsError> {
+        let other = TABLE.iter().find(|setting| flags.sets(setting.name) && !DEMO_SETTINGS.contains(&setting.name));
+        if let Some(name) = other.map(Setting::flag).or_else(|| flags.file.as_ref().map(|_| FILE_FLAG.to_owned())) {
+            return Err(SettingsError::Together(format!("the demo has settings of its own: leave out --{name}")));
+        }
+        let given = |setting: &Setting| {
+            let value = flags.values.get(setting.name).cloned();
+            let raw = |value| Raw { value, origin: format!("the flag --{}", setting.flag()) };
+            Some((setting.name, raw(value.or_else(|| (setting.name == "log").then(|| "error".to_owned()))?)))
+        };
+        Self::check(&TABLE.iter().filter_map(given).collect())
     }
 
     /// Where hubs reach this server, with or without a slash at its end the same; without it push is off.
