@@ -113,7 +113,7 @@ impl ApiError {
         Self::BadRequest(format!("`{name}`: {problem}"))
     }
 
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,

@@ -10,6 +10,7 @@ mod answer;
 mod auth;
 mod body;
 mod error;
+mod excerpt;
 mod extract;
 mod idle;
 mod in_process;

@@ -32,7 +32,7 @@ const USER_AGENT_CHARS_MAX: usize = 200;
 pub(crate) struct Origin {
     address: IpAddr,
     user_agent: Option<String>,
-    is_https: bool,
+    pub(crate) is_https: bool,
     /// The session that its browser had before.
     before: Option<SecretHash>,
 }

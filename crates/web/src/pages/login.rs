@@ -95,7 +95,7 @@ async fn read(request: Request, state: &AppState) -> ApiResult<Form> {
 }
 
 /// Where to go, if that is a path of this server; browsers take `//` and `/\` for the beginning of another one.
-fn local(next: &str) -> &str {
+pub(super) fn local(next: &str) -> &str {
     let is_local = next.starts_with('/')
         && !next[1..].starts_with(['/', '\\'])
         && !next.chars().any(|c| c.is_control() || c == '\\')

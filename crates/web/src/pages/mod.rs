@@ -1,6 +1,22 @@
-//! Pages for people: plain HTML that needs no scripts.
+//! Pages for people. The server writes each as a whole: it can be read without scripts, reloaded, and gone back to. Scripts
+//! (`assets/js`) make it quick and live; they ask the API that everybody asks.
+//!
+//! A further page is `layout::Frame::load(...)` and `frame.page(title, path, content)`.
 
+mod article;
+mod assets;
+mod forms;
+mod icons;
+mod layout;
+mod list;
 mod login;
+mod policy;
+mod problem;
+mod reader;
+mod settings;
+mod sidebar;
+mod view;
+mod when;
 
 use axum::{
     http::{HeaderName, header},
@@ -9,9 +25,11 @@ use axum::{
 };
 use utoipa_axum::router::OpenApiRouter;
 
+use self::login::local;
+pub(crate) use self::problem::not_found;
 use crate::state::AppState;
 
-/// What a page may load and where its forms may go: here, and nowhere else.
+/// What the login may load and where its form may go: here, and nowhere else.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
@@ -21,6 +39,17 @@ const ASSET_CACHE: &str = "public, max-age=3600";
 /// Pages, and what they are made of. They are no part of the API, and not described with it.
 pub(crate) fn routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .route("/", get(reader::start))
+        .route("/unread", get(reader::list))
+        .route("/all", get(reader::list))
+        .route("/starred", get(reader::list))
+        .route("/search", get(reader::list))
+        .route("/feed/{id}", get(reader::list))
+        .route("/folder/{id}", get(reader::list))
+        .route("/entry/{id}", get(reader::entry).post(forms::mark))
+        .route("/mark-read", post(forms::mark_all_read))
+        .route("/preferences", post(settings::save))
+        .route("/assets/{name}", get(assets::get))
         .route("/login", get(login::show).post(login::submit))
         .route("/logout", post(login::log_out))
         .route("/assets/login.css", get(async || asset("text/css; charset=utf-8", LOGIN_CSS)))

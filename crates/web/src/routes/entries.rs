@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{
-    Cursor, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId, Search,
+    Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId, Search,
     entry::{ENTRY_IDS_MAX, Order, PAGE_ENTRIES_DEFAULT, PAGE_ENTRIES_MAX, Since},
     ports::MarkRead,
 };
@@ -60,6 +60,8 @@ pub(crate) struct EntriesQuery {
     order: Order,
     /// With summary and content (true, as without it); or without (false): both are null.
     content: Option<bool>,
+    /// With the first words of summary or content as plain text (true), in the place of both. Not together with `content`.
+    excerpt: Option<bool>,
     /// Entries on the page: 50 without it, and as many as there may be with `ids`. A page ends before that at 4 MiB of
     /// text.
     #[param(minimum = 1, maximum = 500)]
@@ -163,9 +165,10 @@ pub(crate) async fn list(State(state): State<AppState>, actor: Actor, query: Ent
         order: query.order,
         without_texts: query.content == Some(false),
     };
+    let view = if query.excerpt == Some(true) { EntryView::with_excerpt } else { EntryView::from };
     let limit = query.limit.unwrap_or(usual_limit);
     let answers = if filter.is_slow() { &state.slow_answers } else { &state.answers };
-    answers.json(page(&state, &actor, &filter, limit, query.cursor)).await
+    answers.json(page(&state, &actor, &filter, limit, query.cursor, view)).await
 }
 
 async fn page(
@@ -174,10 +177,11 @@ async fn page(
     filter: &EntryFilter,
     limit: u32,
     after: Option<Cursor>,
+    view: fn(Entry) -> EntryView,
 ) -> ApiResult<PageView> {
     let EntryPage { entries, next_cursor } = state.store().entries(actor.account, filter, limit, after).await?;
     let next_cursor = next_cursor.map(|cursor| cursor.encode(state.store().installation()));
-    Ok(PageView { entries: entries.into_iter().map(EntryView::from).collect(), next_cursor })
+    Ok(PageView { entries: entries.into_iter().map(view).collect(), next_cursor })
 }
 
 /// Marks many entries at once as read or unread, starred or not: all of them or, if it fails, none.
@@ -280,12 +284,13 @@ impl FromRequestParts<AppState> for EntriesQuery {
             changed_since: given.time("changedSince")?,
             order: given.read("order", "`newest` or `oldest`", read_order)?.unwrap_or_default(),
             content: given.parsed("content", TRUE_OR_FALSE)?,
+            excerpt: given.parsed("excerpt", TRUE_OR_FALSE)?,
             limit: given.page_limit()?,
             cursor: given.read("cursor", CURSOR, |text| Cursor::decode(text, installation))?,
         };
         given.finish(
             "`feedId`, `folderId`, `unread`, `starred`, `q`, `ids`, `receivedSince`, `changedSince`, `order`, `content`, \
-             `limit` and `cursor`",
+             `excerpt`, `limit` and `cursor`",
         )?;
         Ok(query)
     }
@@ -293,8 +298,9 @@ impl FromRequestParts<AppState> for EntriesQuery {
 
 const TRUE_OR_FALSE: &str = "`true` or `false`";
 
-/// What cannot be together: ids say by themselves which entries, a page goes by one time, and a search by `sortAt`.
-const EXCLUSIVE: [(&str, &[&str]); 3] = [
+/// What cannot be together: texts are whole, short or not there, ids say by themselves which entries, a page goes by one time, and a search by `sortAt`.
+const EXCLUSIVE: [(&str, &[&str]); 4] = [
+    ("content", &["excerpt"]),
     ("ids", &["feedId", "folderId", "unread", "starred", "q", "receivedSince", "changedSince"]),
     ("receivedSince", &["changedSince", "q"]),
     ("changedSince", &["q"]),

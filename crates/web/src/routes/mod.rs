@@ -56,7 +56,7 @@ pub fn operations_router(state: AppState) -> Router {
 /// Routes with all that every request passes.
 fn wrapped(routes: Router<AppState>, state: AppState) -> Router {
     routes
-        .fallback(async || ApiError::NotFound("path"))
+        .fallback(pages::not_found)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(state.clone(), auth::require))
         .layer(from_fn_with_state(state.clone(), middleware::admit))
@@ -122,7 +122,6 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::patch, accounts::delete))
         .routes(routes!(operations::openapi))
-        .routes(routes!(operations::start))
         .merge(operations())
         .merge(pages::routes())
 }

@@ -6,7 +6,7 @@ use axum::{
     Json,
     extract::State,
     http::header,
-    response::{Html, IntoResponse, Response},
+    response::{IntoResponse, Response},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -60,18 +60,6 @@ impl From<engine::Outage> for OutageDetails {
     fn from(outage: engine::Outage) -> Self {
         Self { since: outage.since, reason: outage.reason }
     }
-}
-
-/// What a person sees who opens the server's address.
-const START: &str = include_str!("start.html");
-
-/// A page that says what runs here and what can be done.
-#[utoipa::path(
-    get, path = "/", tag = "operations", operation_id = "start",
-    responses((status = 200, description = "The page.", body = String, content_type = "text/html"))
-)]
-pub(crate) async fn start(State(state): State<AppState>) -> Html<String> {
-    Html(START.replace("VERSION", state.version))
 }
 
 /// Whether the process lives.

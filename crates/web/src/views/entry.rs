@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ids;
+use crate::excerpt::excerpt;
 
 /// A post.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,6 +33,9 @@ pub(crate) struct EntryView {
     summary: Option<String>,
     /// The whole, as sanitised HTML.
     content: Option<String>,
+    /// Its first words, as plain text; only there if `excerpt` asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excerpt: Option<String>,
     /// When its publisher says that it was published.
     #[schema(value_type = Option<String>, format = DateTime)]
     published_at: Option<Timestamp>,
@@ -79,6 +83,7 @@ impl From<Entry> for EntryView {
             author,
             summary,
             content,
+            excerpt: None,
             published_at,
             updated_at,
             sort_at,
@@ -87,6 +92,15 @@ impl From<Entry> for EntryView {
             categories,
             enclosures: enclosures.into_iter().map(FileView::from).collect(),
         }
+    }
+}
+
+impl EntryView {
+    /// With its first words in the place of its texts.
+    pub(crate) fn with_excerpt(mut entry: Entry) -> Self {
+        let (summary, content) = (entry.summary.take(), entry.content.take());
+        let text = summary.as_deref().and_then(excerpt).or_else(|| content.as_deref().and_then(excerpt));
+        Self { excerpt: Some(text.unwrap_or_default()), ..Self::from(entry) }
     }
 }
 

@@ -1,0 +1,176 @@
+//! An entry, to be read.
+//!
+//! Its HTML stands in a shadow root of its own: none of the page's styles and ids are in reach, and what it holds cannot
+//! leave its box or cover a control. Browsers make that root from the markup alone, so it needs no script.
+
+use domain::{Entry, File};
+use maud::{Markup, PreEscaped, html};
+
+use super::{
+    assets::ASSETS,
+    icons::{self, icon},
+    layout::{Frame, name_of},
+    view::View,
+    when,
+};
+
+/// Pictures, sounds and films that are shown of one entry.
+const FILES_MAX: usize = 20;
+/// Categories that are shown of one entry.
+const CATEGORIES_MAX: usize = 12;
+/// Characters of a heading; the rest is in the list of no reader.
+const HEADING_CHARS_MAX: usize = 1_000;
+
+/// The column of the entry: what is open, or what to do.
+pub(super) fn column(frame: &Frame, view: &View, entry: Option<&Entry>) -> Markup {
+    html! {
+        section .reading aria-label="Entry" tabindex="0" {
+            @if let Some(entry) = entry { (article(frame, view, entry)) } @else { (nothing_open(frame)) }
+        }
+        template #article { (blank(view)) }
+    }
+}
+
+fn nothing_open(frame: &Frame) -> Markup {
+    html! {
+        div .nothing {
+            (icon(icons::INBOX))
+            @if frame.feeds.is_empty() {
+                p { "Nothing to read yet." }
+            } @else {
+                p { "Choose an entry to read it here." }
+                @if frame.settings.has_keys {
+                    p .js { kbd { "j" } " next  " kbd { "k" } " previous  " kbd { "?" } " all keys" }
+                }
+            }
+        }
+    }
+}
+
+fn article(frame: &Frame, view: &View, entry: &Entry) -> Markup {
+    let feed = frame.feed(entry.feed_id).map(name_of).unwrap_or_default();
+    let here = view.entry_address(entry.id);
+    let at = entry.published_at.unwrap_or(entry.sort_at);
+    html! {
+        article .entry data-id=(entry.id) data-feed=(entry.feed_id) data-at=(entry.sort_at) data-read[entry.is_read] data-starred[entry.is_starred] {
+            (bar(view, &format!("/entry/{}", entry.id), &here, Some(entry)))
+            div .page {
+                p .from { a .feed href={ "/feed/" (entry.feed_id) } dir="auto" { (feed) } " " time datetime=(at) { (when::long(at)) } }
+                h1 .title dir="auto" {
+                    @let title = entry.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or("Untitled");
+                    @let title = super::layout::shortened(title, HEADING_CHARS_MAX);
+                    @if let Some(url) = &entry.url { a href=(url) target="_blank" rel="noopener noreferrer" { (title) } }
+                    @else { (title) }
+                }
+                p .by dir="auto" { (entry.author.as_deref().unwrap_or_default()) }
+                div .files { @for file in entry.enclosures.iter().take(FILES_MAX) { (player(file)) } }
+                div .body dir="auto" { (shadow(entry)) }
+                p .tags { @for category in entry.categories.iter().take(CATEGORIES_MAX) { span dir="auto" { (category) } " " } }
+            }
+        }
+    }
+}
+
+/// An article for the script to fill.
+fn blank(view: &View) -> Markup {
+    html! {
+        article .entry {
+            (bar(view, "", "", None))
+            div .page {
+                p .from { a .feed href="" dir="auto" {} " " time {} }
+                h1 .title dir="auto" { a href="" target="_blank" rel="noopener noreferrer" {} }
+                p .by dir="auto" {}
+                div .files {}
+                div .body dir="auto" {}
+                p .tags {}
+            }
+        }
+    }
+}
+
+fn bar(view: &View, action: &str, here: &str, entry: Option<&Entry>) -> Markup {
+    let (is_read, is_starred) = entry.map_or((true, false), |entry| (entry.is_read, entry.is_starred));
+    html! {
+        header .bar {
+            a .icon .back href=(view.address()) aria-label="Back to the list" title="Back to the list (Esc)" { (icon(icons::BACK)) }
+            form method="post" action=(action) {
+                input type="hidden" name="back" value=(here);
+                button .icon .star data-do="star" name="isStarred" value=(!is_starred) aria-pressed=(is_starred)
+                    aria-label="Star" title="Star (s)" { (icon(icons::STAR)) }
+                button .icon .unmark data-do="read" name="isRead" value=(!is_read) aria-pressed=(!is_read)
+                    aria-label="Unread" title="Read or unread (m)" { (icon(icons::DOT)) }
+            }
+            a .icon .original href=[entry.and_then(|entry| entry.url.as_deref())] target="_blank" rel="noopener noreferrer"
+                aria-label="Open the original" title="Open the original (v)" { (icon(icons::OUT)) }
+            span .gap {}
+            button .icon .js type="button" data-do="previous" aria-label="Previous entry" title="Previous (k)" { (icon(icons::UP)) }
+            button .icon .js type="button" data-do="next" aria-label="Next entry" title="Next (j)" { (icon(icons::DOWN)) }
+        }
+    }
+}
+
+fn player(file: &File) -> Markup {
+    let kind = file.mime.as_deref().unwrap_or_default();
+    let name = file.url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    let length = file.duration_secs.map(when::duration).unwrap_or_default();
+    html! {
+        @if !is_web(&file.url) {
+        } @else if kind.starts_with("audio/") {
+            figure { audio controls preload="none" src=(file.url) {} (caption(file, name, &length)) }
+        } @else if kind.starts_with("video/") {
+            figure { video controls preload="none" src=(file.url) {} (caption(file, name, &length)) }
+        } @else if kind.starts_with("image/") {
+            figure { img src=(file.url) alt="" loading="lazy"; }
+        } @else {
+            figure { (caption(file, name, &length)) }
+        }
+    }
+}
+
+fn caption(file: &File, name: &str, length: &str) -> Markup {
+    html! { figcaption { a href=(file.url) target="_blank" rel="noopener noreferrer" { (name) } " " (length) } }
+}
+
+fn is_web(url: &str) -> bool {
+    url.starts_with("https://") || url.starts_with("http://")
+}
+
+/// The entry's own HTML. It was sanitised when it came in; here its links are kept from the page.
+fn shadow(entry: &Entry) -> Markup {
+    let html = entry.content.as_deref().or(entry.summary.as_deref()).unwrap_or_default();
+    html! {
+        template shadowrootmode="open" {
+            link rel="stylesheet" href=(ASSETS.entry_css.path());
+            div .content dir="auto" { (PreEscaped(guarded(html))) }
+        }
+    }
+}
+
+/// Links that open apart from this page, and pictures that load when they are near. Sanitised HTML has `<` nowhere but at
+/// the beginning of its tags, and neither attribute by itself.
+fn guarded(html: &str) -> String {
+    html.replace("<a ", "<a target=\"_blank\" rel=\"noopener noreferrer\" ")
+        .replace("<img ", "<img loading=\"lazy\" decoding=\"async\" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u1b_links_of_entries_open_apart() {
+        assert_eq!(
+            guarded("<p title=\"&lt;a x\"><a href=\"https://e.org/\">x</a><img src=\"y\"><abbr>z</abbr>"),
+            "<p title=\"&lt;a x\"><a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://e.org/\">x</a>\
+             <img loading=\"lazy\" decoding=\"async\" src=\"y\"><abbr>z</abbr>"
+        );
+    }
+
+    #[test]
+    fn u1b_only_files_of_the_web_are_played() {
+        let file = |url: &str, mime: &str| File { url: url.to_owned(), mime: Some(mime.to_owned()), length: None, duration_secs: Some(65) };
+        let audio = player(&file("https://e.org/a.mp3?x", "audio/mpeg")).into_string();
+        assert!(audio.contains("<audio controls") && audio.contains(">a.mp3</a> 1:05"), "{audio}");
+        assert_eq!(player(&file("javascript:alert(1)", "audio/mpeg")).into_string(), "");
+    }
+}

@@ -1,0 +1,84 @@
+//! What can be done without scripts: marks, by plain forms. With scripts the page asks the API for the same.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::{EntryId, EntryPatch, ports::MarkRead};
+use url::form_urlencoded;
+
+use super::{local, problem::PageResult, view::{Place, View}};
+use crate::{
+    auth::Actor,
+    body,
+    error::{ApiError, ApiResult},
+    extract::{Id, check_not_encoded, content_type},
+    state::AppState,
+    time::time,
+    work::run_to_completion,
+};
+
+/// Bytes of a form: some names and an address.
+const FORM_BYTES_MAX: usize = 16 * 1024;
+
+/// Marks an entry, and shows it again.
+pub(super) async fn mark(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<EntryId>,
+    request: Request,
+) -> PageResult {
+    let mut patch = EntryPatch::default();
+    let mut back = format!("/entry/{id}");
+    for (name, value) in read(request, &state).await? {
+        match name.as_str() {
+            "isRead" => patch.is_read = value.parse().ok(),
+            "isStarred" => patch.is_starred = value.parse().ok(),
+            "back" => back = local(&value).to_owned(),
+            _ => {}
+        }
+    }
+    if state.store().patch_entries(actor.account, &[id], patch).await? == 0
+        && state.store().entry(actor.account, id).await?.is_none()
+    {
+        return Err(ApiError::NotFound("entry").into());
+    }
+    Ok(see_other(&back))
+}
+
+/// Marks as read what a list held when it was shown.
+pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, request: Request) -> PageResult {
+    let (mut which, mut back) = (MarkRead::default(), "/unread".to_owned());
+    for (name, value) in read(request, &state).await? {
+        match name.as_str() {
+            "before" => which.before = Some(time("before", &value)?),
+            "list" => back = local(&value).to_owned(),
+            _ => {}
+        }
+    }
+    match View::of(&back).map(|view| view.place) {
+        Some(Place::Everywhere) => {}
+        Some(Place::Feed(id)) => which.feed_id = Some(id),
+        Some(Place::Folder(id)) => which.folder_id = Some(id),
+        Some(Place::Search(_)) | None => return Err(ApiError::field("list", "not one that can be marked").into()),
+    }
+    let store = state.store().clone();
+    run_to_completion(async move { store.mark_read(actor.account, which).await }).await??;
+    Ok(see_other(&back))
+}
+
+/// The fields of a form.
+pub(super) async fn read(request: Request, state: &AppState) -> ApiResult<Vec<(String, String)>> {
+    check_not_encoded(request.headers())?;
+    if content_type(request.headers()).as_deref() != Some("application/x-www-form-urlencoded") {
+        return Err(ApiError::UnsupportedMediaType("send a form, as `application/x-www-form-urlencoded`"));
+    }
+    let bytes = body::read(request.into_body(), FORM_BYTES_MAX, state.settings.json_timeout).await?;
+    Ok(form_urlencoded::parse(&bytes).into_owned().collect())
+}
+
+pub(super) fn see_other(path: &str) -> Response {
+    let place = HeaderValue::try_from(path).unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
+}
