@@ -12,6 +12,7 @@ use fantoccini::{
     Client, Locator,
     actions::{InputSource, KeyAction, KeyActions},
     elements::Element,
+    key::Key,
     wd::WebDriverCompatibleCommand,
 };
 use futures_util::FutureExt;
@@ -64,6 +65,11 @@ pub(crate) async fn with_browser(name: &str, width: u32, test: impl AsyncFn(&Bro
     browser.client.close().await.expect("the browser ends");
 }
 
+/// A special key, for [`Browser::press`].
+pub(crate) fn key(key: Key) -> String {
+    char::from(key).to_string()
+}
+
 impl Browser {
     /// Opens a page.
     pub(crate) async fn open(&self, url: &str) {
@@ -98,9 +104,33 @@ impl Browser {
         self.client.find_all(Locator::Css(selector)).await.unwrap().len()
     }
 
-    /// What an element says, as it is shown.
-    pub(crate) async fn text(&self, selector: &str) -> String {
-        self.find(selector).await.text().await.unwrap()
+    /// Waits until there is no such element.
+    pub(crate) async fn gone(&self, selector: &str) {
+        let what = format!("the end of {selector}");
+        self.wait(&what, async || (self.count(selector).await == 0).then_some(())).await;
+    }
+
+    /// Waits until the page's scripts have run: modules do when its HTML is read, before it is loaded.
+    pub(crate) async fn ready(&self) {
+        let script = "return document.readyState === 'complete'";
+        self.wait("the page", async || (self.run(script).await == true).then_some(())).await;
+    }
+
+    /// How many windows are open.
+    pub(crate) async fn windows(&self) -> usize {
+        self.client.windows().await.unwrap().len()
+    }
+
+    pub(crate) async fn back(&self) {
+        self.client.back().await.unwrap();
+    }
+
+    pub(crate) async fn forward(&self) {
+        self.client.forward().await.unwrap();
+    }
+
+    pub(crate) async fn reload(&self) {
+        self.client.refresh().await.unwrap();
     }
 
     /// Waits until an element says this.
@@ -122,8 +152,7 @@ impl Browser {
         self.find(selector).await.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
     }
 
-    /// Presses keys one after the other, wherever the focus is, as a person does. Special ones are those of
-    /// [`fantoccini::key::Key`].
+    /// Presses keys one after the other, wherever the focus is, as a person does. Special ones are made by [`key`].
     pub(crate) async fn press(&self, keys: &str) {
         let mut actions = KeyActions::new("keyboard".to_owned());
         for value in keys.chars() {

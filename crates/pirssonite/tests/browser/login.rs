@@ -4,7 +4,7 @@ use fantoccini::key::Key;
 
 use crate::{
     axe::assert_accessible,
-    browser::{WIDTHS, with_browser},
+    browser::{WIDTHS, key, with_browser},
     server::{Data, Server},
 };
 
@@ -13,10 +13,6 @@ const PASSWORD: &str = "a long enough password";
 /// A server with a password, which turns the login on.
 fn start(folder: &std::path::Path) -> Server {
     Server::start_after(&format!("export PIRSSONITE_PASSWORD='{PASSWORD}'"), Data::Folder(folder))
-}
-
-fn key(key: Key) -> String {
-    char::from(key).to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]

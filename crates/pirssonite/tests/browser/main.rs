@@ -12,6 +12,7 @@ mod login;
 #[path = "../it/program.rs"]
 #[expect(dead_code, reason = "the other tests of the program use the rest")]
 mod program;
+mod reader;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "the other tests of the program use the rest")]
 mod server;
