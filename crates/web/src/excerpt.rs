@@ -51,7 +51,10 @@ fn without_tags(html: &str) -> String {
 /// Whether a tag stands within words rather than between them.
 fn is_inline(tag: &str) -> bool {
     let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
-    matches!(name, "a" | "abbr" | "b" | "bdi" | "code" | "em" | "i" | "mark" | "q" | "s" | "span" | "strong" | "u" | "wbr")
+    matches!(
+        name,
+        "a" | "abbr" | "b" | "bdi" | "code" | "em" | "i" | "mark" | "q" | "s" | "span" | "strong" | "u" | "wbr"
+    )
 }
 
 #[cfg(test)]

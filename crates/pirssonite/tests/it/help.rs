@@ -52,7 +52,7 @@ async fn u6_start_names_address_and_logs_no_requests() {
         assert!(server.log().contains(&format!("open {url}/ ")), "{}", server.log());
         let (status, page) = server.call(Method::GET, "/", None).await;
         assert_eq!(status, 200);
-        assert!(page.as_str().unwrap().contains("pirssonite add example.org"), "{page}");
+        assert!(page.as_str().unwrap().contains("Add the first feed"), "{page}");
         server.get("/api/feeds").await;
         let (_, log) = server.terminate();
         let lines = log.lines().filter(|line| line.contains("answered") && line.contains("/api/feeds"));

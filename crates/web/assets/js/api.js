@@ -24,6 +24,13 @@ export class ApiProblem extends Error {
   }
 }
 
+/** When the server last answered, by its own clock. */
+let serverDate = "";
+
+export function serverTime() {
+  return serverDate ? new Date(serverDate).toISOString() : null;
+}
+
 /** The login, and back here from there. */
 export function toLogin() {
   location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
@@ -49,6 +56,7 @@ export async function ask(method, path, body) {
   const response = await fetch(path, options).catch(() => {
     throw new ApiProblem("The server cannot be reached.", 0, null);
   });
+  serverDate = response.headers.get("date") ?? serverDate;
   if (response.status === 401) {
     toLogin();
     throw new ApiProblem("The login has ended.", 401, null);

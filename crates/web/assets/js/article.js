@@ -11,7 +11,7 @@ import { mark, onMark } from "./marks.js";
 
 const FILES_MAX = 20;
 const CATEGORIES_MAX = 12;
-const HEADING_CHARS = 1_000;
+const HEADING_CHARS = 300;
 /** Entries that were fetched before they are opened. */
 const FETCHED_MAX = 8;
 

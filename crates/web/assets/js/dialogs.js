@@ -40,6 +40,7 @@ export function showDialog(title, ...content) {
   // On a narrow screen the feeds lie over everything.
   find("#side:popover-open")?.hidePopover();
   dialog.showModal();
+  find(".inside input, .inside select, .inside button", dialog)?.focus();
   return dialog;
 }
 

@@ -83,7 +83,6 @@ function frame(address, title) {
     title: title.trim() || "Player",
     sandbox: "allow-scripts allow-same-origin allow-presentation allow-popups",
     allow: "fullscreen; encrypted-media; picture-in-picture",
-    allowfullscreen: true,
     // Some players refuse to play for a page that does not say where it is; they learn its host and no more.
     referrerpolicy: "strict-origin",
   });

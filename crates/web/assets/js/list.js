@@ -1,7 +1,7 @@
 // The list: endless by cursor, with a bounded page. Entries are kept in chunks; a chunk far from what is seen keeps its
 // height and loses its rows, so ten thousand entries deep there are no more elements than at the top.
 import { clone, find, findAll, shorten, whenShort } from "./dom.js";
-import { ask, words } from "./api.js";
+import { ask, serverTime, words } from "./api.js";
 import { say } from "./status.js";
 import { feedName } from "./sidebar.js";
 
@@ -69,7 +69,7 @@ function makeRow(row) {
   link.textContent = row.title;
   /** @type {HTMLElement} */ (find("small", element)).textContent = shorten(feedName(row.feedId), 80);
   const text = /** @type {HTMLElement} */ (find("p", element));
-  if (given("excerpts") === "" && section?.hasAttribute("data-excerpts")) text.textContent = row.excerpt;
+  if (section?.hasAttribute("data-excerpts")) text.textContent = row.excerpt;
   else text.remove();
   showRow(row, element);
   return element;
@@ -140,11 +140,17 @@ function insertChunk(rows, isFirst) {
   addChunk(rows, element, isFirst);
 }
 
-/** @param {string} cursor @param {string} [more] */
-export async function fetchPage(cursor, more = "") {
-  const texts = section?.hasAttribute("data-excerpts") ? "excerpt=true" : "content=false";
-  const after = cursor ? `&cursor=${cursor}` : "";
-  return ask("GET", `/api/entries?${listQuery()}&${texts}&limit=${CHUNK_ROWS}${after}${more}`);
+/** A page of the list. @param {string} cursor @param {boolean} [isBrief] without texts, whatever the list shows */
+export async function fetchPage(cursor, isBrief = false) {
+  const texts = section?.hasAttribute("data-excerpts") && !isBrief ? "excerpt=true" : "content=false";
+  return ask("GET", `/api/entries?${listQuery()}&${texts}&limit=${CHUNK_ROWS}${cursor ? `&cursor=${cursor}` : ""}`);
+}
+
+/** Whether an entry would stand before all that are shown. @param {import("./api.js").Entry} entry */
+export function isBeforeFirst({ id, sortAt }) {
+  const first = chunks[0]?.rows[0];
+  if (!first || listQuery().includes("order=oldest")) return !first;
+  return sortAt > first.at || (sortAt === first.at && id > first.id);
 }
 
 /** The next entries of the list. @returns {Promise<boolean>} whether there were any */
@@ -185,9 +191,10 @@ export async function bringIn() {
   if (!section) return;
   if (listQuery().includes("order=oldest") || known.size === 0) return location.reload();
   const page = await fetchPage("");
-  const rows = page.entries.map(toRow).filter((/** @type {Row} */ row) => !known.has(row.id));
+  const rows = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !known.has(entry.id)).map(toRow);
+  // More than a page: what is between would be missing.
   if (rows.length === page.entries.length && page.nextCursor) return location.reload();
-  section.dataset.now = new Date().toISOString();
+  section.dataset.now = serverTime() ?? listTime();
   if (rows.length > 0) insertChunk(rows, true);
   if (scroller) scroller.scrollTop = 0;
 }

@@ -1,39 +1,64 @@
 // What happens elsewhere, as it happens: a stream of events that say what changed. The browser asks again by itself when
 // the connection is lost, and says where it stopped.
-import { counted, find } from "./dom.js";
-import { ask, toLogin, words } from "./api.js";
+import { counted, find, findAll } from "./dom.js";
+import { again, ask, toLogin, words } from "./api.js";
 import { say, sayWhile } from "./status.js";
-import { refreshCounts, showCounts } from "./sidebar.js";
-import { bringIn, hasList, listQuery, rowOf } from "./list.js";
+import { mergeCounts, refreshCounts } from "./sidebar.js";
+import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, loadedRows, rowOf } from "./list.js";
 import { refreshAllMarks, refreshMarks } from "./marks.js";
 
-const COUNTS_MS = 300;
+/** @typedef {{ feedId: number | null, feedIds: number[], count: number, ids: number[] }} Change */
+
 /** How long a connection may be gone before anything is said: a restart takes as long. */
 const LOST_MS = 3_000;
 /** A stream that the browser has given up is opened anew. */
 const REOPEN_MS = 5_000;
+/** Looks at the top of the list are this far apart. */
+const LOOK_MS = 400;
+/** Looks at the feeds are this far apart. */
+const FEEDS_MS = 3_000;
+/** A page that nobody sees lets go of its stream after this, because a browser has few connections to a server. */
+const HIDDEN_MS = 60_000;
 
-/** Ids that are new to the list, or how many where ids are not told. @type {Set<number>} */
-const arrivedIds = new Set();
-let arrivedMore = 0;
-let countsTimer = 0;
+/** @type {EventSource | null} */
+let stream = null;
+let lastEventId = "";
 let lostTimer = 0;
+let hiddenTimer = 0;
 
-function showNews() {
-  const button = find("#news");
-  const count = arrivedIds.size + arrivedMore;
-  if (!button) return;
-  button.hidden = count === 0;
-  button.textContent = `${count.toLocaleString()} new`;
-  button.title = `Show ${counted(count, "new entry", "new entries")} (.)`;
+/** Runs at once, and then no more often than every so many milliseconds. @param {() => Promise<void>} run @param {number} ms */
+function throttled(run, ms) {
+  let timer = 0;
+  let isWanted = false;
+  const go = () => {
+    isWanted = false;
+    timer = setTimeout(() => ((timer = 0), isWanted && go()), ms);
+    run().catch((error) => console.warn("what changed could not be loaded", error));
+  };
+  return () => (timer ? (isWanted = true) : go());
 }
+
+/** Says how many entries would come in at the top. */
+async function lookForNews() {
+  if (!hasList()) return;
+  const page = await fetchPage("", true);
+  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && isBeforeFirst(entry));
+  // Nothing is being read that could be moved.
+  if (loadedRows().length === 0 && fresh.length > 0) return location.reload();
+  const button = find("#news");
+  if (!button) return;
+  const isMore = fresh.length === page.entries.length && page.nextCursor;
+  button.hidden = fresh.length === 0;
+  button.textContent = `${fresh.length}${isMore ? "+" : ""} new`;
+  button.title = `Show ${counted(fresh.length, "new entry", "new entries")} (.)`;
+}
+
+const lookForNewsSoon = throttled(lookForNews, LOOK_MS);
 
 /** Shows what has come, where the reader asked for it. */
 export async function showArrived() {
-  if (arrivedIds.size + arrivedMore === 0) return;
-  arrivedIds.clear();
-  arrivedMore = 0;
-  showNews();
+  const button = find("#news");
+  if (button) button.hidden = true;
   try {
     await bringIn();
   } catch (error) {
@@ -41,74 +66,75 @@ export async function showArrived() {
   }
 }
 
-/** Whether what is new in a feed belongs to this list. @param {number | undefined} feedId */
-function isOfList(feedId) {
+/** Whether a change of some feeds may concern this list. @param {Change} change */
+function isOfList({ feedIds }) {
   const query = new URLSearchParams(listQuery());
-  if (query.has("q") || query.has("starred")) return false;
-  if (feedId === undefined) return true;
-  if (query.has("feedId")) return Number(query.get("feedId")) === feedId;
-  if (!query.has("folderId")) return true;
-  return find(`.folder[data-folder="${query.get("folderId")}"] [data-feed="${feedId}"]`) !== null;
+  if (query.has("feedId")) return feedIds.length === 0 || feedIds.includes(Number(query.get("feedId")));
+  const folder = query.get("folderId");
+  if (folder === null) return true;
+  return feedIds.length === 0 || feedIds.some((id) => find(`.folder[data-folder="${folder}"] [data-feed="${id}"]`));
 }
 
-/** @param {{ feedId?: number, ids?: number[], entryIds?: number[], count?: number }} change */
-function onEntries(change) {
-  refreshCountsSoon();
-  if (!hasList() || !isOfList(change.feedId)) return;
-  const ids = change.ids ?? change.entryIds ?? [];
-  for (const id of ids) if (!rowOf(id)) arrivedIds.add(id);
-  arrivedMore += Math.max(0, (change.count ?? ids.length) - ids.length);
-  showNews();
-}
-
-function refreshCountsSoon() {
-  clearTimeout(countsTimer);
-  countsTimer = setTimeout(() => refreshCounts().catch(() => {}), COUNTS_MS);
-}
-
-/** @param {any} change */
-function onCounts(change) {
-  if (typeof change.total === "number" && change.byFeed) showCounts({ byFolder: {}, starred: 0, ...change });
-  else refreshCountsSoon();
-}
-
-/** @param {{ ids?: number[], entryIds?: number[] }} change */
-function onMarks(change) {
-  refreshCountsSoon();
-  const ids = change.ids ?? change.entryIds ?? [];
-  const looked = ids.length > 0 ? refreshMarks(ids) : refreshAllMarks();
-  looked.catch(() => {});
+/** @param {Change} change */
+function onMarks({ ids }) {
+  (ids.length > 0 ? refreshMarks(ids) : refreshAllMarks()).catch(() => {});
 }
 
 /** What was missed cannot be told: all that is shown is looked at anew. */
 function onReset() {
-  refreshCountsSoon();
+  refreshCounts().catch(() => {});
   refreshAllMarks().catch(() => {});
-  if (!hasList()) return;
-  arrivedMore = 0;
-  ask("GET", `/api/entries?${listQuery()}&content=false&limit=50`).then((page) => {
-    for (const { id } of page.entries) if (!rowOf(id)) arrivedIds.add(id);
-    showNews();
-  }, () => {});
+  lookForNewsSoon();
+  lookAtFeedsSoon();
 }
 
-/** @param {(change: any) => void} react */
-function reader(react) {
-  return (/** @type {MessageEvent} */ event) => {
-    try {
-      react(JSON.parse(event.data || "{}"));
-    } catch (error) {
-      console.warn("an event could not be read", error);
-    }
+/** Which feeds there are and which fail. */
+async function lookAtFeeds() {
+  /** @type {import("./api.js").Feed[]} */
+  const feeds = await ask("GET", "/api/feeds");
+  const place = (/** @type {string} */ id, /** @type {string} */ folder) => `${id} in ${folder}`;
+  const shown = new Set(findAll(".tree [data-feed]").map((item) => place(item.dataset.feed ?? "", item.closest(".folder")?.getAttribute("data-folder") ?? "")));
+  const isSame = feeds.length === shown.size && feeds.every((feed) => shown.has(place(String(feed.id), String(feed.folderId ?? ""))));
+  for (const feed of feeds) {
+    const link = find(`.tree [data-feed="${feed.id}"] > a`);
+    const problem = feed.isGone ? "Its server says that it is gone for good." : feed.failureCount > 0 ? (feed.lastError ?? "") : null;
+    link?.classList.toggle("failing", problem !== null);
+    if (problem === null) link?.removeAttribute("title");
+    else link?.setAttribute("title", problem);
+  }
+  if (!isSame && !find("dialog[open]")) say("Your feeds were changed elsewhere.", { label: "Show", run: () => again("") });
+}
+
+const lookAtFeedsSoon = throttled(lookAtFeeds, FEEDS_MS);
+
+/** @type {Record<string, (change: any) => void>} */
+const REACTIONS = {
+  entries: (change) => isOfList(change) && lookForNewsSoon(),
+  counts: mergeCounts,
+  marks: onMarks,
+  reset: onReset,
+  feed: lookAtFeedsSoon,
+  subscription: () => {},
+  delivery: () => {},
+};
+
+/** @param {MessageEvent} event */
+function onEvent(event) {
+  lastEventId = event.lastEventId || lastEventId;
+  try {
+    const change = JSON.parse(event.data || "{}");
+    REACTIONS[event.type]({ feedIds: [], ids: [], ...change });
     // Further pages, such as the dashboards, listen too.
-    document.dispatchEvent(new CustomEvent("pirssonite-change", { detail: { kind: event.type, data: event.data } }));
-  };
+    document.dispatchEvent(new CustomEvent("pirssonite-change", { detail: { kind: event.type, change } }));
+  } catch (error) {
+    console.warn("an event could not be read", error);
+  }
 }
 
-export function startLive() {
-  const stream = new EventSource("/api/events");
-  const kinds = { entries: onEntries, counts: onCounts, marks: onMarks, reset: onReset, feed: () => {}, subscription: () => {}, delivery: () => {} };
-  for (const [kind, react] of Object.entries(kinds)) stream.addEventListener(kind, reader(react));
+function openStream() {
+  if (stream || document.hidden) return;
+  stream = new EventSource(lastEventId ? `/api/events?lastEventId=${encodeURIComponent(lastEventId)}` : "/api/events");
+  for (const kind of Object.keys(REACTIONS)) stream.addEventListener(kind, onEvent);
   stream.addEventListener("open", () => {
     clearTimeout(lostTimer);
     lostTimer = 0;
@@ -116,14 +142,30 @@ export function startLive() {
   });
   stream.addEventListener("error", () => {
     if (!lostTimer) lostTimer = setTimeout(() => sayWhile("The connection is lost. Trying again…"), LOST_MS);
-    if (stream.readyState === EventSource.CLOSED) reopen();
+    if (stream?.readyState === EventSource.CLOSED) reopen();
   });
-  addEventListener("pagehide", () => stream.close());
+}
+
+function closeStream() {
+  stream?.close();
+  stream = null;
 }
 
 /** The server answered something else than a stream: the login has ended, or it is too busy. */
 async function reopen() {
-  const response = await fetch("/api/counts", { headers: { accept: "application/json" } }).catch(() => null);
+  closeStream();
+  const response = await fetch("/api/account", { headers: { accept: "application/json" } }).catch(() => null);
   if (response?.status === 401) return toLogin();
-  setTimeout(startLive, REOPEN_MS);
+  setTimeout(openStream, REOPEN_MS);
+}
+
+export function startLive() {
+  openStream();
+  addEventListener("pagehide", closeStream);
+  addEventListener("pageshow", openStream);
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiddenTimer);
+    if (document.hidden) hiddenTimer = setTimeout(closeStream, HIDDEN_MS);
+    else openStream();
+  });
 }

@@ -68,7 +68,8 @@ export function showAdd(url = "") {
  * @param {Feed} feed @param {string} name @param {{ url: string, title: string | null }[]} others @param {number | null} folderId
  */
 function showOffers(feed, name, others, folderId) {
-  const items = [{ url: feed.url, title: name, id: /** @type {number | null} */ (feed.id) }, ...others.map((offer) => ({ ...offer, id: null }))].map((offer) => {
+  const offers = [{ url: feed.url, title: name, id: /** @type {number | null} */ (feed.id) }, ...others.map((offer) => ({ ...offer, id: null }))];
+  const items = offers.map((offer) => {
     const button = make("button", { class: "button quiet", type: "button" }, offer.id ? "Remove" : "Add");
     button.addEventListener("click", async () => {
       button.disabled = true;
@@ -84,9 +85,12 @@ function showOffers(feed, name, others, folderId) {
     });
     return make("li", {}, make("span", { dir: "auto" }, offer.title || offer.url, make("br"), make("span", { class: "note" }, offer.url)), button);
   });
-  const done = make("button", { class: "button", type: "button", onclick: () => goAndSay(`/feed/${feed.id}`, "Done.") }, "Done");
+  const done = make("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Done");
   const dialog = showDialog("This page offers several feeds", make("p", {}, `${name} was added. Choose others, or another instead.`), make("ul", { class: "offers" }, ...items), make("div", { class: "buttons" }, done));
-  dialog.addEventListener("close", () => location.assign("/unread"));
+  dialog.addEventListener("close", () => {
+    const kept = offers.filter((offer) => offer.id !== null);
+    goAndSay(kept[0] ? `/feed/${kept[0].id}` : "/unread", `Added ${counted(kept.length, "feed", "feeds")}.`);
+  });
 }
 
 /** @param {number} id */

@@ -42,6 +42,15 @@ export function showCounts(counts) {
   showTitle();
 }
 
+/** Shows what has changed of them. @param {import("./api.js").Counts} counts */
+export function mergeCounts({ total, starred, byFeed, byFolder }) {
+  showCount(find('[data-count="unread"]'), total);
+  showCount(find('[data-count="starred"]'), starred);
+  for (const [id, count] of Object.entries(byFeed ?? {})) showCount(linkOf("feed", id), count);
+  for (const [id, count] of Object.entries(byFolder ?? {})) showCount(linkOf("folder", id), count);
+  showTitle();
+}
+
 /** Counts some more or fewer, until the server tells. @param {number} feedId @param {number} unread @param {number} starred */
 export function adjustCounts(feedId, unread, starred) {
   const feed = linkOf("feed", feedId);

@@ -18,8 +18,6 @@ use super::{
 const FILES_MAX: usize = 20;
 /// Categories that are shown of one entry.
 const CATEGORIES_MAX: usize = 12;
-/// Characters of a heading; the rest is in the list of no reader.
-const HEADING_CHARS_MAX: usize = 1_000;
 
 /// The column of the entry: what is open, or what to do.
 pub(super) fn column(frame: &Frame, view: &View, entry: Option<&Entry>) -> Markup {
@@ -57,8 +55,7 @@ fn article(frame: &Frame, view: &View, entry: &Entry) -> Markup {
             div .page {
                 p .from { a .feed href={ "/feed/" (entry.feed_id) } dir="auto" { (feed) } " " time datetime=(at) { (when::long(at)) } }
                 h1 .title dir="auto" {
-                    @let title = entry.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or("Untitled");
-                    @let title = super::layout::shortened(title, HEADING_CHARS_MAX);
+                    @let title = super::list::title(entry);
                     @if let Some(url) = &entry.url { a href=(url) target="_blank" rel="noopener noreferrer" { (title) } }
                     @else { (title) }
                 }
@@ -168,7 +165,12 @@ mod tests {
 
     #[test]
     fn u1b_only_files_of_the_web_are_played() {
-        let file = |url: &str, mime: &str| File { url: url.to_owned(), mime: Some(mime.to_owned()), length: None, duration_secs: Some(65) };
+        let file = |url: &str, mime: &str| File {
+            url: url.to_owned(),
+            mime: Some(mime.to_owned()),
+            length: None,
+            duration_secs: Some(65),
+        };
         let audio = player(&file("https://e.org/a.mp3?x", "audio/mpeg")).into_string();
         assert!(audio.contains("<audio controls") && audio.contains(">a.mp3</a> 1:05"), "{audio}");
         assert_eq!(player(&file("javascript:alert(1)", "audio/mpeg")).into_string(), "");

@@ -113,7 +113,8 @@ impl Asset {
 
     /// Its bytes as a client takes them, and what they are encoded in.
     fn encoded(&self, accepted: &str) -> (Bytes, Option<&'static str>) {
-        let accepts = |name: &str| accepted.split(',').any(|coding| coding.split(';').next().unwrap_or("").trim() == name);
+        let accepts =
+            |name: &str| accepted.split(',').any(|coding| coding.split(';').next().unwrap_or("").trim() == name);
         if self.kind == PNG {
             (self.bytes.clone(), None)
         } else if accepts("br") {
@@ -184,8 +185,10 @@ mod tests {
             }
             for line in source.lines().map(|line| line.strip_prefix("export ").unwrap_or(line)) {
                 let line = line.strip_prefix("async ").unwrap_or(line);
-                let declared = ["function ", "const ", "let ", "class "].iter().find_map(|word| line.strip_prefix(word));
-                let name = declared.and_then(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').next());
+                let declared =
+                    ["function ", "const ", "let ", "class "].iter().find_map(|word| line.strip_prefix(word));
+                let name =
+                    declared.and_then(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').next());
                 if let Some(name) = name.filter(|name| !name.is_empty()) {
                     assert_eq!(names.insert(name, module), None, "{name} is in two modules");
                 }

@@ -8,7 +8,11 @@ use axum::{
 use domain::{EntryId, EntryPatch, ports::MarkRead};
 use url::form_urlencoded;
 
-use super::{local, problem::PageResult, view::{Place, View}};
+use super::{
+    local,
+    problem::PageResult,
+    view::{Place, View},
+};
 use crate::{
     auth::Actor,
     body,

@@ -3,7 +3,10 @@
 //! A page for somebody who is logged in is `Frame::load(...)`, then `frame.page(title, path, content)`, where the content
 //! is a `main` with the id `main`. What stands in `head` is all that pages load: styles and scripts of ours.
 
-use axum::{http::header, response::{Html, IntoResponse, Response}};
+use axum::{
+    http::header,
+    response::{Html, IntoResponse, Response},
+};
 use domain::{Feed, Folder, entry::Counts};
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};

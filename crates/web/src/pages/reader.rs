@@ -81,11 +81,12 @@ fn show(frame: &Frame, listed: &Listed, entry: Option<&domain::Entry>) -> Respon
         Some(entry) => (list::title(entry), view.entry_address(entry.id)),
         None => (listed.title.clone(), view.address()),
     };
-    let count = if *view == (View { place: Place::Everywhere, show: Show::Unread, order: view.order }) && entry.is_none() {
-        Some(frame.counts.total).filter(|count| *count > 0)
-    } else {
-        None
-    };
+    let count =
+        if *view == (View { place: Place::Everywhere, show: Show::Unread, order: view.order }) && entry.is_none() {
+            Some(frame.counts.total).filter(|count| *count > 0)
+        } else {
+            None
+        };
     let title = count.map_or(title.clone(), |count| format!("({count}) {title}"));
     let current = view.address();
     let current = current.split('?').next().unwrap_or_default();

@@ -73,7 +73,8 @@ impl PageSettings {
 
     fn cookie(self, is_https: bool) -> HeaderValue {
         let Self { theme, size, order, has_excerpts, marks_on_scroll, has_keys } = self;
-        let [excerpts, scroll, keys] = [has_excerpts, marks_on_scroll, has_keys].map(|is| if is { "on" } else { "off" });
+        let [excerpts, scroll, keys] =
+            [has_excerpts, marks_on_scroll, has_keys].map(|is| if is { "on" } else { "off" });
         let order = order_name(order);
         let secure = if is_https { "; Secure" } else { "" };
         let text = format!(

@@ -112,6 +112,13 @@ fn is(condition: bool) -> Option<&'static str> {
     condition.then_some("page")
 }
 
+/// The program's sign; drawn here, because a picture of its own would be a request more.
 fn mark() -> Markup {
-    html! { img src=(super::assets::ASSETS.icon.path()) alt="" width="24" height="24"; }
+    html! {
+        svg .sign viewBox="0 0 64 64" aria-hidden="true" {
+            rect width="64" height="64" rx="14" {}
+            path d="M18 30a16 16 0 0 1 16 16M18 17a29 29 0 0 1 29 29" {}
+            circle cx="20" cy="44" r="4.5" {}
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod folders;
 mod guard;
 mod observed;
 mod opml;
+mod page;
 mod push;
 mod raw;
 mod refresh;

@@ -1,0 +1,98 @@
+//! What publishers send stays harmless.
+
+use super::{between, both};
+
+fn feed(title: &str, items: &str) -> String {
+    format!("<rss version=\"2.0\"><channel><title><![CDATA[{title}]]></title>{items}</channel></rss>")
+}
+
+fn item(title: &str, text: &str) -> String {
+    format!(
+        "<item><guid>{}</guid><title><![CDATA[{title}]]></title><description><![CDATA[{text}]]></description></item>",
+        text.len()
+    )
+}
+
+#[tokio::test]
+async fn u1b_hostile_entries_stay_in_their_box() {
+    let text = "<p style=\"position:fixed\" onclick=\"alert(1)\" class=\"side\" id=\"status\">x</p></template></div></main>\
+                <script>alert(2)</script><a href=\"javascript:alert(3)\">y</a><a href=\"https://e.org/\">z</a>\
+                <iframe src=\"https://evil.example/\"></iframe><form action=\"/logout\"><button>w</button></form>";
+    for reader in both().await {
+        reader
+            .follow(
+                "/a",
+                &feed("&lt;script&gt;alert(1)&lt;/script&gt;", &item("&lt;img src=x onerror=alert(1)&gt;", text)),
+                None,
+            )
+            .await;
+        let id = reader.listed("").await[0];
+        let page = reader.page(&format!("/entry/{id}?in=/unread")).await;
+        let shadow = between(&page, "<template shadowrootmode=\"open\">", "</template>");
+        for never in [
+            "<script",
+            "onclick",
+            "style=",
+            "javascript:",
+            "<iframe",
+            "<form",
+            "<button",
+            "class=\"side",
+            "id=\"status",
+        ] {
+            assert!(!shadow.contains(never), "{never}: {shadow}");
+        }
+        assert!(
+            shadow.contains("<a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://e.org/\">z</a>"),
+            "{shadow}"
+        );
+        // Scripts are ours, and none stands in the page.
+        assert_eq!(page.matches("<script").count(), 1, "{page}");
+        assert!(page.contains("type=\"module\" src=\"/assets/page-"), "{page}");
+        assert!(!page.contains("onerror=alert") || page.contains("&lt;img src=x onerror=alert(1)&gt;"), "{page}");
+        assert!(!page.contains(" style=") && !page.contains("<style"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn u1b_pages_have_a_strict_policy() {
+    for reader in both().await {
+        for path in ["/unread", "/nothing"] {
+            let page = reader.browse("GET", path, None).await;
+            let policy = page.header("content-security-policy");
+            for part in [
+                "default-src 'none'",
+                "script-src 'self';",
+                "style-src 'self';",
+                "connect-src 'self';",
+                "form-action 'self'",
+                "base-uri 'none'",
+                "frame-ancestors 'none'",
+                "require-trusted-types-for 'script'",
+            ] {
+                assert!(policy.contains(part), "{part}: {policy}");
+            }
+            assert!(!policy.contains("unsafe"), "{policy}");
+            assert_eq!(
+                (page.header("referrer-policy"), page.header("x-content-type-options")),
+                ("no-referrer", "nosniff")
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn u1_long_and_missing_titles_keep_lists_whole() {
+    let items = [
+        item(&"t".repeat(10_000), "<p>a</p>"),
+        item("", "<p>bb</p>"),
+        item("نهر", &format!("<p>{}</p>", "x".repeat(1_000_000))),
+    ];
+    for reader in both().await {
+        reader.follow("/a", &feed(&"n".repeat(5_000), &items.concat()), None).await;
+        let page = reader.page("/unread").await;
+        assert_eq!(super::ids(&page).len(), 3);
+        assert!(page.contains(">Untitled</a>") && page.contains("dir=\"auto\">نهر</a>"), "{}", &page[..3_000]);
+        assert!(page.len() < 40_000, "{} bytes", page.len());
+    }
+}

@@ -1,0 +1,92 @@
+//! What is around the content: what a page loads, and how it is found its way in.
+
+use super::both;
+use crate::world::rss;
+
+/// Paths of assets that a page names.
+fn assets(page: &str) -> Vec<&str> {
+    let quoted = page.split('"').filter(|part| part.starts_with("/assets/"));
+    let mut paths: Vec<_> = quoted.collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+#[tokio::test]
+async fn u1_assets_are_immutable_compressed_and_few() {
+    let [reader, _] = both().await;
+    let page = reader.page("/unread").await;
+    let paths = assets(&page);
+    assert!((4..=7).contains(&paths.len()), "{paths:?}");
+    // One that shows what is sent.
+    let client = reqwest::Client::builder().no_proxy().no_gzip().no_brotli().build().unwrap();
+    for path in paths {
+        let request = client.get(format!("{}{path}", reader.server.url)).header("accept-encoding", "gzip, br");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let headers = response.headers();
+        assert_eq!(headers["cache-control"], "public, max-age=31536000, immutable", "{path}");
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        if !path.ends_with(".png") {
+            assert_eq!(headers["content-encoding"], "br", "{path}");
+        }
+    }
+    assert_eq!(reader.server.get("/assets/page-000000000000.js").await.status, 404);
+}
+
+#[tokio::test]
+async fn u1a_pages_are_landmarks_with_names() {
+    for reader in both().await {
+        reader.follow("/a", &rss("River", 2), None).await;
+        let page = reader.page("/unread").await;
+        for expected in [
+            "<html lang=\"en\"",
+            "<a class=\"skip\" href=\"#main\">",
+            "<nav class=\"side\" id=\"side\" popover aria-label=\"Feeds\">",
+            "<main class=\"panes\" id=\"main\"",
+            "role=\"status\" aria-live=\"polite\"",
+            "role=\"list\"",
+            "aria-label=\"Search entries\"",
+            "<link rel=\"manifest\"",
+        ] {
+            assert!(page.contains(expected), "{expected}: {page}");
+        }
+        // Every button has a name.
+        for button in page.split("<button").skip(1) {
+            let (tag, rest) = button.split_once('>').unwrap();
+            let text = rest.split("</button>").next().unwrap();
+            let is_named = tag.contains("aria-label=") || tag.contains("hidden") || text.rsplit('>').next() != Some("");
+            assert!(is_named, "<button{tag}>{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn u1a_manifest_makes_it_installable() {
+    let [reader, _] = both().await;
+    let page = reader.page("/unread").await;
+    let path = assets(&page).into_iter().find(|path| path.ends_with(".webmanifest")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&reader.server.get(path).await.text).unwrap();
+    assert_eq!((&manifest["display"], &manifest["start_url"]), (&"standalone".into(), &"/unread".into()));
+    for icon in manifest["icons"].as_array().unwrap() {
+        let icon = reader.server.get(icon["src"].as_str().unwrap()).await;
+        assert_eq!(icon.status, 200, "{icon:?}");
+    }
+}
+
+#[tokio::test]
+async fn u1_empty_states_say_what_to_do() {
+    for reader in both().await {
+        assert!(reader.page("/unread").await.contains("Add the first feed"));
+        let feed = reader.follow("/a", &rss("River", 1), None).await;
+        reader.browse("POST", "/mark-read", Some("list=/unread")).await;
+        assert!(reader.page("/unread").await.contains("All read"));
+        assert!(reader.page("/starred").await.contains("No stars yet"));
+        assert!(reader.page("/search").await.contains("must not be there"));
+        assert!(reader.page("/search?q=nowhere").await.contains("Nothing found"));
+        reader.publisher.set("/a", testkit::Page::body("broken").with_status(500));
+        reader.server.send("POST", &format!("/api/feeds/{}/refresh", feed["id"]), "").await;
+        let failing = reader.page(&format!("/feed/{}", feed["id"])).await;
+        assert!(failing.contains("This feed cannot be fetched.") && failing.contains("class=\"failing\""), "{failing}");
+    }
+}
