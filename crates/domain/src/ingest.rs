@@ -94,6 +94,8 @@ pub struct PushDiscovery {
     pub discovery: Discovery,
     /// What a new subscription is made with, should this lead to one; `None` if push is off.
     pub offer: Option<Offer>,
+    /// What was published longer ago than this, and not pushed, is a miss.
+    pub push_may_take: Duration,
 }
 
 /// An entry on its way into the store.

@@ -14,7 +14,11 @@ use crate::{
 /// What a document says about push, and what a subscription is made with, should that lead to one.
 pub(crate) fn found(context: &Context, document: &fetch::Document, parsed: &Parsed) -> PushDiscovery {
     let settings = &context.settings().push;
-    PushDiscovery { discovery: document.discovery(&parsed.feed.head, &settings.known_hubs), offer: context.offer() }
+    PushDiscovery {
+        discovery: document.discovery(&parsed.feed.head, &settings.known_hubs),
+        offer: context.offer(),
+        push_may_take: settings.push_may_take,
+    }
 }
 
 /// Parses a document; returns its size as well, which says where to go on working on it.

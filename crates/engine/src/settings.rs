@@ -6,7 +6,7 @@ use domain::{
     LeaseTime,
     delivery::{BreakerRules, OutboxLimits, RetryRules},
     ports::{Clock, Http, Ids, PruneLimits, Store},
-    push::{Algorithm, KnownHub, RenewalRules},
+    push::{Algorithm, KnownHub, PUSH_MAY_TAKE, RenewalRules},
     schedule::Bounds,
 };
 
@@ -112,6 +112,8 @@ pub struct PushSettings {
     pub lease_secs: Option<u32>,
     /// How often a pushed feed is polled all the same; never, if it is zero.
     pub audit: Duration,
+    /// How long after its publication an entry may be pushed before it counts as missed.
+    pub push_may_take: Duration,
     /// How pushes may be signed.
     pub algorithms: Vec<Algorithm>,
     /// Hubs of feeds that do not name theirs.
@@ -137,6 +139,7 @@ impl Default for PushSettings {
             rules: RenewalRules::default(),
             lease_secs: None,
             audit: Duration::from_hours(24),
+            push_may_take: PUSH_MAY_TAKE,
             algorithms: Algorithm::ALL.to_vec(),
             known_hubs: vec![KnownHub {
                 prefix: "https://www.youtube.com/feeds/videos.xml".to_owned(),

@@ -82,6 +82,12 @@ enum Command {
     Token(commands::token::Arguments),
     /// Copy the embedded database into a file.
     Backup(commands::backup::Arguments),
+    /// See it work: a server with feeds, a hub and a webhook of its own, for as long as it runs.
+    ///
+    /// A publisher posts every few seconds in a dozen invented feeds, a hub pushes, the server shows, a receiver is told. It
+    /// needs no network, uses a data folder of its own, and leaves nothing behind. Of the settings only --listen, --log and
+    /// --log-format count.
+    Demo(commands::demo::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -112,6 +118,9 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
         if let Command::Doctor(arguments) = command {
             return commands::doctor::run(&arguments, flags).await;
         }
+        if let Command::Demo(arguments) = command {
+            return commands::demo::run(&arguments, flags).await;
+        }
         let settings = Settings::read(flags)?;
         match command {
             Command::Serve => commands::serve::run(&settings).await,
@@ -132,7 +141,7 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Account(arguments) => commands::account::run(&arguments, &settings).await,
             Command::Token(arguments) => commands::token::run(&arguments, &settings).await,
             Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
-            Command::Parse(_) | Command::Doctor(_) => unreachable!("both are done above"),
+            Command::Parse(_) | Command::Doctor(_) | Command::Demo(_) => unreachable!("they are done above"),
         }
     });
     // A command that was interrupted does not wait for what it had begun, such as the resolution of a name.

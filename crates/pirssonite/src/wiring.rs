@@ -114,6 +114,7 @@ fn push_settings(settings: &Settings) -> PushSettings {
         rules: RenewalRules { renew_before: settings.renew_before },
         lease_secs: settings.hub_lease,
         audit: settings.push_audit,
+        push_may_take: settings.push_may_take,
         algorithms: settings.push_algorithms.clone(),
         known_hubs: settings.known_hubs.clone(),
         ..PushSettings::default()

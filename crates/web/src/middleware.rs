@@ -45,7 +45,8 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (header::CACHE_CONTROL, "no-store"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-    (header::REFERRER_POLICY, "no-referrer"),
+    // With `no-referrer` browsers would not say either that a form is from a page of ours: its origin would be `null`.
+    (header::REFERRER_POLICY, "same-origin"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
 ];

@@ -89,7 +89,7 @@ impl Plan<'_> {
             present: entries.iter().map(IncomingEntry::key).collect(),
             entries,
             is_complete: true,
-            found: Some(PushDiscovery { discovery, offer: Some(offer) }),
+            found: Some(PushDiscovery { discovery, offer: Some(offer), push_may_take: domain::push::PUSH_MAY_TAKE }),
             ..Document::default()
         })
     }

@@ -10,8 +10,8 @@ use super::{
     timing::{self, FAILURES_MAX, RETRY_INACTIVE, RenewalRules, UNVERIFIED_KEPT, VERIFY_WITHIN, after, until},
 };
 
-/// What a poll finds was pushed too late only if it was published longer ago than this.
-const PUSH_MAY_TAKE: Duration = Duration::from_mins(30);
+/// What a poll finds was pushed too late only if it was published longer ago than this, unless that is set otherwise.
+pub const PUSH_MAY_TAKE: Duration = Duration::from_mins(30);
 
 /// Characters of an error that are kept: a hub's reason may be a book.
 const ERROR_CHARS_MAX: usize = 500;
@@ -151,6 +151,7 @@ pub fn step(subscription: &Subscription, now: Timestamp) -> Step {
 pub fn missed(
     published: impl IntoIterator<Item = Option<Timestamp>>,
     subscription: &Subscription,
+    push_may_take: Duration,
     now: Timestamp,
 ) -> bool {
     let Some(active_since) = subscription.activated_at.filter(|_| subscription.is_active()) else { return false };
@@ -158,10 +159,10 @@ pub fn missed(
     // it, says that the hub is not silent: this poll may be what came of it.
     let has_pushed_since = |then: Timestamp| subscription.last_push_at.is_some_and(|pushed_at| pushed_at >= then);
     let was_due = |published: Timestamp| {
-        published > active_since && after(published, PUSH_MAY_TAKE) <= now && !has_pushed_since(published)
+        published > active_since && after(published, push_may_take) <= now && !has_pushed_since(published)
     };
-    let pushed_lately = subscription.last_push_at.is_some_and(|pushed_at| after(pushed_at, PUSH_MAY_TAKE) > now);
-    let could_have = after(active_since, PUSH_MAY_TAKE) <= now && !pushed_lately;
+    let pushed_lately = subscription.last_push_at.is_some_and(|pushed_at| after(pushed_at, push_may_take) > now);
+    let could_have = after(active_since, push_may_take) <= now && !pushed_lately;
     published.into_iter().any(|published| published.map_or(could_have, was_due))
 }
 

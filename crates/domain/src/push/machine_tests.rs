@@ -324,19 +324,28 @@ fn w12_two_misses_end_trust_and_a_push_restores_it() {
 #[test]
 fn w12_only_what_the_hub_had_the_time_to_push_is_a_miss() {
     let active = active();
-    let found = |published: Option<Duration>, checked: Duration| missed([published.map(at)], &active, at(checked));
+    let found = |published: Option<Duration>, checked: Duration| {
+        missed([published.map(at)], &active, PUSH_MAY_TAKE, at(checked))
+    };
     assert!(found(Some(HOUR), 2 * HOUR));
     assert!(!found(Some(HOUR), HOUR + Duration::from_mins(29)), "the push may still be on its way");
     assert!(!found(Some(Duration::ZERO), DAY), "published before push was active");
     assert!(found(None, DAY), "nobody knows when: it was not pushed");
     assert!(!found(None, Duration::from_mins(29)));
-    assert!(!missed([Some(at(HOUR))], &pending(), at(DAY)));
-    assert!(!missed([], &active, at(DAY)));
+    assert!(!missed([Some(at(HOUR))], &pending(), PUSH_MAY_TAKE, at(DAY)));
+    assert!(!missed([], &active, PUSH_MAY_TAKE, at(DAY)));
     let pushed = Subscription { last_push_at: Some(at(2 * HOUR)), ..active };
-    assert!(!missed([Some(at(HOUR))], &pushed, at(DAY)), "the hub has told us since, with whatever was in it");
-    assert!(missed([Some(at(3 * HOUR))], &pushed, at(DAY)));
-    assert!(!missed([None], &pushed, at(2 * HOUR + Duration::from_mins(10))), "this poll may be what came of it");
-    assert!(missed([None], &pushed, at(DAY)));
+    assert!(
+        !missed([Some(at(HOUR))], &pushed, PUSH_MAY_TAKE, at(DAY)),
+        "the hub has told us since, with whatever was in it"
+    );
+    assert!(missed([Some(at(3 * HOUR))], &pushed, PUSH_MAY_TAKE, at(DAY)));
+    assert!(
+        !missed([None], &pushed, PUSH_MAY_TAKE, at(2 * HOUR + Duration::from_mins(10))),
+        "this poll may be what came of it"
+    );
+    assert!(missed([None], &pushed, PUSH_MAY_TAKE, at(DAY)));
+    assert!(missed([None], &pushed, Duration::from_secs(5), at(2 * HOUR + Duration::from_secs(6))), "as it is set");
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod timing;
 
 pub use self::{
     discovery::{Discovery, InDocument, KnownHub, discover},
-    machine::{Decision, Step, SubscriptionEvent, apply, missed, step},
+    machine::{Decision, PUSH_MAY_TAKE, Step, SubscriptionEvent, apply, missed, step},
     reconcile::{DesiredPush, Plan, PlannedChange, needs_another_hub, reconcile},
     secrets::Secrets,
     signature::{Algorithm, Signature, Unsigned, sign},

@@ -14,10 +14,11 @@ mod local;
 mod remote;
 mod server_token;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::bail;
 use async_trait::async_trait;
+use engine::Engine;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use store::OpenError;
@@ -182,6 +183,11 @@ pub(crate) async fn connect(settings: &Settings) -> anyhow::Result<Box<dyn Backe
 /// The same for commands that fill a database: where there is none, they make it, and say so.
 pub(crate) async fn connect_or_create(settings: &Settings) -> anyhow::Result<Box<dyn Backend>> {
     find(settings, true).await
+}
+
+/// The API of an engine that runs in this process.
+pub(crate) fn in_process(engine: Arc<Engine>) -> Box<dyn Backend> {
+    Box::new(local::Local::new(engine))
 }
 
 async fn find(settings: &Settings, may_create: bool) -> anyhow::Result<Box<dyn Backend>> {

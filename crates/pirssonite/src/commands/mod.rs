@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod add;
 pub(crate) mod backup;
 mod deliveries;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod entries;
 pub(crate) mod export;

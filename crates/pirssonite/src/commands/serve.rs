@@ -6,7 +6,10 @@ use std::{io::IsTerminal, panic::AssertUnwindSafe, process::ExitCode, sync::Arc,
 use anyhow::Context;
 use engine::Engine;
 use futures_util::FutureExt;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
@@ -28,15 +31,23 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     ignore_hangups();
     open_files::raise_limit();
     // First, so that a server that cannot be makes no folder and no database.
-    let listener = tokio::net::TcpListener::bind(settings.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let listener =
+        TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
     let store = wiring::open_store(settings).await?;
     wiring::check_logins(settings, &*store).await?;
     let engine = wiring::build_engine(settings, store, Some(listener.local_addr()?))?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
+    serve_until(settings, engine, listener, stop).await
+}
 
+/// Polls, delivers and answers until told to stop, or until a part of it ends by itself.
+pub(super) async fn serve_until(
+    settings: &Settings,
+    engine: Arc<Engine>,
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> anyhow::Result<ExitCode> {
     // Before there is anything to count.
     let metrics = web::install_metrics()?;
     let work = (settings.role != Role::Web).then(|| tokio::spawn(work(engine.clone(), stop.clone())));
@@ -67,7 +78,7 @@ async fn work(engine: Arc<Engine>, stop: CancellationToken) -> bool {
     has_worked
 }
 
-fn start_logging(settings: &Settings) {
+pub(super) fn start_logging(settings: &Settings) {
     let filter = EnvFilter::new(format!("{},{QUIET}", settings.log));
     let logging = tracing_subscriber::fmt()
         .with_env_filter(filter)

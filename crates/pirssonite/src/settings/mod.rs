@@ -21,11 +21,11 @@ use url::Url;
 use self::{
     first_password::PASSWORD_VARIABLE,
     table::{Setting, TABLE},
-    value::{algorithms, duration, duration_from, known_hubs, parse_number, parts, public_url, switch, web_url},
+    value::{algorithms, duration, known_hubs, parse_number, parts, public_url, switch, web_url},
 };
 pub(crate) use self::{
     first_password::{password_in, without_line_end},
-    value::{ago, later},
+    value::{ago, duration_from, later},
 };
 
 /// The file's flag and variable.
@@ -34,6 +34,9 @@ const FILE_VARIABLE: &str = "PIRSSONITE_CONFIG";
 
 /// Variables of this prefix that are none of the settings: the first password, and those of the tests.
 const OTHER_VARIABLES: [&str; 4] = [FILE_VARIABLE, PASSWORD_VARIABLE, "PIRSSONITE_CORPUS", "PIRSSONITE_TEST_"];
+
+/// What can be set of the demo.
+const DEMO_SETTINGS: [&str; 3] = ["listen", "log", "log_format"];
 
 /// Pushes in a minute for one feed: more than any machine takes.
 const RATE_MAX: u32 = 1_000_000;
@@ -77,6 +80,7 @@ pub(crate) struct Settings {
     pub(crate) hub_lease: Option<u32>,
     /// Zero for never.
     pub(crate) push_audit: Duration,
+    pub(crate) push_may_take: Duration,
     pub(crate) push_algorithms: Vec<Algorithm>,
     pub(crate) push_rate: NonZeroU32,
     pub(crate) known_hubs: Vec<KnownHub>,
@@ -124,6 +128,13 @@ pub(crate) enum SettingsError {
 pub(crate) struct Flags {
     values: BTreeMap<&'static str, String>,
     file: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Whether a flag sets this.
+    pub(crate) fn sets(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
 }
 
 impl clap::FromArgMatches for Flags {
@@ -196,6 +207,21 @@ impl Settings {
         )
     }
 
+    /// Those of the demo: what these flags say of where it listens and what it logs, and else the defaults, whatever
+    /// variables and file say. Its errors are all that it logs if it is not told otherwise.
+    pub(crate) fn of_demo(flags: &Flags) -> Result<Self, SettingsError> {
+        let other = TABLE.iter().find(|setting| flags.sets(setting.name) && !DEMO_SETTINGS.contains(&setting.name));
+        if let Some(name) = other.map(Setting::flag).or_else(|| flags.file.as_ref().map(|_| FILE_FLAG.to_owned())) {
+            return Err(SettingsError::Together(format!("the demo has settings of its own: leave out --{name}")));
+        }
+        let given = |setting: &Setting| {
+            let value = flags.values.get(setting.name).cloned();
+            let raw = |value| Raw { value, origin: format!("the flag --{}", setting.flag()) };
+            Some((setting.name, raw(value.or_else(|| (setting.name == "log").then(|| "error".to_owned()))?)))
+        };
+        Self::check(&TABLE.iter().filter_map(given).collect())
+    }
+
     /// Where hubs reach this server, with or without a slash at its end the same; without it push is off.
     pub(crate) fn hubs_reach_us_at(&self) -> Option<String> {
         self.base_url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned())
@@ -255,6 +281,7 @@ impl Settings {
             renew_before: get(raw, "renew_before", a_second_or_more)?,
             hub_lease: get(raw, "hub_lease", |text| optional(text, lease_secs))?,
             push_audit: get(raw, "push_audit", audit)?,
+            push_may_take: get(raw, "push_may_take", a_second_or_more)?,
             push_algorithms: get(raw, "push_algorithms", algorithms)?,
             push_rate: get(raw, "push_rate", rate)?,
             known_hubs: get(raw, "known_hubs", known_hubs)?,

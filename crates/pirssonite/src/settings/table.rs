@@ -24,7 +24,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 42] = [
+pub(crate) const TABLE: [Setting; 43] = [
     setting(
         "listen",
         "ADDRESS",
@@ -118,6 +118,12 @@ pub(crate) const TABLE: [Setting; 42] = [
         "DURATION",
         "1d",
         "How often a pushed feed is polled all the same, to see whether its hub has missed something. 0 turns it off.",
+    ),
+    setting(
+        "push_may_take",
+        "DURATION",
+        "30m",
+        "How long after its publication an entry may be pushed. One that such a poll finds later than that, and that was not pushed, counts as missed by the hub.",
     ),
     setting(
         "push_algorithms",

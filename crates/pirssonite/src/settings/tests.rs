@@ -111,6 +111,7 @@ fn u4_push_defaults_match_engine() {
     assert_eq!((settings.base_url, push.base_url), (None, None));
     assert_eq!(settings.renew_before, push.rules.renew_before);
     assert_eq!((settings.hub_lease, settings.push_audit), (push.lease_secs, push.audit));
+    assert_eq!(settings.push_may_take, push.push_may_take);
     assert_eq!((settings.push_algorithms, settings.known_hubs), (push.algorithms, push.known_hubs));
     assert_eq!(settings.push_rate, web::WebSettings::default().pushes_per_minute);
 }

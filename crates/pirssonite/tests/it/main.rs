@@ -6,6 +6,7 @@ mod accounts;
 mod commands;
 mod crash;
 mod deliver;
+mod demo;
 mod discover;
 mod doctor;
 mod entries;

@@ -166,7 +166,10 @@ async fn subscribe(store: &SqliteStore) -> SubscriptionId {
         address: FeedAddress { url: "http://e.org/hub".to_owned(), credentials: None },
         folder_id: None,
         custom_title: None,
-        document: Document { found: Some(PushDiscovery { discovery, offer: Some(offer) }), ..Document::default() },
+        document: Document {
+            found: Some(PushDiscovery { discovery, offer: Some(offer), push_may_take: domain::push::PUSH_MAY_TAKE }),
+            ..Document::default()
+        },
         next_check_in: Duration::from_mins(1),
     };
     assert!(matches!(store.add_feed(READER, new).await.unwrap(), NewFeedOutcome::Added(_)));

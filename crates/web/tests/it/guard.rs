@@ -60,7 +60,7 @@ async fn u7_answers_carry_security_headers() {
         let answer = server.get(path).await;
         for (name, value) in [
             ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
+            ("referrer-policy", "same-origin"),
             ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
             ("cross-origin-resource-policy", "same-origin"),
             ("cache-control", "no-store"),

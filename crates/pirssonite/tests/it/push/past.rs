@@ -122,8 +122,11 @@ async fn write_one(store: &dyn Store, verified: &Verified<'_>, url: &str, seed: 
     let (ids, base_url) = (SeededIds::new(seed), verified.base_url.to_owned());
     let discovery = Discovery { hubs: vec![verified.hub.to_owned()], topic: Some(url.to_owned()) };
     let offer = Some(Offer { token: new_token(&ids), base_url: base_url.clone() });
-    let document =
-        Document { found: Some(PushDiscovery { discovery, offer }), is_complete: true, ..Document::default() };
+    let document = Document {
+        found: Some(PushDiscovery { discovery, offer, push_may_take: domain::push::PUSH_MAY_TAKE }),
+        is_complete: true,
+        ..Document::default()
+    };
     let address = FeedAddress::parse(url).unwrap();
     let feed = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in: NEVER };
     let NewFeedOutcome::Added(feed) = store.add_feed(READER, feed).await.unwrap() else {

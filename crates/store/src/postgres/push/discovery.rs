@@ -1,7 +1,7 @@
 //! What a feed says about push, kept, and followed: hubs and topic become subscriptions, and what a poll finds that
 //! was not pushed is held against the hub.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
@@ -115,7 +115,8 @@ pub(crate) async fn follow(
     let known = subscriptions::of_feed(transaction, target.feed_id).await?;
     let mut decisions = Decisions::new(known, target.now);
     if may_have_missed {
-        count_misses(&mut decisions, new, target.now);
+        let push_may_take = found.map_or(push::PUSH_MAY_TAKE, |found| found.push_may_take);
+        count_misses(&mut decisions, new, push_may_take, target.now);
     }
     if let Some((found, offer)) = offered {
         compare(&mut decisions, FeedId(target.feed_id), state, found, offer);
@@ -129,10 +130,10 @@ pub(crate) async fn follow(
 }
 
 /// New entries in a feed that a hub is trusted to push: it may have missed them.
-fn count_misses(decisions: &mut Decisions, new: &[Cow<'_, IncomingEntry>], now: i64) {
+fn count_misses(decisions: &mut Decisions, new: &[Cow<'_, IncomingEntry>], push_may_take: Duration, now: i64) {
     let published = new.iter().map(|entry| entry.published_at.or(entry.updated_at));
     let current = decisions.known().iter().find(|known| known.is_current);
-    let missed = current.filter(|current| push::missed(published, current, time(now)));
+    let missed = current.filter(|current| push::missed(published, current, push_may_take, time(now)));
     if let Some(id) = missed.map(|current| current.id) {
         decisions.decide(id, &SubscriptionEvent::Missed, RenewalRules::default());
     }

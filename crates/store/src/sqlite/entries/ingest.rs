@@ -10,6 +10,7 @@ use domain::{
         Arrival, Arrivals, Document, EntryKey, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries,
         KnownEntry, Stored, Traits, is_present, shared,
     },
+    push::PUSH_MAY_TAKE,
 };
 use jiff::Timestamp;
 use rusqlite::{Connection, Result};
@@ -69,7 +70,8 @@ pub(crate) fn store_document(
     changes.log.entries(feed, written);
     document.validators = document.validators_after(has_passed_over);
     if push.is_pushed && !published.is_empty() {
-        discovery::count_misses(changes, feed, published, target.now)?;
+        let push_may_take = document.found.as_ref().map_or(PUSH_MAY_TAKE, |found| found.push_may_take);
+        discovery::count_misses(changes, feed, published, push_may_take, target.now)?;
     }
     if let Some(found) = &document.found {
         discovery::follow(changes, feed, push, found, target.now)?;

@@ -1,6 +1,8 @@
 //! What a feed says about push, kept, and followed: hubs and topic become subscriptions, and what a poll finds that
 //! was not pushed is held against the hub.
 
+use std::time::Duration;
+
 use domain::{
     FeedId,
     ingest::PushDiscovery,
@@ -85,10 +87,11 @@ pub(crate) fn count_misses(
     changes: &mut WriteTx<'_>,
     feed: FeedId,
     published: Vec<Option<Timestamp>>,
+    push_may_take: Duration,
     now: i64,
 ) -> Result<()> {
     match subscriptions::current_of(changes.connection, feed.0)? {
-        Some(subscription) if push::missed(published, &subscription, time(now)) => {
+        Some(subscription) if push::missed(published, &subscription, push_may_take, time(now)) => {
             change(changes, subscription, &SubscriptionEvent::Missed, RenewalRules::default(), now).map(drop)
         }
         _ => Ok(()),

@@ -223,7 +223,8 @@ async fn what_is_kept_twice_agrees() {
 async fn push(store: &SqliteStore, ann: AccountId, feed: FeedId) {
     let discovery = Discovery { hubs: vec!["http://h.org/".to_owned()], topic: None };
     let offer = |token: &str| Offer { token: token.to_owned(), base_url: "http://we.org".to_owned() };
-    let found = Some(PushDiscovery { discovery, offer: Some(offer("first")) });
+    let found =
+        Some(PushDiscovery { discovery, offer: Some(offer("first")), push_may_take: domain::push::PUSH_MAY_TAKE });
     poll(store, feed, Document { found, ..document(0..70, "third") }).await;
     agree(store, "finding a hub").await;
     let id = store.subscription_of(feed).await.unwrap().unwrap().id;

@@ -37,7 +37,11 @@ pub(super) fn found(hubs: &[&str], topic: Option<&str>, token: &str) -> PushDisc
 /// The same while push is off.
 pub(super) fn found_without_push(hubs: &[&str], topic: Option<&str>) -> PushDiscovery {
     let hubs = hubs.iter().map(|hub| (*hub).to_owned()).collect();
-    PushDiscovery { discovery: Discovery { hubs, topic: topic.map(str::to_owned) }, offer: None }
+    PushDiscovery {
+        discovery: Discovery { hubs, topic: topic.map(str::to_owned) },
+        offer: None,
+        push_may_take: domain::push::PUSH_MAY_TAKE,
+    }
 }
 
 /// A poll that brings these entries, and this about push.

@@ -23,7 +23,11 @@ pub(super) async fn subscribed(store: &PostgresStore, feeds: usize) -> Vec<FeedI
     let mut ids = Vec::new();
     for number in 0..feeds {
         let discovery = Discovery { hubs: vec![HUB.to_owned()], topic: Some(format!("topic {number}")) };
-        let found = Some(PushDiscovery { discovery, offer: Some(offer(&format!("token {number}"))) });
+        let found = Some(PushDiscovery {
+            discovery,
+            offer: Some(offer(&format!("token {number}"))),
+            push_may_take: domain::push::PUSH_MAY_TAKE,
+        });
         let address = FeedAddress { url: format!("https://example.org/pushed/{number}"), credentials: None };
         let document = Document { found, ..Document::default() };
         let new = NewFeed { address, folder_id: None, custom_title: None, document, next_check_in: Duration::ZERO };
@@ -69,7 +73,8 @@ pub(super) fn discovered(job: &PollJob, round: usize, hubs: &[&str], token: &str
         let hubs = hubs.iter().map(|hub| (*hub).to_owned()).collect();
         let number = job.address.url.rsplit('/').next().unwrap();
         let discovery = Discovery { hubs, topic: Some(format!("topic {number}")) };
-        document.found = Some(PushDiscovery { discovery, offer: Some(offer(token)) });
+        document.found =
+            Some(PushDiscovery { discovery, offer: Some(offer(token)), push_may_take: domain::push::PUSH_MAY_TAKE });
     }
     result
 }

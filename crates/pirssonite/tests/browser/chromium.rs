@@ -1,0 +1,77 @@
+//! chromedriver and the chromium that it starts: a new one, with nothing in it, for every test.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::program::Running;
+
+/// What chromium is told: to run without a screen, also as root, and to leave the network alone.
+const FLAGS: [&str; 13] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--lang=en",
+];
+
+/// What is said if there is no browser.
+const MISSING: &str = "chromedriver cannot be started: `scripts/with-browser` installs chromium and chromium-driver";
+
+/// A chromedriver that runs. It ends with this, and so does its chromium.
+pub(crate) struct Chromium {
+    _driver: Running,
+    url: String,
+    profile: TempDir,
+}
+
+impl Chromium {
+    /// Starts chromedriver and waits until it listens.
+    pub(crate) fn start() -> Self {
+        assert!(Command::new("chromedriver").arg("--version").output().is_ok(), "{MISSING}");
+        let mut command = Command::new("chromedriver");
+        let mut driver = Running::start(command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()));
+        let mut lines = BufReader::new(driver.process.stdout.take().unwrap()).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let (_, rest) = line.split_once("started successfully on port ")?;
+            rest.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let url = format!("http://127.0.0.1:{}", port.expect(MISSING));
+        // Somebody has to read what it says, or it could not say it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { _driver: driver, url, profile: tempfile::tempdir().unwrap() }
+    }
+
+    /// Opens a window.
+    pub(crate) async fn open(&self) -> Client {
+        let capabilities = capabilities(self.profile.path());
+        let Value::Object(capabilities) = capabilities else { unreachable!("it is written as one") };
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        builder.capabilities(capabilities).connect(&self.url).await.expect("chromium starts")
+    }
+}
+
+fn capabilities(profile: &Path) -> Value {
+    let profile = format!("--user-data-dir={}", profile.display());
+    let flags: Vec<&str> = FLAGS.into_iter().chain([profile.as_str()]).collect();
+    json!({
+        "browserName": "chrome",
+        "goog:chromeOptions": { "args": flags },
+        "goog:loggingPrefs": { "browser": "ALL" },
+    })
+}

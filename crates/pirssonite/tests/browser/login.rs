@@ -1,0 +1,79 @@
+//! The login page.
+
+use fantoccini::key::Key;
+
+use crate::{
+    axe::assert_accessible,
+    browser::{WIDTHS, key, with_browser},
+    server::{Data, Server},
+};
+
+const PASSWORD: &str = "a long enough password";
+
+/// A server with a password, which turns the login on.
+fn start(folder: &std::path::Path) -> Server {
+    Server::start_after(&format!("export PIRSSONITE_PASSWORD='{PASSWORD}'"), Data::Folder(folder))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a4_u1a_login_by_keyboard() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    with_browser("login-by-keyboard", 800, async |browser| {
+        browser.open(&format!("{}/login", server.url)).await;
+        assert_eq!(browser.focused().await, "name");
+        browser.press(&format!("reader{}wrong{}", key(Key::Tab), key(Key::Enter))).await;
+        browser.says("[role=alert]", "The name or the password is wrong.").await;
+        // The name is kept, and the password can be typed at once.
+        assert_eq!(browser.focused().await, "password");
+        assert_accessible(browser).await;
+        browser.press(&format!("{PASSWORD}{}", key(Key::Enter))).await;
+        browser.is_at("/").await;
+        browser.open(&format!("{}/login", server.url)).await;
+        browser.is_at("/").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a4_u1a_login_by_mouse_at_every_width() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    for width in WIDTHS {
+        with_browser(&format!("login-by-mouse-{width}"), width, async |browser| {
+            browser.open(&format!("{}/login?next=/healthz", server.url)).await;
+            browser.assert_fits().await;
+            assert_accessible(browser).await;
+            browser.click("#name").await;
+            browser.press("reader").await;
+            browser.click("#password").await;
+            browser.press(PASSWORD).await;
+            browser.click("button").await;
+            browser.is_at("/healthz").await;
+            browser.assert_no_complaints().await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1b_violated_policy_and_failed_script_are_noticed() {
+    // What the other tests rely on.
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    with_browser("complaints", 800, async |browser| {
+        browser.open(&format!("{}/login", server.url)).await;
+        assert_eq!(browser.log().await.complaints(), [String::new(); 0]);
+        let inline =
+            "const script = document.createElement('script'); script.textContent = '1'; document.body.append(script)";
+        browser.run(inline).await;
+        browser
+            .wait("the complaint", async || {
+                let complaints = browser.log().await.complaints();
+                complaints.into_iter().find(|complaint| complaint.contains("Content Security Policy"))
+            })
+            .await;
+    })
+    .await;
+}
