@@ -246,7 +246,7 @@ mod tests {
             [(EventType::FeedGone, vec![WebhookId(1), WebhookId(2)]), (EventType::FeedFailing, vec![WebhookId(1)]),]
         );
         assert_eq!(fan_out(&webhooks[2..], &follows, &feeds, &happened), []);
-        assert_eq!(fan_out(&[], &follows, &feeds, &happened), []);
+        assert_eq!(fan_out(&[] as &[Webhook], &follows, &feeds, &happened), []);
     }
 
     #[test]
