@@ -20,7 +20,7 @@ use crate::{
     fixture::{Fixture, StoreLocation, family_cpu_secs},
     process::ServerProcess,
     push::load::Connection,
-    report::{Mark, Table, Tally},
+    report::{Rating, Table, Tally},
 };
 
 const ADDRESSES: usize = 100;
@@ -73,7 +73,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
             format!("{:.0}", figures.login_longest_ms),
             figures.logins_refused.to_string(),
         ];
-        table.row(&cells, Mark::of(figures.is_kept(limit)), "");
+        table.row(&cells, Rating::of(figures.is_kept(limit)), "");
     }
     table.print(tally);
     let (known, unknown) = runtime.block_on(times())?;
@@ -81,7 +81,7 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     let title = format!("logins: a wrong password, {TIMED} times each by turns, medians");
     let mut table = Table::new(title, &["a name that exists, ms", "one that does not, ms", "ratio", "limit"]);
     let cells = [format!("{known:.2}"), format!("{unknown:.2}"), format!("{ratio:.3}"), format!("{TIME_RATIO_MAX}")];
-    table.row(&cells, Mark::of(ratio <= TIME_RATIO_MAX), "");
+    table.row(&cells, Rating::of(ratio <= TIME_RATIO_MAX), "");
     table.print(tally);
     Ok(())
 }
