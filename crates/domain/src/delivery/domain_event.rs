@@ -244,7 +244,7 @@ mod tests {
             [(EventType::FeedGone, vec![WebhookId(1), WebhookId(2)]), (EventType::FeedFailing, vec![WebhookId(1)]),]
         );
         assert_eq!(fan_out(&webhooks[2..], &follows, &feeds, &news), []);
-        assert_eq!(fan_out(&[], &follows, &feeds, &news), []);
+        assert_eq!(fan_out(&webhooks[3..], &follows, &feeds, &news), []);
     }
 
     #[test]
