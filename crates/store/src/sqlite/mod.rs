@@ -60,9 +60,9 @@ pub struct SqliteStore {
     readers: Arc<Readers>,
     /// So that nobody who wants a page waits for a search.
     slow_readers: Arc<Readers>,
-    // After the readers: the last connection to close takes the write-ahead log with it.
+    // After the readers, and the checkpointer after it: the last connection to close takes the write-ahead log with it.
     writer: Arc<Writer>,
-    // It ends with the writer, and is waited for.
+    // After the writer, whose connection is closed then.
     _checkpointer: Arc<Checkpointer>,
     clock: Arc<dyn Clock>,
     /// What ids of events and deliveries are made with.

@@ -18,24 +18,32 @@ const MOVED_EVERY: i32 = 1_000;
 /// Pages of the log from which on the writer moves what is left: 24 MB, less than what the log is cut back to.
 const MOVED_BY_WRITER_FROM: i32 = 6_000;
 
-/// It ends with the writer's connection.
+/// To be dropped when the writer's connection is closed: of two that close at the same time neither is the last, which takes
+/// the log with it.
 pub(crate) struct Checkpointer {
+    wake: SyncSender<Wake>,
     thread: Option<JoinHandle<()>>,
+}
+
+enum Wake {
+    Move,
+    End,
 }
 
 impl Checkpointer {
     /// Starts it, with a connection of its own, for the writer's.
     pub(crate) fn start(own: Connection, writer: &mut Connection) -> std::io::Result<Self> {
         let (wake, woken) = sync_channel(1);
-        watch(writer, wake).map_err(std::io::Error::other)?;
+        watch(writer, wake.clone()).map_err(std::io::Error::other)?;
         let thread =
             std::thread::Builder::new().name("sqlite-checkpointer".to_owned()).spawn(move || serve(&own, &woken))?;
-        Ok(Self { thread: Some(thread) })
+        Ok(Self { wake, thread: Some(thread) })
     }
 }
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
+        let _ = self.wake.send(Wake::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -43,7 +51,7 @@ impl Drop for Checkpointer {
 }
 
 /// Looks at the length of the log after each commit.
-fn watch(writer: &mut Connection, wake: SyncSender<()>) -> rusqlite::Result<()> {
+fn watch(writer: &mut Connection, wake: SyncSender<Wake>) -> rusqlite::Result<()> {
     let mut woken_at = 0;
     writer.wal_hook(Some(move |log: &mut rusqlite::hooks::Wal, pages: i32| {
         if pages < woken_at {
@@ -56,14 +64,14 @@ fn watch(writer: &mut Connection, wake: SyncSender<()>) -> rusqlite::Result<()> 
         } else if pages >= MOVED_FROM && pages >= woken_at + MOVED_EVERY {
             woken_at = pages;
             // If it has not begun yet, it will.
-            let _ = wake.try_send(());
+            let _ = wake.try_send(Wake::Move);
         }
         Ok(())
     }))
 }
 
-fn serve(connection: &Connection, woken: &Receiver<()>) {
-    while woken.recv().is_ok() {
+fn serve(connection: &Connection, woken: &Receiver<Wake>) {
+    while let Ok(Wake::Move) = woken.recv() {
         let moved = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         if let Err(error) = moved {
             tracing::debug!(%error, "the log was not moved");

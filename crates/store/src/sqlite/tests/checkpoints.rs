@@ -5,7 +5,7 @@ use crate::sqlite::shared::{queue::Priority, writer::WriteTx};
 
 #[tokio::test]
 async fn log_does_not_grow_for_ever() {
-    const WRITES: u64 = 60;
+    const WRITES: u32 = 60;
     const WRITE_BYTES: u32 = 1_000_000;
     let (store, folder) = fresh();
     for number in 0..WRITES {
@@ -16,7 +16,7 @@ async fn log_does_not_grow_for_ever() {
         store.writer.write(Priority::Usual, write).await.unwrap();
     }
     let log_bytes = std::fs::metadata(folder.path().join("pirssonite.db-wal")).unwrap().len();
-    assert!(log_bytes < WRITES * u64::from(WRITE_BYTES) * 2 / 3, "{log_bytes}");
+    assert!(log_bytes < u64::from(WRITES * WRITE_BYTES * 2 / 3), "{log_bytes}");
     drop(store);
     assert!(!folder.path().join("pirssonite.db-wal").exists(), "it goes with the last connection");
 }
