@@ -116,9 +116,16 @@ impl Browser {
         self.wait("the page", async || (self.run(script).await == true).then_some(())).await;
     }
 
-    /// How many windows are open.
-    pub(crate) async fn windows(&self) -> usize {
-        self.client.windows().await.unwrap().len()
+    /// Waits until the page has opened another window, and closes that: a page behind another is hardly given any time.
+    pub(crate) async fn close_opened(&self) {
+        let own = self.client.window().await.unwrap();
+        let opened = self.wait("another window", async || {
+            let windows = self.client.windows().await.unwrap();
+            windows.into_iter().find(|window| *window != own)
+        });
+        self.client.switch_to_window(opened.await).await.unwrap();
+        self.client.close_window().await.unwrap();
+        self.client.switch_to_window(own).await.unwrap();
     }
 
     pub(crate) async fn back(&self) {

@@ -28,9 +28,9 @@ async fn a4_u1a_login_by_keyboard() {
         assert_eq!(browser.focused().await, "password");
         assert_accessible(browser).await;
         browser.press(&format!("{PASSWORD}{}", key(Key::Enter))).await;
-        browser.is_at("/").await;
+        browser.is_at("/unread").await;
         browser.open(&format!("{}/login", server.url)).await;
-        browser.is_at("/").await;
+        browser.is_at("/unread").await;
         browser.assert_no_complaints().await;
     })
     .await;

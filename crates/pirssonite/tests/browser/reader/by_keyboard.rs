@@ -45,9 +45,8 @@ async fn read(scene: &Scene, browser: &Browser) {
     browser.press(&key(Key::Enter)).await;
     browser.is_at(&format!("/entry/{next}")).await;
     // The original opens beside it.
-    let windows = browser.windows().await;
     browser.press("v").await;
-    browser.wait("another window", async || (browser.windows().await > windows).then_some(())).await;
+    browser.close_opened().await;
     browser.press(&key(Key::Escape)).await;
     browser.is_at("/unread").await;
     // All, and back.
