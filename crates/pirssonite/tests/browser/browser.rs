@@ -90,8 +90,10 @@ impl Browser {
     /// What the user's system asks for from now on.
     pub(crate) async fn prefer(&self, scheme: Scheme) {
         let value = if scheme == Scheme::Dark { "dark" } else { "light" };
-        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
-        self.devtools("Emulation.setEmulatedMedia", features).await;
+        // And no motion: a colour that is on its way to another is none that a page was made with.
+        let features = [("prefers-color-scheme", value), ("prefers-reduced-motion", "reduce")];
+        let features = features.map(|(name, value)| json!({ "name": name, "value": value }));
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
     /// The first element that this selector finds. Waits for it.
@@ -223,6 +225,7 @@ impl Browser {
     }
 
     /// What the page looks like, for whoever has to find out why a test failed.
+    #[expect(clippy::print_stderr, reason = "the runner shows it with the failure")]
     async fn leave_picture(&self, name: &str) {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser");
         let file = folder.join(format!("{name}.png"));

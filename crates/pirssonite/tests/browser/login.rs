@@ -64,7 +64,7 @@ async fn u1b_violated_policy_and_failed_script_are_noticed() {
     let server = start(folder.path());
     with_browser("complaints", 800, async |browser| {
         browser.open(&format!("{}/login", server.url)).await;
-        assert_eq!(browser.log().await.complaints(), [String::new(); 0]);
+        assert_eq!(browser.log().await.complaints(), Vec::<String>::new());
         let inline =
             "const script = document.createElement('script'); script.textContent = '1'; document.body.append(script)";
         browser.run(inline).await;

@@ -149,7 +149,7 @@ async fn u5_demo_post_travels_from_push_to_api_to_webhook() {
     let original = client().get(receipt["url"].as_str().unwrap()).send().await.unwrap();
     assert_eq!(original.status().as_u16(), 200);
     demo.end("-TERM");
-    assert_eq!(names_in(temporary.path()), [String::new(); 0], "it ends without a trace");
+    assert_eq!(names_in(temporary.path()), Vec::<String>::new(), "it ends without a trace");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -190,7 +190,7 @@ async fn u5_w12_demo_hub_that_falls_silent_is_noticed_and_polled() {
     })
     .await;
     demo.end("-INT");
-    assert_eq!(names_in(temporary.path()), [String::new(); 0], "it ends without a trace");
+    assert_eq!(names_in(temporary.path()), Vec::<String>::new(), "it ends without a trace");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,7 +228,7 @@ async fn u5_demo_that_was_killed_is_cleaned_up_by_the_next() {
     assert_eq!((names.len(), names.contains(&left[0])), (2, false), "and one that runs is left alone");
     running.end("-TERM");
     other.end("-TERM");
-    assert_eq!(names_in(temporary.path()), [String::new(); 0]);
+    assert_eq!(names_in(temporary.path()), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,7 +39,8 @@ async fn u1b_hostile_entries_stay_harmless() {
             )
         })
         .collect();
-    items += &format!("<item><guid>t</guid><title>{}</title><description>x</description></item>", "t".repeat(10_000));
+    let title = "t".repeat(10_000);
+    items.extend(["<item><guid>t</guid><title>", &title, "</title><description>x</description></item>"]);
     items += "<item><guid>n</guid><description>no title at all</description></item>";
     let url = scene.publish("&lt;script>alert(1)&lt;/script>", "/hostile", &items);
     let feed = scene.call(Method::POST, "/api/feeds", json!({ "url": url })).await["id"].to_string();
