@@ -46,6 +46,7 @@ function guard(element) {
   } else if (element instanceof HTMLImageElement) {
     element.loading = "lazy";
     element.decoding = "async";
+    if (!element.hasAttribute("alt")) element.alt = "Picture";
   } else if (element instanceof HTMLMediaElement) {
     element.preload = "none";
     element.controls = true;

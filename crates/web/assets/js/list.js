@@ -17,6 +17,7 @@ const KEPT_MARGIN = "3000px 0px";
 /** How far before the end the next rows are asked for. */
 const LOAD_MARGIN = "2000px 0px";
 const TITLE_CHARS = 300;
+const FEED_CHARS = 80;
 
 const section = find(".list");
 const scroller = find(".list .scroll");
@@ -67,7 +68,7 @@ function makeRow(row) {
   const link = /** @type {HTMLAnchorElement} */ (find("a", element));
   link.href = entryAddress(row.id);
   link.textContent = row.title;
-  /** @type {HTMLElement} */ (find("small", element)).textContent = shorten(feedName(row.feedId), 80);
+  find("small", element)?.append(shorten(feedName(row.feedId), FEED_CHARS));
   const text = /** @type {HTMLElement} */ (find("p", element));
   if (section?.hasAttribute("data-excerpts")) text.textContent = row.excerpt;
   else text.remove();

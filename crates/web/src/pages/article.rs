@@ -143,11 +143,20 @@ fn shadow(entry: &Entry) -> Markup {
     }
 }
 
-/// Links that open apart from this page, and pictures that load when they are near. Sanitised HTML has `<` nowhere but at
-/// the beginning of its tags, and neither attribute by itself.
+/// Links that open apart from this page, and pictures that load when they are near and are told of where they cannot be
+/// seen. Sanitised HTML has `<` and `>` nowhere but at the ends of its tags, and no such attribute by itself.
 fn guarded(html: &str) -> String {
-    html.replace("<a ", "<a target=\"_blank\" rel=\"noopener noreferrer\" ")
-        .replace("<img ", "<img loading=\"lazy\" decoding=\"async\" ")
+    let html = html.replace("<a ", "<a target=\"_blank\" rel=\"noopener noreferrer\" ");
+    let mut pieces = html.split("<img ");
+    let mut guarded = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let tag = piece.split('>').next().unwrap_or_default();
+        let has_alt = tag.starts_with("alt=") || tag.contains(" alt=");
+        guarded.push_str("<img loading=\"lazy\" decoding=\"async\" ");
+        guarded.push_str(if has_alt { "" } else { "alt=\"Picture\" " });
+        guarded.push_str(piece);
+    }
+    guarded
 }
 
 #[cfg(test)]
@@ -157,9 +166,12 @@ mod tests {
     #[test]
     fn u1b_links_of_entries_open_apart() {
         assert_eq!(
-            guarded("<p title=\"&lt;a x\"><a href=\"https://e.org/\">x</a><img src=\"y\"><abbr>z</abbr>"),
+            guarded(
+                "<p title=\"&lt;a x\"><a href=\"https://e.org/\">x</a><img src=\"y\"><img src=\"y\" alt=\"\"><abbr>z</abbr>"
+            ),
             "<p title=\"&lt;a x\"><a target=\"_blank\" rel=\"noopener noreferrer\" href=\"https://e.org/\">x</a>\
-             <img loading=\"lazy\" decoding=\"async\" src=\"y\"><abbr>z</abbr>"
+             <img loading=\"lazy\" decoding=\"async\" alt=\"Picture\" src=\"y\">\
+             <img loading=\"lazy\" decoding=\"async\" src=\"y\" alt=\"\"><abbr>z</abbr>"
         );
     }
 

@@ -39,7 +39,7 @@ pub(super) async fn mark(
         match name.as_str() {
             "isRead" => patch.is_read = value.parse().ok(),
             "isStarred" => patch.is_starred = value.parse().ok(),
-            "back" => back = local(&value).to_owned(),
+            "back" => local(&value).clone_into(&mut back),
             _ => {}
         }
     }
@@ -57,7 +57,7 @@ pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, r
     for (name, value) in read(request, &state).await? {
         match name.as_str() {
             "before" => which.before = Some(time("before", &value)?),
-            "list" => back = local(&value).to_owned(),
+            "list" => local(&value).clone_into(&mut back),
             _ => {}
         }
     }

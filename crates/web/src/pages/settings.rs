@@ -104,7 +104,7 @@ pub(super) async fn save(
     let mut back = "/unread".to_owned();
     for (name, value) in &form {
         match name.as_str() {
-            "back" => back = local(value).to_owned(),
+            "back" => local(value).clone_into(&mut back),
             _ => settings.read(&form_urlencoded::Serializer::new(String::new()).append_pair(name, value).finish()),
         }
     }

@@ -11,6 +11,9 @@ use super::{
 /// Characters of a feed's name beside the list.
 const NAME_CHARS_MAX: usize = 120;
 
+/// Characters of the reason why a feed fails.
+const REASON_CHARS_MAX: usize = 300;
+
 /// Pages that stand at the foot: path, name and icon.
 const PAGES: [(&str, &str, &str); 4] = [
     ("/push", "Push", icons::PUSH),
@@ -100,7 +103,15 @@ pub(super) fn problem_of(feed: &Feed) -> Option<String> {
         return Some("Its server says that it is gone for good.".to_owned());
     }
     let error = feed.last_error.as_deref().filter(|_| feed.failure_count > 0)?;
-    Some(shortened(error, 300))
+    Some(sentence(&shortened(error, REASON_CHARS_MAX)))
+}
+
+/// With a capital and a full stop, as it stands by itself on a page.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let begin: String = letters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    let end = if text.ends_with(['.', '!', '?', '…']) { "" } else { "." };
+    format!("{begin}{}{end}", letters.as_str())
 }
 
 /// A count as it is shown: none is nothing.

@@ -151,7 +151,7 @@ fn u6_described_shapes_match_requirements() {
         ("Folder", "id name order"),
         (
             "Entry",
-            "id feedId guid url title author summary content publishedAt updatedAt sortAt isRead isStarred \
+            "id feedId guid url title author summary content excerpt publishedAt updatedAt sortAt isRead isStarred \
                    categories enclosures",
         ),
         (
