@@ -30,6 +30,9 @@ const FLAGS: [&str; 13] = [
     "--lang=en",
 ];
 
+/// How often it is started: it ends if another takes the port that it has chosen.
+const PORT_TRIES_MAX: u32 = 5;
+
 /// What is said if there is no browser.
 const MISSING: &str = "chromedriver cannot be started: `scripts/with-browser` installs chromium and chromium-driver";
 
@@ -44,17 +47,8 @@ impl Chromium {
     /// Starts chromedriver and waits until it listens.
     pub(crate) fn start() -> Self {
         assert!(Command::new("chromedriver").arg("--version").output().is_ok(), "{MISSING}");
-        let mut command = Command::new("chromedriver");
-        let mut driver = Running::start(command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()));
-        let mut lines = BufReader::new(driver.process.stdout.take().unwrap()).lines();
-        let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            let (_, rest) = line.split_once("started successfully on port ")?;
-            rest.trim_end_matches('.').parse::<u16>().ok()
-        });
-        let url = format!("http://127.0.0.1:{}", port.expect(MISSING));
-        // Somebody has to read what it says, or it could not say it.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { _driver: driver, url, profile: tempfile::tempdir().unwrap() }
+        let (driver, port) = (0..PORT_TRIES_MAX).find_map(|_| start_driver()).expect(MISSING);
+        Self { _driver: driver, url: format!("http://127.0.0.1:{port}"), profile: tempfile::tempdir().unwrap() }
     }
 
     /// Opens a window.
@@ -64,6 +58,20 @@ impl Chromium {
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities).connect(&self.url).await.expect("chromium starts")
     }
+}
+
+/// A chromedriver that listens, and its port; none if it has ended.
+fn start_driver() -> Option<(Running, u16)> {
+    let mut command = Command::new("chromedriver");
+    let mut driver = Running::start(command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()));
+    let mut lines = BufReader::new(driver.process.stdout.take()?).lines();
+    let port = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        let (_, rest) = line.split_once("started successfully on port ")?;
+        rest.trim_end_matches('.').parse().ok()
+    })?;
+    // Somebody has to read what it says, or it could not say it.
+    std::thread::spawn(move || lines.for_each(drop));
+    Some((driver, port))
 }
 
 fn capabilities(profile: &Path) -> Value {
