@@ -87,7 +87,7 @@ async fn tell(state: &AppState) -> Option<Instant> {
     match read(state, &due).await {
         Ok((whole, some)) => state.live.lock().tell(&due, &whole, &some, Instant::now()),
         Err(error) => {
-            tracing::debug!(%error, "counts not read");
+            tracing::warn!(%error, "counts not read");
             return Some(Instant::now() + RETRY_AFTER);
         }
     }

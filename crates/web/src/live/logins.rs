@@ -17,7 +17,7 @@ pub(super) async fn end_lost(state: &AppState) {
     let (logins, has_open) = state.live.lock().logins();
     match live(state, &logins, has_open).await {
         Ok((live, open)) => state.live.lock().keep(&logins, &live, has_open.then_some(open)),
-        Err(error) => tracing::debug!(%error, "logins not read"),
+        Err(error) => tracing::warn!(%error, "logins not read"),
     }
 }
 

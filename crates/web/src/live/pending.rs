@@ -144,11 +144,11 @@ impl Pending {
                 self.marked_in.add(change.feed_id);
                 self.counted.add(change.feed_id);
             }
-            ChangeKind::Feed if is_own => self.own_feeds.add(change.feed_id),
             // So many changed that none is named: whoever it is loads the list anew.
             ChangeKind::Feed if is_of_all && change.feed_id.is_none() => self.own_feeds.add(None),
             ChangeKind::Feed if is_of_all && (may_follow || audience.sees_server) => self.feeds.add(change.feed_id),
-            ChangeKind::Feeds if is_own => {
+            // It may be in another folder.
+            ChangeKind::Feed | ChangeKind::Feeds if is_own => {
                 self.own_feeds.add(change.feed_id);
                 self.counted = Feeds::Several;
                 self.is_stale = true;
