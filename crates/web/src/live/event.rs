@@ -168,7 +168,9 @@ mod tests {
     fn told(changes: &[Change], sees_server: bool) -> String {
         let (audience, follows) = (Audience { account: AccountId(1), sees_server }, follows());
         let mut pending = Pending::default();
-        changes.iter().for_each(|change| pending.note(change, audience, Some(&follows)));
+        for change in changes {
+            pending.note(change, audience, Some(&follows));
+        }
         let bytes = Group::of(&pending, &follows, 0).write(ChangeNumber(3), ChangeNumber(9));
         String::from_utf8(bytes.to_vec()).unwrap()
     }

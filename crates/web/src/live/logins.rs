@@ -16,7 +16,7 @@ use crate::state::AppState;
 pub(super) async fn end_lost(state: &AppState) {
     let (logins, has_open) = state.live.lock().logins();
     match live(state, &logins, has_open).await {
-        Ok((live, open)) => state.live.lock().keep(&logins, &live, has_open.then_some(open)),
+        Ok((live, open)) => state.live.lock().keep(&logins, &live, has_open, open),
         Err(error) => tracing::warn!(%error, "logins not read"),
     }
 }
@@ -38,13 +38,13 @@ impl Hub {
     }
 
     /// Ends all that were asked about and do not hold. Others came while the store was asked, and were looked up just now.
-    fn keep(&self, asked: &[Login], live: &Live, open_account: Option<Option<AccountId>>) {
+    fn keep(&self, asked: &[Login], live: &Live, has_open: bool, open: Option<AccountId>) {
         let asked: HashSet<&Login> = asked.iter().collect();
-        let is_good = |open: &Open| match &open.login {
-            None => open_account.is_none_or(|account| account == Some(open.audience.account)),
+        let is_good = |stream: &Open| match &stream.login {
+            None => !has_open || open == Some(stream.audience.account),
             Some(login) if !asked.contains(login) => true,
-            Some(login) => live.get(login).is_some_and(|account| account.is_admin || !open.audience.sees_server),
+            Some(login) => live.get(login).is_some_and(|account| account.is_admin || !stream.audience.sees_server),
         };
-        self.streams.values().filter(|open| !is_good(open)).for_each(|open| open.end.cancel());
+        self.streams.values().filter(|stream| !is_good(stream)).for_each(|stream| stream.end.cancel());
     }
 }

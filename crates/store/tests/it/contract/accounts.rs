@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     Account, AccountId, SessionId, TokenId,
     account::{
-        AccountName, AccountPatch, NewAccount, NewSession, NewToken, READER, READER_NAME, SecretHash, TokenScope,
+        AccountName, AccountPatch, Login, NewAccount, NewSession, NewToken, READER, READER_NAME, SecretHash, TokenScope,
     },
     delivery::DeliveryFilter,
     ports::{AccountOutcome, Conflict},

@@ -1,8 +1,9 @@
 //! What is heard, and by whom.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use web::{ServeLimits, WebSettings};
 
 use super::{Events, Nodes};
