@@ -14,6 +14,7 @@ mod excerpt;
 mod extract;
 mod idle;
 mod in_process;
+mod live;
 mod metrics;
 mod middleware;
 mod openapi;
