@@ -5,7 +5,7 @@ use std::{
     io::{Read, Write},
     os::unix::{ffi::OsStrExt, fs::OpenOptionsExt, fs::PermissionsExt},
     process::{Command, Output, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use reqwest::Method;
@@ -88,7 +88,7 @@ async fn status(node: &Server, method: Method, path: &str, header: &str, value: 
 
 /// Waits until a node refuses whoever has this: all that is asked more than a second from now has to be refused.
 async fn ends_within_a_second(node: &Server, header: &str, value: &str) {
-    let ended = Instant::now();
+    let ended = tokio::time::Instant::now();
     loop {
         let asked = ended.elapsed();
         match status(node, Method::GET, "/api/folders", header, value).await {

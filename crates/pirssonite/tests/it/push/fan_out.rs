@@ -1,10 +1,7 @@
 //! The real program killed with SIGKILL again and again while new entries go to hundreds of followers, pushed and polled at
 //! the same time: every follower has every entry once, and every count is what counting gives (requirements A2, A6).
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use domain::{
     account::{AccountName, NewAccount},
@@ -69,15 +66,12 @@ async fn survive(past: Past, seed: u64) {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let after = takes.mul_f64(f64::from(u32::try_from(chance >> 32).unwrap()) / f64::from(u32::MAX));
         let server = Server::start_at(&place, past.data(), &[]);
-        match round(&scene, &held, server, &unanswered, after).await {
-            Some(took) => {
-                takes = took;
-                unanswered.clear();
-            }
-            None => {
-                takes = takes.mul_f64(1.5);
-                interrupted += 1;
-            }
+        if let Some(took) = round(&scene, &held, server, &unanswered, after).await {
+            takes = took;
+            unanswered.clear();
+        } else {
+            takes = takes.mul_f64(1.5);
+            interrupted += 1;
         }
         assert_eq!(past.miscounts().await, [""; 0], "after kill {kill}");
     }
@@ -105,7 +99,7 @@ async fn round(
     titles: &[String],
     kill_after: Duration,
 ) -> Option<Duration> {
-    let (begun, base) = (Instant::now(), server.url.clone());
+    let (begun, base) = (tokio::time::Instant::now(), server.url.clone());
     let pushed = async {
         let answer = scene.hub.push(held, push(scene, titles)).await;
         assert!([204, 0].contains(&answer.status), "{answer:?}");
