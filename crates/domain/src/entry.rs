@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cursor::Cursor,
-    ids::{EntryId, FeedId, FolderId},
+    ids::{AccountId, EntryId, FeedId, FolderId},
     search::Search,
 };
 
@@ -138,6 +138,23 @@ pub struct EntryPage {
 pub struct EntryPatch {
     pub is_read: Option<bool>,
     pub is_starred: Option<bool>,
+}
+
+/// The counts of an account, as they are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountCounts {
+    pub account_id: AccountId,
+    /// Starred in all, read or not.
+    pub starred: u64,
+    pub follows: Vec<FollowCount>,
+}
+
+/// What is unread in a feed that an account follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FollowCount {
+    pub feed_id: FeedId,
+    pub folder_id: Option<FolderId>,
+    pub unread: u64,
 }
 
 /// Unread entries, and starred ones.

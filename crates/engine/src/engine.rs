@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     add,
     api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
-    changes::{self, ChangeListener, ChangeStream},
+    changes::{self, ChangeListener, ChangeStream, Heard},
     clock_watch,
     context::Context,
     dispatch::{self, Dispatcher},
@@ -80,6 +80,11 @@ impl Engine {
     /// Follows what is changed, by whichever node, from after this place; without one the first that is heard is a reset.
     pub fn listen(&self, after: Option<ChangeNumber>) -> ChangeListener {
         self.changes.listen(after)
+    }
+
+    /// What was changed after this place, without waiting for more, and where to go on; without one, a reset.
+    pub async fn changes_since(&self, after: Option<ChangeNumber>) -> StoreResult<(Heard, ChangeNumber)> {
+        self.changes.since(after).await
     }
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.

@@ -13,6 +13,17 @@ pub(crate) fn raise_limit() {
     }
 }
 
+/// Files that are left for all else when event streams are open: connections, the database, polls and deliveries.
+const FILES_BESIDE_STREAMS: u64 = 1_500;
+/// Event streams that there may be in any case.
+const STREAMS_MIN: usize = 100;
+
+/// Event streams that the limit leaves files for.
+pub(crate) fn streams_max() -> usize {
+    let left = most().map_or(u64::MAX, |most| most.saturating_sub(FILES_BESIDE_STREAMS));
+    usize::try_from(left).unwrap_or(usize::MAX).max(STREAMS_MIN)
+}
+
 /// So many it may have at most; `None` for any number.
 pub(crate) fn most() -> Option<u64> {
     getrlimit(Resource::Nofile).maximum

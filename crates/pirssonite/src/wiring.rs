@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use web::{AppState, WebSettings};
 
 use crate::{
-    backend,
+    backend, open_files,
     settings::{Role, Settings},
 };
 
@@ -136,6 +136,7 @@ pub(crate) async fn serve(
         no_auth: settings.no_auth,
         trusted_proxies: settings.trusted_proxies.clone(),
         auth_proxy_header: settings.auth_proxy_header.clone(),
+        streams_max: WebSettings::default().streams_max.min(open_files::streams_max()),
         ..WebSettings::default()
     };
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 /// The position of a connection that is busy.
@@ -33,9 +33,20 @@ struct IdleQueue {
 impl IdleConnections {
     /// A connection that waits for its first request.
     pub(crate) fn connection(self: &Arc<Self>) -> Connection {
-        let connection =
-            Connection { idle: Arc::clone(self), close: CancellationToken::new(), position: AtomicU64::new(BUSY) };
+        let connection = Connection {
+            idle: Arc::clone(self),
+            close: CancellationToken::new(),
+            position: AtomicU64::new(BUSY),
+            slot: Mutex::new(None),
+        };
         connection.set_idle();
+        connection
+    }
+
+    /// The same with its slot among all connections, which it has until it ends or becomes an event stream.
+    pub(crate) fn connection_with(self: &Arc<Self>, slot: Option<OwnedSemaphorePermit>) -> Connection {
+        let mut connection = self.connection();
+        connection.slot = Mutex::new(slot);
         connection
     }
 
@@ -61,6 +72,7 @@ pub(crate) struct Connection {
     idle: Arc<IdleConnections>,
     close: CancellationToken,
     position: AtomicU64,
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Connection {
@@ -87,6 +99,11 @@ impl Connection {
         if queue.waiting.remove(&position).is_some() {
             self.join(&mut queue);
         }
+    }
+
+    /// It stays busy to its end, and is counted elsewhere: others may have its slot.
+    pub(crate) fn release_slot(&self) {
+        drop(self.slot.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Returns when it is to be closed.

@@ -13,6 +13,7 @@ mod error;
 mod extract;
 mod idle;
 mod in_process;
+mod live;
 mod metrics;
 mod middleware;
 mod openapi;

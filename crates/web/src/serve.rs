@@ -8,6 +8,9 @@
 //! none does, which the limits of requests prevent, it waits. To tell it so (503) would take the time of a client that
 //! may not read.
 //!
+//! Event streams are no such connections: they are open for hours and mostly wait, so they give their slots up and have
+//! [limits of their own](crate::live).
+//!
 //! What is left of a body that was refused is read before the answer is sent: a client that is still sending would see a
 //! broken pipe instead of the answer.
 
@@ -44,6 +47,7 @@ use crate::{
     auth::Peer,
     body::{SharedBody, expects_continue},
     idle::{Connection, IdleConnections},
+    live::{OpenEnded, ServerStop},
     stream::Stream,
 };
 
@@ -110,9 +114,10 @@ pub async fn serve_within(
             () = stop.cancelled() => break,
             taken = accept_connection(&listener, &slots, &idle, limits.accept_pause) => taken,
         };
-        let connection = Arc::new(idle.connection());
-        let service = ConnectionService { router: router.clone(), connection, peer: Peer(peer) };
-        connections.spawn(serve_connection(stream, service, limits, stop.clone(), slot));
+        let connection = Arc::new(idle.connection_with(slot));
+        let stopping = ServerStop(stop.clone());
+        let service = ConnectionService { router: router.clone(), connection, peer: Peer(peer), stopping };
+        connections.spawn(serve_connection(stream, service, limits, stop.clone()));
         // Those that have ended meanwhile.
         while connections.try_join_next().is_some() {}
     }
@@ -175,13 +180,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 /// Answers the requests of one connection, until it ends or, once told to stop, until the one under way is answered.
-async fn serve_connection(
-    stream: TcpStream,
-    service: ConnectionService,
-    limits: ServeLimits,
-    stop: CancellationToken,
-    _slot: Option<OwnedSemaphorePermit>,
-) {
+async fn serve_connection(stream: TcpStream, service: ConnectionService, limits: ServeLimits, stop: CancellationToken) {
     let connection = Arc::clone(&service.connection);
     // Without looking for HTTP/2, which would wait for the first bytes without any limit.
     let mut server = auto::Builder::new(TokioExecutor::new()).http1_only();
@@ -211,6 +210,7 @@ struct ConnectionService {
     router: Router,
     connection: Arc<Connection>,
     peer: Peer,
+    stopping: ServerStop,
 }
 
 impl<B> Service<Request<B>> for ConnectionService
@@ -227,16 +227,21 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self { router, connection, peer } = self.clone();
+        let Self { router, connection, peer, stopping } = self.clone();
         Box::pin(async move {
             connection.set_busy();
             let expects_continue = expects_continue(request.headers());
             let (mut parts, body) = request.into_parts();
             parts.extensions.insert(peer);
+            parts.extensions.insert(stopping);
             let body = SharedBody::new(Body::new(body), Arc::clone(&connection));
             let answer = router.oneshot(Request::from_parts(parts, Body::new(body.clone()))).await;
             let status = answer.as_ref().map(Response::status).unwrap_or_default();
             body.drain_if_refused(expects_continue, status).await;
+            if answer.as_ref().is_ok_and(|answer| answer.extensions().get::<OpenEnded>().is_some()) {
+                connection.release_slot();
+                return answer;
+            }
             // From here on it is the client who has to do something: take the answer, and ask again.
             connection.set_idle();
             answer

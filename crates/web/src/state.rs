@@ -14,6 +14,7 @@ use crate::{
     answer::AnswerBudget,
     auth::{Auth, WAIT_FIRST},
     body::MemoryBudget,
+    live::Live,
     rate::CallRateLimit,
     read_turns::ReadTurns,
 };
@@ -39,6 +40,9 @@ const REQUESTS_MAX: usize = 512;
 const CALLBACKS_MAX: usize = 128;
 /// Calls without a token that are answered at once, besides: anybody can make them.
 const TOKENLESS_MAX: usize = 32;
+/// Event streams at once. Each is a connection, and a page has one: so many pages may be open. They are no requests, and
+/// take none of those connections.
+const STREAMS_MAX: usize = 2_500;
 /// Imports at once: each holds all that its file says in memory.
 const IMPORTS_MAX: usize = 2;
 
@@ -90,6 +94,8 @@ pub struct WebSettings {
     pub long_timeout: Duration,
     /// Requests that are answered at once.
     pub requests_max: usize,
+    /// Event streams at once; an account has half of them at most.
+    pub streams_max: usize,
     /// Where the server is reached from outside: its host and its origin are ours.
     pub base_url: Option<Url>,
     /// Whoever reaches it is let in, as long as no account has a password.
@@ -119,6 +125,7 @@ impl Default for WebSettings {
             quick_timeout: QUICK_TIMEOUT,
             long_timeout: LONG_TIMEOUT,
             requests_max: REQUESTS_MAX,
+            streams_max: STREAMS_MAX,
             base_url: None,
             no_auth: false,
             trusted_proxies: Vec::new(),
@@ -163,6 +170,7 @@ pub struct SharedState {
     pub(crate) auth: Auth,
     pub(crate) slow_answers: AnswerBudget,
     pub(crate) reading: ReadTurns,
+    pub(crate) live: Arc<Live>,
 }
 
 impl AppState {
@@ -192,6 +200,7 @@ impl AppState {
             auth: Auth::new(ids, settings.guess_wait),
             slow_answers: AnswerBudget::new(settings.slow_answer_memory_bytes),
             reading: ReadTurns::default(),
+            live: Arc::new(Live::new(settings.streams_max)),
             settings,
         }))
     }

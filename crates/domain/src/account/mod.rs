@@ -88,6 +88,15 @@ impl TokenScope {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SecretHash(pub [u8; 32]);
 
+/// What somebody is known by, for as long as that holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Login {
+    Session(SecretHash),
+    Token(SecretHash),
+    /// By another's word: as long as there is such an account.
+    Account(AccountId),
+}
+
 /// A login of a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 
 use super::{Conflict, StoreResult};
 use crate::{
-    account::{Account, AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
+    account::{
+        Account, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token,
+    },
     ids::{AccountId, SessionId, TokenId},
 };
 
@@ -51,6 +53,10 @@ pub trait AccountStore: Send + Sync + std::fmt::Debug {
     /// An account's tokens, by id.
     async fn tokens(&self, account: AccountId) -> StoreResult<Vec<Token>>;
     async fn delete_token(&self, account: AccountId, id: TokenId) -> StoreResult<bool>;
+
+    /// Those of these logins that still hold, with their accounts: sessions that were used within this time, tokens that have
+    /// not expired, accounts that are there. That they are used is not noted.
+    async fn live_logins(&self, logins: &[Login], session_lifetime: Duration) -> StoreResult<Vec<(Login, Account)>>;
 
     /// Removes sessions that were not used within this time, tokens that have expired for as long, and a piece of what
     /// removed accounts had, feeds that nobody follows any more among it; returns how many rows. Zero when nothing is left.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{AccountStore, ChangeStore, DeliveryStore};
 use crate::{
     cursor::Cursor,
-    entry::{Counts, Entry, EntryFilter, EntryPage, EntryPatch},
+    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryPage, EntryPatch},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
     follow::NewFollow,
@@ -226,6 +226,9 @@ pub trait EntryStore {
     async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64>;
     /// Unread and starred entries, without counting them one by one.
     async fn counts(&self, account: AccountId) -> StoreResult<Counts>;
+    /// The same of several accounts at once, as they are kept, by account and feed: of these feeds, or of all that they
+    /// follow. Accounts that are not there are not in the answer.
+    async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>>;
 }
 
 /// Polling, and what it brings.

@@ -113,6 +113,12 @@ impl ChangeStream {
         ChangeListener { stream: Arc::clone(self), position: after, hint: 0, is_away: false }
     }
 
+    /// What there is after a place, without waiting for more, and where to go on. Without a place it is a reset.
+    pub async fn since(&self, after: Option<ChangeNumber>) -> StoreResult<(Heard, ChangeNumber)> {
+        let Found { heard, next, .. } = self.look(after, 0).await?;
+        Ok((heard.unwrap_or_else(|| Heard::Changes(Vec::new())), next))
+    }
+
     async fn look(&self, after: Option<ChangeNumber>, hint: u64) -> StoreResult<Found> {
         let mut recent = self.recent.lock().await;
         let known = self.read(&mut recent, hint).await?;

@@ -12,13 +12,13 @@ use async_trait::async_trait;
 use domain::{
     Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
     FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
-    account::{AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
+    account::{AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::Counts,
+    entry::{AccountCounts, Counts},
     follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
@@ -81,6 +81,7 @@ hand_on!(AccountStore {
     fn token(secret: SecretHash) -> Option<(Account, Token)>;
     fn tokens(account: AccountId) -> Vec<Token>;
     fn delete_token(account: AccountId, id: TokenId) -> bool;
+    fn live_logins(logins: &[Login], session_lifetime: Duration) -> Vec<(Login, Account)>;
     fn prune_accounts(session_lifetime: Duration, limit: u32) -> u64;
 });
 
@@ -110,6 +111,7 @@ hand_on!(EntryStore {
     fn patch_entries(account: AccountId, ids: &[EntryId], patch: EntryPatch) -> u64;
     fn mark_read(account: AccountId, which: MarkRead) -> u64;
     fn counts(account: AccountId) -> Counts;
+    fn counts_of(accounts: &[AccountId], feeds: Option<&[FeedId]>) -> Vec<AccountCounts>;
 });
 
 hand_on!(PollStore {

@@ -3,7 +3,7 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 use domain::{
     AccountId, SessionId,
-    account::{Account, TokenScope},
+    account::{Account, Login, TokenScope},
 };
 
 use crate::error::{ApiError, ApiResult};
@@ -19,11 +19,13 @@ pub(crate) struct Actor {
     pub(crate) scope: TokenScope,
     /// The session that it came by, if any.
     pub(crate) session: Option<SessionId>,
+    /// What it is known by; `None`: by being here, as long as no account has a password.
+    pub(crate) login: Option<Login>,
 }
 
 impl Actor {
-    pub(crate) fn new(account: &Account, scope: TokenScope, session: Option<SessionId>) -> Self {
-        Self { account: account.id, name: account.name.clone(), is_admin: account.is_admin, scope, session }
+    pub(crate) fn new(account: &Account, scope: TokenScope, session: Option<SessionId>, login: Option<Login>) -> Self {
+        Self { account: account.id, name: account.name.clone(), is_admin: account.is_admin, scope, session, login }
     }
 
     /// Refuses whoever may not manage the server: a token needs the scope, and its account must be an administrator.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::{Extensions, HeaderMap, header};
-use domain::account::{Account, SESSION_LIFETIME, SecretHash, TokenScope, session_hash, token_hash};
+use domain::account::{Account, Login, SESSION_LIFETIME, SecretHash, TokenScope, session_hash, token_hash};
 use tokio::time::Instant;
 
 use super::{Actor, Auth, Client, Known, Peer, cookie};
@@ -61,7 +61,7 @@ pub(crate) async fn identify(
     }
     let is_open = client.is_local || state.settings.no_auth;
     match state.auth.open_account(state.store()).await? {
-        Some(account) if is_open => Ok((Actor::new(&account, TokenScope::Admin, None), Way::Open)),
+        Some(account) if is_open => Ok((Actor::new(&account, TokenScope::Admin, None, None), Way::Open)),
         _ => Err(ApiError::Unauthorized),
     }
 }
@@ -74,7 +74,7 @@ async fn in_process(extensions: &Extensions, state: &AppState) -> ApiResult<Acto
 /// Whom the commands on this machine act for.
 async fn owner(state: &AppState) -> ApiResult<Actor> {
     let account = Auth::owner(state.store()).await?.ok_or(ApiError::Unauthorized)?;
-    Ok(Actor::new(&account, TokenScope::Admin, None))
+    Ok(Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id))))
 }
 
 /// What follows `Bearer`. Other ways of `Authorization` are those of proxies.
@@ -103,13 +103,14 @@ async fn by_token(token: &str, client: &Client, state: &AppState) -> ApiResult<A
         auth.guesses.token_failed(client.address, now);
     }
     let known = known.ok_or(ApiError::Unauthorized)?;
-    Ok(Actor::new(&known.account, known.scope, None))
+    Ok(Actor::new(&known.account, known.scope, None, hash.map(Login::Token)))
 }
 
 async fn by_session(secret: &str, state: &AppState) -> ApiResult<Option<Actor>> {
     let Some(hash) = session_hash(secret) else { return Ok(None) };
     let known = look_up(hash, state, true).await?;
-    Ok(known.map(|known| Actor::new(&known.account, known.scope, known.session)))
+    let login = Some(Login::Session(hash));
+    Ok(known.map(|known| Actor::new(&known.account, known.scope, known.session, login)))
 }
 
 async fn look_up(hash: SecretHash, state: &AppState, is_session: bool) -> ApiResult<Option<Known>> {
@@ -151,7 +152,7 @@ async fn by_name(name: &str, state: &AppState) -> ApiResult<Actor> {
         tracing::warn!(name, "proxy named an account that is not there; further ones are not logged");
     }
     let account = account.ok_or(ApiError::Unauthorized)?;
-    Ok(Actor::new(&account, TokenScope::Admin, None))
+    Ok(Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id))))
 }
 
 async fn account_of(name: &str, state: &AppState) -> ApiResult<Option<Account>> {

@@ -18,6 +18,7 @@
 
 mod accounts;
 mod entries;
+mod events;
 mod feeds;
 mod folders;
 mod operations;
@@ -101,6 +102,7 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(entries::get, entries::patch))
         .routes(routes!(entries::mark_read))
         .routes(routes!(entries::counts))
+        .routes(routes!(events::follow))
         .routes(routes!(opml::export))
         .routes(routes!(websub::subscriptions))
         .routes(routes!(websub::unsubscribe))

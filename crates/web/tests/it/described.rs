@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 65] = [
+const ROUTES: [&str; 66] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -30,6 +30,7 @@ const ROUTES: [&str; 65] = [
     "PATCH /api/entries/{id}",
     "POST /api/entries/mark-read",
     "GET /api/counts",
+    "GET /api/events", // U2
     "GET /api/opml/export",
     "POST /api/opml/import",
     "GET /api/websub/callback", // W3, from here

@@ -7,6 +7,7 @@ mod accounts;
 mod bad_input;
 mod described;
 mod entries;
+mod events;
 mod feeds;
 mod folders;
 mod guard;

@@ -113,7 +113,10 @@ impl Answer {
 pub async fn answer(request: RequestBuilder) -> Answer {
     let response = request.send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    Answer { status, headers, text: response.text().await.unwrap() }
+    // An event stream has no end.
+    let has_end = headers.get("content-type").is_none_or(|kind| kind != "text/event-stream");
+    let text = if has_end { response.text().await.unwrap() } else { String::new() };
+    Answer { status, headers, text }
 }
 
 pub fn client() -> reqwest::Client {

@@ -6,13 +6,15 @@ use async_trait::async_trait;
 use domain::{
     Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
     FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
-    account::{AccountPatch, Credentials, NewAccount, NewSession, NewToken, READER_NAME, SecretHash, Session, Token},
+    account::{
+        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, READER_NAME, SecretHash, Session, Token,
+    },
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::Counts,
+    entry::{AccountCounts, Counts},
     follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
@@ -131,6 +133,10 @@ impl AccountStore for Down {
         self.fail().await
     }
 
+    async fn live_logins(&self, _: &[Login], _: Duration) -> StoreResult<Vec<(Login, Account)>> {
+        self.fail().await
+    }
+
     async fn prune_accounts(&self, _: Duration, _: u32) -> StoreResult<u64> {
         self.fail().await
     }
@@ -217,6 +223,10 @@ impl EntryStore for Down {
     }
 
     async fn counts(&self, _: AccountId) -> StoreResult<Counts> {
+        self.fail().await
+    }
+
+    async fn counts_of(&self, _: &[AccountId], _: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
         self.fail().await
     }
 }

@@ -2,6 +2,7 @@
 //! in pieces (`account_prune`).
 
 pub(crate) mod account_prune;
+pub(crate) mod live_logins;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 
@@ -12,7 +13,8 @@ use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
     AccountId, SessionId, TokenId,
     account::{
-        Account, AccountName, AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token,
+        Account, AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session,
+        Token,
     },
     changes::ChangeLog,
     ports::{AccountOutcome, AccountStore, Conflict, StoreResult},
@@ -176,6 +178,11 @@ impl AccountStore for PostgresStore {
         let client = self.client().await?;
         let sql = "DELETE FROM tokens WHERE id = $1 AND account_id = $2";
         Ok(execute(&client, sql, &[&id.0, &account.0]).await.map_err(store_error)? > 0)
+    }
+
+    async fn live_logins(&self, logins: &[Login], session_lifetime: Duration) -> StoreResult<Vec<(Login, Account)>> {
+        let client = self.client().await?;
+        live_logins::read(&client, logins, session_lifetime).await.map_err(store_error)
     }
 
     async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64> {

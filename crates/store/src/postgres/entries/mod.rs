@@ -1,5 +1,6 @@
 //! Entries as they are read: pages, one by one, and counts. Each kind of page is one walk of an index.
 
+pub(crate) mod account_counts;
 pub(crate) mod entry_rows;
 pub(crate) mod ingest;
 pub(crate) mod pages;
@@ -10,7 +11,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
     AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::Counts,
+    entry::{AccountCounts, Counts},
     ports::{EntryStore, MarkRead, StoreResult},
 };
 use tokio_postgres::{Error, Row};
@@ -87,6 +88,10 @@ impl EntryStore for PostgresStore {
             }
         }
         Ok(counts)
+    }
+
+    async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
+        self.read(async |client| account_counts::read(client, accounts, feeds).await).await
     }
 }
 

@@ -11,10 +11,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{
     Account, AccountId, SessionId, TokenId,
-    account::{AccountName, AccountPatch, Credentials, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
+    account::{
+        AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token,
+    },
     ports::{AccountOutcome, AccountStore, Conflict, StoreResult},
 };
 use jiff::Timestamp;
+use rusqlite::Connection;
 
 use crate::sqlite::{
     SqliteStore,
@@ -107,10 +110,34 @@ impl AccountStore for SqliteStore {
         self.writer.write(Priority::Usual, move |changes| delete(changes, tokens::DELETE, account, id.0)).await
     }
 
+    async fn live_logins(&self, logins: &[Login], session_lifetime: Duration) -> StoreResult<Vec<(Login, Account)>> {
+        let (now, logins) = (self.now(), logins.to_vec());
+        self.readers.read(move |connection| live_logins(connection, &logins, now, now - millis(session_lifetime))).await
+    }
+
     async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64> {
         let work = move |changes: &mut WriteTx<'_>| account_prune::prune(changes, session_lifetime, limit);
         self.writer.write(Priority::Usual, work).await
     }
+}
+
+/// One look by its key for each.
+fn live_logins(
+    connection: &Connection,
+    logins: &[Login],
+    now: i64,
+    used_since: i64,
+) -> rusqlite::Result<Vec<(Login, Account)>> {
+    let mut live = Vec::new();
+    for login in logins {
+        let account = match *login {
+            Login::Session(secret) => sessions::by_secret(connection, secret, used_since)?.map(|(account, _)| account),
+            Login::Token(secret) => tokens::by_secret(connection, secret, now)?.map(|(account, _)| account),
+            Login::Account(id) => account_rows::one(connection, id)?,
+        };
+        live.extend(account.map(|account| (*login, account)));
+    }
+    Ok(live)
 }
 
 /// Notes that a session or a token is used now.

@@ -1,5 +1,6 @@
 //! Entries as they are read: pages, one by one, and counts.
 
+pub(crate) mod account_counts;
 pub(crate) mod entry_rows;
 pub(crate) mod entry_states;
 pub(crate) mod ingest;
@@ -10,7 +11,7 @@ pub(crate) mod read_marks;
 use async_trait::async_trait;
 use domain::{
     AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::{Counts, PAGE_TEXT_BYTES_MAX},
+    entry::{AccountCounts, Counts, PAGE_TEXT_BYTES_MAX},
     ports::{EntryStore, MarkRead, StoreResult},
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
@@ -76,6 +77,11 @@ impl EntryStore for SqliteStore {
 
     async fn counts(&self, account: AccountId) -> StoreResult<Counts> {
         self.readers.read(move |connection| counts(connection, account)).await
+    }
+
+    async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
+        let wanted = account_counts::Wanted::new(accounts, feeds);
+        self.readers.read(move |connection| account_counts::read(connection, &wanted)).await
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     Account, AccountId, SessionId, TokenId,
     account::{
-        AccountName, AccountPatch, NewAccount, NewSession, NewToken, READER, READER_NAME, SecretHash, TokenScope,
+        AccountName, AccountPatch, Login, NewAccount, NewSession, NewToken, READER, READER_NAME, SecretHash, TokenScope,
     },
     delivery::DeliveryFilter,
     ports::{AccountOutcome, Conflict},
@@ -28,6 +28,7 @@ contract! {
     a4_another_password_ends_other_sessions,
     a5_a_token_serves_until_it_ends,
     a5_sessions_and_tokens_are_their_accounts,
+    u2_live_logins_are_those_that_hold,
 }
 
 const LIFETIME: Duration = Duration::from_hours(24 * 30);
@@ -315,4 +316,27 @@ async fn a5_sessions_and_tokens_are_their_accounts(harness: &Harness) {
     );
     assert!(!harness.store.delete_session(ann.id(), login).await.unwrap());
     assert!(!harness.store.delete_token(ann.id(), key).await.unwrap());
+}
+
+async fn u2_live_logins_are_those_that_hold(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let store = &harness.store;
+    let of = async |logins: &[Login]| {
+        let live = store.live_logins(logins, LIFETIME).await.unwrap();
+        live.into_iter().map(|(login, account)| (login, account.id)).collect::<Vec<_>>()
+    };
+    let made = store.create_session(ann.id(), session(1)).await.unwrap();
+    store.create_token(READER, token(2)).await.unwrap();
+    let by_session = Login::Session(SecretHash([1; 32]));
+    let by_token = Login::Token(SecretHash([2; 32]));
+    let by_name = Login::Account(ann.id());
+    let unknown =
+        [Login::Session(SecretHash([2; 32])), Login::Token(SecretHash([1; 32])), Login::Account(AccountId(99))];
+    let all: Vec<Login> = unknown.into_iter().chain([by_session, by_token, by_name]).collect();
+    assert_eq!(of(&[]).await, []);
+    assert_eq!(of(&all).await, [(by_session, ann.id()), (by_token, READER), (by_name, ann.id())]);
+    assert!(store.delete_session(ann.id(), made.id).await.unwrap());
+    assert_eq!(of(&all).await, [(by_token, READER), (by_name, ann.id())]);
+    store.delete_account(ann.id()).await.unwrap();
+    assert_eq!(of(&all).await, [(by_token, READER)]);
 }

@@ -25,6 +25,7 @@ contract! {
     f7_pruning_leaves_what_another_has,
     f7_the_newest_of_a_feed_are_counted_for_all,
     a1_counts_equal_counting,
+    u2_counts_of_several_accounts_are_theirs,
 }
 
 const URL: &str = "http://e.org/1";
@@ -335,4 +336,25 @@ async fn act(account: &Harness, chance: &mut Chance) -> String {
             format!("patched: {}", store.patch_entries(&ids, patch).await.unwrap())
         }
     }
+}
+
+async fn u2_counts_of_several_accounts_are_theirs(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let folder = ann.store.create_folder("News").await.unwrap().unwrap().id;
+    let shared = harness.add_feed(new_feed(URL, vec![entry("1"), entry("2")])).await.id;
+    ann.store.follow(NewFollow { folder_id: Some(folder), ..new_follow(URL) }).await.unwrap();
+    let hers = ann.add_feed(new_feed("http://e.org/2", vec![entry("3")])).await.id;
+    let star = EntryPatch { is_read: Some(true), is_starred: Some(true) };
+    ann.store.patch_entries(&[harness.entry("1").await.id], star).await.unwrap();
+    let (reader, anns) = (domain::account::READER, ann.id());
+    let of = async |feeds: Option<&[domain::FeedId]>| {
+        let counts = harness.store.counts_of(&[anns, reader, domain::AccountId(99)], feeds).await.unwrap();
+        let row = |follow: &domain::entry::FollowCount| (follow.feed_id, follow.folder_id, follow.unread);
+        let rows = counts.iter().map(|of| (of.account_id, of.starred, of.follows.iter().map(row).collect::<Vec<_>>()));
+        rows.collect::<Vec<_>>()
+    };
+    let of_reader = (reader, 0, vec![(shared, None, 2)]);
+    assert_eq!(of(None).await, [of_reader.clone(), (anns, 1, vec![(shared, Some(folder), 1), (hers, None, 1)])]);
+    assert_eq!(of(Some(&[shared])).await, [of_reader, (anns, 1, vec![(shared, Some(folder), 1)])]);
+    assert_eq!(of(Some(&[])).await, [(reader, 0, vec![]), (anns, 1, vec![])]);
 }

@@ -1,0 +1,4 @@
+SELECT accounts.id, starred_count
+FROM json_each(?1) AS given
+CROSS JOIN accounts ON accounts.id = given.value
+WHERE deleted_at IS NULL
