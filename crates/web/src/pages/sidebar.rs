@@ -15,7 +15,7 @@ const NAME_CHARS_MAX: usize = 120;
 const PAGES: [(&str, &str, &str); 4] = [
     ("/push", "Push", icons::PUSH),
     ("/webhooks", "Webhooks", icons::HOOK),
-    ("/feeds", "Feeds", icons::PULSE),
+    ("/status", "Status", icons::PULSE),
     ("/settings", "Settings", icons::GEAR),
 ];
 

@@ -16,18 +16,18 @@
 //! Queueing deliveries (test, replay, requeue, enabling a webhook) needs no engine: the store announces with the commit
 //! that something is due.
 
-mod accounts;
+pub(crate) mod accounts;
 mod entries;
 mod feeds;
 mod folders;
 mod operations;
 mod opml;
 pub(crate) mod outbox;
-mod refresh;
-mod sessions;
-mod tokens;
-mod webhooks;
-mod websub;
+pub(crate) mod refresh;
+pub(crate) mod sessions;
+pub(crate) mod tokens;
+pub(crate) mod webhooks;
+pub(crate) mod websub;
 
 use std::time::Duration;
 
@@ -144,4 +144,5 @@ fn long() -> OpenApiRouter<AppState> {
         .routes(routes!(websub::renew))
         .routes(routes!(webhooks::replay))
         .routes(routes!(outbox::requeue_failed))
+        .merge(pages::long_routes())
 }
