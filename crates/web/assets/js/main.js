@@ -9,6 +9,7 @@ import { leave, open, startArticle, step } from "./article.js";
 import { showHelp } from "./dialogs.js";
 import { refresh, showAdd, showFeed, showFolder, showOpml } from "./manage.js";
 import { showArrived, startLive } from "./live.js";
+import { startBoards } from "./boards.js";
 import { startKeys, toggleRead, toggleStar } from "./keys.js";
 
 /** What a button with `data-do` does. @type {Record<string, (button: HTMLElement) => any>} */
@@ -53,5 +54,6 @@ startList(document.documentElement.hasAttribute("data-scroll") ? markPassed : nu
 startArticle();
 startClicks();
 startKeys();
+startBoards();
 startLive();
 sayFlash();

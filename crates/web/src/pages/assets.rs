@@ -32,7 +32,7 @@ const JS: &str = "text/javascript; charset=utf-8";
 const PNG: &str = "image/png";
 
 /// The modules, each after those that it imports.
-const MODULES: [(&str, &str); 13] = [
+const MODULES: [(&str, &str); 14] = [
     ("dom", include_str!("../../assets/js/dom.js")),
     ("status", include_str!("../../assets/js/status.js")),
     ("api", include_str!("../../assets/js/api.js")),
@@ -44,6 +44,7 @@ const MODULES: [(&str, &str); 13] = [
     ("dialogs", include_str!("../../assets/js/dialogs.js")),
     ("manage", include_str!("../../assets/js/manage.js")),
     ("live", include_str!("../../assets/js/live.js")),
+    ("boards", include_str!("../../assets/js/boards.js")),
     ("keys", include_str!("../../assets/js/keys.js")),
     ("main", include_str!("../../assets/js/main.js")),
 ];

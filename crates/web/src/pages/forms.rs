@@ -23,8 +23,8 @@ use crate::{
     work::run_to_completion,
 };
 
-/// Bytes of a form: some names and an address.
-const FORM_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of a form: a webhook may name ten thousand feeds.
+const FORM_BYTES_MAX: usize = 256 * 1024;
 
 /// Marks an entry, and shows it again.
 pub(super) async fn mark(

@@ -142,7 +142,7 @@ fn options(frame: &Frame, listed: &Listed, here: &str) -> Markup {
     }
 }
 
-fn choice(label: &str, name: &str, values: &[(&str, &str)], chosen: &str) -> Markup {
+pub(super) fn choice(label: &str, name: &str, values: &[(&str, &str)], chosen: &str) -> Markup {
     html! {
         label { (label)
             select name=(name) {
@@ -152,7 +152,7 @@ fn choice(label: &str, name: &str, values: &[(&str, &str)], chosen: &str) -> Mar
     }
 }
 
-fn on(is: bool) -> &'static str {
+pub(super) fn on(is: bool) -> &'static str {
     if is { "on" } else { "off" }
 }
 

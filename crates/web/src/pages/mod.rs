@@ -3,8 +3,10 @@
 //!
 //! A further page is `layout::Frame::load(...)` and `frame.page(title, path, content)`.
 
+mod account;
 mod article;
 mod assets;
+mod board;
 mod forms;
 mod icons;
 mod layout;
@@ -12,10 +14,13 @@ mod list;
 mod login;
 mod policy;
 mod problem;
+mod push;
 mod reader;
 mod settings;
 mod sidebar;
+mod status;
 mod view;
+mod webhooks;
 mod when;
 
 use axum::{
@@ -49,12 +54,26 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .route("/entry/{id}", get(reader::entry).post(forms::mark))
         .route("/mark-read", post(forms::mark_all_read))
         .route("/preferences", post(settings::save))
+        .route("/push", get(push::show))
+        .route("/webhooks", get(webhooks::show).post(webhooks::create))
+        .route("/webhooks/{id}", get(webhooks::show_one))
+        .route("/deliveries/{id}", get(webhooks::show_delivery).post(webhooks::act_delivery))
+        .route("/status", get(status::show))
+        .route("/settings", get(account::show).post(account::act))
         .route("/assets/{name}", get(assets::get))
         .route("/login", get(login::show).post(login::submit))
         .route("/logout", post(login::log_out))
         .route("/assets/login.css", get(async || asset("text/css; charset=utf-8", LOGIN_CSS)))
         .route("/assets/icon.svg", get(async || asset("image/svg+xml", ICON)))
         .route("/robots.txt", get(async || asset("text/plain; charset=utf-8", ROBOTS)))
+}
+
+/// Forms that ask somebody else's server, or queue many.
+pub(crate) fn long_routes() -> OpenApiRouter<AppState> {
+    OpenApiRouter::new()
+        .route("/push", post(push::act))
+        .route("/webhooks/{id}", post(webhooks::act_one))
+        .route("/status", post(status::act))
 }
 
 const LOGIN_CSS: &str = include_str!("../../assets/login.css");

@@ -18,7 +18,7 @@ const REASON_CHARS_MAX: usize = 300;
 const PAGES: [(&str, &str, &str); 4] = [
     ("/push", "Push", icons::PUSH),
     ("/webhooks", "Webhooks", icons::HOOK),
-    ("/feeds", "Feeds", icons::PULSE),
+    ("/status", "Status", icons::PULSE),
     ("/settings", "Settings", icons::GEAR),
 ];
 

@@ -33,13 +33,13 @@ pub(crate) struct OwnPatchBody {
         max_length = 64,
         pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
     )]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The password until now, if there is one: needed for another.
     #[schema(format = Password)]
-    password: Option<String>,
+    pub(crate) password: Option<String>,
     /// Another password, of 8 characters to 1024 bytes. It ends all other sessions.
     #[schema(format = Password, min_length = 8)]
-    new_password: Option<String>,
+    pub(crate) new_password: Option<String>,
 }
 
 /// An account to be made.
@@ -53,13 +53,13 @@ pub(crate) struct CreateBody {
         max_length = 64,
         pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
     )]
-    name: String,
+    pub(crate) name: String,
     /// Its password, of 8 characters to 1024 bytes.
     #[schema(format = Password, min_length = 8)]
-    password: String,
+    pub(crate) password: String,
     /// Whether it manages accounts, and sees how the whole server stands.
     #[serde(default)]
-    is_admin: bool,
+    pub(crate) is_admin: bool,
 }
 
 /// What is to be changed about an account.
@@ -73,12 +73,12 @@ pub(crate) struct PatchBody {
         max_length = 64,
         pattern = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff][^\u0000-\u001f\u007f-\u009f]*$"
     )]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Another password. It ends the account's sessions.
     #[schema(format = Password, min_length = 8)]
-    password: Option<String>,
+    pub(crate) password: Option<String>,
     /// Whether it is an administrator.
-    is_admin: Option<bool>,
+    pub(crate) is_admin: Option<bool>,
 }
 
 /// Whose account it is that asks.

@@ -16,7 +16,7 @@
 //! Queueing deliveries (test, replay, requeue, enabling a webhook) needs no engine: the store announces with the commit
 //! that something is due.
 
-mod accounts;
+pub(crate) mod accounts;
 mod entries;
 mod events;
 mod feeds;
@@ -24,11 +24,11 @@ mod folders;
 mod operations;
 mod opml;
 pub(crate) mod outbox;
-mod refresh;
-mod sessions;
-mod tokens;
-mod webhooks;
-mod websub;
+pub(crate) mod refresh;
+pub(crate) mod sessions;
+pub(crate) mod tokens;
+pub(crate) mod webhooks;
+pub(crate) mod websub;
 
 use std::time::Duration;
 
@@ -146,4 +146,5 @@ fn long() -> OpenApiRouter<AppState> {
         .routes(routes!(websub::renew))
         .routes(routes!(webhooks::replay))
         .routes(routes!(outbox::requeue_failed))
+        .merge(pages::long_routes())
 }

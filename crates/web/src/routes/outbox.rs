@@ -87,7 +87,7 @@ pub(crate) struct DeliveriesQuery {
 pub(crate) struct CancelBody {
     /// The reason, which is kept with it.
     #[schema(max_length = 500)]
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 /// Whose failed deliveries are queued again.
@@ -97,7 +97,7 @@ pub(crate) struct CancelBody {
 pub(crate) struct RequeueBody {
     /// Those of this webhook.
     #[schema(value_type = ids::WebhookId)]
-    webhook_id: WebhookId,
+    pub(crate) webhook_id: WebhookId,
 }
 
 /// What was queued again.
@@ -105,7 +105,7 @@ pub(crate) struct RequeueBody {
 #[schema(as = Requeued)]
 pub(crate) struct RequeueResult {
     /// So many deliveries.
-    requeued: u64,
+    pub(crate) requeued: u64,
 }
 
 /// The routes of [`OLD_PATHS`], in their order.
@@ -255,7 +255,7 @@ fn status_words(status: DeliveryStatus) -> &'static str {
 }
 
 /// The delivery in the path. A text that is no id of ours is one of none.
-pub(crate) struct DeliveryRef(String);
+pub(crate) struct DeliveryRef(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for DeliveryRef {
     type Rejection = ApiError;

@@ -8,7 +8,7 @@ use axum::{
 };
 use domain::{
     TokenId,
-    account::{NewToken, SecretHash, TokenScope, fever_key_hash, new_token},
+    account::{NewToken, SecretHash, Token, TokenScope, fever_key_hash, new_token},
     folder::one_line,
 };
 use serde::{Deserialize, Serialize};
@@ -35,13 +35,13 @@ const TOKENS_MAX: usize = 200;
 pub(crate) struct CreateBody {
     /// What it is for: more than blanks.
     #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000-\u001f\u007f-\u009f\ufffe\uffff]")]
-    name: String,
+    pub(crate) name: String,
     /// What it may do. Only administrators make tokens for administration.
-    scope: ScopeView,
+    pub(crate) scope: ScopeView,
     /// When it ends; null for never.
     #[serde(default)]
     #[schema(format = DateTime)]
-    expires_at: Option<String>,
+    pub(crate) expires_at: Option<String>,
 }
 
 /// A token with its secret, which is shown this once.
@@ -78,19 +78,25 @@ pub(crate) async fn create(
     actor: Actor,
     extract::Json(body): extract::Json<CreateBody>,
 ) -> ApiResult<Response> {
+    let (made, token) = make(&state, &actor, body).await?;
+    let location = format!("/api/tokens/{}", made.id);
+    let body = Json(TokenWithSecret { view: made.into(), token });
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())
+}
+
+/// Makes a token, whoever asks for it: a program, or a form of the page. Beside it is its secret.
+pub(crate) async fn make(state: &AppState, actor: &Actor, body: CreateBody) -> ApiResult<(Token, String)> {
     actor.check_person()?;
     if TokenScope::from(body.scope) == TokenScope::Admin {
         actor.check_admin()?;
     }
     let token = new_token(state.auth.ids);
-    let new = checked(body, &actor, &token, &state)?;
+    let new = checked(body, actor, &token, state)?;
     if state.store().tokens(actor.account).await?.len() >= TOKENS_MAX {
         return Err(ApiError::Conflict(format!("there are {TOKENS_MAX} tokens, and can be no more"), None));
     }
     let made = state.store().create_token(actor.account, new).await?;
-    let location = format!("/api/tokens/{}", made.id);
-    let body = Json(TokenWithSecret { view: made.into(), token });
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], body).into_response())
+    Ok((made, token))
 }
 
 fn checked(body: CreateBody, actor: &Actor, token: &str, state: &AppState) -> ApiResult<NewToken> {

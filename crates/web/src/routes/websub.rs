@@ -41,11 +41,11 @@ const SIGNATURE: &str = "x-hub-signature";
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RenewSummary {
     /// Verified by their hubs.
-    renewed: u32,
+    pub(crate) renewed: u32,
     /// Failed.
-    failed: u32,
+    pub(crate) failed: u32,
     /// Accepted by their hubs, and not verified yet.
-    pending: u32,
+    pub(crate) pending: u32,
     /// Each of them.
     results: Vec<RenewResult>,
 }

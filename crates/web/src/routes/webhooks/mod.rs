@@ -15,6 +15,7 @@ use domain::{
     delivery::{Webhook, WebhookSecret},
     ports::TestOutcome,
 };
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -87,16 +88,21 @@ pub(crate) async fn create(
     actor: Actor,
     extract::Json(body): extract::Json<CreateBody>,
 ) -> ApiResult<Response> {
+    let webhook = make(&state, &actor, body).await?;
+    let location = format!("/api/webhooks/{}", webhook.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], secret_response(webhook)?).into_response())
+}
+
+/// Makes a webhook, whoever asks for it: a program, or a form of the page.
+pub(crate) async fn make(state: &AppState, actor: &Actor, body: CreateBody) -> ApiResult<Webhook> {
     let wanted = PatchBody::from(body).checked()?;
     headers::check_masked(&wanted, &[])?;
-    input::check_ids_exist(&state, actor.account, &wanted, None).await?;
-    input::check_url(&state, &wanted, None).await?;
+    input::check_ids_exist(state, actor.account, &wanted, None).await?;
+    input::check_url(state, &wanted, None).await?;
     if state.store().webhooks(actor.account).await?.len() >= WEBHOOKS_MAX {
         return Err(ApiError::Conflict(format!("there are {WEBHOOKS_MAX} webhooks, and can be no more"), None));
     }
-    let webhook = state.engine.create_webhook(actor.account, |secret| input::new_webhook(wanted, secret)).await?;
-    let location = format!("/api/webhooks/{}", webhook.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], secret_response(webhook)?).into_response())
+    Ok(state.engine.create_webhook(actor.account, |secret| input::new_webhook(wanted, secret)).await?)
 }
 
 /// One webhook.
@@ -222,11 +228,23 @@ pub(crate) async fn replay(
     extract::Json(body): extract::Json<ReplayBody>,
 ) -> ApiResult<Response> {
     let since = time("since", &body.since)?;
+    let until = body.until.as_deref().map(|until| time("until", until)).transpose()?;
+    let queued = queue_again(&state, &actor, id, since, until).await?;
+    Ok((StatusCode::ACCEPTED, Json(ReplayResult { queued })).into_response())
+}
+
+/// Queues what happened in a time once more, and says how much that is.
+pub(crate) async fn queue_again(
+    state: &AppState,
+    actor: &Actor,
+    id: WebhookId,
+    since: Timestamp,
+    until: Option<Timestamp>,
+) -> ApiResult<u64> {
     // No 400: whether a time has come is for no description to say.
     if since > state.engine.now() {
         return Err(ApiError::Conflict("`since`: this time is yet to come".to_owned(), None));
     }
-    let until = body.until.as_deref().map(|until| time("until", until)).transpose()?;
     if until.is_some_and(|until| until < since) {
         return Err(ApiError::Conflict("`until`: this time is before `since`".to_owned(), None));
     }
@@ -234,10 +252,9 @@ pub(crate) async fn replay(
     if !state.store().webhook(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"))?.enabled {
         return Err(disabled());
     }
-    let store = state.store().clone();
-    let queued = run_to_completion(async move { store.replay(actor.account, id, since, until).await }).await??;
-    let queued = queued.ok_or(ApiError::NotFound("webhook"))?;
-    Ok((StatusCode::ACCEPTED, Json(ReplayResult { queued })).into_response())
+    let (store, account) = (state.store().clone(), actor.account);
+    let queued = run_to_completion(async move { store.replay(account, id, since, until).await }).await??;
+    queued.ok_or(ApiError::NotFound("webhook"))
 }
 
 fn disabled() -> ApiError {
@@ -246,8 +263,13 @@ fn disabled() -> ApiError {
 
 /// A webhook with its newest secret, which nobody may keep on the way.
 fn secret_response(webhook: Webhook) -> ApiResult<Response> {
-    let secret = webhook.secrets.first().map(WebhookSecret::expose);
-    let secret = secret.ok_or_else(|| ApiError::Internal("a webhook has no secret".to_owned()))?;
+    let secret = newest_secret(&webhook)?;
     let body = Json(WebhookWithSecret { webhook: webhook.into(), secret });
     Ok(([(header::CACHE_CONTROL, "no-store")], body).into_response())
+}
+
+/// What a webhook's requests are signed with from now on.
+pub(crate) fn newest_secret(webhook: &Webhook) -> ApiResult<String> {
+    let secret = webhook.secrets.first().map(WebhookSecret::expose);
+    secret.ok_or_else(|| ApiError::Internal("a webhook has no secret".to_owned()))
 }
