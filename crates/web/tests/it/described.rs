@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 66] = [
+const ROUTES: [&str; 65] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
