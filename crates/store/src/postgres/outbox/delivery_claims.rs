@@ -161,7 +161,8 @@ enabled AS MATERIALIZED (
     SELECT webhooks.id, probe_at IS NOT NULL OR rate_per_second IS NOT NULL AS is_gated,
            least(coalesce(given.rows_max, $6), $3) AS rows_max, account_id
     FROM candidates
-    JOIN webhooks ON webhooks.id = candidates.webhook_id
+    -- Each by itself: the planner takes candidates for many, and would read all webhooks.
+    CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE id = candidates.webhook_id LIMIT 1) AS webhooks
     LEFT JOIN unnest($4::bigint[], $5::bigint[]) AS given (id, rows_max) ON given.id = webhooks.id
     WHERE enabled
       AND deleted_at IS NULL
@@ -370,9 +371,9 @@ claimed AS (
 ),
 taken AS (
     UPDATE webhooks
-    SET rate_at = greatest(rate_at, (SELECT ms FROM now)) + counted.count * 1000000.0::double precision / rate_per_second
-    FROM (SELECT webhook_id, count(*) FROM claimed GROUP BY webhook_id) AS counted
-    WHERE webhooks.id = counted.webhook_id
+    SET rate_at = greatest(rate_at, (SELECT ms FROM now))
+        + (SELECT count(*) FROM claimed WHERE webhook_id = webhooks.id) * 1000000.0::double precision / rate_per_second
+    WHERE id = ANY(ARRAY(SELECT webhook_id FROM claimed))
       AND rate_per_second IS NOT NULL
 ),
 ordered AS MATERIALIZED (
@@ -420,7 +421,13 @@ LEFT JOIN LATERAL (
       AND entry_states.account_id = receiver.account_id
     LIMIT 1
 ) AS state ON true
-LEFT JOIN webhooks ON webhooks.id = ordered.webhook_id AND ordered.turn = 1
+LEFT JOIN LATERAL (
+    SELECT *
+    FROM webhooks
+    WHERE id = ordered.webhook_id
+      AND ordered.turn = 1
+    LIMIT 1
+) AS webhooks ON true
 ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id"
 );
 

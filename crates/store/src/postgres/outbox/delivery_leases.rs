@@ -34,7 +34,7 @@ WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value
 enabled AS MATERIALIZED (
     SELECT webhooks.*
     FROM candidates
-    JOIN webhooks ON webhooks.id = candidates.webhook_id
+    CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE id = candidates.webhook_id LIMIT 1) AS webhooks
     WHERE enabled
       AND deleted_at IS NULL
       AND id <> ALL($1)

@@ -117,7 +117,6 @@ impl Address {
                     tracing::warn!(reason, "database connection dropped");
                 }
             }
-            lending.ended();
         });
         Ok((client, driven))
     }

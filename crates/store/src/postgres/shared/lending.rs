@@ -9,7 +9,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -42,7 +42,6 @@ pub(crate) struct Lending {
     /// By [`now_ms`]; 0 while it is not lent.
     since_ms: AtomicU64,
     limit_ms: AtomicU64,
-    is_over: AtomicBool,
     /// Whether it is back in its pool, which tells nobody.
     is_idle: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
 }
@@ -109,7 +108,8 @@ fn note(pool: &Pool, key: usize, made: Arc<Lending>) -> Arc<Lending> {
     // It is made but once.
     let _ = made.is_idle.set(Box::new(is_idle));
     let mut lendings = lendings();
-    lendings.retain(|_, lending| !lending.is_over.load(Ordering::Relaxed));
+    // The others have ended: the tasks that drove them had the same.
+    lendings.retain(|_, lending| Arc::strong_count(lending) > 1);
     lendings.insert(key, Arc::clone(&made));
     made
 }
@@ -130,11 +130,6 @@ impl Lending {
         // Nobody is told where none was asked for, such as by the listener.
         let _ = JUST_MADE.try_with(|made| made.set(Some(Arc::clone(&lending))));
         lending
-    }
-
-    /// The connection is at its end.
-    pub(crate) fn ended(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
     }
 
     /// Ends when the connection is to be given up, and says why.
