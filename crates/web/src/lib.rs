@@ -15,6 +15,7 @@ mod extract;
 mod idle;
 mod in_process;
 mod live;
+mod log_throttle;
 mod metrics;
 mod middleware;
 mod openapi;

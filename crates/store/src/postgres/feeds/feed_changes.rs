@@ -15,14 +15,17 @@ use domain::{
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    LONG_WORK, PostgresStore,
+    PostgresStore,
     entries::ingest,
     execute,
     feeds::{folders, follows, id_of, import, one},
     outbox::events::{Listeners, payload_feed},
     push::discovery::PushState,
     query_opt,
-    shared::values::{millis, optional, text, url_hash},
+    shared::{
+        lending::long_work,
+        values::{millis, optional, text, url_hash},
+    },
 };
 use crate::target::Target;
 
@@ -137,7 +140,7 @@ pub(crate) async fn update(
     if let Some(folder) = patch.folder_id
         && folder != settings.folder_id
     {
-        transaction.batch_execute(LONG_WORK).await?;
+        long_work(&transaction).await?;
         execute(&transaction, MOVE, &[&id.0, &account.0, &folder.map(|folder| folder.0)]).await?;
     }
     let feed = one(&transaction, account, id).await?;

@@ -81,7 +81,7 @@ impl FeedStore for PostgresStore {
     }
 
     async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         for _ in 0..URL_RACES_MAX {
             let imported = import::import(self, &mut client, account, &feeds).await;
             if let Some(outcomes) = imported.map_err(store_error)? {

@@ -274,8 +274,10 @@ async fn w5_a_subscription_is_found_by_an_index() {
 async fn d4_finding_due_deliveries_does_not_scan() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        // Webhooks are few, and all are looked at: of each the first that waits.
+        // Of each webhook for which something waits the first of either line. The others are stepped over.
         let waiting = plan(connection, delivery_claims::WAITING);
+        check(&waiting, "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id>?)");
+        check(&waiting, "SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)");
         let first = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND is_tried=?)";
         assert_eq!(waiting.matches(first).count(), 2, "of each line one: {waiting}");
         assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");
