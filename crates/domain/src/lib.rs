@@ -19,6 +19,7 @@ pub mod ingest;
 pub mod lease;
 pub mod outage;
 pub mod overview;
+pub mod picture;
 pub mod ports;
 pub mod push;
 pub mod raster;

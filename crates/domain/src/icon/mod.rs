@@ -33,7 +33,7 @@ pub const ICONS_MAX: u32 = 5_000;
 const FRESH_FOR: Duration = Duration::from_hours(7 * 24);
 
 /// After a failure; doubled with each, up to a week.
-const FAILED_FIRST: Duration = Duration::from_hours(6);
+const FAILED_FIRST: Duration = Duration::from_hours(1);
 
 /// An icon, shared by all feeds that have the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,8 +143,8 @@ mod tests {
     fn u1_icons_are_looked_for_weekly_and_failures_back_off() {
         let hours = |look: &IconLook, failures| look.again_in(failures).as_secs() / 3600;
         assert_eq!(hours(&IconLook::None, 3), 168);
-        let failed: Vec<u64> = (0..7).map(|failures| hours(&IconLook::Failed, failures)).collect();
-        assert_eq!(failed, [6, 12, 24, 48, 96, 168, 168]);
+        let failed: Vec<u64> = (0..9).map(|failures| hours(&IconLook::Failed, failures)).collect();
+        assert_eq!(failed, [1, 2, 4, 8, 16, 32, 64, 128, 168]);
         assert_eq!(hours(&IconLook::Failed, u32::MAX), 168);
         assert_eq!((IconLook::Failed.failures(u32::MAX), IconLook::None.failures(4)), (u32::MAX, 0));
     }
