@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s2_icons_that_are_handed_out_are_bounded() {
+    fn u1_icons_that_are_handed_out_are_bounded() {
         let listed = [(1, 1, 60), (2, 2, 50), (3, 1, 60), (4, 3, 40)];
         let listed = listed.map(|(feed, icon, bytes)| (FeedId(feed), IconId(icon), bytes));
         let chosen = handed_out(&listed, 100);

@@ -68,6 +68,7 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .route("/logout", post(login::log_out))
         .route("/assets/login.css", get(async || asset("text/css; charset=utf-8", LOGIN_CSS)))
         .route("/assets/icon.svg", get(async || asset("image/svg+xml", ICON)))
+        .route("/favicon.ico", get(assets::favicon))
         .route("/robots.txt", get(async || asset("text/plain; charset=utf-8", ROBOTS)))
 }
 
