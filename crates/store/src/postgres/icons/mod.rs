@@ -17,7 +17,7 @@ use crate::postgres::{
     PostgresStore, execute, query, query_opt,
     shared::{
         errors::store_error,
-        values::{count, millis, text, to_u32},
+        values::{count, millis, to_u32},
     },
 };
 
@@ -111,8 +111,8 @@ async fn finish(client: &mut Client, job: &IconJob, look: &IconLook) -> Result<(
     let transaction = client.transaction().await?;
     let icon: Option<i64> = match look {
         IconLook::Found(new) => {
-            let row = query_opt(&transaction, KEEP, &[&new.hash.0.as_slice(), &text(new.kind.mime()), &new.bytes]);
-            row.await?.map(|row| row.get(0))
+            let (hash, mime) = (new.hash.0.as_slice(), new.kind.mime());
+            query_opt(&transaction, KEEP, &[&hash, &mime, &new.bytes]).await?.map(|row| row.get(0))
         }
         IconLook::None | IconLook::Failed => None,
     };
