@@ -14,7 +14,7 @@ use domain::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::{AccountCounts, Counts},
+    entry::{AccountCounts, Counts, EntryIdPage},
     follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
@@ -206,6 +206,10 @@ impl EntryStore for Down {
         self.fail().await
     }
 
+    async fn entry_ids(&self, _: AccountId, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryIdPage> {
+        self.fail().await
+    }
+
     async fn entry(&self, _: AccountId, _: EntryId) -> StoreResult<Option<Entry>> {
         self.fail().await
     }
@@ -227,6 +231,10 @@ impl EntryStore for Down {
     }
 
     async fn counts_of(&self, _: &[AccountId], _: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
+        self.fail().await
+    }
+
+    async fn newest_unread(&self, _: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>> {
         self.fail().await
     }
 }
