@@ -1,6 +1,7 @@
 //! The interfaces of other readers, over real HTTP and on both stores, as their apps ask.
 
 mod greader;
+mod newsboat;
 
 use std::sync::Arc;
 
