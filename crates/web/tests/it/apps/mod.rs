@@ -2,6 +2,7 @@
 
 mod greader;
 mod newsboat;
+mod settings;
 
 use std::sync::Arc;
 
