@@ -12,6 +12,8 @@ mod body;
 mod error;
 mod excerpt;
 mod extract;
+mod form;
+mod greader;
 mod idle;
 mod in_process;
 mod live;

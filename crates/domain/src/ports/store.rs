@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::{AccountStore, ChangeStore, DeliveryStore, IconStore};
 use crate::{
     cursor::Cursor,
-    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryPage, EntryPatch},
+    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryIdPage, EntryPage, EntryPatch},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
     follow::NewFollow,
@@ -219,6 +219,15 @@ pub trait EntryStore {
         limit: u32,
         after: Option<Cursor>,
     ) -> StoreResult<EntryPage>;
+    /// The ids of the same page. Where the filter is a [walk](EntryFilter::is_walk) nothing but its index is read: up to
+    /// [`PAGE_IDS_MAX`](crate::entry::PAGE_IDS_MAX) of them cost little.
+    async fn entry_ids(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryIdPage>;
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
@@ -231,6 +240,8 @@ pub trait EntryStore {
     /// The same of several accounts at once, as they are kept, by account and feed: of these feeds, or of all that they
     /// follow. Accounts that are not there are not in the answer.
     async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>>;
+    /// When the account got the last unread entry of each feed that has one, by feed: one look at an index for each.
+    async fn newest_unread(&self, account: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>>;
 }
 
 /// Polling, and what it brings.

@@ -21,7 +21,7 @@ use domain::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::{AccountCounts, Counts},
+    entry::{AccountCounts, Counts, EntryIdPage},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -122,12 +122,14 @@ hand_on!(IconStore {
 
 hand_on!(EntryStore {
     fn entries(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
+    fn entry_ids(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryIdPage;
     fn entry(account: AccountId, id: EntryId) -> Option<Entry>;
     fn patch_entry(account: AccountId, id: EntryId, patch: EntryPatch) -> Option<Entry>;
     fn patch_entries(account: AccountId, ids: &[EntryId], patch: EntryPatch) -> u64;
     fn mark_read(account: AccountId, which: MarkRead) -> u64;
     fn counts(account: AccountId) -> Counts;
     fn counts_of(accounts: &[AccountId], feeds: Option<&[FeedId]>) -> Vec<AccountCounts>;
+    fn newest_unread(account: AccountId) -> Vec<(FeedId, Timestamp)>;
 });
 
 hand_on!(PollStore {

@@ -15,7 +15,7 @@ use domain::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::{AccountCounts, Counts},
+    entry::{AccountCounts, Counts, EntryIdPage},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -247,6 +247,10 @@ impl EntryStore for Down {
         self.fail().await
     }
 
+    async fn entry_ids(&self, _: AccountId, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryIdPage> {
+        self.fail().await
+    }
+
     async fn entry(&self, _: AccountId, _: EntryId) -> StoreResult<Option<Entry>> {
         self.fail().await
     }
@@ -268,6 +272,10 @@ impl EntryStore for Down {
     }
 
     async fn counts_of(&self, _: &[AccountId], _: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
+        self.fail().await
+    }
+
+    async fn newest_unread(&self, _: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>> {
         self.fail().await
     }
 }

@@ -9,7 +9,7 @@ use domain::{
         Attempt, Delivery, DeliveryFilter, DeliveryPage, Moved, NewWebhook, Overview, Webhook, WebhookPatch,
         WebhookSecret,
     },
-    entry::Counts,
+    entry::{Counts, EntryIdPage},
     follow::NewFollow,
     ports::{
         Conflict, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, Store, StoreResult, TestOutcome,
@@ -64,11 +64,13 @@ as_account! {
     delete_feed(id: FeedId) -> bool;
 
     entries(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
+    entry_ids(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryIdPage;
     entry(id: EntryId) -> Option<Entry>;
     patch_entry(id: EntryId, patch: EntryPatch) -> Option<Entry>;
     patch_entries(ids: &[EntryId], patch: EntryPatch) -> u64;
     mark_read(which: MarkRead) -> u64;
     counts() -> Counts;
+    newest_unread() -> Vec<(FeedId, Timestamp)>;
 
     webhooks() -> Vec<Webhook>;
     webhook(id: WebhookId) -> Option<Webhook>;
