@@ -186,14 +186,6 @@ impl FeedCounter {
     }
 }
 
-/// When an account got an entry, and when anything that it sees of it last changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EntryTimes {
-    pub id: EntryId,
-    pub received_at: Timestamp,
-    pub changed_at: Timestamp,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

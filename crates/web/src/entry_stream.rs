@@ -10,8 +10,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use domain::{AccountId, Entry, EntryFilter, EntryId, entry_query::EntryTimes};
+use domain::{AccountId, Entry, EntryFilter, EntryId};
 use futures_util::{StreamExt, stream};
+use jiff::Timestamp;
 
 use crate::{
     answer::chunks,
@@ -24,10 +25,10 @@ const GROUP_MAX: usize = 100;
 
 /// How entries are written.
 pub(crate) trait EntryShape: Send + Sync + 'static {
-    /// Whether it shows when an entry was received and changed.
-    const HAS_TIMES: bool;
+    /// Whether it shows when an entry last changed.
+    const SHOWS_CHANGE: bool;
 
-    fn write(&self, entry: Entry, times: Option<EntryTimes>, into: &mut Vec<u8>) -> serde_json::Result<()>;
+    fn write(&self, entry: &Entry, changed_at: Option<Timestamp>, into: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
 /// What is still to be written.
@@ -88,14 +89,13 @@ impl<S: EntryShape> EntryStream<S> {
 
     async fn write_piece(&mut self) -> ApiResult<Vec<u8>> {
         let mut written = std::mem::take(&mut self.head);
-        let (entries, mut times) = self.read_group().await?;
+        let (entries, changes) = self.read_group().await?;
         for entry in entries {
             if std::mem::replace(&mut self.is_begun, true) {
                 written.push(b',');
             }
-            let times = times.remove(&entry.id);
             let unwritten = |error| ApiError::Internal(format!("an entry was not written: {error}"));
-            self.shape.write(entry, times, &mut written).map_err(unwritten)?;
+            self.shape.write(&entry, changes.get(&entry.id).copied(), &mut written).map_err(unwritten)?;
         }
         if self.ids.as_slice().is_empty() {
             written.extend_from_slice(self.tail.take().unwrap_or_default().as_bytes());
@@ -104,7 +104,7 @@ impl<S: EntryShape> EntryStream<S> {
     }
 
     /// The next entries in their order: as many as one page of the store has place for.
-    async fn read_group(&mut self) -> ApiResult<(Vec<Entry>, HashMap<EntryId, EntryTimes>)> {
+    async fn read_group(&mut self) -> ApiResult<(Vec<Entry>, HashMap<EntryId, Timestamp>)> {
         loop {
             let ids: Vec<EntryId> = self.ids.as_slice().iter().take(self.group).copied().collect();
             if ids.is_empty() {
@@ -118,12 +118,13 @@ impl<S: EntryShape> EntryStream<S> {
                 self.group = (ids.len() / 4).max(1);
                 continue;
             }
-            let times = if S::HAS_TIMES { self.state.store().entry_times(self.account, &ids).await? } else { Vec::new() };
+            let changes =
+                if S::SHOWS_CHANGE { self.state.store().changed_at(self.account, &ids).await? } else { Vec::new() };
             self.ids.by_ref().take(ids.len()).for_each(drop);
             self.group = (self.group * 2).min(GROUP_MAX);
             let mut found: HashMap<EntryId, Entry> = page.entries.into_iter().map(|entry| (entry.id, entry)).collect();
             let entries = ids.iter().filter_map(|id| found.remove(id)).collect();
-            return Ok((entries, times.into_iter().map(|times| (times.id, times)).collect()));
+            return Ok((entries, changes.into_iter().collect()));
         }
     }
 }

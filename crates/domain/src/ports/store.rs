@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use super::{AccountStore, ChangeStore, DeliveryStore};
 use crate::{
     cursor::Cursor,
-    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryPage, EntryPatch},
-    entry_query::{EntryQuery, EntryTimes, FeedCounter},
+    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryIdPage, EntryPage, EntryPatch},
+    entry_query::{EntryQuery, FeedCounter},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
     follow::NewFollow,
@@ -220,6 +220,15 @@ pub trait EntryStore {
         limit: u32,
         after: Option<Cursor>,
     ) -> StoreResult<EntryPage>;
+    /// The ids of the same page. Where the filter is a [walk](EntryFilter::is_walk) nothing but its index is read: up to
+    /// [`PAGE_IDS_MAX`](crate::entry::PAGE_IDS_MAX) of them cost little.
+    async fn entry_ids(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryIdPage>;
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>>;
     /// The ids of the entries that a program of another reader asks for, so many after so many, in its order. No texts are
     /// read.
@@ -232,9 +241,9 @@ pub trait EntryStore {
     ) -> StoreResult<Vec<EntryId>>;
     /// How many there are, counted up to [`TOTAL_MAX`](crate::entry_query::TOTAL_MAX): for what no count is kept of.
     async fn count_entries(&self, account: AccountId, query: &EntryQuery) -> StoreResult<u64>;
-    /// When the account got these entries, and when they last changed, in no order. Those that do not exist are not in the
+    /// When anything that the account sees of these entries last changed, in no order. Those that it has not are not in the
     /// answer.
-    async fn entry_times(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<EntryTimes>>;
+    async fn changed_at(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>>;
     /// What is kept of each feed that the account follows, by feed.
     async fn feed_counters(&self, account: AccountId) -> StoreResult<Vec<FeedCounter>>;
     /// Marks an entry; `None` if there is none.
@@ -248,6 +257,8 @@ pub trait EntryStore {
     /// The same of several accounts at once, as they are kept, by account and feed: of these feeds, or of all that they
     /// follow. Accounts that are not there are not in the answer.
     async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>>;
+    /// When the account got the last unread entry of each feed that has one, by feed: one look at an index for each.
+    async fn newest_unread(&self, account: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>>;
 }
 
 /// Polling, and what it brings.

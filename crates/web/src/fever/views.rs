@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Entry, EntryId, Feed, FeedId, Folder, FolderId, entry_query::EntryTimes};
+use domain::{Entry, EntryId, Feed, FeedId, Folder, FolderId};
+use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -58,9 +59,9 @@ struct Item<'a> {
 pub(super) struct ItemShape;
 
 impl EntryShape for ItemShape {
-    const HAS_TIMES: bool = false;
+    const SHOWS_CHANGE: bool = false;
 
-    fn write(&self, entry: Entry, _: Option<EntryTimes>, into: &mut Vec<u8>) -> serde_json::Result<()> {
+    fn write(&self, entry: &Entry, _: Option<Timestamp>, into: &mut Vec<u8>) -> serde_json::Result<()> {
         serde_json::to_writer(
             into,
             &Item {

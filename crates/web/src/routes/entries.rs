@@ -162,6 +162,7 @@ pub(crate) async fn list(State(state): State<AppState>, actor: Actor, query: Ent
         search: query.search,
         ids: query.ids,
         since: query.received_since.map(Since::Received).or(query.changed_since.map(Since::Changed)),
+        until: None,
         order: query.order,
         without_texts: query.content == Some(false),
     };

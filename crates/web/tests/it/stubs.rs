@@ -14,7 +14,8 @@ use domain::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::{AccountCounts, Counts},
+    entry::{AccountCounts, Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
     follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
@@ -206,7 +207,27 @@ impl EntryStore for Down {
         self.fail().await
     }
 
+    async fn entry_ids(&self, _: AccountId, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryIdPage> {
+        self.fail().await
+    }
+
     async fn entry(&self, _: AccountId, _: EntryId) -> StoreResult<Option<Entry>> {
+        self.fail().await
+    }
+
+    async fn find_entries(&self, _: AccountId, _: &EntryQuery, _: u32, _: u32) -> StoreResult<Vec<EntryId>> {
+        self.fail().await
+    }
+
+    async fn count_entries(&self, _: AccountId, _: &EntryQuery) -> StoreResult<u64> {
+        self.fail().await
+    }
+
+    async fn changed_at(&self, _: AccountId, _: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>> {
+        self.fail().await
+    }
+
+    async fn feed_counters(&self, _: AccountId) -> StoreResult<Vec<FeedCounter>> {
         self.fail().await
     }
 
@@ -227,6 +248,10 @@ impl EntryStore for Down {
     }
 
     async fn counts_of(&self, _: &[AccountId], _: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
+        self.fail().await
+    }
+
+    async fn newest_unread(&self, _: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>> {
         self.fail().await
     }
 }

@@ -5,8 +5,9 @@ use deadpool_postgres::GenericClient;
 use domain::{
     AccountId, EntryId, FeedId,
     entry::Order,
-    entry_query::{EntryQuery, EntryTimes, FeedCounter, Place, SortBy, TOTAL_MAX, Walked},
+    entry_query::{EntryQuery, FeedCounter, Place, SortBy, TOTAL_MAX, Walked},
 };
+use jiff::Timestamp;
 use tokio_postgres::{Error, types::ToSql};
 
 use crate::postgres::{
@@ -14,7 +15,7 @@ use crate::postgres::{
     shared::values::{count, time, u64_to_i64},
 };
 
-const TIMES: &str = include_str!("sql/find_times.sql");
+const CHANGED_AT: &str = include_str!("sql/find_changed_at.sql");
 
 const COUNTERS: &str = include_str!("sql/find_counters.sql");
 
@@ -53,19 +54,14 @@ pub(crate) async fn count_found(
     Ok(row.map_or(0, |row| count(row.get(0))))
 }
 
-pub(crate) async fn times(
+pub(crate) async fn changed_at(
     client: &impl GenericClient,
     account: AccountId,
     ids: &[EntryId],
-) -> Result<Vec<EntryTimes>, Error> {
+) -> Result<Vec<(EntryId, Timestamp)>, Error> {
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
-    let rows = query(client, TIMES, &[&ids, &account.0]).await?;
-    let times = rows.iter().map(|row| EntryTimes {
-        id: EntryId(row.get(0)),
-        received_at: time(row.get(1)),
-        changed_at: time(row.get(2)),
-    });
-    Ok(times.collect())
+    let rows = query(client, CHANGED_AT, &[&ids, &account.0]).await?;
+    Ok(rows.iter().map(|row| (EntryId(row.get(0)), time(row.get(1)))).collect())
 }
 
 pub(crate) async fn counters(client: &impl GenericClient, account: AccountId) -> Result<Vec<FeedCounter>, Error> {
@@ -155,7 +151,7 @@ impl Part {
     }
 
     fn add_bounds(&mut self, wanted: &EntryQuery) {
-        let millis = |time: jiff::Timestamp| time.as_millisecond();
+        let millis = |time: Timestamp| time.as_millisecond();
         let published = if wanted.walked() == Walked::OfFeed { "entries.sort_at" } else { "entry_states.sort_at" };
         for (column, after, before) in [
             ("entry_states.entry_id", wanted.after_id.map(|id| id.0), wanted.before_id.map(|id| id.0)),

@@ -4,14 +4,15 @@
 use domain::{
     AccountId, EntryId, FeedId,
     entry::Order,
-    entry_query::{EntryQuery, EntryTimes, FeedCounter, Place, SortBy, TOTAL_MAX, Walked},
+    entry_query::{EntryQuery, FeedCounter, Place, SortBy, TOTAL_MAX, Walked},
 };
+use jiff::Timestamp;
 use rusqlite::{Connection, Result, params_from_iter, types::Value};
 
 use crate::sqlite::entries::pages::{Part, of_state};
 use crate::values::{count, time, u64_to_i64};
 
-const TIMES: &str = include_str!("sql/find_times.sql");
+const CHANGED_AT: &str = include_str!("sql/find_changed_at.sql");
 
 pub(crate) const COUNTERS: &str = include_str!("sql/find_counters.sql");
 
@@ -38,15 +39,13 @@ pub(crate) fn count_found(connection: &Connection, account: AccountId, query: &E
     statement.query_row(params_from_iter(values(query, part.values)), |row| row.get(0).map(count))
 }
 
-pub(crate) fn times(connection: &Connection, account: AccountId, ids: &[EntryId]) -> Result<Vec<EntryTimes>> {
-    let times = |row: &rusqlite::Row<'_>| {
-        Ok(EntryTimes {
-            id: EntryId(row.get(0)?),
-            received_at: time(row.get(1)?),
-            changed_at: time(row.get(2)?),
-        })
-    };
-    connection.prepare_cached(TIMES)?.query_map((json(ids), account.0), times)?.collect()
+pub(crate) fn changed_at(
+    connection: &Connection,
+    account: AccountId,
+    ids: &[EntryId],
+) -> Result<Vec<(EntryId, Timestamp)>> {
+    let changed = |row: &rusqlite::Row<'_>| Ok((EntryId(row.get(0)?), time(row.get(1)?)));
+    connection.prepare_cached(CHANGED_AT)?.query_map((json(ids), account.0), changed)?.collect()
 }
 
 pub(crate) fn counters(connection: &Connection, account: AccountId) -> Result<Vec<FeedCounter>> {
@@ -114,7 +113,7 @@ fn add_conditions(part: &mut Part, account: AccountId, query: &EntryQuery) {
     part.add(of_state(query.unread, ["\n  AND is_read = 0", "\n  AND is_read = 1"]), &[]);
     part.add(of_state(query.starred, ["\n  AND is_starred = 1", "\n  AND is_starred = 0"]), &[]);
     let published = if walked == Walked::OfFeed { "entries.sort_at" } else { "entry_states.sort_at" };
-    let millis = |time: jiff::Timestamp| time.as_millisecond();
+    let millis = |time: Timestamp| time.as_millisecond();
     for (column, after, before) in [
         ("entry_states.entry_id", query.after_id.map(|id| id.0), query.before_id.map(|id| id.0)),
         (published, query.published.after.map(millis), query.published.before.map(millis)),

@@ -46,6 +46,7 @@ mod many_accounts;
 mod entries;
 mod paging;
 mod read_marks;
+mod received;
 mod search;
 mod search_language;
 mod walks;

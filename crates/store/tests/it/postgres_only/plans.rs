@@ -40,6 +40,10 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
                 Order::Oldest => page.entries.is_sorted_by_key(|entry| (entry.sort_at, entry.id)),
             };
             assert!(is_sorted, "{filter:?}");
+            if filter.is_walk() {
+                let ids = store.entry_ids(READER, filter, 50, after).await.unwrap();
+                assert_eq!(ids, page.clone().into(), "{filter:?}");
+            }
             after = page.next_cursor;
             if after.is_none() {
                 break;
@@ -65,6 +69,7 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         let filter = EntryFilter { search: domain::Search::parse(word).unwrap(), ..EntryFilter::default() };
         assert_eq!(all_of(&store, &filter).await, expect, "{word}");
     }
+    assert_eq!(store.newest_unread(READER).await.unwrap().len(), 300);
     let ids: Vec<EntryId> = (1..=20).map(EntryId).collect();
     let read = EntryPatch { is_read: Some(true), is_starred: None };
     assert_eq!(store.patch_entries(READER, &ids, read).await, Ok(2));
@@ -269,10 +274,14 @@ fn filters() -> Vec<EntryFilter> {
         }
     }
     let since = |milliseconds| Timestamp::from_millisecond(milliseconds).unwrap();
-    for since in [Since::Received(since(29_000)), Since::Changed(since(0))] {
+    for since in [Since::Received(since(29_000)), Since::Received(Timestamp::MIN), Since::Changed(since(0))] {
         for order in [Order::Newest, Order::Oldest] {
             let all = EntryFilter { since: Some(since), order, without_texts: true, ..EntryFilter::default() };
             filters.push(EntryFilter { feed_id: Some(FeedId(7)), unread: Some(true), ..all.clone() });
+            filters.push(EntryFilter { feed_id: Some(FeedId(7)), ..all.clone() });
+            filters.push(EntryFilter { folder_id: Some(FolderId(8)), ..all.clone() });
+            filters.push(EntryFilter { folder_id: Some(FolderId(8)), unread: Some(true), ..all.clone() });
+            filters.push(EntryFilter { starred: Some(true), until: Some(Timestamp::MAX), ..all.clone() });
             filters.push(all);
         }
     }

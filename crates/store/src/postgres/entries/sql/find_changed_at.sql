@@ -1,7 +1,7 @@
-SELECT state.entry_id, state.received_at, state.modified_at
+SELECT state.entry_id, state.modified_at
 FROM unnest($1::bigint[]) AS given (id)
 CROSS JOIN LATERAL (
-    SELECT entry_id, received_at, modified_at
+    SELECT entry_id, modified_at
     FROM entry_states
     WHERE entry_states.entry_id = given.id
       AND entry_states.account_id = $2
