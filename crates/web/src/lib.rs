@@ -9,14 +9,17 @@
 mod answer;
 mod auth;
 mod body;
+mod entry_stream;
 mod error;
 mod excerpt;
 mod extract;
+mod fever;
 mod idle;
 mod in_process;
 mod live;
 mod metrics;
 mod middleware;
+mod miniflux;
 mod openapi;
 mod origin;
 mod pages;

@@ -10,6 +10,7 @@ mod views;
 use axum::{
     Json, Router,
     extract::{Request, State},
+    middleware::from_fn_with_state,
     response::{IntoResponse, Response},
     routing::any,
 };
@@ -28,6 +29,7 @@ use crate::{
     auth::{Actor, AppClient, AppKey, app_actor},
     entry_stream::EntryStream,
     error::{ApiError, ApiResult},
+    middleware,
     state::AppState,
 };
 
@@ -40,8 +42,9 @@ const API_VERSION: u32 = 3;
 /// Items of a page.
 const ITEMS_MAX: u32 = 50;
 
-pub(crate) fn routes() -> Router<AppState> {
-    PATHS.into_iter().fold(Router::new(), |router, path| router.route(path, any(serve)))
+pub(crate) fn routes(state: &AppState) -> Router<AppState> {
+    let routes = PATHS.into_iter().fold(Router::new(), |router, path| router.route(path, any(serve)));
+    routes.layer(from_fn_with_state(state.settings.quick_timeout, middleware::time_limit))
 }
 
 async fn serve(State(state): State<AppState>, from: AppClient, request: Request) -> ApiResult<Response> {
