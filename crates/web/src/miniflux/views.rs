@@ -163,7 +163,7 @@ impl EntryViews {
             user_id: self.account,
             feed_id: entry.feed_id,
             status: if entry.is_read { "read" } else { "unread" },
-            hash: domain::push::hex(&Sha256::digest(entry.guid.as_bytes())),
+            hash: hash_of(&entry.guid),
             title: title_of(entry),
             url: entry.url.as_deref().unwrap_or_default(),
             comments_url: "",
@@ -180,6 +180,10 @@ impl EntryViews {
             tags: &entry.categories,
         }
     }
+}
+
+fn hash_of(guid: &str) -> String {
+    Sha256::digest(guid.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// An entry without a title is shown under its address, as Miniflux does.

@@ -158,7 +158,7 @@ pub fn form(request: RequestBuilder, body: &str) -> RequestBuilder {
 /// What Fever's clients make of a name and a token.
 pub fn fever_key(name: &str, token: &str) -> String {
     use md5::{Digest, Md5};
-    domain::push::hex(&Md5::digest(format!("{name}:{token}")))
+    Md5::digest(format!("{name}:{token}")).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub fn id(thing: &Value) -> i64 {
