@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 
 use axum::{
-    body::Body,
     http::header,
     response::{IntoResponse, Response},
 };
@@ -15,7 +14,7 @@ use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 
 use crate::{
-    answer::chunks,
+    answer::in_pieces,
     error::{ApiError, ApiResult},
     state::AppState,
 };
@@ -64,22 +63,21 @@ impl<S: EntryShape> EntryStream<S> {
     pub(crate) async fn respond(mut self) -> ApiResult<Response> {
         let first = self.piece().await?;
         let json = [(header::CONTENT_TYPE, "application/json")];
-        if self.tail.is_none() {
-            return Ok((json, [(header::CONTENT_LENGTH, first.len())], body_of(first)).into_response());
-        }
-        let rest = stream::unfold(Some(self), |unfolded| async {
-            let mut entries = unfolded.filter(|entries| entries.tail.is_some())?;
-            match entries.piece().await {
-                Ok(piece) => Some((Ok(piece), Some(entries))),
-                Err(error) => Some((Err(error), None)),
+        let length = first.len();
+        let is_all = self.tail.is_none();
+        let rest = stream::unfold(self, |mut entries| async {
+            entries.tail?;
+            let piece = entries.piece().await;
+            if piece.is_err() {
+                entries.tail = None;
             }
+            Some((piece, entries))
         });
-        let pieces = stream::once(async { Ok(first) }).chain(rest);
-        let bytes = pieces.flat_map(|piece: ApiResult<Bytes>| match piece {
-            Ok(bytes) => stream::iter(chunks(bytes).map(Ok)).left_stream(),
-            Err(error) => stream::iter([Err(error)]).right_stream(),
-        });
-        Ok((json, Body::from_stream(bytes)).into_response())
+        let body = in_pieces(stream::once(async { Ok(first) }).chain(rest));
+        if is_all {
+            return Ok((json, [(header::CONTENT_LENGTH, length)], body).into_response());
+        }
+        Ok((json, body).into_response())
     }
 
     async fn piece(&mut self) -> ApiResult<Bytes> {
@@ -127,8 +125,4 @@ impl<S: EntryShape> EntryStream<S> {
             return Ok((entries, changes.into_iter().collect()));
         }
     }
-}
-
-fn body_of(bytes: Bytes) -> Body {
-    Body::from_stream(stream::iter(chunks(bytes).map(Ok::<_, std::convert::Infallible>)))
 }

@@ -14,6 +14,8 @@ mod error;
 mod excerpt;
 mod extract;
 mod fever;
+mod form;
+mod greader;
 mod idle;
 mod in_process;
 mod live;

@@ -1,52 +1,28 @@
 //! The parameters of a call: in the query or in the body, which is a form of either kind. What stands in the body counts
 //! before what stands in the query. Unknown ones are passed over: clients send what other servers take.
 
-use axum::{
-    body::Body,
-    extract::{FromRequest, Multipart, Request},
-    http::{HeaderMap, Method},
-};
-use bytes::Bytes;
+use axum::extract::Request;
 use domain::EntryId;
-use url::form_urlencoded;
 
-use crate::{
-    body,
-    error::{ApiError, ApiResult},
-    extract::{check_not_encoded, content_type},
-    state::AppState,
-};
+use crate::{body, error::ApiResult, extract::check_not_encoded, form, state::AppState};
 
 /// Bytes of a body: fifty ids and a key are far less.
 const FORM_BYTES_MAX: usize = 64 * 1024;
-/// Parameters that are looked at.
-const PARAMETERS_MAX: usize = 100;
 
 pub(super) struct Given(Vec<(String, String)>);
 
 impl Given {
     pub(super) async fn read(request: Request, state: &AppState) -> ApiResult<Self> {
         check_not_encoded(request.headers())?;
-        let query = form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes()).into_owned();
-        let query: Vec<_> = query.take(PARAMETERS_MAX).collect();
-        if request.method() == Method::GET {
-            return Ok(Self(query));
-        }
         let (parts, body) = request.into_parts();
         let bytes = body::read(body, FORM_BYTES_MAX, state.settings.json_timeout).await?;
-        let mut given = if content_type(&parts.headers).as_deref() == Some("multipart/form-data") {
-            multipart(parts.headers, bytes).await?
-        } else {
-            form_urlencoded::parse(&bytes).into_owned().take(PARAMETERS_MAX).collect()
-        };
-        given.extend(query);
-        Ok(Self(given))
+        Ok(Self(form::fields(parts.uri.query(), &parts.headers, bytes).await?))
     }
 
     /// Those of a query.
     #[cfg(test)]
     pub(super) fn of(query: &str) -> Self {
-        Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+        Self(url::form_urlencoded::parse(query.as_bytes()).into_owned().collect())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -54,7 +30,7 @@ impl Given {
     }
 
     pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     pub(super) fn number(&self, name: &str) -> Option<i64> {
@@ -66,22 +42,6 @@ impl Given {
         let ids = self.text(name).unwrap_or_default().split(',');
         ids.filter_map(|id| id.trim().parse().ok()).map(EntryId).take(ids_max).collect()
     }
-}
-
-async fn multipart(headers: HeaderMap, bytes: Bytes) -> ApiResult<Vec<(String, String)>> {
-    let broken = || ApiError::BadRequest("the form cannot be read".to_owned());
-    let mut request = Request::new(Body::from(bytes));
-    *request.headers_mut() = headers;
-    let mut form = Multipart::from_request(request, &()).await.map_err(|_| broken())?;
-    let mut given = Vec::new();
-    while let Some(field) = form.next_field().await.map_err(|_| broken())? {
-        let name = field.name().unwrap_or_default().to_owned();
-        given.push((name, field.text().await.map_err(|_| broken())?));
-        if given.len() == PARAMETERS_MAX {
-            break;
-        }
-    }
-    Ok(given)
 }
 
 #[cfg(test)]

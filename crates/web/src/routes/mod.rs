@@ -39,7 +39,7 @@ use axum::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{error::ApiError, fever, middleware, miniflux, openapi, pages, state::AppState};
+use crate::{error::ApiError, fever, greader, middleware, miniflux, openapi, pages, state::AppState};
 
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
@@ -78,6 +78,8 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
                 .route_layer(from_fn(middleware::no_parameters))
                 .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
         )
+        // The interfaces of other readers: their own parameters, their own time limits, and no part of the description.
+        .merge(greader::routes())
         // Whatever parameters a hub adds are its own business.
         .merge(callbacks().route_layer(from_fn_with_state(quick_timeout, middleware::callback)))
 }

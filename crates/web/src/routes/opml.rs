@@ -126,10 +126,10 @@ pub(crate) async fn import(
     actor: Actor,
     request: Request,
 ) -> ApiResult<Json<ImportSummary>> {
-    Ok(Json(take_in(&state, actor.account, request).await?.into()))
+    take_in(&state, actor.account, request).await.map(|report| Json(report.into()))
 }
 
-/// Takes in the file of a request, whoever's interface it came by.
+/// Takes in the file of a request, for whichever interface.
 pub(crate) async fn take_in(state: &AppState, account: AccountId, request: Request) -> ApiResult<ImportReport> {
     // A client that is slow to send holds up nobody: only what has come in waits for a slot.
     let (file, memory) = file(request, state).await?;

@@ -10,7 +10,7 @@ mod walls;
 
 use std::sync::Arc;
 
-use domain::ports::{Http, Store};
+use domain::ports::Store;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use testkit::{FreshPostgres, FreshSqlite};
@@ -39,18 +39,10 @@ enum Database {
 impl House {
     /// One for each kind of store, with a password for the reader, whose session is with it.
     pub async fn each_locked() -> [(Self, String); 2] {
-        Self::each_locked_with(Arc::new(NoNetwork)).await
-    }
-
-    /// The same, with this network.
-    pub async fn each_locked_with(http: Arc<dyn Http>) -> [(Self, String); 2] {
-        let (postgres, sqlite) = (testkit::fresh_postgres().await, testkit::fresh_sqlite().await);
+        let postgres = testkit::fresh_postgres().await;
         let store = Arc::new(postgres.store.clone());
-        let settings = WebSettings::default;
-        let postgres = Self::start_on(store, Database::Postgres(postgres), settings(), Arc::clone(&http)).await;
-        let store = Arc::new(sqlite.store.clone());
-        let sqlite = Self::start_on(store, Database::Sqlite(sqlite), settings(), http).await;
-        [sqlite.lock().await, postgres.lock().await]
+        let postgres = Self::start_on(store, Database::Postgres(postgres), WebSettings::default()).await;
+        [Self::start().await.lock().await, postgres.lock().await]
     }
 
     pub async fn start() -> Self {
@@ -59,16 +51,11 @@ impl House {
 
     pub async fn start_with(settings: WebSettings) -> Self {
         let sqlite = testkit::fresh_sqlite().await;
-        Self::start_on(Arc::new(sqlite.store.clone()), Database::Sqlite(sqlite), settings, Arc::new(NoNetwork)).await
+        Self::start_on(Arc::new(sqlite.store.clone()), Database::Sqlite(sqlite), settings).await
     }
 
-    async fn start_on(
-        store: Arc<dyn Store>,
-        database: Database,
-        settings: WebSettings,
-        http: Arc<dyn Http>,
-    ) -> Self {
-        let server = Server::start(Arc::clone(&store), http, settings).await;
+    async fn start_on(store: Arc<dyn Store>, database: Database, settings: WebSettings) -> Self {
+        let server = Server::start(Arc::clone(&store), Arc::new(NoNetwork), settings).await;
         Self { store, server, _database: database }
     }
 

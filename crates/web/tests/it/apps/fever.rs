@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Apps, fever_key, form, id, sorted, texts};
+use super::filled::{Apps, fever_key, form, id, sorted, texts};
 use crate::server::answer;
 
 const EVERYWHERE: [&str; 6] = ["/fever", "/fever/", "/fever.php", "/fever.php/", "/api/fever.php", "/api/fever.php/"];
@@ -34,7 +34,7 @@ async fn s2_a_wrong_key_is_answered_with_auth_0() {
             let answer = apps.fever_at("/fever/", "feeds&items&unread_item_ids&mark=item&as=read&id=1", &key).await;
             assert_eq!(answer, json!({ "api_version": 3, "auth": 0 }), "{key}");
         }
-        let none = answer(apps.house.server.request("GET", "/fever/?api&feeds")).await.ok(200);
+        let none = answer(apps.server.request("GET", "/fever/?api&feeds")).await.ok(200);
         assert_eq!(none, json!({ "api_version": 3, "auth": 0 }));
         assert_eq!(apps.unread().await.len(), 5);
     }
@@ -43,7 +43,7 @@ async fn s2_a_wrong_key_is_answered_with_auth_0() {
 #[tokio::test]
 async fn s2_parameters_come_in_query_form_or_multipart() {
     for apps in Apps::each().await {
-        let (server, key) = (&apps.house.server, apps.fever_key());
+        let (server, key) = (&apps.server, apps.fever_key());
         let upper = key.to_uppercase();
         let multipart = format!("--x\r\nContent-Disposition: form-data; name=\"api_key\"\r\n\r\n{key}\r\n--x--\r\n");
         for request in [
@@ -86,7 +86,7 @@ async fn s2_groups_and_feeds() {
 #[tokio::test]
 async fn s2_items_are_paged_by_their_ids() {
     for apps in Apps::each().await {
-        apps.add("Many", 120, None).await;
+        apps.add("Many", 120).await;
         let (mut all, mut since) = (Vec::new(), 0);
         loop {
             let page = apps.fever(&format!("items&since_id={since}")).await;
@@ -213,7 +213,7 @@ async fn s2_feeds_and_groups_are_marked_up_to_a_time() {
         assert_eq!(apps.unread().await, ["Alpha 1", "Alpha 3"]);
         apps.fever(&format!("mark=group&as=read&id={}&before={later}", apps.news)).await;
         assert_eq!(apps.unread().await, [""; 0]);
-        apps.patch("Beta 1", &json!({ "isRead": false })).await;
+        apps.mark("Beta 1", &json!({ "isRead": false })).await;
         apps.fever(&format!("mark=group&as=read&id=0&before={later}")).await;
         assert_eq!(apps.unread().await, [""; 0], "group 0 is everything");
     }
@@ -254,10 +254,9 @@ async fn s2_nothing_of_another_account_is_shown_or_marked() {
 #[tokio::test]
 async fn s2_a_token_for_reading_marks_nothing() {
     for apps in Apps::each().await {
-        let token = apps.house.token(&apps.cookie, "read").await;
-        let key = fever_key("reader", token["token"].as_str().unwrap());
+        let key = fever_key("reader", &apps.new_token("read").await);
         assert_eq!(sorted(texts(&apps.fever_at("/fever/", "feeds", &key).await["feeds"], "title")), ["Alpha", "Beta"]);
-        let request = apps.house.server.request("POST", "/fever/?api&mark=group&as=read&id=0");
+        let request = apps.server.request("POST", "/fever/?api&mark=group&as=read&id=0");
         answer(form(request, &format!("api_key={key}"))).await.error(403);
         assert_eq!(apps.unread().await.len(), 5);
     }
@@ -268,8 +267,7 @@ async fn s2_a_revoked_token_or_another_name_ends_the_key() {
     for apps in Apps::each().await {
         let tokens = apps.api("GET", "/api/tokens", &Value::Null).await.ok(200);
         apps.api("PATCH", "/api/accounts/1", &json!({ "name": "ben" })).await.ok(200);
-        let token = apps.house.token(&apps.cookie, "write").await;
-        let bens = fever_key("ben", token["token"].as_str().unwrap());
+        let bens = fever_key("ben", &apps.new_token("write").await);
         assert_eq!(apps.fever_at("/fever/", "", &bens).await["auth"], 1, "a new token is made of the new name");
         let renamed = fever_key("ben", &apps.token);
         assert_eq!(apps.fever_at("/fever/", "", &renamed).await["auth"], 0, "the old one is of the old name");

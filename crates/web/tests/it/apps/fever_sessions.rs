@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Apps, form, id};
+use super::filled::{Apps, form, id};
 use crate::server::answer;
 
 fn ids(list: &Value) -> Vec<i64> {
@@ -18,7 +18,7 @@ fn listed(text: &Value) -> Vec<i64> {
 #[tokio::test]
 async fn s2_session_of_elfeed() {
     for apps in Apps::each().await {
-        let (server, key) = (&apps.house.server, apps.fever_key());
+        let (server, key) = (&apps.server, apps.fever_key());
         let call = async |query: &str| {
             let request = server.request("POST", &format!("/fever/?api{query}"));
             answer(form(request, &format!("api_key={key}"))).await.ok(200)
@@ -31,7 +31,7 @@ async fn s2_session_of_elfeed() {
             assert_eq!(ids(&items["items"]).len(), listed(&found[list]).len());
             last = ids(&items["items"]).into_iter().max().unwrap().max(last);
         }
-        apps.add("Gamma", 2, None).await;
+        apps.add("Gamma", 2).await;
         let next: Vec<_> = (last + 1..=last + 50).map(|id| id.to_string()).collect();
         let items = call(&format!("&items&with_ids={}", next.join(","))).await;
         assert_eq!(ids(&items["items"]), [last + 1, last + 2], "ids are dense");
@@ -59,7 +59,7 @@ async fn s2_session_of_reeder() {
             known.extend(page);
         }
         assert_eq!(known.len(), 6);
-        apps.add("Gamma", 1, None).await;
+        apps.add("Gamma", 1).await;
         let newest = ids(&apps.fever("items&since_id=6").await["items"]);
         assert_eq!(newest, [7]);
         apps.fever("mark=item&as=read&id=7").await;
@@ -83,7 +83,7 @@ async fn s2_session_of_unread_and_fiery_feeds() {
         let wanted: Vec<_> = wanted.iter().map(ToString::to_string).collect();
         let items = apps.fever(&format!("items&with_ids={}", wanted.join(","))).await;
         assert_eq!(items["items"].as_array().unwrap().len(), 5);
-        apps.patch("Alpha 1", &json!({ "isRead": true })).await;
+        apps.mark("Alpha 1", &json!({ "isRead": true })).await;
         let read = apps.id_of("Alpha 1").await;
         assert!(!listed(&apps.fever("unread_item_ids").await["unread_item_ids"]).contains(&read));
         apps.fever(&format!("mark=item&as=saved&id={read}")).await;
@@ -95,7 +95,7 @@ async fn s2_session_of_unread_and_fiery_feeds() {
 #[tokio::test]
 async fn s2_session_of_newsflash() {
     for apps in Apps::each().await {
-        let (server, key) = (&apps.house.server, apps.fever_key());
+        let (server, key) = (&apps.server, apps.fever_key());
         let body = format!("--b\r\nContent-Disposition: form-data; name=\"api_key\"\r\n\r\n{key}\r\n--b--\r\n");
         let call = async |query: &str| {
             let request = server.request("POST", &format!("/fever/?api&{query}"));

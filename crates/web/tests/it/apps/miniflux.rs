@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Apps, id, refused, sorted, texts};
+use super::filled::{Apps, id, refused, sorted, texts};
 use crate::{
     accounts::PASSWORD,
     server::{Answer, answer},
@@ -14,7 +14,7 @@ const ALL: i64 = 2_147_483_647;
 const NONE: Value = Value::Null;
 
 async fn as_who(apps: &Apps, headers: &[(&str, String)]) -> Answer {
-    let request = apps.house.server.request("GET", "/v1/me");
+    let request = apps.server.request("GET", "/v1/me");
     answer(headers.iter().fold(request, |request, (name, value)| request.header(*name, value))).await
 }
 
@@ -55,10 +55,10 @@ async fn s3_a_token_or_a_name_with_password_or_token_opens() {
 #[tokio::test]
 async fn s3_a_token_for_reading_changes_nothing() {
     for apps in Apps::each().await {
-        let token = apps.house.token(&apps.cookie, "read").await;
+        let token = apps.new_token("read").await;
         let call = async |method: &str, path: &str| {
-            let request = apps.house.server.request(method, path);
-            answer(request.header("x-auth-token", token["token"].as_str().unwrap())).await
+            let request = apps.server.request(method, path);
+            answer(request.header("x-auth-token", &token)).await
         };
         call("GET", "/v1/feeds").await.ok(200);
         refused(&call("PUT", "/v1/users/1/mark-all-as-read").await, 403);
@@ -71,7 +71,7 @@ async fn s3_a_token_for_reading_changes_nothing() {
 async fn s3_web_pages_of_other_sites_may_ask_with_a_key_of_their_own() {
     for apps in Apps::each().await {
         let from_page = |method: &str, path: &str| {
-            apps.house.server.request(method, path).header("origin", "https://reader.example").header("sec-fetch-site", "cross-site")
+            apps.server.request(method, path).header("origin", "https://reader.example").header("sec-fetch-site", "cross-site")
         };
         let asked = from_page("OPTIONS", "/v1/entries")
             .header("access-control-request-method", "PUT")
@@ -214,7 +214,7 @@ async fn s3_what_is_no_feed_is_not_added() {
         ] {
             refused(&apps.v1("POST", "/feeds", &body).await, 400);
         }
-        let bad = apps.house.server.request("POST", "/v1/feeds").header("x-auth-token", &apps.token).body("{");
+        let bad = apps.server.request("POST", "/v1/feeds").header("x-auth-token", &apps.token).body("{");
         refused(&answer(bad).await, 400);
         assert_eq!(apps.v1_get("/feeds").await.as_array().unwrap().len(), 2);
     }
@@ -300,7 +300,7 @@ async fn s3_opml_goes_out_and_in() {
             r#"<opml version="2.0"><body><outline text="Imported"><outline type="rss" text="Delta" xmlUrl="{url}"/></outline></body></opml>"#
         );
         let import = async |body: String| {
-            let request = apps.house.server.request("POST", "/v1/import").header("x-auth-token", &apps.token);
+            let request = apps.server.request("POST", "/v1/import").header("x-auth-token", &apps.token);
             answer(request.body(body)).await
         };
         for _ in 0..2 {
@@ -319,7 +319,7 @@ async fn s3_nothing_of_another_account_is_there() {
         let token = apps.other_token().await;
         let entry = apps.id_of("Alpha 1").await;
         let call = async |method: &str, path: &str, body: Value| {
-            let request = apps.house.server.request(method, &format!("/v1{path}")).header("x-auth-token", &token);
+            let request = apps.server.request(method, &format!("/v1{path}")).header("x-auth-token", &token);
             answer(request.header("content-type", "application/json").body(body.to_string())).await
         };
         assert_eq!(call("GET", "/feeds", NONE).await.ok(200), json!([]));

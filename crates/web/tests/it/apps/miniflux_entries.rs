@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Apps, id, refused, sorted, texts};
+use super::filled::{Apps, id, refused, sorted, texts};
 
 const NONE: Value = Value::Null;
 
@@ -132,7 +132,7 @@ async fn s3_lists_have_an_order_and_pages() {
 #[tokio::test]
 async fn s3_long_lists_are_whole() {
     for apps in Apps::each().await {
-        apps.add("Many", 250, None).await;
+        apps.add("Many", 250).await;
         let page = apps.v1_get("/entries?limit=1000&order=id").await;
         let entries = page["entries"].as_array().unwrap();
         let ids: Vec<i64> = entries.iter().map(id).collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Apps, id, texts};
+use super::filled::{Apps, id, texts};
 use crate::server::answer;
 
 const NONE: Value = Value::Null;
@@ -71,7 +71,7 @@ async fn s3_session_of_newsflash() {
 async fn s3_session_of_reactflux() {
     for apps in Apps::each().await {
         let call = async |method: &str, path: &str, body: &Value| {
-            let server = &apps.house.server;
+            let server = &apps.server;
             let asked = server.request("OPTIONS", path).header("origin", "https://reactflux.example");
             let preflight = answer(asked.header("access-control-request-method", method)).await;
             assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (200, "*"));

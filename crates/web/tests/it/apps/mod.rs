@@ -1,183 +1,139 @@
-//! The interfaces of other readers, on both stores, as their clients call them.
+//! The interfaces of other readers, over real HTTP and on both stores, as their apps ask.
 
 mod fever;
 mod fever_sessions;
+mod filled;
+mod greader;
 mod miniflux;
 mod miniflux_entries;
 mod miniflux_sessions;
+mod newsboat;
 
 use std::sync::Arc;
 
+use domain::ports::Store;
 use engine::http::{ClientSettings, GuardedClient};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
-use testkit::{Page, Publisher};
+use testkit::{FreshPostgres, FreshSqlite, Page, Publisher};
+use web::WebSettings;
 
 use crate::{
-    accounts::{House, PASSWORD},
-    server::{Answer, answer},
-    world::rss,
+    accounts::{PASSWORD, cookie_of},
+    server::{Answer, Server, answer},
 };
 
-/// A server with two feeds: `Alpha` in the folder `News`, with three entries of which the second is read; and `Beta` in
-/// none, whose second is starred. Its account has a token that apps come in with.
-pub struct Apps {
-    pub house: House,
-    pub cookie: String,
+/// A server with a password, a token for writing, and a publisher that it can fetch from.
+pub struct Reader {
+    pub server: Server,
     pub publisher: Publisher,
     pub token: String,
-    pub alpha: i64,
-    pub beta: i64,
-    pub news: i64,
+    /// The session of a browser.
+    pub cookie: String,
+    _database: Database,
 }
 
-impl Apps {
-    /// One on each store.
-    pub async fn each() -> Vec<Self> {
+#[expect(dead_code, reason = "they are kept until the test ends")]
+enum Database {
+    Sqlite(FreshSqlite),
+    Postgres(FreshPostgres),
+}
+
+impl Reader {
+    /// One for each kind of store.
+    pub async fn each() -> [Self; 2] {
+        let sqlite = testkit::fresh_sqlite().await;
+        let postgres = testkit::fresh_postgres().await;
+        let stores: [Arc<dyn Store>; 2] = [Arc::new(sqlite.store.clone()), Arc::new(postgres.store.clone())];
+        let [first, second] = stores;
+        [Self::start(first, Database::Sqlite(sqlite)).await, Self::start(second, Database::Postgres(postgres)).await]
+    }
+
+    async fn start(store: Arc<dyn Store>, database: Database) -> Self {
         let loopback = vec!["127.0.0.0/8".parse().unwrap()];
-        let settings = ClientSettings { allow_networks: loopback, ..ClientSettings::default() };
-        let houses = House::each_locked_with(Arc::new(GuardedClient::new(settings).unwrap())).await;
-        let mut apps = Vec::new();
-        for (house, cookie) in houses {
-            apps.push(Self::fill(house, cookie).await);
-        }
-        apps
-    }
-
-    async fn fill(house: House, cookie: String) -> Self {
-        let token = house.token(&cookie, "write").await["token"].as_str().unwrap().to_owned();
+        let http =
+            GuardedClient::new(ClientSettings { allow_networks: loopback, ..ClientSettings::default() }).unwrap();
+        let server = Server::start(store, Arc::new(http), WebSettings::default()).await;
+        server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await.ok(200);
+        let login = json!({ "name": "reader", "password": PASSWORD }).to_string();
+        let cookie = cookie_of(&server.send("POST", "/api/session", &login).await);
         let publisher = Publisher::start().await;
-        let mut apps = Self { house, cookie, publisher, token, alpha: 0, beta: 0, news: 0 };
-        apps.news = id(&apps.api("POST", "/api/folders", &json!({ "name": "News" })).await.ok(201));
-        apps.alpha = apps.add("Alpha", 3, Some(apps.news)).await;
-        apps.beta = apps.add("Beta", 3, None).await;
-        apps.patch("Alpha 2", &json!({ "isRead": true })).await;
-        apps.patch("Beta 2", &json!({ "isStarred": true })).await;
-        apps
+        let mut reader = Self { server, publisher, token: String::new(), cookie, _database: database };
+        reader.token = reader.new_token("write").await;
+        reader
     }
 
-    /// Publishes a feed with so many entries, and follows it.
-    pub async fn add(&self, title: &str, entries: u32, folder: Option<i64>) -> i64 {
-        let url = self.publish(title, entries);
-        id(&self.api("POST", "/api/feeds", &json!({ "url": url, "folderId": folder })).await.ok(201))
-    }
-
-    pub fn publish(&self, title: &str, entries: u32) -> String {
-        let path = format!("/{}.xml", title.to_lowercase());
-        let feed = rss(title, entries);
-        self.publisher.set(&path, Page::body(&feed).header("content-type", "application/rss+xml"));
-        self.publisher.url(&path)
-    }
-
-    /// The JSON API, as the page asks it.
+    /// Asks the JSON API, as the page does.
     pub async fn api(&self, method: &str, path: &str, body: &Value) -> Answer {
-        self.house.ask(&self.cookie, method, path, body).await
+        let request = self.server.request(method, path).header("cookie", &self.cookie);
+        let request = request.header("origin", &self.server.url);
+        if body.is_null() {
+            return answer(request).await;
+        }
+        answer(request.header("content-type", "application/json").body(body.to_string())).await
     }
 
-    pub async fn entries(&self) -> Vec<Value> {
-        let page = self.api("GET", "/api/entries?limit=500", &Value::Null).await.ok(200);
-        page["entries"].as_array().unwrap().clone()
+    pub async fn get(&self, path: &str) -> Value {
+        self.api("GET", path, &Value::Null).await.ok(200)
     }
 
-    /// The entry of this title, as the page has it.
+    pub async fn new_token(&self, scope: &str) -> String {
+        let made = self.api("POST", "/api/tokens", &json!({ "name": "an app", "scope": scope })).await.ok(201);
+        made["token"].as_str().unwrap().to_owned()
+    }
+
+    pub fn publish(&self, path: &str, feed: &str) -> String {
+        self.publisher.set(path, Page::body(feed).header("content-type", "application/rss+xml"));
+        self.publisher.url(path)
+    }
+
+    /// Publishes a feed and adds it, in a folder if one is named; returns its id.
+    pub async fn add(&self, path: &str, feed: &str, folder: Option<&str>) -> i64 {
+        let url = self.publish(path, feed);
+        let mut body = json!({ "url": url });
+        if let Some(folder) = folder {
+            let made = self.api("POST", "/api/folders", &json!({ "name": folder })).await.ok(201);
+            body["folderId"] = made["id"].clone();
+        }
+        self.api("POST", "/api/feeds", &body).await.ok(201)["id"].as_i64().unwrap()
+    }
+
+    /// Publishes a feed anew and has it polled.
+    pub async fn update(&self, id: i64, path: &str, feed: &str) {
+        self.publish(path, feed);
+        self.api("POST", &format!("/api/feeds/{id}/refresh"), &Value::Null).await.ok(200);
+    }
+
+    /// The entry of this title, as the JSON API shows it.
     pub async fn entry(&self, title: &str) -> Value {
-        self.entries().await.into_iter().find(|entry| entry["title"] == title).unwrap()
+        let page = self.get("/api/entries?limit=500").await;
+        let entries = page["entries"].as_array().unwrap();
+        entries.iter().find(|entry| entry["title"] == title).unwrap_or_else(|| panic!("no entry {title}")).clone()
     }
 
-    pub async fn id_of(&self, title: &str) -> i64 {
-        id(&self.entry(title).await)
+    /// Marks an entry by the JSON API.
+    pub async fn mark(&self, title: &str, body: &Value) {
+        let path = format!("/api/entries/{}", self.entry(title).await["id"]);
+        self.api("PATCH", &path, body).await.ok(200);
     }
 
-    pub async fn patch(&self, title: &str, patch: &Value) {
-        let path = format!("/api/entries/{}", self.id_of(title).await);
-        self.api("PATCH", &path, patch).await.ok(200);
-    }
-
-    /// Read and starred, of one entry.
-    pub async fn marks(&self, title: &str) -> (bool, bool) {
-        let entry = self.entry(title).await;
-        (entry["isRead"].as_bool().unwrap(), entry["isStarred"].as_bool().unwrap())
-    }
-
-    /// The titles of what is unread, sorted.
-    pub async fn unread(&self) -> Vec<String> {
-        let unread = self.entries().await.into_iter().filter(|entry| entry["isRead"] == false);
-        let mut titles: Vec<_> = unread.map(|entry| entry["title"].as_str().unwrap().to_owned()).collect();
-        titles.sort_unstable();
-        titles
-    }
-
-    pub fn fever_key(&self) -> String {
-        fever_key("reader", &self.token)
-    }
-
-    /// A call of Fever's, with the key in the body.
-    pub async fn fever(&self, query: &str) -> Value {
-        self.fever_at("/fever/", query, &self.fever_key()).await
-    }
-
-    pub async fn fever_at(&self, path: &str, query: &str, key: &str) -> Value {
-        let request = self.house.server.request("POST", &format!("{path}?api&{query}"));
-        answer(form(request, &format!("api_key={key}"))).await.ok(200)
-    }
-
-    /// A call of Miniflux's, with the token.
-    pub async fn v1(&self, method: &str, path: &str, body: &Value) -> Answer {
-        let request = self.house.server.request(method, &format!("/v1{path}")).header("x-auth-token", &self.token);
-        with_json(request, body).await
-    }
-
-    /// The same with the name and the password.
-    pub async fn v1_basic(&self, method: &str, path: &str, body: &Value) -> Answer {
-        let request = self.house.server.request(method, &format!("/v1{path}")).basic_auth("reader", Some(PASSWORD));
-        with_json(request, body).await
-    }
-
-    pub async fn v1_get(&self, path: &str) -> Value {
-        self.v1("GET", path, &Value::Null).await.ok(200)
-    }
-
-    /// Another account with a token, which follows nothing.
-    pub async fn other_token(&self) -> String {
-        let (_, cookie) = self.house.account(&self.cookie, "ann").await;
-        self.house.token(&cookie, "write").await["token"].as_str().unwrap().to_owned()
+    /// Two feeds: Alpha with three entries in the folder News, Beta with three in none; Alpha 2 is read, Beta 2 starred.
+    pub async fn filled(&self) -> (i64, i64) {
+        use crate::world::rss;
+        let alpha = self.add("/alpha.xml", &rss("Alpha", 3), Some("News")).await;
+        let beta = self.add("/beta.xml", &rss("Beta", 3), None).await;
+        self.mark("Alpha 2", &json!({ "isRead": true })).await;
+        self.mark("Beta 2", &json!({ "isStarred": true })).await;
+        (alpha, beta)
     }
 }
 
-async fn with_json(request: RequestBuilder, body: &Value) -> Answer {
-    if body.is_null() {
-        return answer(request).await;
-    }
-    answer(request.header("content-type", "application/json").body(body.to_string())).await
+/// A form as apps send it.
+pub fn with_form(request: RequestBuilder, form: &[(&str, &str)]) -> RequestBuilder {
+    let body: String = url_encoded(form);
+    request.header("content-type", "application/x-www-form-urlencoded").body(body)
 }
 
-pub fn form(request: RequestBuilder, body: &str) -> RequestBuilder {
-    request.header("content-type", "application/x-www-form-urlencoded").body(body.to_owned())
-}
-
-/// What Fever's clients make of a name and a token.
-pub fn fever_key(name: &str, token: &str) -> String {
-    use md5::{Digest, Md5};
-    Md5::digest(format!("{name}:{token}")).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-pub fn id(thing: &Value) -> i64 {
-    thing["id"].as_i64().unwrap()
-}
-
-/// The members of a list, by a field.
-pub fn texts(list: &Value, field: &str) -> Vec<String> {
-    list.as_array().unwrap().iter().map(|one| one[field].as_str().unwrap().to_owned()).collect()
-}
-
-pub fn sorted(mut texts: Vec<String>) -> Vec<String> {
-    texts.sort_unstable();
-    texts
-}
-
-/// A message of an error, as Miniflux's clients read it.
-#[track_caller]
-pub fn refused(answer: &Answer, status: u16) -> String {
-    assert_eq!(answer.status, status, "{answer:?}");
-    answer.json()["error_message"].as_str().unwrap().to_owned()
+pub fn url_encoded(form: &[(&str, &str)]) -> String {
+    reqwest::Url::parse_with_params("http://x/", form).unwrap().query().unwrap_or_default().to_owned()
 }
