@@ -119,6 +119,19 @@ pub enum Order {
     Oldest,
 }
 
+impl Order {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Newest, Self::Oldest].into_iter().find(|order| order.name() == name)
+    }
+}
+
 impl EntryFilter {
     /// Whether a page may have to look at many entries that are not in it: no index lists them alone. Stores keep such
     /// pages apart, so that the others do not wait for them.

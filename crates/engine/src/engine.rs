@@ -28,8 +28,10 @@ use crate::{
     clock_watch,
     context::Context,
     dispatch::{self, Dispatcher},
+    icons,
     opml::{self, Listed, OpmlError},
     overview,
+    pictures::{PictureSettings, Pictures},
     poll::{self, Outage, Poller},
     prune,
     push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
@@ -89,7 +91,9 @@ impl Engine {
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
     pub async fn add(&self, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
-        add::add(&self.context, &self.add_slots, new).await
+        let added = add::add(&self.context, &self.add_slots, new).await;
+        self.context.wake.icons.notify_one();
+        added
     }
 
     /// The same, for callers to whom only the feed matters.
@@ -154,6 +158,16 @@ impl Engine {
     /// The same, until all of it is gone; returns how many rows went.
     pub async fn prune_accounts(&self) -> StoreResult<u64> {
         prune::prune_accounts(&self.context.deps).await
+    }
+
+    /// Looks for the icons of some feeds that are due, and waits for that; returns how many those were.
+    pub async fn settle_icons(&self) -> StoreResult<usize> {
+        icons::settle(&self.context).await
+    }
+
+    /// Fetches pictures in the place of browsers, and keeps them as these settings say.
+    pub fn open_pictures(&self, settings: &PictureSettings) -> std::io::Result<Arc<Pictures>> {
+        Pictures::open(Arc::clone(&self.context.deps.http), self.store().picture_key(), settings)
     }
 
     /// Says that something may be due now.
@@ -308,6 +322,7 @@ impl Engine {
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, self.listen(None), &stop),
+            icons::run(&self.context, &stop),
             prune::run(&self.context, &stop),
             changes::run_prune(self.store().as_ref(), &stop),
             clock_watch::run(&self.context.deps, &stop),

@@ -5,6 +5,7 @@ mod change_store;
 mod clock;
 mod delivery_store;
 mod http;
+mod icon_store;
 mod store;
 
 pub use account_store::{AccountOutcome, AccountStore};
@@ -12,6 +13,7 @@ pub use change_store::ChangeStore;
 pub use clock::{Clock, Ids};
 pub use delivery_store::{DeliveryStore, TestOutcome};
 pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
+pub use icon_store::IconStore;
 pub use store::{
     BatchResult, Batched, Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, FollowOutcome, ImportOutcome,
     MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{AccountStore, ChangeStore, DeliveryStore};
+use super::{AccountStore, ChangeStore, DeliveryStore, IconStore};
 use crate::{
     cursor::Cursor,
     entry::{AccountCounts, Counts, Entry, EntryFilter, EntryIdPage, EntryPage, EntryPatch},
@@ -396,6 +396,7 @@ pub trait Store:
     AccountStore
     + FolderStore
     + FeedStore
+    + IconStore
     + EntryStore
     + PollStore
     + PushStore
@@ -416,4 +417,6 @@ pub trait Store:
     /// The key that this installation was given when it was made, in hexadecimal digits: it is in ids of events and
     /// deliveries and in cursors, so that those of another installation are told apart.
     fn installation(&self) -> &str;
+    /// The key that addresses of pictures are signed with, the same on all nodes. It is shown nowhere.
+    fn picture_key(&self) -> &str;
 }

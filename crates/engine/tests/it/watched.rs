@@ -11,8 +11,11 @@ use std::{
 use async_trait::async_trait;
 use domain::{
     Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
-    FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
-    account::{AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
+    FeedPatch, FeedSeed, Folder, FolderId, IconId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
+    account::{
+        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings, PageSettingsPatch,
+        SecretHash, Session, Token,
+    },
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
@@ -21,11 +24,12 @@ use domain::{
     entry::{AccountCounts, Counts, EntryIdPage},
     entry_query::{EntryQuery, FeedCounter},
     follow::NewFollow,
+    icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
-        PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FolderStore, FollowOutcome, IconStore, ImportOutcome, MarkRead, NewFeedOutcome, PollStore,
+        PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
@@ -73,6 +77,8 @@ hand_on!(AccountStore {
     fn has_passwords() -> bool;
     fn create_account(new: NewAccount) -> Result<Account, Conflict>;
     fn update_account(id: AccountId, patch: AccountPatch) -> AccountOutcome;
+    fn page_settings(id: AccountId) -> Option<PageSettings>;
+    fn patch_page_settings(id: AccountId, patch: PageSettingsPatch) -> Option<PageSettings>;
     fn delete_account(id: AccountId) -> AccountOutcome;
     fn create_session(account: AccountId, new: NewSession) -> Session;
     fn session(secret: SecretHash, lifetime: Duration) -> Option<(Account, Session)>;
@@ -103,6 +109,16 @@ hand_on!(FeedStore {
     fn import_feeds(account: AccountId, feeds: Vec<FeedSeed>) -> Vec<ImportOutcome>;
     fn update_feed(account: AccountId, id: FeedId, patch: FeedPatch) -> UpdateOutcome<Feed>;
     fn delete_feed(account: AccountId, id: FeedId) -> bool;
+});
+
+hand_on!(IconStore {
+    fn feed_icon(account: AccountId, feed: FeedId) -> Option<Icon>;
+    fn icon(account: AccountId, id: IconId) -> Option<Icon>;
+    fn feed_icons(account: AccountId) -> FeedIcons;
+    fn claim_due_icons(limit: u32, lease: Duration) -> Vec<IconJob>;
+    fn finish_icon(job: &IconJob, look: IconLook) -> ();
+    fn next_icon_in() -> Option<Duration>;
+    fn prune_icons(limit: u32) -> u64;
 });
 
 hand_on!(EntryStore {
@@ -216,5 +232,9 @@ impl Store for Watched {
 
     fn installation(&self) -> &str {
         self.inner.installation()
+    }
+
+    fn picture_key(&self) -> &str {
+        self.inner.picture_key()
     }
 }

@@ -14,6 +14,7 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod icons;
 mod outbox;
 mod push;
 mod search;
@@ -90,6 +91,7 @@ pub struct PostgresStore {
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
+    picture_key: Arc<str>,
     options: PostgresOptions,
 }
 
@@ -116,10 +118,11 @@ impl PostgresStore {
         let mut client =
             pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
         shared::migrate::migrate(&mut client).await?;
-        let installation = shared::migrate::installation(&client).await?;
+        let (installation, picture_key) = shared::migrate::installation(&client).await?;
         drop(client);
         let hints = Arc::new(Hints::start(address).await);
-        Ok(Self { pool, slow_reads, beats, hints, bounds: Arc::default(), installation: installation.into(), options })
+        let (installation, picture_key, bounds) = (installation.into(), picture_key.into(), Arc::default());
+        Ok(Self { pool, slow_reads, beats, hints, bounds, installation, picture_key, options })
     }
 
     async fn client(&self) -> StoreResult<Client> {
@@ -229,6 +232,10 @@ impl Store for PostgresStore {
 
     fn installation(&self) -> &str {
         &self.installation
+    }
+
+    fn picture_key(&self) -> &str {
+        &self.picture_key
     }
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 use self::{
     parameters::Given,
-    views::{ItemShape, feed_groups, feeds, groups},
+    views::{ItemShape, favicons, feed_groups, feeds, groups},
 };
 use crate::{
     auth::{Actor, AppClient, AppKey, app_actor},
@@ -106,7 +106,7 @@ async fn add_feeds(
         }
     }
     if given.has("favicons") {
-        members.insert("favicons".to_owned(), json!([]));
+        members.insert("favicons".to_owned(), favicons(&state.store().feed_icons(account).await?.icons));
     }
     Ok(())
 }

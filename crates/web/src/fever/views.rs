@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Entry, EntryId, Feed, FeedId, Folder, FolderId};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use domain::{Entry, EntryId, Feed, FeedId, Folder, FolderId, icon::Icon};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ pub(super) fn feeds(feeds: Vec<Feed>) -> Value {
         let title = feed.custom_title.or(feed.title).unwrap_or_else(|| feed.url.clone());
         json!({
             "id": feed.id,
-            "favicon_id": 0,
+            "favicon_id": feed.icon_id.map_or(0, |id| id.0),
             "title": title,
             "site_url": feed.site_url.unwrap_or_else(|| feed.url.clone()),
             "url": feed.url,
@@ -40,6 +41,14 @@ pub(super) fn feeds(feeds: Vec<Feed>) -> Value {
         })
     };
     feeds.into_iter().map(feed).collect()
+}
+
+pub(super) fn favicons(icons: &[Icon]) -> Value {
+    let favicon = |icon: &Icon| {
+        let data = format!("{};base64,{}", icon.kind.mime(), STANDARD.encode(&icon.bytes));
+        json!({ "id": icon.id, "data": data })
+    };
+    icons.iter().map(favicon).collect()
 }
 
 /// An entry as Fever shows it.

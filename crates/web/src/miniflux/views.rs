@@ -103,8 +103,8 @@ pub(super) fn feed(feed: &Feed, categories: &Categories, account: AccountId) -> 
 }
 
 /// Which icon a feed has.
-fn icon(_: &Feed) -> Value {
-    Value::Null
+fn icon(feed: &Feed) -> Value {
+    feed.icon_id.map_or(Value::Null, |id| json!({ "feed_id": feed.id, "icon_id": id, "external_icon_id": "" }))
 }
 
 pub(super) fn user(actor: &Actor) -> Value {

@@ -21,14 +21,18 @@ mod entries;
 mod events;
 mod feeds;
 mod folders;
+mod icons;
 mod operations;
 pub(crate) mod opml;
 pub(crate) mod outbox;
+mod page_settings;
 pub(crate) mod refresh;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod webhooks;
 pub(crate) mod websub;
+
+pub(crate) use self::icons::is_known;
 
 use std::time::Duration;
 
@@ -90,6 +94,7 @@ fn quick() -> OpenApiRouter<AppState> {
     old.fold(OpenApiRouter::new(), |router, (path, route)| router.route(path, route))
         .routes(routes!(feeds::list))
         .routes(routes!(feeds::get, feeds::patch, feeds::delete))
+        .routes(routes!(icons::get))
         .routes(routes!(folders::list, folders::create))
         .routes(routes!(folders::reorder))
         .routes(routes!(folders::rename, folders::delete))
@@ -116,6 +121,7 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(accounts::get_own, accounts::patch_own))
+        .routes(routes!(page_settings::get, page_settings::patch))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::patch, accounts::delete))
         .routes(routes!(operations::openapi))

@@ -10,6 +10,7 @@ mod entry;
 mod feed;
 mod folder;
 pub(crate) mod ids;
+mod page_settings;
 mod subscription;
 mod webhook;
 
@@ -19,6 +20,7 @@ pub(crate) use self::{
     entry::{CountsView, EntryView},
     feed::FeedView,
     folder::FolderView,
+    page_settings::{PageSettingsBody, PageSettingsView},
     subscription::SubscriptionView,
     webhook::WebhookView,
 };

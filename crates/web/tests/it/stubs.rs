@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::{
     Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
-    FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
+    FeedPatch, FeedSeed, Folder, FolderId, IconId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
     account::{
-        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, READER_NAME, SecretHash, Session, Token,
+        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings, PageSettingsPatch,
+        READER_NAME, SecretHash, Session, Token,
     },
     changes::{ChangeNumber, ChangesPage},
     delivery::{
@@ -17,12 +18,13 @@ use domain::{
     entry::{AccountCounts, Counts, EntryIdPage},
     entry_query::{EntryQuery, FeedCounter},
     follow::NewFollow,
+    icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead,
-        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,
-        TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, IconStore, ImportOutcome,
+        MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
+        SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
@@ -95,6 +97,14 @@ impl AccountStore for Down {
     }
 
     async fn update_account(&self, _: AccountId, _: AccountPatch) -> StoreResult<AccountOutcome> {
+        self.fail().await
+    }
+
+    async fn page_settings(&self, _: AccountId) -> StoreResult<Option<PageSettings>> {
+        self.fail().await
+    }
+
+    async fn patch_page_settings(&self, _: AccountId, _: PageSettingsPatch) -> StoreResult<Option<PageSettings>> {
         self.fail().await
     }
 
@@ -197,6 +207,37 @@ impl FeedStore for Down {
     }
 
     async fn delete_feed(&self, _: AccountId, _: FeedId) -> StoreResult<bool> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl IconStore for Down {
+    async fn feed_icon(&self, _: AccountId, _: FeedId) -> StoreResult<Option<Icon>> {
+        self.fail().await
+    }
+
+    async fn icon(&self, _: AccountId, _: IconId) -> StoreResult<Option<Icon>> {
+        self.fail().await
+    }
+
+    async fn feed_icons(&self, _: AccountId) -> StoreResult<FeedIcons> {
+        self.fail().await
+    }
+
+    async fn claim_due_icons(&self, _: u32, _: Duration) -> StoreResult<Vec<IconJob>> {
+        self.fail().await
+    }
+
+    async fn finish_icon(&self, _: &IconJob, _: IconLook) -> StoreResult<()> {
+        self.fail().await
+    }
+
+    async fn next_icon_in(&self) -> StoreResult<Option<Duration>> {
+        self.fail().await
+    }
+
+    async fn prune_icons(&self, _: u32) -> StoreResult<u64> {
         self.fail().await
     }
 }
@@ -500,5 +541,9 @@ impl Store for Down {
 
     fn installation(&self) -> &'static str {
         "0123456789ab"
+    }
+
+    fn picture_key(&self) -> &'static str {
+        "0123456789abcdef"
     }
 }

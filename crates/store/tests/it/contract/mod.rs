@@ -36,6 +36,7 @@ macro_rules! contract {
 mod folders;
 
 mod feeds;
+mod icons;
 mod import;
 
 mod accounts;

@@ -18,7 +18,7 @@ use super::{
     layout::{Frame, shortened},
     list::{choice, on},
     problem::PageResult,
-    settings::{PageSettings, SIZES, THEMES, order_name},
+    settings::{PageSettings, REACHES, SIZES, THEMES},
 };
 use crate::{
     auth::{Actor, Admin, Origin},
@@ -147,7 +147,7 @@ async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said
             all,
         )?;
         let content = html! {
-            (looks(settings))
+            (looks(frame.settings))
             (account(&own))
             (sessions_section(&frame, &sessions))
             (apps::section(address, &own.name))
@@ -164,13 +164,14 @@ fn looks(settings: PageSettings) -> Markup {
     html! {
         section #looks {
             h2 { "How pages look" }
-            p .note { "In this browser." }
+            p .note { "It follows you to your other browsers. Theme and text size can be set for this one alone." }
             form .fields method="post" action="/preferences" {
                 input type="hidden" name="back" value="/settings?done=saved";
                 div .pair {
                     (choice("Theme", "theme", &THEMES, settings.theme))
                     (choice("Text size", "size", &SIZES, settings.size))
-                    (choice("Order", "order", &orders, order_name(settings.order)))
+                    (choice("Theme and size", "reach", &REACHES, settings.reach()))
+                    (choice("Order", "order", &orders, settings.order.name()))
                     (choice("Lists", "excerpts", &[("on", "With summaries"), ("off", "Titles only")], on(settings.has_excerpts)))
                     (choice("Mark as read", "scroll", &[("off", "When opened"), ("on", "Also when scrolled past")], on(settings.marks_on_scroll)))
                     (choice("Single keys", "keys", &[("on", "On"), ("off", "Off")], on(settings.has_keys)))
