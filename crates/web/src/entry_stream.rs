@@ -65,7 +65,7 @@ impl<S: EntryShape> EntryStream<S> {
         let json = [(header::CONTENT_TYPE, "application/json")];
         let length = first.len();
         let is_all = self.tail.is_none();
-        let rest = stream::unfold(self, |mut entries| async {
+        let rest = stream::unfold(self, |mut entries| async move {
             entries.tail?;
             let piece = entries.piece().await;
             if piece.is_err() {

@@ -35,7 +35,7 @@ use crate::{
 pub(super) async fn list(State(state): State<AppState>, actor: Actor) -> Answer {
     let feeds = async {
         let feeds = state.store().feeds(actor.account).await?;
-        Ok(views_of(&state, &actor, &feeds).await?)
+        views_of(&state, &actor, &feeds).await
     };
     Ok(state.answers.json(feeds).await?)
 }

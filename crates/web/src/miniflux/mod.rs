@@ -24,7 +24,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
-    routing::{delete, get, post, put},
+    routing::{MethodRouter, delete, get, post, put},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -49,50 +49,60 @@ pub(crate) fn routes(state: &AppState) -> Router<AppState> {
 }
 
 fn quick() -> Router<AppState> {
-    Router::new()
-        .route("/v1/me", get(users::me))
-        .route("/v1/version", get(users::version))
-        .route("/v1/users", get(users::list).post(users::refuse))
-        .route("/v1/users/{user}", get(users::get).put(users::update).delete(users::refuse))
-        .route("/v1/users/{user}/mark-all-as-read", put(users::mark_all_read))
-        .route("/v1/integrations/status", get(users::integrations))
-        .route("/v1/users/integrations/status", get(users::integrations))
-        .route("/v1/api-keys", get(api_keys::list).post(api_keys::create))
-        .route("/v1/api-keys/{id}", delete(api_keys::delete))
-        .route("/v1/categories", get(categories::list).post(categories::create))
-        .route("/v1/categories/{id}", put(categories::update).delete(categories::delete))
-        .route("/v1/categories/{id}/mark-all-as-read", put(categories::mark_all_read))
-        .route("/v1/categories/{id}/feeds", get(categories::feeds))
-        .route("/v1/categories/{id}/refresh", put(categories::refresh))
-        .route("/v1/categories/{id}/entries", get(entries::of_category))
-        .route("/v1/categories/{id}/entries/{entry}", get(entries::one_of_category))
-        .route("/v1/feeds", get(feeds::list))
-        .route("/v1/feeds/counters", get(feeds::counters))
-        .route("/v1/feeds/refresh", put(feeds::refresh_all))
-        .route("/v1/feeds/{id}", get(feeds::get).put(feeds::update).delete(feeds::delete))
-        .route("/v1/feeds/{id}/icon", get(icons::of_feed))
-        .route("/v1/feeds/{id}/mark-all-as-read", put(feeds::mark_all_read))
-        .route("/v1/feeds/{id}/entries", get(entries::of_feed))
-        .route("/v1/feeds/{id}/entries/{entry}", get(entries::one_of_feed))
-        .route("/v1/icons/{id}", get(icons::get))
-        .route("/v1/entries", get(entries::list).put(entries::update_status))
-        .route("/v1/entries/{id}", get(entries::get).put(entries::update))
-        .route("/v1/entries/{id}/bookmark", put(entries::toggle_star))
-        .route("/v1/entries/{id}/star", put(entries::toggle_star))
-        .route("/v1/entries/{id}/fetch-content", get(entries::content))
-        .route("/v1/entries/{id}/save", post(entries::save))
-        .route("/v1/enclosures/{id}", get(entries::enclosure_get).put(entries::update_enclosure))
-        .route("/v1/flush-history", put(entries::flush_history).delete(entries::flush_history))
-        .route("/v1/export", get(files::export))
+    routed([
+        ("/v1/me", get(users::me)),
+        ("/v1/version", get(users::version)),
+        ("/v1/users", get(users::list).post(users::refuse)),
+        ("/v1/users/{user}", get(users::get).put(users::update).delete(users::refuse)),
+        ("/v1/users/{user}/mark-all-as-read", put(users::mark_all_read)),
+        ("/v1/integrations/status", get(users::integrations)),
+        ("/v1/users/integrations/status", get(users::integrations)),
+        ("/v1/api-keys", get(api_keys::list).post(api_keys::create)),
+        ("/v1/api-keys/{id}", delete(api_keys::delete)),
+        ("/v1/categories", get(categories::list).post(categories::create)),
+        ("/v1/categories/{id}", put(categories::update).delete(categories::delete)),
+        ("/v1/categories/{id}/mark-all-as-read", put(categories::mark_all_read)),
+        ("/v1/categories/{id}/feeds", get(categories::feeds)),
+        ("/v1/categories/{id}/refresh", put(categories::refresh)),
+        ("/v1/categories/{id}/entries", get(entries::of_category)),
+        ("/v1/categories/{id}/entries/{entry}", get(entries::one_of_category)),
+        ("/v1/feeds/counters", get(feeds::counters)),
+        ("/v1/feeds/refresh", put(feeds::refresh_all)),
+        ("/v1/feeds/{id}", get(feeds::get).put(feeds::update).delete(feeds::delete)),
+        ("/v1/feeds/{id}/icon", get(icons::of_feed)),
+        ("/v1/feeds/{id}/mark-all-as-read", put(feeds::mark_all_read)),
+        ("/v1/feeds/{id}/entries", get(entries::of_feed)),
+        ("/v1/feeds/{id}/entries/{entry}", get(entries::one_of_feed)),
+        ("/v1/icons/{id}", get(icons::get)),
+        ("/v1/entries", get(entries::list).put(entries::update_status)),
+        ("/v1/entries/{id}", get(entries::get).put(entries::update)),
+        ("/v1/entries/{id}/bookmark", put(entries::toggle_star)),
+        ("/v1/entries/{id}/star", put(entries::toggle_star)),
+        ("/v1/entries/{id}/fetch-content", get(entries::content)),
+        ("/v1/entries/{id}/save", post(entries::save)),
+        ("/v1/enclosures/{id}", get(entries::enclosure_get).put(entries::update_enclosure)),
+        ("/v1/flush-history", put(entries::flush_history).delete(entries::flush_history)),
+        ("/v1/export", get(files::export)),
+    ])
 }
 
-/// Routes that fetch feeds, or take in many.
+/// Routes that fetch feeds, or take in many; and what stands at the same path.
 fn long() -> Router<AppState> {
-    Router::new()
-        .route("/v1/feeds", post(feeds::create))
-        .route("/v1/feeds/{id}/refresh", put(feeds::refresh))
-        .route("/v1/discover", post(feeds::discover))
-        .route("/v1/import", post(files::import))
+    routed([
+        ("/v1/feeds", get(feeds::list).post(feeds::create)),
+        ("/v1/feeds/{id}/refresh", put(feeds::refresh)),
+        ("/v1/discover", post(feeds::discover)),
+        ("/v1/import", post(files::import)),
+    ])
+}
+
+/// Each with an answer of this API's to methods that it has not.
+fn routed<const N: usize>(routes: [(&str, MethodRouter<AppState>); N]) -> Router<AppState> {
+    routes.into_iter().fold(Router::new(), |router, (path, route)| router.route(path, route.fallback(no_method)))
+}
+
+async fn no_method() -> Refused {
+    Refused(ApiError::MethodNotAllowed)
 }
 
 /// Lets in whoever says who they are; tells browsers that they may ask.
@@ -101,7 +111,7 @@ async fn authenticate(State(state): State<AppState>, request: Request, next: Nex
         preflight()
     } else {
         match admit(&state, request).await {
-            Ok(request) => shaped(next.run(request).await),
+            Ok(request) => next.run(request).await,
             Err(error) => Refused(error).into_response(),
         }
     };
@@ -157,14 +167,6 @@ impl Credentials {
         let text = String::from_utf8(decoded).ok()?;
         let (name, secret) = text.split_once(':').filter(|(name, secret)| !name.is_empty() && !secret.is_empty())?;
         Some(Self::Named { name: name.to_owned(), secret: secret.to_owned() })
-    }
-}
-
-/// Errors of what stands around the routes, in the shape of this API: methods that there are not, time that is up.
-fn shaped(answer: Response) -> Response {
-    match answer.status() {
-        StatusCode::METHOD_NOT_ALLOWED => Refused(ApiError::MethodNotAllowed).into_response(),
-        _ => answer,
     }
 }
 
