@@ -23,7 +23,8 @@ pub(super) fn feed_groups(feeds: &[Feed]) -> Value {
             by_folder.entry(folder).or_default().push(feed.id.0);
         }
     }
-    let group = |(folder, ids): (FolderId, Vec<i64>)| json!({ "group_id": folder, "feed_ids": listed(ids.into_iter()) });
+    let group =
+        |(folder, ids): (FolderId, Vec<i64>)| json!({ "group_id": folder, "feed_ids": listed(ids.into_iter()) });
     by_folder.into_iter().map(group).collect()
 }
 
@@ -85,5 +86,18 @@ impl EntryShape for ItemShape {
                 created_on_time: entry.sort_at.as_second(),
             },
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{IconId, raster::RasterKind};
+
+    use super::*;
+
+    #[test]
+    fn s2_icons_are_data_urls_without_their_beginning() {
+        let icon = Icon { id: IconId(7), kind: RasterKind::Png, bytes: b"x".to_vec() };
+        assert_eq!(favicons(&[icon]), json!([{ "id": 7, "data": "image/png;base64,eA==" }]));
     }
 }

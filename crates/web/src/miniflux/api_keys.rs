@@ -19,12 +19,7 @@ use super::{
     input::{self, PathId},
     no_content,
 };
-use crate::{
-    auth::Actor,
-    error::ApiResult,
-    routes::tokens,
-    state::AppState,
-};
+use crate::{auth::Actor, error::ApiResult, routes::tokens, state::AppState};
 
 #[derive(Debug, Deserialize)]
 struct KeyBody {

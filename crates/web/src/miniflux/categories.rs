@@ -60,7 +60,8 @@ pub(super) async fn list(State(state): State<AppState>, actor: Actor, uri: Uri) 
 }
 
 fn wants_counts(query: &str) -> bool {
-    url::form_urlencoded::parse(query.as_bytes()).any(|(name, value)| name == "counts" && matches!(&*value, "true" | "1"))
+    url::form_urlencoded::parse(query.as_bytes())
+        .any(|(name, value)| name == "counts" && matches!(&*value, "true" | "1"))
 }
 
 fn counted(category: &Category, feeds: &[Feed]) -> Value {
@@ -131,7 +132,8 @@ async fn check_there(state: &AppState, actor: &Actor, id: i64) -> Answer<()> {
 
 pub(super) async fn feeds(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {
     check_there(&state, &actor, id).await?;
-    let feeds: Vec<Feed> = state.store().feeds(actor.account).await?.into_iter().filter(|feed| is_in(feed, id)).collect();
+    let feeds: Vec<Feed> =
+        state.store().feeds(actor.account).await?.into_iter().filter(|feed| is_in(feed, id)).collect();
     Ok(state.answers.json(views_of(&state, &actor, &feeds)).await?)
 }
 

@@ -109,11 +109,7 @@ pub(super) async fn get(State(state): State<AppState>, actor: Actor, PathId(id):
     one(&state, &actor, id, StatusCode::OK, |_| true).await
 }
 
-pub(super) async fn one_of_feed(
-    State(state): State<AppState>,
-    actor: Actor,
-    PathIds(feed, id): PathIds,
-) -> Answer {
+pub(super) async fn one_of_feed(State(state): State<AppState>, actor: Actor, PathIds(feed, id): PathIds) -> Answer {
     one(&state, &actor, id, StatusCode::OK, |entry| entry.feed_id == FeedId(feed)).await
 }
 

@@ -119,7 +119,9 @@ fn sort_by(order: &str) -> Answer<SortBy> {
         "changed_at" => Ok(SortBy::Changed),
         "created_at" => Ok(SortBy::Received),
         "published_at" | "status" | "category_title" | "category_id" | "title" | "author" => Ok(SortBy::Published),
-        _ => Err(Refused::bad("invalid entry order, valid order values are: \"id\", \"published_at\", \"created_at\", \"changed_at\"")),
+        _ => Err(Refused::bad(
+            "invalid entry order, valid order values are: \"id\", \"published_at\", \"created_at\", \"changed_at\"",
+        )),
     }
 }
 

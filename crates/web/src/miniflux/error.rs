@@ -89,9 +89,10 @@ impl IntoResponse for Refused {
 /// What is the caller's mistake is 400: the statuses beyond that are not known to these clients.
 fn status(error: &ApiError) -> StatusCode {
     match error {
-        ApiError::Conflict(..) | ApiError::Unprocessable(_) | ApiError::BadGateway(_) | ApiError::UnknownReference(..) => {
-            StatusCode::BAD_REQUEST
-        }
+        ApiError::Conflict(..)
+        | ApiError::Unprocessable(_)
+        | ApiError::BadGateway(_)
+        | ApiError::UnknownReference(..) => StatusCode::BAD_REQUEST,
         error => error.status(),
     }
 }

@@ -24,3 +24,21 @@ fn shown(icon: Option<Icon>) -> Answer {
     let (kind, data) = (icon.kind.mime(), STANDARD.encode(&icon.bytes));
     Ok(Json(json!({ "id": icon.id, "mime_type": kind, "data": format!("{kind};base64,{data}") })).into_response())
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use domain::raster::RasterKind;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn s3_icons_are_data_urls_without_their_beginning() {
+        let icon = Icon { id: IconId(7), kind: RasterKind::Ico, bytes: b"x".to_vec() };
+        let shown = to_bytes(shown(Some(icon)).unwrap().into_body(), 1_000).await.unwrap();
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(shown, json!({ "id": 7, "mime_type": "image/x-icon", "data": "image/x-icon;base64,eA==" }));
+        assert!(super::shown(None).is_err());
+    }
+}

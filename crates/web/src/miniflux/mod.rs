@@ -182,9 +182,8 @@ mod tests {
     #[test]
     fn s3_clients_come_with_a_token_or_a_name() {
         let token = |token: &str| Some(Credentials::Token(token.to_owned()));
-        let named = |name: &str, secret: &str| {
-            Some(Credentials::Named { name: name.to_owned(), secret: secret.to_owned() })
-        };
+        let named =
+            |name: &str, secret: &str| Some(Credentials::Named { name: name.to_owned(), secret: secret.to_owned() });
         let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
         for (headers, expect) in [
             (vec![], None),

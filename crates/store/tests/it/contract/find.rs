@@ -152,7 +152,7 @@ async fn s4_pages_follow_each_other(harness: &Harness) {
     for by in [SortBy::Published, SortBy::Id] {
         let query = EntryQuery { unread: Some(true), by, ..EntryQuery::default() };
         let expect = world.expected(&query);
-        let mut found = Vec::new();
+        let mut found: Vec<EntryId> = Vec::new();
         for offset in (0..).step_by(7) {
             let page = harness.store.find_entries(&query, offset, 7).await.unwrap();
             found.extend(&page);
@@ -163,7 +163,7 @@ async fn s4_pages_follow_each_other(harness: &Harness) {
         assert_eq!(found, expect, "{by:?}");
     }
     let after = EntryQuery { by: SortBy::Id, order: Order::Oldest, ..EntryQuery::default() };
-    let (mut found, mut last) = (Vec::new(), EntryId(0));
+    let (mut found, mut last): (Vec<EntryId>, _) = (Vec::new(), EntryId(0));
     loop {
         let query = EntryQuery { after_id: Some(last), ..after.clone() };
         let page = harness.store.find_entries(&query, 0, 5).await.unwrap();

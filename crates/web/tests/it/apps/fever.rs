@@ -29,7 +29,8 @@ async fn s2_it_is_where_clients_look_for_it() {
 #[tokio::test]
 async fn s2_a_wrong_key_is_answered_with_auth_0() {
     for apps in Apps::each().await {
-        let wrong = [fever_key("reader", "wrong"), fever_key("reader", "correct horse"), String::new(), "x".repeat(9999)];
+        let wrong =
+            [fever_key("reader", "wrong"), fever_key("reader", "correct horse"), String::new(), "x".repeat(9999)];
         for key in wrong {
             let answer = apps.fever_at("/fever/", "feeds&items&unread_item_ids&mark=item&as=read&id=1", &key).await;
             assert_eq!(answer, json!({ "api_version": 3, "auth": 0 }), "{key}");
@@ -53,7 +54,10 @@ async fn s2_parameters_come_in_query_form_or_multipart() {
             form(server.request("POST", "/fever/"), &format!("api_key={key}&feeds")),
             server.request("GET", &format!("/fever/?api&feeds&api_key={key}")),
             server.request("POST", &format!("/fever/?api&feeds&api_key={key}")),
-            server.request("POST", "/fever/?api&feeds").header("content-type", "multipart/form-data; boundary=x").body(multipart),
+            server
+                .request("POST", "/fever/?api&feeds")
+                .header("content-type", "multipart/form-data; boundary=x")
+                .body(multipart),
         ] {
             let answer = answer(request).await.ok(200);
             assert_eq!(answer["feeds"].as_array().map(Vec::len), Some(2), "{answer}");
@@ -188,7 +192,8 @@ async fn s2_items_are_marked() {
             let answer = apps.fever(&format!("mark=item&as={mark}&id={one}")).await;
             assert_eq!((&answer["auth"], apps.marks("Alpha 1").await), (&json!(1), expect), "{mark}");
         }
-        for nothing in ["mark=item&as=read&id=999999", "mark=item&as=read&id=x", "mark=item&as=read&id=-1", "mark=item"] {
+        for nothing in ["mark=item&as=read&id=999999", "mark=item&as=read&id=x", "mark=item&as=read&id=-1", "mark=item"]
+        {
             apps.fever(nothing).await;
         }
         assert_eq!(apps.unread().await, ["Alpha 3", "Beta 1", "Beta 2", "Beta 3"]);
@@ -236,7 +241,8 @@ async fn s2_nothing_of_another_account_is_shown_or_marked() {
     for apps in Apps::each().await {
         let key = fever_key("ann", &apps.other_token().await);
         let one = apps.id_of("Alpha 1").await;
-        let query = format!("groups&feeds&items&with_ids={one}&unread_item_ids&saved_item_ids&mark=item&as=saved&id={one}");
+        let query =
+            format!("groups&feeds&items&with_ids={one}&unread_item_ids&saved_item_ids&mark=item&as=saved&id={one}");
         let answer = apps.fever_at("/fever/", &query, &key).await;
         for empty in ["groups", "feeds", "feeds_groups", "items"] {
             assert_eq!(answer[empty], json!([]), "{empty}");

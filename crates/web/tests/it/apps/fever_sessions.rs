@@ -35,7 +35,9 @@ async fn s2_session_of_elfeed() {
         let next: Vec<_> = (last + 1..=last + 50).map(|id| id.to_string()).collect();
         let items = call(&format!("&items&with_ids={}", next.join(","))).await;
         assert_eq!(ids(&items["items"]), [last + 1, last + 2], "ids are dense");
-        for (state, expect) in [("read", (true, false)), ("saved", (true, true)), ("unsaved", (true, false)), ("unread", (false, false))] {
+        for (state, expect) in
+            [("read", (true, false)), ("saved", (true, true)), ("unsaved", (true, false)), ("unread", (false, false))]
+        {
             let body = format!("api_key={key}&mark=item&id={}&as={state}", last + 1);
             answer(form(server.request("POST", "/fever/"), &body)).await.ok(200);
             let title = items["items"][0]["title"].as_str().unwrap();

@@ -71,7 +71,10 @@ async fn s3_a_token_for_reading_changes_nothing() {
 async fn s3_web_pages_of_other_sites_may_ask_with_a_key_of_their_own() {
     for apps in Apps::each().await {
         let from_page = |method: &str, path: &str| {
-            apps.server.request(method, path).header("origin", "https://reader.example").header("sec-fetch-site", "cross-site")
+            apps.server
+                .request(method, path)
+                .header("origin", "https://reader.example")
+                .header("sec-fetch-site", "cross-site")
         };
         let asked = from_page("OPTIONS", "/v1/entries")
             .header("access-control-request-method", "PUT")
@@ -141,9 +144,15 @@ async fn s3_feeds_are_listed_with_their_categories() {
         let feeds = apps.v1_get("/feeds").await;
         assert_eq!(texts(&feeds, "title"), ["Alpha", "Beta"]);
         let alpha = &feeds[0];
-        assert_eq!(alpha["category"], json!({ "id": apps.news, "title": "News", "user_id": 1, "hide_globally": false }));
+        assert_eq!(
+            alpha["category"],
+            json!({ "id": apps.news, "title": "News", "user_id": 1, "hide_globally": false })
+        );
         assert_eq!((&feeds[1]["category"]["id"], &feeds[1]["category"]["title"]), (&json!(ALL), &json!("All")));
-        assert!(alpha["feed_url"].as_str().unwrap().ends_with("/alpha.xml") && alpha["checked_at"].is_string(), "{alpha}");
+        assert!(
+            alpha["feed_url"].as_str().unwrap().ends_with("/alpha.xml") && alpha["checked_at"].is_string(),
+            "{alpha}"
+        );
         assert_eq!((&alpha["site_url"], &alpha["parsing_error_count"]), (&json!("https://news.example/"), &json!(0)));
         assert_eq!(apps.v1_get(&format!("/feeds/{}", apps.alpha)).await, *alpha);
         for (path, status) in [("/feeds/999999", 404), ("/feeds/x", 400), ("/feeds/0", 400)] {
@@ -164,7 +173,8 @@ async fn s3_feeds_are_listed_with_their_categories() {
 async fn s3_feeds_are_added_changed_and_removed() {
     for apps in Apps::each().await {
         let url = apps.publish("Gamma", 1);
-        let added = apps.v1("POST", "/feeds", &json!({ "feed_url": url, "category_id": apps.news, "crawler": true })).await;
+        let added =
+            apps.v1("POST", "/feeds", &json!({ "feed_url": url, "category_id": apps.news, "crawler": true })).await;
         let gamma = added.ok(201)["feed_id"].as_i64().unwrap();
         let path = format!("/feeds/{gamma}");
         assert_eq!(apps.v1_get(&path).await["category"]["id"], apps.news);
@@ -192,7 +202,9 @@ async fn s3_feeds_are_added_changed_and_removed() {
         assert_eq!(apps.v1("PUT", &format!("{path}/mark-all-as-read"), &NONE).await.status, 204);
         assert_eq!(apps.unread().await.len(), 5);
         assert_eq!(apps.v1("DELETE", &path, &NONE).await.status, 204);
-        for (method, path) in [("DELETE", path.clone()), ("PUT", format!("{path}/refresh")), ("PUT", format!("{path}/mark-all-as-read"))] {
+        for (method, path) in
+            [("DELETE", path.clone()), ("PUT", format!("{path}/refresh")), ("PUT", format!("{path}/mark-all-as-read"))]
+        {
             refused(&apps.v1(method, &path, &NONE).await, 404);
         }
         refused(&apps.v1("PUT", &path, &json!({ "title": "x" })).await, 404);
@@ -230,7 +242,11 @@ async fn s3_feeds_are_discovered() {
         let found = discover(&apps.publisher.url("/page.html")).await.ok(200);
         assert_eq!(found, json!([{ "url": url, "title": "G", "type": "rss" }]));
         assert_eq!(texts(&discover(&url).await.ok(200), "title"), ["Gamma"]);
-        assert_eq!(texts(&discover(&apps.publisher.url("/alpha.xml")).await.ok(200), "title"), ["Alpha"], "also one that is followed");
+        assert_eq!(
+            texts(&discover(&apps.publisher.url("/alpha.xml")).await.ok(200), "title"),
+            ["Alpha"],
+            "also one that is followed"
+        );
         apps.publisher.set("/empty", testkit::Page::body("<title>x</title>").header("content-type", "text/html"));
         refused(&discover(&apps.publisher.url("/empty")).await, 404);
         refused(&discover("http://127.0.0.1:1/").await, 400);

@@ -46,7 +46,8 @@ async fn s3_an_entry_has_what_clients_show() {
         for path in [format!("/feeds/{}/entries/{one}", apps.beta), format!("/categories/2147483647/entries/{one}")] {
             assert_eq!(apps.v1_get(&path).await, entry);
         }
-        for path in [format!("/feeds/{}/entries/{one}", apps.alpha), format!("/categories/{}/entries/{one}", apps.news)] {
+        for path in [format!("/feeds/{}/entries/{one}", apps.alpha), format!("/categories/{}/entries/{one}", apps.news)]
+        {
             refused(&apps.v1("GET", &path, &NONE).await, 404);
         }
         assert_eq!(apps.v1_get(&format!("/entries/{one}/fetch-content")).await["content"], "about word2");
@@ -123,7 +124,16 @@ async fn s3_lists_have_an_order_and_pages() {
         let page = apps.v1_get("/entries?limit=2&offset=1").await;
         assert_eq!((page["entries"].as_array().unwrap().len(), &page["total"]), (2, &json!(6)));
         assert_eq!(titles(&apps, "limit=0").await.len(), 6);
-        for bad in ["limit=-1", "offset=-1", "offset=100001", "order=x", "direction=x", "status=x", "feed_id=999999", "category_id=999999"] {
+        for bad in [
+            "limit=-1",
+            "offset=-1",
+            "offset=100001",
+            "order=x",
+            "direction=x",
+            "status=x",
+            "feed_id=999999",
+            "category_id=999999",
+        ] {
             refused(&apps.v1("GET", &format!("/entries?{bad}"), &NONE).await, 400);
         }
     }
@@ -147,7 +157,9 @@ async fn s4_a_page_is_whole_however_long_its_texts_are() {
         let text = "long ".repeat(300_000);
         let items: String = (1..=5)
             .map(|number| {
-                format!("<item><guid>l{number}</guid><title>Long {number}</title><description>{text}</description></item>")
+                format!(
+                    "<item><guid>l{number}</guid><title>Long {number}</title><description>{text}</description></item>"
+                )
             })
             .collect();
         let feed = format!("<rss version=\"2.0\"><channel><title>Long</title>{items}</channel></rss>");
