@@ -37,9 +37,9 @@ type Step<'a> = Pin<Box<dyn Future<Output = anyhow::Result<usize>> + 'a>>;
 /// The steps of an interface.
 trait Steps {
     /// Everything that is unread: ids, then contents by so many.
-    fn first<'a>(&'a self, at_once: usize) -> Step<'a>;
-    fn nothing_new<'a>(&'a self) -> Step<'a>;
-    fn mark_thousand<'a>(&'a self) -> Step<'a>;
+    fn first(&self, at_once: usize) -> Step<'_>;
+    fn nothing_new(&self) -> Step<'_>;
+    fn mark_thousand(&self) -> Step<'_>;
 }
 
 /// An app that speaks an interface, and how many contents it asks for at once.

@@ -180,7 +180,7 @@ impl Measured {
     }
 
     fn status(&self) -> anyhow::Result<Status> {
-        Ok(serde_json::from_slice(&load::get(self.address, "/status")?)?)
+        Ok(serde_json::from_slice(&load::get(self.address, "/bare-status")?)?)
     }
 }
 

@@ -34,16 +34,18 @@ const KEY_BYTES: usize = 32;
 /// Hexadecimal digits of what Fever's clients make of name and token.
 const FEVER_KEY_DIGITS: usize = 32;
 
+/// What an app sends that was let in without a login. It opens nothing that is not open.
+const OPEN_SESSION: &str = "open";
+
 /// Paths of the interfaces of other readers, and all below them. They are no pages: each lets in by itself.
 const APP_PATHS: [&str; 8] =
-    ["/api/greader.php", "/greader", "/accounts", "/reader", "/api/fever.php", "/fever", "/fever.php", "/v1"];
+    ["api/greader.php", "greader", "accounts", "reader", "api/fever.php", "fever", "fever.php", "v1"];
 
 /// Whether a path belongs to an interface of another reader. Some clients write two slashes for one.
 pub(crate) fn is_app_path(path: &str) -> bool {
-    let path = format!("/{}", path.trim_start_matches('/'));
-    APP_PATHS
-        .iter()
-        .any(|prefix| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    let path = path.trim_start_matches('/');
+    let is_at = |prefix: &&str| path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    APP_PATHS.iter().any(is_at)
 }
 
 /// What an app comes in with.
@@ -114,9 +116,6 @@ pub(crate) async fn app_session(
     keep_session(state, from, &credentials, session_hash_of(&derived)).await?;
     Ok((actor_of(&credentials), derived))
 }
-
-/// What an app sends that was let in without a login. It opens nothing that is not open.
-const OPEN_SESSION: &str = "open";
 
 /// Keeps a session of an app like those of browsers: listed, revocable, ended by another password.
 async fn keep_session(

@@ -74,7 +74,7 @@ pub(super) async fn subscriptions(call: &Call) -> Answer {
     let subscription = |feed: Feed| Subscription {
         id: feed_id(feed.id),
         title: title_of(&feed).to_owned(),
-        categories: feed.folder_id.and_then(|id| folders.get(&id)).map(category).into_iter().collect(),
+        categories: feed.folder_id.and_then(|id| folders.get(&id)).map(|name| category(name)).into_iter().collect(),
         html_url: feed.site_url.clone().unwrap_or_else(|| feed.url.clone()),
         icon_url: String::new(),
         url: feed.url,
@@ -123,8 +123,8 @@ pub(super) async fn folder_names(call: &Call) -> Result<BTreeMap<FolderId, Strin
     Ok(folders.into_iter().map(|folder| (folder.id, folder.name)).collect())
 }
 
-fn category(name: &String) -> Category {
-    Category { id: label_id(name), label: name.clone() }
+fn category(name: &str) -> Category {
+    Category { id: label_id(name), label: name.to_owned() }
 }
 
 /// An answer that clients ask for again and again: 304 if they have it already.

@@ -115,7 +115,7 @@ impl Call {
 }
 
 /// Conditions that add up, and may contradict each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Wanted {
     filter: EntryFilter,
     is_empty: bool,
@@ -126,13 +126,9 @@ impl Wanted {
     fn of(params: &Params) -> Result<Self, Refusal> {
         let since = time(params, "ot")?.unwrap_or(Timestamp::MIN);
         let order = if params.first("r") == Some("o") { Order::Oldest } else { Order::Newest };
-        let mut wanted = Self::default();
-        wanted.filter = EntryFilter {
-            since: Some(Since::Received(since)),
-            until: time(params, "nt")?,
-            order,
-            ..EntryFilter::default()
-        };
+        let (since, until) = (Some(Since::Received(since)), time(params, "nt")?);
+        let filter = EntryFilter { since, until, order, ..EntryFilter::default() };
+        let mut wanted = Self { filter, is_empty: false };
         for stream in params.all("it").filter_map(Stream::parse) {
             wanted.include(&stream);
         }

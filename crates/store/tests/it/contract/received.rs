@@ -51,7 +51,7 @@ async fn filled(harness: &Harness) -> (Vec<FeedId>, FolderId) {
 
 async fn s1_streams_go_by_the_time_of_receipt(harness: &Harness) {
     let (feeds, folder) = filled(harness).await;
-    let of = |wanted: fn(u32) -> bool| (0..24).filter(|number| wanted(*number)).map(|number| number.to_string());
+    let of = |wanted: fn(u32) -> bool| (0..24).filter(move |number| wanted(*number)).map(|number| number.to_string());
     let all = EntryFilter { since: ALL, ..EntryFilter::default() };
     for (filter, expect) in [
         (all.clone(), of(|_| true).collect::<Vec<_>>()),

@@ -8,6 +8,7 @@ mod miniflux;
 mod miniflux_entries;
 mod miniflux_sessions;
 mod newsboat;
+mod settings;
 
 use std::sync::Arc;
 

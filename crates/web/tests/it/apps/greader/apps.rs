@@ -137,7 +137,7 @@ async fn s1_rss_guard() {
         // No `T`.
         app.change("/reader/api/0/edit-tag", &format!("a={READ}&i={}&i={}", long[0], long[1])).await;
         app.change("/reader/api/0/edit-tag", &format!("r={STARRED}&i={}", app.long_id("Beta 2").await)).await;
-        assert_eq!(app.state("Beta 2").await.1, false);
+        assert!(!app.state("Beta 2").await.1);
         // And all of it in the query.
         let edit = format!("/reader/api/0/subscription/edit?ac=edit&s=feed/{alpha}&t=Renamed&a=user/-/label/Other");
         app.change(&edit, "").await;

@@ -167,3 +167,18 @@ async fn s1_an_open_server_takes_any_password_on_this_machine() {
     house.server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await.ok(200);
     assert_eq!(ask(None).await.status, 401);
 }
+
+#[tokio::test]
+async fn s1_a_store_that_does_not_answer_is_503_and_not_a_wrong_password() {
+    use crate::stubs::{Down, INTERNALS, NoNetwork};
+    let (store, http) = (std::sync::Arc::new(Down::Unavailable), std::sync::Arc::new(NoNetwork));
+    let server = crate::server::Server::start(store, http, web::WebSettings::default()).await;
+    let token = "pir_".to_owned() + &"A".repeat(43);
+    let auth = format!("GoogleLogin auth={token}");
+    let login = format!("/accounts/ClientLogin?Email=reader&Passwd={token}");
+    for path in [login.as_str(), "/reader/api/0/token", "/reader/api/0/subscription/list"] {
+        let failed = answer(server.request("GET", path).header("authorization", &auth)).await;
+        assert_eq!((failed.status, failed.header("retry-after")), (503, "5"), "{path}: {failed:?}");
+        assert!(!failed.text.contains(INTERNALS) && failed.header("content-type").starts_with("text/plain"));
+    }
+}

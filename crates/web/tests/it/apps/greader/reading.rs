@@ -151,7 +151,7 @@ async fn s1_pages_follow_by_continuation_which_the_last_has_not() {
                     let page = app.json(path, &query).await;
                     let items = page[list].as_array().unwrap();
                     sizes.push(items.len());
-                    seen.extend(items.iter().map(|item| number(item)));
+                    seen.extend(items.iter().map(number));
                     match page.get("continuation") {
                         Some(Value::String(next)) => continuation = Some(next.clone()),
                         None => break,
