@@ -117,7 +117,7 @@ fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
         }
         b"VP8L" if bytes.get(20) == Some(&0x2f) => {
             let bits = u32_le(bytes, 21)?;
-            Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))
+            Some(((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1))
         }
         _ => None,
     }
