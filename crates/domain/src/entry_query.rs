@@ -220,19 +220,18 @@ mod tests {
             (EntryQuery { starred: Some(true), ..unread() }, Walked::Starred, false, false),
             (EntryQuery { among: Some(Vec::new()), ..unread() }, Walked::Among, true, true),
         ] {
-            assert_eq!((query.walked(), query.is_sorted_after(), query.is_slow()), (walked, is_sorted, is_slow), "{query:?}");
+            assert_eq!(
+                (query.walked(), query.is_sorted_after(), query.is_slow()),
+                (walked, is_sorted, is_slow),
+                "{query:?}"
+            );
         }
     }
 
     #[test]
     fn a6_kept_counts_are_taken_where_there_are_any() {
         let (feed, folder) = (FeedId(1), FolderId(2));
-        let counts = Counts {
-            total: 10,
-            starred: 3,
-            by_folder: [(folder, 4)].into(),
-            by_feed: [(feed, 5)].into(),
-        };
+        let counts = Counts { total: 10, starred: 3, by_folder: [(folder, 4)].into(), by_feed: [(feed, 5)].into() };
         let unread = || EntryQuery { unread: Some(true), ..any() };
         for (query, expect) in [
             (unread(), Some(10)),

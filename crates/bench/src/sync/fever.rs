@@ -38,7 +38,8 @@ impl App {
     async fn key(&self) -> anyhow::Result<&String> {
         let made = self.key.get_or_try_init(async || {
             let request = self.client.post(format!("{}/api/tokens", self.base));
-            let request = request.header("content-type", "application/json").body(r#"{"name":"bench","scope":"write"}"#);
+            let request =
+                request.header("content-type", "application/json").body(r#"{"name":"bench","scope":"write"}"#);
             let made: Token = serde_json::from_slice(&request.send().await?.error_for_status()?.bytes().await?)?;
             let digest = Md5::digest(format!("reader:{}", made.token));
             anyhow::Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())

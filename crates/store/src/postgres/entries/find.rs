@@ -30,7 +30,8 @@ pub(crate) async fn find(
     let mut part = Part::default();
     part.found(account, wanted, &columns_of(wanted));
     let direction = if wanted.order == Order::Newest { "DESC" } else { "ASC" };
-    let order = if wanted.by == SortBy::Id { format!("id {direction}") } else { format!("key {direction}, id {direction}") };
+    let order =
+        if wanted.by == SortBy::Id { format!("id {direction}") } else { format!("key {direction}, id {direction}") };
     if wanted.is_sorted_after() {
         part.sql = format!("WITH found AS MATERIALIZED ({}\n)\nSELECT id, key\nFROM found", part.sql);
     }

@@ -135,7 +135,9 @@ fn from(walked: Walked) -> &'static str {
         Walked::Unread => "entry_states INDEXED BY states_unread",
         Walked::UnreadOfFeed => "entry_states INDEXED BY states_unread_of_feed",
         Walked::UnreadOfFolder => "entry_states INDEXED BY states_unread_of_folder",
-        Walked::OfFeed => "entries INDEXED BY entries_of_feed\nCROSS JOIN entry_states ON entry_states.entry_id = entries.id",
+        Walked::OfFeed => {
+            "entries INDEXED BY entries_of_feed\nCROSS JOIN entry_states ON entry_states.entry_id = entries.id"
+        }
         Walked::OfFolder => "entry_states INDEXED BY states_of_folder",
         Walked::Newest => "entry_states INDEXED BY states_newest",
         Walked::ById => "entry_states INDEXED BY states_by_id",

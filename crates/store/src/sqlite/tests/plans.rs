@@ -425,8 +425,14 @@ async fn s4_every_search_of_apps_walks_an_index() {
     let cases = [
         (any.clone(), "states_newest"),
         (EntryQuery { by: SortBy::Id, ..any.clone() }, "states_by_id"),
-        (EntryQuery { by: SortBy::Id, after_id: Some(EntryId(1)), ..any.clone() }, "states_by_id (account_id=? AND entry_id>?)"),
-        (EntryQuery { by: SortBy::Id, before_id: Some(EntryId(1)), ..any.clone() }, "states_by_id (account_id=? AND entry_id<?)"),
+        (
+            EntryQuery { by: SortBy::Id, after_id: Some(EntryId(1)), ..any.clone() },
+            "states_by_id (account_id=? AND entry_id>?)",
+        ),
+        (
+            EntryQuery { by: SortBy::Id, before_id: Some(EntryId(1)), ..any.clone() },
+            "states_by_id (account_id=? AND entry_id<?)",
+        ),
         (EntryQuery { by: SortBy::Received, ..any.clone() }, "states_received"),
         (EntryQuery { by: SortBy::Changed, ..any.clone() }, "states_modified"),
         (EntryQuery { feed_id, ..any.clone() }, "entries_of_feed"),

@@ -120,7 +120,11 @@ impl World {
             EntryQuery { after_id: Some(middle), ..any.clone() },
             EntryQuery { before_id: Some(middle), unread: Some(true), ..any.clone() },
             EntryQuery { published: Between { after: Some(published), before: None }, ..any.clone() },
-            EntryQuery { published: Between { after: None, before: Some(published) }, feed_id: Some(self.feeds[0]), ..any.clone() },
+            EntryQuery {
+                published: Between { after: None, before: Some(published) },
+                feed_id: Some(self.feeds[0]),
+                ..any.clone()
+            },
             EntryQuery { changed: Between { after: Some(changed), before: None }, ..any.clone() },
             EntryQuery { changed: Between { after: None, before: Some(changed) }, ..any.clone() },
             EntryQuery { among: Some(vec![middle, EntryId(1), EntryId(999_999)]), ..any.clone() },
@@ -192,13 +196,17 @@ async fn s4_nothing_of_another_account_is_found(harness: &Harness) {
 async fn s3_feeds_are_counted_as_is_kept(harness: &Harness) {
     let world = filled(harness).await;
     let counters = harness.store.feed_counters().await.unwrap();
-    let expect: Vec<_> = world.feeds.iter().map(|feed| {
-        let count = |is_read: Option<bool>| {
-            let of = world.entries.iter().filter(|entry| entry.feed_id == *feed);
-            u64::try_from(of.filter(|entry| is_read.is_none_or(|is| is == entry.is_read)).count()).unwrap()
-        };
-        (*feed, count(None), count(Some(false)), count(Some(true)))
-    }).collect();
+    let expect: Vec<_> = world
+        .feeds
+        .iter()
+        .map(|feed| {
+            let count = |is_read: Option<bool>| {
+                let of = world.entries.iter().filter(|entry| entry.feed_id == *feed);
+                u64::try_from(of.filter(|entry| is_read.is_none_or(|is| is == entry.is_read)).count()).unwrap()
+            };
+            (*feed, count(None), count(Some(false)), count(Some(true)))
+        })
+        .collect();
     let found: Vec<_> = counters
         .iter()
         .map(|counter| (counter.feed_id, counter.entries, counter.unread, FeedCounter::read(counter)))
