@@ -4,7 +4,9 @@
 //! Another interface is another file here that gives its [`Steps`], and a line in [`INTERFACES`].
 
 mod bare;
+mod fever;
 mod greader;
+mod miniflux;
 
 use std::{net::SocketAddr, pin::Pin};
 
@@ -43,7 +45,11 @@ trait Steps {
 /// An app that speaks an interface, and how many contents it asks for at once.
 type Interface = (&'static str, fn(reqwest::Client, SocketAddr) -> Box<dyn Steps>, &'static [usize]);
 
-const INTERFACES: [Interface; 1] = [("Google Reader", greader::app, &[100, 1_000])];
+const INTERFACES: [Interface; 3] = [
+    ("Google Reader", greader::app, &[100, 1_000]),
+    ("Fever", fever::app, &[50]),
+    ("Miniflux", miniflux::app, &[100, 1_000]),
+];
 
 /// What a process of its own does.
 #[derive(Debug, Serialize, Deserialize)]
@@ -136,23 +142,43 @@ fn measure(location: &StoreLocation) -> anyhow::Result<Vec<(String, Cost)>> {
         let mut costs = vec![("bare walk of the unread rows".to_owned(), bare::walk(location).await?)];
         let _ = rustls::crypto::ring::default_provider().install_default();
         for (name, app, at_once) in INTERFACES {
-            let server = ServerProcess::start(&["pages-server", &serde_json::to_string(location)?])?;
-            let client = reqwest::Client::builder().no_proxy().build()?;
-            let steps = app(client, server.ready_line.parse()?);
-            let meter = Meter::of(location, server.id()).await?;
+            let asked = Asked::start(location, app).await?;
             for at_once in at_once {
-                let cost = meter.cost(steps.first(*at_once), 1).await?;
+                let cost = asked.meter.cost(asked.steps.first(*at_once), 1).await?;
                 costs.push((format!("{name}: first sync, contents by {at_once}"), cost));
             }
             let mut nothing_new = Cost::default();
             for _ in 0..ROUNDS {
-                nothing_new = nothing_new.and(meter.cost(steps.nothing_new(), ROUNDS).await?);
+                nothing_new = nothing_new.and(asked.meter.cost(asked.steps.nothing_new(), ROUNDS).await?);
             }
             costs.push((format!("{name}: sync with nothing new"), nothing_new));
-            costs.push((format!("{name}: marking 1,000"), meter.cost(steps.mark_thousand(), 1).await?));
+        }
+        // Last, because each finds fewer unread.
+        for (name, app, _) in INTERFACES {
+            let asked = Asked::start(location, app).await?;
+            costs.push((format!("{name}: marking 1,000"), asked.meter.cost(asked.steps.mark_thousand(), 1).await?));
         }
         Ok(costs)
     })
+}
+
+/// A server that an app asks.
+struct Asked {
+    steps: Box<dyn Steps>,
+    meter: Meter,
+    _server: ServerProcess,
+}
+
+impl Asked {
+    async fn start(
+        location: &StoreLocation,
+        app: fn(reqwest::Client, SocketAddr) -> Box<dyn Steps>,
+    ) -> anyhow::Result<Self> {
+        let server = ServerProcess::start(&["pages-server", &serde_json::to_string(location)?])?;
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let steps = app(client, server.ready_line.parse()?);
+        Ok(Self { steps, meter: Meter::of(location, server.id()).await?, _server: server })
+    }
 }
 
 impl Cost {

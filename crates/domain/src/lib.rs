@@ -10,6 +10,7 @@ pub mod changes;
 pub mod cursor;
 pub mod delivery;
 pub mod entry;
+pub mod entry_query;
 pub mod feed_state;
 pub mod folder;
 pub mod follow;

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     add,
-    api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
+    api::{AddFeed, AddFeedError, AddedFeed, ImportReport, OfferedFeed, RefreshSummary, SubscribeError},
     changes::{self, ChangeListener, ChangeStream, Heard},
     clock_watch,
     context::Context,
@@ -99,6 +99,11 @@ impl Engine {
     /// The same, for callers to whom only the feed matters.
     pub async fn add_feed(&self, new: AddFeed) -> Result<Feed, AddFeedError> {
         self.add(new).await.map(|added| added.feed)
+    }
+
+    /// The feeds at an address, none of which is followed: the one that is there, or those that a page offers.
+    pub async fn discover(&self, account: AccountId, url: &str) -> Result<Vec<OfferedFeed>, AddFeedError> {
+        add::discover(&self.context, &self.add_slots, account, url).await
     }
 
     /// Polls a feed now, or joins the poll that is under way; `None` if the account follows no such feed.

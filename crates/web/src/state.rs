@@ -164,6 +164,8 @@ pub struct SharedState {
     pub(crate) callbacks: Semaphore,
     pub(crate) tokenless: Semaphore,
     pub(crate) imports: Arc<Semaphore>,
+    /// Refreshes of all that is due which an app has asked for: one at a time.
+    pub(crate) app_refreshes: Arc<Semaphore>,
     pub(crate) pushes: CallRateLimit,
     pub(crate) verifications: CallRateLimit,
     pub(crate) push_memory: MemoryBudget,
@@ -194,6 +196,7 @@ impl AppState {
             callbacks: Semaphore::new(CALLBACKS_MAX),
             tokenless: Semaphore::new(TOKENLESS_MAX),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
+            app_refreshes: Arc::new(Semaphore::new(1)),
             pushes: CallRateLimit::new(settings.pushes_per_minute, settings.pushes_per_minute),
             verifications: CallRateLimit::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE),
             push_memory: MemoryBudget::new(settings.push_memory_bytes),

@@ -12,6 +12,7 @@ use super::{AccountStore, ChangeStore, DeliveryStore, IconStore};
 use crate::{
     cursor::Cursor,
     entry::{AccountCounts, Counts, Entry, EntryFilter, EntryIdPage, EntryPage, EntryPatch},
+    entry_query::{EntryQuery, FeedCounter},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
     follow::NewFollow,
@@ -229,6 +230,22 @@ pub trait EntryStore {
         after: Option<Cursor>,
     ) -> StoreResult<EntryIdPage>;
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>>;
+    /// The ids of the entries that a program of another reader asks for, so many after so many, in its order. No texts are
+    /// read.
+    async fn find_entries(
+        &self,
+        account: AccountId,
+        query: &EntryQuery,
+        offset: u32,
+        limit: u32,
+    ) -> StoreResult<Vec<EntryId>>;
+    /// How many there are, counted up to [`TOTAL_MAX`](crate::entry_query::TOTAL_MAX): for what no count is kept of.
+    async fn count_entries(&self, account: AccountId, query: &EntryQuery) -> StoreResult<u64>;
+    /// When anything that the account sees of these entries last changed, in no order. Those that it has not are not in the
+    /// answer.
+    async fn changed_at(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>>;
+    /// What is kept of each feed that the account follows, by feed.
+    async fn feed_counters(&self, account: AccountId) -> StoreResult<Vec<FeedCounter>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
     /// Marks these entries in one transaction; returns how many that changed. Those that do not exist are passed over.

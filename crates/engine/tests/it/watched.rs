@@ -22,6 +22,7 @@ use domain::{
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::{AccountCounts, Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -124,6 +125,10 @@ hand_on!(EntryStore {
     fn entries(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
     fn entry_ids(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryIdPage;
     fn entry(account: AccountId, id: EntryId) -> Option<Entry>;
+    fn find_entries(account: AccountId, query: &EntryQuery, offset: u32, limit: u32) -> Vec<EntryId>;
+    fn count_entries(account: AccountId, query: &EntryQuery) -> u64;
+    fn changed_at(account: AccountId, ids: &[EntryId]) -> Vec<(EntryId, Timestamp)>;
+    fn feed_counters(account: AccountId) -> Vec<FeedCounter>;
     fn patch_entry(account: AccountId, id: EntryId, patch: EntryPatch) -> Option<Entry>;
     fn patch_entries(account: AccountId, ids: &[EntryId], patch: EntryPatch) -> u64;
     fn mark_read(account: AccountId, which: MarkRead) -> u64;

@@ -43,11 +43,12 @@ use axum::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{error::ApiError, greader, middleware, openapi, pages, state::AppState};
+use crate::{error::ApiError, fever, greader, middleware, miniflux, openapi, pages, state::AppState};
 
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
-    wrapped(routes, state)
+    let apps = fever::routes(&state).merge(miniflux::routes(&state));
+    wrapped(routes.merge(apps), state)
 }
 
 /// Only what an operator asks of a node that serves nobody else: health, readiness and metrics.

@@ -16,6 +16,7 @@ use domain::{
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::{AccountCounts, Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -252,6 +253,22 @@ impl EntryStore for Down {
     }
 
     async fn entry(&self, _: AccountId, _: EntryId) -> StoreResult<Option<Entry>> {
+        self.fail().await
+    }
+
+    async fn find_entries(&self, _: AccountId, _: &EntryQuery, _: u32, _: u32) -> StoreResult<Vec<EntryId>> {
+        self.fail().await
+    }
+
+    async fn count_entries(&self, _: AccountId, _: &EntryQuery) -> StoreResult<u64> {
+        self.fail().await
+    }
+
+    async fn changed_at(&self, _: AccountId, _: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>> {
+        self.fail().await
+    }
+
+    async fn feed_counters(&self, _: AccountId) -> StoreResult<Vec<FeedCounter>> {
         self.fail().await
     }
 

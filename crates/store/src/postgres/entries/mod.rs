@@ -2,6 +2,7 @@
 
 pub(crate) mod account_counts;
 pub(crate) mod entry_rows;
+pub(crate) mod find;
 pub(crate) mod ingest;
 pub(crate) mod pages;
 pub(crate) mod prune;
@@ -12,6 +13,7 @@ use deadpool_postgres::{Client, GenericClient};
 use domain::{
     AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
     entry::{AccountCounts, Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
     ports::{EntryStore, MarkRead, StoreResult},
 };
 use jiff::Timestamp;
@@ -71,6 +73,32 @@ impl EntryStore for PostgresStore {
 
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>> {
         self.read(async |client| one(client, account, id).await).await
+    }
+
+    async fn find_entries(
+        &self,
+        account: AccountId,
+        query: &EntryQuery,
+        offset: u32,
+        limit: u32,
+    ) -> StoreResult<Vec<EntryId>> {
+        let _permit = if query.is_slow() { Some(self.slow_permit().await?) } else { None };
+        let client = self.client().await?;
+        find::find(&client, account, query, offset, limit).await.map_err(store_error)
+    }
+
+    async fn count_entries(&self, account: AccountId, query: &EntryQuery) -> StoreResult<u64> {
+        let _permit = self.slow_permit().await?;
+        let client = self.client().await?;
+        find::count_found(&client, account, query).await.map_err(store_error)
+    }
+
+    async fn changed_at(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>> {
+        self.read(async |client| find::changed_at(client, account, ids).await).await
+    }
+
+    async fn feed_counters(&self, account: AccountId) -> StoreResult<Vec<FeedCounter>> {
+        self.read(async |client| find::counters(client, account).await).await
     }
 
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {

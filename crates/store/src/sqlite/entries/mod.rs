@@ -3,6 +3,7 @@
 pub(crate) mod account_counts;
 pub(crate) mod entry_rows;
 pub(crate) mod entry_states;
+pub(crate) mod find;
 pub(crate) mod ingest;
 pub(crate) mod pages;
 pub(crate) mod prune;
@@ -12,6 +13,7 @@ use async_trait::async_trait;
 use domain::{
     AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
     entry::{AccountCounts, Counts, EntryIdPage, PAGE_TEXT_BYTES_MAX},
+    entry_query::{EntryQuery, FeedCounter},
     ports::{EntryStore, MarkRead, StoreResult},
 };
 use jiff::Timestamp;
@@ -79,6 +81,32 @@ impl EntryStore for SqliteStore {
 
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>> {
         self.readers.read(move |connection| one(connection, account, id.0)).await
+    }
+
+    async fn find_entries(
+        &self,
+        account: AccountId,
+        query: &EntryQuery,
+        offset: u32,
+        limit: u32,
+    ) -> StoreResult<Vec<EntryId>> {
+        let readers = if query.is_slow() { &self.slow_readers } else { &self.readers };
+        let query = query.clone();
+        readers.read(move |connection| find::find(connection, account, &query, offset, limit)).await
+    }
+
+    async fn count_entries(&self, account: AccountId, query: &EntryQuery) -> StoreResult<u64> {
+        let query = query.clone();
+        self.slow_readers.read(move |connection| find::count_found(connection, account, &query)).await
+    }
+
+    async fn changed_at(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>> {
+        let ids = ids.to_vec();
+        self.readers.read(move |connection| find::changed_at(connection, account, &ids)).await
+    }
+
+    async fn feed_counters(&self, account: AccountId) -> StoreResult<Vec<FeedCounter>> {
+        self.readers.read(move |connection| find::counters(connection, account)).await
     }
 
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {

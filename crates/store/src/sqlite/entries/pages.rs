@@ -48,7 +48,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    fn add(&mut self, sql: &str, values: &[i64]) {
+    pub(crate) fn add(&mut self, sql: &str, values: &[i64]) {
         self.sql.push_str(sql);
         self.values.extend(values);
     }
@@ -210,7 +210,7 @@ fn add_kind(part: &mut Part, filter: &EntryFilter, walked: Walked) {
     part.add(of_state(filter.starred, ["\n  AND is_starred = 1", "\n  AND is_starred = 0"]), &[]);
 }
 
-fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str {
+pub(crate) fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str {
     match wanted {
         Some(true) => yes,
         Some(false) => no,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::OpenError;
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [(i64, &str, &str); 8] = [
+const MIGRATIONS: [(i64, &str, &str); 9] = [
     (1, "0001_accounts", include_str!("../../../migrations/sqlite/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/sqlite/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/sqlite/0003_subscriptions.sql")),
@@ -15,6 +15,7 @@ const MIGRATIONS: [(i64, &str, &str); 8] = [
     (5, "0005_changes", include_str!("../../../migrations/sqlite/0005_changes.sql")),
     (7, "0007_icons_and_page_settings", include_str!("../../../migrations/sqlite/0007_icons_and_page_settings.sql")),
     (8, "0008_received_order", include_str!("../../../migrations/sqlite/0008_received_order.sql")),
+    (9, "0009_entries_by_id", include_str!("../../../migrations/sqlite/0009_entries_by_id.sql")),
     (10, "0010_event_nonces", include_str!("../../../migrations/sqlite/0010_event_nonces.sql")),
 ];
 

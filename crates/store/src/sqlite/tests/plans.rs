@@ -4,6 +4,7 @@ use domain::{
     Cursor, EntryFilter, EntryId, FeedId, FolderId,
     account::READER,
     entry::{Order, Since},
+    entry_query::{EntryQuery, Place, SortBy},
 };
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -13,7 +14,7 @@ use crate::sqlite::{
     accounts::{account_prune, account_rows, sessions, tokens},
     changes,
     entries::{
-        self, entry_states, ingest,
+        self, entry_states, find, ingest,
         pages::{PageQuery, walk_sql},
         prune, read_marks,
     },
@@ -415,4 +416,46 @@ async fn u6_counting_feeds_and_subscriptions_walks_no_table() {
         Ok(())
     });
     checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn s4_every_search_of_apps_walks_an_index() {
+    let (store, _folder) = fresh();
+    let any = EntryQuery::default();
+    let unread = EntryQuery { unread: Some(true), ..any.clone() };
+    let (feed_id, place) = (Some(FeedId(1)), Some(Place::Folder(FolderId(1))));
+    let cases = [
+        (any.clone(), "states_newest"),
+        (EntryQuery { by: SortBy::Id, ..any.clone() }, "states_by_id"),
+        (
+            EntryQuery { by: SortBy::Id, after_id: Some(EntryId(1)), ..any.clone() },
+            "states_by_id (account_id=? AND entry_id>?)",
+        ),
+        (
+            EntryQuery { by: SortBy::Id, before_id: Some(EntryId(1)), ..any.clone() },
+            "states_by_id (account_id=? AND entry_id<?)",
+        ),
+        (EntryQuery { by: SortBy::Received, ..any.clone() }, "states_received"),
+        (EntryQuery { by: SortBy::Changed, ..any.clone() }, "states_modified"),
+        (EntryQuery { feed_id, ..any.clone() }, "entries_of_feed"),
+        (EntryQuery { place, ..any.clone() }, "states_of_folder"),
+        (EntryQuery { starred: Some(true), ..any }, "states_starred"),
+        (unread.clone(), "states_unread"),
+        (EntryQuery { feed_id, ..unread.clone() }, "states_unread_of_feed"),
+        (EntryQuery { place, ..unread }, "states_unread_of_folder"),
+    ];
+    store
+        .readers
+        .read(move |connection| {
+            for (query, index) in cases {
+                for order in [Order::Newest, Order::Oldest] {
+                    let query = EntryQuery { order, ..query.clone() };
+                    check(&plan(connection, &find::find_sql(READER, &query, 0, 10).sql), index);
+                }
+            }
+            check(&plan(connection, find::COUNTERS), "follows_of_account");
+            Ok(())
+        })
+        .await
+        .unwrap();
 }

@@ -45,6 +45,7 @@ mod follows;
 mod many_accounts;
 
 mod entries;
+mod find;
 mod paging;
 mod read_marks;
 mod received;

@@ -7,6 +7,7 @@ use domain::{
     EntryFilter, EntryId, EntryPatch, FeedId, FolderId, SubscriptionId,
     account::READER,
     entry::{Order, Since},
+    entry_query::{EntryQuery, SortBy},
     ingest::Hash,
     ports::{Changed, Claim, EntryStore, FeedStore, PollStore, PruneLimits, PushStore, SubscriptionChange},
     push::{PushStored, RenewalRules, SubscriptionEvent},
@@ -70,6 +71,13 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         assert_eq!(all_of(&store, &filter).await, expect, "{word}");
     }
     assert_eq!(store.newest_unread(READER).await.unwrap().len(), 300);
+    for by in [SortBy::Published, SortBy::Id, SortBy::Received, SortBy::Changed] {
+        for query in app_queries(by) {
+            store.find_entries(READER, &query, 0, 50).await.unwrap();
+            store.count_entries(READER, &query).await.unwrap();
+        }
+    }
+    store.changed_at(READER, &[EntryId(1), EntryId(2)]).await.unwrap();
     let ids: Vec<EntryId> = (1..=20).map(EntryId).collect();
     let read = EntryPatch { is_read: Some(true), is_starred: None };
     assert_eq!(store.patch_entries(READER, &ids, read).await, Ok(2));
@@ -91,6 +99,17 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
     }
     drop(store);
     only_by_index(&database, backends, &["feeds", "entries", "entry_states"]).await;
+}
+
+/// What apps ask for, where an index leads to it.
+fn app_queries(by: SortBy) -> [EntryQuery; 4] {
+    let any = EntryQuery { by, ..EntryQuery::default() };
+    [
+        EntryQuery { after_id: Some(EntryId(29_000)), ..any.clone() },
+        EntryQuery { unread: Some(true), ..any.clone() },
+        EntryQuery { starred: Some(true), ..any.clone() },
+        EntryQuery { feed_id: Some(FeedId(1)), ..any },
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]

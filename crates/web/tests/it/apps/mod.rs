@@ -1,6 +1,12 @@
 //! The interfaces of other readers, over real HTTP and on both stores, as their apps ask.
 
+mod fever;
+mod fever_sessions;
+mod filled;
 mod greader;
+mod miniflux;
+mod miniflux_entries;
+mod miniflux_sessions;
 mod newsboat;
 mod settings;
 
