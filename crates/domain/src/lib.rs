@@ -11,6 +11,7 @@ pub mod cursor;
 pub mod delivery;
 pub mod entry;
 pub mod feed_state;
+pub mod figures;
 pub mod folder;
 pub mod follow;
 pub mod ids;

@@ -19,12 +19,13 @@ use domain::{
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::{AccountCounts, Counts},
+    figures::{Point, Window},
     follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
-        PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FigureStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore,
+        PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
@@ -191,6 +192,11 @@ hand_on!(ChangeStore {
     async fn changed_since(&self, seen: u64) -> u64 {
         self.inner.changed_since(seen).await
     }
+});
+
+hand_on!(FigureStore {
+    fn figures(viewer: Viewer, window: Window) -> Vec<Point>;
+    fn prune_figures(limit: u32) -> u64;
 });
 
 #[async_trait]

@@ -14,6 +14,7 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod figures;
 mod outbox;
 mod push;
 mod search;

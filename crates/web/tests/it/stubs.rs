@@ -15,13 +15,14 @@ use domain::{
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
     entry::{AccountCounts, Counts},
+    figures::{Point, Window},
     follow::NewFollow,
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead,
-        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,
-        TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FigureStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome,
+        MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
+        SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
@@ -455,6 +456,17 @@ impl ChangeStore for Down {
     }
 
     async fn prune_changes(&self, _: Duration, _: u32) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl FigureStore for Down {
+    async fn figures(&self, _: Viewer, _: Window) -> StoreResult<Vec<Point>> {
+        self.fail().await
+    }
+
+    async fn prune_figures(&self, _: u32) -> StoreResult<u64> {
         self.fail().await
     }
 }

@@ -95,4 +95,6 @@ mod clock;
 
 mod changes;
 
+mod figures;
+
 use harness::Harness;
