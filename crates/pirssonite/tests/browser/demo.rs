@@ -11,21 +11,21 @@ use crate::{
     program::Running,
 };
 
-/// Starts a demo; returns it with the address of its control page.
-fn start(temporary: &std::path::Path) -> (Running, String) {
+/// Starts a demo; returns it with the address that it prints after this.
+pub(crate) fn start(temporary: &std::path::Path, name: &str) -> (Running, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
     command.args(["demo", "--listen", "127.0.0.1:0", "--every", "1s"]).env("TMPDIR", temporary);
     let mut running = Running::start(command.stdout(Stdio::piped()));
     let mut lines = BufReader::new(running.process.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let beside = lines.find_map(|line| Some(line.strip_prefix("behind the scenes:")?.trim().to_owned()));
+    let address = lines.find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()));
     std::thread::spawn(move || lines.for_each(drop));
-    (running, beside.expect("it says where it is"))
+    (running, address.expect("it says where it is"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn u5_demo_shows_posts_from_push_to_webhook() {
     let temporary = tempfile::tempdir().unwrap();
-    let (_demo, url) = start(temporary.path());
+    let (_demo, url) = start(temporary.path(), "behind the scenes:");
     with_browser("demo", 1400, async |browser| {
         browser.open(&url).await;
         browser.says("#published", "The Harbour Log").await;

@@ -12,6 +12,7 @@ mod icons;
 mod layout;
 mod list;
 mod login;
+mod plot;
 mod policy;
 mod problem;
 mod push;

@@ -8,6 +8,7 @@ mod account;
 mod delivery;
 mod entry;
 mod feed;
+mod figures;
 mod folder;
 pub(crate) mod ids;
 mod subscription;
@@ -18,6 +19,7 @@ pub(crate) use self::{
     delivery::{AttemptView, DeliveryView, OverviewView, StatusView},
     entry::{CountsView, EntryView},
     feed::FeedView,
+    figures::{FiguresView, MetricView, PointView, StepView},
     folder::FolderView,
     subscription::SubscriptionView,
     webhook::WebhookView,
