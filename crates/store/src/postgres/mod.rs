@@ -14,6 +14,7 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod figures;
 mod icons;
 mod outbox;
 mod push;
@@ -126,8 +127,7 @@ impl PostgresStore {
         let slow_reads = Arc::new(Semaphore::new((pool_size / 2).max(1)));
         let beats = address.pool(BEAT_CONNECTIONS)?;
         let is_pooled = shared::pooler::find(&beats).await?;
-        let mut client =
-            lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
+        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
         shared::migrate::migrate(&mut client).await?;
         let (installation, picture_key) = shared::migrate::installation(&client).await?;
         drop(client);

@@ -7,6 +7,7 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod figures;
 mod icons;
 mod outbox;
 mod push;

@@ -63,8 +63,7 @@ impl Frame {
         };
         let has_proxied_pictures = self.has_proxied_pictures;
         let (position, icons) = (Some(self.position), feed_icons::address(&self.feeds));
-        let attributes =
-            Attributes { theme, size, marks_on_scroll, has_keys, position, has_proxied_pictures, icons };
+        let attributes = Attributes { theme, size, marks_on_scroll, has_keys, position, has_proxied_pictures, icons };
         response(document(title, &attributes, &body), has_proxied_pictures)
     }
 

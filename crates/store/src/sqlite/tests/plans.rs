@@ -19,6 +19,7 @@ use crate::sqlite::{
         prune, read_marks,
     },
     feeds::{self, feed_changes, feed_rows, finish, folders, follows, overview, polls},
+    figures,
     outbox::{
         delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows, events,
         outbox_prune, replay, webhooks,
@@ -278,6 +279,23 @@ async fn u2_changes_are_read_along_their_numbers() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
         check(&plan(connection, changes::AFTER), "SEARCH changes USING INTEGER PRIMARY KEY (rowid>?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn u3_figures_are_found_by_an_index() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        // They are few: that they are put together by time costs nothing.
+        let read = plan(connection, figures::READ);
+        for table in ["minute", "hour"] {
+            let key = format!("PRIMARY KEY (account_id=? AND series=? AND {table}>? AND {table}<?)");
+            assert!(read.contains(&key), "{read}");
+        }
+        check(&plan(connection, figures::OLD), "INDEX figures_by_minute_by_age (minute<?)");
+        check(&plan(connection, figures::REMOVE_HOURS), "INDEX figures_by_hour_by_age (hour<?)");
         Ok(())
     });
     checked.await.unwrap();

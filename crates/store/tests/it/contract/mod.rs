@@ -98,4 +98,6 @@ mod clock;
 
 mod changes;
 
+mod figures;
+
 use harness::Harness;
