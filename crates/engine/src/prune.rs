@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{account::SESSION_LIFETIME, ports::StoreResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{context::Context, measure, settings::Deps};
+use crate::{context::Context, icons, measure, settings::Deps};
 
 /// Time between two rounds, and before the first: a start has better things to do.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
@@ -108,6 +108,14 @@ pub(crate) async fn run(context: &Context, stop: &CancellationToken) {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, "accounts pruned"),
                 Err(error) => tracing::warn!(%error, "account pruning failed"),
+            },
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            pruned = icons::prune(context) => match pruned {
+                Ok(0) => {}
+                Ok(icons) => tracing::info!(icons, "icons pruned"),
+                Err(error) => tracing::warn!(%error, "icon pruning failed"),
             },
         }
         tokio::select! {

@@ -6,6 +6,7 @@ mod clock;
 mod delivery_store;
 mod figure_store;
 mod http;
+mod icon_store;
 mod store;
 
 pub use account_store::{AccountOutcome, AccountStore};
@@ -14,6 +15,7 @@ pub use clock::{Clock, Ids};
 pub use delivery_store::{DeliveryStore, TestOutcome};
 pub use figure_store::FigureStore;
 pub use http::{Headers, Http, HttpError, HttpRequest, HttpResponse, MemoryPermit, Method};
+pub use icon_store::IconStore;
 pub use store::{
     BatchResult, Batched, Changed, Claim, Conflict, EntryStore, FeedStore, FolderStore, FollowOutcome, ImportOutcome,
     MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,

@@ -33,8 +33,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     // First, so that a server that cannot be makes no folder and no database.
     let listener =
         TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let store = wiring::open_store(settings).await?;
-    wiring::check_logins(settings, &*store).await?;
+    let store = wiring::wait_for_store(settings).await?;
     let engine = wiring::build_engine(settings, store, Some(listener.local_addr()?))?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));

@@ -17,7 +17,8 @@ const NOWHERE: &str = "http://127.0.0.1:9/hook";
 #[tokio::test(flavor = "multi_thread")]
 async fn u3_dashboards_are_accessible_at_every_width() {
     let temporary = tempfile::tempdir().unwrap();
-    let (_demo, url) = demo::start(temporary.path(), "the reader:");
+    let demo = demo::start(temporary.path());
+    let url = &demo.reader;
     let url = url.trim_end_matches('/');
     for width in WIDTHS {
         with_browser(&format!("boards-{width}"), width, async |browser| {

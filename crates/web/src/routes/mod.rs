@@ -21,15 +21,19 @@ mod entries;
 mod events;
 mod feeds;
 mod folders;
+mod icons;
 mod operations;
-mod opml;
+pub(crate) mod opml;
 pub(crate) mod outbox;
+mod page_settings;
 pub(crate) mod refresh;
 pub(crate) mod sessions;
 pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod webhooks;
 pub(crate) mod websub;
+
+pub(crate) use self::icons::is_known;
 
 use std::time::Duration;
 
@@ -40,11 +44,12 @@ use axum::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{error::ApiError, middleware, openapi, pages, state::AppState};
+use crate::{error::ApiError, fever, greader, middleware, miniflux, openapi, pages, state::AppState};
 
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
-    wrapped(routes, state)
+    let apps = fever::routes(&state).merge(miniflux::routes(&state));
+    wrapped(routes.merge(apps), state)
 }
 
 /// Only what an operator asks of a node that serves nobody else: health, readiness and metrics.
@@ -78,6 +83,8 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
                 .route_layer(from_fn(middleware::no_parameters))
                 .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
         )
+        // The interfaces of other readers: their own parameters, their own time limits, and no part of the description.
+        .merge(greader::routes())
         // Whatever parameters a hub adds are its own business.
         .merge(callbacks().route_layer(from_fn_with_state(quick_timeout, middleware::callback)))
 }
@@ -88,6 +95,7 @@ fn quick() -> OpenApiRouter<AppState> {
     old.fold(OpenApiRouter::new(), |router, (path, route)| router.route(path, route))
         .routes(routes!(feeds::list))
         .routes(routes!(feeds::get, feeds::patch, feeds::delete))
+        .routes(routes!(icons::get))
         .routes(routes!(folders::list, folders::create))
         .routes(routes!(folders::reorder))
         .routes(routes!(folders::rename, folders::delete))
@@ -115,6 +123,7 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(accounts::get_own, accounts::patch_own))
+        .routes(routes!(page_settings::get, page_settings::patch))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::patch, accounts::delete))
         .routes(routes!(operations::openapi))

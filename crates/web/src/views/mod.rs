@@ -11,6 +11,7 @@ mod feed;
 mod figures;
 mod folder;
 pub(crate) mod ids;
+mod page_settings;
 mod subscription;
 mod webhook;
 
@@ -21,6 +22,7 @@ pub(crate) use self::{
     feed::FeedView,
     figures::{FiguresView, MetricView, PointView, StepView},
     folder::FolderView,
+    page_settings::{PageSettingsBody, PageSettingsView},
     subscription::SubscriptionView,
     webhook::WebhookView,
 };
