@@ -204,8 +204,8 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
     let (class, word) = state_words(one);
     html! {
         tr {
-            th scope="row" dir="auto" {
-                @match feed { Some(feed) => a href=(format!("/feed/{}", feed.id)) { (name) }, None => (name) }
+            th scope="row" {
+                @match feed { Some(feed) => a dir="auto" href=(format!("/feed/{}", feed.id)) { (name) }, None => bdi { (name) } }
             }
             td data-name="State" {
                 (badge(class, word))
@@ -236,7 +236,7 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
 fn how_it_is_polled(one: &Subscription) -> &'static str {
     match one.state {
         _ if !one.is_current => "the feed has another subscription",
-        SubscriptionState::Active if one.is_trusted() => "polled once a day, to see that nothing is missed",
+        SubscriptionState::Active if one.is_trusted() => "polled daily, as a check",
         SubscriptionState::Active if one.miss_count > 0 => {
             "polled as usual: push is not trusted since it missed something"
         }
@@ -263,7 +263,7 @@ fn lease(one: &Subscription, now: Timestamp) -> Markup {
     let left = (end.as_second() - now.as_second()).max(0);
     let percent = (left * 100).checked_div(i64::from(whole)).unwrap_or_default().clamp(0, 100);
     html! {
-        span { (span(left)) " of " (span(whole.into())) }
+        span .number { (span(left)) " of " (span(whole.into())) }
         svg .lease viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" {
             rect width="100" height="6" rx="3" {}
             rect .left .low[percent < 20] width=(percent) height="6" rx="3" {}
