@@ -42,6 +42,7 @@ async fn u3_dashboards_are_reached_and_accessible() {
 #[tokio::test(flavor = "multi_thread")]
 async fn u3_webhook_is_made_and_its_deliveries_seen() {
     let (scene, receiver) = (Scene::start(Store::Sqlite).await, Receiver::start().await);
+    receiver.answer_next("/hook", [Answer::status(500)]);
     receiver.answer("/hook", Answer::status(204));
     with_browser("webhook", DESK, async |browser| {
         scene.open(browser, "/webhooks").await;
