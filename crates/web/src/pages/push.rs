@@ -210,10 +210,7 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
             td data-name="State" {
                 (badge(class, word))
                 div .note { (how_it_is_polled(one)) }
-                @if one.error_count > 0 {
-                    div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
-                        @if let Some(error) = &one.last_error { ": " (shortened(error, ERROR_CHARS_MAX)) } }
-                }
+                (trouble(one))
             }
             td data-name="Lease left" { (lease(one, frame.now)) }
             td data-name="Last push" { (ago(one.last_push_at, frame.now)) }
@@ -228,6 +225,19 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Why it is not pushed. A hub that refuses is no error in a row: it has answered.
+fn trouble(one: &Subscription) -> Markup {
+    let reason = one.last_error.as_deref().map(|error| shortened(error, ERROR_CHARS_MAX));
+    html! {
+        @if one.error_count > 0 {
+            div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
+                @if let Some(reason) = reason { ": " (reason) } }
+        } @else if let (false, Some(reason)) = (one.is_active(), reason) {
+            div .problem-text { "Reason: " (reason) }
         }
     }
 }
