@@ -14,6 +14,7 @@ mod fixture;
 mod follows;
 mod hostile;
 mod logins;
+mod page;
 mod pages;
 mod parse;
 mod poll;
@@ -54,6 +55,12 @@ enum Measurement {
     Poll,
     /// Pages, searches, memory and polls at a million entries, on each store.
     Pages,
+    /// The page in a real browser at a million entries: its first load, keys, pushes until they are on it, and a thousand
+    /// open event streams.
+    Page {
+        /// Only this part of it.
+        part: Option<page::Part>,
+    },
     /// Signed pushes until they are on the disk, and renewals of subscriptions, on each store, beside bare ones.
     Push {
         /// Only this part of it.
@@ -153,6 +160,10 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             pages::run(&mut tally)?;
         }
+        Some(Measurement::Page { part }) => {
+            postgres::ensure()?;
+            page::run(&mut tally, part)?;
+        }
         Some(Measurement::Push { part }) => {
             postgres::ensure()?;
             push::run(&mut tally, part)?;
@@ -191,6 +202,7 @@ fn main() -> anyhow::Result<ExitCode> {
             hostile::run(&mut tally, None)?;
             poll::run(&mut tally)?;
             pages::run(&mut tally)?;
+            page::run(&mut tally, None)?;
             push::run(&mut tally, None)?;
             dispatch::run(&mut tally, None)?;
             changes::run(&mut tally)?;

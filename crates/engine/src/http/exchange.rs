@@ -109,7 +109,7 @@ fn headers(request: &HttpRequest, with_secrets: bool) -> HeaderMap {
             headers.append(name, value);
         }
     }
-    let credentials = request.credentials.as_deref().filter(|_| with_secrets);
+    let credentials = request.credentials.as_deref().filter(|pair| with_secrets && !pair.is_empty());
     if let Some(mut basic) =
         credentials.and_then(|pair| HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair))).ok())
     {

@@ -22,7 +22,8 @@ const HIDDEN_MS = 60_000;
 
 /** @type {EventSource | null} */
 let stream = null;
-let lastEventId = "";
+/** Where the page stands in the changes; at first, when the server wrote it. */
+let lastEventId = find("#page-script")?.dataset.change ?? "";
 let lostTimer = 0;
 let hiddenTimer = 0;
 
@@ -133,7 +134,7 @@ function onEvent(event) {
 
 function openStream() {
   if (stream || document.hidden) return;
-  stream = new EventSource(lastEventId ? `/api/events?lastEventId=${encodeURIComponent(lastEventId)}` : "/api/events");
+  stream = new EventSource(`/api/events${lastEventId && `?lastEventId=${encodeURIComponent(lastEventId)}`}`);
   for (const kind of Object.keys(REACTIONS)) stream.addEventListener(kind, onEvent);
   stream.addEventListener("open", () => {
     clearTimeout(lostTimer);
@@ -141,9 +142,13 @@ function openStream() {
     sayWhile(null);
   });
   stream.addEventListener("error", () => {
-    if (!lostTimer) lostTimer = setTimeout(() => sayWhile("The connection is lost. Trying again…"), LOST_MS);
+    if (!lostTimer) lostTimer = setTimeout(sayLost, LOST_MS);
     if (stream?.readyState === EventSource.CLOSED) reopen();
   });
+}
+
+function sayLost() {
+  sayWhile(navigator.onLine ? "The connection is lost. Trying again…" : "There is no network. This goes on when there is one.");
 }
 
 function closeStream() {
@@ -161,6 +166,9 @@ async function reopen() {
 
 export function startLive() {
   openStream();
+  // A stream that is cut off without a word is not noticed by itself.
+  addEventListener("offline", () => (closeStream(), sayLost()));
+  addEventListener("online", openStream);
   addEventListener("pagehide", closeStream);
   addEventListener("pageshow", openStream);
   document.addEventListener("visibilitychange", () => {

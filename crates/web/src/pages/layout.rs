@@ -7,7 +7,7 @@ use axum::{
     http::header,
     response::{Html, IntoResponse, Response},
 };
-use domain::{Feed, Folder, entry::Counts};
+use domain::{Feed, Folder, changes::ChangeNumber, entry::Counts};
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
@@ -30,14 +30,18 @@ pub(crate) struct Frame {
     pub(super) folders: Vec<Folder>,
     pub(super) counts: Counts,
     pub(super) now: Timestamp,
+    /// All changes up to here are on the page; its event stream tells what comes after.
+    position: ChangeNumber,
 }
 
 impl Frame {
     pub(crate) async fn load(state: &AppState, actor: Actor, settings: PageSettings) -> ApiResult<Self> {
         let (store, account) = (state.store(), actor.account);
+        // Before all that the page shows: a change in between is told twice, and none is missed.
+        let (_, position) = state.engine.changes_since(None).await?;
         let (feeds, folders, counts) =
             tokio::try_join!(store.feeds(account), store.folders(account), store.counts(account))?;
-        Ok(Self { actor, settings, feeds, folders, counts, now: state.engine.now() })
+        Ok(Self { actor, settings, feeds, folders, counts, now: state.engine.now(), position })
     }
 
     /// A page with its title, the path that is marked as the current one, and its `main`.
@@ -49,7 +53,7 @@ impl Frame {
             (content)
             div #status .status role="status" aria-live="polite" {}
         };
-        let attributes = Attributes { theme, size, marks_on_scroll, has_keys, is_reader: true };
+        let attributes = Attributes { theme, size, marks_on_scroll, has_keys, position: Some(self.position) };
         response(document(title, &attributes, &body))
     }
 
@@ -61,7 +65,7 @@ impl Frame {
 /// A page for anybody, with nothing around its content.
 pub(super) fn bare(title: &str, content: &Markup) -> Response {
     let PageSettings { theme, size, .. } = PageSettings::default();
-    let attributes = Attributes { theme, size, marks_on_scroll: false, has_keys: false, is_reader: false };
+    let attributes = Attributes { theme, size, marks_on_scroll: false, has_keys: false, position: None };
     response(document(title, &attributes, content))
 }
 
@@ -70,11 +74,12 @@ struct Attributes {
     size: &'static str,
     marks_on_scroll: bool,
     has_keys: bool,
-    is_reader: bool,
+    /// Of a page with scripts.
+    position: Option<ChangeNumber>,
 }
 
 fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
-    let Attributes { theme, size, marks_on_scroll, has_keys, is_reader } = attributes;
+    let Attributes { theme, size, marks_on_scroll, has_keys, position } = attributes;
     html! {
         (DOCTYPE)
         html lang="en" data-theme=(theme) data-size=(size) data-scroll[*marks_on_scroll] data-keys[*has_keys] {
@@ -89,8 +94,8 @@ fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
                 link rel="apple-touch-icon" href=(ASSETS.icon_192.path());
                 link rel="manifest" href=(ASSETS.manifest.path());
                 link rel="stylesheet" href=(ASSETS.page_css.path());
-                @if *is_reader {
-                    script type="module" src=(ASSETS.script.path()) #page-script
+                @if let Some(position) = position {
+                    script type="module" src=(ASSETS.script.path()) #page-script data-change=(position)
                         data-entry-css=(ASSETS.entry_css.path()) data-players=(players()) {}
                 }
             }

@@ -17,7 +17,7 @@ use domain::{
     },
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry},
-    ports::{Clock, DeliveryStore, FeedStore, HttpError, Ids},
+    ports::{Clock, DeliveryStore, FeedStore, HttpError, Ids, Store},
 };
 use jiff::SignedDuration;
 use store::SqliteStore;

@@ -126,7 +126,7 @@ pub(crate) async fn update(
     {
         return Ok(Some(UpdateOutcome::NoSuchFolder));
     }
-    let moved = match &patch.address {
+    let moved = match &patch.address_of(&seen) {
         None => lock(&transaction, &[id]).await?.map(|now| (id, now, ChangeLog::default())),
         Some(address) => match readdress(&transaction, account, &seen, address).await? {
             Readdressed::Done(id, now, log) => Some((id, now, log)),
@@ -178,13 +178,13 @@ async fn readdress(
     {
         return Ok(Readdressed::Raced);
     }
-    let Some((address, there)) = destination(transaction, account, before.id, address).await? else {
+    let Some((address, there)) = destination(transaction, account, before, address).await? else {
         return Ok(Readdressed::Raced);
     };
     let rows: Vec<FeedId> = [before.id].into_iter().chain(there.filter(|there| *there != before.id)).collect();
     let Some(now) = lock_to_delete(transaction, &rows).await? else { return Ok(Readdressed::Raced) };
     let settings = follows::lock(transaction, account, before.id).await?;
-    let again = destination(transaction, account, before.id, &address).await?;
+    let again = destination(transaction, account, before, &address).await?;
     let Some(settings) = settings.filter(|settings| settings.folder_id == before.folder_id) else {
         return Ok(Readdressed::Raced);
     };
@@ -202,15 +202,19 @@ async fn readdress(
     }
 }
 
-/// The address with the user and password that are known, and the feed that the server has there.
+/// The address with the user and password that are known, and the feed that the server has there. `None` if the feed is gone
+/// or no longer where it was.
 async fn destination(
     transaction: &Transaction<'_>,
     account: AccountId,
-    id: FeedId,
+    before: &Feed,
     address: &FeedAddress,
 ) -> Result<Option<(FeedAddress, Option<FeedId>)>, Error> {
-    let Some(row) = query_opt(transaction, ADDRESS, &[&id.0]).await? else { return Ok(None) };
+    let Some(row) = query_opt(transaction, ADDRESS, &[&before.id.0]).await? else { return Ok(None) };
     let known = FeedAddress { url: row.get(0), credentials: row.get(1) };
+    if known.url != before.url {
+        return Ok(None);
+    }
     let address = address.clone().after(&known);
     let there = id_of(transaction, &address, account).await?;
     Ok(Some((address, there)))

@@ -148,7 +148,7 @@ pub(crate) async fn id_of(
 /// What all who follow a feed see of it.
 const COLUMNS: &str = "
 feeds.id, feeds.url, feeds.site_url, feeds.title, feeds.last_fetched_at, feeds.next_check_at, feeds.failure_count,
-feeds.last_error, feeds.is_gone, feeds.credentials IS NOT NULL";
+feeds.last_error, feeds.is_gone, coalesce(feeds.credentials, '') <> ''";
 
 /// The feeds that an account follows, with their current subscriptions.
 fn followed_sql(condition: &str) -> String {
