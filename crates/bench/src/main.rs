@@ -23,6 +23,7 @@ mod process;
 mod publisher;
 mod push;
 mod report;
+mod sync;
 
 use std::process::ExitCode;
 
@@ -75,6 +76,14 @@ enum Measurement {
     Changes,
     /// Feeds that many accounts follow, and pages of one account beside others, on each store.
     Follows,
+    /// Apps of other readers: a first sync, one with nothing new, marking a thousand, on each store, beside a bare walk.
+    Sync,
+    /// Prepares a store for that, in a process of its own.
+    #[command(hide = true)]
+    SyncJob {
+        /// The job, as JSON.
+        job: String,
+    },
     /// Logins while passwords are guessed by many.
     Logins,
     /// Serves logins until it is killed.
@@ -180,6 +189,11 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             follows::run(&mut tally)?;
         }
+        Some(Measurement::Sync) => {
+            postgres::ensure()?;
+            sync::run(&mut tally)?;
+        }
+        Some(Measurement::SyncJob { job }) => process::print_result(&sync::perform(&serde_json::from_str(&job)?)?)?,
         Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,
@@ -207,6 +221,7 @@ fn main() -> anyhow::Result<ExitCode> {
             dispatch::run(&mut tally, None)?;
             changes::run(&mut tally)?;
             follows::run(&mut tally)?;
+            sync::run(&mut tally)?;
             logins::run(&mut tally)?;
         }
     }

@@ -10,7 +10,7 @@ use domain::{
     schedule::Bounds,
 };
 use engine::{
-    Deps, Engine, EngineSettings, PushSettings,
+    Deps, Engine, EngineSettings, PictureSettings, Pictures, PushSettings,
     http::{ClientSettings, GuardedClient, OwnServer, user_agent},
     system::{SteadyClock, SystemClock, SystemIds},
 };
@@ -120,6 +120,7 @@ pub(crate) fn build_engine(
                 per_feed: settings.prune_beyond,
                 chunk: PRUNE_CHUNK,
             },
+            icons: settings.feed_icons,
             push: push_settings(settings),
             delivery: settings.delivery.clone(),
             ..EngineSettings::default()
@@ -156,6 +157,20 @@ fn push_settings(settings: &Settings) -> PushSettings {
     }
 }
 
+/// Where pictures are kept that are fetched in the place of browsers.
+const PICTURES: &str = "pictures";
+
+/// What fetches pictures in the place of browsers, if that is wanted.
+fn pictures(settings: &Settings, engine: &Engine) -> anyhow::Result<Option<Arc<Pictures>>> {
+    if !settings.image_proxy {
+        return Ok(None);
+    }
+    let folder = settings.data_dir.join(PICTURES);
+    let cache_bytes_max = u64::from(settings.image_cache_mb) * 1_000_000;
+    let opened = engine.open_pictures(&PictureSettings { folder: folder.clone(), cache_bytes_max });
+    Ok(Some(opened.with_context(|| format!("image_proxy cannot keep pictures in {}", folder.display()))?))
+}
+
 /// Answers requests until told to stop. A worker answers only what an operator asks it.
 pub(crate) async fn serve(
     settings: &Settings,
@@ -172,6 +187,7 @@ pub(crate) async fn serve(
         no_auth: settings.no_auth,
         trusted_proxies: settings.trusted_proxies.clone(),
         auth_proxy_header: settings.auth_proxy_header.clone(),
+        pictures: pictures(settings, &engine)?,
         streams_max: WebSettings::default().streams_max.min(open_files::streams_max()),
         ..WebSettings::default()
     };

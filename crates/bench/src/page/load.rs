@@ -164,8 +164,7 @@ fn print(tally: &mut Tally, large: &Loaded, small: &Loaded) {
     let mut row = |name: &str, large: f64, small: f64, unit: &str, limit: Option<f64>, remark: &str| {
         let show = |value: f64| if value > 0.0 { format!("{value:.0}{unit}") } else { String::new() };
         let ratio = limit.map(|limit| format!("{:.2}", large / limit)).unwrap_or_default();
-        let cells =
-            [name.to_owned(), show(large), show(small), limit.map(show).unwrap_or_default(), ratio];
+        let cells = [name.to_owned(), show(large), show(small), limit.map(show).unwrap_or_default(), ratio];
         table.row(&cells, limit.map_or(Rating::None, |limit| Rating::of(large <= limit)), remark);
     };
     let count = |loaded: &Loaded| f64::from(u32::try_from(loaded.requests.len()).unwrap_or(u32::MAX));
@@ -174,9 +173,23 @@ fn print(tally: &mut Tally, large: &Loaded, small: &Loaded) {
     row("styles, compressed", large.style_bytes, small.style_bytes, " B", Some(STYLE_BYTES_MAX), "");
     row("the page itself", large.page_bytes, small.page_bytes, " B", None, "with all feeds beside it");
     row("elements, through 1,000 rows", large.nodes, small.nodes, "", Some(NODES_MAX), "with all feeds beside them");
-    row("time to first entry, median", large.first_entry_ms, small.first_entry_ms, " ms", Some(FIRST_ENTRY_MS_MAX), "our aim");
+    row(
+        "time to first entry, median",
+        large.first_entry_ms,
+        small.first_entry_ms,
+        " ms",
+        Some(FIRST_ENTRY_MS_MAX),
+        "our aim",
+    );
     row("key to frame, median", large.key_ms, small.key_ms, " ms", Some(KEY_MS_MAX), "j, from row to row; our aim");
     row("key to frame, 99th", large.key_99th_ms, small.key_99th_ms, " ms", None, "");
-    row("key to the next entry, median", large.open_ms, small.open_ms, " ms", Some(KEY_MS_MAX), "k, an entry is open; our aim");
+    row(
+        "key to the next entry, median",
+        large.open_ms,
+        small.open_ms,
+        " ms",
+        Some(KEY_MS_MAX),
+        "k, an entry is open; our aim",
+    );
     table.print(tally);
 }

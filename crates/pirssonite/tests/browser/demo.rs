@@ -12,13 +12,13 @@ use crate::{
 };
 
 /// A demo, with the addresses of its reader and of its control page.
-struct Demo {
+pub(crate) struct Demo {
     running: Running,
-    reader: String,
+    pub(crate) reader: String,
     beside: String,
 }
 
-fn start(temporary: &std::path::Path) -> Demo {
+pub(crate) fn start(temporary: &std::path::Path) -> Demo {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pirssonite"));
     command.args(["demo", "--listen", "127.0.0.1:0", "--every", "1s"]).env("TMPDIR", temporary);
     let mut running = Running::start(command.stdout(Stdio::piped()));

@@ -77,7 +77,9 @@ async fn a4_u2_session_that_ends_leads_to_the_login_and_back() {
         log_in().await;
         assert_eq!(browser.url().await.query(), Some("order=oldest"));
         // And in the middle of something.
-        browser.run("fetch('/logout', { method: 'POST' }).then(() => document.querySelector('[data-do=refresh]').click())").await;
+        browser
+            .run("fetch('/logout', { method: 'POST' }).then(() => document.querySelector('[data-do=refresh]').click())")
+            .await;
         browser.is_at("/login").await;
         browser.says("main", "Your login has ended.").await;
         browser.assert_no_complaints().await;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, a surprise ends it")]
 
 mod axe;
+mod boards;
 mod browser;
 mod dashboards;
 mod demo;

@@ -14,6 +14,8 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod figures;
+mod icons;
 mod outbox;
 mod push;
 mod search;
@@ -92,6 +94,7 @@ pub struct PostgresStore {
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
+    picture_key: Arc<str>,
     options: PostgresOptions,
 }
 
@@ -124,13 +127,13 @@ impl PostgresStore {
         let slow_reads = Arc::new(Semaphore::new((pool_size / 2).max(1)));
         let beats = address.pool(BEAT_CONNECTIONS)?;
         let is_pooled = shared::pooler::find(&beats).await?;
-        let mut client =
-            lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
+        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
         shared::migrate::migrate(&mut client).await?;
-        let installation = shared::migrate::installation(&client).await?;
+        let (installation, picture_key) = shared::migrate::installation(&client).await?;
         drop(client);
         let hints = Arc::new(if is_pooled { Hints::deaf() } else { Hints::start(address).await });
-        Ok(Self { pool, slow_reads, beats, hints, bounds: Arc::default(), installation: installation.into(), options })
+        let (installation, picture_key, bounds) = (installation.into(), picture_key.into(), Arc::default());
+        Ok(Self { pool, slow_reads, beats, hints, bounds, installation, picture_key, options })
     }
 
     /// A connection for a call. It ends when the call takes too long, or the database is silent (`shared/lending.rs`).
@@ -248,6 +251,10 @@ impl Store for PostgresStore {
 
     fn installation(&self) -> &str {
         &self.installation
+    }
+
+    fn picture_key(&self) -> &str {
+        &self.picture_key
     }
 }
 

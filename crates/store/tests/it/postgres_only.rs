@@ -7,6 +7,7 @@ mod beats;
 mod changes;
 mod deadlocks;
 mod failover;
+mod figures;
 mod given_outbox;
 mod given_push;
 mod locks;

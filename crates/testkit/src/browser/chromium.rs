@@ -49,7 +49,11 @@ impl Chromium {
     pub(super) fn start() -> Self {
         assert!(Command::new("chromedriver").arg("--version").output().is_ok(), "{MISSING}");
         let (driver, port) = (0..PORT_TRIES_MAX).find_map(|_| start_driver()).expect(MISSING);
-        Self { _driver: driver, url: format!("http://127.0.0.1:{port}"), profile: tempfile::tempdir().expect("there is a place for temporary files") }
+        Self {
+            _driver: driver,
+            url: format!("http://127.0.0.1:{port}"),
+            profile: tempfile::tempdir().expect("there is a place for temporary files"),
+        }
     }
 
     /// Opens a window, which may note all that it asks for.

@@ -4,7 +4,7 @@ import { counted, find, findAll } from "./dom.js";
 import { again, ask, toLogin, words } from "./api.js";
 import { say, sayWhile } from "./status.js";
 import { mergeCounts, refreshCounts } from "./sidebar.js";
-import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, loadedRows, rowOf } from "./list.js";
+import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, listTime, loadedRows, rowOf } from "./list.js";
 import { refreshAllMarks, refreshMarks } from "./marks.js";
 
 /** @typedef {{ feedId: number | null, feedIds: number[], count: number, ids: number[] }} Change */
@@ -42,8 +42,11 @@ function throttled(run, ms) {
 /** Says how many entries would come in at the top. */
 async function lookForNews() {
   if (!hasList()) return;
-  const page = await fetchPage("", true);
-  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && isBeforeFirst(entry));
+  // Oldest first, they come in at the end, which may be far away.
+  const isOldestFirst = listQuery().includes("order=oldest");
+  if (isOldestFirst && listQuery().includes("q=")) return;
+  const page = await fetchPage("", true, isOldestFirst ? listTime() : "");
+  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && (isOldestFirst || isBeforeFirst(entry)));
   // Nothing is being read that could be moved.
   if (loadedRows().length === 0 && fresh.length > 0) return location.reload();
   const button = find("#news");

@@ -63,7 +63,8 @@ pub(super) async fn submit(State(state): State<AppState>, origin: Origin, reques
         Err(ApiError::Unauthorized) => (StatusCode::UNAUTHORIZED, "The name or the password is wrong.".to_owned()),
         Err(ApiError::TooManyAttempts(wait)) => {
             let secs = whole_secs(&wait);
-            let page = page(form(&name, next, Some(&format!("Too many attempts. Try again in {}.", in_words(secs))), false));
+            let page =
+                page(form(&name, next, Some(&format!("Too many attempts. Try again in {}.", in_words(secs))), false));
             let headers = [(header::RETRY_AFTER, secs.to_string())];
             return Ok((StatusCode::TOO_MANY_REQUESTS, headers, page).into_response());
         }

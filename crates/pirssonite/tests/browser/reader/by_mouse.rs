@@ -114,7 +114,8 @@ async fn go(scene: &Scene, browser: &Browser) {
 async fn look(scene: &Scene, browser: &Browser) {
     scene.open(browser, "/all").await;
     browser.click("[popovertarget=options]").await;
-    for (name, value) in [("order", "oldest"), ("excerpts", "off"), ("theme", "dark"), ("size", "l"), ("scroll", "on")] {
+    for (name, value) in [("order", "oldest"), ("excerpts", "off"), ("theme", "dark"), ("size", "l"), ("scroll", "on")]
+    {
         browser.choose(&format!("#options [name={name}]"), value).await;
     }
     browser.click("#options button").await;

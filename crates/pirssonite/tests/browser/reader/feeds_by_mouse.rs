@@ -131,8 +131,11 @@ async fn u1_opml_is_imported_and_exported() {
         })
         .collect();
     let file = downloads.path().join("in.opml");
-    std::fs::write(&file, format!("<opml version='2.0'><body><outline text='Rocks'>{outlines}</outline></body></opml>"))
-        .unwrap();
+    std::fs::write(
+        &file,
+        format!("<opml version='2.0'><body><outline text='Rocks'>{outlines}</outline></body></opml>"),
+    )
+    .unwrap();
     with_browser("opml", DESK, async |browser| {
         let allow = serde_json::json!({ "behavior": "allow", "downloadPath": downloads.path() });
         browser.devtools("Browser.setDownloadBehavior", allow).await;
@@ -148,7 +151,10 @@ async fn u1_opml_is_imported_and_exported() {
             text.contains("</opml>").then_some(text)
         });
         let exported = exported.await;
-        assert!(exported.contains("Rocks") && exported.contains("Stone 19") && exported.contains("Bread"), "{exported}");
+        assert!(
+            exported.contains("Rocks") && exported.contains("Stone 19") && exported.contains("Bread"),
+            "{exported}"
+        );
         browser.click("dialog [aria-label=Close]").await;
         browser.says(".tree", "Rocks").await;
         browser.assert_no_complaints().await;

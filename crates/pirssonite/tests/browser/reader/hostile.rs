@@ -106,7 +106,9 @@ async fn u1_folder_of_two_thousand_feeds_can_be_used() {
     scene.publisher.record(false);
     scene.publisher.set_fallback(|_| Page::status(503));
     let outlines: String = (0..FEEDS)
-        .map(|number| format!("<outline text='Feed {number:04}' xmlUrl='{}'/>", scene.publisher.url(&format!("/{number}"))))
+        .map(|number| {
+            format!("<outline text='Feed {number:04}' xmlUrl='{}'/>", scene.publisher.url(&format!("/{number}")))
+        })
         .collect();
     let opml = format!("<opml version='2.0'><body><outline text='Many'>{outlines}</outline></body></opml>");
     let import = crate::server::client().post(format!("{}/api/opml/import", scene.url));

@@ -33,10 +33,14 @@ async fn u1_sound_plays_and_players_wait_for_a_click() {
     let scene = Scene::start(Store::Sqlite).await;
     scene.publisher.set("/sound.wav", Page::body(sound()).header("Content-Type", "audio/wav"));
     let enclosure = format!("<enclosure url='{}' type='audio/wav' length='8044'/>", scene.publisher.url("/sound.wav"));
-    let item = format!("<item><guid>1</guid><title>Show</title>{enclosure}<description>{}</description></item>", escaped(FRAME));
+    let item = format!(
+        "<item><guid>1</guid><title>Show</title>{enclosure}<description>{}</description></item>",
+        escaped(FRAME)
+    );
     let url = scene.publish("Radio", "/radio", &item);
     let feed = scene.call(Method::POST, "/api/feeds", json!({ "url": url })).await["id"].to_string();
-    let in_entry = |selector: &str| format!("document.querySelector('article .body')?.shadowRoot?.querySelector('{selector}')");
+    let in_entry =
+        |selector: &str| format!("document.querySelector('article .body')?.shadowRoot?.querySelector('{selector}')");
     with_browser("media", DESK, async |browser| {
         // By mouse, as the script shows it.
         scene.open(browser, &format!("/feed/{feed}")).await;

@@ -186,7 +186,7 @@ async fn walk(
     let entries_at = next_place(wanted);
     let sql = format!(
         "
-        SELECT walked.id, walked.at, walked.is_read, walked.is_starred
+        SELECT walked.id, walked.at, walked.is_read, walked.is_starred, walked.received_at
         FROM ({}
             LIMIT ${entries_at}
         ) AS walked
@@ -263,10 +263,10 @@ async fn collect(client: &impl GenericClient, wanted: &PageQuery<'_>, question: 
               AND (sort_at, entry_id) {} ($1, $2)
             {}
         )
-        SELECT hits.entry_id AS id, hits.sort_at AS at, state.is_read, state.is_starred
+        SELECT hits.entry_id AS id, hits.sort_at AS at, state.is_read, state.is_starred, state.received_at
         FROM hits
         CROSS JOIN LATERAL (
-            SELECT is_read, is_starred
+            SELECT is_read, is_starred, received_at
             FROM entry_states
             WHERE entry_states.entry_id = hits.entry_id
               AND {}

@@ -183,8 +183,7 @@ where
 
 fn config(url: &str) -> Result<Config, OpenError> {
     // The driver's message says what is wrong and does not quote the URL, which may hold a password.
-    let mut config: Config =
-        url.parse().map_err(|error| OpenError::BadUrl(errors::reason(&error)))?;
+    let mut config: Config = url.parse().map_err(|error| OpenError::BadUrl(errors::reason(&error)))?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err(OpenError::BadUrl("it names no host".to_owned()));
     }

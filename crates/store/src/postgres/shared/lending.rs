@@ -153,7 +153,8 @@ impl Lending {
                 continue;
             }
             asked_ms = now_ms;
-            if !hosts.answers(address, patience.with_server).await && self.since_ms.load(Ordering::Relaxed) == since_ms {
+            if !hosts.answers(address, patience.with_server).await && self.since_ms.load(Ordering::Relaxed) == since_ms
+            {
                 return "database silent";
             }
         }

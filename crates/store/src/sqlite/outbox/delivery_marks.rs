@@ -54,6 +54,7 @@ pub(crate) fn finish(
             continue;
         };
         log(connection, one, place, now)?;
+        changes.figures.attempt(*account, consequence.status, one.attempt.duration);
         if receiver.is_redirected(one, &consequence) {
             changes.log.deliveries();
         }

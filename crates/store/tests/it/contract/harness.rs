@@ -100,9 +100,7 @@ impl Harness {
         self.tamper("DELETE FROM deliveries; DELETE FROM events;").await;
         self.tamper(match &*self.database {
             Database::Sqlite(_) => "DELETE FROM sqlite_sequence WHERE name IN ('events', 'deliveries');",
-            Database::Postgres(_) => {
-                "ALTER SEQUENCE events_id_seq RESTART; ALTER SEQUENCE deliveries_id_seq RESTART;"
-            }
+            Database::Postgres(_) => "ALTER SEQUENCE events_id_seq RESTART; ALTER SEQUENCE deliveries_id_seq RESTART;",
         })
         .await;
     }

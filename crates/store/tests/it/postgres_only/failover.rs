@@ -26,12 +26,8 @@ const HANGS_AFTER: Duration = Duration::from_mins(2);
 
 const ALL: MarkRead = MarkRead { feed_id: None, folder_id: None, before: None };
 
-const PRUNE: PruneLimits = PruneLimits {
-    read_older_than: Duration::ZERO,
-    unread_older_than: None,
-    per_feed: 10,
-    chunk: 10,
-};
+const PRUNE: PruneLimits =
+    PruneLimits { read_older_than: Duration::ZERO, unread_older_than: None, per_feed: 10, chunk: 10 };
 
 /// Both lines as hosts of one URL.
 fn url_by(lines: [&Line; 2]) -> String {
