@@ -1,10 +1,12 @@
 //! The two stores: SQLite inside, PostgreSQL when one machine is not enough.
 
 mod clock;
+mod migrations;
 mod open_error;
 mod postgres;
 mod sqlite;
 mod target;
+pub mod transfer;
 mod values;
 
 pub use open_error::OpenError;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    open_files,
+    open_files, service_manager,
     settings::{LogFormat, Role, Settings},
     wiring,
 };
@@ -122,6 +122,7 @@ async fn stop_on_signal(stop: CancellationToken) {
             std::process::exit(130);
         }
         tracing::info!("stopping");
+        service_manager::stopping();
         stop.cancel();
     }
 }

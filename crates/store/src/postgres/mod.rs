@@ -16,8 +16,8 @@ mod entries;
 mod feeds;
 mod outbox;
 mod push;
-mod search;
-mod shared;
+pub(crate) mod search;
+pub(crate) mod shared;
 
 use std::{
     future::poll_fn,
@@ -116,10 +116,19 @@ impl PostgresStore {
         let mut client =
             pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
         shared::migrate::migrate(&mut client).await?;
+        shared::maintenance::check(&mut client).await?;
         let installation = shared::migrate::installation(&client).await?;
         drop(client);
         let hints = Arc::new(Hints::start(address).await);
         Ok(Self { pool, slow_reads, beats, hints, bounds: Arc::default(), installation: installation.into(), options })
+    }
+
+    /// Brings the schema up to date, and no more, whether the database may be used or not.
+    pub(crate) async fn migrate(url: &str, options: PostgresOptions) -> Result<(), OpenError> {
+        let pool = Address::of(url)?.pool(1, options.connect_timeout)?;
+        let client = pool.get().await;
+        let mut client = client.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
+        shared::migrate::migrate(&mut client).await
     }
 
     async fn client(&self) -> StoreResult<Client> {

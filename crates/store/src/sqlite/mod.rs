@@ -9,8 +9,8 @@ mod entries;
 mod feeds;
 mod outbox;
 mod push;
-mod search;
-mod shared;
+pub(crate) mod search;
+pub(crate) mod shared;
 
 #[cfg(test)]
 mod tests;
@@ -78,6 +78,7 @@ impl SqliteStore {
         let files = shared::files::take(folder_or_file)?;
         let mut connection = shared::connection::writer(&files.database, &options)?;
         shared::migrate::migrate(&mut connection, &*clock)?;
+        shared::maintenance::check(&connection)?;
         let key: String = connection
             .query_row("SELECT key FROM installation", [], |row| row.get(0))
             .map_err(shared::migrate::unavailable)?;

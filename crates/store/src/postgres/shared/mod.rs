@@ -4,6 +4,7 @@ pub(crate) mod claim_bounds;
 pub(crate) mod clock;
 pub(crate) mod connect;
 pub(crate) mod errors;
+pub(crate) mod maintenance;
 pub(crate) mod migrate;
 pub(crate) mod read_only;
 pub(crate) mod tls;
