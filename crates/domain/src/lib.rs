@@ -22,6 +22,7 @@ pub mod ports;
 pub mod push;
 pub mod schedule;
 pub mod search;
+pub mod trace;
 mod typed_address;
 pub mod words;
 

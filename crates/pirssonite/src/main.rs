@@ -11,6 +11,7 @@ mod screen;
 mod service_manager;
 mod settings;
 mod sorting;
+mod telemetry;
 mod wiring;
 
 use std::{process::ExitCode, time::Duration};

@@ -12,6 +12,7 @@ use domain::{
     ports::{AccountOutcome, Clock, PruneLimits, Store},
     push::RenewalRules,
     schedule::Bounds,
+    trace::Tracer,
 };
 use engine::{
     Deps, Engine, EngineSettings, PushSettings,
@@ -86,6 +87,16 @@ pub(crate) fn build_engine(
     store: Arc<dyn Store>,
     listen: Option<SocketAddr>,
 ) -> anyhow::Result<Arc<Engine>> {
+    build_traced_engine(settings, store, listen, None)
+}
+
+/// The same, with whoever records its traces.
+pub(crate) fn build_traced_engine(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    listen: Option<SocketAddr>,
+    tracer: Option<Arc<dyn Tracer>>,
+) -> anyhow::Result<Arc<Engine>> {
     let client = GuardedClient::new(client_settings(settings, listen))?;
     Ok(Engine::new(Deps {
         store,
@@ -104,6 +115,7 @@ pub(crate) fn build_engine(
             },
             push: push_settings(settings),
             delivery: settings.delivery.clone(),
+            tracer,
             ..EngineSettings::default()
         },
     }))

@@ -24,6 +24,7 @@ pub use self::row::TableSum;
 use self::{
     database::Database,
     postgres::PostgresDatabase,
+    row::Row,
     sqlite::SqliteDatabase,
     tables::{TABLES, Table},
 };
@@ -228,8 +229,8 @@ async fn copy(
     columns: &[String],
     counter: &mut Counter<'_>,
 ) -> Result<TableSum> {
-    let (send_read, read) = mpsc::channel(BATCHES_WAITING_MAX);
-    let (send_summed, summed) = mpsc::channel(1);
+    let (send_read, read) = mpsc::channel::<Vec<Row>>(BATCHES_WAITING_MAX);
+    let (send_summed, summed) = mpsc::channel::<Vec<Row>>(1);
     let counting = async {
         let (mut read, mut sum) = (read, TableSum::default());
         while let Some(rows) = read.recv().await {
@@ -256,7 +257,7 @@ async fn sum(
     columns: &[String],
     counter: &mut Counter<'_>,
 ) -> Result<TableSum> {
-    let (send, mut batches) = mpsc::channel(BATCHES_WAITING_MAX);
+    let (send, mut batches) = mpsc::channel::<Vec<Row>>(BATCHES_WAITING_MAX);
     let counting = async {
         let mut sum = TableSum::default();
         while let Some(rows) = batches.recv().await {

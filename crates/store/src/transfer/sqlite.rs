@@ -133,7 +133,8 @@ impl Database for SqliteDatabase {
 
     async fn count(&mut self, table: &'static Table) -> Result<u64> {
         let sql = format!("SELECT count(*) FROM {}", table.name);
-        self.work(move |connection| connection.query_row(&sql, [], |row| row.get(0)).map_err(sql_error)).await
+        let count = move |connection: &mut Connection| connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
+        self.work(move |connection| count(connection).map_err(sql_error)).await.map(i64::unsigned_abs)
     }
 
     async fn read(&mut self, table: &'static Table, columns: &[String], to: Sender<Vec<Row>>) -> Result<()> {

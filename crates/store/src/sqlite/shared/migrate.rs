@@ -14,7 +14,7 @@ const MIGRATIONS: [Migration; 6] = [
     (3, "0003_subscriptions", include_str!("../../../migrations/sqlite/0003_subscriptions.sql")),
     (4, "0004_outbox", include_str!("../../../migrations/sqlite/0004_outbox.sql")),
     (5, "0005_changes", include_str!("../../../migrations/sqlite/0005_changes.sql")),
-    (11, "0011_maintenance_and_traces", include_str!("../../../migrations/sqlite/0011_maintenance_and_traces.sql")),
+    (11, "0011_maintenance", include_str!("../../../migrations/sqlite/0011_maintenance.sql")),
 ];
 
 const TABLE: &str = include_str!("sql/migrate_table.sql");

@@ -95,4 +95,7 @@ mod clock;
 
 mod changes;
 
+mod rolling;
+mod upgrades;
+
 use harness::Harness;

@@ -1,4 +1,4 @@
--- What was done with the database as a whole, and the traces of events. Twin of sqlite/0011_maintenance_and_traces.sql.
+-- What was done with the database as a whole. Twin of sqlite/0011_maintenance.sql.
 
 -- `backup`: when it was last backed up. `incomplete`: it is being filled by a copy. `moved`: it was copied to another, which
 -- delivers in its place. Other names are left alone. Whoever copies the database locks the whole table meanwhile.
@@ -7,6 +7,3 @@ CREATE TABLE maintenance (
     at     bigint NOT NULL,
     detail text
 );
-
--- The trace that an event belongs to, as W3C Trace Context writes it, where traces are made.
-ALTER TABLE events ADD COLUMN traceparent text;
