@@ -74,6 +74,9 @@ pub struct Document {
     pub title: Option<String>,
     /// The page it belongs to.
     pub site_url: Option<String>,
+    /// What it calls its icon, and its larger picture.
+    pub icon_url: Option<String>,
+    pub logo_url: Option<String>,
     /// Stored with the entries they belong to, never apart.
     pub validators: Validators,
     /// What the feed asks of those who poll it; kept for the polls that bring no document.

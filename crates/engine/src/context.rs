@@ -44,6 +44,8 @@ pub(crate) struct Context {
 pub(crate) struct WakeUps {
     pub(crate) polls: Notify,
     pub(crate) push: Notify,
+    /// A feed that has no icon yet.
+    pub(crate) icons: Notify,
     /// What a removed account had is to go.
     pub(crate) prune: Notify,
 }

@@ -29,10 +29,12 @@ mod engine;
 mod fetch;
 mod hosts;
 pub mod http;
+mod icons;
 mod ingest;
 mod measure;
 mod opml;
 mod overview;
+mod pictures;
 mod poll;
 mod prune;
 mod push;
@@ -47,6 +49,7 @@ pub use changes::{ChangeListener, ChangeStream, Heard};
 pub use engine::Engine;
 pub use measure::register_metrics;
 pub use opml::OpmlError;
+pub use pictures::{NoPicture, Picture, PictureSettings, Pictures};
 pub use poll::Outage;
 pub use push::{
     PushAnswer, PushRequest, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer,

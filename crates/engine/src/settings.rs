@@ -50,6 +50,8 @@ pub struct EngineSettings {
     pub batch_wait: Duration,
     /// How much is kept.
     pub prune: PruneLimits,
+    /// Whether icons of feeds are looked for.
+    pub icons: bool,
     /// How push is set.
     pub push: PushSettings,
     /// How deliveries are set.
@@ -181,6 +183,7 @@ impl Default for EngineSettings {
                 per_feed: 1000,
                 chunk: 500,
             },
+            icons: true,
             push: PushSettings::default(),
             delivery: DeliverySettings::default(),
             tracer: None,

@@ -1,6 +1,7 @@
 //! The two stores: SQLite inside, PostgreSQL when one machine is not enough.
 
 mod clock;
+mod icons;
 mod migrations;
 mod open_error;
 mod postgres;

@@ -6,9 +6,12 @@ pub enum OpenError {
     /// The address or the options of the database are wrong.
     #[error("the database URL is wrong: {0}")]
     BadUrl(String),
-    /// Nothing answers, or it refuses.
+    /// Nothing answers, or not now: it may later.
     #[error("the database cannot be opened: {0}")]
     Unavailable(String),
+    /// It answers, and lets nobody in who comes like this.
+    #[error("the database cannot be opened: {0}")]
+    Refused(String),
     /// Another process has it.
     #[error("another process uses {0}: stop it, or choose another data folder")]
     InUse(String),

@@ -35,8 +35,7 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     // First, so that a server that cannot be makes no folder and no database.
     let listener =
         TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let store = wiring::open_store(settings).await?;
-    wiring::check_logins(settings, &*store).await?;
+    let store = wiring::wait_for_store(settings).await?;
     let telemetry = settings.otlp_endpoint.as_ref();
     let telemetry = telemetry.map(|endpoint| Telemetry::start(endpoint, &SystemIds.owner())).transpose()?;
     let tracer = telemetry.as_ref().map(|telemetry| Arc::clone(&telemetry.tracer));

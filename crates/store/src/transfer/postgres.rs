@@ -18,7 +18,7 @@ use super::{
     Result, TransferError,
     database::{Database, Sequence},
     row::{Batch, Row, Value},
-    tables::{TABLES, Table, WORDS, WORDS_COLUMNS},
+    tables::{FIGURES, TABLES, Table, WORDS},
 };
 use crate::postgres::{
     PostgresOptions, PostgresStore,
@@ -46,6 +46,8 @@ const NOTE: &str = "INSERT INTO maintenance (name, at, detail) VALUES ($1, pirss
                     ON CONFLICT (name) DO UPDATE SET at = excluded.at, detail = excluded.detail";
 
 const FORGET: &str = "DELETE FROM maintenance WHERE name = $1";
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long connections of others may take to end: those of a command that has just ended do.
 const OTHERS_TRIES: u32 = 50;
@@ -91,7 +93,7 @@ impl PostgresDatabase {
     async fn open(url: &str) -> Result<Self> {
         let options = PostgresOptions { pool_size: 1, ..PostgresOptions::default() };
         PostgresStore::migrate(url, options).await?;
-        let (client, connection) = Address::of(url)?.listen(|_| ()).await.map_err(sql_error)?;
+        let (client, connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
         Ok(Self { client, _connection: connection, indexes: Vec::new() })
     }
 
@@ -121,7 +123,8 @@ impl PostgresDatabase {
         // A new database has an account without a password, and its installation.
         let used = TABLES.iter().map(|table| match table.name {
             "accounts" => "EXISTS (SELECT FROM accounts WHERE name <> 'reader' OR password_hash IS NOT NULL)".to_owned(),
-            "installation" => "false".to_owned(),
+            // Nor does anybody miss figures of nothing.
+            "installation" | "figures_by_minute" | "figures_by_hour" => "false".to_owned(),
             name => format!("EXISTS (SELECT FROM {name})"),
         });
         let sql = format!("SELECT {}", used.collect::<Vec<_>>().join(" OR "));
@@ -152,8 +155,8 @@ impl PostgresDatabase {
 #[async_trait]
 impl Database for PostgresDatabase {
     async fn columns(&mut self, table: &'static Table) -> Result<Vec<String>> {
-        if table.name == WORDS {
-            return Ok(WORDS_COLUMNS.map(str::to_owned).into());
+        if let Some(columns) = table.common_columns() {
+            return Ok(columns);
         }
         let sql = "SELECT column_name::text FROM information_schema.columns \
                    WHERE table_schema = current_schema() AND table_name = $1";
@@ -167,7 +170,7 @@ impl Database for PostgresDatabase {
     }
 
     async fn read(&mut self, table: &'static Table, columns: &[String], to: Sender<Vec<Row>>) -> Result<()> {
-        let sql = format!("SELECT {} FROM {} ORDER BY {}", columns.join(", "), table.name, table.key);
+        let sql = select(table, columns);
         // Rows come as they are taken: what is not is held back at the database.
         let rows = self.client.query_raw(&sql, std::iter::empty::<&(dyn ToSql + Sync)>()).await.map_err(sql_error)?;
         let (mut rows, mut batch) = (pin!(rows), Batch::default());
@@ -221,9 +224,8 @@ impl Database for PostgresDatabase {
 
     async fn write(&mut self, table: &'static Table, columns: &[String], mut from: Receiver<Vec<Row>>) -> Result<()> {
         let mut names = columns.to_vec();
-        // Grams are those of the words.
-        let words = (table.name == WORDS).then(|| names.iter().position(|name| name == "words")).flatten();
-        names.extend(words.map(|_| "grams".to_owned()));
+        let own = own_column(table, columns);
+        names.extend(own.as_ref().map(|own| own.name.to_owned()));
         let names = names.join(", ");
         let types = self.client.prepare(&format!("SELECT {names} FROM {} LIMIT 0", table.name)).await.map_err(sql_error)?;
         let types: Vec<Type> = types.columns().iter().map(|column| column.type_().clone()).collect();
@@ -232,9 +234,8 @@ impl Database for PostgresDatabase {
         let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
         while let Some(rows) = from.recv().await {
             for mut row in rows {
-                if let Some(words) = words {
-                    row.push(row[words].clone());
-                }
+                let more = own.as_ref().map(|own| (own.value)(&row));
+                row.extend(more);
                 writer.as_mut().write_raw(&row).await.map_err(sql_error)?;
             }
         }
@@ -257,20 +258,50 @@ impl Database for PostgresDatabase {
     }
 }
 
+/// A column that only this store has, and its value in a row that is copied.
+struct OwnColumn {
+    name: &'static str,
+    value: Box<dyn Fn(&Row) -> Value + Send + Sync>,
+}
+
+fn own_column(table: &Table, columns: &[String]) -> Option<OwnColumn> {
+    match table.name {
+        // Grams are those of the words: see `ToSql`.
+        WORDS => {
+            let words = columns.iter().position(|name| name == "words")?;
+            Some(OwnColumn { name: "grams", value: Box::new(move |row| row[words].clone()) })
+        }
+        FIGURES => Some(OwnColumn { name: "backend", value: Box::new(|_| Value::Integer(0)) }),
+        _ => None,
+    }
+}
+
+fn select(table: &Table, columns: &[String]) -> String {
+    let (columns, name, key) = (columns.join(", "), table.name, table.key);
+    if name == FIGURES {
+        // Each connection counts in a row of its own.
+        return format!(
+            "SELECT {columns} FROM (SELECT account_id, series, minute, sum(count)::bigint AS count FROM {name} \
+             GROUP BY account_id, series, minute) AS figures ORDER BY {key}"
+        );
+    }
+    format!("SELECT {columns} FROM {name} ORDER BY {key}")
+}
+
 pub(crate) async fn last_backup(url: &str) -> Result<Option<i64>> {
-    let (client, _connection) = Address::of(url)?.listen(|_| ()).await.map_err(sql_error)?;
+    let (client, _connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
     let sql = "SELECT at FROM maintenance WHERE name = $1";
     let row = client.query_opt(sql, &[&maintenance::BACKUP]).await.map_err(sql_error)?;
     Ok(row.map(|row| row.get(0)))
 }
 
 pub(crate) async fn note_backup(url: &str) -> Result<()> {
-    let (client, _connection) = Address::of(url)?.listen(|_| ()).await.map_err(sql_error)?;
+    let (client, _connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
     client.execute(NOTE, &[&maintenance::BACKUP, &""]).await.map(drop).map_err(sql_error)
 }
 
 pub(crate) async fn take_back(url: &str) -> Result<bool> {
-    let (client, _connection) = Address::of(url)?.listen(|_| ()).await.map_err(sql_error)?;
+    let (client, _connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
     client.execute(FORGET, &[&maintenance::MOVED]).await.map(|rows| rows > 0).map_err(sql_error)
 }
 

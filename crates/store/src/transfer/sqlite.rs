@@ -15,7 +15,7 @@ use super::{
     Result, TransferError,
     database::{Database, Sequence},
     row::{Batch, Row, Value},
-    tables::{TABLES, Table, WORDS, WORDS_COLUMNS},
+    tables::{TABLES, Table, WORDS},
 };
 use crate::OpenError;
 use crate::sqlite::{
@@ -120,8 +120,8 @@ impl Drop for SqliteDatabase {
 #[async_trait]
 impl Database for SqliteDatabase {
     async fn columns(&mut self, table: &'static Table) -> Result<Vec<String>> {
-        if table.name == WORDS {
-            return Ok(WORDS_COLUMNS.map(str::to_owned).into());
+        if let Some(columns) = table.common_columns() {
+            return Ok(columns);
         }
         self.work(|connection| {
             let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?)").map_err(sql_error)?;
@@ -266,9 +266,11 @@ fn take_place(new: &Path, file: &Path) -> Result<Option<PathBuf>> {
 
 fn select(table: &Table, columns: &[String]) -> String {
     if table.name == WORDS {
-        return "SELECT entry_words.entry_id, entries.sort_at, entry_words.words FROM entry_words \
-                JOIN entries ON entries.id = entry_words.entry_id ORDER BY entry_words.entry_id"
-            .to_owned();
+        return format!(
+            "SELECT {} FROM (SELECT entry_words.entry_id, entries.sort_at, entry_words.words FROM entry_words JOIN entries \
+             ON entries.id = entry_words.entry_id ORDER BY entry_words.entry_id)",
+            columns.join(", ")
+        );
     }
     format!("SELECT {} FROM {} ORDER BY {}", columns.join(", "), table.name, table.key)
 }

@@ -12,14 +12,28 @@ const fn table(name: &'static str, key: &'static str) -> Table {
     Table { name, key }
 }
 
-/// The words of entries. The two stores keep more beside them than the words themselves: see [`WORDS_COLUMNS`].
+impl Table {
+    /// The columns that are copied, of a table that is not the same in both stores.
+    pub(crate) fn common_columns(&self) -> Option<Vec<String>> {
+        let columns: &[&str] = match self.name {
+            // `sort_at` is stored on PostgreSQL, and on SQLite it is that of the entry; grams are made anew.
+            WORDS => &["entry_id", "sort_at", "words"],
+            // On PostgreSQL each connection counts in a row of its own.
+            FIGURES => &["account_id", "series", "minute", "count"],
+            _ => return None,
+        };
+        Some(columns.iter().map(|column| (*column).to_owned()).collect())
+    }
+}
+
+/// The words of entries.
 pub(crate) const WORDS: &str = "entry_words";
 
-/// What is read of them. `sort_at` is stored on PostgreSQL, and on SQLite it is that of the entry; grams are made anew.
-pub(crate) const WORDS_COLUMNS: [&str; 3] = ["entry_id", "sort_at", "words"];
+/// How many of what happened in a minute.
+pub(crate) const FIGURES: &str = "figures_by_minute";
 
 /// Those that are copied, each after those that its foreign keys name.
-pub(crate) const TABLES: [Table; 18] = [
+pub(crate) const TABLES: [Table; 22] = [
     table("accounts", "id"),
     table("sessions", "id"),
     table("tokens", "id"),
@@ -31,6 +45,8 @@ pub(crate) const TABLES: [Table; 18] = [
     table("entry_bodies", "entry_id"),
     table("entry_states", "entry_id, account_id"),
     table(WORDS, "entry_id"),
+    table("icons", "id"),
+    table("feed_icons", "feed_id"),
     table("pruned_entries", "feed_id, identity, link_trait, title_trait, fingerprint"),
     table("subscriptions", "id"),
     table("installation", "key"),
@@ -38,6 +54,8 @@ pub(crate) const TABLES: [Table; 18] = [
     table("events", "id"),
     table("deliveries", "id"),
     table("attempts", "delivery_id, place"),
+    table(FIGURES, "account_id, series, minute"),
+    table("figures_by_hour", "account_id, series, hour"),
 ];
 
 /// Those that are not, and why.

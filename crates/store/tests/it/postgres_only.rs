@@ -6,6 +6,8 @@ mod accounts;
 mod beats;
 mod changes;
 mod deadlocks;
+mod failover;
+mod figures;
 mod given_outbox;
 mod given_push;
 mod locks;

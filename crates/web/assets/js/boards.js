@@ -2,6 +2,8 @@
 // old ones; a part that somebody is busy with is left alone.
 import { find, findAll } from "./dom.js";
 
+/** Plots go on with the time, also where nothing happens. */
+const MINUTE_MS = 60_000;
 /** Looks are this far apart. */
 const BOARD_MS = 2_000;
 
@@ -27,13 +29,18 @@ function showParts(fresh) {
   }
 }
 
+function lookSoon() {
+  if (boardTimer) isBoardChanged = true;
+  else lookAtBoard();
+}
+
 export function startBoards() {
   const kinds = find("#main")?.dataset.live?.split(" ").filter(Boolean) ?? [];
   if (kinds.length === 0) return;
   document.addEventListener("pirssonite-change", (event) => {
     const { kind } = /** @type {CustomEvent} */ (event).detail;
     if (kind !== "reset" && !kinds.includes(kind)) return;
-    if (boardTimer) isBoardChanged = true;
-    else lookAtBoard();
+    lookSoon();
   });
+  if (find(".plot")) setInterval(() => document.hidden || lookSoon(), MINUTE_MS);
 }

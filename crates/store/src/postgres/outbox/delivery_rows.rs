@@ -23,7 +23,7 @@ macro_rules! columns {
                THEN deliveries.lease_owner
        END,
        deliveries.lease_until, deliveries.last_status, deliveries.last_error, deliveries.reason, deliveries.created_at,
-       deliveries.ended_at"
+       deliveries.ended_at, events.nonce"
     };
 }
 pub(crate) use columns;
@@ -75,8 +75,8 @@ pub(crate) fn delivery_of(row: &Row, installation: &str) -> Result<Delivery, Err
     let status = row.try_get::<_, Parsed<DeliveryStatus>>(4)?.0;
     let lease_owner: Option<String> = row.get(7);
     Ok(Delivery {
-        id: public_id("dlv", installation, row.get(0)),
-        event_id: public_id("evt", installation, row.get(1)),
+        id: public_id("dlv", installation, row.get(0), row.get(14)),
+        event_id: public_id("evt", installation, row.get(1), row.get(14)),
         event_type: row.get(2),
         webhook_id: WebhookId(row.get(3)),
         delivery_status: status,

@@ -9,12 +9,17 @@ use crate::migrations::{Applied, Migration, checksum_of, missing};
 use crate::postgres::shared::errors;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 11] = [
     (1, "0001_accounts", include_str!("../../../migrations/postgres/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/postgres/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/postgres/0003_subscriptions.sql")),
     (4, "0004_outbox", include_str!("../../../migrations/postgres/0004_outbox.sql")),
     (5, "0005_changes", include_str!("../../../migrations/postgres/0005_changes.sql")),
+    (6, "0006_stats", include_str!("../../../migrations/postgres/0006_stats.sql")),
+    (7, "0007_icons_and_page_settings", include_str!("../../../migrations/postgres/0007_icons_and_page_settings.sql")),
+    (8, "0008_received_order", include_str!("../../../migrations/postgres/0008_received_order.sql")),
+    (9, "0009_entries_by_id", include_str!("../../../migrations/postgres/0009_entries_by_id.sql")),
+    (10, "0010_event_nonces", include_str!("../../../migrations/postgres/0010_event_nonces.sql")),
     (11, "0011_maintenance", include_str!("../../../migrations/postgres/0011_maintenance.sql")),
 ];
 
@@ -45,10 +50,10 @@ pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     transaction.commit().await.map_err(unavailable)
 }
 
-/// The key of this installation.
-pub(crate) async fn installation(client: &Client) -> Result<String, OpenError> {
-    let row = client.query_one("SELECT key FROM installation", &[]).await.map_err(unavailable)?;
-    Ok(row.get(0))
+/// The key of this installation, and the one that is shown nowhere.
+pub(crate) async fn installation(client: &Client) -> Result<(String, String), OpenError> {
+    let row = client.query_one("SELECT key, picture_key FROM installation", &[]).await.map_err(unavailable)?;
+    Ok((row.get(0), row.get(1)))
 }
 
 async fn check_server(client: &Client) -> Result<(), OpenError> {

@@ -120,12 +120,12 @@ pub(crate) fn update(
         return Ok(UpdateOutcome::NoSuchFolder);
     }
     let mut id = id;
-    if let Some(address) = &patch.address {
+    if let Some(address) = patch.address_of(&before) {
         let others = follows::followed(connection, account, &address.url)?;
         if let Some(other) = others.into_iter().find(|other| *other != id) {
             return Ok(UpdateOutcome::Conflict(Some(other)));
         }
-        id = readdress(changes, account, &before, address.clone())?;
+        id = readdress(changes, account, &before, address)?;
     }
     apply(changes, account, id, patch)?;
     if let Some(folder) = patch.folder_id

@@ -73,6 +73,7 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
             finish_plain::write_failure(connection, target, change, reason)?;
         }
     }
+    changes.figures.poll_without_document(&result.outcome);
     Ok(Stored { applied: true, ..Stored::default() })
 }
 

@@ -13,7 +13,7 @@ pub(crate) mod polls;
 
 use async_trait::async_trait;
 use domain::{
-    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, IconId, NewFeed,
     feed_state::FeedAddress,
     follow::NewFollow,
     ports::{FeedStore, FollowOutcome, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
@@ -117,6 +117,7 @@ fn feed_of(row: &Row<'_>) -> Result<Feed> {
         poll_interval: row.get::<_, Option<i64>>(12)?.map(to_u32),
         push_enabled: row.get(13)?,
         subscription: subscription_of(row)?,
+        icon_id: row.get::<_, Option<i64>>(25)?.map(IconId),
     })
 }
 

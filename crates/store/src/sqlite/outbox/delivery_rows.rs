@@ -45,8 +45,8 @@ fn delivery_of(row: &Row<'_>, ViewContext { key, now, .. }: ViewContext<'_>) -> 
     let is_held = is_pending && lease_until > now && lease_until <= now + lease_ms + LEASE_SLACK_MS;
     let ended_at = row.get::<_, Option<i64>>(13)?.filter(|_| status == DeliveryStatus::Delivered);
     Ok(Delivery {
-        id: public_id("dlv", key, row.get(0)?),
-        event_id: public_id("evt", key, row.get(1)?),
+        id: public_id("dlv", key, row.get(0)?, row.get(15)?),
+        event_id: public_id("evt", key, row.get(1)?, row.get(15)?),
         event_type: row.get(2)?,
         webhook_id: WebhookId(row.get(3)?),
         delivery_status: status,

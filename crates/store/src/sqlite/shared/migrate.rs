@@ -8,12 +8,17 @@ use crate::OpenError;
 use crate::migrations::{Applied, Migration, checksum_of, missing};
 
 /// In order: number and name are the same as on PostgreSQL.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 11] = [
     (1, "0001_accounts", include_str!("../../../migrations/sqlite/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/sqlite/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/sqlite/0003_subscriptions.sql")),
     (4, "0004_outbox", include_str!("../../../migrations/sqlite/0004_outbox.sql")),
     (5, "0005_changes", include_str!("../../../migrations/sqlite/0005_changes.sql")),
+    (6, "0006_stats", include_str!("../../../migrations/sqlite/0006_stats.sql")),
+    (7, "0007_icons_and_page_settings", include_str!("../../../migrations/sqlite/0007_icons_and_page_settings.sql")),
+    (8, "0008_received_order", include_str!("../../../migrations/sqlite/0008_received_order.sql")),
+    (9, "0009_entries_by_id", include_str!("../../../migrations/sqlite/0009_entries_by_id.sql")),
+    (10, "0010_event_nonces", include_str!("../../../migrations/sqlite/0010_event_nonces.sql")),
     (11, "0011_maintenance", include_str!("../../../migrations/sqlite/0011_maintenance.sql")),
 ];
 

@@ -95,6 +95,16 @@ impl Harness {
         }
     }
 
+    /// Forgets all that was ever queued, the numbers that were given to it too, as a database does that was restored.
+    pub(super) async fn forget_outbox(&self) {
+        self.tamper("DELETE FROM deliveries; DELETE FROM events;").await;
+        self.tamper(match &*self.database {
+            Database::Sqlite(_) => "DELETE FROM sqlite_sequence WHERE name IN ('events', 'deliveries');",
+            Database::Postgres(_) => "ALTER SEQUENCE events_id_seq RESTART; ALTER SEQUENCE deliveries_id_seq RESTART;",
+        })
+        .await;
+    }
+
     /// The number that a statement selects, which both databases understand.
     pub(super) async fn number(&self, statement: &str) -> i64 {
         match &*self.database {
