@@ -14,6 +14,7 @@ mod fixture;
 mod follows;
 mod hostile;
 mod logins;
+mod page;
 mod pages;
 mod parse;
 mod poll;
@@ -22,6 +23,7 @@ mod process;
 mod publisher;
 mod push;
 mod report;
+mod soak;
 mod sync;
 
 use std::process::ExitCode;
@@ -55,6 +57,12 @@ enum Measurement {
     Poll,
     /// Pages, searches, memory and polls at a million entries, on each store.
     Pages,
+    /// The page in a real browser at a million entries: its first load, keys, pushes until they are on it, and a thousand
+    /// open event streams.
+    Page {
+        /// Only this part of it.
+        part: Option<page::Part>,
+    },
     /// Signed pushes until they are on the disk, and renewals of subscriptions, on each store, beside bare ones.
     Push {
         /// Only this part of it.
@@ -79,6 +87,8 @@ enum Measurement {
     },
     /// Logins while passwords are guessed by many.
     Logins,
+    /// The real program under a mixed load for some minutes, killed, frozen, without its database or its disk.
+    Soak(soak::Arguments),
     /// Serves logins until it is killed.
     #[command(hide = true)]
     LoginsServer {
@@ -162,6 +172,10 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             pages::run(&mut tally)?;
         }
+        Some(Measurement::Page { part }) => {
+            postgres::ensure()?;
+            page::run(&mut tally, part)?;
+        }
         Some(Measurement::Push { part }) => {
             postgres::ensure()?;
             push::run(&mut tally, part)?;
@@ -191,6 +205,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(Measurement::PushRenew { job }) => {
             process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
         }
+        Some(Measurement::Soak(arguments)) => {
+            postgres::ensure()?;
+            soak::run(&mut tally, &arguments)?;
+        }
         Some(Measurement::Logins) => logins::run(&mut tally)?,
         Some(Measurement::LoginsServer { location }) => logins::serve(&serde_json::from_str(&location)?)?,
         Some(Measurement::Publish) => publisher::publish()?,
@@ -205,6 +223,7 @@ fn main() -> anyhow::Result<ExitCode> {
             hostile::run(&mut tally, None)?;
             poll::run(&mut tally)?;
             pages::run(&mut tally)?;
+            page::run(&mut tally, None)?;
             push::run(&mut tally, None)?;
             dispatch::run(&mut tally, None)?;
             changes::run(&mut tally)?;

@@ -63,7 +63,8 @@ pub struct Feed {
 pub struct FeedAddress {
     /// The URL without user and password.
     pub url: String,
-    /// `user:password`, as the URL had it, decoded.
+    /// `user:password`, as the URL had it, decoded. Empty once they are taken away: nothing is sent then, but the feed stays
+    /// its account's own, because entries that were read with them are.
     pub credentials: Option<String>,
 }
 
@@ -112,15 +113,19 @@ impl FeedAddress {
     }
 
     /// This address, as the one of a feed that has been at another. A URL is shown without its user and password, so one
-    /// that names none keeps those that are known, within the same origin. Another origin is never sent them.
+    /// that names none keeps those that are known, within the same origin. Another origin is never sent them. What was the
+    /// account's own stays so.
     #[must_use]
     pub fn after(self, before: &Self) -> Self {
         let is_same_origin = || match (url::Url::parse(&self.url), url::Url::parse(&before.url)) {
             (Ok(new), Ok(old)) => new.origin() == old.origin(),
             _ => false,
         };
-        let kept = || before.credentials.clone().filter(|_| is_same_origin());
-        let credentials = self.credentials.clone().or_else(kept);
+        let credentials = match (&self.credentials, &before.credentials) {
+            (Some(new), _) if !new.is_empty() => Some(new.clone()),
+            (None, Some(known)) if is_same_origin() => Some(known.clone()),
+            (_, known) => known.as_ref().map(|_| String::new()),
+        };
         Self { credentials, ..self }
     }
 }
@@ -207,12 +212,26 @@ pub struct FeedPatch {
     /// Where it is: validators are forgotten and it is polled at once. Credentials are those of
     /// [`after`](FeedAddress::after).
     pub address: Option<FeedAddress>,
+    /// Whether the user and password that are stored for it are taken away.
+    pub forgets_credentials: bool,
     /// The folder it is in.
     pub folder_id: Option<Option<FolderId>>,
     /// Its own poll interval in seconds.
     pub poll_interval: Option<Option<u32>>,
     /// Whether push is wanted for it.
     pub push_enabled: Option<bool>,
+}
+
+impl FeedPatch {
+    /// The address that a feed is to have, if that is to change: see [`after`](FeedAddress::after).
+    pub fn address_of(&self, feed: &Feed) -> Option<FeedAddress> {
+        if !self.forgets_credentials {
+            return self.address.clone();
+        }
+        let named = self.address.as_ref().map(|address| &address.url);
+        let url = named.or(feed.has_credentials.then_some(&feed.url))?;
+        Some(FeedAddress { url: url.clone(), credentials: Some(String::new()) })
+    }
 }
 
 /// What is stored of a feed's success so far.
@@ -320,13 +339,23 @@ mod tests {
             ("https://u:p@e.org/f", "https://E.org:443/other?x", Some("u:p")),
             ("https://u:p@e.org/f", "https://v:q@e.org/f", Some("v:q")),
             ("https://u:p@e.org/f", "https://v:q@other.org/f", Some("v:q")),
-            ("https://u:p@e.org/f", "https://other.org/f", None),
-            ("https://u:p@e.org/f", "https://e.org:8443/f", None),
-            ("https://u:p@e.org/f", "http://e.org/f", None),
+            // Nothing is sent to another origin, but what was private stays so.
+            ("https://u:p@e.org/f", "https://other.org/f", Some("")),
+            ("https://u:p@e.org/f", "https://e.org:8443/f", Some("")),
+            ("https://u:p@e.org/f", "http://e.org/f", Some("")),
             ("https://e.org/f", "https://e.org/f", None),
         ] {
             let [before, new] = [before, new].map(|url| FeedAddress::parse(url).unwrap());
             assert_eq!(new.clone().after(&before).credentials.as_deref(), expect, "{new:?}");
+        }
+    }
+
+    #[test]
+    fn f1_a_known_password_is_taken_away() {
+        let none = FeedAddress { url: "https://e.org/f".into(), credentials: Some(String::new()) };
+        for (before, expect) in [(Some("u:p"), Some("")), (Some(""), Some("")), (None, None)] {
+            let before = FeedAddress { credentials: before.map(str::to_owned), ..none.clone() };
+            assert_eq!(none.clone().after(&before).credentials.as_deref(), expect, "{before:?}");
         }
     }
 

@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod entry;
 pub mod entry_query;
 pub mod feed_state;
+pub mod figures;
 pub mod folder;
 pub mod follow;
 pub mod icon;
@@ -26,6 +27,7 @@ pub mod push;
 pub mod raster;
 pub mod schedule;
 pub mod search;
+pub mod trace;
 mod typed_address;
 pub mod words;
 

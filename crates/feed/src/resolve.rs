@@ -27,14 +27,14 @@ impl LinkBudget {
 }
 
 /// A base URL as a document states it, relative to the one around it. `None` if it makes no sense, cannot have
-/// relatives or is too long.
+/// relatives, is too long or of an active scheme, which all that is relative to it would have.
 pub(crate) fn base(outer: Option<&Url>, stated: &str, budget: &LinkBudget) -> Option<Url> {
     let stated = strip(stated);
     let url = match outer {
         Some(outer) => budget.join(outer, &stated),
         None => Url::parse(&stated).ok(),
     };
-    url.filter(|url| !url.cannot_be_a_base() && url.as_str().len() <= URL_BYTES_MAX)
+    url.filter(|url| !url.cannot_be_a_base() && url.as_str().len() <= URL_BYTES_MAX && !is_active(url.scheme()))
 }
 
 /// A page that links can be relative to.
@@ -50,13 +50,17 @@ pub(crate) fn link(base: Option<&Url>, href: &str, budget: &LinkBudget) -> Optio
         return None;
     }
     match scheme(&href) {
-        Some(scheme) if ACTIVE_SCHEMES.iter().any(|active| scheme.eq_ignore_ascii_case(active)) => None,
+        Some(scheme) if is_active(scheme) => None,
         Some(_) => Some(href.into_owned()),
         None => match base {
             Some(base) => budget.join(base, &href).map(String::from),
             None => Some(href.into_owned()),
         },
     }
+}
+
+fn is_active(scheme: &str) -> bool {
+    ACTIVE_SCHEMES.iter().any(|active| scheme.eq_ignore_ascii_case(active))
 }
 
 /// Whether an identity is the address of a page, too. A relative one is if it looks so, or if its publisher says so.
@@ -137,6 +141,8 @@ mod tests {
             ("http://f.org", Some("http://f.org/")),
             ("mailto:x@e.org", None),
             ("http://[", None),
+            ("javascript://e.org/%0aalert(1)", None),
+            ("\0File:///etc/", None),
         ] {
             let found = base(outer.as_ref(), stated, &LinkBudget::of(0));
             assert_eq!(found.as_ref().map(Url::as_str), expect, "{stated}");

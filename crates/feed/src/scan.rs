@@ -57,7 +57,7 @@ pub(crate) struct Scanner<'a> {
     no_single_quote: bool,
     /// A DTD was searched for its end and had none.
     no_doctype_end: bool,
-    instruction_end: Mark,
+    instruction_end: NextPlace,
 }
 
 impl<'a> Scanner<'a> {
@@ -71,7 +71,7 @@ impl<'a> Scanner<'a> {
             no_double_quote: false,
             no_single_quote: false,
             no_doctype_end: false,
-            instruction_end: Mark { text: b"?>", next: None, searched: false },
+            instruction_end: NextPlace { text: b"?>", next: None, searched: false },
         }
     }
 
@@ -82,6 +82,18 @@ impl<'a> Scanner<'a> {
 
     pub(crate) fn truncated(&self) -> bool {
         self.truncated
+    }
+
+    /// Passes over the rest of an element just opened if only text stands in it; whether it did.
+    pub(crate) fn skip_value(&mut self, name: &str) -> bool {
+        let rest = &self.source[self.at..];
+        let Some(text_to) = memchr(b'<', rest.as_bytes()) else { return false };
+        let end_tag = rest[text_to..].strip_prefix("</").and_then(|rest| rest.strip_prefix(name));
+        let is_ended = end_tag.is_some_and(|rest| rest.starts_with('>'));
+        if is_ended {
+            self.at += text_to + name.len() + "</>".len();
+        }
+        is_ended
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -327,13 +339,13 @@ const CDATA_OPEN: &[u8] = b"<![CDATA[";
 
 /// The next place of a text. Once found, it is not searched for again until it has been passed.
 #[derive(Debug)]
-struct Mark {
+struct NextPlace {
     text: &'static [u8],
     next: Option<usize>,
     searched: bool,
 }
 
-impl Mark {
+impl NextPlace {
     /// The first place from `from` on, which never goes back.
     fn find(&mut self, source: &str, from: usize) -> Option<usize> {
         if !self.searched || self.next.is_some_and(|next| next < from) {

@@ -19,6 +19,7 @@ mod greader;
 mod idle;
 mod in_process;
 mod live;
+mod log_throttle;
 mod metrics;
 mod middleware;
 mod miniflux;

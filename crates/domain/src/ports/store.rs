@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{AccountStore, ChangeStore, DeliveryStore, IconStore};
+use super::{AccountStore, ChangeStore, DeliveryStore, FigureStore, IconStore};
 use crate::{
     cursor::Cursor,
     entry::{AccountCounts, Counts, Entry, EntryFilter, EntryIdPage, EntryPage, EntryPatch},
@@ -50,6 +50,16 @@ pub enum Viewer {
     Account(AccountId),
     /// All there is, for administrators and for the program itself.
     Server,
+}
+
+impl Viewer {
+    /// Whose, if they are one account's.
+    pub fn account(self) -> Option<AccountId> {
+        match self {
+            Self::Account(account) => Some(account),
+            Self::Server => None,
+        }
+    }
 }
 
 /// What became of a feed that an account is to follow.
@@ -402,6 +412,7 @@ pub trait Store:
     + PushStore
     + DeliveryStore
     + ChangeStore
+    + FigureStore
     + Send
     + Sync
     + std::fmt::Debug

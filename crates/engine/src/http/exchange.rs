@@ -92,7 +92,8 @@ async fn send_hop(
         Method::Post => reqwest::Method::POST,
     };
     let route = client.route(&chain.url);
-    let mut hop = route.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
+    let connections = route.client(request.method);
+    let mut hop = connections.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
     if let Some(body) = body {
         hop = hop.body(body);
     }
@@ -108,7 +109,7 @@ fn headers(request: &HttpRequest, with_secrets: bool) -> HeaderMap {
             headers.append(name, value);
         }
     }
-    let credentials = request.credentials.as_deref().filter(|_| with_secrets);
+    let credentials = request.credentials.as_deref().filter(|pair| with_secrets && !pair.is_empty());
     if let Some(mut basic) =
         credentials.and_then(|pair| HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair))).ok())
     {

@@ -144,10 +144,11 @@ fn secs(secs: u32) -> Duration {
     Duration::from_secs(u64::from(secs))
 }
 
-/// A feed's new address. The password goes along only where it may be sent.
+/// A feed's new address. The password goes along only where it may be sent; without it, the feed stays its account's own.
 pub(crate) fn moved(from: &FeedAddress, to: &str) -> Option<FeedAddress> {
     let address = FeedAddress::parse(to).ok()?;
-    let credentials = from.credentials.clone().filter(|_| same_host(&from.url, &address.url));
+    let kept = |known: &String| if same_host(&from.url, &address.url) { known.clone() } else { String::new() };
+    let credentials = from.credentials.as_ref().map(kept);
     (address.url != from.url).then_some(FeedAddress { url: address.url, credentials })
 }
 
@@ -254,8 +255,8 @@ mod tests {
             ended(&job(), outcome, &hints).moved_to.map(|address| (address.url, address.credentials))
         };
         assert_eq!(moved(with_entries(), "https://e.org/g"), Some(("https://e.org/g".into(), Some("u:p".into()))));
-        assert_eq!(moved(with_entries(), "https://f.org/g"), Some(("https://f.org/g".into(), None)));
-        assert_eq!(moved(with_entries(), "http://e.org/f"), Some(("http://e.org/f".into(), None)));
+        assert_eq!(moved(with_entries(), "https://f.org/g"), Some(("https://f.org/g".into(), Some(String::new()))));
+        assert_eq!(moved(with_entries(), "http://e.org/f"), Some(("http://e.org/f".into(), Some(String::new()))));
         assert_eq!(moved(with_entries(), "https://e.org/f"), None);
         assert_eq!(moved(PollOutcome::Failed(String::new()), "https://e.org/g"), None);
     }

@@ -23,13 +23,14 @@ use domain::{
     },
     entry::{AccountCounts, Counts, EntryIdPage},
     entry_query::{EntryQuery, FeedCounter},
+    figures::{Point, Window},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, IconStore, ImportOutcome, MarkRead, NewFeedOutcome, PollStore,
-        PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FigureStore, FolderStore, FollowOutcome, IconStore, ImportOutcome, MarkRead, NewFeedOutcome,
+        PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
@@ -214,6 +215,11 @@ hand_on!(ChangeStore {
     async fn changed_since(&self, seen: u64) -> u64 {
         self.inner.changed_since(seen).await
     }
+});
+
+hand_on!(FigureStore {
+    fn figures(viewer: Viewer, window: Window) -> Vec<Point>;
+    fn prune_figures(limit: u32) -> u64;
 });
 
 #[async_trait]

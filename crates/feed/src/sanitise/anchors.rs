@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::escape_into;
+use super::{attributes::may_follow, escape_into};
 use crate::{
     limits::{ANCHOR_LINKS_MAX, ID_BYTES_MAX, IDS_MAX},
     resolve::LinkBudget,
@@ -73,6 +73,8 @@ impl Anchors {
         let Some((page, fragment)) = href.split_once('#').filter(|(_, fragment)| !fragment.is_empty()) else {
             return false;
         };
+        // A place on a page that nobody may follow a link to is none.
+        let base = base.filter(|base| may_follow(base.scheme()));
         let is_page = |base: &Url| without_tracking(page) == without_tracking(without_fragment(base));
         let is_here = page.is_empty() || base.is_some_and(is_page);
         if !is_here || fragment.len() > ID_BYTES_MAX || self.links.len() >= ANCHOR_LINKS_MAX {

@@ -128,6 +128,16 @@ fn f3_fragment_links_scoped_to_entry() {
 }
 
 #[test]
+fn f3_links_within_an_entry_never_take_its_scheme() {
+    for base in ["ttps://e.org/1", "javascript://e.org/%0aalert(1)", "data://e.org/x"] {
+        let url = Url::parse(base).ok();
+        let once = sanitise(&format!("<a href='#x'>1</a><a href='{base}#x'>2</a>"), url.as_ref());
+        assert_eq!(once, format!("<a href=\"#{OWN}x\">1</a><a>2</a>"), "{base}");
+        assert_eq!(sanitise(&once, url.as_ref()), once, "twice: {base}");
+    }
+}
+
+#[test]
 fn f3_links_to_own_page_lose_tracking() {
     let base = Url::parse("http://e.org/a?utm_source=rss&b=1").ok();
     for (html, expect) in [

@@ -310,11 +310,12 @@ impl<'a> Build<'a> {
         }
     }
 
-    pub(super) fn open_field(&mut self, field: Field, element: &Element<'a, '_>) {
-        // Nothing comes of it, however many there are.
-        let is_passed_over =
-            matches!(field, Field::Category | Field::MediaCategory | Field::Keywords) && self.has_all_tags();
-        self.capture = (!is_passed_over).then(|| Capture::new(field, element, &mut self.declared, &mut self.buffers));
+    /// Begins a value; false if nothing comes of it, as of the categories beyond their limit.
+    pub(super) fn open_field(&mut self, field: Field, element: &Element<'a, '_>) -> bool {
+        let is_tag = matches!(field, Field::Category | Field::MediaCategory | Field::Keywords);
+        let is_wanted = !is_tag || !self.has_all_tags();
+        self.capture = is_wanted.then(|| Capture::new(field, element, &mut self.declared, &mut self.buffers));
+        is_wanted
     }
 
     fn add_author(&mut self, person: Person, weak: bool) {

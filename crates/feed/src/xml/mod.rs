@@ -142,7 +142,11 @@ impl<'a> Walk<'a> {
                 role
             }
             Role::Field(field) => {
-                self.build.open_field(field, &element);
+                let is_wanted = self.build.open_field(field, &element);
+                if !is_wanted && !closed && self.scanner.skip_value(name) {
+                    self.undeclare(outside);
+                    return;
+                }
                 role
             }
             Role::Inline { .. } => Role::Inline { shown: self.build.open_inline(&element) },
@@ -169,6 +173,12 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+    }
+
+    /// Forgets what was declared inside.
+    fn undeclare(&mut self, outside: Declarations) {
+        self.bindings.truncate(outside.bindings);
+        self.bases.truncate(outside.bases);
     }
 
     /// What an element that begins here means; first closes what it cannot be inside of.
@@ -252,8 +262,7 @@ impl<'a> Walk<'a> {
     fn close_to(&mut self, length: usize) {
         while self.open.len() > length {
             let Some(open) = self.open.pop() else { return };
-            self.bindings.truncate(open.outside.bindings);
-            self.bases.truncate(open.outside.bases);
+            self.undeclare(open.outside);
             match open.role {
                 Role::Scope(scope) => self.build.close_scope(scope),
                 Role::Field(_) => {

@@ -148,6 +148,11 @@ fn is_passive(element: &str, url: &str) -> bool {
     }
 }
 
+/// Whether following a URL runs what it holds.
+pub(crate) fn is_script(url: &str) -> bool {
+    scheme(&stripped(url)).is_some_and(|scheme| among("javascript vbscript data", &scheme))
+}
+
 /// What the URL standard removes before it reads a URL: control characters and spaces around it, tabs and line ends.
 fn stripped(url: &str) -> String {
     url.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect()

@@ -153,6 +153,29 @@ fn f2_lists_and_warnings_bounded() {
     assert_eq!(read(&format!("<rss><channel>{hubs}")).head.hubs.len(), LIST_MAX);
 }
 
+#[test]
+fn f2_categories_beyond_their_limit_leave_the_rest_alone() {
+    let categories: String = (0..LIST_MAX).map(|n| format!("<category>{n}</category>")).collect();
+    for beyond in [
+        "<category>x</category>",
+        "<category/><category></category>",
+        "<category xmlns='http://e.org/nothing' xml:base='/b/'>x</category>",
+        "<category>x</CATEGORY>",
+        "<category>x</category >",
+        "<category><b>x</b></category>",
+        "<category><![CDATA[</category>]]></category>",
+        "<category>x < y</category>",
+        "<category>never closed",
+        "<media:category>x</media:category><itunes:keywords>a,b</itunes:keywords>",
+    ] {
+        let feed = item(&format!("{categories}{}<title>T</title><link>/l</link>", beyond.repeat(3)));
+        let entry = &feed.entries[0];
+        let title = entry.title.as_ref().map(|title| title.value.as_str());
+        assert_eq!((entry.tags.len(), title), (LIST_MAX, Some("T")), "{beyond}");
+        assert!(entry.link.as_deref().is_some_and(|link| link.ends_with("/l") && !link.contains("/b/")), "{beyond}");
+    }
+}
+
 /// A short document of keywords must not become a large feed.
 #[test]
 fn f2_list_items_per_document_bounded() {

@@ -9,7 +9,8 @@ use crate::{browser, fixtures, nesting};
 
 /// Documents of nothing but pieces like these, between the bars, get further into the parser than arbitrary ones.
 const FEED_PIECES: &str = "<rss version='2.0'>¦</rss>¦<channel>¦</channel>¦<item>¦</item>¦<item/>¦<ITEM href='x'>¦<rdf:RDF>¦\
-    <feed xmlns='http://www.w3.org/2005/Atom'>¦</feed>¦<entry xml:base='a/'>¦</entry>¦<title>¦</title>¦\
+    <feed xmlns='http://www.w3.org/2005/Atom'>¦</feed>¦<entry xml:base='a/'>¦<entry xml:base='javascript://e.org/%0a'>¦\
+    <link href='ttps://e.org/1'/>¦</entry>¦<title>¦</title>¦\
     <title type='html'>¦<link>¦</link>¦<link rel='hub' href='h'/>¦\
     <atom:link rel='self' href=\"http://e.org/\"/>¦<guid isPermaLink='false'>¦</guid>¦<id>¦</id>¦<description>¦\
     </description>¦<content:encoded>¦</content:encoded>¦\
@@ -129,8 +130,23 @@ fn html_texts(feed: &Feed) -> impl Iterator<Item = (&str, Scope)> {
     texts.filter(|(text, _)| text.kind != feed::TextKind::Plain).map(|(text, scope)| (text.value.as_str(), scope))
 }
 
+/// Every link of a feed that a page may lead to, but those in its texts.
+fn links(feed: &Feed) -> impl Iterator<Item = &String> {
+    let head = feed.head.link.iter().chain(feed.head.links.iter().map(|link| &link.href));
+    let entries = feed.entries.iter().flat_map(|entry| {
+        let listed = entry.links.iter().map(|link| &link.href).chain(entry.enclosures.iter().map(|file| &file.href));
+        let media = entry.media_content.iter().chain(&entry.media_thumbnail).map(|media| &media.url);
+        let people = entry.authors.iter().filter_map(|person| person.url.as_ref());
+        entry.link.iter().chain(&entry.comments).chain(listed).chain(media).chain(people)
+    });
+    head.chain(entries)
+}
+
 fn check_feed(bytes: &[u8]) -> Result<(), TestCaseError> {
     let Some(feed) = exercise(bytes)? else { return Ok(()) };
+    for link in links(&feed) {
+        prop_assert!(!browser::is_script(link), "{}", link);
+    }
     for (html, scope) in html_texts(&feed) {
         prop_assert_eq!(browser::faults(html), Vec::<String>::new(), "{}", html);
         prop_assert_eq!(nesting::faults(html), Vec::<String>::new(), "{}", html);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::browser::{Browser, SCHEMES, Scheme};
 
 /// Where `scripts/with-browser` puts it: it is another's work, and not in this tree.
-const FILE: &str = "axe-core.js";
+const FILE: &str = "axe-core/axe.min.js";
 
 /// That axe finds nothing in the page, light and dark.
 pub(crate) async fn assert_accessible(browser: &Browser) {

@@ -2,6 +2,8 @@
 // old ones; a part that somebody is busy with is left alone.
 import { find, findAll } from "./dom.js";
 
+/** Time goes on, and nobody tells of an attempt that failed and is made again: so often it is looked in any case. */
+const BOARD_QUIET_MS = 5_000;
 /** Looks are this far apart. */
 const BOARD_MS = 2_000;
 
@@ -27,13 +29,18 @@ function showParts(fresh) {
   }
 }
 
+function lookSoon() {
+  if (boardTimer) isBoardChanged = true;
+  else lookAtBoard();
+}
+
 export function startBoards() {
   const kinds = find("#main")?.dataset.live?.split(" ").filter(Boolean) ?? [];
   if (kinds.length === 0) return;
   document.addEventListener("pirssonite-change", (event) => {
     const { kind } = /** @type {CustomEvent} */ (event).detail;
     if (kind !== "reset" && !kinds.includes(kind)) return;
-    if (boardTimer) isBoardChanged = true;
-    else lookAtBoard();
+    lookSoon();
   });
+  setInterval(() => document.hidden || lookSoon(), BOARD_QUIET_MS);
 }

@@ -23,8 +23,8 @@ function folderFields(chosen) {
   const name = makeField("Name of the new folder", "folderName", { maxlength: 200 });
   name.hidden = true;
   find("select", choice)?.addEventListener("change", (event) => {
+    // The focus stays: whoever chooses by typing would go on typing into another field.
     name.hidden = /** @type {HTMLSelectElement} */ (event.target).value !== NEW_FOLDER;
-    if (!name.hidden) find("input", name)?.focus();
   });
   return [choice, name];
 }

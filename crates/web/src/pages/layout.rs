@@ -7,7 +7,7 @@ use axum::{
     http::header,
     response::{Html, IntoResponse, Response},
 };
-use domain::{Feed, Folder, entry::Counts};
+use domain::{Feed, Folder, changes::ChangeNumber, entry::Counts};
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
@@ -31,6 +31,8 @@ pub(crate) struct Frame {
     pub(super) folders: Vec<Folder>,
     pub(super) counts: Counts,
     pub(super) now: Timestamp,
+    /// All changes up to here are on the page; its event stream tells what comes after.
+    position: ChangeNumber,
     /// Pictures are fetched by this server.
     pub(super) has_proxied_pictures: bool,
 }
@@ -38,14 +40,16 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) async fn load(state: &AppState, actor: Actor, settings: PageSettings) -> ApiResult<Self> {
         let (store, account) = (state.store(), actor.account);
+        // Before all that the page shows: a change in between is told twice, and none is missed.
+        let (_, position) = state.engine.changes_since(None).await?;
         let (feeds, folders, counts, settings) = tokio::try_join!(
             async { Ok(store.feeds(account).await?) },
             async { Ok(store.folders(account).await?) },
             async { Ok(store.counts(account).await?) },
             settings.of_account(store.as_ref(), account),
         )?;
-        let has_proxied_pictures = state.settings.pictures.is_some();
-        Ok(Self { actor, settings, feeds, folders, counts, now: state.engine.now(), has_proxied_pictures })
+        let (now, has_proxied_pictures) = (state.engine.now(), state.settings.pictures.is_some());
+        Ok(Self { actor, settings, feeds, folders, counts, now, position, has_proxied_pictures })
     }
 
     /// A page with its title, the path that is marked as the current one, and its `main`.
@@ -58,9 +62,8 @@ impl Frame {
             div #status .status role="status" aria-live="polite" {}
         };
         let has_proxied_pictures = self.has_proxied_pictures;
-        let icons = feed_icons::address(&self.feeds);
-        let attributes =
-            Attributes { theme, size, marks_on_scroll, has_keys, is_reader: true, has_proxied_pictures, icons };
+        let (position, icons) = (Some(self.position), feed_icons::address(&self.feeds));
+        let attributes = Attributes { theme, size, marks_on_scroll, has_keys, position, has_proxied_pictures, icons };
         response(document(title, &attributes, &body), has_proxied_pictures)
     }
 
@@ -83,14 +86,15 @@ struct Attributes {
     size: &'static str,
     marks_on_scroll: bool,
     has_keys: bool,
-    is_reader: bool,
+    /// Of a page with scripts.
+    position: Option<ChangeNumber>,
     has_proxied_pictures: bool,
     /// Where the style sheet of the icons of feeds is.
     icons: Option<String>,
 }
 
 fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
-    let Attributes { theme, size, marks_on_scroll, has_keys, is_reader, has_proxied_pictures, icons } = attributes;
+    let Attributes { theme, size, marks_on_scroll, has_keys, position, has_proxied_pictures, icons } = attributes;
     html! {
         (DOCTYPE)
         html lang="en" data-theme=(theme) data-size=(size) data-scroll[*marks_on_scroll] data-keys[*has_keys] {
@@ -105,8 +109,8 @@ fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
                 link rel="apple-touch-icon" href=(ASSETS.icon_192.path());
                 link rel="manifest" href=(ASSETS.manifest.path());
                 link rel="stylesheet" href=(ASSETS.page_css.path());
-                @if *is_reader {
-                    script type="module" src=(ASSETS.script.path()) #page-script
+                @if let Some(position) = position {
+                    script type="module" src=(ASSETS.script.path()) #page-script data-change=(position)
                         data-entry-css=(ASSETS.entry_css.path()) data-players=(players())
                         data-proxied[*has_proxied_pictures] {}
                 }

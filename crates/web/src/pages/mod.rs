@@ -14,6 +14,7 @@ mod layout;
 mod list;
 mod login;
 mod pictures;
+mod plot;
 mod policy;
 mod problem;
 mod push;

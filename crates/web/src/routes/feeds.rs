@@ -53,6 +53,8 @@ pub(crate) struct PatchBody {
     /// origin (scheme, host and port), and drops them otherwise.
     #[schema(format = "uri", max_length = 4096, pattern = r"^\s*([Hh][Tt][Tt][Pp][Ss]?:|feed:)")]
     url: Option<String>,
+    /// False takes the stored user and password away; true changes nothing.
+    has_credentials: Option<bool>,
     /// The folder to put it in; null for none.
     #[serde(default, deserialize_with = "patch_field")]
     #[schema(value_type = Option<ids::FolderId>)]
@@ -182,9 +184,15 @@ impl TryFrom<PatchBody> for FeedPatch {
 
     fn try_from(body: PatchBody) -> ApiResult<Self> {
         let address = body.url.map(|url| FeedAddress::parse(&url)).transpose();
+        let address = address.map_err(|problem| ApiError::field("url", problem))?;
+        let forgets_credentials = body.has_credentials == Some(false);
+        if forgets_credentials && address.as_ref().is_some_and(|address| address.credentials.is_some()) {
+            return Err(ApiError::field("hasCredentials", "cannot be false beside a URL with a user and password"));
+        }
         Ok(Self {
             custom_title: body.title.map(|text| title(&text.unwrap_or_default())).transpose()?,
-            address: address.map_err(|problem| ApiError::field("url", problem))?,
+            address,
+            forgets_credentials,
             folder_id: body.folder_id,
             poll_interval: body.poll_interval.map(|secs| secs.map(poll_interval).transpose()).transpose()?,
             push_enabled: body.push_enabled,

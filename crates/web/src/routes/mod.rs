@@ -10,7 +10,7 @@
 //! | `refresh`, `websub/renew`, the callback with all its steps | subscriptions: list |
 //! | webhooks: create, rotate the secret, check a URL | webhooks: all else |
 //! | OPML: import; export, because only the engine writes the format | folders, entries, counts |
-//! | | accounts, sessions, tokens |
+//! | | accounts, sessions, tokens, figures |
 //! | readiness: the outage, which is in memory | outbox: all; readiness: the store itself |
 //!
 //! Queueing deliveries (test, replay, requeue, enabling a webhook) needs no engine: the store announces with the commit
@@ -28,6 +28,7 @@ pub(crate) mod outbox;
 mod page_settings;
 pub(crate) mod refresh;
 pub(crate) mod sessions;
+pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod webhooks;
 pub(crate) mod websub;
@@ -115,6 +116,7 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(outbox::get))
         .routes(routes!(outbox::requeue))
         .routes(routes!(outbox::cancel))
+        .routes(routes!(stats::get))
         .routes(routes!(sessions::create, sessions::delete_own))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::delete))

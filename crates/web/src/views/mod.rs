@@ -8,6 +8,7 @@ mod account;
 mod delivery;
 mod entry;
 mod feed;
+mod figures;
 mod folder;
 pub(crate) mod ids;
 mod page_settings;
@@ -19,6 +20,7 @@ pub(crate) use self::{
     delivery::{AttemptView, DeliveryView, OverviewView, StatusView},
     entry::{CountsView, EntryView},
     feed::FeedView,
+    figures::{FiguresView, MetricView, PointView, StepView},
     folder::FolderView,
     page_settings::{PageSettingsBody, PageSettingsView},
     subscription::SubscriptionView,

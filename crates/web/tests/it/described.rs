@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 68] = [
+const ROUTES: [&str; 69] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -60,6 +60,7 @@ const ROUTES: [&str; 68] = [
     "GET /api/outbox/events/{id}",
     "POST /api/outbox/events/{id}/requeue",
     "POST /api/outbox/events/{id}/cancel",
+    "GET /api/stats",    // U3
     "POST /api/session", // A4, from here
     "DELETE /api/session",
     "GET /api/account/settings", // A1

@@ -158,6 +158,25 @@ async fn f1_stored_password_survives_url_as_shown() {
 }
 
 #[tokio::test]
+async fn f1_stored_password_is_taken_away_on_request() {
+    let world = World::start().await;
+    let url = world.publish("/feed.xml", &rss("News", 1));
+    let feed = world.add(&json!({ "url": url.replace("http://", "http://me:geheim@") })).await.ok(201);
+    let path = format!("/api/feeds/{}", feed["id"]);
+    let both = json!({"url": url.replace("http://", "http://you:neu@"), "hasCredentials": false});
+    assert!(world.send("PATCH", &path, &both).await.error(400).contains("`hasCredentials`"));
+    let kept = world.send("PATCH", &path, &json!({"hasCredentials": true})).await.ok(200);
+    assert_eq!(kept["hasCredentials"], true);
+    let patched = world.send("PATCH", &path, &json!({"hasCredentials": false})).await.ok(200);
+    assert_eq!((&patched["id"], &patched["url"]), (&feed["id"], &json!(url)));
+    assert_eq!(patched["hasCredentials"], false);
+    world.send("POST", &format!("{path}/refresh"), &json!({})).await.ok(200);
+    let asked = world.publisher.requests("/feed.xml");
+    let last = asked.last().expect("it was asked for");
+    assert_eq!(last.header("authorization"), None);
+}
+
+#[tokio::test]
 async fn f6_changes_that_cannot_be_made_change_nothing() {
     let world = World::start().await;
     let first = world.added("/a.xml", &rss("A", 1)).await;

@@ -17,13 +17,14 @@ use domain::{
     },
     entry::{AccountCounts, Counts, EntryIdPage},
     entry_query::{EntryQuery, FeedCounter},
+    figures::{Point, Window},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, IconStore, ImportOutcome,
-        MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
+        FeedStore, FigureStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, IconStore,
+        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
         SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
@@ -521,6 +522,17 @@ impl ChangeStore for Down {
     }
 
     async fn prune_changes(&self, _: Duration, _: u32) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
+impl FigureStore for Down {
+    async fn figures(&self, _: Viewer, _: Window) -> StoreResult<Vec<Point>> {
+        self.fail().await
+    }
+
+    async fn prune_figures(&self, _: u32) -> StoreResult<u64> {
         self.fail().await
     }
 }

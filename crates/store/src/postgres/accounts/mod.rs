@@ -146,7 +146,7 @@ impl AccountStore for PostgresStore {
     }
 
     async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         delete(self, &mut client, id).await.map_err(store_error)
     }
 
@@ -198,7 +198,7 @@ impl AccountStore for PostgresStore {
     }
 
     async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         account_prune::prune(self, &mut client, session_lifetime, limit).await.map_err(store_error)
     }
 }

@@ -117,7 +117,7 @@ impl EntryStore for PostgresStore {
     }
 
     async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         read_marks::mark_read(self, &mut client, account, which).await.map_err(store_error)
     }
 

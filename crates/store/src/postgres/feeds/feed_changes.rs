@@ -15,14 +15,17 @@ use domain::{
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    LONG_WORK, PostgresStore,
+    PostgresStore,
     entries::ingest,
     execute,
     feeds::{folders, follows, id_of, import, one},
     outbox::events::{Listeners, payload_feed},
     push::discovery::PushState,
     query_opt,
-    shared::values::{millis, optional, text, url_hash},
+    shared::{
+        lending::long_work,
+        values::{millis, optional, text, url_hash},
+    },
 };
 use crate::target::Target;
 
@@ -96,7 +99,7 @@ async fn insert(
 
 /// Stores what was fetched of a feed that is new and has its follower.
 async fn store_first(transaction: &Transaction<'_>, id: FeedId, feed: &NewFeed, now: i64) -> Result<ChangeLog, Error> {
-    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
     let (change, push) = (FeedStateChange::of_new_feed(feed.next_check_in), PushState::new(&feed.address.url));
     let (nothing, listeners) = (KnownEntries::new(), Listeners::of_feeds(transaction, &[id.0]).await?);
     let (_, events, mut log) =
@@ -123,7 +126,7 @@ pub(crate) async fn update(
     {
         return Ok(Some(UpdateOutcome::NoSuchFolder));
     }
-    let moved = match &patch.address {
+    let moved = match &patch.address_of(&seen) {
         None => lock(&transaction, &[id]).await?.map(|now| (id, now, ChangeLog::default())),
         Some(address) => match readdress(&transaction, account, &seen, address).await? {
             Readdressed::Done(id, now, log) => Some((id, now, log)),
@@ -137,7 +140,7 @@ pub(crate) async fn update(
     if let Some(folder) = patch.folder_id
         && folder != settings.folder_id
     {
-        transaction.batch_execute(LONG_WORK).await?;
+        long_work(&transaction).await?;
         execute(&transaction, MOVE, &[&id.0, &account.0, &folder.map(|folder| folder.0)]).await?;
     }
     let feed = one(&transaction, account, id).await?;
@@ -175,13 +178,13 @@ async fn readdress(
     {
         return Ok(Readdressed::Raced);
     }
-    let Some((address, there)) = destination(transaction, account, before.id, address).await? else {
+    let Some((address, there)) = destination(transaction, account, before, address).await? else {
         return Ok(Readdressed::Raced);
     };
     let rows: Vec<FeedId> = [before.id].into_iter().chain(there.filter(|there| *there != before.id)).collect();
     let Some(now) = lock_to_delete(transaction, &rows).await? else { return Ok(Readdressed::Raced) };
     let settings = follows::lock(transaction, account, before.id).await?;
-    let again = destination(transaction, account, before.id, &address).await?;
+    let again = destination(transaction, account, before, &address).await?;
     let Some(settings) = settings.filter(|settings| settings.folder_id == before.folder_id) else {
         return Ok(Readdressed::Raced);
     };
@@ -199,15 +202,19 @@ async fn readdress(
     }
 }
 
-/// The address with the user and password that are known, and the feed that the server has there.
+/// The address with the user and password that are known, and the feed that the server has there. `None` if the feed is gone
+/// or no longer where it was.
 async fn destination(
     transaction: &Transaction<'_>,
     account: AccountId,
-    id: FeedId,
+    before: &Feed,
     address: &FeedAddress,
 ) -> Result<Option<(FeedAddress, Option<FeedId>)>, Error> {
-    let Some(row) = query_opt(transaction, ADDRESS, &[&id.0]).await? else { return Ok(None) };
+    let Some(row) = query_opt(transaction, ADDRESS, &[&before.id.0]).await? else { return Ok(None) };
     let known = FeedAddress { url: row.get(0), credentials: row.get(1) };
+    if known.url != before.url {
+        return Ok(None);
+    }
     let address = address.clone().after(&known);
     let there = id_of(transaction, &address, account).await?;
     Ok(Some((address, there)))

@@ -81,7 +81,7 @@ impl FeedStore for PostgresStore {
     }
 
     async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         for _ in 0..URL_RACES_MAX {
             let imported = import::import(self, &mut client, account, &feeds).await;
             if let Some(outcomes) = imported.map_err(store_error)? {
@@ -148,7 +148,7 @@ pub(crate) async fn id_of(
 /// What all who follow a feed see of it.
 const COLUMNS: &str = "
 feeds.id, feeds.url, feeds.site_url, feeds.title, feeds.last_fetched_at, feeds.next_check_at, feeds.failure_count,
-feeds.last_error, feeds.is_gone, feeds.credentials IS NOT NULL,
+feeds.last_error, feeds.is_gone, coalesce(feeds.credentials, '') <> '',
 (SELECT icon_id FROM feed_icons WHERE feed_icons.feed_id = feeds.id)";
 
 /// The feeds that an account follows, with their current subscriptions.

@@ -19,6 +19,7 @@ use crate::sqlite::{
         prune, read_marks,
     },
     feeds::{self, feed_changes, feed_rows, finish, folders, follows, overview, polls},
+    figures,
     outbox::{
         delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows, events,
         outbox_prune, replay, webhooks,
@@ -284,6 +285,23 @@ async fn u2_changes_are_read_along_their_numbers() {
 }
 
 #[tokio::test]
+async fn u3_figures_are_found_by_an_index() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        // They are few: that they are put together by time costs nothing.
+        let read = plan(connection, figures::READ);
+        for table in ["minute", "hour"] {
+            let key = format!("PRIMARY KEY (account_id=? AND series=? AND {table}>? AND {table}<?)");
+            assert!(read.contains(&key), "{read}");
+        }
+        check(&plan(connection, figures::OLD), "INDEX figures_by_minute_by_age (minute<?)");
+        check(&plan(connection, figures::REMOVE_HOURS), "INDEX figures_by_hour_by_age (hour<?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
 async fn w5_a_subscription_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
@@ -319,8 +337,10 @@ async fn w5_a_subscription_is_found_by_an_index() {
 async fn d4_finding_due_deliveries_does_not_scan() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        // Webhooks are few, and all are looked at: of each the first that waits.
+        // Of each webhook for which something waits the first of either line. The others are stepped over.
         let waiting = plan(connection, delivery_claims::WAITING);
+        check(&waiting, "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id>?)");
+        check(&waiting, "SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)");
         let first = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND is_tried=?)";
         assert_eq!(waiting.matches(first).count(), 2, "of each line one: {waiting}");
         assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");

@@ -18,6 +18,7 @@ contract! {
     f1_nothing_is_kept_without_the_folder,
     f1_a_password_is_used_and_not_shown,
     f1_a_password_stays_with_its_origin,
+    f1_a_password_can_be_taken_away,
     f6_feeds_are_sorted_by_what_they_are_called,
     f6_a_feed_is_changed,
     f6_entries_follow_their_feed_into_a_folder,
@@ -100,14 +101,35 @@ async fn f1_a_password_stays_with_its_origin(harness: &Harness) {
         (address("http://e.org/2"), Some("me:secret")),
         (FeedAddress { url: "http://e.org/2".to_owned(), credentials: other }, Some("you:other")),
         (address("http://e.org/2"), Some("you:other")),
-        (address("http://other.org/2"), None),
-        (address("http://e.org/2"), None),
+        (address("http://other.org/2"), Some("")),
+        (address("http://e.org/2"), Some("")),
     ] {
         let feed = harness.update(id, FeedPatch { address: Some(address.clone()), ..FeedPatch::default() }).await;
-        assert_eq!((feed.url.as_str(), feed.has_credentials), (address.url.as_str(), expect.is_some()));
+        assert_eq!((feed.url.as_str(), feed.has_credentials), (address.url.as_str(), expect != Some("")));
         let jobs = harness.store.claim_due_polls("worker", 10, LEASE).await.unwrap();
         assert_eq!(jobs[0].address.credentials.as_deref(), expect, "{address:?}");
     }
+}
+
+async fn f1_a_password_can_be_taken_away(harness: &Harness) {
+    let secret = FeedAddress { url: "http://e.org/1".to_owned(), credentials: Some("me:secret".to_owned()) };
+    let without = FeedPatch { forgets_credentials: true, ..FeedPatch::default() };
+    let shared = harness.add("http://e.org/3", vec![]).await;
+    let before = harness.feed(shared).await;
+    assert_eq!(harness.update(shared, without.clone()).await, before, "there was none");
+
+    let id = harness.add_feed(NewFeed { address: secret.clone(), ..new_feed("", vec![entry("1")]) }).await.id;
+    let job = harness.claim(id).await;
+    let feed = harness.update(id, without.clone()).await;
+    assert_eq!((feed.id, feed.url.as_str(), feed.has_credentials), (id, "http://e.org/1", false));
+    assert_eq!((feed.next_check_at, feed.unread_count), (harness.now(), 1));
+    assert!(!harness.finish(fetched(&job, vec![])).await.applied, "it was asked for with the password");
+    assert_eq!(harness.claim(id).await.address.credentials.as_deref(), Some(""));
+    // Together with another URL of the same origin.
+    harness.update(id, FeedPatch { address: Some(secret), ..FeedPatch::default() }).await;
+    let moved = FeedPatch { address: Some(address("http://e.org/2")), ..without };
+    let feed = harness.update(id, moved).await;
+    assert_eq!((feed.id, feed.url.as_str(), feed.has_credentials), (id, "http://e.org/2", false));
 }
 
 async fn f6_feeds_are_sorted_by_what_they_are_called(harness: &Harness) {

@@ -25,6 +25,7 @@ contract! {
     a2_push_is_wanted_if_anybody_wants_it,
     a2_credentials_are_never_shared,
     a2_a_private_feed_moves_alone,
+    a2_what_was_private_stays_so,
     a2_another_url_leaves_the_others_alone,
     a2_another_url_may_be_a_known_feed,
     a2_import_follows_known_feeds,
@@ -192,12 +193,34 @@ async fn a2_credentials_are_never_shared(harness: &Harness) {
             assert_eq!(account.store.import_feeds(seeds).await.unwrap(), [ImportOutcome::AlreadyThere(feed)]);
         }
     }
-    // With a password it is one's own from then on, and without one it may be shared.
+    // With a password it is one's own from then on.
     let moved = bob.update(shared, to(secret("http://e.org/2"))).await;
     assert_eq!((moved.id, moved.has_credentials), (shared, true));
     assert_eq!(ann.store.follow(new_follow("http://e.org/2")).await.unwrap(), FollowOutcome::NotKnown);
-    assert!(!bob.update(shared, to(address("http://other.org/2"))).await.has_credentials);
-    assert_eq!(ann.follow("http://other.org/2").await.id, shared);
+}
+
+async fn a2_what_was_private_stays_so(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let with_secret =
+        |url: &str| NewFeed { address: secret(url), ..new_feed(url, vec![entry("read with a password")]) };
+    let own = harness.add_feed(with_secret(URL)).await.id;
+    let without = FeedPatch { forgets_credentials: true, ..FeedPatch::default() };
+    for (there, patch) in [("http://other.org/1", to(address("http://other.org/1"))), ("http://other.org/1", without)] {
+        assert!(!harness.update(own, patch).await.has_credentials);
+        assert_eq!(ann.store.follow(new_follow(there)).await.unwrap(), FollowOutcome::NotKnown);
+        assert_eq!(harness.store.feed_by_url(there).await.unwrap(), Some(own));
+        harness.update(own, to(secret(there))).await;
+    }
+    let job = harness.claim(own).await;
+    let public = FeedAddress { url: "http://cdn.org/1".to_owned(), credentials: Some(String::new()) };
+    let moved = PollResult { moved_to: Some(public), ..fetched(&job, vec![]) };
+    assert!(harness.finish(moved).await.applied);
+    let feed = harness.feed(own).await;
+    assert_eq!((feed.url.as_str(), feed.has_credentials), ("http://cdn.org/1", false));
+    assert_eq!(ann.store.follow(new_follow("http://cdn.org/1")).await.unwrap(), FollowOutcome::NotKnown);
+    assert_ne!(ann.add("http://cdn.org/1", vec![entry("public")]).await, own);
+    assert_eq!(ann.unread_titles().await, ["public"]);
+    assert_eq!(harness.unread_titles().await, ["read with a password"]);
 }
 
 async fn a2_a_private_feed_moves_alone(harness: &Harness) {

@@ -98,4 +98,9 @@ mod clock;
 
 mod changes;
 
+mod figures;
+
+mod rolling;
+mod upgrades;
+
 use harness::Harness;
