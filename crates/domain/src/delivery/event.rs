@@ -301,6 +301,7 @@ mod tests {
             published_at: None,
             updated_at: None,
             sort_at: Timestamp::UNIX_EPOCH,
+            received_at: Timestamp::UNIX_EPOCH,
             is_read: false,
             is_starred: false,
             categories: vec![],

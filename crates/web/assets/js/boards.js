@@ -2,8 +2,8 @@
 // old ones; a part that somebody is busy with is left alone.
 import { find, findAll } from "./dom.js";
 
-/** Plots go on with the time, also where nothing happens. */
-const MINUTE_MS = 60_000;
+/** Time goes on, and nobody tells of an attempt that failed and is made again: so often it is looked in any case. */
+const BOARD_QUIET_MS = 5_000;
 /** Looks are this far apart. */
 const BOARD_MS = 2_000;
 
@@ -42,5 +42,5 @@ export function startBoards() {
     if (kind !== "reset" && !kinds.includes(kind)) return;
     lookSoon();
   });
-  if (find(".plot")) setInterval(() => document.hidden || lookSoon(), MINUTE_MS);
+  setInterval(() => document.hidden || lookSoon(), BOARD_QUIET_MS);
 }

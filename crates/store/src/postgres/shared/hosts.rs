@@ -32,6 +32,14 @@ pub(crate) struct Hosts {
     takes_options: AtomicBool,
 }
 
+/// One address of one host.
+#[derive(Debug, Clone)]
+pub(crate) struct HostAddress {
+    host: Option<Host>,
+    address: Option<IpAddr>,
+    port: u16,
+}
+
 /// What has to be driven for a connection.
 pub(crate) enum Made {
     Plain(Box<Connection<Socket, NoTlsStream>>),
@@ -44,7 +52,7 @@ impl Hosts {
     }
 
     /// Connects to the first that will do; also, how to reach that one again.
-    pub(crate) async fn connect(&self) -> Result<(Client, Made, Config), Error> {
+    pub(crate) async fn connect(&self) -> Result<(Client, Made, HostAddress), Error> {
         let addresses = self.addresses().await;
         let (first, count) = (self.last_good.load(Ordering::Relaxed), addresses.len());
         let time = self.time / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
@@ -63,7 +71,7 @@ impl Hosts {
     }
 
     /// Whether the server at an address answers, be it with an error.
-    pub(crate) async fn answers(&self, address: &Config, time: Duration) -> bool {
+    pub(crate) async fn answers(&self, address: &HostAddress, time: Duration) -> bool {
         match timeout(time, self.connect_to(address)).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => error.as_db_error().is_some() || is_read_only(&error),
@@ -71,16 +79,11 @@ impl Hosts {
         }
     }
 
-    async fn connect_to(&self, address: &Config) -> Result<(Client, Made), Error> {
-        let mut address = address.clone();
-        if !self.takes_options.load(Ordering::Relaxed) {
-            address.options("");
-        }
-        match self.connect_once(&address).await {
-            Err(error) if reason(&error).contains(PARAMETER_REFUSED) && address.get_options() != Some("") => {
+    async fn connect_to(&self, address: &HostAddress) -> Result<(Client, Made), Error> {
+        match self.connect_once(&self.config_of(address)).await {
+            Err(error) if reason(&error).contains(PARAMETER_REFUSED) => {
                 self.takes_options.store(false, Ordering::Relaxed);
-                address.options("");
-                self.connect_once(&address).await
+                self.connect_once(&self.config_of(address)).await
             }
             connected => connected,
         }
@@ -97,19 +100,18 @@ impl Hosts {
     }
 
     /// Every address of every host, in order. A name that is not known now is left to the driver, which says so.
-    async fn addresses(&self) -> Vec<Config> {
+    async fn addresses(&self) -> Vec<HostAddress> {
         let (hosts, given) = (self.config.get_hosts(), self.config.get_hostaddrs());
         let mut addresses = Vec::new();
         for place in 0..hosts.len().max(given.len()) {
             let port = self.port(place);
-            match (hosts.get(place), given.get(place)) {
-                (Some(Host::Tcp(name)), None) => match timeout(self.time, lookup_host((name.as_str(), port))).await {
-                    Ok(Ok(found)) => {
-                        addresses.extend(found.map(|address| self.at(hosts.get(place), Some(address.ip()), port)));
-                    }
-                    _ => addresses.push(self.at(hosts.get(place), None, port)),
-                },
-                (host, address) => addresses.push(self.at(host, address.copied(), port)),
+            let one = HostAddress { host: hosts.get(place).cloned(), address: given.get(place).copied(), port };
+            if let (Some(Host::Tcp(name)), None) = (&one.host, one.address)
+                && let Ok(Ok(found)) = timeout(self.time, lookup_host((name.as_str(), port))).await
+            {
+                addresses.extend(found.map(|found| HostAddress { address: Some(found.ip()), ..one.clone() }));
+            } else {
+                addresses.push(one);
             }
         }
         addresses
@@ -120,8 +122,8 @@ impl Hosts {
         ports.get(place).or(ports.first()).copied().unwrap_or(5432)
     }
 
-    /// The same with one host alone, which the driver has no other way to say.
-    fn at(&self, host: Option<&Host>, address: Option<IpAddr>, port: u16) -> Config {
+    /// What the URL says, with one host alone: the driver has no other way to say that.
+    fn config_of(&self, HostAddress { host, address, port }: &HostAddress) -> Config {
         let (all, mut one) = (&self.config, Config::new());
         /// Copies what is set.
         macro_rules! copy {
@@ -137,10 +139,13 @@ impl Hosts {
             None => &mut one,
         };
         if let Some(address) = address {
-            one.hostaddr(address);
+            one.hostaddr(*address);
         }
-        one.port(port);
-        copy!(user: get_user, password: get_password, dbname: get_dbname, options: get_options);
+        one.port(*port);
+        if self.takes_options.load(Ordering::Relaxed) {
+            copy!(options: get_options);
+        }
+        copy!(user: get_user, password: get_password, dbname: get_dbname);
         copy!(application_name: get_application_name, keepalives_interval: get_keepalives_interval);
         copy!(keepalives_retries: get_keepalives_retries);
         if let Some(time) = all.get_connect_timeout() {

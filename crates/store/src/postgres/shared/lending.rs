@@ -16,9 +16,9 @@ use std::{
 
 use deadpool_postgres::{Client, Pool, PoolError, StatementCache, Transaction};
 use tokio::time::Instant;
-use tokio_postgres::{Config, Error};
+use tokio_postgres::Error;
 
-use crate::postgres::shared::hosts::Hosts;
+use crate::postgres::shared::hosts::{HostAddress, Hosts};
 
 /// How long a call may keep its connection.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -133,7 +133,7 @@ impl Lending {
     }
 
     /// Ends when the connection is to be given up, and says why.
-    pub(crate) async fn given_up(&self, patience: Patience, hosts: &Hosts, address: &Config) -> &'static str {
+    pub(crate) async fn given_up(&self, patience: Patience, hosts: &Hosts, address: &HostAddress) -> &'static str {
         let (with_call, mut asked_ms) = (millis(patience.with_call), 0);
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
