@@ -67,7 +67,7 @@ async fn fill(harness: &Harness) {
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Delivered).await;
     let job = harness.take_one("worker").await;
-    harness.end(&job, Verdict::RetryIn(Duration::from_mins(1))).await;
+    harness.end(&job, Verdict::Retry(Duration::from_mins(1))).await;
     harness.store.create_folder("Daily").await.unwrap();
 }
 
