@@ -88,8 +88,9 @@ impl Terminal {
 
     /// Waits until it has shown this.
     async fn until(&mut self, text: &str) {
-        let shown = tokio::time::timeout(LONG, self.shown.wait_for(|shown| shown.contains(text))).await;
-        assert!(matches!(shown, Ok(Ok(_))), "no {text:?} in {:?}", self.shown.borrow().as_str());
+        let shows = self.shown.wait_for(|shown| shown.contains(text));
+        let is_shown = matches!(tokio::time::timeout(LONG, shows).await, Ok(Ok(_)));
+        assert!(is_shown, "no {text:?} in {:?}", self.shown.borrow().as_str());
     }
 
     fn press(&mut self, keys: &str) {
@@ -123,7 +124,8 @@ async fn drive(reader: &Reader, source: &str, path: &str) {
     let marks = events.until("marks").await.data;
     let first = reader.entry("Alpha 1").await;
     assert_eq!((&marks["feedId"], &marks["ids"][0], &first["isRead"]), (&alpha.into(), &first["id"], &true.into()));
-    terminal.press("q2\rA");
+    // Newer ones ask whether that is meant.
+    terminal.press("q2\rAy");
     let counts = loop {
         let counts = events.until("counts").await.data;
         if counts["byFeed"][beta.to_string()] == 0 {
