@@ -196,7 +196,10 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             sync::run(&mut tally)?;
         }
-        Some(Measurement::SyncJob { job }) => process::print_result(&sync::perform(&serde_json::from_str(&job)?)?)?,
+        Some(Measurement::SyncJob { job }) => {
+            sync::perform(&serde_json::from_str(&job)?)?;
+            process::print_result(&())?;
+        }
         Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,

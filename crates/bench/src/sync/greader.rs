@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use anyhow::Context;
+use domain::ports::Clock;
 use serde::Deserialize;
 
 use super::{Step, Steps, UNREAD};
@@ -91,7 +92,7 @@ impl App {
         self.get("subscription/list").await?;
         let (_, unread) = self.ids(&format!("s={READING_LIST}&xt={READ}")).await?;
         let (_, starred) = self.ids(&format!("s={STARRED}")).await?;
-        let since = jiff::Timestamp::now().as_second() + 1;
+        let since = engine::SystemClock.now().as_second() + 1;
         let (new, requests) = self.ids(&format!("s={READING_LIST}&ot={since}")).await?;
         anyhow::ensure!(new.is_empty(), "{} new", new.len());
         Ok(1 + unread + starred + requests)

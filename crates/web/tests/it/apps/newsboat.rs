@@ -88,9 +88,8 @@ impl Terminal {
 
     /// Waits until it has shown this.
     async fn until(&mut self, text: &str) {
-        let shown = tokio::time::timeout(LONG, self.shown.wait_for(|shown| shown.contains(text))).await;
-        let is_shown = matches!(shown, Ok(Ok(_)));
-        drop(shown);
+        let shows = self.shown.wait_for(|shown| shown.contains(text));
+        let is_shown = matches!(tokio::time::timeout(LONG, shows).await, Ok(Ok(_)));
         assert!(is_shown, "no {text:?} in {:?}", self.shown.borrow().as_str());
     }
 
@@ -125,7 +124,8 @@ async fn drive(reader: &Reader, source: &str, path: &str) {
     let marks = events.until("marks").await.data;
     let first = reader.entry("Alpha 1").await;
     assert_eq!((&marks["feedId"], &marks["ids"][0], &first["isRead"]), (&alpha.into(), &first["id"], &true.into()));
-    terminal.press("q2\rA");
+    // Newer ones ask whether that is meant.
+    terminal.press("q2\rAy");
     let counts = loop {
         let counts = events.until("counts").await.data;
         if counts["byFeed"][beta.to_string()] == 0 {
