@@ -159,11 +159,9 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Restore(arguments) => commands::restore::run(&arguments, &settings).await,
             Command::Copy(arguments) => commands::copy::run(&arguments, &settings).await,
             Command::Healthcheck(arguments) => commands::healthcheck::run(&arguments, &settings).await,
-            Command::Parse(_)
-            | Command::Doctor(_)
-            | Command::Demo(_)
-            | Command::Completions(_)
-            | Command::Man(_) => unreachable!("they are done above"),
+            Command::Parse(_) | Command::Doctor(_) | Command::Demo(_) | Command::Completions(_) | Command::Man(_) => {
+                unreachable!("they are done above")
+            }
         }
     });
     // A command that was interrupted does not wait for what it had begun, such as the resolution of a name.

@@ -18,7 +18,8 @@ const BEATS_IN_TIME: u32 = 3;
 /// It has been started, and answers. Signs of life follow, if they are wanted, until the process ends.
 pub(crate) fn ready() {
     tell("READY=1\nSTATUS=serving");
-    if let Some(time) = watchdog_time(variable(WATCHDOG_VARIABLE), variable(WATCHDOG_PID_VARIABLE), std::process::id()) {
+    if let Some(time) = watchdog_time(variable(WATCHDOG_VARIABLE), variable(WATCHDOG_PID_VARIABLE), std::process::id())
+    {
         tokio::spawn(async move {
             let mut beats = tokio::time::interval(time / BEATS_IN_TIME);
             loop {

@@ -33,10 +33,14 @@ pub enum OpenError {
     )]
     Moved { to: String, on: String },
     /// A copy into it was begun and has not ended.
-    #[error("a copy into this database was begun and is not complete: run `pirssonite copy` or `restore` into it once more")]
+    #[error(
+        "a copy into this database was begun and is not complete: run `pirssonite copy` or `restore` into it once more"
+    )]
     Incomplete,
     /// What is in the database was made by another text of a migration than this program has.
-    #[error("the migration {name} was changed after this database was made: use the program that made it, or a release")]
+    #[error(
+        "the migration {name} was changed after this database was made: use the program that made it, or a release"
+    )]
     ChangedMigration { name: String },
     /// A migration failed. Nothing of it was kept.
     #[error("the migration {name} failed: {reason}")]

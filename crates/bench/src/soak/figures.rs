@@ -81,7 +81,8 @@ impl Figures {
     /// Entries that are owed and were not found, or not delivered.
     pub(crate) fn missing(&self) -> (usize, usize) {
         let inner = self.lock();
-        let missing = |found: &HashMap<String, usize>| inner.owed.iter().filter(|title| !found.contains_key(*title)).count();
+        let missing =
+            |found: &HashMap<String, usize>| inner.owed.iter().filter(|title| !found.contains_key(*title)).count();
         (missing(&inner.stored), missing(&inner.delivered))
     }
 

@@ -136,7 +136,8 @@ fn marker(world: &World) -> impl Future<Output = ()> + Send + use<> {
                 let page = client.get(url("/api/entries?limit=1&unread=true&content=false")).send().await.ok()?;
                 let page: serde_json::Value = serde_json::from_str(&page.text().await.ok()?).ok()?;
                 let entry = page["entries"].get(0)?["id"].as_i64()?;
-                let request = client.patch(url(&format!("/api/entries/{entry}"))).header("content-type", "application/json");
+                let request =
+                    client.patch(url(&format!("/api/entries/{entry}"))).header("content-type", "application/json");
                 let answer = request.body(r#"{"isRead":true}"#).send().await.ok()?;
                 answer.status().is_success().then(|| begun.elapsed())
             };

@@ -44,6 +44,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(tally: &mut Tally, arguments: &Arguments) -> anyhow::Result<()> {
     anyhow::ensure!(arguments.program.is_file(), "{} is not there: build it first", arguments.program.display());
+    // It can only fail if there is one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let each = Duration::from_secs_f64((arguments.minutes * 60.0 / 2.0).clamp(1.0, 1e6));
     let database = postgres::fresh("soak")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -102,7 +102,8 @@ impl Server {
     pub(crate) fn limit_files(&self, bytes: Option<u64>) -> anyhow::Result<()> {
         let Some(id) = self.id() else { return Ok(()) };
         let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
-        let set = Command::new("prlimit").args(["--pid", &id.to_string(), &format!("--fsize={limit}:unlimited")]).status();
+        let set =
+            Command::new("prlimit").args(["--pid", &id.to_string(), &format!("--fsize={limit}:unlimited")]).status();
         anyhow::ensure!(set.context("prlimit")?.success(), "the limit could not be set");
         Ok(())
     }

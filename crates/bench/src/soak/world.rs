@@ -53,7 +53,8 @@ impl World {
             None => None,
         };
         let published: Arc<Vec<AtomicU64>> = Arc::new((0..POLLED).map(|_| AtomicU64::new(1)).collect());
-        let (publisher, hub, receiver) = (Publisher::start().await, Arc::new(Hub::start().await), receive(&figures).await);
+        let (publisher, hub, receiver) =
+            (Publisher::start().await, Arc::new(Hub::start().await), receive(&figures).await);
         publisher.record(false);
         hub.script(Behaviour::verifying(Verify::AfterAnswer));
         publish(&publisher, &hub.url(), &published);
@@ -140,7 +141,11 @@ impl World {
             pusher.push_again(usize::MAX).await;
             self.figures.stored(self.stored_titles().await.unwrap_or_default().into_iter());
             if self.figures.missing() == (0, 0) || begun.elapsed() > most {
-                println!("  {} entries owed, settled after {:.0} s", self.figures.owed_count(), begun.elapsed().as_secs_f64());
+                println!(
+                    "  {} entries owed, settled after {:.0} s",
+                    self.figures.owed_count(),
+                    begun.elapsed().as_secs_f64()
+                );
                 return Ok(self.figures.clone());
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -230,7 +235,8 @@ fn publish(publisher: &Publisher, hub: &str, published: &Arc<Vec<AtomicU64>>) {
         match (kind, number.parse::<usize>()) {
             ("/polled", Ok(number)) if number < POLLED => {
                 let last = published[number].load(Ordering::SeqCst);
-                let titles = (last.saturating_sub(DOCUMENT_ENTRIES)..last).rev().map(|entry| polled_title(number, entry));
+                let titles =
+                    (last.saturating_sub(DOCUMENT_ENTRIES)..last).rev().map(|entry| polled_title(number, entry));
                 Page::body(rss(titles)).header("Content-Type", "application/rss+xml")
             }
             ("/pushed", Ok(_)) => {
@@ -244,7 +250,9 @@ fn publish(publisher: &Publisher, hub: &str, published: &Arc<Vec<AtomicU64>>) {
 
 fn rss(titles: impl Iterator<Item = String>) -> String {
     let items: String = titles
-        .map(|title| format!("<item><guid>{title}</guid><title>{title}</title><description>Text of {title}</description></item>"))
+        .map(|title| {
+            format!("<item><guid>{title}</guid><title>{title}</title><description>Text of {title}</description></item>")
+        })
         .collect();
     format!("<rss version='2.0'><channel><title>Polled</title>{items}</channel></rss>")
 }

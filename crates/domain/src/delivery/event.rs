@@ -311,7 +311,8 @@ mod tests {
 
     #[test]
     fn d2_a_payload_has_the_shape_of_the_specification() {
-        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }.to_json();
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }
+            .to_json();
         let entry = entry();
         let data = PayloadData { entry: Some(PayloadEntry::from(&entry)), ..PayloadData::default() }.to_json();
         let view = FollowerView { folder_id: Some(FolderId(2)), ..FollowerView::default() };
@@ -333,7 +334,8 @@ mod tests {
 
     #[test]
     fn a2_a_payload_is_as_its_follower_has_it() {
-        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }.to_json();
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }
+            .to_json();
         let data = PayloadData { entry: Some(PayloadEntry::from(&entry())), ..PayloadData::default() }.to_json();
         let view = FollowerView { custom_title: Some("Mine".into()), is_read: true, ..FollowerView::default() };
         for include_content in [true, false] {

@@ -53,7 +53,11 @@ async fn into_postgres(arguments: &Arguments, settings: &Settings, url: String) 
     Ok(ExitCode::SUCCESS)
 }
 
-async fn fill(arguments: &Arguments, url: String, file: &std::path::Path) -> anyhow::Result<Vec<transfer::TableReport>> {
+async fn fill(
+    arguments: &Arguments,
+    url: String,
+    file: &std::path::Path,
+) -> anyhow::Result<Vec<transfer::TableReport>> {
     let backup = arguments.file.display();
     if !arguments.file.is_file() {
         bail!("{backup}: there is no such file");

@@ -43,16 +43,20 @@ impl Scene {
         let folder = call(Method::POST, "/api/folders", json!({ "name": "Daily" })).await;
         for (path, title) in [("/a", "東京 bread"), ("/b", "Ünïcödé")] {
             let item = |number| {
-                format!("<item><guid>{path}{number}</guid><title>{title} {number}</title><description>fresh</description></item>")
+                format!(
+                    "<item><guid>{path}{number}</guid><title>{title} {number}</title><description>fresh</description></item>"
+                )
             };
             let items: String = (0..30).map(item).collect();
-            self.publisher.set(path, Page::body(format!("<rss version='2.0'><channel><title>N</title>{items}</channel></rss>")));
+            self.publisher
+                .set(path, Page::body(format!("<rss version='2.0'><channel><title>N</title>{items}</channel></rss>")));
             let feed = json!({ "url": self.publisher.url(path), "folderId": folder["id"] });
             call(Method::POST, "/api/feeds", feed).await;
         }
         let page = server.get("/api/entries?limit=3").await;
         for entry in page["entries"].as_array().unwrap() {
-            call(Method::PATCH, &format!("/api/entries/{}", entry["id"]), json!({ "isRead": true, "isStarred": true })).await;
+            call(Method::PATCH, &format!("/api/entries/{}", entry["id"]), json!({ "isRead": true, "isStarred": true }))
+                .await;
         }
         call(Method::POST, "/api/tokens", json!({ "name": "app", "scope": "read" })).await;
         self.receiver.receipts(HOOK).wait_for(1).await;
@@ -77,7 +81,12 @@ async fn seen(server: &Server) -> Value {
         let mut answer = server.get(path).await;
         if path == "/api/webhooks" {
             // How its receiver stands changes while it is tried.
-            answer = answer.as_array().unwrap().iter().map(|hook| json!([hook["id"], hook["url"], hook["eventTypes"]])).collect();
+            answer = answer
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|hook| json!([hook["id"], hook["url"], hook["eventTypes"]]))
+                .collect();
         }
         if path == "/api/entries?limit=500&q=bread" {
             assert!(!answer["entries"].as_array().unwrap().is_empty());

@@ -57,14 +57,18 @@ async fn p1_healthcheck_asks_the_server_that_listens() {
 
 #[test]
 fn p1_completions_and_manual_come_from_the_command_line() {
-    for (shell, expect) in [("bash", "complete -F"), ("zsh", "#compdef pirssonite"), ("fish", "complete -c pirssonite")] {
+    for (shell, expect) in [("bash", "complete -F"), ("zsh", "#compdef pirssonite"), ("fish", "complete -c pirssonite")]
+    {
         let output = run(&["completions", shell], b"");
         assert!(output.status.success(), "{}", stderr(&output));
         let script = stdout(&output);
         assert!(script.contains(expect) && script.contains("webhook") && script.contains("poll-min"), "{shell}");
     }
     let page = stdout(&run(&["man"], b""));
-    assert!(page.contains(".TH pirssonite 1") && page.contains("\\-\\-poll\\-min") && page.contains("backup"), "{page}");
+    assert!(
+        page.contains(".TH pirssonite 1") && page.contains("\\-\\-poll\\-min") && page.contains("backup"),
+        "{page}"
+    );
 
     let folder = tempfile::tempdir().unwrap();
     let output = run(&["man", "--to", folder.path().to_str().unwrap()], b"");

@@ -122,7 +122,9 @@ impl PostgresDatabase {
         }
         // A new database has an account without a password, and its installation.
         let used = TABLES.iter().map(|table| match table.name {
-            "accounts" => "EXISTS (SELECT FROM accounts WHERE name <> 'reader' OR password_hash IS NOT NULL)".to_owned(),
+            "accounts" => {
+                "EXISTS (SELECT FROM accounts WHERE name <> 'reader' OR password_hash IS NOT NULL)".to_owned()
+            }
             // Nor does anybody miss figures of nothing.
             "installation" | "figures_by_minute" | "figures_by_hour" => "false".to_owned(),
             name => format!("EXISTS (SELECT FROM {name})"),
@@ -165,7 +167,8 @@ impl Database for PostgresDatabase {
     }
 
     async fn count(&mut self, table: &'static Table) -> Result<u64> {
-        let row = self.client.query_one(&format!("SELECT count(*) FROM {}", table.name), &[]).await.map_err(sql_error)?;
+        let row =
+            self.client.query_one(&format!("SELECT count(*) FROM {}", table.name), &[]).await.map_err(sql_error)?;
         Ok(row.get::<_, i64>(0).unsigned_abs())
     }
 
@@ -227,7 +230,8 @@ impl Database for PostgresDatabase {
         let own = own_column(table, columns);
         names.extend(own.as_ref().map(|own| own.name.to_owned()));
         let names = names.join(", ");
-        let types = self.client.prepare(&format!("SELECT {names} FROM {} LIMIT 0", table.name)).await.map_err(sql_error)?;
+        let types =
+            self.client.prepare(&format!("SELECT {names} FROM {} LIMIT 0", table.name)).await.map_err(sql_error)?;
         let types: Vec<Type> = types.columns().iter().map(|column| column.type_().clone()).collect();
         let sql = format!("COPY {} ({names}) FROM STDIN (FORMAT binary, FREEZE)", table.name);
         let sink = self.client.copy_in(&sql).await.map_err(sql_error)?;
@@ -320,7 +324,11 @@ fn value(row: &tokio_postgres::Row, column: usize) -> Result<Value> {
 }
 
 impl ToSql for Value {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match (self, ty.clone()) {
             (Self::Null, _) => Ok(IsNull::Yes),
             (Self::Integer(number), Type::BOOL) => (*number != 0).to_sql(ty, out),

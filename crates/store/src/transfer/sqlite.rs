@@ -82,12 +82,7 @@ impl SqliteDatabase {
         Ok(Self::of(connection, Some(file.to_owned()), lock, None))
     }
 
-    fn of(
-        connection: Connection,
-        file: Option<PathBuf>,
-        lock: Option<File>,
-        clock: Option<Arc<dyn Clock>>,
-    ) -> Self {
+    fn of(connection: Connection, file: Option<PathBuf>, lock: Option<File>, clock: Option<Arc<dyn Clock>>) -> Self {
         Self { connection: Some(connection), indexes: Vec::new(), file, clock, lock }
     }
 
@@ -159,7 +154,8 @@ impl Database for SqliteDatabase {
     async fn note_moved(&mut self, to: &str) -> Result<()> {
         let now = self.clock.as_ref().map_or(0, |clock| clock.now().as_millisecond());
         let to = to.to_owned();
-        self.work(move |connection| maintenance::note(connection, maintenance::MOVED, now, &to).map_err(sql_error)).await
+        self.work(move |connection| maintenance::note(connection, maintenance::MOVED, now, &to).map_err(sql_error))
+            .await
     }
 
     async fn forget_moved(&mut self) -> Result<()> {
@@ -320,7 +316,8 @@ impl rusqlite::ToSql for Value {
 /// Empties all tables and drops their indexes: those that can be made again by what is returned.
 fn prepare_to_fill(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     connection.execute_batch(FILLING)?;
-    let mut indexes = connection.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")?;
+    let mut indexes =
+        connection.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")?;
     let indexes = indexes.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let indexes = indexes.collect::<rusqlite::Result<Vec<_>>>()?;
     for (name, _) in &indexes {

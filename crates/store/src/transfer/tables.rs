@@ -59,6 +59,7 @@ pub(crate) const TABLES: [Table; 22] = [
 ];
 
 /// Those that are not, and why.
+#[cfg(test)]
 pub(crate) const LEFT_OUT: [(&str, &str); 5] = [
     ("changes", "what was changed within the last hour: whoever follows it loads anew"),
     ("change_floor", "set, so that no number of a change is given twice"),

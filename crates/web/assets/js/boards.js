@@ -22,6 +22,8 @@ function lookAtBoard() {
 
 /** @param {Document} fresh */
 function showParts(fresh) {
+  // Nobody looks.
+  if (document.hidden) return;
   for (const part of findAll("[data-part]")) {
     const now = fresh.getElementById(part.id);
     const isBusy = part.contains(document.activeElement) || find("details[open]", part) !== null;
@@ -30,6 +32,7 @@ function showParts(fresh) {
 }
 
 function lookSoon() {
+  if (document.hidden) return;
   if (boardTimer) isBoardChanged = true;
   else lookAtBoard();
 }
@@ -42,5 +45,5 @@ export function startBoards() {
     if (kind !== "reset" && !kinds.includes(kind)) return;
     lookSoon();
   });
-  setInterval(() => document.hidden || lookSoon(), BOARD_QUIET_MS);
+  setInterval(lookSoon, BOARD_QUIET_MS);
 }

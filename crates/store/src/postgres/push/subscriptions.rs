@@ -135,8 +135,7 @@ pub(crate) async fn by_tokens(
     let tokens: Vec<_> = tokens.iter().map(|token| text(token)).collect();
     let asked_for: Vec<_> = tokens.iter().cycle().take(tokens.len().max(PLANNED_TOKENS_MIN)).collect();
     let rows = query(client, BY_TOKENS, &[&asked_for]).await?;
-    let rows: HashMap<&str, &Row> =
-        rows.iter().filter(|row| is_known(row)).map(|row| (row.get(TOKEN), row)).collect();
+    let rows: HashMap<&str, &Row> = rows.iter().filter(|row| is_known(row)).map(|row| (row.get(TOKEN), row)).collect();
     let target = |row: &&Row| target_of(row).map_err(store_error);
     Ok(tokens.iter().map(|token| rows.get(token.as_ref()).map(target).transpose()).collect())
 }

@@ -21,11 +21,7 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use crate::sqlite::{
-    SqliteStore,
-    entries::ingest,
-    shared::queue::Priority,
-};
+use crate::sqlite::{SqliteStore, entries::ingest, shared::queue::Priority};
 use crate::values::{count, state_of, time, to_u32, url_hash};
 
 pub(crate) const ALL: &str = concat!(include_str!("sql/select.sql"), include_str!("sql/followed.sql"));

@@ -233,9 +233,8 @@ fn feeds_of(connection: &Connection, ids: impl IntoIterator<Item = FeedId>) -> R
     let mut statement = connection.prepare_cached(FEED)?;
     let mut feeds = HashMap::new();
     for id in ids {
-        let feed = statement.query_row([id.0], |row| {
-            Ok(PayloadFeed { id, url: row.get(0)?, title: row.get(1)?, trace: None })
-        });
+        let feed = statement
+            .query_row([id.0], |row| Ok(PayloadFeed { id, url: row.get(0)?, title: row.get(1)?, trace: None }));
         feeds.extend(feed.optional()?.map(|feed| (id, feed)));
     }
     Ok(feeds)

@@ -181,7 +181,8 @@ impl Harness {
                 assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
                 // Commands of psql's own are not SQL.
                 let sql = String::from_utf8(dump.stdout).unwrap();
-                let sql: String = sql.lines().filter(|line| !line.starts_with('\\')).flat_map(|line| [line, "\n"]).collect();
+                let sql: String =
+                    sql.lines().filter(|line| !line.starts_with('\\')).flat_map(|line| [line, "\n"]).collect();
                 std::fs::write(file, sql).unwrap();
             }
         }

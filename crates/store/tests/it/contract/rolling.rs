@@ -32,7 +32,7 @@ async fn p2_unknown_delivery_states_are_left_alone(harness: &Harness) {
     let shown = harness.outbox(DeliveryFilter::default()).await;
     assert_eq!(rows(&shown), rows(&[queued[2].clone(), queued[1].clone()]), "what it is, only the other knows");
     assert!(harness.store.delivery(&queued[0].id).await.unwrap().is_none());
-    harness.store.overview().await.unwrap();
+    harness.store.outbox_overview().await.unwrap();
     assert_eq!(harness.number("SELECT count(*) FROM deliveries WHERE status = 'quarantined'").await, 1);
 }
 

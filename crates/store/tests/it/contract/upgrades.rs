@@ -67,7 +67,7 @@ async fn fill(harness: &Harness) {
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Delivered).await;
     let job = harness.take_one("worker").await;
-    harness.end(&job, Verdict::RetryIn(Duration::from_mins(1))).await;
+    harness.end(&job, Verdict::Retry(Duration::from_mins(1))).await;
     harness.store.create_folder("Daily").await.unwrap();
 }
 
@@ -159,7 +159,8 @@ fn sqlite_contents(file: &Path, columns: &Columns) -> Contents {
     let rows = |(table, columns): (&String, &Vec<String>)| {
         let mut rows = connection.prepare(&format!("SELECT {} FROM {table}", columns.join(", "))).unwrap();
         let values = |row: &rusqlite::Row<'_>| (0..columns.len()).map(|at| row.get::<_, Value>(at)).collect();
-        let rows = rows.query_map([], values).unwrap().map(|row: rusqlite::Result<Vec<Value>>| format!("{:?}", row.unwrap()));
+        let rows =
+            rows.query_map([], values).unwrap().map(|row: rusqlite::Result<Vec<Value>>| format!("{:?}", row.unwrap()));
         (table.clone(), sorted(rows.collect()))
     };
     columns.iter().map(rows).collect()
@@ -172,7 +173,8 @@ async fn client(database: &str) -> tokio_postgres::Client {
 }
 
 async fn postgres_columns(database: &str) -> Columns {
-    let sql = "SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = 'public'";
+    let sql =
+        "SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = 'public'";
     let rows = client(database).await.query(sql, &[]).await.unwrap();
     columns_of(rows.iter().map(|row| (row.get(0), row.get(1))))
 }
