@@ -23,6 +23,7 @@ mod process;
 mod publisher;
 mod push;
 mod report;
+mod soak;
 mod sync;
 
 use std::process::ExitCode;
@@ -86,6 +87,8 @@ enum Measurement {
     },
     /// Logins while passwords are guessed by many.
     Logins,
+    /// The real program under a mixed load for some minutes, killed, frozen, without its database or its disk.
+    Soak(soak::Arguments),
     /// Serves logins until it is killed.
     #[command(hide = true)]
     LoginsServer {
@@ -201,6 +204,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(Measurement::PushHub { verifying }) => push::hub::serve(verifying)?,
         Some(Measurement::PushRenew { job }) => {
             process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
+        }
+        Some(Measurement::Soak(arguments)) => {
+            postgres::ensure()?;
+            soak::run(&mut tally, &arguments)?;
         }
         Some(Measurement::Logins) => logins::run(&mut tally)?,
         Some(Measurement::LoginsServer { location }) => logins::serve(&serde_json::from_str(&location)?)?,

@@ -40,6 +40,7 @@ mod prune;
 mod push;
 mod settings;
 pub mod system;
+mod trace;
 
 pub use api::{
     AddFeed, AddFeedError, AddedFeed, ImportError, ImportReport, OfferedFeed, RefreshSummary, SubscribeError,

@@ -69,9 +69,9 @@ fn is_svg(link: &PageLink) -> bool {
 fn unfitness(sizes: &str) -> u32 {
     const WANTED: u32 = 32;
     const UNKNOWN: u32 = 17;
-    let sides = sizes.split_ascii_whitespace().filter_map(|size| size.split(['x', 'X']).next()?.parse::<u32>().ok());
+    let widths = sizes.split_ascii_whitespace().filter_map(|size| size.split(['x', 'X']).next()?.parse::<u32>().ok());
     let penalty = |side: u32| if side < WANTED { (WANTED - side) * 2 } else { side - WANTED };
-    sides.map(penalty).min().unwrap_or(UNKNOWN)
+    widths.map(penalty).min().unwrap_or(UNKNOWN)
 }
 
 fn offers_feed(link: &PageLink) -> bool {

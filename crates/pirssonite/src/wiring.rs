@@ -1,6 +1,11 @@
 //! Puts the parts together: the one place that names a concrete store, client and clock.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use domain::{
@@ -8,6 +13,7 @@ use domain::{
     ports::{AccountOutcome, Clock, PruneLimits, Store, StoreError},
     push::RenewalRules,
     schedule::Bounds,
+    trace::Tracer,
 };
 use engine::{
     Deps, Engine, EngineSettings, PictureSettings, Pictures, PushSettings,
@@ -15,12 +21,12 @@ use engine::{
     system::{SteadyClock, SystemClock, SystemIds},
 };
 use jiff::Timestamp;
-use store::{OpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use store::{OpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, transfer::Place};
 use tokio_util::sync::CancellationToken;
 use web::{AppState, WebSettings};
 
 use crate::{
-    backend, open_files,
+    backend, open_files, service_manager,
     settings::{Role, Settings},
 };
 
@@ -37,7 +43,20 @@ const DATABASE: &str = "pirssonite.db";
 /// The file of the embedded database. The store would take a data folder called `feeds.db` for a file; named in full,
 /// it is one.
 pub(crate) fn database_file(settings: &Settings) -> PathBuf {
-    settings.data_dir.join(DATABASE)
+    database_in(&settings.data_dir)
+}
+
+/// The same of any data folder.
+pub(crate) fn database_in(folder: &Path) -> PathBuf {
+    folder.join(DATABASE)
+}
+
+/// Where the database is that the settings name.
+pub(crate) fn place(settings: &Settings) -> Place {
+    match &settings.database_url {
+        Some(url) => Place::Postgres(url.0.clone()),
+        None => Place::Sqlite(database_file(settings)),
+    }
 }
 
 /// Opens the store that the settings name, ready for use.
@@ -104,6 +123,16 @@ pub(crate) fn build_engine(
     store: Arc<dyn Store>,
     listen: Option<SocketAddr>,
 ) -> anyhow::Result<Arc<Engine>> {
+    build_traced_engine(settings, store, listen, None)
+}
+
+/// The same, with whoever records its traces.
+pub(crate) fn build_traced_engine(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    listen: Option<SocketAddr>,
+    tracer: Option<Arc<dyn Tracer>>,
+) -> anyhow::Result<Arc<Engine>> {
     let client = GuardedClient::new(client_settings(settings, listen))?;
     Ok(Engine::new(Deps {
         store,
@@ -123,6 +152,7 @@ pub(crate) fn build_engine(
             icons: settings.feed_icons,
             push: push_settings(settings),
             delivery: settings.delivery.clone(),
+            tracer,
             ..EngineSettings::default()
         },
     }))
@@ -194,12 +224,14 @@ pub(crate) async fn serve(
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
     if settings.role == Role::Worker {
         tracing::info!(%listen, store, role = ?settings.role, "serving");
+        service_manager::ready();
         return Ok(web::serve(listener, web::operations_router(state), stop).await?);
     }
     backend::announce(settings, listen, state.instance(), state.server_token())
         .context("cannot write into the data folder")?;
     // Not before the commands find it. Terminals make the address one to click on.
     tracing::info!(%listen, store, role = ?settings.role, "serving: open {}/", backend::url_of(listen));
+    service_manager::ready();
     let served = web::serve(listener, web::router(state), stop).await;
     backend::withdraw(settings);
     Ok(served?)

@@ -2,10 +2,12 @@
 
 mod clock;
 mod icons;
+mod migrations;
 mod open_error;
 mod postgres;
 mod sqlite;
 mod target;
+pub mod transfer;
 mod values;
 
 pub use open_error::OpenError;

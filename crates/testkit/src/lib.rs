@@ -23,7 +23,7 @@ pub use hub::{
 pub use ids::SeededIds;
 pub use line::{Line, LineState};
 pub use miscounts::sqlite_miscounts;
-pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
+pub use postgres::{FreshPostgres, LonePostgres, drop_database, empty_database, fresh_postgres, url_of};
 pub use publisher::Publisher;
 pub use receiver::{Answer, Receipt, Receipts, Receiver};
 pub use running::Running;

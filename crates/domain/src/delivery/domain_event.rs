@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn d2_one_event_for_all_who_want_it_and_none_for_nobody() {
         let webhooks = [webhook(1, None), webhook(2, Some(vec![EventType::FeedGone])), webhook(3, Some(vec![]))];
-        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None };
+        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None, trace: None };
         let feeds = HashMap::from([(FeedId(5), feed)]);
         let follows = Follows::from([((FeedId(5), AccountId(1)), Follow::default())]);
         let happened = [

@@ -11,6 +11,7 @@ use crate::{
     entry::{Entry, File},
     ids::{EntryId, FeedId, FolderId, WebhookId},
     push::SubscriptionView,
+    trace::TraceContext,
 };
 
 /// Failures in a row after which a feed is said to be failing.
@@ -88,6 +89,9 @@ pub struct PayloadFeed {
     pub url: String,
     /// What it calls itself.
     pub title: Option<String>,
+    /// The trace that the event belongs to. It is stored here, and shown to nobody.
+    #[serde(rename = "traceparent", default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 impl PayloadFeed {
@@ -297,6 +301,7 @@ mod tests {
             published_at: None,
             updated_at: None,
             sort_at: Timestamp::UNIX_EPOCH,
+            received_at: Timestamp::UNIX_EPOCH,
             is_read: false,
             is_starred: false,
             categories: vec![],
@@ -306,7 +311,8 @@ mod tests {
 
     #[test]
     fn d2_a_payload_has_the_shape_of_the_specification() {
-        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()) }.to_json();
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }
+            .to_json();
         let entry = entry();
         let data = PayloadData { entry: Some(PayloadEntry::from(&entry)), ..PayloadData::default() }.to_json();
         let view = FollowerView { folder_id: Some(FolderId(2)), ..FollowerView::default() };
@@ -328,7 +334,8 @@ mod tests {
 
     #[test]
     fn a2_a_payload_is_as_its_follower_has_it() {
-        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()) }.to_json();
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }
+            .to_json();
         let data = PayloadData { entry: Some(PayloadEntry::from(&entry())), ..PayloadData::default() }.to_json();
         let view = FollowerView { custom_title: Some("Mine".into()), is_read: true, ..FollowerView::default() };
         for include_content in [true, false] {

@@ -108,7 +108,8 @@ pub fn shared(present: &[EntryKey]) -> HashMap<Hash, Vec<EntryKey>> {
     groups
 }
 
-/// Entries of one identity: `members` are their places in the document.
+/// Entries of one identity: `members` are their places in the document. There may be 20,000 known ones beside a few members,
+/// and a store waits for this inside a transaction: of the known ones only those are noted that a member may be.
 fn distinguish<'k>(present: &[EntryKey], members: &[usize], known: &'k [Known], found: &mut [Option<&'k Known>]) {
     let mut is_matched = vec![false; known.len()];
     let mut take = |index: usize, at: usize, found: &mut [Option<&'k Known>]| {
@@ -117,10 +118,16 @@ fn distinguish<'k>(present: &[EntryKey], members: &[usize], known: &'k [Known], 
             found[index] = Some(&known[at]);
         }
     };
-    let exact: HashMap<(Traits, Hash), usize> =
-        known.iter().enumerate().rev().map(|(at, known)| (known.version(), at)).collect();
+    let version = |index: usize| (present[index].traits, present[index].fingerprint);
+    let mut exact: HashMap<(Traits, Hash), Option<usize>> =
+        members.iter().map(|index| (version(*index), None)).collect();
+    for (at, known) in known.iter().enumerate() {
+        if let Some(first) = exact.get_mut(&known.version()) {
+            first.get_or_insert(at);
+        }
+    }
     for index in members {
-        if let Some(at) = exact.get(&(present[*index].traits, present[*index].fingerprint)) {
+        if let Some(Some(at)) = exact.get(&version(*index)) {
             take(*index, *at, found);
         }
     }
@@ -146,11 +153,10 @@ fn pairs<K: Eq + hash::Hash>(
     key_of_member: impl Fn(usize) -> Option<K>,
     key_of_known: impl Fn(&Known) -> Option<K>,
 ) -> Vec<(usize, usize)> {
-    let of_known = unique(known.iter().enumerate().filter_map(|(at, known)| Some((key_of_known(known)?, at))));
-    unique(members.iter().filter_map(|index| Some((key_of_member(*index)?, *index))))
-        .into_iter()
-        .filter_map(|(key, index)| Some((index?, (*of_known.get(&key)?)?)))
-        .collect()
+    let of_members = unique(members.iter().filter_map(|index| Some((key_of_member(*index)?, *index))));
+    let of_known = known.iter().enumerate().filter_map(|(at, known)| Some((key_of_known(known)?, at)));
+    let of_known = unique(of_known.filter(|(key, _)| of_members.contains_key(key)));
+    of_members.into_iter().filter_map(|(key, index)| Some((index?, (*of_known.get(&key)?)?))).collect()
 }
 
 /// The value of each key that is there once; none of one that is there more often.

@@ -70,6 +70,7 @@ pub(crate) fn document(parsed: Parsed, known: &KnownEntries, mut validators: Val
         hints: hints_of(&feed.head),
         is_complete: feed.is_complete(),
         found: None,
+        trace: None,
         entries: entries(feed, &keys, known),
         present: keys,
     }

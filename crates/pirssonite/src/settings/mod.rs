@@ -94,6 +94,7 @@ pub(crate) struct Settings {
     pub(crate) prune_beyond: u32,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    pub(crate) otlp_endpoint: Option<Url>,
 }
 
 /// How it is logged.
@@ -304,6 +305,7 @@ impl Settings {
                 "json" => Ok(LogFormat::Json),
                 _ => Err("write text or json".to_owned()),
             })?,
+            otlp_endpoint: get(raw, "otlp_endpoint", |text| optional(text, web_url))?,
         };
         settings.check_together()?;
         Ok(settings)

@@ -24,7 +24,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 46] = [
+pub(crate) const TABLE: [Setting; 47] = [
     setting(
         "listen",
         "ADDRESS",
@@ -261,6 +261,12 @@ pub(crate) const TABLE: [Setting; 46] = [
         "What is logged: error, warn, info, debug, trace, also by module, as in info,engine=debug.",
     ),
     setting("log_format", "FORMAT", "text", "How it is logged: text for people, json for programs."),
+    secret(
+        "otlp_endpoint",
+        "URL",
+        "",
+        "A collector of OpenTelemetry, such as http://127.0.0.1:4318. Traces and metrics are sent there by OTLP over HTTP, in JSON: a push can be followed to the webhooks that heard of it. Nothing is by default.",
+    ),
 ];
 
 impl Setting {

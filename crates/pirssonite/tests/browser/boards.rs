@@ -58,7 +58,7 @@ async fn u2_u3_figures_change_by_themselves_and_typing_goes_on() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let database = fresh_postgres().await;
     for data in [Data::Folder(folder.path()), Data::Database(database.url(), other.path())] {
-        let server = Server::start(data, &["--allow-networks", "127.0.0.0/8", "--retry-first", "1h"]);
+        let server = Server::start(data, &["--retry-first", "1h"]);
         with_browser("boards-live", 1400, async |browser| live(browser, &server).await).await;
     }
 }

@@ -42,7 +42,7 @@ async fn u3_dashboards_are_reached_and_accessible() {
 #[tokio::test(flavor = "multi_thread")]
 async fn u3_webhook_is_made_and_its_deliveries_seen() {
     let (scene, receiver) = (Scene::start(Store::Sqlite).await, Receiver::start().await);
-    receiver.answer("/hook", Answer::status(204));
+    receiver.answer("/hook", Answer::status(500));
     with_browser("webhook", DESK, async |browser| {
         scene.open(browser, "/webhooks").await;
         browser.click("[name=url]").await;
@@ -57,6 +57,10 @@ async fn u3_webhook_is_made_and_its_deliveries_seen() {
         scene.push("Hooked").await;
         receiver.receipts("/hook").wait_for(1).await;
         browser.says("#main", "entry.created").await;
+        // And so does what becomes of it, attempt by attempt.
+        browser.says("#main", "500").await;
+        receiver.answer("/hook", Answer::status(204));
+        browser.says("#main", "204").await;
         assert_good(browser).await;
         browser.click("#main a[href^='/deliveries/']").await;
         browser.ready().await;

@@ -75,7 +75,7 @@ impl Scene {
     /// Another node on the same database, which has to be PostgreSQL.
     pub(crate) fn another_node(&self, folder: &TempDir) -> Server {
         assert!(self.database.is_some());
-        Server::start(self.data(folder.path()), &[])
+        Server::start(self.data(folder.path()), &["--base-url", &self.url])
     }
 
     fn data<'a>(&'a self, folder: &'a std::path::Path) -> Data<'a> {

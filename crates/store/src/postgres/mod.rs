@@ -18,8 +18,8 @@ mod figures;
 mod icons;
 mod outbox;
 mod push;
-mod search;
-mod shared;
+pub(crate) mod search;
+pub(crate) mod shared;
 
 use std::{
     future::poll_fn,
@@ -129,11 +129,19 @@ impl PostgresStore {
         let is_pooled = shared::pooler::find(&beats).await?;
         let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
         shared::migrate::migrate(&mut client).await?;
+        shared::maintenance::check(&mut client).await?;
         let (installation, picture_key) = shared::migrate::installation(&client).await?;
         drop(client);
         let hints = Arc::new(if is_pooled { Hints::deaf() } else { Hints::start(address).await });
         let (installation, picture_key, bounds) = (installation.into(), picture_key.into(), Arc::default());
         Ok(Self { pool, slow_reads, beats, hints, bounds, installation, picture_key, options })
+    }
+
+    /// Brings the schema up to date, and no more, whether the database may be used or not.
+    pub(crate) async fn migrate(url: &str, options: PostgresOptions) -> Result<(), OpenError> {
+        let pool = Address::of(url, options.connect_timeout)?.pool(1)?;
+        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
+        shared::migrate::migrate(&mut client).await
     }
 
     /// A connection for a call. It ends when the call takes too long, or the database is silent (`shared/lending.rs`).

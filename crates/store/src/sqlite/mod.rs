@@ -11,8 +11,8 @@ mod figures;
 mod icons;
 mod outbox;
 mod push;
-mod search;
-mod shared;
+pub(crate) mod search;
+pub(crate) mod shared;
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +81,7 @@ impl SqliteStore {
         let files = shared::files::take(folder_or_file)?;
         let mut connection = shared::connection::writer(&files.database, &options)?;
         shared::migrate::migrate(&mut connection, &*clock)?;
+        shared::maintenance::check(&connection)?;
         let (key, picture_key): (String, String) = connection
             .query_row("SELECT key, picture_key FROM installation", [], |row| Ok((row.get(0)?, row.get(1)?)))
             .map_err(shared::migrate::unavailable)?;

@@ -2,8 +2,8 @@
 // old ones; a part that somebody is busy with is left alone.
 import { find, findAll } from "./dom.js";
 
-/** Plots go on with the time, also where nothing happens. */
-const MINUTE_MS = 60_000;
+/** Time goes on, and nobody tells of an attempt that failed and is made again: so often it is looked in any case. */
+const BOARD_QUIET_MS = 5_000;
 /** Looks are this far apart. */
 const BOARD_MS = 2_000;
 
@@ -22,6 +22,8 @@ function lookAtBoard() {
 
 /** @param {Document} fresh */
 function showParts(fresh) {
+  // Nobody looks.
+  if (document.hidden) return;
   for (const part of findAll("[data-part]")) {
     const now = fresh.getElementById(part.id);
     const isBusy = part.contains(document.activeElement) || find("details[open]", part) !== null;
@@ -30,6 +32,7 @@ function showParts(fresh) {
 }
 
 function lookSoon() {
+  if (document.hidden) return;
   if (boardTimer) isBoardChanged = true;
   else lookAtBoard();
 }
@@ -42,5 +45,5 @@ export function startBoards() {
     if (kind !== "reset" && !kinds.includes(kind)) return;
     lookSoon();
   });
-  if (find(".plot")) setInterval(() => document.hidden || lookSoon(), MINUTE_MS);
+  setInterval(lookSoon, BOARD_QUIET_MS);
 }

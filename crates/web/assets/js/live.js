@@ -47,8 +47,9 @@ async function lookForNews() {
   if (isOldestFirst && listQuery().includes("q=")) return;
   const page = await fetchPage("", true, isOldestFirst ? listTime() : "");
   const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && (isOldestFirst || isBeforeFirst(entry)));
-  // Nothing is being read that could be moved.
-  if (loadedRows().length === 0 && fresh.length > 0) return location.reload();
+  // Nothing is being read that could be moved, and nothing is being written that could be lost.
+  const isBusy = find("dialog[open], [popover]:popover-open, :is(input, select, textarea):focus") !== null;
+  if (loadedRows().length === 0 && fresh.length > 0 && !isBusy) return location.reload();
   const button = find("#news");
   if (!button) return;
   const isMore = fresh.length === page.entries.length && page.nextCursor;

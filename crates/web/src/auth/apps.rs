@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn s2_only_32_digits_are_a_key() {
+    fn a5_only_32_digits_are_a_key_of_fevers() {
         let key = "0123456789abcdefABCDEF0123456789";
         assert_eq!(fever_hash(key), Some(SecretHash::of(&key.to_lowercase())));
         for bad in ["", &key[1..], "0123456789abcdefABCDEF012345678g"] {

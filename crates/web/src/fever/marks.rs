@@ -34,7 +34,9 @@ pub(super) async fn mark(state: &AppState, actor: &Actor, given: &Given) -> ApiR
     }
     actor.check_write()?;
     match mark {
-        Some(Mark::Item(id, patch)) => drop(state.store().patch_entries(actor.account, &[id], patch).await?),
+        Some(Mark::Item(id, patch)) => {
+            state.store().patch_entries(actor.account, &[id], patch).await?;
+        }
         Some(Mark::Read(which)) => {
             let (store, account) = (state.store().clone(), actor.account);
             run_to_completion(async move { store.mark_read(account, which).await }).await??;
@@ -70,7 +72,7 @@ fn read(given: &Given) -> Option<Mark> {
         return (id > 0).then_some(Mark::Item(EntryId(id), patch));
     }
     let before = given.number("before").filter(|before| *before > 0);
-    let before = before.map(|before| end_of_second(before)).transpose().ok()?;
+    let before = before.map(end_of_second).transpose().ok()?;
     let which = MarkRead { before, ..MarkRead::default() };
     // Only as read, and not of the sparks (-1), which no feed here is.
     match what {

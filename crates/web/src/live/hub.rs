@@ -41,7 +41,7 @@ pub(super) async fn run(state: AppState, start: ChangeNumber) {
             _ = logins.tick() => logins::end_lost(&state).await,
             () = due => {}
         }
-        next = tell(&state).await;
+        next = send_due(&state).await;
         if state.live.lock().stop_if_unused() {
             // Another may run already.
             running.has_ended = true;
@@ -78,14 +78,14 @@ struct Due {
     feeds: BTreeSet<FeedId>,
 }
 
-/// Tells everybody whose turn it is; returns when somebody else's is.
-async fn tell(state: &AppState) -> Option<Instant> {
+/// Sends their events to all audiences that are due; returns when the next one is.
+async fn send_due(state: &AppState) -> Option<Instant> {
     let (due, next) = state.live.lock().due(Instant::now());
     if due.audiences.is_empty() {
         return next;
     }
     match read(state, &due).await {
-        Ok((whole, some)) => state.live.lock().tell(&due, &whole, &some, Instant::now()),
+        Ok((whole, some)) => state.live.lock().send_counted(&due, &whole, &some, Instant::now()),
         Err(error) => {
             tracing::warn!(%error, "counts not read");
             return Some(Instant::now() + RETRY_AFTER);
@@ -168,12 +168,12 @@ impl Hub {
         (due, next)
     }
 
-    fn tell(&mut self, due: &Due, whole: &ByAccount, some: &ByAccount, now: Instant) {
+    fn send_counted(&mut self, due: &Due, whole: &ByAccount, some: &ByAccount, now: Instant) {
         let position = self.position;
         for audience in &due.audiences {
             let Some(channel) = self.channels.get_mut(audience) else { continue };
             let unnamed = channel.update(whole.get(&audience.account), some.get(&audience.account));
-            channel.tell(*audience, unnamed, position, now);
+            channel.send_pending(*audience, unnamed, position, now);
         }
     }
 
@@ -201,7 +201,7 @@ impl Channel {
         risen
     }
 
-    fn tell(&mut self, audience: Audience, unnamed: u64, position: ChangeNumber, now: Instant) {
+    fn send_pending(&mut self, audience: Audience, unnamed: u64, position: ChangeNumber, now: Instant) {
         let mut pending = std::mem::take(&mut self.pending);
         // An account that is gone: its streams end with the next look at their logins.
         let Some(follows) = &self.follows else { return self.follows = Some(Follows::default()) };

@@ -43,7 +43,7 @@ pub(super) async fn delete(State(state): State<AppState>, actor: Actor, PathId(i
     let actor = by_person(actor)?;
     let is_there = state.store().delete_token(actor.account, TokenId(id)).await?;
     state.auth.forget();
-    if is_there { no_content() } else { Err(Refused::none()) }
+    if is_there { Ok(no_content()) } else { Err(Refused::none()) }
 }
 
 /// Whoever came with the password may do as a person does; with a token, as the token may.

@@ -114,7 +114,7 @@ pub(super) async fn delete(State(state): State<AppState>, actor: Actor, PathId(i
     if !state.store().delete_folder(actor.account, FolderId(id)).await? {
         return Err(Refused::none());
     }
-    no_content()
+    Ok(no_content())
 }
 
 fn check_folder(id: i64) -> Answer<()> {
@@ -150,11 +150,11 @@ pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, P
             }
         }
     }
-    no_content()
+    Ok(no_content())
 }
 
 pub(super) async fn refresh(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {
     check_there(&state, &actor, id).await?;
     refresh_due(&state);
-    no_content()
+    Ok(no_content())
 }

@@ -174,7 +174,7 @@ pub(super) async fn update_status(State(state): State<AppState>, actor: Actor, r
     for ids in body.entry_ids.chunks(ENTRY_IDS_MAX) {
         state.store().patch_entries(actor.account, ids, patch).await?;
     }
-    no_content()
+    Ok(no_content())
 }
 
 /// Entries are as their publishers wrote them, for all who follow the feed: only marks are changed.
@@ -198,7 +198,7 @@ pub(super) async fn toggle_star(State(state): State<AppState>, actor: Actor, Pat
     let entry = page.entries.first().ok_or_else(Refused::none)?;
     let patch = EntryPatch { is_read: None, is_starred: Some(!entry.is_starred) };
     state.store().patch_entries(actor.account, &[entry.id], patch).await?;
-    no_content()
+    Ok(no_content())
 }
 
 /// What the feed has of the entry: the page behind it is not fetched.
@@ -228,7 +228,7 @@ pub(super) async fn enclosure_get(State(state): State<AppState>, actor: Actor, P
 /// How far somebody has listened is not kept.
 pub(super) async fn update_enclosure(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {
     enclosure_of(&state, &actor, id).await?;
-    no_content()
+    Ok(no_content())
 }
 
 /// Nothing: what is read is removed in its time.

@@ -144,19 +144,19 @@ pub(super) async fn delete(State(state): State<AppState>, actor: Actor, PathId(i
     if !state.engine.delete_feed(actor.account, FeedId(id)).await? {
         return Err(Refused::none());
     }
-    no_content()
+    Ok(no_content())
 }
 
 pub(super) async fn refresh(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {
     let engine = state.engine.clone();
     let refreshed = run_to_completion(async move { engine.refresh_feed(actor.account, FeedId(id)).await }).await??;
     refreshed.ok_or_else(Refused::none)?;
-    no_content()
+    Ok(no_content())
 }
 
 pub(super) async fn refresh_all(State(state): State<AppState>, _: Actor) -> Answer {
     refresh_due(&state);
-    no_content()
+    Ok(no_content())
 }
 
 /// Polls what is due, after the answer: that takes long. One at a time is enough.
@@ -174,7 +174,7 @@ pub(super) fn refresh_due(state: &AppState) {
 pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {
     let feed = found(&state, &actor, id).await?;
     mark_read(&state, &actor, MarkRead { feed_id: Some(feed.id), ..MarkRead::default() }).await?;
-    no_content()
+    Ok(no_content())
 }
 
 pub(super) async fn mark_read(state: &AppState, actor: &Actor, which: MarkRead) -> Answer<()> {

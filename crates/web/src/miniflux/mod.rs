@@ -28,7 +28,7 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use self::error::{Answer, Refused};
+use self::error::Refused;
 use crate::{
     auth::{AppClient, AppKey, app_actor},
     error::{ApiError, ApiResult},
@@ -171,8 +171,8 @@ impl Credentials {
 }
 
 /// Nothing to say.
-fn no_content() -> Answer {
-    Ok(StatusCode::NO_CONTENT.into_response())
+fn no_content() -> Response {
+    StatusCode::NO_CONTENT.into_response()
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub(super) async fn refuse(_: Actor) -> Answer {
 pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, Path(user): Path<String>) -> Answer {
     check_own(&actor, &user)?;
     mark_read(&state, &actor, MarkRead::default()).await?;
-    no_content()
+    Ok(no_content())
 }
 
 pub(super) async fn version(State(state): State<AppState>, _: Actor) -> Answer {

@@ -204,16 +204,13 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
     let (class, word) = state_words(one);
     html! {
         tr {
-            th scope="row" dir="auto" {
-                @match feed { Some(feed) => a href=(format!("/feed/{}", feed.id)) { (name) }, None => (name) }
+            th scope="row" {
+                @match feed { Some(feed) => a dir="auto" href=(format!("/feed/{}", feed.id)) { (name) }, None => bdi { (name) } }
             }
             td data-name="State" {
                 (badge(class, word))
                 div .note { (how_it_is_polled(one)) }
-                @if one.error_count > 0 {
-                    div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
-                        @if let Some(error) = &one.last_error { ": " (shortened(error, ERROR_CHARS_MAX)) } }
-                }
+                (trouble(one))
             }
             td data-name="Lease left" { (lease(one, frame.now)) }
             td data-name="Last push" { (ago(one.last_push_at, frame.now)) }
@@ -232,11 +229,24 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
     }
 }
 
+/// Why it is not pushed. A hub that refuses is no error in a row: it has answered.
+fn trouble(one: &Subscription) -> Markup {
+    let reason = one.last_error.as_deref().map(|error| shortened(error, ERROR_CHARS_MAX));
+    html! {
+        @if one.error_count > 0 {
+            div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
+                @if let Some(reason) = reason { ": " (reason) } }
+        } @else if let (false, Some(reason)) = (one.is_active(), reason) {
+            div .problem-text { "Reason: " (reason) }
+        }
+    }
+}
+
 /// How a feed is polled beside its push, and why.
 fn how_it_is_polled(one: &Subscription) -> &'static str {
     match one.state {
         _ if !one.is_current => "the feed has another subscription",
-        SubscriptionState::Active if one.is_trusted() => "polled once a day, to see that nothing is missed",
+        SubscriptionState::Active if one.is_trusted() => "polled daily, as a check",
         SubscriptionState::Active if one.miss_count > 0 => {
             "polled as usual: push is not trusted since it missed something"
         }
@@ -263,7 +273,7 @@ fn lease(one: &Subscription, now: Timestamp) -> Markup {
     let left = (end.as_second() - now.as_second()).max(0);
     let percent = (left * 100).checked_div(i64::from(whole)).unwrap_or_default().clamp(0, 100);
     html! {
-        span { (span(left)) " of " (span(whole.into())) }
+        span .number { (span(left)) " of " (span(whole.into())) }
         svg .lease viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" {
             rect width="100" height="6" rx="3" {}
             rect .left .low[percent < 20] width=(percent) height="6" rx="3" {}

@@ -123,7 +123,7 @@ fn row(frame: &Frame, feed: &Feed) -> Markup {
     let name = shortened(name_of(feed), NAME_CHARS_MAX);
     html! {
         tr {
-            th scope="row" dir="auto" { a href=(format!("/feed/{}", feed.id)) { (name) } }
+            th scope="row" { a dir="auto" href=(format!("/feed/{}", feed.id)) { (name) } }
             td data-name="State" {
                 @if feed.is_gone { (badge("bad", "gone")) }
                 @else { (badge("bad", "failing")) " " (feed.failure_count) @if feed.failure_count == 1 { " time" } @else { " times" } }

@@ -184,7 +184,7 @@ fn u6_described_shapes_match_requirements() {
         ("Token", "id name scope createdAt lastUsedAt expiresAt"),
         ("Counts", "total starred byFolder byFeed"),
         ("ImportSummary", "imported skipped errors"),
-        ("FeedPatch", "title url folderId pollInterval pushEnabled"),
+        ("FeedPatch", "title url hasCredentials folderId pollInterval pushEnabled"),
         ("NewFeed", "url folderId title"),
         ("Error", "error feedId"),
     ] {

@@ -106,6 +106,17 @@ async fn choose(scene: &Scene, browser: &Browser) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn u1_first_feed_of_several_is_chosen() {
+    // Entries that come into an empty list load the page anew, but not under somebody's hands.
+    let scene = Scene::start_empty(Store::Sqlite).await;
+    with_browser("first-feed", DESK, async |browser| {
+        choose(&scene, browser).await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn u1_feed_is_dragged_into_a_folder() {
     let scene = Scene::start(Store::Sqlite).await;
     let boats = scene.feed_id("Boats").await;

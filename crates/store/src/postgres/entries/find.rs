@@ -37,7 +37,7 @@ pub(crate) async fn find(
     }
     let page = [part.value(limit.into()), part.value(offset.into())];
     part.sql.push_str(&format!("\nORDER BY {order}\nLIMIT {} OFFSET {}", page[0], page[1]));
-    let rows = query(client, &part.sql, &part.params(&wanted.ids())).await?;
+    let rows = query(client, &part.sql, &part.params(ids_of(wanted).as_ref())).await?;
     Ok(rows.iter().map(|row| EntryId(row.get(0))).collect())
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn count_found(
     part.found(account, wanted, "1");
     let limit = part.value(u64_to_i64(TOTAL_MAX));
     let sql = format!("SELECT count(*) FROM ({}\nLIMIT {limit}) AS found", part.sql);
-    let row = query_opt(client, &sql, &part.params(&wanted.ids())).await?;
+    let row = query_opt(client, &sql, &part.params(ids_of(wanted).as_ref())).await?;
     Ok(row.map_or(0, |row| count(row.get(0))))
 }
 
@@ -76,15 +76,9 @@ pub(crate) async fn counters(client: &impl GenericClient, account: AccountId) ->
     Ok(counters.collect())
 }
 
-trait Named {
-    /// The ids that are named, if any are.
-    fn ids(&self) -> Option<Vec<i64>>;
-}
-
-impl Named for EntryQuery {
-    fn ids(&self) -> Option<Vec<i64>> {
-        self.among.as_ref().map(|ids| ids.iter().map(|id| id.0).collect())
-    }
+/// The ids that are named, if any are.
+fn ids_of(wanted: &EntryQuery) -> Option<Vec<i64>> {
+    wanted.among.as_ref().map(|ids| ids.iter().map(|id| id.0).collect())
 }
 
 /// A part of a statement, and the values of its parameters. `$1` are the ids that are named, if any are.
@@ -102,8 +96,8 @@ impl Part {
         format!("${}::bigint", self.values.len() + usize::from(self.has_ids))
     }
 
-    fn params<'a>(&'a self, ids: &'a Option<Vec<i64>>) -> Vec<&'a (dyn ToSql + Sync)> {
-        let ids = ids.as_ref().map(|ids| ids as &(dyn ToSql + Sync));
+    fn params<'a>(&'a self, ids: Option<&'a Vec<i64>>) -> Vec<&'a (dyn ToSql + Sync)> {
+        let ids = ids.map(|ids| ids as &(dyn ToSql + Sync));
         ids.into_iter().chain(self.values.iter().map(|value| value as &(dyn ToSql + Sync))).collect()
     }
 

@@ -99,7 +99,7 @@ async fn insert(
 
 /// Stores what was fetched of a feed that is new and has its follower.
 async fn store_first(transaction: &Transaction<'_>, id: FeedId, feed: &NewFeed, now: i64) -> Result<ChangeLog, Error> {
-    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
     let (change, push) = (FeedStateChange::of_new_feed(feed.next_check_in), PushState::new(&feed.address.url));
     let (nothing, listeners) = (KnownEntries::new(), Listeners::of_feeds(transaction, &[id.0]).await?);
     let (_, events, mut log) =

@@ -104,6 +104,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         claimed_at: result.claimed_at.as_millisecond(),
         is_backlog: held.get(11),
         now: held.get(0),
+        trace: result.trace(),
     };
     let change = standing.after(result);
     let mut events: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();

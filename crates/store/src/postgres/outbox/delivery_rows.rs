@@ -50,7 +50,10 @@ pub(crate) async fn one(
     id: i64,
     installation: &str,
 ) -> Result<Option<Delivery>, Error> {
-    query_opt(client, ONE, &[&id, &account.0]).await?.as_ref().map(|row| delivery_of(row, installation)).transpose()
+    let row = query_opt(client, ONE, &[&id, &account.0]).await?;
+    // One in a state of a later version is that one's to show.
+    let row = row.filter(|row| row.try_get::<_, Parsed<DeliveryStatus>>(4).is_ok());
+    row.as_ref().map(|row| delivery_of(row, installation)).transpose()
 }
 
 /// A delivery and its attempts, as of one moment: a mark comes before both or after.

@@ -116,7 +116,7 @@ impl<'p> Batch<'p> {
         }
         let now = self.held.now;
         // A poll that was claimed before now cannot undo it.
-        let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
+        let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now, trace: push.document.trace };
         self.decisions.know(subscription);
         let pushed = SubscriptionEvent::Pushed { secret: push.secret.clone() };
         if self.decisions.decide(id, &pushed, RenewalRules::default()).is_none() {

@@ -6,6 +6,7 @@ pub(crate) mod connect;
 pub(crate) mod errors;
 pub(crate) mod hosts;
 pub(crate) mod lending;
+pub(crate) mod maintenance;
 pub(crate) mod migrate;
 pub(crate) mod pooler;
 pub(crate) mod read_only;

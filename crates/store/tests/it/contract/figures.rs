@@ -175,12 +175,18 @@ async fn u3_many_at_once_are_all_counted(harness: &Harness) {
     assert_eq!(jobs.len(), 40);
     let mut marks = JoinSet::new();
     for pair in jobs.chunks(2) {
-        let ended = vec![finished(&pair[0], Verdict::Delivered), finished(&pair[1], Verdict::Failed)];
+        let mut ended = vec![finished(&pair[0], Verdict::Delivered), finished(&pair[1], Verdict::Failed)];
         let worker = harness.as_account(harness.id());
-        marks.spawn(async move { worker.mark(ended).await });
+        marks.spawn(async move {
+            // Whoever finds the webhook locked for long comes again, as a node does.
+            while !ended.is_empty() {
+                let report = worker.mark(ended.clone()).await;
+                assert_eq!(report.skipped, []);
+                ended.retain(|one| report.locked.contains(&one.id));
+            }
+        });
     }
-    let marked = marks.join_all().await;
-    assert!(marked.iter().all(|report| report.skipped.is_empty() && report.locked.is_empty()));
+    marks.join_all().await;
     assert_eq!(harness.now_counted(Metric::Deliveries).await, [20, 0, 20]);
 }
 

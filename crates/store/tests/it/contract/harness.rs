@@ -164,3 +164,27 @@ impl Harness {
         self.set(now).await;
     }
 }
+
+impl Harness {
+    /// Writes what the store holds into a file, as a fixture keeps it: the database of SQLite, a dump of PostgreSQL.
+    pub(super) async fn dump(&self, file: &std::path::Path) {
+        match &*self.database {
+            Database::Sqlite(database) => {
+                store::SqliteStore::copy(&database.folder().join("pirssonite.db"), file).unwrap();
+                // A few rows in each of many tables and indexes: small pages make a small file.
+                let copy = rusqlite::Connection::open(file).unwrap();
+                copy.execute_batch("PRAGMA page_size = 512; VACUUM").unwrap();
+            }
+            Database::Postgres(database) => {
+                let mut dump = std::process::Command::new("pg_dump");
+                let dump = dump.args(["--inserts", "--no-owner", "--no-privileges", database.url()]).output().unwrap();
+                assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+                // Commands of psql's own are not SQL.
+                let sql = String::from_utf8(dump.stdout).unwrap();
+                let sql: String =
+                    sql.lines().filter(|line| !line.starts_with('\\')).flat_map(|line| [line, "\n"]).collect();
+                std::fs::write(file, sql).unwrap();
+            }
+        }
+    }
+}

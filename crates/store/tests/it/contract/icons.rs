@@ -6,7 +6,7 @@ use domain::{
     FeedId,
     icon::{IconLook, NewIcon},
     ingest::PollOutcome,
-    ports::{AccountStore, FeedStore, FollowOutcome, IconStore},
+    ports::FollowOutcome,
 };
 
 use super::{

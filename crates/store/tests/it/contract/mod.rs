@@ -100,4 +100,7 @@ mod changes;
 
 mod figures;
 
+mod rolling;
+mod upgrades;
+
 use harness::Harness;

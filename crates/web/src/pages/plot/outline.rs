@@ -14,11 +14,11 @@ pub(super) fn rate(count: u64, span: Span) -> u64 {
     count.saturating_mul(1000) / span.minutes()
 }
 
-/// The next of 1, 2, 5, 10, 20 and so on.
+/// The next of 1, 2, 3, 5, 10, 20 and so on.
 pub(super) fn round_up(value: u64) -> u64 {
     let mut unit: u64 = 1;
     loop {
-        for step in [1, 2, 5] {
+        for step in [1, 2, 3, 5] {
             let rounded = unit.saturating_mul(step);
             if rounded >= value || rounded == u64::MAX {
                 return rounded;

@@ -163,7 +163,7 @@ async fn s4_a_page_is_whole_however_long_its_texts_are() {
             })
             .collect();
         let feed = format!("<rss version=\"2.0\"><channel><title>Long</title>{items}</channel></rss>");
-        apps.publisher.set("/long.xml", testkit::Page::body(&feed).header("content-type", "application/rss+xml"));
+        apps.publisher.set("/long.xml", testkit::Page::body(feed).header("content-type", "application/rss+xml"));
         let url = apps.publisher.url("/long.xml");
         let added = apps.v1("POST", "/feeds", &json!({ "feed_url": url })).await.ok(201);
         let page = apps.v1_get(&format!("/feeds/{}/entries?order=id", added["feed_id"])).await;

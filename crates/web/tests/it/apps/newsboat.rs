@@ -89,7 +89,9 @@ impl Terminal {
     /// Waits until it has shown this.
     async fn until(&mut self, text: &str) {
         let shown = tokio::time::timeout(LONG, self.shown.wait_for(|shown| shown.contains(text))).await;
-        assert!(matches!(shown, Ok(Ok(_))), "no {text:?} in {:?}", self.shown.borrow().as_str());
+        let is_shown = matches!(shown, Ok(Ok(_)));
+        drop(shown);
+        assert!(is_shown, "no {text:?} in {:?}", self.shown.borrow().as_str());
     }
 
     fn press(&mut self, keys: &str) {
