@@ -28,12 +28,19 @@ const LOSES_STATEMENTS: &str = "a pooler in transaction mode is in front of it t
 pub(crate) async fn find(pool: &Pool) -> Result<bool, OpenError> {
     let one = lend(pool, CALL_TIMEOUT).await.map_err(|error| errors::open_error(&error))?;
     let two = lend(pool, CALL_TIMEOUT).await.map_err(|error| errors::open_error(&error))?;
+    let found = look(&one, &two).await;
+    // Nobody else is to meet what was left in their sessions.
+    drop((Client::take(one), Client::take(two)));
+    found
+}
+
+async fn look(one: &Client, two: &Client) -> Result<bool, OpenError> {
     for _ in 0..LOOKS {
-        match share_session(&one, &two).await {
+        match share_session(one, two).await {
             Ok(Some(keeps_statements)) => {
                 drop(two.simple_query("ROLLBACK").await);
                 return if keeps_statements {
-                    check_settings(&one).await.map(|()| true)
+                    check_settings(one).await.map(|()| true)
                 } else {
                     Err(OpenError::Unsuitable(LOSES_STATEMENTS.to_owned()))
                 };

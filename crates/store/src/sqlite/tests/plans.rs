@@ -339,8 +339,9 @@ async fn d4_finding_due_deliveries_does_not_scan() {
     let checked = store.readers.read(|connection| {
         // Of each webhook for which something waits the first of either line. The others are stepped over.
         let waiting = plan(connection, delivery_claims::WAITING);
-        check(&waiting, "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id>?)");
-        check(&waiting, "SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)");
+        let step = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id>?)";
+        assert!(waiting.contains(step), "{waiting}");
+        assert!(waiting.contains("SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)"), "{waiting}");
         let first = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND is_tried=?)";
         assert_eq!(waiting.matches(first).count(), 2, "of each line one: {waiting}");
         assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");

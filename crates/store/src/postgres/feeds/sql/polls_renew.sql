@@ -1,5 +1,5 @@
--- Whoever has the row locked is about to end its lease, or to take it: the next beat will see. That a lease was renewed
--- need not survive a crash of the database: it ends earlier then. That is said for this transaction alone.
+-- Whoever has the row locked is about to end its lease, or to take it: the next beat will see. A renewal that a crash of
+-- the database forgets is no loss.
 WITH now AS MATERIALIZED (
     SELECT pirssonite_now_ms() AS ms, set_config('synchronous_commit', 'off', true) AS durability
 ),

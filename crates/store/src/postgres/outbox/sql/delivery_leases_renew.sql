@@ -1,11 +1,9 @@
 -- Little for each row: this is done to a thousand of them several times a second. Whoever has a row locked is about to
--- end its lease, or to take it: the next beat will see. Nobody is waited for, so the order of the locks does not matter.
--- 
+-- end its lease, or to take it: the next beat will see.
+--
 -- Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
 -- are held for few, and would compare each of them with each.
---
--- That a lease was renewed need not survive a crash of the database: it ends earlier then. That is said for this
--- transaction alone.
+-- A renewal that a crash forgets is no loss.
 WITH now AS MATERIALIZED (
     SELECT pirssonite_now_ms() AS ms, set_config('synchronous_commit', 'off', true) AS durability
 ),
