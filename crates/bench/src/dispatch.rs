@@ -8,6 +8,7 @@ mod alone;
 mod backlog;
 mod bare;
 mod beats;
+mod crowd;
 mod event_source;
 mod fill;
 mod flaky;
@@ -34,6 +35,8 @@ pub(crate) enum Part {
     Beats,
     /// One event on an idle system.
     Alone,
+    /// Many webhooks, most of which are sent nothing.
+    Crowd,
     /// Receivers that refuse some of what they are sent.
     Flaky,
     /// Deliveries a second on PostgreSQL with an old snapshot open.
@@ -50,6 +53,7 @@ pub(crate) enum Job {
     Isolation(isolation::Job),
     Beats(beats::Job),
     Alone(alone::Job),
+    Crowd(crowd::Job),
     Flaky(flaky::Job),
     Snapshot(snapshot::Job),
 }
@@ -72,6 +76,9 @@ pub(crate) fn run(tally: &mut Tally, only: Option<Part>) -> anyhow::Result<()> {
     if is_wanted(Part::Alone) {
         alone::run(tally)?;
     }
+    if is_wanted(Part::Crowd) {
+        crowd::run(tally)?;
+    }
     if is_wanted(Part::Flaky) {
         flaky::run(tally)?;
     }
@@ -93,6 +100,7 @@ pub(crate) fn perform(job: Job) -> anyhow::Result<()> {
             Job::Isolation(job) => process::print_result(&job.perform().await?),
             Job::Beats(job) => process::print_result(&job.perform().await?),
             Job::Alone(job) => process::print_result(&job.perform().await?),
+            Job::Crowd(job) => process::print_result(&job.perform().await?),
             Job::Flaky(job) => process::print_result(&job.perform().await?),
             Job::Snapshot(job) => process::print_result(&job.perform().await?),
         }

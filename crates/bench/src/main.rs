@@ -14,6 +14,7 @@ mod fixture;
 mod follows;
 mod hostile;
 mod logins;
+mod page;
 mod pages;
 mod parse;
 mod poll;
@@ -22,6 +23,8 @@ mod process;
 mod publisher;
 mod push;
 mod report;
+mod soak;
+mod sync;
 
 use std::process::ExitCode;
 
@@ -54,6 +57,12 @@ enum Measurement {
     Poll,
     /// Pages, searches, memory and polls at a million entries, on each store.
     Pages,
+    /// The page in a real browser at a million entries: its first load, keys, pushes until they are on it, and a thousand
+    /// open event streams.
+    Page {
+        /// Only this part of it.
+        part: Option<page::Part>,
+    },
     /// Signed pushes until they are on the disk, and renewals of subscriptions, on each store, beside bare ones.
     Push {
         /// Only this part of it.
@@ -68,8 +77,18 @@ enum Measurement {
     Changes,
     /// Feeds that many accounts follow, and pages of one account beside others, on each store.
     Follows,
+    /// Apps of other readers: a first sync, one with nothing new, marking a thousand, on each store, beside a bare walk.
+    Sync,
+    /// Prepares a store for that, in a process of its own.
+    #[command(hide = true)]
+    SyncJob {
+        /// The job, as JSON.
+        job: String,
+    },
     /// Logins while passwords are guessed by many.
     Logins,
+    /// The real program under a mixed load for some minutes, killed, frozen, without its database or its disk.
+    Soak(soak::Arguments),
     /// Serves logins until it is killed.
     #[command(hide = true)]
     LoginsServer {
@@ -153,6 +172,10 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             pages::run(&mut tally)?;
         }
+        Some(Measurement::Page { part }) => {
+            postgres::ensure()?;
+            page::run(&mut tally, part)?;
+        }
         Some(Measurement::Push { part }) => {
             postgres::ensure()?;
             push::run(&mut tally, part)?;
@@ -169,6 +192,11 @@ fn main() -> anyhow::Result<ExitCode> {
             postgres::ensure()?;
             follows::run(&mut tally)?;
         }
+        Some(Measurement::Sync) => {
+            postgres::ensure()?;
+            sync::run(&mut tally)?;
+        }
+        Some(Measurement::SyncJob { job }) => process::print_result(&sync::perform(&serde_json::from_str(&job)?)?)?,
         Some(Measurement::DispatchReceiver) => dispatch::receiver::serve()?,
         Some(Measurement::DispatchJob { job }) => dispatch::perform(serde_json::from_str(&job)?)?,
         Some(Measurement::PagesServer { location }) => poll::memory::serve(&serde_json::from_str(&location)?)?,
@@ -176,6 +204,10 @@ fn main() -> anyhow::Result<ExitCode> {
         Some(Measurement::PushHub { verifying }) => push::hub::serve(verifying)?,
         Some(Measurement::PushRenew { job }) => {
             process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
+        }
+        Some(Measurement::Soak(arguments)) => {
+            postgres::ensure()?;
+            soak::run(&mut tally, &arguments)?;
         }
         Some(Measurement::Logins) => logins::run(&mut tally)?,
         Some(Measurement::LoginsServer { location }) => logins::serve(&serde_json::from_str(&location)?)?,
@@ -191,10 +223,12 @@ fn main() -> anyhow::Result<ExitCode> {
             hostile::run(&mut tally, None)?;
             poll::run(&mut tally)?;
             pages::run(&mut tally)?;
+            page::run(&mut tally, None)?;
             push::run(&mut tally, None)?;
             dispatch::run(&mut tally, None)?;
             changes::run(&mut tally)?;
             follows::run(&mut tally)?;
+            sync::run(&mut tally)?;
             logins::run(&mut tally)?;
         }
     }

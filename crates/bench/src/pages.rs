@@ -108,6 +108,14 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Fills a store, in a process of its own, with so many feeds and entries of each.
+pub(crate) fn fill(location: &StoreLocation, feeds: usize, entries: usize) -> anyhow::Result<()> {
+    let publisher = "https://example.org".to_owned();
+    let _: Measured =
+        process::run_job("pages-job", &Job::Build { location: location.clone(), publisher, feeds, entries })?;
+    Ok(())
+}
+
 fn print(kind: &str, small: &Measured, large: &Measured, tally: &mut Tally) {
     let title = format!("pages on {kind}: 10,000 feeds and 1,000,000 entries, beside 200 and 10,000");
     let mut table = Table::new(title, &["", "large", "small", "ratio", "limit"]);

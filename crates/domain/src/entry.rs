@@ -19,7 +19,10 @@ pub const PAGE_ENTRIES_DEFAULT: u32 = 50;
 /// Bytes of text on one page: it ends before the entry that would make it more. One entry there is always.
 pub const PAGE_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Entries that a page of [`Since`], or of a search that only excludes, looks at to find those of its kind. If there are
+/// Ids on one page of ids alone.
+pub const PAGE_IDS_MAX: u32 = 10_000;
+
+/// Entries that a page of what changed since a time, or of a search that only excludes, looks at to find those of its kind. If there are
 /// too few among them the page is not full, or empty, and its cursor goes on after them.
 pub const PAGE_WALK_MAX: u32 = 5_000;
 
@@ -52,6 +55,8 @@ pub struct Entry {
     pub updated_at: Option<Timestamp>,
     /// What it is sorted by: when it was published, but not after it was first seen. Never changes.
     pub sort_at: Timestamp,
+    /// When the account got it: when it was first seen, or when the account began to follow its feed. Never changes.
+    pub received_at: Timestamp,
     /// Whether it has been read.
     pub is_read: bool,
     /// Whether it has been starred.
@@ -90,12 +95,14 @@ pub struct EntryFilter {
     pub ids: Option<Vec<EntryId>>,
     /// Received or changed since a time, and in the order of that time. Searches and ids do not count then.
     pub since: Option<Since>,
+    /// Received at this time or before. It counts only with [`Since::Received`].
+    pub until: Option<Timestamp>,
     pub order: Order,
     /// Without summary and content, which are not read then.
     pub without_texts: bool,
 }
 
-/// A time that entries are wanted from, the time itself included.
+/// A time that entries are wanted from, the time itself included. From [`Timestamp::MIN`] on are all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// First seen since then.
@@ -112,11 +119,34 @@ pub enum Order {
     Oldest,
 }
 
+impl Order {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Newest => "newest",
+            Self::Oldest => "oldest",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Self> {
+        [Self::Newest, Self::Oldest].into_iter().find(|order| order.name() == name)
+    }
+}
+
 impl EntryFilter {
     /// Whether a page may have to look at many entries that are not in it: no index lists them alone. Stores keep such
     /// pages apart, so that the others do not wait for them.
     pub fn is_slow(&self) -> bool {
-        self.search.is_some() || self.since.is_some() && self.is_selective()
+        self.search.is_some() || self.is_of_changes() && self.is_selective()
+    }
+
+    /// Whether it is of what changed since a time, whose index holds entries of every kind.
+    pub fn is_of_changes(&self) -> bool {
+        matches!(self.since, Some(Since::Changed(_)))
+    }
+
+    /// Whether a page walks an index of its own, which holds all that the page shows but the entries: no search, no ids.
+    pub fn is_walk(&self) -> bool {
+        !self.is_of_changes() && (self.since.is_some() || self.search.is_none() && self.ids.is_none())
     }
 
     /// Whether some entries are not of this kind, whatever their time.
@@ -131,6 +161,20 @@ pub struct EntryPage {
     pub entries: Vec<Entry>,
     /// Where the next page begins, if there is one.
     pub next_cursor: Option<Cursor>,
+}
+
+/// A page of entries of which only the ids are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryIdPage {
+    pub ids: Vec<EntryId>,
+    /// Where the next page begins, if there is one.
+    pub next_cursor: Option<Cursor>,
+}
+
+impl From<EntryPage> for EntryIdPage {
+    fn from(page: EntryPage) -> Self {
+        Self { ids: page.entries.into_iter().map(|entry| entry.id).collect(), next_cursor: page.next_cursor }
+    }
 }
 
 /// What a reader changes about an entry.

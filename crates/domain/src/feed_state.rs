@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::{
     delivery::{EventType, FAILING_AFTER},
-    ids::{FeedId, FolderId},
+    ids::{FeedId, FolderId, IconId},
     ingest::{Document, PollOutcome, PollResult},
     push::SubscriptionView,
     schedule::ADAPTIVE_FIRST,
@@ -54,6 +54,8 @@ pub struct Feed {
     pub push_enabled: bool,
     /// Its push subscription, if it has a hub.
     pub subscription: Option<SubscriptionView>,
+    /// Its icon, if one was found.
+    pub icon_id: Option<IconId>,
 }
 
 /// What a feed's URL is split into before it is kept: the secret part is shown nowhere.

@@ -22,6 +22,7 @@ id! { SessionId }
 id! { TokenId }
 id! { FeedId }
 id! { FolderId }
+id! { IconId }
 id! { EntryId }
 id! { SubscriptionId }
 id! { WebhookId }

@@ -18,6 +18,7 @@ use crate::{
     ids::{EntryId, FeedId},
     lease::Lease,
     push::{Discovery, Offer},
+    trace::TraceContext,
 };
 
 /// Bytes of text that are indexed for the search of one entry. PostgreSQL takes no more than 1 MiB of words.
@@ -73,6 +74,9 @@ pub struct Document {
     pub title: Option<String>,
     /// The page it belongs to.
     pub site_url: Option<String>,
+    /// What it calls its icon, and its larger picture.
+    pub icon_url: Option<String>,
+    pub logo_url: Option<String>,
     /// Stored with the entries they belong to, never apart.
     pub validators: Validators,
     /// What the feed asks of those who poll it; kept for the polls that bring no document.
@@ -85,6 +89,8 @@ pub struct Document {
     pub is_complete: bool,
     /// What it says about push; `None` of a push itself, which says nothing new.
     pub found: Option<PushDiscovery>,
+    /// The trace that it came by, for the events of its entries.
+    pub trace: Option<TraceContext>,
 }
 
 /// What a poll found about push.
@@ -213,6 +219,16 @@ pub struct PollResult {
     pub moved_to: Option<FeedAddress>,
     /// What came of it.
     pub outcome: PollOutcome,
+}
+
+impl PollResult {
+    /// The trace that its document came by.
+    pub fn trace(&self) -> Option<TraceContext> {
+        match &self.outcome {
+            PollOutcome::Fetched(document) => document.trace,
+            _ => None,
+        }
+    }
 }
 
 /// What came of a poll.

@@ -10,18 +10,24 @@ pub mod changes;
 pub mod cursor;
 pub mod delivery;
 pub mod entry;
+pub mod entry_query;
 pub mod feed_state;
+pub mod figures;
 pub mod folder;
 pub mod follow;
+pub mod icon;
 pub mod ids;
 pub mod ingest;
 pub mod lease;
 pub mod outage;
 pub mod overview;
+pub mod picture;
 pub mod ports;
 pub mod push;
+pub mod raster;
 pub mod schedule;
 pub mod search;
+pub mod trace;
 mod typed_address;
 pub mod words;
 
@@ -31,7 +37,7 @@ pub use entry::{Entry, EntryFilter, EntryPage, EntryPatch, File};
 pub use feed_state::{Feed, FeedPatch, FeedSeed, NewFeed};
 pub use folder::Folder;
 pub use ids::{
-    AccountId, DeliveryId, EntryId, EventId, FeedId, FolderId, SessionId, SubscriptionId, TokenId, WebhookId,
+    AccountId, DeliveryId, EntryId, EventId, FeedId, FolderId, IconId, SessionId, SubscriptionId, TokenId, WebhookId,
 };
 pub use lease::{Lease, LeaseTime};
 pub use search::Search;

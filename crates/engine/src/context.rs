@@ -15,6 +15,7 @@ use domain::{
     FeedId,
     ports::StoreResult,
     push::{self, Offer},
+    trace::{SpanKind, TraceContext},
 };
 use jiff::Timestamp;
 use tokio::sync::Notify;
@@ -24,6 +25,7 @@ use crate::{
     document_memory::DocumentMemory,
     hosts::Hosts,
     settings::{Deps, EngineSettings},
+    trace::Step,
 };
 
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub(crate) struct Context {
 pub(crate) struct WakeUps {
     pub(crate) polls: Notify,
     pub(crate) push: Notify,
+    /// A feed that has no icon yet.
+    pub(crate) icons: Notify,
     /// What a removed account had is to go.
     pub(crate) prune: Notify,
 }
@@ -75,6 +79,11 @@ impl Context {
     pub(crate) fn offer(&self) -> Option<Offer> {
         let base_url = self.deps.settings.push.base_url.clone()?;
         Some(Offer { token: push::new_token(&*self.deps.ids), base_url })
+    }
+
+    /// Begins a step of a trace, if traces are recorded.
+    pub(crate) fn step(&self, what: (&'static str, SpanKind), parent: Option<TraceContext>) -> Option<Step> {
+        Step::begin(self.deps.settings.tracer.as_ref(), what, parent, &*self.deps.ids, self.now())
     }
 
     /// Makes a feed due after this time at the latest. Its poll is not waited for.

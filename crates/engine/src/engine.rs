@@ -23,13 +23,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     add,
-    api::{AddFeed, AddFeedError, AddedFeed, ImportReport, RefreshSummary, SubscribeError},
+    api::{AddFeed, AddFeedError, AddedFeed, ImportReport, OfferedFeed, RefreshSummary, SubscribeError},
     changes::{self, ChangeListener, ChangeStream, Heard},
     clock_watch,
     context::Context,
     dispatch::{self, Dispatcher},
+    icons,
     opml::{self, Listed, OpmlError},
     overview,
+    pictures::{PictureSettings, Pictures},
     poll::{self, Outage, Poller},
     prune,
     push::{self, PushAnswer, PushRequest, Pusher, Recipient, RenewSummary, Verification, VerifyAnswer},
@@ -89,12 +91,19 @@ impl Engine {
 
     /// Adds a feed, or the best that the page behind the address offers, and says what else it offers.
     pub async fn add(&self, new: AddFeed) -> Result<AddedFeed, AddFeedError> {
-        add::add(&self.context, &self.add_slots, new).await
+        let added = add::add(&self.context, &self.add_slots, new).await;
+        self.context.wake.icons.notify_one();
+        added
     }
 
     /// The same, for callers to whom only the feed matters.
     pub async fn add_feed(&self, new: AddFeed) -> Result<Feed, AddFeedError> {
         self.add(new).await.map(|added| added.feed)
+    }
+
+    /// The feeds at an address, none of which is followed: the one that is there, or those that a page offers.
+    pub async fn discover(&self, account: AccountId, url: &str) -> Result<Vec<OfferedFeed>, AddFeedError> {
+        add::discover(&self.context, &self.add_slots, account, url).await
     }
 
     /// Polls a feed now, or joins the poll that is under way; `None` if the account follows no such feed.
@@ -149,6 +158,16 @@ impl Engine {
     /// The same, until all of it is gone; returns how many rows went.
     pub async fn prune_accounts(&self) -> StoreResult<u64> {
         prune::prune_accounts(&self.context.deps).await
+    }
+
+    /// Looks for the icons of some feeds that are due, and waits for that; returns how many those were.
+    pub async fn settle_icons(&self) -> StoreResult<usize> {
+        icons::settle(&self.context).await
+    }
+
+    /// Fetches pictures in the place of browsers, and keeps them as these settings say.
+    pub fn open_pictures(&self, settings: &PictureSettings) -> std::io::Result<Arc<Pictures>> {
+        Pictures::open(Arc::clone(&self.context.deps.http), self.store().picture_key(), settings)
     }
 
     /// Says that something may be due now.
@@ -303,6 +322,7 @@ impl Engine {
             poll::run(&self.poller, &stop),
             push::run(&self.pusher, &stop),
             dispatch::run(&self.dispatcher, self.listen(None), &stop),
+            icons::run(&self.context, &stop),
             prune::run(&self.context, &stop),
             changes::run_prune(self.store().as_ref(), &stop),
             clock_watch::run(&self.context.deps, &stop),

@@ -29,15 +29,18 @@ mod engine;
 mod fetch;
 mod hosts;
 pub mod http;
+mod icons;
 mod ingest;
 mod measure;
 mod opml;
 mod overview;
+mod pictures;
 mod poll;
 mod prune;
 mod push;
 mod settings;
 pub mod system;
+mod trace;
 
 pub use api::{
     AddFeed, AddFeedError, AddedFeed, ImportError, ImportReport, OfferedFeed, RefreshSummary, SubscribeError,
@@ -46,6 +49,7 @@ pub use changes::{ChangeListener, ChangeStream, Heard};
 pub use engine::Engine;
 pub use measure::register_metrics;
 pub use opml::OpmlError;
+pub use pictures::{NoPicture, Picture, PictureSettings, Pictures};
 pub use poll::Outage;
 pub use push::{
     PushAnswer, PushRequest, Recipient, RenewResult, RenewStatus, RenewSummary, Verification, VerifyAnswer,

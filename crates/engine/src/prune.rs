@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{account::SESSION_LIFETIME, ports::StoreResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{context::Context, measure, settings::Deps};
+use crate::{context::Context, icons, measure, settings::Deps};
 
 /// Time between two rounds, and before the first: a start has better things to do.
 const PRUNE_EVERY: Duration = Duration::from_hours(1);
@@ -13,6 +13,9 @@ const PRUNE_FIRST: Duration = Duration::from_mins(2);
 
 /// Rows of removed accounts that go in one piece.
 const ACCOUNTS_CHUNK: u32 = 500;
+
+/// Rows of figures that go in one piece.
+const FIGURES_CHUNK: u32 = 1000;
 
 /// Pieces in one round; what is left is for the next.
 const CHUNKS_MAX: usize = 2000;
@@ -59,6 +62,19 @@ pub(crate) async fn prune_accounts(deps: &Deps) -> StoreResult<u64> {
     Ok(total)
 }
 
+/// Makes hours of old figures by the minute, and removes the oldest; returns how many rows went.
+pub(crate) async fn prune_figures(deps: &Deps) -> StoreResult<u64> {
+    let mut total = 0;
+    for _ in 0..CHUNKS_MAX {
+        let gone = deps.store.prune_figures(FIGURES_CHUNK).await?;
+        total += gone;
+        if gone < u64::from(FIGURES_CHUNK) {
+            break;
+        }
+    }
+    Ok(total)
+}
+
 /// Prunes now and then, or when it is woken, until it is told to stop.
 pub(crate) async fn run(context: &Context, stop: &CancellationToken) {
     let deps = &context.deps;
@@ -92,6 +108,22 @@ pub(crate) async fn run(context: &Context, stop: &CancellationToken) {
                 Ok(0) => {}
                 Ok(rows) => tracing::info!(rows, "accounts pruned"),
                 Err(error) => tracing::warn!(%error, "account pruning failed"),
+            },
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            pruned = icons::prune(context) => match pruned {
+                Ok(0) => {}
+                Ok(icons) => tracing::info!(icons, "icons pruned"),
+                Err(error) => tracing::warn!(%error, "icon pruning failed"),
+            },
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            pruned = prune_figures(deps) => match pruned {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "figures pruned"),
+                Err(error) => tracing::warn!(%error, "pruning figures failed"),
             },
         }
     }

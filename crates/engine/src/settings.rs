@@ -8,6 +8,7 @@ use domain::{
     ports::{Clock, Http, Ids, PruneLimits, Store},
     push::{Algorithm, KnownHub, PUSH_MAY_TAKE, RenewalRules},
     schedule::Bounds,
+    trace::Tracer,
 };
 
 /// All that the engine needs of the world.
@@ -49,10 +50,14 @@ pub struct EngineSettings {
     pub batch_wait: Duration,
     /// How much is kept.
     pub prune: PruneLimits,
+    /// Whether icons of feeds are looked for.
+    pub icons: bool,
     /// How push is set.
     pub push: PushSettings,
     /// How deliveries are set.
     pub delivery: DeliverySettings,
+    /// Who records traces; nobody by default.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// How deliveries are set.
@@ -78,6 +83,8 @@ pub struct DeliverySettings {
     pub old_secret: Duration,
     /// How much is kept of what is done with.
     pub limits: OutboxLimits,
+    /// Who records traces: the same as the engine's.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 impl Default for DeliverySettings {
@@ -97,6 +104,7 @@ impl Default for DeliverySettings {
                 failed_older_than: Duration::from_hours(30 * 24),
                 chunk: 500,
             },
+            tracer: None,
         }
     }
 }
@@ -175,8 +183,10 @@ impl Default for EngineSettings {
                 per_feed: 1000,
                 chunk: 500,
             },
+            icons: true,
             push: PushSettings::default(),
             delivery: DeliverySettings::default(),
+            tracer: None,
         }
     }
 }

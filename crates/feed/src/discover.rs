@@ -2,7 +2,7 @@
 
 use crate::{
     encoding,
-    limits::DISCOVERED_MAX,
+    limits::{DISCOVERED_MAX, ICONS_MAX},
     page::{self, PageLink},
     parse::Hints,
 };
@@ -35,6 +35,43 @@ pub fn discover(html: &[u8], hints: &Hints<'_>) -> Vec<Discovered> {
         }
     }
     found
+}
+
+/// The icons that a page names in its head, the one that fits a list best first, each once. SVG is left out: it is a
+/// program, and nobody here runs it.
+pub fn icons(html: &[u8], hints: &Hints<'_>) -> Vec<String> {
+    let html = &html[..html.len().min(hints.document_bytes_max)];
+    let decoded = encoding::decode(html, hints.content_type.and_then(encoding::charset_of), hints.url);
+    let mut links = page::read(&decoded.text, hints.base_url()).links;
+    links.retain(|link| link.in_head && (link.is("icon") || is_large_icon(link)) && !is_svg(link));
+    links.sort_by_key(|link| (is_large_icon(link), unfitness(&link.sizes)));
+    let mut found: Vec<String> = Vec::new();
+    for link in links {
+        if found.len() < ICONS_MAX && !found.contains(&link.href) {
+            found.push(link.href);
+        }
+    }
+    found
+}
+
+/// What phones show on their home screens: good, but larger than is needed.
+fn is_large_icon(link: &PageLink) -> bool {
+    link.is("apple-touch-icon") || link.is("apple-touch-icon-precomposed")
+}
+
+fn is_svg(link: &PageLink) -> bool {
+    let path = link.href.split(['?', '#']).next().unwrap_or_default();
+    link.mime.to_ascii_lowercase().contains("svg") || path.to_ascii_lowercase().ends_with(".svg")
+}
+
+/// How far the nearest of its sizes is from what a list shows on a dense screen. What is too small is worse than what is
+/// too large; what does not say may be right.
+fn unfitness(sizes: &str) -> u32 {
+    const WANTED: u32 = 32;
+    const UNKNOWN: u32 = 17;
+    let widths = sizes.split_ascii_whitespace().filter_map(|size| size.split(['x', 'X']).next()?.parse::<u32>().ok());
+    let penalty = |side: u32| if side < WANTED { (WANTED - side) * 2 } else { side - WANTED };
+    widths.map(penalty).min().unwrap_or(UNKNOWN)
 }
 
 fn offers_feed(link: &PageLink) -> bool {
@@ -76,5 +113,28 @@ mod tests {
         let urls: Vec<&str> = found.iter().map(|feed| feed.url.as_str()).collect();
         assert_eq!(urls, ["http://e.org/b/atom.xml", "http://f.org/rss", "http://e.org/b/f.json"]);
         assert_eq!(found[0].title.as_deref(), Some("Main & all"));
+    }
+
+    #[test]
+    fn u1_finds_icons_best_first() {
+        let html = br#"<!doctype html><head><base href="/b/">
+            <link rel="apple-touch-icon" sizes="180x180" href="/touch.png">
+            <link rel="shortcut icon" href="old.ico">
+            <link rel="icon" type="image/svg+xml" href="drawn"><link rel=icon href="/drawn.SVG?v=1">
+            <link rel="icon" sizes="16x16" href="16.png"><link rel="ICON" sizes="32x32 64x64" href="//cdn.example/32.png">
+            <link rel="icon" sizes="192x192" href="192.png"><link rel="mask-icon" href="mask.png">
+            <link rel="icon" href="javascript:alert(1)"></head>
+            <body><link rel="icon" href="/of-a-comment.png">"#;
+        let found = icons(html, &Hints { url: Some("http://e.org/a"), ..Hints::default() });
+        assert_eq!(
+            found,
+            [
+                "http://cdn.example/32.png",
+                "http://e.org/b/old.ico",
+                "http://e.org/b/16.png",
+                "http://e.org/b/192.png",
+                "http://e.org/touch.png"
+            ]
+        );
     }
 }

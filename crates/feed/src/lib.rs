@@ -30,7 +30,7 @@ mod scan;
 mod tracking;
 mod xml;
 
-pub use discover::{Discovered, discover, is_feed_type};
+pub use discover::{Discovered, discover, icons, is_feed_type};
 pub use model::*;
 pub use parse::{Error, Hints, parse};
 pub use sanitise::{Scope, plain_text, sanitise, sanitise_in};

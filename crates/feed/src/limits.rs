@@ -56,6 +56,9 @@ pub const RESOLVED_BYTES_MIN: usize = 4 * 1024;
 /// Feeds that a page is searched for.
 pub const DISCOVERED_MAX: usize = 64;
 
+/// Icons that a page names.
+pub const ICONS_MAX: usize = 16;
+
 /// Warnings kept of one document.
 pub const WARNINGS_MAX: usize = 32;
 

@@ -25,6 +25,8 @@ pub(crate) struct PageLink {
     pub(crate) href: String,
     pub(crate) mime: String,
     pub(crate) title: Option<String>,
+    /// Of an icon: `16x16 32x32`, or `any`.
+    pub(crate) sizes: String,
     /// It stands where links belong. One in the body may come from a reader's comment.
     pub(crate) in_head: bool,
 }
@@ -61,9 +63,14 @@ pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
                     page.base = stated.map(Arc::new).or(page.base);
                 } else if is("link") && page.links.len() < LIST_MAX {
                     let of = |wanted| value(wanted).unwrap_or_default();
-                    let link =
-                        PageLink { rel: of("rel"), href: of("href"), mime: of("type"), title: value("title"), in_head };
-                    page.links.push(link);
+                    page.links.push(PageLink {
+                        rel: of("rel"),
+                        href: of("href"),
+                        mime: of("type"),
+                        title: value("title"),
+                        sizes: of("sizes"),
+                        in_head,
+                    });
                 }
             }
             Token::Raw(raw) if std::mem::take(&mut in_title) => {

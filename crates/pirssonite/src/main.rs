@@ -8,13 +8,15 @@ mod fetch;
 mod open_files;
 mod readable;
 mod screen;
+mod service_manager;
 mod settings;
 mod sorting;
+mod telemetry;
 mod wiring;
 
 use std::{process::ExitCode, time::Duration};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::settings::{Flags, Settings};
 
@@ -80,14 +82,24 @@ enum Command {
     /// Make, list and revoke what programs come in with.
     #[command(alias = "tokens")]
     Token(commands::token::Arguments),
-    /// Copy the embedded database into a file.
+    /// Copy the database into a file, also while it is used.
     Backup(commands::backup::Arguments),
+    /// Make a backup the database again.
+    Restore(commands::restore::Arguments),
+    /// Move everything to PostgreSQL, or from there into a data folder.
+    Copy(commands::copy::Arguments),
     /// See it work: a server with feeds, a hub and a webhook of its own, for as long as it runs.
     ///
     /// A publisher posts every few seconds in a dozen invented feeds, a hub pushes, the server shows, a receiver is told. It
     /// needs no network, uses a data folder of its own, and leaves nothing behind. Of the settings only --listen, --log and
     /// --log-format count.
     Demo(commands::demo::Arguments),
+    /// Ask whether the server that listens here answers, for containers and watchers.
+    Healthcheck(commands::healthcheck::Arguments),
+    /// Print what a shell completes commands and options by.
+    Completions(commands::shell::Completions),
+    /// Print the manual page.
+    Man(commands::shell::Manual),
 }
 
 fn main() -> ExitCode {
@@ -110,8 +122,11 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
-    if let Command::Parse(arguments) = command {
-        return commands::parse::run(&arguments);
+    match &command {
+        Command::Parse(arguments) => return commands::parse::run(arguments),
+        Command::Completions(arguments) => return commands::shell::completions(arguments, CommandLine::command()),
+        Command::Man(arguments) => return commands::shell::manual(arguments, CommandLine::command()),
+        _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -140,8 +155,13 @@ fn run(command: Command, flags: &Flags) -> anyhow::Result<ExitCode> {
             Command::Status(arguments) => commands::status::run(&arguments, &settings).await,
             Command::Account(arguments) => commands::account::run(&arguments, &settings).await,
             Command::Token(arguments) => commands::token::run(&arguments, &settings).await,
-            Command::Backup(arguments) => commands::backup::run(&arguments, &settings),
-            Command::Parse(_) | Command::Doctor(_) | Command::Demo(_) => unreachable!("they are done above"),
+            Command::Backup(arguments) => commands::backup::run(&arguments, &settings).await,
+            Command::Restore(arguments) => commands::restore::run(&arguments, &settings).await,
+            Command::Copy(arguments) => commands::copy::run(&arguments, &settings).await,
+            Command::Healthcheck(arguments) => commands::healthcheck::run(&arguments, &settings).await,
+            Command::Parse(_) | Command::Doctor(_) | Command::Demo(_) | Command::Completions(_) | Command::Man(_) => {
+                unreachable!("they are done above")
+            }
         }
     });
     // A command that was interrupted does not wait for what it had begun, such as the resolution of a name.

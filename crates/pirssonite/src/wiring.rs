@@ -1,31 +1,41 @@
 //! Puts the parts together: the one place that names a concrete store, client and clock.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context;
 use domain::{
     account::{AccountPatch, READER, READER_NAME},
-    ports::{AccountOutcome, Clock, PruneLimits, Store},
+    ports::{AccountOutcome, Clock, PruneLimits, Store, StoreError},
     push::RenewalRules,
     schedule::Bounds,
+    trace::Tracer,
 };
 use engine::{
-    Deps, Engine, EngineSettings, PushSettings,
+    Deps, Engine, EngineSettings, PictureSettings, Pictures, PushSettings,
     http::{ClientSettings, GuardedClient, OwnServer, user_agent},
     system::{SteadyClock, SystemClock, SystemIds},
 };
 use jiff::Timestamp;
-use store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use store::{OpenError, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, transfer::Place};
 use tokio_util::sync::CancellationToken;
 use web::{AppState, WebSettings};
 
 use crate::{
-    backend, open_files,
+    backend, open_files, service_manager,
     settings::{Role, Settings},
 };
 
 /// Entries that are pruned in one go.
 const PRUNE_CHUNK: u32 = 500;
+
+/// How long a server waits at its start for a database that does not answer, and how often it asks.
+const START_WAIT_MAX: Duration = Duration::from_mins(10);
+const START_WAIT: Duration = Duration::from_secs(2);
 
 /// The embedded database, in the data folder.
 const DATABASE: &str = "pirssonite.db";
@@ -33,7 +43,20 @@ const DATABASE: &str = "pirssonite.db";
 /// The file of the embedded database. The store would take a data folder called `feeds.db` for a file; named in full,
 /// it is one.
 pub(crate) fn database_file(settings: &Settings) -> PathBuf {
-    settings.data_dir.join(DATABASE)
+    database_in(&settings.data_dir)
+}
+
+/// The same of any data folder.
+pub(crate) fn database_in(folder: &Path) -> PathBuf {
+    folder.join(DATABASE)
+}
+
+/// Where the database is that the settings name.
+pub(crate) fn place(settings: &Settings) -> Place {
+    match &settings.database_url {
+        Some(url) => Place::Postgres(url.0.clone()),
+        None => Place::Sqlite(database_file(settings)),
+    }
 }
 
 /// Opens the store that the settings name, ready for use.
@@ -49,9 +72,40 @@ pub(crate) async fn open_store(settings: &Settings) -> anyhow::Result<Arc<dyn St
     Ok(Arc::new(store))
 }
 
+/// The same for a server, with its logins checked. A PostgreSQL that does not answer now is waited for: it may be about to
+/// change hosts.
+pub(crate) async fn wait_for_store(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
+    let end = tokio::time::Instant::now() + START_WAIT_MAX;
+    let is_waited_for = |error: &anyhow::Error| {
+        settings.database_url.is_some() && is_unavailable(error) && tokio::time::Instant::now() < end
+    };
+    loop {
+        match open_and_check(settings).await {
+            Err(error) if is_waited_for(&error) => {
+                tracing::warn!(error = format!("{error:#}"), "waiting for the database");
+            }
+            opened => return opened,
+        }
+        tokio::time::sleep(START_WAIT).await;
+    }
+}
+
+async fn open_and_check(settings: &Settings) -> anyhow::Result<Arc<dyn Store>> {
+    let store = open_store(settings).await?;
+    check_logins(settings, &*store).await?;
+    Ok(store)
+}
+
+fn is_unavailable(error: &anyhow::Error) -> bool {
+    let is_at_start = |error: &anyhow::Error| {
+        error.chain().any(|cause| matches!(cause.downcast_ref(), Some(OpenError::Unavailable(_))))
+    };
+    is_at_start(error) || matches!(error.downcast_ref(), Some(StoreError::Unavailable(_)))
+}
+
 /// Gives the reader the password of the first start, if there is one and no account has any. Then looks whether the
 /// server may be reached by whom it can be.
-pub(crate) async fn check_logins(settings: &Settings, store: &dyn Store) -> anyhow::Result<()> {
+async fn check_logins(settings: &Settings, store: &dyn Store) -> anyhow::Result<()> {
     let mut has_passwords = store.has_passwords().await?;
     if let (false, Some(password)) = (has_passwords, &settings.first_password) {
         let password_hash = Some(web::hash_password(&password.0, &SystemIds)?);
@@ -69,6 +123,16 @@ pub(crate) fn build_engine(
     store: Arc<dyn Store>,
     listen: Option<SocketAddr>,
 ) -> anyhow::Result<Arc<Engine>> {
+    build_traced_engine(settings, store, listen, None)
+}
+
+/// The same, with whoever records its traces.
+pub(crate) fn build_traced_engine(
+    settings: &Settings,
+    store: Arc<dyn Store>,
+    listen: Option<SocketAddr>,
+    tracer: Option<Arc<dyn Tracer>>,
+) -> anyhow::Result<Arc<Engine>> {
     let client = GuardedClient::new(client_settings(settings, listen))?;
     Ok(Engine::new(Deps {
         store,
@@ -85,8 +149,10 @@ pub(crate) fn build_engine(
                 per_feed: settings.prune_beyond,
                 chunk: PRUNE_CHUNK,
             },
+            icons: settings.feed_icons,
             push: push_settings(settings),
             delivery: settings.delivery.clone(),
+            tracer,
             ..EngineSettings::default()
         },
     }))
@@ -121,6 +187,20 @@ fn push_settings(settings: &Settings) -> PushSettings {
     }
 }
 
+/// Where pictures are kept that are fetched in the place of browsers.
+const PICTURES: &str = "pictures";
+
+/// What fetches pictures in the place of browsers, if that is wanted.
+fn pictures(settings: &Settings, engine: &Engine) -> anyhow::Result<Option<Arc<Pictures>>> {
+    if !settings.image_proxy {
+        return Ok(None);
+    }
+    let folder = settings.data_dir.join(PICTURES);
+    let cache_bytes_max = u64::from(settings.image_cache_mb) * 1_000_000;
+    let opened = engine.open_pictures(&PictureSettings { folder: folder.clone(), cache_bytes_max });
+    Ok(Some(opened.with_context(|| format!("image_proxy cannot keep pictures in {}", folder.display()))?))
+}
+
 /// Answers requests until told to stop. A worker answers only what an operator asks it.
 pub(crate) async fn serve(
     settings: &Settings,
@@ -137,18 +217,21 @@ pub(crate) async fn serve(
         no_auth: settings.no_auth,
         trusted_proxies: settings.trusted_proxies.clone(),
         auth_proxy_header: settings.auth_proxy_header.clone(),
+        pictures: pictures(settings, &engine)?,
         streams_max: WebSettings::default().streams_max.min(open_files::streams_max()),
         ..WebSettings::default()
     };
     let state = AppState::new(engine, metrics, web_settings, &SystemIds, env!("CARGO_PKG_VERSION"));
     if settings.role == Role::Worker {
         tracing::info!(%listen, store, role = ?settings.role, "serving");
+        service_manager::ready();
         return Ok(web::serve(listener, web::operations_router(state), stop).await?);
     }
     backend::announce(settings, listen, state.instance(), state.server_token())
         .context("cannot write into the data folder")?;
     // Not before the commands find it. Terminals make the address one to click on.
     tracing::info!(%listen, store, role = ?settings.role, "serving: open {}/", backend::url_of(listen));
+    service_manager::ready();
     let served = web::serve(listener, web::router(state), stop).await;
     backend::withdraw(settings);
     Ok(served?)
@@ -161,8 +244,6 @@ pub(crate) fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::settings::Settings;
 

@@ -13,8 +13,9 @@ pub(crate) const LEASE_SLACK_MS: i64 = 60_000;
 
 /// Times at which something is to happen, by table: the table, its columns, and which of its rows have any. In the order
 /// in which rows of several tables are locked.
-const LATER: [(&str, &[&str], &str); 4] = [
+const LATER: [(&str, &[&str], &str); 5] = [
     ("feeds", &["next_check_at"], "next_check_at > "),
+    ("feed_icons", &["due_at"], "due_at > "),
     ("subscriptions", &["next_step_at", "verify_by", "retry_at", "expires_at"], "next_step_at > "),
     (
         "webhooks",

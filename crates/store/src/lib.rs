@@ -1,10 +1,13 @@
 //! The two stores: SQLite inside, PostgreSQL when one machine is not enough.
 
 mod clock;
+mod icons;
+mod migrations;
 mod open_error;
 mod postgres;
 mod sqlite;
 mod target;
+pub mod transfer;
 mod values;
 
 pub use open_error::OpenError;

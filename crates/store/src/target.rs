@@ -1,5 +1,7 @@
 //! Where what a poll or a push brings is stored.
 
+use domain::trace::TraceContext;
+
 /// The feed that a document or a push belongs to, as its row was read in the transaction that stores it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
@@ -9,4 +11,6 @@ pub(crate) struct Target {
     /// What is new in it is backlog: the feed was never fetched before.
     pub(crate) is_backlog: bool,
     pub(crate) now: i64,
+    /// The trace that it came by.
+    pub(crate) trace: Option<TraceContext>,
 }

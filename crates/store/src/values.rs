@@ -7,6 +7,7 @@ use domain::{
     account::TokenScope,
     delivery::{DeliveryStatus, EventType, HeaderValue, OldSecrets, WebhookHeaders, WebhookSecret},
     feed_state::FeedAddress,
+    figures::{Metric, Series},
     ingest::Hash,
     push::{Mode, Secrets, SubscriptionState},
 };
@@ -63,6 +64,16 @@ pub(crate) fn count(value: i64) -> u64 {
 /// The same, where 32 bits are enough.
 pub(crate) fn to_u32(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
+}
+
+/// Whose a figure is, for a column: no account has the number of the whole server.
+pub(crate) fn figure_owner(account: Option<AccountId>) -> i64 {
+    account.map_or(0, |account| account.0)
+}
+
+/// What a metric is made of, for a statement.
+pub(crate) fn series_of(metric: Metric) -> Vec<i64> {
+    metric.series().into_iter().map(Series::number).collect()
 }
 
 /// How many there are, for a column.

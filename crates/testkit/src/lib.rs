@@ -1,6 +1,8 @@
 //! For tests only: a publisher, a hub and a receiver of webhooks on loopback, a simulated clock, a fresh store of each
-//! kind.
+//! kind, and, with the feature `browser`, a browser.
 
+#[cfg(feature = "browser")]
+pub mod browser;
 mod clock;
 mod hub;
 mod ids;
@@ -9,6 +11,7 @@ mod miscounts;
 mod postgres;
 mod publisher;
 mod receiver;
+mod running;
 mod stores;
 mod wire;
 
@@ -20,8 +23,9 @@ pub use hub::{
 pub use ids::SeededIds;
 pub use line::{Line, LineState};
 pub use miscounts::sqlite_miscounts;
-pub use postgres::{FreshPostgres, drop_database, empty_database, fresh_postgres, url_of};
+pub use postgres::{FreshPostgres, LonePostgres, drop_database, empty_database, fresh_postgres, url_of};
 pub use publisher::Publisher;
 pub use receiver::{Answer, Receipt, Receipts, Receiver};
+pub use running::Running;
 pub use stores::{FreshSqlite, fresh_sqlite};
 pub use wire::{Gate, Page, Request};

@@ -33,6 +33,13 @@ pub struct FreshPostgres {
     name: String,
 }
 
+/// A test's database that nobody uses. It goes when this goes.
+#[derive(Debug)]
+pub struct LonePostgres {
+    url: String,
+    name: String,
+}
+
 /// A fresh database with the schema, and a store on it.
 ///
 /// # Panics
@@ -105,10 +112,42 @@ impl FreshPostgres {
     }
 }
 
-impl Drop for FreshPostgres {
-    /// Best effort, and on a thread of its own: the test's runtime may be at its end.
+impl FreshPostgres {
+    /// The database without the store on it, for whoever must be alone there.
+    pub fn leave(mut self) -> LonePostgres {
+        let lone = LonePostgres { url: std::mem::take(&mut self.url), name: std::mem::take(&mut self.name) };
+        // Without a name it drops nothing.
+        drop(self);
+        lone
+    }
+}
+
+impl LonePostgres {
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A connection for statements of the test's own.
+    pub async fn client(&self) -> Client {
+        connect(&self.url).await
+    }
+}
+
+impl Drop for LonePostgres {
     fn drop(&mut self) {
-        let name = std::mem::take(&mut self.name);
+        drop_on_thread(std::mem::take(&mut self.name));
+    }
+}
+
+impl Drop for FreshPostgres {
+    fn drop(&mut self) {
+        drop_on_thread(std::mem::take(&mut self.name));
+    }
+}
+
+/// Best effort, and on a thread of its own: the test's runtime may be at its end.
+fn drop_on_thread(name: String) {
+    if !name.is_empty() {
         let dropped = std::thread::spawn(move || {
             if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
                 runtime.block_on(drop_database(&name));

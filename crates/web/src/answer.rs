@@ -14,7 +14,7 @@ use axum::{
 };
 use bytes::Bytes;
 use domain::entry::PAGE_TEXT_BYTES_MAX;
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -48,15 +48,34 @@ impl AnswerBudget {
 
     /// Makes an answer, whole, once there is memory for it.
     pub(crate) async fn answer(&self, make: impl Future<Output = ApiResult<Response>>) -> ApiResult<Response> {
-        // Never closed, so it cannot fail.
-        let permit = Arc::clone(&self.0).acquire_many_owned(units(ANSWER_BYTES_MAX)).await;
-        let permit = permit.map_err(|_| ApiError::Unavailable("the server is stopping"))?;
+        let permit = self.permit().await?;
         let (mut parts, body) = make.await?.into_parts();
         let written = to_bytes(body, usize::MAX).await;
         let bytes = written.map_err(|error| ApiError::Internal(format!("an answer was not written: {error}")))?;
         parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
         Ok(Response::from_parts(parts, chunked(hold(bytes, permit))))
     }
+
+    /// Makes a piece of an answer that is larger than there is memory for, once there is memory for the piece.
+    pub(crate) async fn piece(&self, make: impl Future<Output = ApiResult<Vec<u8>>>) -> ApiResult<Bytes> {
+        let permit = self.permit().await?;
+        Ok(hold(make.await?.into(), permit))
+    }
+
+    async fn permit(&self) -> ApiResult<OwnedSemaphorePermit> {
+        // Never closed, so it cannot fail.
+        let permit = Arc::clone(&self.0).acquire_many_owned(units(ANSWER_BYTES_MAX)).await;
+        permit.map_err(|_| ApiError::Unavailable("the server is stopping"))
+    }
+}
+
+/// An answer of pieces: each is made when the one before it was handed to the connection. If one fails the answer breaks off,
+/// and its client sees that.
+pub(crate) fn in_pieces(pieces: impl Stream<Item = ApiResult<Bytes>> + Send + 'static) -> Body {
+    Body::from_stream(pieces.flat_map(|piece| match piece {
+        Ok(bytes) => stream::iter(chunks(bytes).map(Ok)).left_stream(),
+        Err(error) => stream::iter([Err(std::io::Error::other(error.to_string()))]).right_stream(),
+    }))
 }
 
 /// The same bytes, with the permit for their memory for as long as they are there.
@@ -80,11 +99,15 @@ impl AsRef<[u8]> for HeldBytes {
 }
 
 /// Piece by piece, because the connection copies what it is handed, and would have all of it at once.
-fn chunked(mut bytes: Bytes) -> Body {
-    Body::from_stream(stream::iter(std::iter::from_fn(move || {
+fn chunked(bytes: Bytes) -> Body {
+    Body::from_stream(stream::iter(chunks(bytes).map(Ok::<_, Infallible>)))
+}
+
+fn chunks(mut bytes: Bytes) -> impl Iterator<Item = Bytes> + Send {
+    std::iter::from_fn(move || {
         let piece = bytes.split_to(bytes.len().min(CHUNK_BYTES));
-        (!piece.is_empty()).then_some(Ok::<_, Infallible>(piece))
-    })))
+        (!piece.is_empty()).then_some(piece)
+    })
 }
 
 fn units(bytes: usize) -> u32 {

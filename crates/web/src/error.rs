@@ -17,7 +17,7 @@ use engine::{AddFeedError, OpmlError, SubscribeError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::views::ids;
+use crate::{log_throttle::LogThrottle, views::ids};
 
 /// Seconds after which a client may try again when we are not available.
 const RETRY_AFTER_SECS: u32 = 5;
@@ -137,7 +137,13 @@ impl ApiError {
     fn log(&self) {
         match self {
             Self::Internal(reason) => tracing::error!(reason, "request failed"),
-            Self::StoreUnavailable(reason) => tracing::warn!(reason, "store unavailable"),
+            Self::StoreUnavailable(reason) => {
+                // Whoever is refused asks again, and so do a thousand others.
+                static REFUSED: LogThrottle = LogThrottle::new();
+                if let Some(not_logged) = REFUSED.pass() {
+                    tracing::warn!(reason, not_logged, "store unavailable");
+                }
+            }
             _ => {}
         }
     }

@@ -24,7 +24,7 @@ use crate::{
     auth,
     error::{ApiError, ApiResult},
     metrics,
-    origin::{self, API_PREFIX, CALLBACK_PREFIX},
+    origin::{self, CALLBACK_PREFIX},
     query::Parameters,
     state::AppState,
 };
@@ -140,7 +140,7 @@ async fn admit(state: &AppState, request: Request, next: Next) -> ApiResult<Resp
         Some(_) => permit_in_time(&state.callbacks).await,
         None => state.requests.try_acquire().ok(),
     };
-    if permit.is_none() && path.starts_with(API_PREFIX) {
+    if permit.is_none() && origin::is_api(path) {
         return Err(ApiError::Unavailable("too many requests at once; try again later"));
     }
     Ok(auth::require(state, request, next).await)

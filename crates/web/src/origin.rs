@@ -5,7 +5,7 @@
 //!   this machine, and then talk to us as if it were ours (DNS rebinding); it cannot make its name one of these.
 //! - The origin: a request that changes something and comes from a web page must come from one of ours. Programs that
 //!   are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and pass, unless they come with a cookie
-//!   ([`auth`](crate::auth)).
+//!   ([`auth`](crate::auth)). The interfaces of other readers, some of whose apps are web pages, know no cookie.
 //!
 //! Hubs call back under any name and without either header.
 //!
@@ -18,22 +18,28 @@ use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
 use url::Url;
 
 use crate::{
+    auth::is_app_path,
     error::{ApiError, ApiResult},
     state::WebSettings,
 };
 
-/// What people and programs ask begins so; the rest are probes.
-pub(crate) const API_PREFIX: &str = "/api/";
+/// What people and programs ask begins so.
+const API_PREFIX: &str = "/api/";
 
 /// Paths that begin so are called by hubs.
 pub(crate) const CALLBACK_PREFIX: &str = "/api/websub/callback";
+
+/// Whether people and programs ask here, also those of other readers' interfaces; the rest are pages and probes.
+pub(crate) fn is_api(path: &str) -> bool {
+    path.starts_with(API_PREFIX) || is_app_path(path)
+}
 
 /// Refuses what is not addressed to us, and what a foreign web page asks for.
 pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &WebSettings) -> ApiResult<()> {
     if uri.path().starts_with(CALLBACK_PREFIX) {
         return Ok(());
     }
-    if uri.path().starts_with(API_PREFIX) && is_our_client(headers) {
+    if is_api(uri.path()) && is_our_client(headers) {
         return Err(ApiError::Forbidden("this server does not serve its own requests for feeds, hubs and webhooks"));
     }
     let host = addressed_host(uri, headers)?;
@@ -42,7 +48,11 @@ pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &
     {
         return Err(ApiError::Misdirected(host.clone()));
     }
-    if method.is_safe() || is_our_origin(host.as_deref(), headers, settings.base_url.as_ref()) {
+    // Apps come with a key of their own at each request, never with what a browser adds by itself.
+    if method.is_safe()
+        || is_app_path(uri.path())
+        || is_our_origin(host.as_deref(), headers, settings.base_url.as_ref())
+    {
         return Ok(());
     }
     Err(ApiError::Forbidden("web pages of other sites may not change anything here"))
@@ -185,6 +195,7 @@ mod tests {
             (vec![("origin", "null")], 403),
         ] {
             assert_eq!(status(&Method::POST, "/api/refresh", &headers, &settings), expected, "{headers:?}");
+            assert_eq!(status(&Method::POST, "/v1/feeds", &headers, &settings), 200, "{headers:?}");
             assert_eq!(status(&Method::GET, "/api/feeds", &headers, &settings), 200, "{headers:?}");
         }
     }

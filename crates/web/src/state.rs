@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, ops::Deref, sync::Arc, time::Duration};
 
 use axum::http::HeaderName;
 use domain::ports::{Ids, Store};
-use engine::Engine;
+use engine::{Engine, Pictures};
 use ipnet::IpNet;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
@@ -104,6 +104,8 @@ pub struct WebSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// The header in which a trusted proxy names the account that it has logged in.
     pub auth_proxy_header: Option<HeaderName>,
+    /// Fetches pictures of entries in the place of browsers.
+    pub pictures: Option<Arc<Pictures>>,
     /// How long the first guess too many makes the next wait; each further one twice as long.
     pub guess_wait: Duration,
 }
@@ -130,6 +132,7 @@ impl Default for WebSettings {
             no_auth: false,
             trusted_proxies: Vec::new(),
             auth_proxy_header: None,
+            pictures: None,
             guess_wait: WAIT_FIRST,
         }
     }
@@ -161,6 +164,8 @@ pub struct SharedState {
     pub(crate) callbacks: Semaphore,
     pub(crate) tokenless: Semaphore,
     pub(crate) imports: Arc<Semaphore>,
+    /// Refreshes of all that is due which an app has asked for: one at a time.
+    pub(crate) app_refreshes: Arc<Semaphore>,
     pub(crate) pushes: CallRateLimit,
     pub(crate) verifications: CallRateLimit,
     pub(crate) push_memory: MemoryBudget,
@@ -191,6 +196,7 @@ impl AppState {
             callbacks: Semaphore::new(CALLBACKS_MAX),
             tokenless: Semaphore::new(TOKENLESS_MAX),
             imports: Arc::new(Semaphore::new(IMPORTS_MAX)),
+            app_refreshes: Arc::new(Semaphore::new(1)),
             pushes: CallRateLimit::new(settings.pushes_per_minute, settings.pushes_per_minute),
             verifications: CallRateLimit::new(VERIFICATIONS_PER_MINUTE, STRANGERS_PER_MINUTE),
             push_memory: MemoryBudget::new(settings.push_memory_bytes),

@@ -42,7 +42,7 @@ const ALONE_MS_MAX: f64 = 5.0;
 
 const PEERS: &str = "elsewhere: FreshRSS 36 ms, unsigned";
 
-const STORED: &str = "/api/websub/callback";
+pub(crate) const STORED: &str = "/api/websub/callback";
 const BARE: &str = "/bare";
 
 /// A round that was measured.
@@ -180,7 +180,7 @@ impl Measured {
     }
 
     fn status(&self) -> anyhow::Result<Status> {
-        Ok(serde_json::from_slice(&load::get(self.address, "/status")?)?)
+        Ok(serde_json::from_slice(&load::get(self.address, "/bare-status")?)?)
     }
 }
 
@@ -188,11 +188,15 @@ fn document(number: usize) -> Vec<u8> {
     feeds::pushed(number, &feed_url(PUBLISHER, number % SUBSCRIPTIONS), HUB)
 }
 
-/// A push as a hub sends it.
+/// A push of one of the documents, as a hub sends it.
 fn request(address: SocketAddr, path: &str, number: usize) -> Vec<u8> {
-    let subscription = number % SUBSCRIPTIONS;
-    let (topic, body) = (feed_url(PUBLISHER, subscription), document(number));
-    let signature = sign(Algorithm::Sha256, &body, &secret(subscription));
+    signed(address, path, number % SUBSCRIPTIONS, &document(number))
+}
+
+/// A push of this Atom document to a subscription, as a hub sends it.
+pub(crate) fn signed(address: SocketAddr, path: &str, subscription: usize, body: &[u8]) -> Vec<u8> {
+    let topic = feed_url(PUBLISHER, subscription);
+    let signature = sign(Algorithm::Sha256, body, &secret(subscription));
     let mut request = format!(
         "POST {path}/{} HTTP/1.1\r\nhost: {address}\r\nuser-agent: hub\r\ncontent-type: application/atom+xml\r\n\
          link: <{HUB}>; rel=\"hub\", <{topic}>; rel=\"self\"\r\nx-hub-signature: {signature}\r\ncontent-length: {}\r\n\

@@ -90,7 +90,7 @@ pub(crate) fn serve(job: &Job) -> anyhow::Result<()> {
         let secrets: Arc<HashMap<String, String>> = Arc::new(secrets.collect());
         let router = router(engine)?
             .route("/bare/{token}", post(bare).with_state(secrets))
-            .route("/status", get(status).with_state(fixture));
+            .route("/bare-status", get(status).with_state(fixture));
         println!("{address}");
         web::serve(listener, router, CancellationToken::new()).await?;
         Ok(())

@@ -1,6 +1,7 @@
 //! Accounts: who reads, and how they and their programs prove it.
 
 mod name;
+mod page_settings;
 mod password;
 mod secret;
 
@@ -8,6 +9,7 @@ use jiff::Timestamp;
 
 pub use self::{
     name::{ACCOUNT_NAME_CHARS_MAX, AccountName, BadName},
+    page_settings::{PageSettings, PageSettingsPatch, TextSize, Theme},
     password::{BadPassword, PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, check_password},
     secret::{SESSION_LIFETIME, TOKEN_PREFIX, fever_key_hash, new_session_secret, new_token, session_hash, token_hash},
 };

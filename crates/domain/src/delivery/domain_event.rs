@@ -110,15 +110,20 @@ impl DomainEvent {
         Some(Self::Subscription(feed, Box::new(view)))
     }
 
-    /// That a delivery was given up, with the id that it has in this installation. That one of such an event was given up
-    /// is no event: two receivers that are dead would tell each other for ever.
-    pub fn delivery_failed(account: AccountId, finished: &AttemptOutcome, installation: &str) -> Option<Self> {
+    /// That a delivery was given up, with the id that it has in this installation, by the nonce of its event. That one of
+    /// such an event was given up is no event: two receivers that are dead would tell each other for ever.
+    pub fn delivery_failed(
+        account: AccountId,
+        finished: &AttemptOutcome,
+        installation: &str,
+        nonce: i64,
+    ) -> Option<Self> {
         if finished.kind == EventType::DeliveryFailed {
             return None;
         }
         let delivery = PayloadDelivery {
-            id: public_id("dlv", installation, finished.id.0),
-            event_id: public_id("evt", installation, finished.event.0),
+            id: public_id("dlv", installation, finished.id.0, nonce),
+            event_id: public_id("evt", installation, finished.event.0, nonce),
             event_type: finished.kind,
             attempts: finished.attempt.number,
             last_status_code: finished.attempt.status_code,
@@ -229,7 +234,7 @@ mod tests {
     #[test]
     fn d2_one_event_for_all_who_want_it_and_none_for_nobody() {
         let webhooks = [webhook(1, None), webhook(2, Some(vec![EventType::FeedGone])), webhook(3, Some(vec![]))];
-        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None };
+        let feed = PayloadFeed { id: FeedId(5), url: "https://e.org/".into(), title: None, trace: None };
         let feeds = HashMap::from([(FeedId(5), feed)]);
         let follows = Follows::from([((FeedId(5), AccountId(1)), Follow::default())]);
         let happened = [
@@ -285,7 +290,7 @@ mod tests {
                 ..AttemptLog::default()
             },
         };
-        let happened = DomainEvent::delivery_failed(AccountId(1), &failed(EventType::EntryCreated), "key").unwrap();
+        let happened = DomainEvent::delivery_failed(AccountId(1), &failed(EventType::EntryCreated), "key", 1).unwrap();
         let events = fan_out(&[webhook(1, None), webhook(2, None)], &Follows::new(), &HashMap::new(), &[happened]);
         assert_eq!(events.iter().map(|event| event.to.clone()).collect::<Vec<_>>(), [[WebhookId(1)]]);
         assert_eq!(
@@ -293,11 +298,12 @@ mod tests {
             serde_json::json!({
                 "webhook": {"id": 2, "url": "https://d.org", "disabledReason": null},
                 "delivery": {
-                    "id": "dlv_key000000000009", "eventId": "evt_key000000000007", "eventType": "entry.created",
+                    "id": "dlv_key000000000009000000000001", "eventId": "evt_key000000000007000000000001",
+                    "eventType": "entry.created",
                     "attempts": 16, "lastStatusCode": 500, "lastError": "no",
                 },
             })
         );
-        assert_eq!(DomainEvent::delivery_failed(AccountId(1), &failed(EventType::DeliveryFailed), "key"), None);
+        assert_eq!(DomainEvent::delivery_failed(AccountId(1), &failed(EventType::DeliveryFailed), "key", 1), None);
     }
 }

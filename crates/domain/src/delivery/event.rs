@@ -11,6 +11,7 @@ use crate::{
     entry::{Entry, File},
     ids::{EntryId, FeedId, FolderId, WebhookId},
     push::SubscriptionView,
+    trace::TraceContext,
 };
 
 /// Failures in a row after which a feed is said to be failing.
@@ -88,6 +89,9 @@ pub struct PayloadFeed {
     pub url: String,
     /// What it calls itself.
     pub title: Option<String>,
+    /// The trace that the event belongs to. It is stored here, and shown to nobody.
+    #[serde(rename = "traceparent", default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 impl PayloadFeed {
@@ -256,17 +260,28 @@ fn edited(data: &str, view: &FollowerView, include_content: bool) -> String {
     value.to_string()
 }
 
-/// The text of an id of an event or a delivery: what it is of, which installation, and its number there. Nobody else
-/// has the same, and it says by itself where the row is.
-pub fn public_id(prefix: &str, installation: &str, number: i64) -> String {
-    format!("{prefix}_{installation}{number:012x}")
+/// Digits of a number in such an id at least, and of a nonce.
+const ID_DIGITS: usize = 12;
+
+/// The text of an id of an event or a delivery: what it is of, which installation, its number there, and the event's nonce.
+/// It says by itself where the row is. Nobody else has the same, not even a database that has forgotten what it gave that
+/// number to before: chance does not repeat itself. An event without a nonce is from before there were any.
+pub fn public_id(prefix: &str, installation: &str, number: i64, nonce: i64) -> String {
+    let nonce = if nonce == 0 { String::new() } else { format!("{nonce:0ID_DIGITS$x}") };
+    format!("{prefix}_{installation}{number:0ID_DIGITS$x}{nonce}")
 }
 
-/// The number in such an id.
+/// The number in such an id. Whether it is of that row, only its nonce shows.
 pub fn number_of(prefix: &str, installation: &str, id: &str) -> Option<i64> {
     let digits = id.strip_prefix(prefix)?.strip_prefix('_')?.strip_prefix(installation)?;
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if !digits.bytes().all(is_digit) {
+        return None;
+    }
+    let has_nonce = digits.len() >= 2 * ID_DIGITS;
+    let digits = if has_nonce { &digits[..digits.len() - ID_DIGITS] } else { digits };
     let number = i64::from_str_radix(digits, 16).ok()?;
-    (public_id(prefix, installation, number) == id).then_some(number)
+    (format!("{number:0ID_DIGITS$x}") == digits).then_some(number)
 }
 
 #[cfg(test)]
@@ -286,6 +301,7 @@ mod tests {
             published_at: None,
             updated_at: None,
             sort_at: Timestamp::UNIX_EPOCH,
+            received_at: Timestamp::UNIX_EPOCH,
             is_read: false,
             is_starred: false,
             categories: vec![],
@@ -295,7 +311,8 @@ mod tests {
 
     #[test]
     fn d2_a_payload_has_the_shape_of_the_specification() {
-        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()) }.to_json();
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }
+            .to_json();
         let entry = entry();
         let data = PayloadData { entry: Some(PayloadEntry::from(&entry)), ..PayloadData::default() }.to_json();
         let view = FollowerView { folder_id: Some(FolderId(2)), ..FollowerView::default() };
@@ -317,7 +334,8 @@ mod tests {
 
     #[test]
     fn a2_a_payload_is_as_its_follower_has_it() {
-        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()) }.to_json();
+        let feed = PayloadFeed { id: FeedId(3), url: "https://e.org/".into(), title: Some("Own".into()), trace: None }
+            .to_json();
         let data = PayloadData { entry: Some(PayloadEntry::from(&entry())), ..PayloadData::default() }.to_json();
         let view = FollowerView { custom_title: Some("Mine".into()), is_read: true, ..FollowerView::default() };
         for include_content in [true, false] {
@@ -342,20 +360,27 @@ mod tests {
 
     #[test]
     fn d10_an_id_says_where_its_row_is_and_no_other_text_does() {
-        let id = public_id("evt", "a1b2c3d4", 1_000_000);
+        let id = public_id("evt", "a1b2c3d4", 1_000_000, 0);
         assert_eq!(id, "evt_a1b2c3d40000000f4240");
         assert_eq!(number_of("evt", "a1b2c3d4", &id), Some(1_000_000));
+        let with_nonce = public_id("evt", "a1b2c3d4", 1_000_000, 0xff);
+        assert_eq!(with_nonce, "evt_a1b2c3d40000000f42400000000000ff");
+        assert_eq!(number_of("evt", "a1b2c3d4", &with_nonce), Some(1_000_000));
         for other in [
             "",
             "evt_",
             "dlv_a1b2c3d40000000f4240",
             "evt_ffffffff0000000f4240",
             "evt_a1b2c3d4f4240",
+            "evt_a1b2c3d40000000f42400000000000f",
+            "evt_a1b2c3d4+000000f4240",
             &id.to_uppercase(),
         ] {
             assert_eq!(number_of("evt", "a1b2c3d4", other), None, "{other}");
         }
-        let largest = public_id("evt", "a", i64::MAX);
-        assert_eq!(number_of("evt", "a", &largest), Some(i64::MAX));
+        for nonce in [0, 1, 0xffff_ffff_ffff] {
+            let largest = public_id("evt", "a", i64::MAX, nonce);
+            assert_eq!(number_of("evt", "a", &largest), Some(i64::MAX), "{nonce}");
+        }
     }
 }

@@ -5,13 +5,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    event::{EventType, FollowerView},
+    event::{EventType, FollowerView, PayloadFeed},
     retry::{AttemptEnd, Verdict},
     webhook::Webhook,
 };
 use crate::{
     ids::{DeliveryId, EventId, WebhookId},
     lease::Lease,
+    trace::TraceContext,
 };
 
 /// Of an answer, so many bytes are kept.
@@ -128,6 +129,13 @@ pub struct DeliveryJob {
     pub tries: u32,
     /// It is sent to see whether a broken receiver is well again.
     pub is_probe: bool,
+}
+
+impl DeliveryJob {
+    /// The trace that its event belongs to.
+    pub fn trace(&self) -> Option<TraceContext> {
+        serde_json::from_str::<PayloadFeed>(self.feed.as_deref()?).ok()?.trace
+    }
 }
 
 /// How an attempt ended, on its way into the store.

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use super::{Conflict, StoreResult};
 use crate::{
     account::{
-        Account, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token,
+        Account, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings, PageSettingsPatch,
+        SecretHash, Session, Token,
     },
     ids::{AccountId, SessionId, TokenId},
 };
@@ -36,6 +37,10 @@ pub trait AccountStore: Send + Sync + std::fmt::Debug {
     async fn has_passwords(&self) -> StoreResult<bool>;
     async fn create_account(&self, new: NewAccount) -> StoreResult<Result<Account, Conflict>>;
     async fn update_account(&self, id: AccountId, patch: AccountPatch) -> StoreResult<AccountOutcome>;
+    /// What an account wants of pages; `None` if there is no such account.
+    async fn page_settings(&self, id: AccountId) -> StoreResult<Option<PageSettings>>;
+    /// Changes that, and leaves alone what a later version may have put there.
+    async fn patch_page_settings(&self, id: AccountId, patch: PageSettingsPatch) -> StoreResult<Option<PageSettings>>;
     /// Removes an account with its follows, marks, folders, webhooks, sessions and tokens.
     async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome>;
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::{AccountStore, ChangeStore, DeliveryStore};
+use super::{AccountStore, ChangeStore, DeliveryStore, FigureStore, IconStore};
 use crate::{
     cursor::Cursor,
-    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryPage, EntryPatch},
+    entry::{AccountCounts, Counts, Entry, EntryFilter, EntryIdPage, EntryPage, EntryPatch},
+    entry_query::{EntryQuery, FeedCounter},
     feed_state::{Feed, FeedPatch, FeedSeed, NewFeed},
     folder::Folder,
     follow::NewFollow,
@@ -49,6 +50,16 @@ pub enum Viewer {
     Account(AccountId),
     /// All there is, for administrators and for the program itself.
     Server,
+}
+
+impl Viewer {
+    /// Whose, if they are one account's.
+    pub fn account(self) -> Option<AccountId> {
+        match self {
+            Self::Account(account) => Some(account),
+            Self::Server => None,
+        }
+    }
 }
 
 /// What became of a feed that an account is to follow.
@@ -219,7 +230,32 @@ pub trait EntryStore {
         limit: u32,
         after: Option<Cursor>,
     ) -> StoreResult<EntryPage>;
+    /// The ids of the same page. Where the filter is a [walk](EntryFilter::is_walk) nothing but its index is read: up to
+    /// [`PAGE_IDS_MAX`](crate::entry::PAGE_IDS_MAX) of them cost little.
+    async fn entry_ids(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryIdPage>;
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>>;
+    /// The ids of the entries that a program of another reader asks for, so many after so many, in its order. No texts are
+    /// read.
+    async fn find_entries(
+        &self,
+        account: AccountId,
+        query: &EntryQuery,
+        offset: u32,
+        limit: u32,
+    ) -> StoreResult<Vec<EntryId>>;
+    /// How many there are, counted up to [`TOTAL_MAX`](crate::entry_query::TOTAL_MAX): for what no count is kept of.
+    async fn count_entries(&self, account: AccountId, query: &EntryQuery) -> StoreResult<u64>;
+    /// When anything that the account sees of these entries last changed, in no order. Those that it has not are not in the
+    /// answer.
+    async fn changed_at(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>>;
+    /// What is kept of each feed that the account follows, by feed.
+    async fn feed_counters(&self, account: AccountId) -> StoreResult<Vec<FeedCounter>>;
     /// Marks an entry; `None` if there is none.
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
     /// Marks these entries in one transaction; returns how many that changed. Those that do not exist are passed over.
@@ -231,6 +267,8 @@ pub trait EntryStore {
     /// The same of several accounts at once, as they are kept, by account and feed: of these feeds, or of all that they
     /// follow. Accounts that are not there are not in the answer.
     async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>>;
+    /// When the account got the last unread entry of each feed that has one, by feed: one look at an index for each.
+    async fn newest_unread(&self, account: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>>;
 }
 
 /// Polling, and what it brings.
@@ -368,11 +406,13 @@ pub trait Store:
     AccountStore
     + FolderStore
     + FeedStore
+    + IconStore
     + EntryStore
     + PollStore
     + PushStore
     + DeliveryStore
     + ChangeStore
+    + FigureStore
     + Send
     + Sync
     + std::fmt::Debug
@@ -388,4 +428,6 @@ pub trait Store:
     /// The key that this installation was given when it was made, in hexadecimal digits: it is in ids of events and
     /// deliveries and in cursors, so that those of another installation are told apart.
     fn installation(&self) -> &str;
+    /// The key that addresses of pictures are signed with, the same on all nodes. It is shown nowhere.
+    fn picture_key(&self) -> &str;
 }

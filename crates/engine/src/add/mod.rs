@@ -1,6 +1,7 @@
 //! Adding a feed: what is behind the address is fetched, read and stored; a page is searched for the feeds it offers, and
 //! where it offers none, so are the places where feeds usually are. Nothing is stored on an error.
 
+mod discover;
 mod offers;
 mod usual_places;
 
@@ -15,6 +16,7 @@ use domain::{
 };
 use tokio::sync::Semaphore;
 
+pub(crate) use self::discover::discover;
 use self::{
     offers::{Offer, Offers},
     usual_places::usual_places,

@@ -69,7 +69,8 @@ impl Dispatcher {
         let deps = &context.deps;
         let store: Arc<dyn DeliveryStore> = Arc::<dyn domain::ports::Store>::clone(&deps.store);
         let (http, clock, ids) = (Arc::clone(&deps.http), Arc::clone(&deps.clock), Arc::clone(&deps.ids));
-        Self::with(store, http, clock, ids, deps.settings.delivery.clone(), only)
+        let settings = DeliverySettings { tracer: deps.settings.tracer.clone(), ..deps.settings.delivery.clone() };
+        Self::with(store, http, clock, ids, settings, only)
     }
 
     fn with(

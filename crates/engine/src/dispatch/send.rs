@@ -10,6 +10,7 @@ use domain::{
     },
     ports::{Headers, HttpError, HttpRequest, HttpResponse, Method, StoreResult},
     schedule,
+    trace::SpanKind,
 };
 use futures_util::FutureExt;
 use jiff::Timestamp;
@@ -20,7 +21,7 @@ use super::{
     in_flight::{ClaimKey, EndEffects, ReadyDelivery, SendEnd},
     payload_memory::{MemoryPermit, with_permit},
 };
-use crate::measure;
+use crate::{measure, trace::Step};
 
 /// From then on a request is slow, and so is its receiver.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
@@ -100,8 +101,13 @@ impl Dispatcher {
             }
         };
         let begun = self.clock.now();
-        let request = self.request(&webhook, &job, data, permit, begun);
+        let step = self.begin_step(&job, begun);
+        let mut request = self.request(&webhook, &job, data, permit, begun);
+        request.headers.0.extend(step.as_ref().map(|step| ("traceparent".to_owned(), step.context().to_string())));
         let answer = self.send(webhook.id, request).await;
+        if let Some(step) = step {
+            end_step(step, &answer, self.clock.now());
+        }
         if let Err(error @ HttpError::Exhausted(_)) = &answer {
             tracing::error!(event_id = %job.event_id, %error, "out of connections");
             tokio::time::sleep(UNSENT_PAUSE).await;
@@ -110,6 +116,17 @@ impl Dispatcher {
         let ended_at = self.clock.now();
         let took = Duration::try_from(ended_at.duration_since(begun)).unwrap_or_default();
         self.judge(&webhook, job, answer, took, ended_at)
+    }
+
+    /// A step of the trace that the event belongs to, wherever that began.
+    fn begin_step(&self, job: &DeliveryJob, now: Timestamp) -> Option<Step> {
+        let tracer = self.settings.tracer.as_ref()?;
+        let mut step = Step::begin(Some(tracer), ("webhook delivery", SpanKind::Client), job.trace(), &*self.ids, now)?;
+        step.text("pirssonite.event.id", &job.event_id);
+        step.text("pirssonite.event.type", job.kind.name());
+        step.number("pirssonite.webhook.id", job.webhook_id.0);
+        step.number("pirssonite.attempt", (job.tries + 1).into());
+        Some(step)
     }
 
     /// What the event is about. A large one is fetched now, as far as there is memory: half of that is for
@@ -230,6 +247,17 @@ fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Attempt
         tries: job.tries,
         attempt: AttemptLog { number: job.attempts + 1, ..attempt },
     }))
+}
+
+fn end_step(mut step: Step, answer: &Result<HttpResponse, HttpError>, now: Timestamp) {
+    let error = match answer {
+        Ok(response) => {
+            step.number("http.response.status_code", response.status.into());
+            wrong(response.status)
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    step.end(now, error);
 }
 
 /// What is wrong with an answer of this status.

@@ -92,7 +92,8 @@ async fn send_hop(
         Method::Post => reqwest::Method::POST,
     };
     let route = client.route(&chain.url);
-    let mut hop = route.client.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
+    let connections = route.client(request.method);
+    let mut hop = connections.request(method, chain.url.clone()).headers(headers(request, chain.keeps_secrets));
     if let Some(body) = body {
         hop = hop.body(body);
     }

@@ -24,7 +24,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use domain::ports::{Http, HttpError, HttpRequest, HttpResponse};
+use domain::ports::{Http, HttpError, HttpRequest, HttpResponse, Method};
 use ipnet::IpNet;
 use url::{Host, Url};
 
@@ -32,10 +32,18 @@ pub use self::own::OwnServer;
 pub(crate) use self::redirect::{host_of, may_share_secrets};
 use self::{address::Guard, body_memory::BodyMemory, check::is_localhost, gate::Gate, resolver::GuardedResolver};
 
-/// Idle connections kept for each host, and for how long: between two polls of a host in one round, or two deliveries of
-/// as many as go to one webhook at once.
-const IDLE_PER_HOST_MAX: usize = 64;
-const IDLE_MAX: Duration = Duration::from_secs(15);
+/// Idle connections kept for each host, and for how long. Each costs about 60 KB.
+#[derive(Debug, Clone, Copy)]
+struct Idle {
+    per_host_max: usize,
+    time_max: Duration,
+}
+
+/// After a poll: another feed of that host may be polled in the same round, most are polled again in an hour.
+const IDLE_AFTER_GET: Idle = Idle { per_host_max: 2, time_max: Duration::from_secs(1) };
+
+/// After a delivery: the next may come soon, and as many as go to one webhook at once.
+const IDLE_AFTER_POST: Idle = Idle { per_host_max: 64, time_max: Duration::from_secs(15) };
 
 /// The part of the time for a connection that the name service has: it must be known which of the two was silent.
 const RESOLVING_PART: f64 = 0.8;
@@ -120,17 +128,25 @@ pub struct GuardedClient {
 /// Connections, and how names lead to them.
 #[derive(Clone)]
 struct Route {
-    client: reqwest::Client,
+    to_get: reqwest::Client,
+    to_post: reqwest::Client,
     resolver: GuardedResolver,
 }
 
 impl Route {
     fn new(settings: &ClientSettings, resolver: GuardedResolver) -> Result<Self, ClientError> {
-        let client = match builder(settings, &resolver)?.build() {
-            Ok(client) => client,
-            Err(_) => without_certificates(settings, &resolver)?,
+        let client = |idle| match builder(settings, &resolver, idle)?.build() {
+            Ok(client) => Ok(client),
+            Err(_) => without_certificates(settings, &resolver, idle),
         };
-        Ok(Self { client, resolver })
+        Ok(Self { to_get: client(IDLE_AFTER_GET)?, to_post: client(IDLE_AFTER_POST)?, resolver })
+    }
+
+    fn client(&self, method: Method) -> &reqwest::Client {
+        match method {
+            Method::Get => &self.to_get,
+            Method::Post => &self.to_post,
+        }
     }
 }
 
@@ -176,7 +192,11 @@ impl GuardedClient {
     }
 }
 
-fn builder(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqwest::ClientBuilder, ClientError> {
+fn builder(
+    settings: &ClientSettings,
+    resolver: &GuardedResolver,
+    idle: Idle,
+) -> Result<reqwest::ClientBuilder, ClientError> {
     let builder = reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -186,8 +206,8 @@ fn builder(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqw
         .user_agent(&settings.user_agent)
         .connect_timeout(settings.connect_timeout)
         .read_timeout(settings.read_timeout)
-        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
-        .pool_idle_timeout(IDLE_MAX)
+        .pool_max_idle_per_host(idle.per_host_max)
+        .pool_idle_timeout(idle.time_max)
         // What old servers send and browsers take.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
@@ -207,8 +227,12 @@ fn builder(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqw
 }
 
 /// On a machine with no certificates at all, plain http still works, and https says why it does not.
-fn without_certificates(settings: &ClientSettings, resolver: &GuardedResolver) -> Result<reqwest::Client, ClientError> {
-    let client = builder(settings, resolver)?
+fn without_certificates(
+    settings: &ClientSettings,
+    resolver: &GuardedResolver,
+    idle: Idle,
+) -> Result<reqwest::Client, ClientError> {
+    let client = builder(settings, resolver, idle)?
         .tls_certs_only([])
         .build()
         .map_err(|error| ClientError(error.without_url().to_string()))?;

@@ -64,13 +64,22 @@ pub(crate) fn document(parsed: Parsed, known: &KnownEntries, mut validators: Val
     Document {
         title: feed.head.title.as_ref().and_then(|title| clean(&title.to_plain(), FEED_TITLE_CHARS_MAX)),
         site_url: feed.head.link.as_deref().and_then(web_url),
+        icon_url: feed.head.icon.as_deref().and_then(web_url),
+        logo_url: logo_of(&feed.head),
         validators,
         hints: hints_of(&feed.head),
         is_complete: feed.is_complete(),
         found: None,
+        trace: None,
         entries: entries(feed, &keys, known),
         present: keys,
     }
+}
+
+/// Its larger picture: what RSS, Atom and podcasts have.
+fn logo_of(head: &Head) -> Option<String> {
+    let image = head.image.as_ref().and_then(|image| image.href.as_deref());
+    head.logo.as_deref().or(image).and_then(web_url)
 }
 
 fn entries(feed: Feed, keys: &[EntryKey], known: &KnownEntries) -> Vec<domain::ingest::IncomingEntry> {

@@ -142,6 +142,7 @@ mod tests {
             last_error: None,
             is_gone: false,
             unread_count: 0,
+            icon_id: None,
             poll_interval: None,
             push_enabled: true,
             subscription: None,

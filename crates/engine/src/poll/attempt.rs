@@ -7,6 +7,7 @@ use domain::{
     ingest::{Document, KnownEntries, PollJob, PollOutcome, PollResult, Validators},
     outage::Observation,
     ports::{HttpError, StoreError, StoreResult},
+    trace::SpanKind,
 };
 
 use super::{
@@ -51,6 +52,7 @@ pub(crate) async fn poll(
         // memory, here and there.
         request.headers.0.push(("connection".to_owned(), "close".to_owned()));
     }
+    let step = poller.context.step(("poll", SpanKind::Client), None);
     let under_way = poller.network.begins(&job.address.url);
     let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
     let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
@@ -59,7 +61,7 @@ pub(crate) async fn poll(
         return Ok(Attempt::RetryIn(wait));
     }
     let mut permit = DocumentPermit::default();
-    let (outcome, hints) = match answer {
+    let (mut outcome, hints) = match answer {
         Err(error) => (PollOutcome::Failed(error.to_string()), ScheduleHints::default()),
         Ok(response) => {
             let hints = ScheduleHints {
@@ -70,6 +72,12 @@ pub(crate) async fn poll(
             read(poller, job, fetch::read(response, &job.validators), hints, &mut permit).await?
         }
     };
+    // Those that bring nothing are too many, and lead to nothing.
+    if let (Some(mut step), PollOutcome::Fetched(document)) = (step, &mut outcome) {
+        document.trace = Some(step.context());
+        step.number("pirssonite.feed.id", job.feed_id.0);
+        step.end(poller.context.now(), None);
+    }
     Ok(Attempt::Ended(
         decide::result(job, outcome, &hints, ScheduleInputs { is_by_hand, ..schedule_inputs(&poller.context) }),
         permit,

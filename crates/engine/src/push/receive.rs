@@ -9,10 +9,12 @@ use domain::{
     ingest::{Document, KnownEntries, Validators},
     ports::StoreResult,
     push::{Push, PushStored, PushTarget, Signature, Unsigned, link},
+    trace::{SpanKind, TraceContext},
 };
+use jiff::Timestamp;
 
 use super::{Pusher, verify::SAME_TOPIC_MAX};
-use crate::{documents, ingest::Parsed, measure};
+use crate::{documents, ingest::Parsed, measure, trace::Step};
 
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
 const ENTRIES_UNASKED_MAX: usize = 8;
@@ -50,6 +52,8 @@ pub struct PushRequest {
     pub links: Vec<String>,
     /// `hub.topic` of the address, where there is no token.
     pub topic: Option<String>,
+    /// `traceparent`: the trace that the hub's request belongs to, if it says so.
+    pub trace: Option<TraceContext>,
     pub body: Vec<u8>,
 }
 
@@ -223,9 +227,15 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
     }
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
+    let step = pusher.context.step(("push", SpanKind::Server), request.trace);
+    document.trace = step.as_ref().map(Step::context);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
     let call = pusher.in_time(pusher.pushes.call(push, request.body.len()));
-    match measure::store("push", call).await? {
+    let stored = measure::store("push", call).await;
+    if let Some(step) = step {
+        end_step(step, feed_id, &stored, pusher.context.now());
+    }
+    match stored? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
         PushStored::NoFeed => Ok(PushAnswer::NoFeed),
         PushStored::Stored(stored) => {
@@ -239,6 +249,15 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
             Ok(PushAnswer::Stored)
         }
     }
+}
+
+fn end_step(mut step: Step, feed: FeedId, stored: &StoreResult<PushStored>, now: Timestamp) {
+    step.number("pirssonite.feed.id", feed.0);
+    if let Ok(PushStored::Stored(stored)) = stored {
+        step.number("pirssonite.entries.new", stored.new.into());
+        step.number("pirssonite.entries.changed", stored.changed.into());
+    }
+    step.end(now, stored.as_ref().err().map(ToString::to_string));
 }
 
 /// Makes the feed of a push that could not be taken due soon.

@@ -5,7 +5,11 @@ use std::{net::Ipv4Addr, time::Duration};
 use domain::ports::{Headers, Http, HttpError, HttpRequest, HttpResponse, Method};
 use engine::http::{ClientSettings, GuardedClient, OwnServer, user_agent};
 use testkit::{Gate, Page, Publisher};
-use tokio::net::TcpSocket;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpSocket},
+    task::JoinSet,
+};
 use url::Url;
 
 /// What the child process of [`u8_a_proxy_of_the_environment_is_not_used`] fetches.
@@ -374,4 +378,30 @@ async fn u8_w1_own_server_is_never_asked() {
         assert_eq!(fetch(&client, &other.url("/")).await.unwrap().body, b"public", "{listen}");
     }
     assert_eq!(this.requests("/api").len(), 0);
+}
+
+/// Answers one request; ends when its connection does.
+async fn answer_one(listener: TcpListener) {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut buffer = [0; 4096];
+    let read = stream.read(&mut buffer).await.unwrap();
+    assert!(read > 0);
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+    while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+}
+
+#[tokio::test]
+async fn p3_idle_connections_to_publishers_end_before_those_to_receivers() {
+    let client = client(&["127.0.0.0/8"]);
+    let mut ends = JoinSet::new();
+    for (method, name) in [(Method::Post, "receiver"), (Method::Get, "publisher")] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        ends.spawn(async move {
+            answer_one(listener).await;
+            name
+        });
+        assert_eq!(client.send(HttpRequest { method, ..get(&url) }).await.unwrap().status, 200);
+    }
+    assert_eq!(ends.join_next().await.unwrap().unwrap(), "publisher");
 }

@@ -5,10 +5,12 @@
 mod add;
 mod dispatch;
 mod guard;
+mod icons;
 mod leases;
 mod moving;
 mod opml;
 mod outage;
+mod pictures;
 mod poll;
 mod trouble;
 mod watched;

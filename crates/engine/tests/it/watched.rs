@@ -11,20 +11,26 @@ use std::{
 use async_trait::async_trait;
 use domain::{
     Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
-    FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
-    account::{AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token},
+    FeedPatch, FeedSeed, Folder, FolderId, IconId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
+    account::{
+        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings, PageSettingsPatch,
+        SecretHash, Session, Token,
+    },
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::{AccountCounts, Counts},
+    entry::{AccountCounts, Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
+    figures::{Point, Window},
     follow::NewFollow,
+    icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, Batched, ChangeStore, Changed, Claim, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits,
-        PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FigureStore, FolderStore, FollowOutcome, IconStore, ImportOutcome, MarkRead, NewFeedOutcome,
+        PollStore, PruneLimits, PushStore, Store, StoreResult, SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, RenewalRules, Subscription, SubscriptionEvent, SubscriptionJob},
 };
@@ -72,6 +78,8 @@ hand_on!(AccountStore {
     fn has_passwords() -> bool;
     fn create_account(new: NewAccount) -> Result<Account, Conflict>;
     fn update_account(id: AccountId, patch: AccountPatch) -> AccountOutcome;
+    fn page_settings(id: AccountId) -> Option<PageSettings>;
+    fn patch_page_settings(id: AccountId, patch: PageSettingsPatch) -> Option<PageSettings>;
     fn delete_account(id: AccountId) -> AccountOutcome;
     fn create_session(account: AccountId, new: NewSession) -> Session;
     fn session(secret: SecretHash, lifetime: Duration) -> Option<(Account, Session)>;
@@ -104,14 +112,30 @@ hand_on!(FeedStore {
     fn delete_feed(account: AccountId, id: FeedId) -> bool;
 });
 
+hand_on!(IconStore {
+    fn feed_icon(account: AccountId, feed: FeedId) -> Option<Icon>;
+    fn icon(account: AccountId, id: IconId) -> Option<Icon>;
+    fn feed_icons(account: AccountId) -> FeedIcons;
+    fn claim_due_icons(limit: u32, lease: Duration) -> Vec<IconJob>;
+    fn finish_icon(job: &IconJob, look: IconLook) -> ();
+    fn next_icon_in() -> Option<Duration>;
+    fn prune_icons(limit: u32) -> u64;
+});
+
 hand_on!(EntryStore {
     fn entries(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
+    fn entry_ids(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryIdPage;
     fn entry(account: AccountId, id: EntryId) -> Option<Entry>;
+    fn find_entries(account: AccountId, query: &EntryQuery, offset: u32, limit: u32) -> Vec<EntryId>;
+    fn count_entries(account: AccountId, query: &EntryQuery) -> u64;
+    fn changed_at(account: AccountId, ids: &[EntryId]) -> Vec<(EntryId, Timestamp)>;
+    fn feed_counters(account: AccountId) -> Vec<FeedCounter>;
     fn patch_entry(account: AccountId, id: EntryId, patch: EntryPatch) -> Option<Entry>;
     fn patch_entries(account: AccountId, ids: &[EntryId], patch: EntryPatch) -> u64;
     fn mark_read(account: AccountId, which: MarkRead) -> u64;
     fn counts(account: AccountId) -> Counts;
     fn counts_of(accounts: &[AccountId], feeds: Option<&[FeedId]>) -> Vec<AccountCounts>;
+    fn newest_unread(account: AccountId) -> Vec<(FeedId, Timestamp)>;
 });
 
 hand_on!(PollStore {
@@ -193,6 +217,11 @@ hand_on!(ChangeStore {
     }
 });
 
+hand_on!(FigureStore {
+    fn figures(viewer: Viewer, window: Window) -> Vec<Point>;
+    fn prune_figures(limit: u32) -> u64;
+});
+
 #[async_trait]
 impl Store for Watched {
     async fn ping(&self) -> StoreResult<()> {
@@ -209,5 +238,9 @@ impl Store for Watched {
 
     fn installation(&self) -> &str {
         self.inner.installation()
+    }
+
+    fn picture_key(&self) -> &str {
+        self.inner.picture_key()
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Commands ask for everything through it, but for what the API cannot do:
 //! - `serve` is the API.
-//! - `backup` copies the file of the database, also while a server writes to it.
+//! - `backup` copies the database, also while servers write to it; `restore` and `copy` fill one that nobody uses.
+//! - `healthcheck` asks the address that a server listens on, as a container does.
 //! - `doctor` looks at settings, files, the disk and `base_url` too: they matter most where no API answers.
 //! - `parse` reads a document that nobody keeps.
 //! - `webhook test` where no server runs: nobody would send what the API queues, so the engine sends it meanwhile

@@ -1,17 +1,23 @@
-//! `pirssonite backup`: a copy of the embedded database, also while a server uses it.
+//! `pirssonite backup`: a copy of the database in one file, also while servers use it. The file is an SQLite database
+//! whatever store it was made of, so that one program restores it into either.
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 use anyhow::{Context, anyhow, bail};
 use domain::ports::StoreError;
+use engine::system::SystemClock;
 use serde_json::json;
-use store::SqliteStore;
+use store::{
+    SqliteStore,
+    transfer::{self, Place, Purpose, Transfer},
+};
 
-use super::{format_size, print_json, print_line};
+use super::{copy, format_size, print_json, print_line, print_notice};
 use crate::{backend, settings::Settings, wiring};
 
 /// Where to.
@@ -27,17 +33,17 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
-    if settings.database_url.is_some() {
-        bail!("a PostgreSQL database is backed up with pg_dump");
-    }
+pub(crate) async fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<ExitCode> {
     backend::check_there(settings)?;
-    let (database, to) = (wiring::database_file(settings), arguments.file.as_path());
-    if arguments.force && to.exists() {
-        replace(&database, to)?;
-    } else {
-        let hint = if to.is_file() { ": --force replaces it" } else { "" };
-        copy(&database, to).map_err(|error| anyhow!("{error:#}{hint}"))?;
+    let (place, to) = (wiring::place(settings), arguments.file.as_path());
+    let hint = if to.is_file() { ": --force replaces it" } else { "" };
+    match &place {
+        Place::Sqlite(database) if arguments.force && to.exists() => replace(database, to)?,
+        Place::Sqlite(database) => copy_file(database, to).map_err(|error| anyhow!("{error:#}{hint}"))?,
+        Place::Postgres(_) => dump(place.clone(), arguments).await.map_err(|error| anyhow!("{error:#}{hint}"))?,
+    }
+    if let Err(error) = transfer::note_backup(&place, &SystemClock).await {
+        print_notice(&format!("the backup is made, but the database could not note when: {error}"));
     }
     let file = to.display().to_string();
     let bytes = fs::metadata(to).with_context(|| file.clone())?.len();
@@ -49,7 +55,23 @@ pub(crate) fn run(arguments: &Arguments, settings: &Settings) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
-fn copy(database: &Path, to: &Path) -> anyhow::Result<()> {
+/// All of a PostgreSQL database as it is now, by one snapshot.
+async fn dump(from: Place, arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.force && arguments.file.exists() && !arguments.file.is_file() {
+        bail!("{} is not a file", arguments.file.display());
+    }
+    let transfer = Transfer {
+        from,
+        to: Place::Sqlite(arguments.file.clone()),
+        purpose: Purpose::Backup,
+        replace: arguments.force,
+        clock: Arc::new(SystemClock),
+    };
+    copy::run_with_bar(transfer).await?;
+    Ok(())
+}
+
+fn copy_file(database: &Path, to: &Path) -> anyhow::Result<()> {
     let file = to.display().to_string();
     SqliteStore::copy(database, to).map_err(|error| match error {
         // It is the new file that cannot be, and not the store.
@@ -72,6 +94,6 @@ fn replace(database: &Path, to: &Path) -> anyhow::Result<()> {
     let mut beside = to.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
     let beside = PathBuf::from(beside);
-    copy(database, &beside)?;
+    copy_file(database, &beside)?;
     fs::rename(&beside, to).inspect_err(|_| drop(fs::remove_file(&beside))).with_context(|| name.to_string())
 }

@@ -4,7 +4,8 @@
 use std::{io::IsTerminal, panic::AssertUnwindSafe, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
-use engine::Engine;
+use domain::ports::Ids;
+use engine::{Engine, system::SystemIds};
 use futures_util::FutureExt;
 use tokio::{
     net::TcpListener,
@@ -14,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    open_files,
+    open_files, service_manager,
     settings::{LogFormat, Role, Settings},
+    telemetry::Telemetry,
     wiring,
 };
 
@@ -33,23 +35,33 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<ExitCode> {
     // First, so that a server that cannot be makes no folder and no database.
     let listener =
         TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
-    let store = wiring::open_store(settings).await?;
-    wiring::check_logins(settings, &*store).await?;
-    let engine = wiring::build_engine(settings, store, Some(listener.local_addr()?))?;
+    let store = wiring::wait_for_store(settings).await?;
+    let telemetry = settings.otlp_endpoint.as_ref();
+    let telemetry = telemetry.map(|endpoint| Telemetry::start(endpoint, &SystemIds.owner())).transpose()?;
+    let tracer = telemetry.as_ref().map(|telemetry| Arc::clone(&telemetry.tracer));
+    let engine = wiring::build_traced_engine(settings, store, Some(listener.local_addr()?), tracer)?;
     let stop = CancellationToken::new();
     tokio::spawn(stop_on_signal(stop.clone()));
-    serve_until(settings, engine, listener, stop).await
+    // Before there is anything to count.
+    let metrics = web::install_metrics()?;
+    if let Some(telemetry) = &telemetry {
+        telemetry.send_metrics(metrics.clone());
+    }
+    let ended = serve_until(settings, engine, metrics, listener, stop).await;
+    if let Some(telemetry) = telemetry {
+        telemetry.end().await;
+    }
+    ended
 }
 
 /// Polls, delivers and answers until told to stop, or until a part of it ends by itself.
 pub(super) async fn serve_until(
     settings: &Settings,
     engine: Arc<Engine>,
+    metrics: web::MetricsHandle,
     listener: TcpListener,
     stop: CancellationToken,
 ) -> anyhow::Result<ExitCode> {
-    // Before there is anything to count.
-    let metrics = web::install_metrics()?;
     let work = (settings.role != Role::Web).then(|| tokio::spawn(work(engine.clone(), stop.clone())));
     let served = wiring::serve(settings, engine, metrics, listener, stop.clone()).await;
     stop.cancel();
@@ -122,6 +134,7 @@ async fn stop_on_signal(stop: CancellationToken) {
             std::process::exit(130);
         }
         tracing::info!("stopping");
+        service_manager::stopping();
         stop.cancel();
     }
 }

@@ -85,12 +85,16 @@ pub(crate) struct Settings {
     pub(crate) push_rate: NonZeroU32,
     pub(crate) known_hubs: Vec<KnownHub>,
     pub(crate) delivery: DeliverySettings,
+    pub(crate) feed_icons: bool,
+    pub(crate) image_proxy: bool,
+    pub(crate) image_cache_mb: u32,
     pub(crate) prune_after: Duration,
     /// None for never.
     pub(crate) prune_unread_after: Option<Duration>,
     pub(crate) prune_beyond: u32,
     pub(crate) log: String,
     pub(crate) log_format: LogFormat,
+    pub(crate) otlp_endpoint: Option<Url>,
 }
 
 /// How it is logged.
@@ -286,6 +290,9 @@ impl Settings {
             push_rate: get(raw, "push_rate", rate)?,
             known_hubs: get(raw, "known_hubs", known_hubs)?,
             delivery: delivery::read(raw)?,
+            feed_icons: get(raw, "feed_icons", switch)?,
+            image_proxy: get(raw, "image_proxy", switch)?,
+            image_cache_mb: get(raw, "image_cache_mb", |text| parse_number(text, 16, 1_000_000))?,
             prune_after: get(raw, "prune_after", a_second_or_more)?,
             prune_unread_after: get(raw, "prune_unread_after", prune_age)?,
             prune_beyond: get(raw, "prune_beyond", |text| text.parse().map_err(|_| "write a number".to_owned()))?,
@@ -298,6 +305,7 @@ impl Settings {
                 "json" => Ok(LogFormat::Json),
                 _ => Err("write text or json".to_owned()),
             })?,
+            otlp_endpoint: get(raw, "otlp_endpoint", |text| optional(text, web_url))?,
         };
         settings.check_together()?;
         Ok(settings)

@@ -24,7 +24,7 @@ const fn secret(name: &'static str, value_name: &'static str, default: &'static 
 }
 
 /// All settings, in the order of the default file.
-pub(crate) const TABLE: [Setting; 43] = [
+pub(crate) const TABLE: [Setting; 47] = [
     setting(
         "listen",
         "ADDRESS",
@@ -223,6 +223,24 @@ pub(crate) const TABLE: [Setting; 43] = [
         "30d",
         "How long deliveries that were given up are kept, and can be queued again.",
     ),
+    setting(
+        "feed_icons",
+        "",
+        "true",
+        "Look for the icons of feeds, weekly, at their sites. Browsers have them from this server.",
+    ),
+    setting(
+        "image_proxy",
+        "",
+        "false",
+        "Fetch the pictures in entries in the place of browsers, and keep them in the data folder: publishers do not learn then who reads what, and when. Without it browsers ask publishers.",
+    ),
+    setting(
+        "image_cache_mb",
+        "NUMBER",
+        "256",
+        "Megabytes of such pictures that a node keeps, from 16 to 1000000. Those used longest ago go first.",
+    ),
     setting("prune_after", "DURATION", "180d", "Read entries go when they are older than this. Starred ones stay."),
     setting(
         "prune_unread_after",
@@ -243,6 +261,12 @@ pub(crate) const TABLE: [Setting; 43] = [
         "What is logged: error, warn, info, debug, trace, also by module, as in info,engine=debug.",
     ),
     setting("log_format", "FORMAT", "text", "How it is logged: text for people, json for programs."),
+    secret(
+        "otlp_endpoint",
+        "URL",
+        "",
+        "A collector of OpenTelemetry, such as http://127.0.0.1:4318. Traces and metrics are sent there by OTLP over HTTP, in JSON: a push can be followed to the webhooks that heard of it. Nothing is by default.",
+    ),
 ];
 
 impl Setting {

@@ -1,10 +1,8 @@
 //! The login page.
 
-use fantoccini::key::Key;
-
 use crate::{
     axe::assert_accessible,
-    browser::{WIDTHS, key, with_browser},
+    browser::{Key, WIDTHS, key, with_browser},
     server::{Data, Server},
 };
 
@@ -55,6 +53,38 @@ async fn a4_u1a_login_by_mouse_at_every_width() {
         })
         .await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a4_u2_session_that_ends_leads_to_the_login_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path());
+    with_browser("session", 1400, async |browser| {
+        let log_in = async || {
+            browser.type_into("#name", "reader").await;
+            browser.type_into("#password", &format!("{PASSWORD}{}", key(Key::Enter))).await;
+            browser.is_at("/all").await;
+            browser.ready().await;
+        };
+        browser.open(&format!("{}/all?order=oldest", server.url)).await;
+        browser.is_at("/login").await;
+        log_in().await;
+        // It ends without this page having done anything.
+        browser.run("fetch('/logout', { method: 'POST' })").await;
+        browser.is_at("/login").await;
+        browser.says("main", "Your login has ended.").await;
+        assert_accessible(browser).await;
+        log_in().await;
+        assert_eq!(browser.url().await.query(), Some("order=oldest"));
+        // And in the middle of something.
+        browser
+            .run("fetch('/logout', { method: 'POST' }).then(() => document.querySelector('[data-do=refresh]').click())")
+            .await;
+        browser.is_at("/login").await;
+        browser.says("main", "Your login has ended.").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,15 +4,17 @@
 #![expect(clippy::unwrap_used, reason = "in a test, a surprise ends it")]
 
 mod axe;
+mod boards;
 mod browser;
-mod chromium;
+mod dashboards;
 mod demo;
-mod log;
+mod live;
 mod login;
 #[path = "../it/program.rs"]
 #[expect(dead_code, reason = "the other tests of the program use the rest")]
 mod program;
 mod reader;
+mod scene;
 #[path = "../it/server.rs"]
 #[expect(dead_code, reason = "the other tests of the program use the rest")]
 mod server;

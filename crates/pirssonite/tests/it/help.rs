@@ -33,6 +33,11 @@ fn u5_only_long_help_lists_settings() {
         &["status"],
         &["doctor"],
         &["backup"],
+        &["restore"],
+        &["copy"],
+        &["healthcheck"],
+        &["completions"],
+        &["man"],
     ];
     for command in commands {
         let help = |flag: &str| stdout(&run(&[command, &[flag]].concat(), b""));

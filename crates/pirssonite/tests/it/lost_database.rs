@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::json;
-use testkit::{FreshPostgres, Gate, Page, Publisher, fresh_postgres};
+use testkit::{FreshPostgres, Gate, Line, LineState, Page, Publisher, fresh_postgres};
 
 use crate::server::{Data, Server, client};
 
@@ -108,6 +108,42 @@ async fn f5_u6_lost_database_is_survived_without_loss() {
     assert_eq!(server.get("/api/counts").await["total"], 3, "what was answered with 503 was not done");
     assert_eq!(server.get("/api/folders").await, json!([]));
     assert!(server.log().contains("polling resumed"), "{}", server.log());
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p3_a_node_started_without_its_database_waits_for_it() {
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    let line = Line::to(database.url()).await;
+    line.set(LineState::Cut);
+    let (url, place) = (line.url().to_owned(), folder.path().to_owned());
+    let started = tokio::task::spawn_blocking(move || Server::start(Data::Database(&url, &place), &[]));
+    line.refused_after(1).await;
+    line.set(LineState::Up);
+    let server = started.await.unwrap();
+    assert!(server.log().contains("waiting for the database"), "{}", server.log());
+    until(&server, "ready", async || is_ready(&server).await).await;
+    let (status, log) = server.terminate();
+    assert!(status.success(), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p3_a_change_that_meets_a_frozen_database_is_answered_503() {
+    let (database, folder) = (fresh_postgres().await, tempfile::tempdir().unwrap());
+    let line = Line::to(database.url()).await;
+    let server = Server::start(Data::Database(line.url(), folder.path()), &[]);
+    let folders = async |name: &str| {
+        let change = server.call(Method::POST, "/api/folders", Some(json!({ "name": name })));
+        tokio::time::timeout(BACK_MAX, change).await.expect("it is answered").0
+    };
+    assert_eq!(folders("before").await, 201);
+    line.set(LineState::Silent);
+    assert_eq!(folders("meanwhile").await, 503);
+    assert!(!is_ready(&server).await);
+    line.set(LineState::Up);
+    until(&server, "back", async || folders("after").await == 201).await;
+    assert!(is_ready(&server).await);
     let (status, log) = server.terminate();
     assert!(status.success(), "{log}");
 }

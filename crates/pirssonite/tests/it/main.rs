@@ -4,6 +4,7 @@
 
 mod accounts;
 mod commands;
+mod copy;
 mod crash;
 mod deliver;
 mod demo;
@@ -25,6 +26,7 @@ mod push;
 mod readme;
 mod requirements;
 mod server;
+mod service;
 mod surroundings;
 mod terminal;
 mod tls;

@@ -4,11 +4,12 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     path::Path,
-    process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio},
+    process::{ChildStderr, Command, ExitStatus, Output, Stdio},
     thread::JoinHandle,
 };
 
 use serde_json::Value;
+pub(crate) use testkit::Running;
 
 use crate::server::Data;
 
@@ -55,44 +56,6 @@ pub(crate) fn made(folder: &Path) -> Data<'_> {
 fn all_arguments(data: Data<'_>, arguments: &[&str]) -> Vec<String> {
     let allowed = ["--allow-networks".to_owned(), "127.0.0.0/8".to_owned()];
     allowed.into_iter().chain(data.flags()).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect()
-}
-
-/// A process that runs, and is killed when this goes out of scope, also when the test panics. Should the tests
-/// themselves be killed, a watcher kills it.
-pub(crate) struct Running {
-    pub(crate) process: Child,
-    watcher: Option<Child>,
-}
-
-impl Running {
-    pub(crate) fn start(command: &mut Command) -> Self {
-        let process = command.spawn().expect("the program starts");
-        let mut running = Self { process, watcher: None };
-        // Its standard input ends when we do, however that is.
-        let watch = format!("cat >/dev/null; kill -9 {}", running.process.id());
-        let mut watcher = Command::new("sh");
-        watcher.args(["-c", &watch]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        running.watcher = Some(watcher.spawn().expect("there is a shell"));
-        running
-    }
-
-    /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().expect("kill is there").success());
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // The watcher first: once the process is gone, its number may be another's.
-        if let Some(watcher) = &mut self.watcher {
-            let _ = watcher.kill();
-            let _ = watcher.wait();
-        }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// A command that runs beside the test.

@@ -152,15 +152,7 @@ impl Server {
 
     /// Asks its API; returns status and body.
     pub(crate) async fn call(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> (u16, Value) {
-        let request = client().request(method, format!("{}{path}", self.url));
-        let request = match body {
-            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
-            None => request,
-        };
-        let response = request.send().await.expect("it answers");
-        let status = response.status().as_u16();
-        let text = response.text().await.expect("it answers to the end");
-        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+        ask(&self.url, method, path, body).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
@@ -201,6 +193,19 @@ impl Server {
         let status = self.running.process.wait().expect("it ends");
         (status, self.log())
     }
+}
+
+/// Asks the API of the server at this URL; returns status and body.
+pub(crate) async fn ask(url: &str, method: reqwest::Method, path: &str, body: Option<Value>) -> (u16, Value) {
+    let request = client().request(method, format!("{url}{path}"));
+    let request = match body {
+        Some(body) => request.header("content-type", "application/json").body(body.to_string()),
+        None => request,
+    };
+    let response = request.send().await.expect("it answers");
+    let status = response.status().as_u16();
+    let text = response.text().await.expect("it answers to the end");
+    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
 }
 
 /// A client for tests.

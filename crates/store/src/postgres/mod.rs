@@ -14,15 +14,17 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod figures;
+mod icons;
 mod outbox;
 mod push;
-mod search;
-mod shared;
+pub(crate) mod search;
+pub(crate) mod shared;
 
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::Poll,
     time::Duration,
 };
@@ -38,9 +40,11 @@ use tokio_postgres::{Error, Row, types::ToSql};
 
 use self::{
     changes::hints::Hints,
+    outbox::pending_webhooks::PendingWebhooks,
     shared::{
         claim_bounds::{ClaimBounds, Scan, Timing},
         connect::Address,
+        lending::{CALL_TIMEOUT, LONG_CALL_TIMEOUT, lend},
     },
 };
 use crate::OpenError;
@@ -52,8 +56,8 @@ const BEAT_CONNECTIONS: usize = 3;
 /// A beat is waited for at least so long, however short the lease.
 const BEAT_WAIT_MIN: Duration = Duration::from_millis(100);
 
-/// For a transaction that changes all rows of some kind, as many as there are.
-const LONG_WORK: &str = "SET LOCAL statement_timeout = '10min'";
+/// How often a connection is asked for again where the server has none left: one of our own may be free by then.
+const FULL_PAUSE: Duration = Duration::from_millis(50);
 
 /// How a [`PostgresStore`] is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +94,7 @@ pub struct PostgresStore {
     bounds: Arc<Bounds>,
     /// What ids of events and deliveries are told apart by from those of other installations.
     installation: Arc<str>,
+    picture_key: Arc<str>,
     options: PostgresOptions,
 }
 
@@ -100,6 +105,14 @@ struct Bounds {
     /// Of subscriptions.
     steps: Mutex<ClaimBounds<()>>,
     deliveries: Mutex<ClaimBounds<outbox::delivery_claims::LineKey>>,
+    pending: Mutex<PendingWebhooks>,
+}
+
+impl Bounds {
+    /// The webhooks that deliveries wait for.
+    fn pending(&self) -> MutexGuard<'_, PendingWebhooks> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl PostgresStore {
@@ -108,24 +121,41 @@ impl PostgresStore {
     /// `sslmode=require`, `verify-ca` and `verify-full` in the URL all mean a verified TLS connection, by the system's
     /// certificates or by those in the file that `sslrootcert` names.
     pub async fn connect(url: &str, options: PostgresOptions) -> Result<Self, OpenError> {
-        let address = Address::of(url)?;
+        let address = Address::of(url, options.connect_timeout)?;
         let pool_size = options.pool_size.max(1);
-        let pool = address.pool(pool_size, options.connect_timeout)?;
+        let pool = address.pool(pool_size)?;
         let slow_reads = Arc::new(Semaphore::new((pool_size / 2).max(1)));
-        let beats = address.beats(BEAT_CONNECTIONS, options.connect_timeout)?;
-        let mut client =
-            pool.get().await.map_err(|error| OpenError::Unavailable(shared::errors::pool_reason(&error)))?;
+        let beats = address.pool(BEAT_CONNECTIONS)?;
+        let is_pooled = shared::pooler::find(&beats).await?;
+        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
         shared::migrate::migrate(&mut client).await?;
-        let installation = shared::migrate::installation(&client).await?;
+        shared::maintenance::check(&mut client).await?;
+        let (installation, picture_key) = shared::migrate::installation(&client).await?;
         drop(client);
-        let hints = Arc::new(Hints::start(address).await);
-        Ok(Self { pool, slow_reads, beats, hints, bounds: Arc::default(), installation: installation.into(), options })
+        let hints = Arc::new(if is_pooled { Hints::deaf() } else { Hints::start(address).await });
+        let (installation, picture_key, bounds) = (installation.into(), picture_key.into(), Arc::default());
+        Ok(Self { pool, slow_reads, beats, hints, bounds, installation, picture_key, options })
     }
 
+    /// Brings the schema up to date, and no more, whether the database may be used or not.
+    pub(crate) async fn migrate(url: &str, options: PostgresOptions) -> Result<(), OpenError> {
+        let pool = Address::of(url, options.connect_timeout)?.pool(1)?;
+        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
+        shared::migrate::migrate(&mut client).await
+    }
+
+    /// A connection for a call. It ends when the call takes too long, or the database is silent (`shared/lending.rs`).
     async fn client(&self) -> StoreResult<Client> {
-        // To wait for a free one and then for a new one would be twice as long.
-        let client = tokio::time::timeout(self.options.connect_timeout, self.pool.get());
-        client.await.map_err(|_| late())?.map_err(|error| shared::errors::pool_error(&error))
+        self.client_for(CALL_TIMEOUT).await
+    }
+
+    /// The same for a call whose work grows with what is stored.
+    async fn client_for_long(&self) -> StoreResult<Client> {
+        self.client_for(LONG_CALL_TIMEOUT).await
+    }
+
+    async fn client_for(&self, limit: Duration) -> StoreResult<Client> {
+        connection(&self.pool, self.options.connect_timeout, limit).await
     }
 
     /// The right to one of the connections for slow reads, until it is dropped.
@@ -215,7 +245,7 @@ impl Store for PostgresStore {
     }
 
     async fn watch_clock(&self) -> StoreResult<Option<Duration>> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         let back = shared::clock::watch(&mut client).await.map_err(shared::errors::store_error)?;
         if back.is_some() {
             self.freed(&client).await;
@@ -230,6 +260,10 @@ impl Store for PostgresStore {
     fn installation(&self) -> &str {
         &self.installation
     }
+
+    fn picture_key(&self) -> &str {
+        &self.picture_key
+    }
 }
 
 /// Asks the database, but no longer than this: a connection that does not answer by then is dropped, so that the next has
@@ -241,7 +275,7 @@ async fn within<T>(
 ) -> StoreResult<T> {
     let mut used = None;
     let answered = tokio::time::timeout(limit, async {
-        let client = pool.get().await.map_err(|error| shared::errors::pool_error(&error))?;
+        let client = connection(pool, limit, CALL_TIMEOUT).await?;
         ask(used.insert(client)).await.map_err(shared::errors::store_error)
     });
     let answered = answered.await;
@@ -249,6 +283,22 @@ async fn within<T>(
         drop(used.map(Client::take));
         Err(late())
     })
+}
+
+/// Gets a connection, within a time: to wait for a free one and then for a new one would be twice as long. Where the server
+/// has none left to give, one of our own that becomes free will do.
+async fn connection(pool: &Pool, time: Duration, limit: Duration) -> StoreResult<Client> {
+    let mut full = None;
+    let got = tokio::time::timeout(time, async {
+        loop {
+            match lend(pool, limit).await {
+                Err(error) if shared::errors::is_full(&error) => full = Some(shared::errors::pool_error(&error)),
+                got => return got.map_err(|error| shared::errors::pool_error(&error)),
+            }
+            tokio::time::sleep(FULL_PAUSE).await;
+        }
+    });
+    got.await.unwrap_or_else(|_| Err(full.unwrap_or_else(late)))
 }
 
 fn late() -> StoreError {

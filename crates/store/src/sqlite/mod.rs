@@ -7,10 +7,12 @@ mod accounts;
 mod changes;
 mod entries;
 mod feeds;
+mod figures;
+mod icons;
 mod outbox;
 mod push;
-mod search;
-mod shared;
+pub(crate) mod search;
+pub(crate) mod shared;
 
 #[cfg(test)]
 mod tests;
@@ -67,6 +69,7 @@ pub struct SqliteStore {
     clock: Arc<dyn Clock>,
     /// What ids of events and deliveries are made with.
     key: Arc<str>,
+    picture_key: Arc<str>,
     // Last: the folder is free for others only when the connections are closed.
     files: Arc<shared::files::Files>,
 }
@@ -78,8 +81,9 @@ impl SqliteStore {
         let files = shared::files::take(folder_or_file)?;
         let mut connection = shared::connection::writer(&files.database, &options)?;
         shared::migrate::migrate(&mut connection, &*clock)?;
-        let key: String = connection
-            .query_row("SELECT key FROM installation", [], |row| row.get(0))
+        shared::maintenance::check(&connection)?;
+        let (key, picture_key): (String, String) = connection
+            .query_row("SELECT key, picture_key FROM installation", [], |row| Ok((row.get(0)?, row.get(1)?)))
             .map_err(shared::migrate::unavailable)?;
         let start = |error: std::io::Error| OpenError::Unavailable(format!("no thread can be started: {error}"));
         let start_readers = |name: &str, count: usize| {
@@ -93,7 +97,8 @@ impl SqliteStore {
         let checkpointer = Arc::new(Checkpointer::start(own, &mut connection).map_err(start)?);
         let writer = Writer::start(connection, Arc::clone(&clock)).map_err(start)?;
         let (readers, writer, files) = (Arc::new(readers), Arc::new(writer), Arc::new(files));
-        Ok(Self { readers, slow_readers, writer, _checkpointer: checkpointer, clock, key: key.into(), files })
+        let (key, picture_key) = (key.into(), picture_key.into());
+        Ok(Self { readers, slow_readers, writer, _checkpointer: checkpointer, clock, key, picture_key, files })
     }
 
     /// Writes a copy of the database in a data folder into a new file, also while a process has it.
@@ -149,5 +154,9 @@ impl Store for SqliteStore {
 
     fn installation(&self) -> &str {
         &self.key
+    }
+
+    fn picture_key(&self) -> &str {
+        &self.picture_key
     }
 }

@@ -6,6 +6,8 @@ mod accounts;
 mod beats;
 mod changes;
 mod deadlocks;
+mod failover;
+mod figures;
 mod given_outbox;
 mod given_push;
 mod locks;
@@ -60,7 +62,7 @@ async fn many_nodes_migrate_at_once() {
 #[tokio::test]
 async fn a_database_of_a_later_version_is_refused() {
     let database = fresh_postgres().await;
-    let later = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', 0)";
+    let later = "INSERT INTO schema_migrations (version, name, applied_at, checksum) VALUES (9999, 'later', 0, '')";
     database.client().await.batch_execute(later).await.unwrap();
     let error = PostgresStore::connect(database.url(), PostgresOptions::default()).await.unwrap_err();
     assert!(matches!(error, OpenError::TooNew { found: 9999, .. }), "{error}");

@@ -80,7 +80,7 @@ async fn u4_a_file_of_a_later_version_or_of_another_kind_is_refused() {
     let file = folder.path().join("store.db");
     drop(open(&file).unwrap());
     let connection = rusqlite::Connection::open(&file).unwrap();
-    let later = "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', 0)";
+    let later = "INSERT INTO schema_migrations (version, name, applied_at, checksum) VALUES (9999, 'later', 0, '')";
     connection.execute_batch(later).unwrap();
     drop(connection);
     let error = open(&file).unwrap_err();

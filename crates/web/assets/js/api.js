@@ -31,9 +31,9 @@ export function serverTime() {
   return serverDate ? new Date(serverDate).toISOString() : null;
 }
 
-/** The login, and back here from there. */
+/** The login, which says that it has ended, and back here from there. */
 export function toLogin() {
-  location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+  location.assign(`/login?ended=yes&next=${encodeURIComponent(location.pathname + location.search)}`);
 }
 
 /**

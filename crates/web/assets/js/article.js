@@ -21,6 +21,9 @@ let listScroll = 0;
 /** The title of the list, for when nothing is open. */
 let listTitle = document.title;
 
+/** Whether the pictures of entries are fetched by the server. */
+const picturesHere = find("#page-script")?.hasAttribute("data-proxied") ? "?proxied=true" : "";
+
 const panes = find(".panes");
 const reading = find(".reading");
 const article = () => find("article", reading ?? document);
@@ -34,7 +37,7 @@ export function openId() {
 function fetchEntry(id) {
   const before = fetched.get(id);
   if (before) return before;
-  const coming = ask("GET", `/api/entries/${id}`);
+  const coming = ask("GET", `/api/entries/${id}${picturesHere}`);
   fetched.set(id, coming);
   coming.catch(() => fetched.delete(id));
   const oldest = fetched.keys().next().value;
@@ -140,6 +143,7 @@ function fillTitle(heading, entry) {
 /** @param {Entry["enclosures"][number]} file */
 function player(file) {
   const kind = file.type ?? "";
+  if (kind.startsWith("image/") && file.url.startsWith("/pictures/")) return make("figure", {}, make("img", { src: file.url, alt: "", loading: "lazy" }));
   if (!isWeb(file.url)) return null;
   const name = decodeName(file.url.split(/[?#]/)[0].split("/").at(-1) || file.url);
   const link = make("a", { href: file.url, target: "_blank", rel: "noopener noreferrer" }, name);

@@ -2,6 +2,8 @@
 // old ones; a part that somebody is busy with is left alone.
 import { find, findAll } from "./dom.js";
 
+/** Time goes on, and nobody tells of an attempt that failed and is made again: so often it is looked in any case. */
+const BOARD_QUIET_MS = 5_000;
 /** Looks are this far apart. */
 const BOARD_MS = 2_000;
 
@@ -20,11 +22,19 @@ function lookAtBoard() {
 
 /** @param {Document} fresh */
 function showParts(fresh) {
+  // Nobody looks.
+  if (document.hidden) return;
   for (const part of findAll("[data-part]")) {
     const now = fresh.getElementById(part.id);
     const isBusy = part.contains(document.activeElement) || find("details[open]", part) !== null;
     if (now && !isBusy) part.replaceWith(document.adoptNode(now));
   }
+}
+
+function lookSoon() {
+  if (document.hidden) return;
+  if (boardTimer) isBoardChanged = true;
+  else lookAtBoard();
 }
 
 export function startBoards() {
@@ -33,7 +43,7 @@ export function startBoards() {
   document.addEventListener("pirssonite-change", (event) => {
     const { kind } = /** @type {CustomEvent} */ (event).detail;
     if (kind !== "reset" && !kinds.includes(kind)) return;
-    if (boardTimer) isBoardChanged = true;
-    else lookAtBoard();
+    lookSoon();
   });
+  setInterval(lookSoon, BOARD_QUIET_MS);
 }

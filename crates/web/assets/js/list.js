@@ -141,10 +141,15 @@ function insertChunk(rows, isFirst) {
   addChunk(rows, element, isFirst);
 }
 
-/** A page of the list. @param {string} cursor @param {boolean} [isBrief] without texts, whatever the list shows */
-export async function fetchPage(cursor, isBrief = false) {
+/**
+ * A page of the list.
+ * @param {string} cursor
+ * @param {boolean} [isBrief] without texts, whatever the list shows
+ * @param {string} [since] only what was received since then
+ */
+export async function fetchPage(cursor, isBrief = false, since = "") {
   const texts = section?.hasAttribute("data-excerpts") && !isBrief ? "excerpt=true" : "content=false";
-  return ask("GET", `/api/entries?${listQuery()}&${texts}&limit=${CHUNK_ROWS}${cursor ? `&cursor=${cursor}` : ""}`);
+  return ask("GET", `/api/entries?${listQuery()}&${texts}&limit=${CHUNK_ROWS}${cursor ? `&cursor=${cursor}` : ""}${since ? `&receivedSince=${encodeURIComponent(since)}` : ""}`);
 }
 
 /** Whether an entry would stand before all that are shown. @param {import("./api.js").Entry} entry */

@@ -4,7 +4,7 @@ import { counted, find, findAll } from "./dom.js";
 import { again, ask, toLogin, words } from "./api.js";
 import { say, sayWhile } from "./status.js";
 import { mergeCounts, refreshCounts } from "./sidebar.js";
-import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, loadedRows, rowOf } from "./list.js";
+import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, listTime, loadedRows, rowOf } from "./list.js";
 import { refreshAllMarks, refreshMarks } from "./marks.js";
 
 /** @typedef {{ feedId: number | null, feedIds: number[], count: number, ids: number[] }} Change */
@@ -22,7 +22,8 @@ const HIDDEN_MS = 60_000;
 
 /** @type {EventSource | null} */
 let stream = null;
-let lastEventId = "";
+/** Where the page stands in the changes; at first, when the server wrote it. */
+let lastEventId = find("#page-script")?.dataset.change ?? "";
 let lostTimer = 0;
 let hiddenTimer = 0;
 
@@ -41,10 +42,14 @@ function throttled(run, ms) {
 /** Says how many entries would come in at the top. */
 async function lookForNews() {
   if (!hasList()) return;
-  const page = await fetchPage("", true);
-  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && isBeforeFirst(entry));
-  // Nothing is being read that could be moved.
-  if (loadedRows().length === 0 && fresh.length > 0) return location.reload();
+  // Oldest first, they come in at the end, which may be far away.
+  const isOldestFirst = listQuery().includes("order=oldest");
+  if (isOldestFirst && listQuery().includes("q=")) return;
+  const page = await fetchPage("", true, isOldestFirst ? listTime() : "");
+  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && (isOldestFirst || isBeforeFirst(entry)));
+  // Nothing is being read that could be moved, and nothing is being written that could be lost.
+  const isBusy = find("dialog[open], [popover]:popover-open, :is(input, select, textarea):focus") !== null;
+  if (loadedRows().length === 0 && fresh.length > 0 && !isBusy) return location.reload();
   const button = find("#news");
   if (!button) return;
   const isMore = fresh.length === page.entries.length && page.nextCursor;
@@ -133,7 +138,7 @@ function onEvent(event) {
 
 function openStream() {
   if (stream || document.hidden) return;
-  stream = new EventSource(lastEventId ? `/api/events?lastEventId=${encodeURIComponent(lastEventId)}` : "/api/events");
+  stream = new EventSource(`/api/events${lastEventId && `?lastEventId=${encodeURIComponent(lastEventId)}`}`);
   for (const kind of Object.keys(REACTIONS)) stream.addEventListener(kind, onEvent);
   stream.addEventListener("open", () => {
     clearTimeout(lostTimer);
@@ -141,9 +146,13 @@ function openStream() {
     sayWhile(null);
   });
   stream.addEventListener("error", () => {
-    if (!lostTimer) lostTimer = setTimeout(() => sayWhile("The connection is lost. Trying again…"), LOST_MS);
+    if (!lostTimer) lostTimer = setTimeout(sayLost, LOST_MS);
     if (stream?.readyState === EventSource.CLOSED) reopen();
   });
+}
+
+function sayLost() {
+  sayWhile(navigator.onLine ? "The connection is lost. Trying again…" : "There is no network. This goes on when there is one.");
 }
 
 function closeStream() {
@@ -161,6 +170,9 @@ async function reopen() {
 
 export function startLive() {
   openStream();
+  // A stream that is cut off without a word is not noticed by itself.
+  addEventListener("offline", () => (closeStream(), sayLost()));
+  addEventListener("online", openStream);
   addEventListener("pagehide", closeStream);
   addEventListener("pageshow", openStream);
   document.addEventListener("visibilitychange", () => {

@@ -1,5 +1,5 @@
 // Feeds and folders: added, named, moved, removed; OPML in and out.
-import { find, make, counted, whenLong } from "./dom.js";
+import { find, isWeb, make, counted, whenLong } from "./dom.js";
 import { again, ask, words } from "./api.js";
 import { goAndSay, say } from "./status.js";
 import { folders } from "./sidebar.js";
@@ -12,6 +12,8 @@ const INTERVALS = [["", "As often as it publishes"], ["300", "5 minutes"], ["900
 const NEW_FOLDER = "new";
 const IMPORT_LOOKS_MAX = 150;
 const IMPORT_LOOK_MS = 2_000;
+/** Lines of an import that failed which are shown. */
+const IMPORT_ERRORS_MAX = 20;
 
 /** @param {number | null} chosen */
 function folderFields(chosen) {
@@ -21,8 +23,8 @@ function folderFields(chosen) {
   const name = makeField("Name of the new folder", "folderName", { maxlength: 200 });
   name.hidden = true;
   find("select", choice)?.addEventListener("change", (event) => {
+    // The focus stays: whoever chooses by typing would go on typing into another field.
     name.hidden = /** @type {HTMLSelectElement} */ (event.target).value !== NEW_FOLDER;
-    if (!name.hidden) find("input", name)?.focus();
   });
   return [choice, name];
 }
@@ -133,6 +135,7 @@ function standing(feed) {
   const fetched = feed.lastFetchedAt ? `Last fetched on ${whenLong(feed.lastFetchedAt)}.` : "Not fetched yet.";
   const hub = feed.subscription ? ` Push: ${feed.subscription.state}, by ${new URL(feed.subscription.hubUrl).host}.` : " It has no hub, so it is polled.";
   lines.push(make("p", { class: "note" }, fetched + hub));
+  if (feed.siteUrl && isWeb(feed.siteUrl)) lines.push(make("p", {}, make("a", { class: "link", href: feed.siteUrl, target: "_blank", rel: "noopener noreferrer" }, "Open its site")));
   return lines;
 }
 
@@ -183,6 +186,7 @@ async function removeFolder(id) {
 export function showOpml() {
   const progress = make("progress", { "aria-label": "Progress", hidden: true });
   const note = make("p", { class: "note", role: "status" });
+  const failed = make("ul", { class: "note" });
   const form = makeForm(
     async (data) => {
       const file = data.get("file");
@@ -192,7 +196,8 @@ export function showOpml() {
       note.textContent = "Reading the file…";
       try {
         const { imported, skipped, errors } = await ask("POST", "/api/opml/import", file);
-        const wrong = errors.length > 0 ? ` ${counted(errors.length, "line", "lines")} could not be read.` : "";
+        const wrong = errors.length > 0 ? ` ${counted(errors.length, "feed", "feeds")} could not be taken:` : "";
+        failed.replaceChildren(...errors.slice(0, IMPORT_ERRORS_MAX).map((/** @type {{ url: string, error: string }} */ one) => make("li", {}, `${one.url}: ${one.error}`)));
         note.textContent = `${counted(imported, "feed is", "feeds are")} new, ${skipped} ${skipped === 1 ? "was" : "were"} there.${wrong}`;
         await follow(note, progress, imported);
       } catch (error) {
@@ -204,7 +209,7 @@ export function showOpml() {
     makeField("OPML file of another reader", "file", { type: "file", accept: ".opml,.xml,text/x-opml,text/xml", required: true }),
     make("div", { class: "buttons" }, make("button", { class: "button" }, "Import")),
   );
-  const dialog = showDialog("Import and export", form, progress, note, make("p", {}, make("a", { class: "button quiet", href: "/api/opml/export", download: "pirssonite.opml" }, "Export all feeds")));
+  const dialog = showDialog("Import and export", form, progress, note, failed, make("p", {}, make("a", { class: "button quiet", href: "/api/opml/export", download: "pirssonite.opml" }, "Export all feeds")));
   dialog.addEventListener("close", () => {
     if (note.textContent) location.reload();
   });

@@ -9,6 +9,7 @@ use axum::{
 use url::form_urlencoded;
 
 use super::{
+    apps::is_app_path,
     identify::{Way, client_of, identify},
     login,
 };
@@ -18,7 +19,7 @@ use crate::{
     state::AppState,
 };
 
-/// Paths that need no login. Callbacks are known by their tokens.
+/// Paths that need no login. Callbacks are known by their tokens, and apps are let in where they ask ([`apps`](super::apps)).
 const OPEN: [&str; 7] =
     ["/healthz", "/readyz", "/login", "/logout", "/robots.txt", "/favicon.ico", "/api/openapi.json"];
 /// And whatever begins so.
@@ -42,7 +43,7 @@ fn is_open(method: &Method, path: &str) -> bool {
     if path == login::SESSION_PATH {
         return method == Method::POST;
     }
-    OPEN.contains(&path) || path.starts_with(OPEN_PREFIX) || is_callback(path)
+    OPEN.contains(&path) || path.starts_with(OPEN_PREFIX) || is_callback(path) || is_app_path(path)
 }
 
 fn is_callback(path: &str) -> bool {
@@ -105,6 +106,9 @@ mod tests {
             ("POST", "/api/websub/callback", true),
             ("POST", "/api/websub/callback/abc", true),
             ("POST", "/api/session", true),
+            ("POST", "/api/greader.php/accounts/ClientLogin", true),
+            ("POST", "/fever/", true),
+            ("GET", "/v1/me", true),
             ("DELETE", "/api/session", false),
             ("GET", "/api/sessions", false),
             ("POST", "/api/websub/callbacks", false),

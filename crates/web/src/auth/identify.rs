@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use axum::http::{Extensions, HeaderMap, header};
-use domain::account::{Account, Login, SESSION_LIFETIME, SecretHash, TokenScope, session_hash, token_hash};
+use domain::account::{
+    AccountName, Credentials, Login, SESSION_LIFETIME, SecretHash, TokenScope, session_hash, token_hash,
+};
 use tokio::time::Instant;
 
 use super::{Actor, Auth, Client, Known, Peer, cookie};
@@ -84,41 +86,59 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     way.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-async fn by_token(token: &str, client: &Client, state: &AppState) -> ApiResult<Actor> {
-    let (auth, now) = (&state.auth, Instant::now());
+pub(super) async fn by_token(token: &str, client: &Client, state: &AppState) -> ApiResult<Actor> {
     let hash = token_hash(token);
-    if hash == Some(SecretHash::of(auth.server_token())) {
+    if hash == Some(SecretHash::of(state.auth.server_token())) {
         return owner(state).await;
     }
-    // A token that was good is looked up in any case: its neighbours' mistakes are not its own.
+    by_secret(hash, Kept::Token, client, state).await
+}
+
+/// Which table keeps a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    Token,
+    Session,
+}
+
+/// Whoever has this secret; `None` is what cannot be one. Wrong ones are counted for their address, and slowed.
+pub(super) async fn by_secret(
+    hash: Option<SecretHash>,
+    kept: Kept,
+    client: &Client,
+    state: &AppState,
+) -> ApiResult<Actor> {
+    let (auth, now) = (&state.auth, Instant::now());
+    // One that was good is looked up in any case: its neighbours' mistakes are not its own.
     let was_good = hash.and_then(|hash| auth.secrets.last(&hash)).flatten().is_some();
     if !was_good && let Some(wait) = auth.guesses.token_wait(client.address, now) {
         return Err(ApiError::TooManyAttempts(wait));
     }
-    let known = match hash {
-        Some(hash) => look_up(hash, state, false).await?,
+    let found = match hash {
+        Some(hash) => look_up(hash, state, kept).await?.map(|known| (hash, known)),
         None => None,
     };
-    if known.is_none() {
+    if found.is_none() {
         auth.guesses.token_failed(client.address, now);
     }
-    let known = known.ok_or(ApiError::Unauthorized)?;
-    Ok(Actor::new(&known.account, known.scope, None, hash.map(Login::Token)))
+    let (hash, known) = found.ok_or(ApiError::Unauthorized)?;
+    let login = if kept == Kept::Token { Login::Token(hash) } else { Login::Session(hash) };
+    Ok(Actor::new(&known.account, known.scope, known.session, Some(login)))
 }
 
 async fn by_session(secret: &str, state: &AppState) -> ApiResult<Option<Actor>> {
     let Some(hash) = session_hash(secret) else { return Ok(None) };
-    let known = look_up(hash, state, true).await?;
+    let known = look_up(hash, state, Kept::Session).await?;
     let login = Some(Login::Session(hash));
     Ok(known.map(|known| Actor::new(&known.account, known.scope, known.session, login)))
 }
 
-async fn look_up(hash: SecretHash, state: &AppState, is_session: bool) -> ApiResult<Option<Known>> {
+async fn look_up(hash: SecretHash, state: &AppState, kept: Kept) -> ApiResult<Option<Known>> {
     let now = Instant::now();
     if let Some(known) = state.auth.secrets.get(&hash, now) {
         return Ok(known);
     }
-    let known = if is_session {
+    let known = if kept == Kept::Session {
         let found = state.store().session(hash, SESSION_LIFETIME).await?;
         found.map(|(account, session)| Known { account, scope: TokenScope::Admin, session: Some(session.id) })
     } else {
@@ -147,7 +167,7 @@ fn name_of_proxy<'a>(headers: &'a HeaderMap, client: &Client, state: &AppState) 
 }
 
 async fn by_name(name: &str, state: &AppState) -> ApiResult<Actor> {
-    let account = account_of(name, state).await?;
+    let account = credentials_of(name, state).await?.map(|credentials| credentials.account);
     if account.is_none() && !state.auth.is_unknown_name_logged.swap(true, Ordering::Relaxed) {
         tracing::warn!(name, "proxy named an account that is not there; further ones are not logged");
     }
@@ -155,14 +175,15 @@ async fn by_name(name: &str, state: &AppState) -> ApiResult<Actor> {
     Ok(Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id))))
 }
 
-async fn account_of(name: &str, state: &AppState) -> ApiResult<Option<Account>> {
-    let now = Instant::now();
-    if let Some(account) = state.auth.names.get(&name.to_owned(), now) {
-        return Ok(account);
+/// What a login of this name is checked against, as the store said within the last half second.
+pub(super) async fn credentials_of(name: &str, state: &AppState) -> ApiResult<Option<Credentials>> {
+    let (key, now) = (AccountName::key_of(name), Instant::now());
+    if let Some(credentials) = state.auth.names.get(&key, now) {
+        return Ok(credentials);
     }
-    let account = state.store().credentials(name).await?.map(|credentials| credentials.account);
-    state.auth.names.put(name.to_owned(), now, account.clone());
-    Ok(account)
+    let credentials = state.store().credentials(name).await?;
+    state.auth.names.put(key, now, credentials.clone());
+    Ok(credentials)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use axum::{
     http::{Extensions, HeaderMap, HeaderValue, header, request::Parts},
 };
 use domain::account::{
-    ACCOUNT_NAME_CHARS_MAX, Account, AccountName, NewSession, SESSION_LIFETIME, SecretHash, new_session_secret,
-    session_hash,
+    ACCOUNT_NAME_CHARS_MAX, Account, AccountName, Credentials, NewSession, SESSION_LIFETIME, SecretHash,
+    new_session_secret, session_hash,
 };
 use tokio::time::Instant;
 
@@ -50,10 +50,9 @@ impl Origin {
     fn of(extensions: &Extensions, headers: &HeaderMap, state: &AppState) -> Self {
         let client = client_of(extensions, headers, state);
         let is_https = is_https(client.as_ref(), state);
-        let user_agent = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
         Self {
             address: client.map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |client| client.address),
-            user_agent: user_agent.map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect()),
+            user_agent: user_agent_of(headers),
             is_https,
             before: cookie::read(headers, is_https).and_then(session_hash),
         }
@@ -65,6 +64,12 @@ impl Origin {
     }
 }
 
+/// The name of a browser or an app, as far as it is kept.
+pub(super) fn user_agent_of(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(header::USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    text.map(|text| text.chars().take(USER_AGENT_CHARS_MAX).collect())
+}
+
 /// Logs somebody in: the account, and the cookie of the new session.
 pub(crate) async fn log_in(
     state: &AppState,
@@ -72,7 +77,7 @@ pub(crate) async fn log_in(
     name: &str,
     password: String,
 ) -> ApiResult<(Account, HeaderValue)> {
-    let account = verify(state, origin, name, password).await?;
+    let account = verify(state, origin.address, name, password).await?.account;
     end_session(state, origin).await?;
     let secret = new_session_secret(state.auth.ids);
     let new = NewSession {
@@ -97,36 +102,40 @@ pub(crate) async fn end_session(state: &AppState, origin: &Origin) -> ApiResult<
 
 /// Whether whoever asks knows the account's password. One without a password has none to know.
 pub(crate) async fn verify_own(state: &AppState, origin: &Origin, actor: &Actor, password: String) -> ApiResult<()> {
-    verify(state, origin, &actor.name, password).await.map(drop)
+    verify(state, origin.address, &actor.name, password).await.map(drop)
 }
 
 /// The account of this name and password. It takes the same time whatever is wrong.
-async fn verify(state: &AppState, origin: &Origin, name: &str, password: String) -> ApiResult<Account> {
+pub(super) async fn verify(state: &AppState, address: IpAddr, name: &str, password: String) -> ApiResult<Credentials> {
     let (guesses, key, now) = (&state.auth.guesses, AccountName::key_of(name), Instant::now());
     // Before this one counts.
-    let standing = if guesses.has_failed(origin.address, now) { Standing::HasFailed } else { Standing::Good };
-    guesses.begin(&key, origin.address, now).map_err(ApiError::TooManyAttempts)?;
+    let standing = if guesses.has_failed(address, now) { Standing::HasFailed } else { Standing::Good };
+    guesses.begin(&key, address, now).map_err(ApiError::TooManyAttempts)?;
     match check(state, name, password, standing).await {
-        Ok(Some(account)) => {
-            guesses.succeeded(&key, origin.address);
-            Ok(account)
+        Ok(Some(credentials)) => {
+            guesses.succeeded(&key, address);
+            Ok(credentials)
         }
         Ok(None) => {
             // Not the name: some type their password there.
-            tracing::warn!(address = %origin.address, "login failed");
+            tracing::warn!(%address, "login failed");
             Err(ApiError::Unauthorized)
         }
         Err(error) => {
-            guesses.undo(&key, origin.address);
+            guesses.undo(&key, address);
             Err(error)
         }
     }
 }
 
-async fn check(state: &AppState, name: &str, password: String, standing: Standing) -> ApiResult<Option<Account>> {
-    let is_name = name.chars().take(2 * ACCOUNT_NAME_CHARS_MAX).count() < 2 * ACCOUNT_NAME_CHARS_MAX;
-    let credentials = if is_name { state.store().credentials(name).await? } else { None };
+async fn check(state: &AppState, name: &str, password: String, standing: Standing) -> ApiResult<Option<Credentials>> {
+    let credentials = if may_be_name(name) { state.store().credentials(name).await? } else { None };
     let hash = credentials.as_ref().and_then(|credentials| credentials.password_hash.clone());
     let is_right = state.auth.passwords.verify(hash, password, standing).await?;
-    Ok(credentials.filter(|_| is_right).map(|credentials| credentials.account))
+    Ok(credentials.filter(|_| is_right))
+}
+
+/// Whether a text is short enough to be looked for among the names.
+pub(super) fn may_be_name(text: &str) -> bool {
+    text.chars().take(2 * ACCOUNT_NAME_CHARS_MAX).count() < 2 * ACCOUNT_NAME_CHARS_MAX
 }

@@ -16,11 +16,21 @@ pub(super) const FRESH_FOR: Duration = Duration::from_millis(500);
 const KEPT_MAX: usize = 1_000;
 
 #[derive(Debug)]
-pub(super) struct Lookups<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+pub(super) struct Lookups<K, V> {
+    kept: Mutex<HashMap<K, (Instant, V)>>,
+    fresh_for: Duration,
+}
 
 impl<K, V> Default for Lookups<K, V> {
     fn default() -> Self {
-        Self(Mutex::new(HashMap::new()))
+        Self::fresh_for(FRESH_FOR)
+    }
+}
+
+impl<K, V> Lookups<K, V> {
+    /// Answers that are good for another time than the usual.
+    pub(super) fn fresh_for(fresh_for: Duration) -> Self {
+        Self { kept: Mutex::new(HashMap::new()), fresh_for }
     }
 }
 
@@ -28,7 +38,7 @@ impl<K: Eq + Hash, V: Clone> Lookups<K, V> {
     /// The answer, if it is fresh.
     pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
         let kept = self.lock();
-        let fresh = kept.get(key).filter(|(asked, _)| now.saturating_duration_since(*asked) < FRESH_FOR);
+        let fresh = kept.get(key).filter(|(asked, _)| now.saturating_duration_since(*asked) < self.fresh_for);
         fresh.map(|(_, value)| value.clone())
     }
 
@@ -41,7 +51,7 @@ impl<K: Eq + Hash, V: Clone> Lookups<K, V> {
     pub(super) fn put(&self, key: K, asked: Instant, value: V) {
         let mut kept = self.lock();
         if kept.len() >= KEPT_MAX && !kept.contains_key(&key) {
-            kept.retain(|_, (then, _)| asked.saturating_duration_since(*then) < FRESH_FOR);
+            kept.retain(|_, (then, _)| asked.saturating_duration_since(*then) < self.fresh_for);
             if kept.len() >= KEPT_MAX {
                 kept.clear();
             }
@@ -55,7 +65,7 @@ impl<K: Eq + Hash, V: Clone> Lookups<K, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<K, (Instant, V)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,10 +4,13 @@
 //! token, by what a trusted proxy says, by the cookie of a session, or, as long as no account has a password, by being on
 //! this machine. Routes take an [`Actor`], and never ask how it came in.
 //!
+//! The interfaces of other readers let in by themselves, each as its clients know it, through [`apps`].
+//!
 //! Whatever is wrong with what one comes in with, the answer is the same 401.
 
 mod access;
 mod actor;
+mod apps;
 mod client;
 pub(crate) mod cookie;
 mod guesses;
@@ -24,7 +27,7 @@ use std::{
 
 use domain::{
     SessionId,
-    account::{Account, READER, SecretHash, TokenScope, new_token},
+    account::{Account, Credentials, READER, SecretHash, TokenScope, new_token},
     ports::{Ids, Store, StoreResult},
 };
 use tokio::time::Instant;
@@ -33,12 +36,13 @@ pub use self::password::{HashError, hash_password};
 pub(crate) use self::{
     access::require,
     actor::{Actor, Admin},
+    apps::{AppClient, AppKey, app_actor, app_session, is_app_path},
     client::{Client, Peer},
     guesses::WAIT_FIRST,
     identify::{InProcess, identify},
     login::{Origin, end_session, log_in, verify_own},
 };
-use self::{guesses::Guesses, lookups::Lookups, password::Passwords};
+use self::{apps::CheckedPasswords, guesses::Guesses, lookups::Lookups, password::Passwords};
 
 /// An account that is known, and what it may do by the way it is.
 #[derive(Debug, Clone)]
@@ -55,7 +59,8 @@ pub(crate) struct Auth {
     pub(crate) passwords: Passwords,
     guesses: Guesses,
     secrets: Lookups<SecretHash, Option<Known>>,
-    names: Lookups<String, Option<Account>>,
+    names: Lookups<String, Option<Credentials>>,
+    checked: CheckedPasswords,
     /// Who is let in without a login, if anybody is.
     open: Lookups<(), Option<Account>>,
     /// The token of this process, for the commands on this machine.
@@ -71,6 +76,7 @@ impl Auth {
             guesses: Guesses::new(guess_wait),
             secrets: Lookups::default(),
             names: Lookups::default(),
+            checked: CheckedPasswords::new(ids),
             open: Lookups::default(),
             server_token: new_token(ids),
             is_unknown_name_logged: AtomicBool::new(false),

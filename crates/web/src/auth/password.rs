@@ -9,10 +9,12 @@ use argon2::{
     Argon2, PasswordVerifier,
     password_hash::{PasswordHasher, phc::PasswordHash},
 };
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use domain::{
     account::{PASSWORD_BYTES_MAX, check_password},
     ports::Ids,
 };
+use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
 use crate::error::{ApiError, ApiResult};
@@ -23,6 +25,9 @@ const AT_ONCE: usize = 2;
 const AT_ONCE_AFTER_FAILURES: usize = 1;
 /// Those that wait, of either kind. More are told to come again. All of them take some seconds.
 const WAITING_MAX: usize = 256;
+
+/// Bytes of a secret that is derived of a password: as many as those made by chance.
+const DERIVED_BYTES: usize = 32;
 
 /// Bytes of a salt, as the standard recommends.
 const SALT_BYTES: usize = 16;
@@ -79,6 +84,12 @@ impl Passwords {
         .await
     }
 
+    /// A secret that only whoever has the password of this hash can make: the same each time, and as slow to guess.
+    pub(crate) async fn derive(&self, hash: Option<String>, password: String) -> ApiResult<String> {
+        let derived = self.run(Standing::Good, move || derive(&hash.unwrap_or_default(), &password)).await?;
+        derived.map_err(|error| ApiError::Internal(format!("no secret was derived: {error}")))
+    }
+
     /// The hash of a new password.
     pub(crate) async fn hash(&self, password: String, ids: &'static dyn Ids) -> ApiResult<String> {
         let hashed = self.run(Standing::Good, move || hash_password(&password, ids)).await?;
@@ -118,6 +129,14 @@ pub fn hash_password(password: &str, ids: &dyn Ids) -> Result<String, HashError>
         .hash_password_with_salt(password.as_bytes(), &salt)
         .map_err(|error| HashError::Failed(error.to_string()))?;
     Ok(hash.to_string())
+}
+
+/// The salt is another than that of the stored hash, so that the hash does not say what is derived.
+fn derive(hash: &str, password: &str) -> Result<String, argon2::Error> {
+    let salt = Sha256::new().chain_update(b"pirssonite app login").chain_update(hash).finalize();
+    let mut derived = [0; DERIVED_BYTES];
+    Argon2::default().hash_password_into(password.as_bytes(), &salt, &mut derived)?;
+    Ok(URL_SAFE_NO_PAD.encode(derived))
 }
 
 fn is_password_of(hash: &str, password: &[u8]) -> bool {
@@ -160,6 +179,20 @@ mod tests {
         assert!(!passwords.verify(Some(hash), "x".repeat(2000), Standing::Good).await.unwrap());
         assert!(PasswordHash::new(NOBODYS).is_ok());
         assert!(passwords.hash("short".to_owned(), &Same(1)).await.unwrap_err().to_string().contains("at least 8"));
+    }
+
+    #[tokio::test]
+    async fn s1_what_is_derived_of_a_password_is_the_same_each_time() {
+        let passwords = Passwords::new();
+        let derive = async |hash: &str, password: &str| {
+            passwords.derive(Some(hash.to_owned()), password.to_owned()).await.unwrap()
+        };
+        let first = derive(NOBODYS, "correct horse").await;
+        assert_eq!(first, derive(NOBODYS, "correct horse").await);
+        assert!(domain::account::session_hash(&first).is_some(), "{first}");
+        assert_ne!(first, derive(NOBODYS, "correct horsf").await);
+        assert_ne!(first, derive(&NOBODYS.replace("bm9ib2R5", "bm9ib2R6"), "correct horse").await, "another hash");
+        assert!(!NOBODYS.contains(&first));
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 //! Its HTML stands in a shadow root of its own: none of the page's styles and ids are in reach, and what it holds cannot
 //! leave its box or cover a control. Browsers make that root from the markup alone, so it needs no script.
 
-use domain::{Entry, File};
+use domain::{Entry, File, picture::PICTURE_PREFIX};
 use maud::{Markup, PreEscaped, html};
 
 use super::{
@@ -111,7 +111,7 @@ fn player(file: &File) -> Markup {
     let name = file.url.split(['?', '#']).next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
     let length = file.duration_secs.map(when::duration).unwrap_or_default();
     html! {
-        @if !is_web(&file.url) {
+        @if !is_web(&file.url) && !file.url.starts_with(PICTURE_PREFIX) {
         } @else if kind.starts_with("audio/") {
             figure { audio controls preload="none" src=(file.url) {} (caption(file, name, &length)) }
         } @else if kind.starts_with("video/") {

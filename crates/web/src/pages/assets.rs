@@ -143,6 +143,14 @@ pub(super) async fn get(Path(name): Path<String>, headers: HeaderMap) -> Respons
     response
 }
 
+/// For programs that look where browsers did once. Pages name their icon themselves.
+pub(super) async fn favicon() -> Response {
+    let icon = &ASSETS.icon_192;
+    let fixed: [(HeaderName, &str); 2] =
+        [(header::CONTENT_TYPE, icon.kind), (header::CACHE_CONTROL, super::ASSET_CACHE)];
+    (fixed, icon.bytes.clone()).into_response()
+}
+
 /// Modules as one: without imports, which are all there, with nothing exported, and without the comments that have lines of
 /// their own, which are a third of it.
 fn joined(modules: &[(&str, &str)]) -> String {

@@ -7,13 +7,14 @@ use axum::{
     http::header,
     response::{Html, IntoResponse, Response},
 };
-use domain::{Feed, Folder, entry::Counts};
+use domain::{Feed, Folder, changes::ChangeNumber, entry::Counts};
 use jiff::Timestamp;
 use maud::{DOCTYPE, Markup, html};
 
 use super::{
     assets::ASSETS,
-    policy::{POLICY, players},
+    feed_icons,
+    policy::{players, policy},
     settings::PageSettings,
     sidebar,
 };
@@ -30,14 +31,25 @@ pub(crate) struct Frame {
     pub(super) folders: Vec<Folder>,
     pub(super) counts: Counts,
     pub(super) now: Timestamp,
+    /// All changes up to here are on the page; its event stream tells what comes after.
+    position: ChangeNumber,
+    /// Pictures are fetched by this server.
+    pub(super) has_proxied_pictures: bool,
 }
 
 impl Frame {
     pub(crate) async fn load(state: &AppState, actor: Actor, settings: PageSettings) -> ApiResult<Self> {
         let (store, account) = (state.store(), actor.account);
-        let (feeds, folders, counts) =
-            tokio::try_join!(store.feeds(account), store.folders(account), store.counts(account))?;
-        Ok(Self { actor, settings, feeds, folders, counts, now: state.engine.now() })
+        // Before all that the page shows: a change in between is told twice, and none is missed.
+        let (_, position) = state.engine.changes_since(None).await?;
+        let (feeds, folders, counts, settings) = tokio::try_join!(
+            async { Ok(store.feeds(account).await?) },
+            async { Ok(store.folders(account).await?) },
+            async { Ok(store.counts(account).await?) },
+            settings.of_account(store.as_ref(), account),
+        )?;
+        let (now, has_proxied_pictures) = (state.engine.now(), state.settings.pictures.is_some());
+        Ok(Self { actor, settings, feeds, folders, counts, now, position, has_proxied_pictures })
     }
 
     /// A page with its title, the path that is marked as the current one, and its `main`.
@@ -49,8 +61,10 @@ impl Frame {
             (content)
             div #status .status role="status" aria-live="polite" {}
         };
-        let attributes = Attributes { theme, size, marks_on_scroll, has_keys, is_reader: true };
-        response(document(title, &attributes, &body))
+        let has_proxied_pictures = self.has_proxied_pictures;
+        let (position, icons) = (Some(self.position), feed_icons::address(&self.feeds));
+        let attributes = Attributes { theme, size, marks_on_scroll, has_keys, position, has_proxied_pictures, icons };
+        response(document(title, &attributes, &body), has_proxied_pictures)
     }
 
     pub(super) fn feed(&self, id: domain::FeedId) -> Option<&Feed> {
@@ -61,20 +75,26 @@ impl Frame {
 /// A page for anybody, with nothing around its content.
 pub(super) fn bare(title: &str, content: &Markup) -> Response {
     let PageSettings { theme, size, .. } = PageSettings::default();
-    let attributes = Attributes { theme, size, marks_on_scroll: false, has_keys: false, is_reader: false };
-    response(document(title, &attributes, content))
+    let attributes = Attributes { theme, size, ..Attributes::default() };
+    response(document(title, &attributes, content), false)
 }
 
+#[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
 struct Attributes {
     theme: &'static str,
     size: &'static str,
     marks_on_scroll: bool,
     has_keys: bool,
-    is_reader: bool,
+    /// Of a page with scripts.
+    position: Option<ChangeNumber>,
+    has_proxied_pictures: bool,
+    /// Where the style sheet of the icons of feeds is.
+    icons: Option<String>,
 }
 
 fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
-    let Attributes { theme, size, marks_on_scroll, has_keys, is_reader } = attributes;
+    let Attributes { theme, size, marks_on_scroll, has_keys, position, has_proxied_pictures, icons } = attributes;
     html! {
         (DOCTYPE)
         html lang="en" data-theme=(theme) data-size=(size) data-scroll[*marks_on_scroll] data-keys[*has_keys] {
@@ -89,18 +109,20 @@ fn document(title: &str, attributes: &Attributes, body: &Markup) -> Markup {
                 link rel="apple-touch-icon" href=(ASSETS.icon_192.path());
                 link rel="manifest" href=(ASSETS.manifest.path());
                 link rel="stylesheet" href=(ASSETS.page_css.path());
-                @if *is_reader {
-                    script type="module" src=(ASSETS.script.path()) #page-script
-                        data-entry-css=(ASSETS.entry_css.path()) data-players=(players()) {}
+                @if let Some(position) = position {
+                    script type="module" src=(ASSETS.script.path()) #page-script data-change=(position)
+                        data-entry-css=(ASSETS.entry_css.path()) data-players=(players())
+                        data-proxied[*has_proxied_pictures] {}
                 }
             }
-            body { (body) }
+            // Last, so that nothing waits for it.
+            body { (body) @if let Some(icons) = icons { link rel="stylesheet" href=(icons); } }
         }
     }
 }
 
-fn response(page: Markup) -> Response {
-    ([(header::CONTENT_SECURITY_POLICY, POLICY.clone())], Html(page.into_string())).into_response()
+fn response(page: Markup, has_proxied_pictures: bool) -> Response {
+    ([(header::CONTENT_SECURITY_POLICY, policy(has_proxied_pictures))], Html(page.into_string())).into_response()
 }
 
 /// How a feed is called: by its reader, by itself, or by its address.

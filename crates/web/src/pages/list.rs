@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::{
     icons::{self, icon},
     layout::{Frame, name_of, shortened},
-    settings::{SIZES, THEMES, order_name},
+    settings::{REACHES, SIZES, THEMES},
     sidebar::problem_of,
     view::{Place, Show, View},
     when,
@@ -94,7 +94,7 @@ fn later<'a>(view: &'a View, cursor: &'a str) -> Vec<(&'static str, &'a str)> {
     if view.place != Place::Everywhere && view.show != Show::All {
         query.push(("show", if view.show == Show::Unread { "unread" } else { "starred" }));
     }
-    query.extend(view.order.map(|order| ("order", order_name(order))));
+    query.extend(view.order.map(|order| ("order", order.name())));
     query.push(("cursor", cursor));
     query
 }
@@ -131,10 +131,11 @@ fn options(frame: &Frame, listed: &Listed, here: &str) -> Markup {
         button .icon type="button" popovertarget="options" aria-label="How this looks" title="How this looks" { (icon(icons::TUNE)) }
         form #options .options popover method="post" action="/preferences" aria-label="How this looks" {
             input type="hidden" name="back" value=(here);
-            (choice("Order", "order", &orders, order_name(listed.order)))
+            (choice("Order", "order", &orders, listed.order.name()))
             (choice("Lists", "excerpts", &[("on", "With summaries"), ("off", "Titles only")], on(settings.has_excerpts)))
             (choice("Theme", "theme", &THEMES, settings.theme))
             (choice("Text size", "size", &SIZES, settings.size))
+            (choice("Theme and size", "reach", &REACHES, settings.reach()))
             (choice("Mark as read", "scroll", &[("off", "When opened"), ("on", "Also when scrolled past")], on(settings.marks_on_scroll)))
             (choice("Single keys", "keys", &[("on", "On"), ("off", "Off")], on(settings.has_keys)))
             button .button { "Save" }

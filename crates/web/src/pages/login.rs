@@ -25,6 +25,9 @@ const FRAME: &str = include_str!("login.html");
 /// Where one goes who asked for nothing else.
 const START: &str = "/";
 
+/// What a page shows whose login ends while it is open.
+const ENDED: &str = "<p role=\"status\">Your login has ended. Log in again, and you are back where you were.</p>\n";
+
 /// What the form holds.
 #[derive(Default)]
 struct Form {
@@ -35,13 +38,15 @@ struct Form {
 
 /// The form; whoever is logged in already goes on.
 pub(super) async fn show(State(state): State<AppState>, request: Request) -> ApiResult<Response> {
-    let next = Parameters::of(request.uri().query()).text("next").ok().flatten().unwrap_or_default();
+    let mut given = Parameters::of(request.uri().query());
+    let mut text = |name: &str| given.text(name).ok().flatten();
+    let (next, has_ended) = (text("next").unwrap_or_default(), text("ended").is_some());
     let next = local(&next);
     let identified = identify(request.extensions(), request.headers(), &state).await;
     match identified {
         Ok(_) => Ok(see_other(next)),
         Err(ApiError::Unauthorized) if !state.auth.has_passwords(state.store()).await? => Ok(page(no_password())),
-        Err(ApiError::Unauthorized) => Ok(page(form("", next, None))),
+        Err(ApiError::Unauthorized) => Ok(page(form("", next, None, has_ended))),
         Err(error) => Err(error),
     }
 }
@@ -58,7 +63,8 @@ pub(super) async fn submit(State(state): State<AppState>, origin: Origin, reques
         Err(ApiError::Unauthorized) => (StatusCode::UNAUTHORIZED, "The name or the password is wrong.".to_owned()),
         Err(ApiError::TooManyAttempts(wait)) => {
             let secs = whole_secs(&wait);
-            let page = page(form(&name, next, Some(&format!("Too many attempts. Try again in {}.", in_words(secs)))));
+            let page =
+                page(form(&name, next, Some(&format!("Too many attempts. Try again in {}.", in_words(secs))), false));
             let headers = [(header::RETRY_AFTER, secs.to_string())];
             return Ok((StatusCode::TOO_MANY_REQUESTS, headers, page).into_response());
         }
@@ -67,7 +73,7 @@ pub(super) async fn submit(State(state): State<AppState>, origin: Origin, reques
         }
         Err(error) => return Err(error),
     };
-    Ok((status, page(form(&name, next, Some(&problem)))).into_response())
+    Ok((status, page(form(&name, next, Some(&problem), false))).into_response())
 }
 
 /// Logs out, and shows the form again.
@@ -113,7 +119,9 @@ fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
     response
 }
 
-fn form(name: &str, next: &str, problem: Option<&str>) -> String {
+/// The form: with what went wrong, or for whoever was logged in until now.
+fn form(name: &str, next: &str, problem: Option<&str>, has_ended: bool) -> String {
+    let note = if has_ended { ENDED } else { "" };
     let (name, next) = (escape(name), escape(next));
     let problem = problem.map_or(String::new(), |problem| {
         format!("<p class=\"problem\" id=\"problem\" role=\"alert\">{}</p>\n", escape(problem))
@@ -124,7 +132,7 @@ fn form(name: &str, next: &str, problem: Option<&str>) -> String {
     FRAME.replace(
         "{{CONTENT}}",
         &format!(
-            "<form method=\"post\" action=\"/login\">\n{problem}\
+            "<form method=\"post\" action=\"/login\">\n{note}{problem}\
              <input type=\"hidden\" name=\"next\" value=\"{next}\">\n\
              <label for=\"name\">Name</label>\n\
              <input id=\"name\" name=\"name\" value=\"{name}\" autocomplete=\"username\" autocapitalize=\"none\" \
@@ -184,11 +192,12 @@ mod tests {
 
     #[test]
     fn a4_the_form_keeps_the_name_and_nothing_dangerous() {
-        let html = form("\"><script>alert('x')</script>", "/?a=\"b\"&c", Some("<No>"));
+        let html = form("\"><script>alert('x')</script>", "/?a=\"b\"&c", Some("<No>"), false);
         assert!(!html.contains("<script") && html.contains("value=\"&quot;&gt;&lt;script&gt;"), "{html}");
         assert!(html.contains("value=\"/?a=&quot;b&quot;&amp;c\"") && html.contains("role=\"alert\">&lt;No&gt;</p>"));
         assert!(html.contains("required aria-invalid=\"true\" aria-describedby=\"problem\" autofocus>\n<button>"));
-        let fresh = form("", "/", None);
+        assert!(form("", "/all", None, true).contains("Your login has ended."));
+        let fresh = form("", "/", None, false);
         assert!(!fresh.contains("problem") && fresh.contains("required autofocus>\n<label for=\"password\""));
         for html in [fresh, no_password()] {
             assert!(!html.contains("style=") && !html.contains("<style") && !html.contains("{{"), "{html}");

@@ -7,11 +7,14 @@ mod account;
 mod article;
 mod assets;
 mod board;
+mod feed_icons;
 mod forms;
 mod icons;
 mod layout;
 mod list;
 mod login;
+mod pictures;
+mod plot;
 mod policy;
 mod problem;
 mod push;
@@ -31,7 +34,7 @@ use axum::{
 use utoipa_axum::router::OpenApiRouter;
 
 use self::login::local;
-pub(crate) use self::problem::not_found;
+pub(crate) use self::{pictures::proxied, problem::not_found};
 use crate::state::AppState;
 
 /// What the login may load and where its form may go: here, and nowhere else.
@@ -60,17 +63,20 @@ pub(crate) fn routes() -> OpenApiRouter<AppState> {
         .route("/deliveries/{id}", get(webhooks::show_delivery).post(webhooks::act_delivery))
         .route("/status", get(status::show))
         .route("/settings", get(account::show).post(account::act))
+        .route(feed_icons::PATH, get(feed_icons::sheet))
         .route("/assets/{name}", get(assets::get))
         .route("/login", get(login::show).post(login::submit))
         .route("/logout", post(login::log_out))
         .route("/assets/login.css", get(async || asset("text/css; charset=utf-8", LOGIN_CSS)))
         .route("/assets/icon.svg", get(async || asset("image/svg+xml", ICON)))
+        .route("/favicon.ico", get(assets::favicon))
         .route("/robots.txt", get(async || asset("text/plain; charset=utf-8", ROBOTS)))
 }
 
 /// Forms that ask somebody else's server, or queue many.
 pub(crate) fn long_routes() -> OpenApiRouter<AppState> {
     OpenApiRouter::new()
+        .route("/pictures/{signature}/{place}", get(pictures::get))
         .route("/push", post(push::act))
         .route("/webhooks/{id}", post(webhooks::act_one))
         .route("/status", post(status::act))

@@ -51,15 +51,25 @@ const PLAYERS: [&str; 38] = [
 const TRUSTED: &str = "pirssonite-entry";
 
 /// Nothing by default; scripts and styles of ours alone, none inline. Pictures and sound come from their publishers.
-pub(super) static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| written("'self' http: https: data:"));
+
+/// The same where this server fetches the pictures.
+static PROXIED: LazyLock<HeaderValue> = LazyLock::new(|| written("'self' data:"));
+
+/// The policy of a page.
+pub(super) fn policy(has_proxied_pictures: bool) -> HeaderValue {
+    if has_proxied_pictures { PROXIED.clone() } else { POLICY.clone() }
+}
+
+fn written(pictures: &str) -> HeaderValue {
     let frames: String = PLAYERS.iter().flat_map(|host| [" https://", host]).collect();
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' http: https: data:; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src {pictures}; \
          media-src http: https:; connect-src 'self'; manifest-src 'self'; frame-src{frames}; form-action 'self'; \
          base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types {TRUSTED}"
     );
     HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
-});
+}
 
 /// The hosts of players, for the script that puts one in the place of its link.
 pub(super) fn players() -> String {
@@ -73,6 +83,8 @@ mod tests {
     #[test]
     fn u1b_policy_is_strict() {
         let policy = POLICY.to_str().unwrap();
+        assert!(policy.contains("img-src 'self' http: https: data:;"), "{policy}");
+        assert!(PROXIED.to_str().unwrap().contains("img-src 'self' data:;"));
         assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
         for never in ["unsafe", "*", "script-src 'self' "] {
             assert!(!policy.contains(never), "{never}: {policy}");

@@ -8,6 +8,8 @@ use axum::{
 };
 use domain::{
     FeedId,
+    figures::{Metric, Point},
+    ports::Viewer,
     push::{Subscription, SubscriptionState},
 };
 use jiff::Timestamp;
@@ -16,6 +18,7 @@ use maud::{Markup, html};
 use super::{
     board::{self, Form, Next, Said, ago, badge, button, confirmed, done, done_with, span, tiles},
     layout::{Frame, name_of, shortened},
+    plot::{self, Span},
     problem::PageResult,
     settings::PageSettings,
     view::with_query,
@@ -38,9 +41,15 @@ const HUBS_SHOWN: usize = 40;
 const NAME_CHARS_MAX: usize = 100;
 const ERROR_CHARS_MAX: usize = 300;
 
+/// Which hub is shown, and how much time.
+struct Shown {
+    hub: Option<String>,
+    span: Span,
+}
+
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    let hub = Parameters::of(uri.query()).text("hub").ok().flatten();
-    page(&state, actor, settings, hub, Said::of(uri.query())).await
+    let shown = Shown { hub: Parameters::of(uri.query()).text("hub").ok().flatten(), span: Span::of(uri.query()) };
+    page(&state, actor, settings, shown, Said::of(uri.query())).await
 }
 
 /// What its buttons do.
@@ -52,7 +61,7 @@ pub(super) async fn act(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, None, said)).await
+    board::answer(next, |said| page(&state, actor, settings, Shown { hub: None, span: Span::Hour }, said)).await
 }
 
 async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
@@ -76,19 +85,35 @@ async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next
     }
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, hub: Option<String>, said: Said) -> PageResult {
+async fn page(state: &AppState, actor: Actor, settings: PageSettings, shown: Shown, said: Said) -> PageResult {
     let page = state.answers.answer(async {
         let viewer = actor.viewer();
-        let (frame, subscriptions) = tokio::try_join!(Frame::load(state, actor, settings), async {
-            Ok(state.store().subscriptions(viewer).await?)
-        })?;
-        let content = content(state, &frame, &subscriptions, hub.as_deref());
+        let pushes = async {
+            // What hubs send is the whole server's.
+            match viewer {
+                Viewer::Server => plot::load(state, viewer, Metric::Pushes, shown.span).await.map(Some),
+                Viewer::Account(_) => Ok(None),
+            }
+        };
+        let (frame, subscriptions, pushes) = tokio::try_join!(
+            Frame::load(state, actor, settings),
+            async { Ok(state.store().subscriptions(viewer).await?) },
+            pushes
+        )?;
+        let content = content(state, &frame, &subscriptions, &shown, pushes.as_deref());
         Ok(board::page(&frame, "Push", PATH, "subscription feed", &said, &content))
     });
     Ok(page.await?)
 }
 
-fn content(state: &AppState, frame: &Frame, subscriptions: &[Subscription], hub: Option<&str>) -> Markup {
+fn content(
+    state: &AppState,
+    frame: &Frame,
+    subscriptions: &[Subscription],
+    shown: &Shown,
+    pushes: Option<&[Point]>,
+) -> Markup {
+    let hub = shown.hub.as_deref();
     let mut hubs: BTreeMap<&str, Vec<&Subscription>> = BTreeMap::new();
     for subscription in subscriptions.iter().filter(|one| hub.is_none_or(|hub| one.hub_url == hub)) {
         hubs.entry(&subscription.hub_url).or_default().push(subscription);
@@ -112,6 +137,12 @@ fn content(state: &AppState, frame: &Frame, subscriptions: &[Subscription], hub:
         }
         @if frame.actor.check_admin().is_ok() && state.engine.base_url().is_some() && !subscriptions.is_empty() {
             (button(PATH, "renew", "Renew what ends soon", "", &[]))
+        }
+        @if let Some(pushes) = pushes.filter(|_| hub.is_none()) {
+            section #push-plots data-part="" {
+                (shown.span.links(PATH))
+                (plot::outcomes("plot-pushes", Metric::Pushes, shown.span, pushes))
+            }
         }
         section #push-hubs data-part="" {
             @if hubs.is_empty() {
@@ -142,11 +173,16 @@ fn one_hub(frame: &Frame, url: &str, subscriptions: &[&Subscription], is_alone: 
     let shown = if is_alone { SHOWN_OF_ONE } else { SHOWN_OF_EACH };
     let left_out = sorted.len().saturating_sub(shown);
     let active = sorted.iter().filter(|one| one.is_active()).count();
+    let trusted = sorted.iter().filter(|one| one.is_trusted()).count();
+    let failing = sorted.iter().filter(|one| one.error_count > 0).count();
     let last = sorted.iter().filter_map(|one| one.last_push_at).max();
     html! {
         section .hub aria-label=(url) {
             h2 { (shortened(url, NAME_CHARS_MAX)) }
-            p .note { (active) " of " (sorted.len()) " active, last push " (ago(last, frame.now)) }
+            p .note {
+                @if failing > 0 { (badge("bad", "failing")) } @else if active == sorted.len() { (badge("good", "working")) } @else { (badge("fair", "in part")) }
+                " " (active) " of " (sorted.len()) " active, " (trusted) " trusted, " (failing) " failing, last push " (ago(last, frame.now)) "."
+            }
             div .wide tabindex="0" role="group" aria-label=(format!("Subscriptions at {url}")) {
                 table .cards {
                     thead { tr { th scope="col" { "Feed" } th scope="col" { "State" } th scope="col" { "Lease left" } th scope="col" { "Last push" }
@@ -168,16 +204,13 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
     let (class, word) = state_words(one);
     html! {
         tr {
-            th scope="row" dir="auto" {
-                @match feed { Some(feed) => a href=(format!("/feed/{}", feed.id)) { (name) }, None => (name) }
+            th scope="row" {
+                @match feed { Some(feed) => a dir="auto" href=(format!("/feed/{}", feed.id)) { (name) }, None => bdi { (name) } }
             }
             td data-name="State" {
                 (badge(class, word))
-                @if one.is_active() && !one.is_trusted() { div .note { "polled: push is not trusted yet" } }
-                @if one.error_count > 0 {
-                    div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
-                        @if let Some(error) = &one.last_error { ": " (shortened(error, ERROR_CHARS_MAX)) } }
-                }
+                div .note { (how_it_is_polled(one)) }
+                (trouble(one))
             }
             td data-name="Lease left" { (lease(one, frame.now)) }
             td data-name="Last push" { (ago(one.last_push_at, frame.now)) }
@@ -193,6 +226,34 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// Why it is not pushed. A hub that refuses is no error in a row: it has answered.
+fn trouble(one: &Subscription) -> Markup {
+    let reason = one.last_error.as_deref().map(|error| shortened(error, ERROR_CHARS_MAX));
+    html! {
+        @if one.error_count > 0 {
+            div .problem-text { (one.error_count) @if one.error_count == 1 { " error" } @else { " errors" }
+                @if let Some(reason) = reason { ": " (reason) } }
+        } @else if let (false, Some(reason)) = (one.is_active(), reason) {
+            div .problem-text { "Reason: " (reason) }
+        }
+    }
+}
+
+/// How a feed is polled beside its push, and why.
+fn how_it_is_polled(one: &Subscription) -> &'static str {
+    match one.state {
+        _ if !one.is_current => "the feed has another subscription",
+        SubscriptionState::Active if one.is_trusted() => "polled daily, as a check",
+        SubscriptionState::Active if one.miss_count > 0 => {
+            "polled as usual: push is not trusted since it missed something"
+        }
+        SubscriptionState::Active => "polled as usual: push is not trusted before the first one came",
+        SubscriptionState::Pending => "polled as usual until the hub has verified",
+        SubscriptionState::Inactive => "polled as usual",
+        SubscriptionState::Unsubscribing => "the hub is being told to stop",
     }
 }
 
@@ -212,7 +273,7 @@ fn lease(one: &Subscription, now: Timestamp) -> Markup {
     let left = (end.as_second() - now.as_second()).max(0);
     let percent = (left * 100).checked_div(i64::from(whole)).unwrap_or_default().clamp(0, 100);
     html! {
-        span { (span(left)) " of " (span(whole.into())) }
+        span .number { (span(left)) " of " (span(whole.into())) }
         svg .lease viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" {
             rect width="100" height="6" rx="3" {}
             rect .left .low[percent < 20] width=(percent) height="6" rx="3" {}

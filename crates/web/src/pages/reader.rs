@@ -12,6 +12,7 @@ use super::{
     article, forms,
     layout::Frame,
     list::{self, Listed},
+    pictures::proxied,
     problem::PageResult,
     settings::PageSettings,
     view::{Place, Show, View, cursor, list_of},
@@ -52,7 +53,8 @@ pub(super) async fn entry(
     let page = state.answers.answer(async {
         let account = actor.account;
         let (frame, entry) = tokio::try_join!(Frame::load(&state, actor, settings), async {
-            state.store().entry(account, id).await?.ok_or(ApiError::NotFound("entry"))
+            let entry = state.store().entry(account, id).await?.ok_or(ApiError::NotFound("entry"))?;
+            Ok(proxied(&state, entry))
         })?;
         let own = || View { place: Place::Feed(entry.feed_id), show: Show::All, order: None };
         let view = list_of(uri.query()).filter(|view| list::title_of(&frame, view).is_some()).unwrap_or_else(own);

@@ -88,13 +88,18 @@ fn row(feed: &Feed, current: &str) -> Markup {
     let path = format!("/feed/{}", feed.id);
     let problem = problem_of(feed);
     html! {
-        li data-feed=(feed.id) {
+        li data-feed=(feed.id) data-letter=(letter_of(name_of(feed))) {
             a href=(path) draggable="true" dir="auto" data-n=(shown(feed.unread_count)) class=[problem.as_ref().map(|_| "failing")]
                 title=[problem] aria-current=[is(current == path)] {
                 (shortened(name_of(feed), NAME_CHARS_MAX))
             }
         }
     }
+}
+
+/// What stands for a feed that has no icon.
+fn letter_of(name: &str) -> String {
+    name.chars().find(|c| c.is_alphanumeric()).map(|first| first.to_uppercase().collect()).unwrap_or_default()
 }
 
 /// Why a feed brings nothing, if that is so.

@@ -4,12 +4,13 @@ use axum::{
     extract::{Request, State},
     http::Uri,
 };
-use domain::{Feed, FeedId, overview::FeedOverview, ports::Viewer, push::Subscription};
+use domain::{Feed, FeedId, figures::Metric, overview::FeedOverview, ports::Viewer, push::Subscription};
 use maud::{Markup, html};
 
 use super::{
-    board::{self, Form, Next, Said, ago, badge, button, done, span, tiles, until},
+    board::{self, Form, Next, Said, ago, badge, button, done, tiles, until},
     layout::{Frame, name_of, shortened},
+    plot::{self, Span},
     problem::PageResult,
     settings::PageSettings,
     sidebar::problem_of,
@@ -22,7 +23,7 @@ const SHOWN_MAX: usize = 500;
 const NAME_CHARS_MAX: usize = 100;
 
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    page(&state, actor, settings, Said::of(uri.query())).await
+    page(&state, actor, settings, Span::of(uri.query()), Said::of(uri.query())).await
 }
 
 /// Asks for a feed again.
@@ -34,7 +35,7 @@ pub(super) async fn act(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, said)).await
+    board::answer(next, |said| page(&state, actor, settings, Span::Hour, said)).await
 }
 
 async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
@@ -48,14 +49,19 @@ async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next
     }
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said) -> PageResult {
+async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: Span, said: Said) -> PageResult {
     let page = state.answers.answer(async {
         let (account, is_admin) = (actor.account, actor.check_admin().is_ok());
         let server = async {
             if !is_admin {
                 return Ok(None);
             }
-            Ok(Some(state.store().feed_overview().await?))
+            let (overview, polls, entries) = tokio::try_join!(
+                async { Ok(state.store().feed_overview().await?) },
+                plot::load(state, Viewer::Server, Metric::Polls, span),
+                plot::load(state, Viewer::Server, Metric::Entries, span),
+            )?;
+            Ok(Some((overview, polls, entries)))
         };
         let (frame, subscriptions, server) = tokio::try_join!(
             Frame::load(state, actor, settings),
@@ -64,7 +70,16 @@ async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said
         )?;
         let content = html! {
             (feeds(&frame, &subscriptions))
-            @if let Some(overview) = &server { (whole_server(state, overview)) }
+            @if let Some((overview, polls, entries)) = &server {
+                (whole_server(state, overview))
+                section #status-plots data-part="" {
+                    (span.links(PATH))
+                    div .plots {
+                        (plot::outcomes("plot-polls", Metric::Polls, span, polls))
+                        (plot::outcomes("plot-entries", Metric::Entries, span, entries))
+                    }
+                }
+            }
         };
         Ok(board::page(&frame, "Status", PATH, "feed", &said, &content))
     });
@@ -108,7 +123,7 @@ fn row(frame: &Frame, feed: &Feed) -> Markup {
     let name = shortened(name_of(feed), NAME_CHARS_MAX);
     html! {
         tr {
-            th scope="row" dir="auto" { a href=(format!("/feed/{}", feed.id)) { (name) } }
+            th scope="row" { a dir="auto" href=(format!("/feed/{}", feed.id)) { (name) } }
             td data-name="State" {
                 @if feed.is_gone { (badge("bad", "gone")) }
                 @else { (badge("bad", "failing")) " " (feed.failure_count) @if feed.failure_count == 1 { " time" } @else { " times" } }
@@ -126,8 +141,9 @@ fn whole_server(state: &AppState, overview: &FeedOverview) -> Markup {
     let outage = state.engine.outage();
     let number = |number: u64| number.to_string();
     let subscriptions: u64 = overview.subscriptions.iter().map(|(_, count)| count).sum();
-    let lease =
-        overview.lease_left_min.map_or("none".to_owned(), |left| span(left.as_secs().try_into().unwrap_or(i64::MAX)));
+    let lease = overview
+        .lease_left_min
+        .map_or("none".to_owned(), |left| board::span(left.as_secs().try_into().unwrap_or(i64::MAX)));
     html! {
         section #status-server data-part="" {
             h2 { "The whole server" }

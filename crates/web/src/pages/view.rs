@@ -3,7 +3,6 @@
 use domain::{Cursor, EntryFilter, FeedId, FolderId, Search, entry::Order};
 use url::form_urlencoded;
 
-use super::settings::{order, order_name};
 use crate::{
     error::{ApiError, ApiResult},
     query::Parameters,
@@ -56,7 +55,7 @@ impl View {
         let mut given = Parameters::of(Some(query));
         let mut text = |name: &str| given.text(name).ok().flatten();
         let shown = text("show").as_deref().and_then(Show::of);
-        let order = text("order").as_deref().and_then(order);
+        let order = text("order").as_deref().and_then(Order::by_name);
         let mut parts = path.strip_prefix('/')?.split('/');
         let (place, show) = match (parts.next()?, parts.next(), parts.next()) {
             ("search", None, None) => (Place::Search(text("q").unwrap_or_default()), shown.unwrap_or(Show::All)),
@@ -79,7 +78,7 @@ impl View {
         if self.place != Place::Everywhere && self.show != Show::All {
             query.push(("show", self.show.name()));
         }
-        query.extend(self.order.map(|order| ("order", order_name(order))));
+        query.extend(self.order.map(|order| ("order", order.name())));
         with_query(path, &query)
     }
 
@@ -106,7 +105,7 @@ impl View {
             Show::Starred => drop(query.append_pair("starred", "true")),
             Show::All => {}
         }
-        query.append_pair("order", order_name(order)).finish()
+        query.append_pair("order", order.name()).finish()
     }
 
     /// Which entries of the store; `None` if nothing can be found.

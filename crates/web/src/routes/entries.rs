@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::{FromRequestParts, State},
-    http::request::Parts,
+    http::{Uri, request::Parts},
     response::{IntoResponse, Response},
 };
 use domain::{
@@ -19,6 +19,7 @@ use crate::{
     auth::Actor,
     error::{ApiError, ApiResult, ErrorBody},
     extract::{self, Id, without_zero_fraction},
+    pages::proxied,
     query::{CURSOR, Parameters},
     state::AppState,
     time::time,
@@ -162,6 +163,7 @@ pub(crate) async fn list(State(state): State<AppState>, actor: Actor, query: Ent
         search: query.search,
         ids: query.ids,
         since: query.received_since.map(Since::Received).or(query.changed_since.map(Since::Changed)),
+        until: None,
         order: query.order,
         without_texts: query.content == Some(false),
     };
@@ -204,15 +206,30 @@ pub(crate) async fn patch_many(
 
 /// One entry.
 #[utoipa::path(
-    get, path = "/api/entries/{id}", tag = "entries", operation_id = "getEntry", params(("id" = ids::EntryId, Path)),
+    get, path = "/api/entries/{id}", tag = "entries", operation_id = "getEntry",
+    params(
+        ("id" = ids::EntryId, Path),
+        ("proxied" = Option<bool>, Query, description = "Pictures at addresses of this server, where the setting `image_proxy` is on: for pages of this server."),
+    ),
     responses(
         (status = 200, description = "The entry.", body = EntryView),
+        (status = 400, description = "A parameter is wrong; the sentence names it.", body = ErrorBody),
         (status = 404, description = "There is no such entry.", body = ErrorBody),
     )
 )]
-pub(crate) async fn get(State(state): State<AppState>, actor: Actor, Id(id): Id<EntryId>) -> ApiResult<Response> {
-    let entry =
-        async { state.store().entry(actor.account, id).await?.map(EntryView::from).ok_or(ApiError::NotFound("entry")) };
+pub(crate) async fn get(
+    State(state): State<AppState>,
+    actor: Actor,
+    Id(id): Id<EntryId>,
+    uri: Uri,
+) -> ApiResult<Response> {
+    let mut given = Parameters::of(uri.query());
+    let is_proxied = given.parsed("proxied", "`true` or `false`")?.unwrap_or(false);
+    given.finish("proxied")?;
+    let entry = async {
+        let entry = state.store().entry(actor.account, id).await?.ok_or(ApiError::NotFound("entry"))?;
+        Ok(EntryView::from(if is_proxied { proxied(&state, entry) } else { entry }))
+    };
     state.answers.json(entry).await
 }
 
@@ -282,7 +299,7 @@ impl FromRequestParts<AppState> for EntriesQuery {
             ids: given.text("ids")?.map(|ids| read_ids(&ids)).transpose()?,
             received_since: given.time("receivedSince")?,
             changed_since: given.time("changedSince")?,
-            order: given.read("order", "`newest` or `oldest`", read_order)?.unwrap_or_default(),
+            order: given.read("order", "`newest` or `oldest`", Order::by_name)?.unwrap_or_default(),
             content: given.parsed("content", TRUE_OR_FALSE)?,
             excerpt: given.parsed("excerpt", TRUE_OR_FALSE)?,
             limit: given.page_limit()?,
@@ -313,14 +330,6 @@ fn check_exclusive(given: &Parameters) -> ApiResult<()> {
         }
     }
     Ok(())
-}
-
-fn read_order(text: &str) -> Option<Order> {
-    match text {
-        "newest" => Some(Order::Newest),
-        "oldest" => Some(Order::Oldest),
-        _ => None,
-    }
 }
 
 fn read_search(text: &str) -> ApiResult<Option<Search>> {

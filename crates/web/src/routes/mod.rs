@@ -10,7 +10,7 @@
 //! | `refresh`, `websub/renew`, the callback with all its steps | subscriptions: list |
 //! | webhooks: create, rotate the secret, check a URL | webhooks: all else |
 //! | OPML: import; export, because only the engine writes the format | folders, entries, counts |
-//! | | accounts, sessions, tokens |
+//! | | accounts, sessions, tokens, figures |
 //! | readiness: the outage, which is in memory | outbox: all; readiness: the store itself |
 //!
 //! Queueing deliveries (test, replay, requeue, enabling a webhook) needs no engine: the store announces with the commit
@@ -21,14 +21,19 @@ mod entries;
 mod events;
 mod feeds;
 mod folders;
+mod icons;
 mod operations;
-mod opml;
+pub(crate) mod opml;
 pub(crate) mod outbox;
+mod page_settings;
 pub(crate) mod refresh;
 pub(crate) mod sessions;
+pub(crate) mod stats;
 pub(crate) mod tokens;
 pub(crate) mod webhooks;
 pub(crate) mod websub;
+
+pub(crate) use self::icons::is_known;
 
 use std::time::Duration;
 
@@ -39,11 +44,12 @@ use axum::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use crate::{error::ApiError, middleware, openapi, pages, state::AppState};
+use crate::{error::ApiError, fever, greader, middleware, miniflux, openapi, pages, state::AppState};
 
 pub fn router(state: AppState) -> Router {
     let (routes, _) = described(state.settings.quick_timeout, state.settings.long_timeout).split_for_parts();
-    wrapped(routes, state)
+    let apps = fever::routes(&state).merge(miniflux::routes(&state));
+    wrapped(routes.merge(apps), state)
 }
 
 /// Only what an operator asks of a node that serves nobody else: health, readiness and metrics.
@@ -77,6 +83,8 @@ pub(crate) fn described(quick_timeout: Duration, long_timeout: Duration) -> Open
                 .route_layer(from_fn(middleware::no_parameters))
                 .layer(from_fn_with_state(long_timeout, middleware::time_limit)),
         )
+        // The interfaces of other readers: their own parameters, their own time limits, and no part of the description.
+        .merge(greader::routes())
         // Whatever parameters a hub adds are its own business.
         .merge(callbacks().route_layer(from_fn_with_state(quick_timeout, middleware::callback)))
 }
@@ -87,6 +95,7 @@ fn quick() -> OpenApiRouter<AppState> {
     old.fold(OpenApiRouter::new(), |router, (path, route)| router.route(path, route))
         .routes(routes!(feeds::list))
         .routes(routes!(feeds::get, feeds::patch, feeds::delete))
+        .routes(routes!(icons::get))
         .routes(routes!(folders::list, folders::create))
         .routes(routes!(folders::reorder))
         .routes(routes!(folders::rename, folders::delete))
@@ -107,12 +116,14 @@ fn quick() -> OpenApiRouter<AppState> {
         .routes(routes!(outbox::get))
         .routes(routes!(outbox::requeue))
         .routes(routes!(outbox::cancel))
+        .routes(routes!(stats::get))
         .routes(routes!(sessions::create, sessions::delete_own))
         .routes(routes!(sessions::list))
         .routes(routes!(sessions::delete))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::delete))
         .routes(routes!(accounts::get_own, accounts::patch_own))
+        .routes(routes!(page_settings::get, page_settings::patch))
         .routes(routes!(accounts::list, accounts::create))
         .routes(routes!(accounts::get, accounts::patch, accounts::delete))
         .routes(routes!(operations::openapi))

@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use domain::AccountId;
 use engine::ImportReport;
 use serde::Serialize;
 use utoipa::{
@@ -125,18 +126,22 @@ pub(crate) async fn import(
     actor: Actor,
     request: Request,
 ) -> ApiResult<Json<ImportSummary>> {
+    take_in(&state, actor.account, request).await.map(|report| Json(report.into()))
+}
+
+/// Takes in the file of a request, for whichever interface.
+pub(crate) async fn take_in(state: &AppState, account: AccountId, request: Request) -> ApiResult<ImportReport> {
     // A client that is slow to send holds up nobody: only what has come in waits for a slot.
-    let (file, memory) = file(request, &state).await?;
+    let (file, memory) = file(request, state).await?;
     // Never closed, so it cannot fail; and if it were, no limit would be the smaller evil.
     let slot = state.imports.clone().acquire_owned().await;
     let engine = state.engine.clone();
     let work = async move {
         // For as long as the import takes, which is longer than the request of a client that goes away.
         let _held = (slot, memory);
-        engine.import_opml(actor.account, &file).await
+        engine.import_opml(account, &file).await
     };
-    let report = run_to_completion(work).await??;
-    Ok(Json(report.into()))
+    Ok(run_to_completion(work).await??)
 }
 
 impl From<ImportReport> for ImportSummary {

@@ -76,7 +76,7 @@ pub(crate) struct DeliveriesQuery {
     #[param(minimum = 1, maximum = 500, default = 50)]
     limit: Option<u32>,
     /// Where the page before ended: its `nextCursor`. It holds this installation's key, and is opaque otherwise.
-    #[param(pattern = "^dlv_INSTALLATION[0-9a-f]{12}$")]
+    #[param(pattern = "^dlv_INSTALLATION[0-9a-f]{12}([0-9a-f]{12})?$")]
     cursor: Option<String>,
 }
 

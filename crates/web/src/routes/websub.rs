@@ -14,6 +14,7 @@ use axum::{
 use domain::{
     FeedId,
     push::{TOKEN_CHARS, Unsigned},
+    trace::TraceContext,
 };
 use engine::{PushAnswer, PushRequest, Recipient, Verification, VerifyAnswer};
 use jiff::Timestamp;
@@ -310,6 +311,7 @@ fn push_head(parts: &Parts) -> PushRequest {
         signature: text(&parts.headers, SIGNATURE),
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
         links: links.filter_map(|link| Some(link.to_str().ok()?.to_owned())).collect(),
+        trace: text(&parts.headers, "traceparent").and_then(|trace| TraceContext::parse(&trace)),
         ..PushRequest::default()
     }
 }

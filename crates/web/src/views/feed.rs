@@ -69,6 +69,7 @@ impl From<Feed> for FeedView {
             poll_interval,
             push_enabled,
             subscription,
+            icon_id: _,
         } = feed;
         Self {
             id,

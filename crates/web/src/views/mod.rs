@@ -8,8 +8,10 @@ mod account;
 mod delivery;
 mod entry;
 mod feed;
+mod figures;
 mod folder;
 pub(crate) mod ids;
+mod page_settings;
 mod subscription;
 mod webhook;
 
@@ -18,7 +20,9 @@ pub(crate) use self::{
     delivery::{AttemptView, DeliveryView, OverviewView, StatusView},
     entry::{CountsView, EntryView},
     feed::FeedView,
+    figures::{FiguresView, MetricView, PointView, StepView},
     folder::FolderView,
+    page_settings::{PageSettingsBody, PageSettingsView},
     subscription::SubscriptionView,
     webhook::WebhookView,
 };

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// All that is served, by the rows of the specification.
-const ROUTES: [&str; 65] = [
+const ROUTES: [&str; 69] = [
     "POST /api/feeds",              // F1
     "POST /api/refresh",            // F5
     "POST /api/feeds/{id}/refresh", // F5
@@ -19,6 +19,7 @@ const ROUTES: [&str; 65] = [
     "GET /api/feeds/{id}",
     "PATCH /api/feeds/{id}",
     "DELETE /api/feeds/{id}",
+    "GET /api/feeds/{id}/icon", // U1
     "GET /api/folders",
     "POST /api/folders",
     "PATCH /api/folders/{id}",
@@ -59,8 +60,11 @@ const ROUTES: [&str; 65] = [
     "GET /api/outbox/events/{id}",
     "POST /api/outbox/events/{id}/requeue",
     "POST /api/outbox/events/{id}/cancel",
+    "GET /api/stats",    // U3
     "POST /api/session", // A4, from here
     "DELETE /api/session",
+    "GET /api/account/settings", // A1
+    "PATCH /api/account/settings",
     "GET /api/sessions",
     "DELETE /api/sessions/{id}",
     "GET /api/account", // A1, from here

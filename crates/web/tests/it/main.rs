@@ -4,6 +4,7 @@
 #![expect(unreachable_pub, reason = "the modules of a test are there for one another")]
 
 mod accounts;
+mod apps;
 mod bad_input;
 mod described;
 mod entries;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Requests that reach the store, each as it should be.
-const REQUESTS: [(&str, &str, &str); 33] = [
+const REQUESTS: [(&str, &str, &str); 34] = [
     ("GET", "/api/feeds", ""),
     ("GET", "/api/feeds/1", ""),
     ("PATCH", "/api/feeds/1", "{}"),
@@ -44,6 +44,7 @@ const REQUESTS: [(&str, &str, &str); 33] = [
     ("POST", "/api/outbox/deliveries/dlv_1/requeue", ""),
     ("POST", "/api/outbox/deliveries/dlv_1/cancel", "{}"),
     ("POST", "/api/outbox/requeue", r#"{"webhookId": 1}"#),
+    ("GET", "/api/stats?metric=polls", ""),
     ("GET", "/readyz", ""),
 ];
 

@@ -5,23 +5,27 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::{
     Account, AccountId, Cursor, DeliveryId, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, EventId, Feed, FeedId,
-    FeedPatch, FeedSeed, Folder, FolderId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
+    FeedPatch, FeedSeed, Folder, FolderId, IconId, Lease, NewFeed, SessionId, SubscriptionId, TokenId, WebhookId,
     account::{
-        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, READER_NAME, SecretHash, Session, Token,
+        AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings, PageSettingsPatch,
+        READER_NAME, SecretHash, Session, Token,
     },
     changes::{ChangeNumber, ChangesPage},
     delivery::{
         Attempt, AttemptOutcome, BreakerRules, ClaimLimits, Claimed, Delivery, DeliveryFilter, DeliveryPage,
         FinishReport, Moved, NewWebhook, OutboxLimits, Overview, Webhook, WebhookPatch, WebhookSecret,
     },
-    entry::{AccountCounts, Counts},
+    entry::{AccountCounts, Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
+    figures::{Point, Window},
     follow::NewFollow,
+    icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
     ports::{
         AccountOutcome, AccountStore, BatchResult, ChangeStore, Changed, Conflict, DeliveryStore, EntryStore,
-        FeedStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, ImportOutcome, MarkRead,
-        NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult, SubscriptionChange,
-        TestOutcome, UpdateOutcome, Viewer,
+        FeedStore, FigureStore, FolderStore, FollowOutcome, Http, HttpError, HttpRequest, HttpResponse, IconStore,
+        ImportOutcome, MarkRead, NewFeedOutcome, PollStore, PruneLimits, PushStore, Store, StoreError, StoreResult,
+        SubscriptionChange, TestOutcome, UpdateOutcome, Viewer,
     },
     push::{Offer, Push, PushStored, PushTarget, Subscription, SubscriptionJob},
 };
@@ -94,6 +98,14 @@ impl AccountStore for Down {
     }
 
     async fn update_account(&self, _: AccountId, _: AccountPatch) -> StoreResult<AccountOutcome> {
+        self.fail().await
+    }
+
+    async fn page_settings(&self, _: AccountId) -> StoreResult<Option<PageSettings>> {
+        self.fail().await
+    }
+
+    async fn patch_page_settings(&self, _: AccountId, _: PageSettingsPatch) -> StoreResult<Option<PageSettings>> {
         self.fail().await
     }
 
@@ -201,12 +213,63 @@ impl FeedStore for Down {
 }
 
 #[async_trait]
+impl IconStore for Down {
+    async fn feed_icon(&self, _: AccountId, _: FeedId) -> StoreResult<Option<Icon>> {
+        self.fail().await
+    }
+
+    async fn icon(&self, _: AccountId, _: IconId) -> StoreResult<Option<Icon>> {
+        self.fail().await
+    }
+
+    async fn feed_icons(&self, _: AccountId) -> StoreResult<FeedIcons> {
+        self.fail().await
+    }
+
+    async fn claim_due_icons(&self, _: u32, _: Duration) -> StoreResult<Vec<IconJob>> {
+        self.fail().await
+    }
+
+    async fn finish_icon(&self, _: &IconJob, _: IconLook) -> StoreResult<()> {
+        self.fail().await
+    }
+
+    async fn next_icon_in(&self) -> StoreResult<Option<Duration>> {
+        self.fail().await
+    }
+
+    async fn prune_icons(&self, _: u32) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
 impl EntryStore for Down {
     async fn entries(&self, _: AccountId, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryPage> {
         self.fail().await
     }
 
+    async fn entry_ids(&self, _: AccountId, _: &EntryFilter, _: u32, _: Option<Cursor>) -> StoreResult<EntryIdPage> {
+        self.fail().await
+    }
+
     async fn entry(&self, _: AccountId, _: EntryId) -> StoreResult<Option<Entry>> {
+        self.fail().await
+    }
+
+    async fn find_entries(&self, _: AccountId, _: &EntryQuery, _: u32, _: u32) -> StoreResult<Vec<EntryId>> {
+        self.fail().await
+    }
+
+    async fn count_entries(&self, _: AccountId, _: &EntryQuery) -> StoreResult<u64> {
+        self.fail().await
+    }
+
+    async fn changed_at(&self, _: AccountId, _: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>> {
+        self.fail().await
+    }
+
+    async fn feed_counters(&self, _: AccountId) -> StoreResult<Vec<FeedCounter>> {
         self.fail().await
     }
 
@@ -227,6 +290,10 @@ impl EntryStore for Down {
     }
 
     async fn counts_of(&self, _: &[AccountId], _: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
+        self.fail().await
+    }
+
+    async fn newest_unread(&self, _: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>> {
         self.fail().await
     }
 }
@@ -460,6 +527,17 @@ impl ChangeStore for Down {
 }
 
 #[async_trait]
+impl FigureStore for Down {
+    async fn figures(&self, _: Viewer, _: Window) -> StoreResult<Vec<Point>> {
+        self.fail().await
+    }
+
+    async fn prune_figures(&self, _: u32) -> StoreResult<u64> {
+        self.fail().await
+    }
+}
+
+#[async_trait]
 impl Store for Down {
     async fn ping(&self) -> StoreResult<()> {
         self.fail().await
@@ -475,5 +553,9 @@ impl Store for Down {
 
     fn installation(&self) -> &'static str {
         "0123456789ab"
+    }
+
+    fn picture_key(&self) -> &'static str {
+        "0123456789abcdef"
     }
 }

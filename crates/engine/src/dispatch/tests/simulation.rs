@@ -17,7 +17,7 @@ use domain::{
     },
     feed_state::FeedAddress,
     ingest::{Document, Hash, IncomingEntry},
-    ports::{Clock, DeliveryStore, FeedStore, HttpError, Ids},
+    ports::{Clock, DeliveryStore, FeedStore, HttpError, Ids, Store},
 };
 use jiff::SignedDuration;
 use store::SqliteStore;
@@ -197,8 +197,7 @@ impl Simulation {
             if !is_cancelled {
                 self.excused.insert((self.webhooks[&delivery.webhook_id].clone(), delivery.event_id.clone()));
             }
-            let installation = &delivery.id["dlv_".len()..delivery.id.len() - 12];
-            let id = DeliveryId(number_of("dlv", installation, &delivery.id).unwrap());
+            let id = DeliveryId(number_of("dlv", self.store.installation(), &delivery.id).unwrap());
             self.model.lock().unwrap().interfere(id);
         }
     }

@@ -57,9 +57,10 @@ fn page(channel: &Channel, head: &str, title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"{}\" dir=\"{direction}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n{head}\
-         <link rel=\"stylesheet\" href=\"/demo.css\">\n</head>\n<body class=\"site\">\n<main>\n{body}</main>\n</body>\n</html>\n",
+         <link rel=\"icon\" sizes=\"32x32\" href=\"/icons/{}.ico\">\n<link rel=\"stylesheet\" href=\"/demo.css\">\n</head>\n<body class=\"site\">\n<main>\n{body}</main>\n</body>\n</html>\n",
         channel.content.language,
         escape(title),
+        channel.content.name,
     )
 }
 

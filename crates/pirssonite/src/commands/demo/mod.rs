@@ -117,7 +117,7 @@ async fn play(
     // It ends after the server, which may still be delivering to it.
     let stop_beside = CancellationToken::new();
     let beside = tokio::spawn(web::serve(beside, routes::router(Arc::clone(&stage)), stop_beside.clone()));
-    let serving = serve::serve_until(&settings, Arc::clone(&engine), listener, stop.clone());
+    let serving = serve::serve_until(&settings, Arc::clone(&engine), web::install_metrics()?, listener, stop.clone());
     let publishing = async {
         let published = prepare_and_publish(&stage, engine, &stop).await;
         stop.cancel();

@@ -37,6 +37,41 @@ pub(super) fn svg(name: &str) -> String {
     svg + "</svg>"
 }
 
+/// Pixels of a side of an icon, and of one of its five squares.
+const ICON_SIDE: u32 = 32;
+const SQUARE: u32 = 6;
+/// A bit for each pixel.
+const ICON_MASK_BYTES: usize = 32 * 32 / 8;
+/// What is left of a side beside the squares, on each side.
+const ICON_EDGE: u32 = (ICON_SIDE - 5 * SQUARE) / 2;
+
+/// An icon as ICO: squares in one colour on another, the same on the left and on the right.
+pub(super) fn ico(name: &str) -> Vec<u8> {
+    let mut chance = Chance::of(name);
+    let colour = |chance: &mut Chance, from: u32, to: u32| [0; 3].map(|_| from + chance.below(to - from));
+    let (paper, ink) = (colour(&mut chance, 30, 130), colour(&mut chance, 200, 255));
+    let squares: [[bool; 3]; 5] = [[(); 3]; 5].map(|row| row.map(|()| chance.below(2) == 1));
+    let place = |at: u32| usize::try_from(at.checked_sub(ICON_EDGE)? / SQUARE).ok().filter(|place| *place < 5);
+    let is_ink = |x: u32, y: u32| match (place(x), place(y)) {
+        (Some(column), Some(row)) => squares[row][column.min(4 - column)],
+        _ => false,
+    };
+    // One picture of 32 by 32, of 326 bytes: header, two colours, a bit for each pixel, and a mask that hides none.
+    let mut icon = vec![0, 0, 1, 0, 1, 0, 32, 32, 2, 0, 1, 0, 1, 0, 48, 1, 0, 0, 22, 0, 0, 0];
+    for field in [40, ICON_SIDE, 2 * ICON_SIDE, 0x0001_0001, 0, 0, 0, 0, 0, 0] {
+        icon.extend_from_slice(&field.to_le_bytes());
+    }
+    for [red, green, blue] in [paper, ink] {
+        icon.extend([blue, green, red, 0].map(|part| u8::try_from(part).unwrap_or(u8::MAX)));
+    }
+    for y in (0..ICON_SIDE).rev() {
+        let row = (0..ICON_SIDE).fold(0_u32, |row, x| (row << 1) | u32::from(is_ink(x, y)));
+        icon.extend_from_slice(&row.to_be_bytes());
+    }
+    icon.resize(icon.len() + ICON_MASK_BYTES, 0);
+    icon
+}
+
 /// The outline of a row of hills: two waves, one upon the other.
 fn hill(row: u32, chance: &mut Chance) -> String {
     let (shift, shift_of_small) = (chance.part() * 6.3, chance.part() * 6.3);
@@ -79,6 +114,13 @@ impl Chance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn u5_demo_icons_are_icons() {
+        let icon = domain::icon::NewIcon::of(ico("harbour")).unwrap();
+        assert_eq!((icon.kind.mime(), icon.bytes.len()), ("image/x-icon", 326));
+        assert_ne!(ico("harbour"), ico("tea"));
+    }
 
     #[test]
     fn u5_demo_pictures_are_the_same_for_the_same_name() {

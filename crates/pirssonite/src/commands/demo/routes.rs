@@ -81,6 +81,7 @@ pub(super) fn router(stage: Arc<Stage>) -> Router {
         .route(WEBHOOK_PATH, post(receive))
         .route("/pictures/{name}", get(picture))
         .route("/sounds/{name}", get(sound))
+        .route("/icons/{name}", get(icon))
         .route("/{feed}/", get(site))
         .route("/{feed}/{file}", get(feed))
         .route("/{feed}/posts/{number}", get(post_page))
@@ -167,6 +168,13 @@ async fn receive(State(stage): Shared, headers: HeaderMap, body: Bytes) -> Statu
 async fn picture(Path(name): Path<String>) -> Response {
     match name.strip_suffix(".svg").filter(|name| name.len() <= NAME_CHARS_MAX) {
         Some(name) => ([(header::CONTENT_TYPE, "image/svg+xml")], pictures::svg(name)).into_response(),
+        None => not_found(),
+    }
+}
+
+async fn icon(Path(name): Path<String>) -> Response {
+    match name.strip_suffix(".ico").filter(|name| name.len() <= NAME_CHARS_MAX) {
+        Some(name) => ([(header::CONTENT_TYPE, "image/x-icon")], pictures::ico(name)).into_response(),
         None => not_found(),
     }
 }

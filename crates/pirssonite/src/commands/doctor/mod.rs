@@ -1,5 +1,6 @@
 //! `pirssonite doctor`: whether all that the program needs is there, and what to do where it is not.
 
+mod backup;
 mod database;
 mod files;
 mod login;
@@ -113,6 +114,9 @@ async fn examine(flags: &Flags) -> Examination {
         Some(says) => Finding::noted("database", says),
         None => database::judge(&settings, backend.as_deref(), &feeds).await,
     });
+    if backend.is_some() {
+        findings.extend(backup::judge(&settings).await);
+    }
     let server = backend.as_ref().filter(|backend| backend.is_server()).map(|backend| backend.name());
     findings.push(Finding::of("server", address(&settings, server).await));
     findings.extend(files::judge(&settings));

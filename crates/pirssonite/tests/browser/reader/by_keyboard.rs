@@ -1,19 +1,21 @@
-//! Without a mouse.
+//! Reading without a mouse: every key of the list that `?` shows.
 
-use fantoccini::key::Key;
-use serde_json::Value;
-
-use super::scene::{ENTRIES, Scene, id_of};
-use crate::browser::{Browser, WIDTHS, key, with_browser};
+use super::PLACES;
+use crate::{
+    browser::{Browser, Key, key, with_browser},
+    scene::{ENTRIES, Scene, id_of},
+};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u1_u1a_reader_by_keyboard() {
-    for width in WIDTHS {
-        let scene = Scene::start().await;
-        with_browser(&format!("reader-by-keyboard-{width}"), width, async |browser| {
+async fn u1_u1a_reading_by_keyboard() {
+    for (width, store) in PLACES {
+        let scene = Scene::start(store).await;
+        with_browser(&format!("reading-by-keyboard-{width}"), width, async |browser| {
             read(&scene, browser).await;
+            mark_all(&scene, browser).await;
+            bring_in(&scene, browser).await;
             go(&scene, browser).await;
-            manage(&scene, browser).await;
+            look(&scene, browser).await;
             browser.assert_no_complaints().await;
         })
         .await;
@@ -38,24 +40,44 @@ async fn read(scene: &Scene, browser: &Browser) {
     // The next in its place; then back to the list.
     browser.press("j").await;
     browser.says("article .title", &format!("Boats {}", ENTRIES - 1)).await;
+    browser.press("k").await;
+    browser.says("article .title", &format!("Boats {ENTRIES}")).await;
+    browser.press("j").await;
+    browser.says("article .title", &format!("Boats {}", ENTRIES - 1)).await;
     let next = id_of(&browser.path().await);
     scene.entry_is(browser, next, "isRead", true).await;
-    browser.press(&key(Key::Escape)).await;
+    browser.press_key(Key::Escape).await;
     browser.is_at("/unread").await;
-    browser.press(&key(Key::Enter)).await;
+    browser.press_key(Key::Enter).await;
     browser.is_at(&format!("/entry/{next}")).await;
     // The original opens beside it.
     browser.press("v").await;
     browser.close_opened().await;
-    browser.press(&key(Key::Escape)).await;
+    browser.press_key(Key::Escape).await;
     browser.is_at("/unread").await;
-    // All, and back.
+    // A row is marked without being opened.
+    browser.press("jm").await;
+    browser.holds("document.querySelector('.row.current') && !document.querySelector('.row.current.unread')").await;
+}
+
+async fn mark_all(scene: &Scene, browser: &Browser) {
+    scene.open(browser, "/unread").await;
     let unread = scene.unread().await;
     browser.press("A").await;
     browser.says("#status", "Marked").await;
     assert_eq!(scene.unread().await, 0);
-    browser.find("#status [data-do=undo]").await.send_keys(&key(Key::Enter)).await.unwrap();
+    browser.tab_to("#status [data-do=undo]").await;
+    browser.press_key(Key::Enter).await;
     browser.wait("the undoing", async || (scene.unread().await == unread).then_some(())).await;
+}
+
+/// What has come is shown when it is asked for.
+async fn bring_in(scene: &Scene, browser: &Browser) {
+    scene.open(browser, "/all").await;
+    scene.push("Fresh boats").await;
+    browser.says("#news", "1 new").await;
+    browser.press(".").await;
+    browser.says(".row", "Fresh boats").await;
 }
 
 /// Goes from view to view.
@@ -64,7 +86,6 @@ async fn go(scene: &Scene, browser: &Browser) {
     for (keys, path, title) in
         [("ga", "/all", "All entries"), ("gs", "/starred", "Starred"), ("gu", "/unread", "Unread")]
     {
-        browser.find("html[data-keys]").await;
         browser.ready().await;
         browser.press(keys).await;
         browser.is_at(path).await;
@@ -80,33 +101,28 @@ async fn go(scene: &Scene, browser: &Browser) {
     browser.ready().await;
     browser.press("?").await;
     browser.says("dialog", "Keyboard").await;
-    browser.press(&key(Key::Escape)).await;
+    browser.press_key(Key::Escape).await;
     browser.gone("dialog").await;
     browser.press("r").await;
     browser.says("#status", "Nothing new.").await;
 }
 
-/// Adds, renames and removes a feed.
-async fn manage(scene: &Scene, browser: &Browser) {
-    let url = scene.publish("Clouds", "/clouds", "<item><guid>1</guid><title>Rain</title></item>");
-    scene.open(browser, "/unread").await;
-    browser.ready().await;
-    browser.press("a").await;
-    browser.says("dialog", "Add a feed").await;
-    browser.press(&format!("{url}{}", key(Key::Enter))).await;
-    browser.says("#list-title", "Clouds").await;
-    browser.says(".row", "Rain").await;
-    browser.ready().await;
-    browser.press("e").await;
-    browser.says("dialog", "Clouds").await;
-    browser.find("dialog [name=title]").await.send_keys(&format!("Sky{}", key(Key::Enter))).await.unwrap();
-    browser.says("#list-title", "Sky").await;
-    assert_eq!(scene.feed("Sky").await.unwrap()["customTitle"], "Sky");
-    browser.ready().await;
-    browser.press("e").await;
-    for _ in 0..2 {
-        browser.find("dialog:last-of-type .button.bad").await.send_keys(&key(Key::Enter)).await.unwrap();
+/// How lists look, by their form. Then single keys are off, and do nothing.
+async fn look(scene: &Scene, browser: &Browser) {
+    scene.open(browser, "/all").await;
+    browser.tab_to("[popovertarget=options]").await;
+    browser.press_key(Key::Enter).await;
+    // The beginning of a word chooses it.
+    for (name, begin) in [("order", "Old"), ("excerpts", "Tit"), ("theme", "Dar"), ("keys", "Off")] {
+        browser.tab_to(&format!("#options [name={name}]")).await;
+        browser.press(begin).await;
     }
-    browser.is_at("/unread").await;
-    browser.wait("the end of it", async || scene.feed("Sky").await.is_none().then_some(Value::Null)).await;
+    browser.tab_to("#options button").await;
+    browser.press_key(Key::Enter).await;
+    browser.find("html[data-theme=dark]:not([data-keys])").await;
+    browser.says(".row a", "Bread 1").await;
+    assert_eq!(browser.count(".row p").await, 0);
+    browser.ready().await;
+    browser.press("?j").await;
+    assert_eq!(browser.count("dialog, .row.current").await, 0);
 }

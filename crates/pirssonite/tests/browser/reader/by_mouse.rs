@@ -1,19 +1,22 @@
-//! With a mouse.
+//! Reading with a mouse.
 
-use fantoccini::key::Key;
-use serde_json::Value;
-
-use super::scene::{ENTRIES, Scene, id_of};
-use crate::browser::{Browser, WIDTHS, key, with_browser};
+use super::PLACES;
+use crate::{
+    browser::{Browser, Key, key, with_browser},
+    scene::{ENTRIES, Scene, id_of},
+};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn u1_reader_by_mouse() {
-    for width in WIDTHS {
-        let scene = Scene::start().await;
-        with_browser(&format!("reader-by-mouse-{width}"), width, async |browser| {
+async fn u1_reading_by_mouse() {
+    for (width, store) in PLACES {
+        let scene = Scene::start(store).await;
+        with_browser(&format!("reading-by-mouse-{width}"), width, async |browser| {
             read(&scene, browser).await;
+            go_back(&scene, browser).await;
+            mark_all(&scene, browser).await;
+            bring_in(&scene, browser).await;
             go(&scene, browser).await;
-            manage(&scene, browser).await;
+            look(&scene, browser).await;
             browser.assert_no_complaints().await;
         })
         .await;
@@ -21,7 +24,7 @@ async fn u1_reader_by_mouse() {
 }
 
 /// Opens the column of feeds, where that is not there by itself.
-async fn show_side(browser: &Browser) {
+pub(super) async fn show_side(browser: &Browser) {
     browser.ready().await;
     let is_shown = browser.find("#side").await.is_displayed().await.unwrap();
     if !is_shown {
@@ -31,7 +34,6 @@ async fn show_side(browser: &Browser) {
 
 async fn read(scene: &Scene, browser: &Browser) {
     scene.open(browser, "/unread").await;
-    browser.ready().await;
     browser.click(".row a").await;
     browser.says("article .title", &format!("Boats {ENTRIES}")).await;
     let id = id_of(&browser.path().await);
@@ -44,20 +46,45 @@ async fn read(scene: &Scene, browser: &Browser) {
     browser.says("article .title", &format!("Boats {}", ENTRIES - 1)).await;
     browser.click("article [data-do=previous]").await;
     browser.says("article .title", &format!("Boats {ENTRIES}")).await;
-    // Back by the browser's own button, and forward again.
+    browser.click("article .original").await;
+    browser.close_opened().await;
+}
+
+/// Back by the browser's own button, and forward again; and by ours, where the list is not beside it.
+async fn go_back(scene: &Scene, browser: &Browser) {
+    scene.open(browser, "/all").await;
+    browser.click(".row a").await;
+    browser.find("article .title").await;
+    let path = browser.path().await;
     browser.back().await;
-    browser.is_at("/unread").await;
+    browser.is_at("/all").await;
     browser.forward().await;
-    browser.is_at(&format!("/entry/{id}")).await;
+    browser.is_at(&path).await;
     browser.says("article .title", &format!("Boats {ENTRIES}")).await;
+    if browser.find(".back").await.is_displayed().await.unwrap() {
+        browser.click(".back").await;
+        browser.is_at("/all").await;
+    }
+}
+
+async fn mark_all(scene: &Scene, browser: &Browser) {
     scene.open(browser, "/unread").await;
-    browser.ready().await;
     let unread = scene.unread().await;
     browser.click("[data-do=mark-all]").await;
     browser.says("#status", "Marked").await;
     assert_eq!(scene.unread().await, 0);
     browser.click("#status [data-do=undo]").await;
     browser.wait("the undoing", async || (scene.unread().await == unread).then_some(())).await;
+}
+
+/// What has come is shown when it is asked for, and nothing moves before.
+async fn bring_in(scene: &Scene, browser: &Browser) {
+    scene.open(browser, "/all").await;
+    scene.push("Fresh boats").await;
+    browser.says("#news", "1 new").await;
+    browser.says(".row", &format!("Boats {ENTRIES}")).await;
+    browser.click("#news").await;
+    browser.says(".row", "Fresh boats").await;
 }
 
 async fn go(scene: &Scene, browser: &Browser) {
@@ -72,7 +99,7 @@ async fn go(scene: &Scene, browser: &Browser) {
     browser.says("#list-title", "Daily").await;
     assert_eq!(browser.count(".row").await, ENTRIES);
     show_side(browser).await;
-    let boats = scene.feed("Boats").await.unwrap()["id"].to_string();
+    let boats = scene.feed_id("Boats").await;
     browser.click(&format!(".tree [data-feed='{boats}'] a")).await;
     browser.is_at(&format!("/feed/{boats}")).await;
     browser.says("#list-title", "Boats").await;
@@ -81,46 +108,23 @@ async fn go(scene: &Scene, browser: &Browser) {
     browser.press(&format!("boats 3{}", key(Key::Enter))).await;
     browser.is_at("/search").await;
     browser.says(".row", "Boats 3").await;
-    // How it looks, by its form.
-    scene.open(browser, "/all").await;
-    browser.ready().await;
-    browser.click("[popovertarget=options]").await;
-    for (name, value) in [("order", "oldest"), ("excerpts", "off"), ("theme", "dark"), ("size", "l")] {
-        browser.find(&format!("#options [name={name}]")).await.select_by_value(value).await.unwrap();
-    }
-    browser.click("#options button").await;
-    browser.find("html[data-theme=dark][data-size=l]").await;
-    browser.says(".row a", "Bread 1").await;
-    assert_eq!(browser.count(".row p").await, 0);
 }
 
-async fn manage(scene: &Scene, browser: &Browser) {
-    let url = scene.publish("Clouds", "/clouds", "<item><guid>1</guid><title>Rain</title></item>");
-    scene.open(browser, "/unread").await;
-    show_side(browser).await;
-    browser.click(".brand [data-do=add]").await;
-    browser.says("dialog", "Add a feed").await;
-    browser.click("dialog [name=url]").await;
-    browser.press(&url).await;
-    browser.click("dialog .buttons .button").await;
-    browser.says("#list-title", "Clouds").await;
+/// How lists look, by their form; then rows that are scrolled past are read.
+async fn look(scene: &Scene, browser: &Browser) {
+    scene.open(browser, "/all").await;
+    browser.click("[popovertarget=options]").await;
+    for (name, value) in [("order", "oldest"), ("excerpts", "off"), ("theme", "dark"), ("size", "l"), ("scroll", "on")]
+    {
+        browser.choose(&format!("#options [name={name}]"), value).await;
+    }
+    browser.click("#options button").await;
+    browser.find("html[data-theme=dark][data-size=l][data-scroll]").await;
+    browser.says(".row a", "Bread 1").await;
+    assert_eq!(browser.count(".row p").await, 0);
     browser.ready().await;
-    browser.click(".list [data-do=refresh]").await;
-    browser.says("#status", "Nothing new.").await;
-    browser.click(".list [data-do=feed]").await;
-    browser.says("dialog", "It has no hub").await;
-    // Into the folder, and another name.
-    browser.find("dialog [name=folder]").await.select_by_label("Daily").await.unwrap();
-    browser.click("dialog [name=title]").await;
-    browser.press("Sky").await;
-    browser.click("dialog .buttons .button:not(.bad)").await;
-    browser.says("#list-title", "Sky").await;
-    assert!(scene.feed("Sky").await.unwrap()["folderId"].is_i64());
-    browser.ready().await;
-    browser.click(".list [data-do=feed]").await;
-    browser.click("dialog .button.bad").await;
-    browser.says("dialog:last-of-type h2", "Unsubscribe from Sky?").await;
-    browser.click("dialog:last-of-type .button.bad").await;
-    browser.is_at("/unread").await;
-    browser.wait("the end of it", async || scene.feed("Sky").await.is_none().then_some(Value::Null)).await;
+    let first = id_of(&format!("/entry/{}", &browser.find(".row").await.attr("id").await.unwrap().unwrap()[1..]));
+    scene.entry_is(browser, first, "isRead", false).await;
+    browser.wheel(".list .scroll", 400).await;
+    scene.entry_is(browser, first, "isRead", true).await;
 }

@@ -8,6 +8,7 @@ mod life;
 mod nodes;
 mod own_server;
 mod past;
+mod traces;
 
 use std::time::Duration;
 

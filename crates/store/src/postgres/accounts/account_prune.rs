@@ -9,7 +9,7 @@ use tokio_postgres::Error;
 use crate::postgres::{
     PostgresStore, execute,
     feeds::follows,
-    now_ms, query,
+    figures, now_ms, query,
     shared::values::{millis, u64_to_i64},
 };
 
@@ -65,5 +65,6 @@ async fn prune_account(
         removed += follows::leave(store, client, account, FeedId(row.get(0)), Some(left)).await?.unwrap_or(0);
     }
     let left = u64_to_i64(limit.saturating_sub(removed));
-    Ok(removed + execute(client, FOLDERS, &[&account.0, &left]).await?)
+    removed += execute(client, FOLDERS, &[&account.0, &left]).await?;
+    Ok(removed + figures::forget(client, account, limit.saturating_sub(removed)).await?)
 }

@@ -13,8 +13,8 @@ use deadpool_postgres::{Client, GenericClient, Transaction};
 use domain::{
     AccountId, SessionId, TokenId,
     account::{
-        Account, AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session,
-        Token,
+        Account, AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings,
+        PageSettingsPatch, SecretHash, Session, Token,
     },
     changes::ChangeLog,
     ports::{AccountOutcome, AccountStore, Conflict, StoreResult},
@@ -79,6 +79,8 @@ RETURNING ",
     columns!()
 );
 
+const PAGE_SETTINGS: &str = "SELECT page_settings FROM accounts WHERE id = $1 AND deleted_at IS NULL";
+
 const DELETE: &str = concat!(
     "
 UPDATE accounts
@@ -133,8 +135,18 @@ impl AccountStore for PostgresStore {
         }
     }
 
-    async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome> {
+    async fn page_settings(&self, id: AccountId) -> StoreResult<Option<PageSettings>> {
+        let kept = self.read(async |client| query_opt(client, PAGE_SETTINGS, &[&id.0]).await).await?;
+        Ok(kept.map(|row| PageSettings::read(row.get(0))))
+    }
+
+    async fn patch_page_settings(&self, id: AccountId, patch: PageSettingsPatch) -> StoreResult<Option<PageSettings>> {
         let mut client = self.client().await?;
+        patch_page_settings(&mut client, id, patch).await.map_err(store_error)
+    }
+
+    async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome> {
+        let mut client = self.client_for_long().await?;
         delete(self, &mut client, id).await.map_err(store_error)
     }
 
@@ -186,7 +198,7 @@ impl AccountStore for PostgresStore {
     }
 
     async fn prune_accounts(&self, session_lifetime: Duration, limit: u32) -> StoreResult<u64> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         account_prune::prune(self, &mut client, session_lifetime, limit).await.map_err(store_error)
     }
 }
@@ -221,6 +233,20 @@ async fn update(client: &mut Client, id: AccountId, patch: &AccountPatch) -> Res
     }
     transaction.commit().await?;
     Ok(AccountOutcome::Done(Box::new(account)))
+}
+
+async fn patch_page_settings(
+    client: &mut Client,
+    id: AccountId,
+    patch: PageSettingsPatch,
+) -> Result<Option<PageSettings>, Error> {
+    let transaction = client.transaction().await?;
+    let held = format!("{PAGE_SETTINGS} FOR NO KEY UPDATE");
+    let Some(row) = query_opt(&transaction, &held, &[&id.0]).await? else { return Ok(None) };
+    let kept = patch.applied_to(row.get(0));
+    execute(&transaction, "UPDATE accounts SET page_settings = $2 WHERE id = $1", &[&id.0, &kept]).await?;
+    transaction.commit().await?;
+    Ok(Some(PageSettings::read(&kept)))
 }
 
 /// Sessions, tokens and webhooks go at once.

@@ -22,6 +22,9 @@ const CHANNEL: &str = "pirssonite_changes";
 /// How often other nodes are notified at most.
 const NOTIFY_EVERY: Duration = Duration::from_millis(10);
 
+/// How long the database may take to notify them, before it counts as away.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How long it is waited before a connection that was lost is made again, and how long making one may take.
 const RECONNECT_IN: Duration = Duration::from_secs(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,6 +45,12 @@ impl Hints {
         let connected = listener.connect().await;
         tokio::spawn(listener.run(connected));
         Self { changed, to_notify }
+    }
+
+    /// Hears of this process alone. Behind a pooler in transaction mode nobody can listen: whoever follows the change stream
+    /// looks once a second anyway.
+    pub(crate) fn deaf() -> Self {
+        Self { changed: watch::Sender::new(0), to_notify: watch::Sender::new(()) }
     }
 
     /// Something was changed, and that is committed.
@@ -135,8 +144,9 @@ impl Listener {
             if self.to_notify.changed().await.is_err() {
                 return true;
             }
-            if client.batch_execute(&statement).await.is_err() {
-                return false;
+            match time::timeout(NOTIFY_TIMEOUT, client.batch_execute(&statement)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return false,
             }
             time::sleep(NOTIFY_EVERY).await;
         }
@@ -159,7 +169,7 @@ mod tests {
     async fn d4_many_changes_are_few_notifications() {
         const CHANGES: u64 = 1000;
         let database = fresh_postgres().await;
-        let hints = || async { Hints::start(Address::of(database.url()).unwrap()).await };
+        let hints = || async { Hints::start(Address::of(database.url(), CONNECT_TIMEOUT).unwrap()).await };
         let (one, two) = (hints().await, hints().await);
         for _ in 0..CHANGES {
             one.raise();

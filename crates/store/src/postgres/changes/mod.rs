@@ -65,7 +65,7 @@ impl ChangeStore for PostgresStore {
     }
 
     async fn prune_changes(&self, older_than: Duration, limit: u32) -> StoreResult<u64> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         prune(&mut client, older_than, limit).await.map_err(store_error)
     }
 }

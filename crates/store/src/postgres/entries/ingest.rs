@@ -12,6 +12,7 @@ use domain::{
     changes::ChangeLog,
     delivery::DomainEvent,
     feed_state::FeedStateChange,
+    figures::FigureLog,
     follow::LastDocument,
     ingest::{
         Arrival, Arrivals, Document, Hash, IncomingEntry, KNOWN_OF_IDENTITY_MAX, Known, KnownEntries, KnownEntry,
@@ -25,6 +26,7 @@ use crate::postgres::{
     entries::entry_rows,
     execute,
     feeds::feed_rows,
+    figures,
     outbox::{entry_events, events::Listeners},
     push::discovery::{self, PushState},
     query,
@@ -82,7 +84,10 @@ pub(crate) async fn store_document(
     };
     // In one round trip, if there is nothing new about push.
     let parts = [(target, &sorted)];
-    let (ids, (mut events, mut log)) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
+    let mut counted = FigureLog::default();
+    counted.document(sorted.stored);
+    let of_feed = both(figures::write(transaction, counted), of_feed);
+    let (ids, (_, (mut events, mut log))) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
     events.extend(entry_events::of_entries(transaction, listeners, target.now, &parts, &ids).await?);
     note(&mut log, &parts, &ids);
     Ok((sorted.stored, events, log))

@@ -1,5 +1,5 @@
 //! The statements of pages. Every kind of page is one walk of an index over what an account has of entries, either way round;
-//! that of a feed walks the feed's entries, and looks up what the account has of each. A page since a time looks at so many
+//! that of a feed walks the feed's entries, and looks up what the account has of each. A page of changes looks at so many
 //! rows and no more. A page is cut where its texts are too long by the database, which knows their lengths without
 //! reading them: what is cut off is never sent.
 
@@ -16,9 +16,9 @@ use crate::postgres::{
 };
 
 /// Where in a row of a page the time stands that the page goes by.
-pub(crate) const TIME_AT: usize = 15;
+pub(crate) const TIME_AT: usize = 16;
 /// And whether there is a row after it.
-pub(crate) const HAS_NEXT_AT: usize = 16;
+pub(crate) const HAS_NEXT_AT: usize = 17;
 
 /// Which rows a page wants: one more than it shows, to know whether there is a next page.
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +35,33 @@ impl PageQuery<'_> {
     pub(crate) fn position(&self) -> (i64, i64) {
         let after = self.after.map(|cursor| (cursor.at.as_millisecond(), cursor.id.0));
         match self.filter.order {
-            Order::Newest => after.unwrap_or((i64::MAX, i64::MAX)),
+            Order::Newest if self.walks_feed() => after.unwrap_or((i64::MAX, i64::MAX)),
+            Order::Oldest if self.walks_feed() => after.unwrap_or((i64::MIN, i64::MIN)),
+            Order::Newest => after.unwrap_or((i64::MAX, i64::MAX)).min((self.until(), i64::MAX)),
             Order::Oldest => after.max(self.since().map(|since| (since, i64::MIN))).unwrap_or((i64::MIN, i64::MIN)),
         }
     }
 
     fn since(&self) -> Option<i64> {
         self.filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond())
+    }
+
+    fn until(&self) -> i64 {
+        let until = self.filter.until.filter(|_| self.is_of_receipt());
+        until.map_or(i64::MAX, |until| until.as_millisecond())
+    }
+
+    fn is_of_receipt(&self) -> bool {
+        matches!(self.filter.since, Some(Since::Received(_)))
+    }
+
+    /// The column of the time that the page goes by.
+    fn key(&self) -> &'static str {
+        match self.filter.since {
+            None => "sort_at",
+            Some(Since::Received(_)) => "received_at",
+            Some(Since::Changed(_)) => "modified_at",
+        }
     }
 
     pub(crate) fn limit(&self) -> i64 {
@@ -66,13 +86,21 @@ impl PageQuery<'_> {
 
     /// A walk of what is on the page but for its words, with their marks: where it goes, and its order. What follows limits it.
     pub(crate) fn walk(&self) -> String {
+        self.walk_of(", is_read, is_starred, received_at")
+    }
+
+    /// The same with these columns of `entry_states` besides id and time.
+    fn walk_of(&self, columns: &str) -> String {
+        if self.walks_feed() && self.is_of_receipt() {
+            return self.walk_of_feed_received(columns);
+        }
         if self.walks_feed() {
             return format!(
                 "
-            SELECT entries.id, entries.sort_at AS at, state.is_read, state.is_starred
+            SELECT entries.id, entries.sort_at AS at{}
             FROM entries
             CROSS JOIN LATERAL (
-                SELECT is_read, is_starred
+                SELECT is_read, is_starred, received_at
                 FROM entry_states
                 WHERE entry_states.entry_id = entries.id
                   AND entry_states.account_id = $4{}
@@ -81,20 +109,70 @@ impl PageQuery<'_> {
             WHERE entries.feed_id = $5
               AND (entries.sort_at, entries.id) {} ($1, $2)
             {}",
+                columns.replace(", ", ", state."),
                 self.kind(),
                 self.comes_after(),
                 self.order_by("entries.sort_at", "entries.id"),
             );
         }
+        let key = self.key();
         format!(
             "
-            SELECT entry_states.entry_id AS id, entry_states.sort_at AS at, is_read, is_starred
+            SELECT entry_states.entry_id AS id, entry_states.{key} AS at{columns}
             FROM entry_states
-            WHERE {}
+            WHERE {}{}
             {}",
             self.conditions(),
-            self.order_by("entry_states.sort_at", "entry_states.entry_id"),
+            self.window(),
+            self.order_by(&format!("entry_states.{key}"), "entry_states.entry_id"),
         )
+    }
+
+    /// Those of a feed in the order that they were received: that of their ids, for whoever follows it since whenever. Each
+    /// is asked for its time.
+    fn walk_of_feed_received(&self, columns: &str) -> String {
+        let (compare, window_at) = (self.comes_after(), 4 + self.ids().len());
+        let direction = if self.filter.order == Order::Newest { " DESC" } else { "" };
+        format!(
+            "
+            SELECT entries.id, state.received_at AS at{}
+            FROM entries
+            CROSS JOIN LATERAL (
+                SELECT is_read, is_starred, received_at
+                FROM entry_states
+                WHERE entry_states.entry_id = entries.id
+                  AND entry_states.account_id = $4{}
+                  AND entry_states.received_at BETWEEN ${window_at} AND ${}
+                LIMIT 1
+            ) AS state
+            WHERE entries.feed_id = $5
+              AND $1::bigint IS NOT NULL
+              AND entries.id {compare} $2
+            ORDER BY entries.id{direction}",
+            columns.replace(", ", ", state."),
+            self.kind(),
+            window_at + 1,
+        )
+    }
+
+    /// The end of the walk, where it has one: a condition on what its [values](Self::window_values) are.
+    fn window(&self) -> String {
+        let at = 4 + self.ids().len();
+        match self.filter.order {
+            _ if !self.is_of_receipt() => String::new(),
+            Order::Newest => format!("\n      AND entry_states.received_at >= ${at}"),
+            Order::Oldest => format!("\n      AND entry_states.received_at <= ${at}"),
+        }
+    }
+
+    fn window_values(&self) -> Vec<i64> {
+        let (since, until) = (self.since().unwrap_or(i64::MIN), self.until());
+        match self.filter.order {
+            _ if !self.is_of_receipt() => vec![],
+            _ if self.walks_feed() => vec![since, until],
+            Order::Newest => vec![since],
+            Order::Oldest => vec![until],
+        }
     }
 
     /// A page of a feed has no index of its account's, unless it is of what is marked: those are few.
@@ -106,7 +184,8 @@ impl PageQuery<'_> {
     /// account.
     pub(crate) fn conditions(&self) -> String {
         format!(
-            "entry_states.account_id = $4\n      AND (entry_states.sort_at, entry_states.entry_id) {} ($1, $2){}",
+            "entry_states.account_id = $4\n      AND (entry_states.{}, entry_states.entry_id) {} ($1, $2){}",
+            self.key(),
             self.comes_after(),
             self.kind()
         )
@@ -154,7 +233,7 @@ pub(crate) fn rows_of(wanted: &PageQuery<'_>, page: &str) -> String {
 /// One entry of an account's: the ids are `$1` and `$2`.
 pub(crate) fn one_sql() -> String {
     let one = "
-        SELECT entry_id AS id, 0::bigint AS at, is_read, is_starred
+        SELECT entry_id AS id, 0::bigint AS at, is_read, is_starred, received_at
         FROM entry_states
         WHERE entry_id = $1
           AND account_id = $2";
@@ -166,10 +245,10 @@ fn rows_sql(page: &str, order_by: &str, with_texts: bool) -> String {
     format!(
         "
 SELECT id, feed_id, guid, url, title, author, summary, content, published_at, updated_at, sort_at, is_read, is_starred,
-       categories, enclosures, at, has_next
+       categories, enclosures, received_at, at, has_next
 FROM (
     SELECT entry.id, feed_id, guid, url, title, author, {texts}, published_at, updated_at, entry.sort_at,
-           chosen.is_read, chosen.is_starred, categories, enclosures, chosen.at,
+           chosen.is_read, chosen.is_starred, categories, enclosures, chosen.received_at, chosen.at,
            row_number() OVER walk AS place,
            lead(true, 1, false) OVER walk AS has_next,
            sum(octet_length(guid) + coalesce(octet_length(url), 0) + coalesce(octet_length(title), 0)
@@ -205,13 +284,24 @@ const TEXTS: (&str, &str, &str) = (
 );
 const NO_TEXTS: (&str, &str, &str) = ("NULL::text AS summary, NULL::text AS content", "", "");
 
-/// A page of one kind, or since a time if that has every kind.
+/// A page of one kind, or of changes if that has every kind.
 pub(crate) async fn walk(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
-    if wanted.filter.since.is_some() {
+    if wanted.filter.is_of_changes() {
         return walk_since(client, wanted).await;
     }
     let sql = format!("{}\n            LIMIT $3", wanted.walk());
-    run(client, wanted, &rows_of(wanted, &sql), &[]).await
+    run_walk(client, wanted, &rows_of(wanted, &sql)).await
+}
+
+/// The ids of a page and their times, which are in the index that it walks.
+pub(crate) async fn walk_ids(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
+    run_walk(client, wanted, &format!("{}\n            LIMIT $3", wanted.walk_of(""))).await
+}
+
+async fn run_walk(client: &impl GenericClient, wanted: &PageQuery<'_>, sql: &str) -> Result<Vec<Row>, Error> {
+    let window = wanted.window_values();
+    let window: Vec<_> = window.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+    run(client, wanted, sql, &window).await
 }
 
 /// Those of some entries that are on the page.
@@ -223,7 +313,7 @@ pub(crate) async fn walk_among(
     let ids: Vec<i64> = ids.iter().map(|id| id.0).collect();
     let sql = format!(
         "
-        SELECT entry_states.entry_id AS id, entry_states.sort_at AS at, is_read, is_starred
+        SELECT entry_states.entry_id AS id, entry_states.sort_at AS at, is_read, is_starred, received_at
         FROM unnest(${}::bigint[]) AS given (id)
         CROSS JOIN LATERAL (
             SELECT *
@@ -242,7 +332,7 @@ pub(crate) async fn walk_among(
     run(client, wanted, &rows_of(wanted, &sql), &[&ids]).await
 }
 
-/// A page since a time that has not every kind, and where the walk stopped if it looked at all that it may. Both are of one
+/// A page of changes that has not every kind, and where the walk stopped if it looked at all that it may. Both are of one
 /// moment, or an entry that comes in between would be passed over.
 pub(crate) async fn walk_selective(
     client: &mut Client,
@@ -259,7 +349,7 @@ pub(crate) async fn walk_selective(
 async fn walk_since(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<Vec<Row>, Error> {
     let sql = format!(
         "
-        SELECT entry_states.id, entry_states.at, is_read, is_starred
+        SELECT entry_states.id, entry_states.at, is_read, is_starred, received_at
         FROM ({}
             LIMIT {PAGE_WALK_MAX}
         ) AS entry_states
@@ -283,11 +373,7 @@ async fn stop_of(client: &impl GenericClient, wanted: &PageQuery<'_>) -> Result<
 
 /// The walk of all entries of an account since a time, which is the parameter of this number; the account is `$4`.
 fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
-    let key = match wanted.filter.since {
-        None => "sort_at",
-        Some(Since::Received(_)) => "received_at",
-        Some(Since::Changed(_)) => "modified_at",
-    };
+    let key = wanted.key();
     // Oldest first, the position is not before that time. The parameter is there all the same.
     let from = match wanted.filter.order {
         Order::Newest => format!("{key} >= ${since_at}::bigint"),
@@ -295,7 +381,7 @@ fn since_sql(wanted: &PageQuery<'_>, since_at: usize) -> String {
     };
     format!(
         "
-            SELECT entry_id AS id, {key} AS at, feed_id, folder_id, is_read, is_starred
+            SELECT entry_id AS id, {key} AS at, feed_id, folder_id, is_read, is_starred, received_at
             FROM entry_states
             WHERE account_id = $4
               AND ({key}, entry_id) {} ($1, $2)

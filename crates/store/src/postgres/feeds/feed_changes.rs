@@ -15,14 +15,17 @@ use domain::{
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    LONG_WORK, PostgresStore,
+    PostgresStore,
     entries::ingest,
     execute,
     feeds::{folders, follows, id_of, import, one},
     outbox::events::{Listeners, payload_feed},
     push::discovery::PushState,
     query_opt,
-    shared::values::{millis, optional, text, url_hash},
+    shared::{
+        lending::long_work,
+        values::{millis, optional, text, url_hash},
+    },
 };
 use crate::target::Target;
 
@@ -96,7 +99,7 @@ async fn insert(
 
 /// Stores what was fetched of a feed that is new and has its follower.
 async fn store_first(transaction: &Transaction<'_>, id: FeedId, feed: &NewFeed, now: i64) -> Result<ChangeLog, Error> {
-    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
     let (change, push) = (FeedStateChange::of_new_feed(feed.next_check_in), PushState::new(&feed.address.url));
     let (nothing, listeners) = (KnownEntries::new(), Listeners::of_feeds(transaction, &[id.0]).await?);
     let (_, events, mut log) =
@@ -137,7 +140,7 @@ pub(crate) async fn update(
     if let Some(folder) = patch.folder_id
         && folder != settings.folder_id
     {
-        transaction.batch_execute(LONG_WORK).await?;
+        long_work(&transaction).await?;
         execute(&transaction, MOVE, &[&id.0, &account.0, &folder.map(|folder| folder.0)]).await?;
     }
     let feed = one(&transaction, account, id).await?;

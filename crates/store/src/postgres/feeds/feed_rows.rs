@@ -70,6 +70,8 @@ pub(crate) async fn write_state(
             &i64::from(standing.failure_count),
             &standing.is_failing,
             &standing.is_gone,
+            &optional(document.icon_url.as_ref()),
+            &optional(document.logo_url.as_ref()),
         ],
     )
     .await

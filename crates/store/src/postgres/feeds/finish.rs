@@ -45,7 +45,7 @@ const FOLLOWERS: &str = "SELECT account_id FROM follows WHERE feed_id = $1 LIMIT
 const MOVE: &str = include_str!("sql/finish_move.sql");
 
 pub(crate) async fn finish(store: &PostgresStore, results: &[PollResult]) -> StoreResult<Vec<StoreResult<Stored>>> {
-    let mut client = store.client().await?;
+    let mut client = store.client_for_long().await?;
     let mut stored: Vec<Option<StoreResult<Stored>>> = vec![None; results.len()];
     finish_plain::finish(&client, results, &mut stored).await;
     for (place, result) in results.iter().enumerate() {
@@ -53,7 +53,7 @@ pub(crate) async fn finish(store: &PostgresStore, results: &[PollResult]) -> Sto
             continue;
         }
         if client.is_closed() {
-            match store.client().await {
+            match store.client_for_long().await {
                 Ok(other) => client = other,
                 // What is stored is stored: only the rest is not.
                 Err(error) => {
@@ -104,6 +104,7 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
         claimed_at: result.claimed_at.as_millisecond(),
         is_backlog: held.get(11),
         now: held.get(0),
+        trace: result.trace(),
     };
     let change = standing.after(result);
     let mut events: Vec<DomainEvent> = change.event.map(|kind| DomainEvent::Feed(kind, feed)).into_iter().collect();

@@ -12,6 +12,7 @@ use deadpool_postgres::{Client, GenericClient};
 use domain::{
     Lease,
     feed_state::{FeedStateChange, Standing},
+    figures::Series,
     ingest::{PollOutcome, PollResult, Stored, Validators},
     ports::StoreResult,
 };
@@ -156,8 +157,23 @@ async fn write_unchanged(client: &impl GenericClient, given: &[Decided<'_>]) -> 
     let hashes: Vec<Option<&[u8]>> =
         validators.iter().map(|validators| validators.body_hash.as_ref().map(|hash| hash.0.as_slice())).collect();
     let values: Params<'_> = &[
-        &ids, &owners, &fences, &check_in, &audit_in, &adaptive, &etags, &modified, &hashes, &due_by, &before.0,
-        &before.1, &before.2, &after.0, &after.1, &after.2,
+        &ids,
+        &owners,
+        &fences,
+        &check_in,
+        &audit_in,
+        &adaptive,
+        &etags,
+        &modified,
+        &hashes,
+        &due_by,
+        &before.0,
+        &before.1,
+        &before.2,
+        &after.0,
+        &after.1,
+        &after.2,
+        &Series::POLLED_UNCHANGED.number(),
     ];
     query(client, UNCHANGED, values).await
 }
@@ -173,8 +189,20 @@ async fn write_failures(client: &impl GenericClient, given: &[Decided<'_>]) -> R
         })
         .collect();
     let values: Params<'_> = &[
-        &ids, &owners, &fences, &check_in, &adaptive, &reasons, &due_by, &before.0, &before.1, &before.2, &after.0,
-        &after.1, &after.2,
+        &ids,
+        &owners,
+        &fences,
+        &check_in,
+        &adaptive,
+        &reasons,
+        &due_by,
+        &before.0,
+        &before.1,
+        &before.2,
+        &after.0,
+        &after.1,
+        &after.2,
+        &Series::POLL_FAILED.number(),
     ];
     query(client, FAILED, values).await
 }

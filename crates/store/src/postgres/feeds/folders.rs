@@ -10,8 +10,8 @@ use domain::{
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    LONG_WORK, PostgresStore, execute, query, query_opt,
-    shared::{errors::store_error, values::text},
+    PostgresStore, execute, query, query_opt,
+    shared::{errors::store_error, lending::long_work, values::text},
 };
 
 const ALL: &str = include_str!("sql/folders_all.sql");
@@ -155,7 +155,7 @@ async fn delete(transaction: &Transaction<'_>, account: AccountId, id: FolderId)
     if query_opt(transaction, held, &[&id.0, &account.0]).await?.is_none() {
         return Ok(false);
     }
-    transaction.batch_execute(LONG_WORK).await?;
+    long_work(transaction).await?;
     query(transaction, LOCK_FOLLOWS, &[&id.0]).await?;
     execute(transaction, EMPTY, &[&account.0, &id.0]).await?;
     execute(transaction, "UPDATE follows SET folder_id = NULL WHERE folder_id = $1", &[&id.0]).await?;

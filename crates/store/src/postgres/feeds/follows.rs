@@ -15,14 +15,17 @@ use domain::{
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
-    LONG_WORK, Params, PostgresStore,
+    Params, PostgresStore,
     entries::{self, prune},
     execute,
     feeds::{feed_changes, folders, id_of, one},
     outbox::events::{self, Listeners},
     push::{subscription_changes::Decisions, subscriptions},
     query, query_opt, query_then,
-    shared::values::{hash, optional, time, u64_to_i64, url_hash},
+    shared::{
+        lending::long_work,
+        values::{hash, optional, time, u64_to_i64, url_hash},
+    },
 };
 
 /// Entries whose events are recorded at once: their texts are in memory.
@@ -179,7 +182,7 @@ async fn hand_over(
     let is_unread = |row: &&Row| hash(row.get(1)).is_some_and(|identity| last.is_unread(identity, time(row.get(2))));
     let unread: Vec<i64> = entries.iter().filter(is_unread).map(|row| row.get(0)).collect();
     if !entries.is_empty() {
-        transaction.batch_execute(LONG_WORK).await?;
+        long_work(transaction).await?;
         execute(transaction, HAND_OVER, &[&feed.0, &account.0, &now, &unread]).await?;
     }
     Ok(unread)
@@ -269,7 +272,7 @@ pub(crate) async fn end(
     now: i64,
     limit: Option<u64>,
 ) -> Result<(ChangeLog, u64), Error> {
-    transaction.batch_execute(LONG_WORK).await?;
+    long_work(transaction).await?;
     let is_alone = is_alone(transaction, account, feed).await?;
     let mut log = ChangeLog::default();
     let gone = query(transaction, FORGET, &[&feed.0, &account.0, &limit.map(u64_to_i64)]).await?;

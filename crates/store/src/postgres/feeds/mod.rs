@@ -13,7 +13,7 @@ pub(crate) mod polls;
 use async_trait::async_trait;
 use deadpool_postgres::GenericClient;
 use domain::{
-    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, IconId, NewFeed,
     feed_state::FeedAddress,
     follow::NewFollow,
     ports::{FeedStore, FollowOutcome, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
@@ -35,7 +35,7 @@ use crate::postgres::{
 const URL_RACES_MAX: u32 = 3;
 
 /// Where in a row its current subscription begins.
-const VIEW_AT: usize = 15;
+const VIEW_AT: usize = 16;
 
 #[async_trait]
 impl FeedStore for PostgresStore {
@@ -81,7 +81,7 @@ impl FeedStore for PostgresStore {
     }
 
     async fn import_feeds(&self, account: AccountId, feeds: Vec<FeedSeed>) -> StoreResult<Vec<ImportOutcome>> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         for _ in 0..URL_RACES_MAX {
             let imported = import::import(self, &mut client, account, &feeds).await;
             if let Some(outcomes) = imported.map_err(store_error)? {
@@ -148,7 +148,8 @@ pub(crate) async fn id_of(
 /// What all who follow a feed see of it.
 const COLUMNS: &str = "
 feeds.id, feeds.url, feeds.site_url, feeds.title, feeds.last_fetched_at, feeds.next_check_at, feeds.failure_count,
-feeds.last_error, feeds.is_gone, coalesce(feeds.credentials, '') <> ''";
+feeds.last_error, feeds.is_gone, coalesce(feeds.credentials, '') <> '',
+(SELECT icon_id FROM feed_icons WHERE feed_icons.feed_id = feeds.id)";
 
 /// The feeds that an account follows, with their current subscriptions.
 fn followed_sql(condition: &str) -> String {
@@ -172,16 +173,17 @@ fn feed_of(row: &Row) -> Result<Feed, Error> {
         has_credentials: row.get(9),
         site_url: row.get(2),
         title: row.get(3),
-        custom_title: row.get(10),
-        folder_id: row.get::<_, Option<i64>>(11).map(FolderId),
+        custom_title: row.get(11),
+        folder_id: row.get::<_, Option<i64>>(12).map(FolderId),
         last_fetched_at: row.get::<_, Option<i64>>(4).map(time),
         next_check_at: time(row.get(5)),
         failure_count: to_u32(row.get(6)),
         last_error: row.get(7),
         is_gone: row.get(8),
-        unread_count: count(row.get(12)),
-        poll_interval: row.get::<_, Option<i64>>(13).map(to_u32),
-        push_enabled: row.get(14),
+        unread_count: count(row.get(13)),
+        poll_interval: row.get::<_, Option<i64>>(14).map(to_u32),
+        push_enabled: row.get(15),
         subscription: subscriptions::view_of(row, id, VIEW_AT)?,
+        icon_id: row.get::<_, Option<i64>>(10).map(IconId),
     })
 }

@@ -121,12 +121,12 @@ impl PollStore for PostgresStore {
 
     async fn feed_overview(&self) -> StoreResult<FeedOverview> {
         let _permit = self.slow_permit().await?;
-        let client = self.client().await?;
+        let client = self.client_for_long().await?;
         overview::overview(&client).await.map_err(store_error)
     }
 
     async fn prune_entries(&self, limits: PruneLimits) -> StoreResult<u64> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         prune::prune(self, &mut client, limits).await.map_err(store_error)
     }
 }

@@ -17,7 +17,10 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     Params, PostgresStore, execute,
-    outbox::webhook_rows::{columns, readable_at},
+    outbox::{
+        pending_webhooks,
+        webhook_rows::{columns, readable_at},
+    },
     query, query_opt,
     shared::{
         claim_bounds::{self, Position, Scan, Timing},
@@ -46,6 +49,71 @@ macro_rules! due {
           AND coalesce((SELECT type = ANY($8) FROM events WHERE events.id = event_id), true)"
     };
 }
+
+/// The webhooks that a scan looks at: those for which something waits, as far as is known, and those of new deliveries; all
+/// for which something waits, if the scan is whole, by steps from one to the next (`pending_webhooks.rs`). The places of the
+/// values: who is known, the id after which deliveries are new, and from when until when the scan is bounded.
+macro_rules! candidates {
+    ($known:literal, $after_id:literal, $from:literal, $until:literal) => {
+        concat!(
+            "
+pending (webhook_id) AS (
+    SELECT (
+        SELECT webhook_id
+        FROM deliveries
+        WHERE status = 'pending'
+        ORDER BY webhook_id
+        LIMIT 1
+    )
+    WHERE ",
+            $known,
+            "::bigint[] IS NULL
+       OR (SELECT ms FROM now) < ",
+            $from,
+            "
+       OR (SELECT ms FROM now) >= ",
+            $until,
+            "
+    UNION ALL
+    SELECT (
+        SELECT webhook_id
+        FROM deliveries
+        WHERE status = 'pending'
+          AND webhook_id > pending.webhook_id
+        ORDER BY webhook_id
+        LIMIT 1
+    )
+    FROM pending
+    WHERE pending.webhook_id IS NOT NULL
+),
+new AS MATERIALIZED (
+    SELECT webhook_id
+    FROM deliveries
+    WHERE id > ",
+            $after_id,
+            "
+      AND NOT EXISTS (SELECT FROM pending)
+    ORDER BY id
+    LIMIT 10000
+),
+candidates AS MATERIALIZED (
+    SELECT webhook_id
+    FROM pending
+    WHERE webhook_id IS NOT NULL
+    UNION
+    SELECT known
+    FROM unnest(",
+            $known,
+            "::bigint[]) AS known
+    WHERE NOT EXISTS (SELECT FROM pending)
+    UNION
+    SELECT webhook_id
+    FROM new
+)"
+        )
+    };
+}
+pub(crate) use candidates;
 
 /// Where the scan of each line of these webhooks begins; from the start if it is whole. The places of the values: the
 /// smallest number, from when until when the scan is bounded, and the bounds.
@@ -86,11 +154,15 @@ pub(crate) use lines;
 /// rate.
 const CLAIM: &str = concat!(
     "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value AS last_id FROM deliveries_id_seq),",
+    candidates!("$20", "$21", "$12", "$13"),
+    ",
 enabled AS MATERIALIZED (
     SELECT webhooks.id, probe_at IS NOT NULL OR rate_per_second IS NOT NULL AS is_gated,
            least(coalesce(given.rows_max, $6), $3) AS rows_max, account_id
-    FROM webhooks
+    FROM candidates
+    -- Each by itself: the planner takes candidates for many, and would read all webhooks.
+    CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE id = candidates.webhook_id LIMIT 1) AS webhooks
     LEFT JOIN unnest($4::bigint[], $5::bigint[]) AS given (id, rows_max) ON given.id = webhooks.id
     WHERE enabled
       AND deleted_at IS NULL
@@ -299,9 +371,9 @@ claimed AS (
 ),
 taken AS (
     UPDATE webhooks
-    SET rate_at = greatest(rate_at, (SELECT ms FROM now)) + counted.count * 1000000.0::double precision / rate_per_second
-    FROM (SELECT webhook_id, count(*) FROM claimed GROUP BY webhook_id) AS counted
-    WHERE webhooks.id = counted.webhook_id
+    SET rate_at = greatest(rate_at, (SELECT ms FROM now))
+        + (SELECT count(*) FROM claimed WHERE webhook_id = webhooks.id) * 1000000.0::double precision / rate_per_second
+    WHERE id = ANY(ARRAY(SELECT webhook_id FROM claimed))
       AND rate_per_second IS NOT NULL
 ),
 ordered AS MATERIALIZED (
@@ -318,13 +390,18 @@ ordered AS MATERIALIZED (
 )
 SELECT ordered.id, ordered.lease_owner, ordered.lease_fence, ordered.webhook_id, ordered.event_id, ordered.attempts,
        ordered.is_probe, event.type, event.created_at, event.size, event.data, ordered.logged, ordered.next_attempt_at,
-       ordered.is_full, now.ms, event.feed, follow.custom_title, follow.folder_id, state.is_read, state.is_starred, ",
+       ordered.is_full, now.ms, event.feed, follow.custom_title, follow.folder_id, state.is_read, state.is_starred,
+       event.nonce, now.last_id,
+       CASE
+           WHEN row_number() OVER (ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id) = 1
+               THEN (SELECT array_agg(webhook_id) FROM candidates)
+       END, ",
     columns!(),
     "
 FROM now
 LEFT JOIN ordered ON true
 LEFT JOIN LATERAL (
-    SELECT type, created_at, size, CASE WHEN size <= $7 THEN data END AS data, feed, feed_id, entry_id
+    SELECT type, created_at, size, CASE WHEN size <= $7 THEN data END AS data, feed, feed_id, entry_id, nonce
     FROM events
     WHERE events.id = ordered.event_id
     LIMIT 1
@@ -344,14 +421,20 @@ LEFT JOIN LATERAL (
       AND entry_states.account_id = receiver.account_id
     LIMIT 1
 ) AS state ON true
-LEFT JOIN webhooks ON webhooks.id = ordered.webhook_id AND ordered.turn = 1
+LEFT JOIN LATERAL (
+    SELECT *
+    FROM webhooks
+    WHERE id = ordered.webhook_id
+      AND ordered.turn = 1
+    LIMIT 1
+) AS webhooks ON true
 ORDER BY ordered.turn, ordered.next_attempt_at, ordered.id"
 );
 
 const SET_ASIDE: &str = include_str!("sql/delivery_claims_set_aside.sql");
 
 /// Where in a row its webhook begins, which the first job of each webhook has.
-const WEBHOOK_AT: usize = 20;
+const WEBHOOK_AT: usize = 23;
 
 pub(crate) async fn claim(
     store: &PostgresStore,
@@ -364,6 +447,7 @@ pub(crate) async fn claim(
         return Ok(Claimed::default());
     }
     let scan = claim_bounds::lock(&store.bounds.deliveries).claim();
+    let candidates = store.bounds.pending().candidates();
     let (webhooks, rows_max): (Vec<i64>, Vec<i64>) =
         limits.of.iter().map(|(id, most)| (id.0, i64::from(*most))).unzip();
     let retries_first: Vec<i64> = limits.retries_first.iter().map(|id| id.0).collect();
@@ -390,9 +474,13 @@ pub(crate) async fn claim(
         &bounds.2,
         &bounds.3,
         &DUE_FIRST_MS,
+        &candidates.known,
+        &candidates.after_id,
     ];
     let rows = query(client, CLAIM, values).await?;
     let Some(first) = rows.first() else { return Ok(Claimed::default()) };
+    let found = found(&scan, (first.get(14), first.get(21), first.get(22)));
+    store.bounds.pending().found(&candidates, found);
     let timing = timing(client, &scan, first.get(14)).await;
     // The time is there also if nothing was claimed.
     let rows: Vec<Row> = rows.into_iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
@@ -404,6 +492,15 @@ pub(crate) async fn claim(
 /// The types of events that this version knows.
 pub(crate) fn known_types() -> Vec<&'static str> {
     EventType::ALL.map(EventType::name).to_vec()
+}
+
+/// What a scan has found out about who has something waiting: the time, the last id, and those who have.
+pub(crate) fn found(
+    scan: &Scan<LineKey>,
+    (now_ms, last_id, webhooks): (i64, i64, Option<Vec<i64>>),
+) -> pending_webhooks::Found {
+    let is_whole = !scan.is_bounded(now_ms);
+    pending_webhooks::Found { now_ms, last_id, webhooks: Some(webhooks.unwrap_or_default()), is_whole }
 }
 
 /// The bounds of a scan, as columns: webhooks, lines, and the positions behind which they begin.
@@ -463,7 +560,7 @@ fn job_of(row: &Row, installation: &str) -> Result<DeliveryJob, Error> {
         lease: Lease { owner: row.get(1), fence: row.get(2) },
         webhook_id: WebhookId(row.get(3)),
         event: EventId(event),
-        event_id: public_id("evt", installation, event),
+        event_id: public_id("evt", installation, event, row.get(20)),
         kind,
         happened_at: time(row.get(8)),
         feed: row.get(15),

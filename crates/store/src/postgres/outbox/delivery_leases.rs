@@ -12,7 +12,7 @@ use tokio_postgres::Error;
 use crate::postgres::{
     Params, PostgresStore, execute,
     feeds::polls,
-    outbox::delivery_claims::{bounds_of, known_types, lines},
+    outbox::delivery_claims::{bounds_of, candidates, found, known_types, lines},
     query, query_opt,
     shared::{claim_bounds, values::millis},
     timing,
@@ -24,14 +24,17 @@ const HELD: &str = include_str!("sql/delivery_leases_held.sql");
 
 const RELEASE: &str = include_str!("sql/delivery_leases_release.sql");
 
-/// Of each line of each webhook the first row that nobody holds, and when the leases run out of what somebody does. Those
+/// Of each line of each webhook for which something waits the first row that nobody holds, and when the leases run out of what somebody does. Those
 /// are looked at only by a whole scan, and where nothing else is sent while they last, because only probes are.
 const NEXT: &str = concat!(
     "
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value AS last_id FROM deliveries_id_seq),",
+    candidates!("$10", "$11", "$2", "$3"),
+    ",
 enabled AS MATERIALIZED (
-    SELECT *
-    FROM webhooks
+    SELECT webhooks.*
+    FROM candidates
+    CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE id = candidates.webhook_id LIMIT 1) AS webhooks
     WHERE enabled
       AND deleted_at IS NULL
       AND id <> ALL($1)
@@ -67,7 +70,9 @@ SELECT min(
                    + (SELECT ms FROM now)
            )
        )::bigint - (SELECT ms FROM now),
-       (SELECT ms FROM now)
+       (SELECT ms FROM now),
+       (SELECT last_id FROM now),
+       (SELECT array_agg(webhook_id) FROM candidates)
 FROM enabled
 LEFT JOIN free ON free.webhook_id = enabled.id
 CROSS JOIN LATERAL (
@@ -149,10 +154,25 @@ pub(crate) async fn next_in(
 ) -> Result<Option<Duration>, Error> {
     let but_not_to: Vec<i64> = but_not_to.iter().map(|id| id.0).collect();
     let scan = claim_bounds::lock(&store.bounds.deliveries).look();
+    let candidates = store.bounds.pending().candidates();
     let ((webhooks, lines, after_at, after_id), known) = (bounds_of(&scan), known_types());
     let (from, until) = (scan.bounded_from_ms, scan.bounded_until_ms);
-    let values: Params<'_> = &[&but_not_to, &from, &until, &i64::MIN, &webhooks, &lines, &after_at, &after_id, &known];
+    let values: Params<'_> = &[
+        &but_not_to,
+        &from,
+        &until,
+        &i64::MIN,
+        &webhooks,
+        &lines,
+        &after_at,
+        &after_id,
+        &known,
+        &candidates.known,
+        &candidates.after_id,
+    ];
     let Some(row) = query_opt(client, NEXT, values).await? else { return Ok(None) };
+    let found = found(&scan, (row.get(1), row.get(2), row.get(3)));
+    store.bounds.pending().found(&candidates, found);
     let timing = timing(client, &scan, row.get(1)).await;
     claim_bounds::lock(&store.bounds.deliveries).looked(&scan, timing);
     let next_in = row.get::<_, Option<i64>>(0);

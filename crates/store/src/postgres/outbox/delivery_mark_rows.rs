@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use deadpool_postgres::GenericClient;
-use domain::delivery::{ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptOutcome, Consequence};
+use domain::{
+    delivery::{ANSWER_BYTES_MAX, ATTEMPTS_KEPT_MAX, AttemptOutcome, Consequence},
+    figures::{Series, attempt_series},
+};
 use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
@@ -14,7 +17,7 @@ use crate::postgres::{
     shared::values::{ERROR_BYTES_MAX, beginning, millis},
 };
 
-/// Marks deliveries, and keeps the log of their attempts. The first webhooks are those that are well again by this; they
+/// Marks deliveries, keeps the log of their attempts, and counts these, for the accounts of their webhooks and for the server. The first webhooks are those that are well again by this; they
 /// are locked before the deliveries, as everywhere. None is well by what its old receiver took. Where the time is given all
 /// is locked already; otherwise what others have locked is waited for a moment, and this is over with the statement.
 const MARK: &str = concat!(
@@ -38,8 +41,10 @@ held AS MATERIALIZED (
     SELECT given.*
     FROM deliveries
     JOIN unnest($3::bigint[], $4::text[], $5::bigint[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
-                $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[]) WITH ORDINALITY
-        AS given (id, owner, fence, status, counted, next_in, number, duration_ms, answered, answer, error, url, place)
+                $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::bigint[],
+                $16::bigint[]) WITH ORDINALITY
+        AS given (id, owner, fence, status, counted, next_in, number, duration_ms, answered, answer, error, url,
+                  outcome_series, latency_series, place)
         ON deliveries.id = given.id
         AND deliveries.lease_owner = given.owner
         AND deliveries.lease_fence = given.fence
@@ -65,7 +70,8 @@ marked AS (
     FROM now, held
     WHERE deliveries.id = held.id
     RETURNING deliveries.id, deliveries.webhook_id, deliveries.logged, held.url, held.place, held.number,
-              now.ms - held.duration_ms AS at, held.duration_ms, held.answered, held.answer, held.error
+              now.ms - held.duration_ms AS at, held.duration_ms, held.answered, held.answer, held.error,
+              held.outcome_series, held.latency_series
 ),
 logs AS (
     INSERT INTO attempts (delivery_id, place, number, at, duration_ms, status, answer, error)
@@ -82,6 +88,23 @@ mended AS (
         probe_new_at = NULL
     WHERE id IN (SELECT sick.id FROM sick JOIN marked ON marked.webhook_id = sick.id AND marked.url = sick.url)
     RETURNING id
+),
+of_webhooks AS (
+    SELECT webhook_id, outcome_series, latency_series, count(*) AS count
+    FROM marked
+    GROUP BY webhook_id, outcome_series, latency_series
+),
+figures AS (
+    INSERT INTO figures_by_minute (account_id, series, minute, backend, count)
+    SELECT owners.account_id, counted.series, now.ms / 60000, pg_backend_pid(), sum(of_webhooks.count)
+    FROM now, of_webhooks
+    LEFT JOIN webhooks ON webhooks.id = webhook_id AND deleted_at IS NULL
+    CROSS JOIN LATERAL (VALUES (outcome_series), (latency_series)) AS counted (series)
+    CROSS JOIN LATERAL (VALUES (0), (webhooks.account_id)) AS owners (account_id)
+    WHERE owners.account_id IS NOT NULL
+    GROUP BY owners.account_id, counted.series, now.ms
+    ON CONFLICT (account_id, series, minute, backend) DO UPDATE
+    SET count = figures_by_minute.count + excluded.count
 )
 SELECT marked.place, marked.id, marked.logged, EXISTS (SELECT FROM mended)
 FROM marked"
@@ -110,9 +133,13 @@ pub(crate) async fn mark(
     let answered: Vec<Option<i64>> = logs.iter().map(|log| log.status_code.map(i64::from)).collect();
     let answers: Vec<_> = logs.iter().map(|log| cut(log.answer.as_ref(), ANSWER_BYTES_MAX)).collect();
     let errors: Vec<_> = logs.iter().map(|log| cut(log.error.as_ref(), ERROR_BYTES_MAX)).collect();
+    let series = decided
+        .iter()
+        .map(|(one, consequence)| attempt_series(consequence.status, one.attempt.duration).map(Series::number).into());
+    let (outcomes, latencies): (Vec<i64>, Vec<i64>) = series.unzip();
     let values: Params<'_> = &[
         &well, &now, &ids, &owners, &fences, &statuses, &counted, &next_in, &numbers, &durations, &answered, &answers,
-        &errors, &urls,
+        &errors, &urls, &outcomes, &latencies,
     ];
     query(client, MARK, values).await
 }

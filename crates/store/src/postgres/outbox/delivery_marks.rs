@@ -26,12 +26,15 @@ use crate::postgres::{
         delivery_mark_rows::{Decided, forget, mark},
         events, webhook_rows,
     },
+    query,
     shared::{
         claim_bounds,
         errors::{is_locked, reason, store_error},
         values::time,
     },
 };
+
+const NONCES: &str = "SELECT id, nonce FROM events WHERE id = ANY($1)";
 
 /// What became of marks.
 #[derive(Debug, Default)]
@@ -124,9 +127,11 @@ async fn finish_mixed<'f>(
         receivers.get(&one.webhook_id).is_some_and(|receiver| receiver.reports_failure(consequence))
     };
     let accounts: HashMap<WebhookId, AccountId> = webhooks.iter().map(account_of).collect();
-    let given_up = decided.iter().filter(is_reported).filter_map(|(one, _)| {
-        let account = accounts.get(&one.webhook_id)?;
-        DomainEvent::delivery_failed(*account, one, &store.installation)
+    let reported: Vec<&AttemptOutcome> = decided.iter().filter(is_reported).map(|(one, _)| *one).collect();
+    let nonces = nonces_of(&transaction, &reported).await?;
+    let given_up = reported.into_iter().filter_map(|one| {
+        let (account, nonce) = (accounts.get(&one.webhook_id)?, nonces.get(&one.event.0).copied());
+        DomainEvent::delivery_failed(*account, one, &store.installation, nonce.unwrap_or_default())
     });
     let given_up = given_up.collect();
     let mut log = write_receivers(&transaction, &receivers, &accounts, given_up, now).await?;
@@ -141,6 +146,16 @@ async fn finish_mixed<'f>(
     claim_bounds::lock(&store.bounds.deliveries).requeued();
     let disabled = receivers.iter().filter_map(|(id, one)| Some((*id, one.disabled_reason()?.to_owned()))).collect();
     Ok(Marked { applied: free, locked, disabled })
+}
+
+/// The nonces of the events of these deliveries, by their rows.
+async fn nonces_of(transaction: &Transaction<'_>, finished: &[&AttemptOutcome]) -> Result<HashMap<i64, i64>, Error> {
+    if finished.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let events: Vec<i64> = finished.iter().map(|one| one.event.0).collect();
+    let rows = query(transaction, NONCES, &[&events]).await?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// What one attempt leads to, after those before it. A webhook whose row is gone is removed.

@@ -9,10 +9,13 @@ use domain::{
 use tokio_postgres::Error;
 
 use crate::postgres::{
-    LONG_WORK, PostgresStore, execute, now_ms,
+    PostgresStore, execute, now_ms,
     outbox::{delivery_rows, webhooks},
     query, query_opt,
-    shared::values::{Parsed, usize_to_i64},
+    shared::{
+        lending::long_work,
+        values::{Parsed, usize_to_i64},
+    },
 };
 
 /// Deliveries in one transaction: their rows are locked meanwhile.
@@ -67,9 +70,10 @@ pub(crate) async fn requeue(
     store: &PostgresStore,
     client: &mut Client,
     account: AccountId,
-    id: i64,
+    public_id: &str,
 ) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;
+    let Some(id) = row_of(store, &transaction, account, public_id).await? else { return Ok(Moved::NotFound) };
     match lock(&transaction, account, id).await? {
         None => return Ok(Moved::NotFound),
         Some(status) if !status.can_requeue() => return Ok(Moved::WrongState(status)),
@@ -78,6 +82,7 @@ pub(crate) async fn requeue(
     execute(&transaction, REQUEUE, &[&id]).await?;
     let moved = moved(store, &transaction, account, id).await?;
     store.commit(transaction, queued()).await?;
+    store.bounds.pending().forget();
     Ok(moved)
 }
 
@@ -85,10 +90,11 @@ pub(crate) async fn cancel(
     store: &PostgresStore,
     client: &mut Client,
     account: AccountId,
-    id: i64,
+    public_id: &str,
     reason: &str,
 ) -> Result<Moved, Error> {
     let transaction = client.transaction().await?;
+    let Some(id) = row_of(store, &transaction, account, public_id).await? else { return Ok(Moved::NotFound) };
     match lock(&transaction, account, id).await? {
         None => return Ok(Moved::NotFound),
         Some(status) if !status.can_cancel() => return Ok(Moved::WrongState(status)),
@@ -116,6 +122,7 @@ pub(crate) async fn requeue_failed(
         let rows = query(&transaction, REQUEUE_FAILED, &[&webhook.0, &after, &usize_to_i64(CHUNK)]).await?;
         let Some(last) = rows.iter().map(|row| row.get(0)).max() else { return Ok(Some(requeued)) };
         store.commit(transaction, queued()).await?;
+        store.bounds.pending().forget();
         (after, requeued) = (last, requeued + rows.len() as u64);
     }
 }
@@ -123,7 +130,7 @@ pub(crate) async fn requeue_failed(
 /// Makes all that waits for a webhook due now. Whoever does that has to say that something is queued.
 pub(crate) async fn hurry(transaction: &Transaction<'_>, webhook: WebhookId) -> Result<(), Error> {
     let now = now_ms(transaction).await?;
-    transaction.batch_execute(LONG_WORK).await?;
+    long_work(transaction).await?;
     execute(transaction, HURRY, &[&webhook.0, &now]).await.map(drop)
 }
 
@@ -138,6 +145,18 @@ pub(crate) fn queued() -> ChangeLog {
 async fn lock(transaction: &Transaction<'_>, account: AccountId, id: i64) -> Result<Option<DeliveryStatus>, Error> {
     let row = query_opt(transaction, LOCK, &[&id, &account.0]).await?;
     row.map(|row| row.try_get::<_, Parsed<DeliveryStatus>>(0)).transpose().map(|status| status.map(|status| status.0))
+}
+
+/// The row that has this id, also by the nonce of its event.
+async fn row_of(
+    store: &PostgresStore,
+    transaction: &Transaction<'_>,
+    account: AccountId,
+    id: &str,
+) -> Result<Option<i64>, Error> {
+    let Some(row) = delivery_rows::row_of(id, &store.installation) else { return Ok(None) };
+    let delivery = delivery_rows::one(transaction, account, row, &store.installation).await?;
+    Ok(delivery.filter(|delivery| delivery.id == id).map(|_| row))
 }
 
 async fn moved(

@@ -51,7 +51,7 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS deliveries
 CROSS JOIN LATERAL (
-    SELECT type
+    SELECT type, nonce
     FROM events
     WHERE events.id = deliveries.event_id
     LIMIT 1

@@ -23,7 +23,7 @@ macro_rules! columns {
                THEN deliveries.lease_owner
        END,
        deliveries.lease_until, deliveries.last_status, deliveries.last_error, deliveries.reason, deliveries.created_at,
-       deliveries.ended_at"
+       deliveries.ended_at, events.nonce"
     };
 }
 pub(crate) use columns;
@@ -50,7 +50,10 @@ pub(crate) async fn one(
     id: i64,
     installation: &str,
 ) -> Result<Option<Delivery>, Error> {
-    query_opt(client, ONE, &[&id, &account.0]).await?.as_ref().map(|row| delivery_of(row, installation)).transpose()
+    let row = query_opt(client, ONE, &[&id, &account.0]).await?;
+    // One in a state of a later version is that one's to show.
+    let row = row.filter(|row| row.try_get::<_, Parsed<DeliveryStatus>>(4).is_ok());
+    row.as_ref().map(|row| delivery_of(row, installation)).transpose()
 }
 
 /// A delivery and its attempts, as of one moment: a mark comes before both or after.
@@ -72,8 +75,8 @@ pub(crate) fn delivery_of(row: &Row, installation: &str) -> Result<Delivery, Err
     let status = row.try_get::<_, Parsed<DeliveryStatus>>(4)?.0;
     let lease_owner: Option<String> = row.get(7);
     Ok(Delivery {
-        id: public_id("dlv", installation, row.get(0)),
-        event_id: public_id("evt", installation, row.get(1)),
+        id: public_id("dlv", installation, row.get(0), row.get(14)),
+        event_id: public_id("evt", installation, row.get(1), row.get(14)),
         event_type: row.get(2),
         webhook_id: WebhookId(row.get(3)),
         delivery_status: status,

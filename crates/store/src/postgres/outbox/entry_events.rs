@@ -94,6 +94,7 @@ fn entry(target: Target, id: i64, incoming: &IncomingEntry, sort_at: i64) -> Ent
         published_at: kept(incoming.published_at),
         updated_at: kept(incoming.updated_at),
         sort_at: time(sort_at),
+        received_at: time(target.now),
         is_read: false,
         is_starred: false,
         categories: incoming.categories.iter().map(|category| text(category).into_owned()).collect(),

@@ -84,7 +84,7 @@ impl Listeners {
 
 /// A feed as payloads show it.
 pub(crate) fn payload_feed(target: Target, url: String, title: Option<String>) -> PayloadFeed {
-    PayloadFeed { id: FeedId(target.feed_id), url, title }
+    PayloadFeed { id: FeedId(target.feed_id), url, title, trace: target.trace }
 }
 
 /// Records events, where the caller knows neither listeners nor feeds. True if a delivery was queued.
@@ -144,5 +144,5 @@ async fn feeds_of(client: &impl GenericClient, ids: &[i64]) -> Result<HashMap<Fe
 }
 
 fn feed_of(row: &Row) -> PayloadFeed {
-    PayloadFeed { id: FeedId(row.get(0)), url: row.get(1), title: row.get(2) }
+    PayloadFeed { id: FeedId(row.get(0)), url: row.get(1), title: row.get(2), trace: None }
 }

@@ -11,6 +11,7 @@ pub(crate) mod delivery_rows;
 pub(crate) mod entry_events;
 pub(crate) mod events;
 pub(crate) mod outbox_prune;
+pub(crate) mod pending_webhooks;
 pub(crate) mod replay;
 pub(crate) mod webhook_rows;
 pub(crate) mod webhooks;
@@ -97,7 +98,7 @@ impl DeliveryStore for PostgresStore {
         since: Timestamp,
         until: Option<Timestamp>,
     ) -> StoreResult<Option<u64>> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         replay::replay(self, &mut client, account, id, since, until).await.map_err(store_error)
     }
 
@@ -144,7 +145,7 @@ impl DeliveryStore for PostgresStore {
 
     async fn outbox_overview(&self, viewer: Viewer) -> StoreResult<Overview> {
         let _permit = self.slow_permit().await?;
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         delivery_pages::overview(&mut client, viewer).await.map_err(store_error)
     }
 
@@ -161,28 +162,27 @@ impl DeliveryStore for PostgresStore {
     async fn delivery(&self, account: AccountId, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
         let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(None) };
         let mut client = self.client().await?;
-        delivery_rows::with_attempts(&mut client, account, row, &self.installation).await.map_err(store_error)
+        let found = delivery_rows::with_attempts(&mut client, account, row, &self.installation).await;
+        Ok(found.map_err(store_error)?.filter(|(delivery, _)| delivery.id == id))
     }
 
     async fn requeue_delivery(&self, account: AccountId, id: &str) -> StoreResult<Moved> {
-        let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(Moved::NotFound) };
         let mut client = self.client().await?;
-        delivery_moves::requeue(self, &mut client, account, row).await.map_err(store_error)
+        delivery_moves::requeue(self, &mut client, account, id).await.map_err(store_error)
     }
 
     async fn cancel_delivery(&self, account: AccountId, id: &str, reason: &str) -> StoreResult<Moved> {
-        let Some(row) = delivery_rows::row_of(id, &self.installation) else { return Ok(Moved::NotFound) };
         let mut client = self.client().await?;
-        delivery_moves::cancel(self, &mut client, account, row, reason).await.map_err(store_error)
+        delivery_moves::cancel(self, &mut client, account, id, reason).await.map_err(store_error)
     }
 
     async fn requeue_failed(&self, account: AccountId, webhook: WebhookId) -> StoreResult<Option<u64>> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         delivery_moves::requeue_failed(self, &mut client, account, webhook).await.map_err(store_error)
     }
 
     async fn prune_deliveries(&self, limits: OutboxLimits) -> StoreResult<u64> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         outbox_prune::prune(&mut client, limits).await.map_err(store_error)
     }
 }

@@ -82,6 +82,7 @@ pub(crate) async fn replay(
         }
         let count = query(&transaction, QUEUE, &[&id.0, &wanted]).await?.len() as u64;
         store.commit(transaction, if count > 0 { queued() } else { ChangeLog::default() }).await?;
+        store.bounds.pending().forget();
         requeued += count;
     }
 }

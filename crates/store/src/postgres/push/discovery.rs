@@ -150,7 +150,7 @@ fn compare(decisions: &mut Decisions, feed: FeedId, state: &PushState, found: &P
 
 /// Gives feeds the subscriptions that they want, in chunks. Returns how many needed a change.
 pub(crate) async fn subscribe(store: &PostgresStore, mut requests: Vec<(FeedId, Offer)>) -> StoreResult<u32> {
-    let mut client = store.client().await?;
+    let mut client = store.client_for_long().await?;
     // Rows are locked in the order of their ids; of a feed that is there twice the first counts.
     requests.sort_by_key(|(feed, _)| *feed);
     requests.dedup_by_key(|(feed, _)| *feed);

@@ -67,7 +67,7 @@ impl PushStore for PostgresStore {
     }
 
     async fn stop_push(&self) -> StoreResult<u32> {
-        let mut client = self.client().await?;
+        let mut client = self.client_for_long().await?;
         let (mut after, mut ended) = (i64::MIN, 0);
         while let Some((last, count)) = end_some(self, &mut client, after).await.map_err(store_error)? {
             (after, ended) = (last, ended + count);

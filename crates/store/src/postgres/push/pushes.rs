@@ -6,6 +6,7 @@ use deadpool_postgres::Client;
 use domain::{
     FeedId,
     delivery::PayloadFeed,
+    figures::FigureLog,
     ingest::{IncomingEntry, KnownEntries},
     push::{Push, PushStored, RenewalRules, SubscriptionEvent},
 };
@@ -14,6 +15,7 @@ use tokio_postgres::Error;
 use crate::postgres::{
     PostgresStore, both,
     entries::ingest::{self, Sorted},
+    figures,
     outbox::{
         entry_events,
         events::{Listeners, payload_feed},
@@ -72,7 +74,12 @@ impl Job for Push {
         }
         let parts: Vec<(Target, &Sorted<'_>)> = taken.iter().map(|(target, sorted)| (*target, sorted)).collect();
         let stored = ingest::store_entries(&transaction, now, &parts);
-        let (new, ()) = both(stored, decisions.write(&transaction)).await?;
+        let mut counted = FigureLog::default();
+        for (_, sorted) in &parts {
+            counted.push(sorted.stored);
+        }
+        let written = both(decisions.write(&transaction), figures::write(&transaction, counted));
+        let (new, _) = both(stored, written).await?;
         let (mut events, mut log) = decisions.into_events();
         ingest::note(&mut log, &parts, &new);
         events.extend(entry_events::of_entries(&transaction, &listeners, now, &parts, &new).await?);
@@ -109,7 +116,7 @@ impl<'p> Batch<'p> {
         }
         let now = self.held.now;
         // A poll that was claimed before now cannot undo it.
-        let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
+        let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now, trace: push.document.trace };
         self.decisions.know(subscription);
         let pushed = SubscriptionEvent::Pushed { secret: push.secret.clone() };
         if self.decisions.decide(id, &pushed, RenewalRules::default()).is_none() {

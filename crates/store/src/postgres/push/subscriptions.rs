@@ -36,6 +36,7 @@ pub(crate) const COLUMNS: usize = 23;
 
 /// The places of these.
 const TOKEN: usize = 4;
+const STATE: usize = 6;
 pub(crate) const NEXT_STEP_AT: usize = 21;
 
 /// What the API shows, in the order of [`view_of`]; in a join all of them are null for a feed that has none.
@@ -105,7 +106,7 @@ pub(crate) async fn all(client: &Client, viewer: Viewer) -> Result<Vec<Subscript
         Viewer::Account(account) => query(client, FOLLOWED, &[&account.0]).await?,
         Viewer::Server => query(client, ALL, &[]).await?,
     };
-    rows.iter().map(subscription_of).collect()
+    rows.iter().filter(|row| is_known(row)).map(subscription_of).collect()
 }
 
 pub(crate) async fn one(client: &Client, id: SubscriptionId) -> Result<Option<Subscription>, Error> {
@@ -134,7 +135,7 @@ pub(crate) async fn by_tokens(
     let tokens: Vec<_> = tokens.iter().map(|token| text(token)).collect();
     let asked_for: Vec<_> = tokens.iter().cycle().take(tokens.len().max(PLANNED_TOKENS_MIN)).collect();
     let rows = query(client, BY_TOKENS, &[&asked_for]).await?;
-    let rows: HashMap<&str, &Row> = rows.iter().map(|row| (row.get(TOKEN), row)).collect();
+    let rows: HashMap<&str, &Row> = rows.iter().filter(|row| is_known(row)).map(|row| (row.get(TOKEN), row)).collect();
     let target = |row: &&Row| target_of(row).map_err(store_error);
     Ok(tokens.iter().map(|token| rows.get(token.as_ref()).map(target).transpose()).collect())
 }
@@ -142,7 +143,12 @@ pub(crate) async fn by_tokens(
 pub(crate) async fn by_topic(client: &Client, topic: &str, limit: u32) -> Result<Vec<PushTarget>, Error> {
     let topic = text(topic);
     let rows = query(client, BY_TOPIC, &[&topic_hash(&topic), &topic, &i64::from(limit)]).await?;
-    rows.iter().map(target_of).collect()
+    rows.iter().filter(|row| is_known(row)).map(target_of).collect()
+}
+
+/// Whether its state is one that this version knows. A later one, on the same database, may know more: it sees to those.
+fn is_known(row: &Row) -> bool {
+    row.try_get::<_, Parsed<SubscriptionState>>(STATE).is_ok()
 }
 
 pub(crate) fn subscription_of(row: &Row) -> Result<Subscription, Error> {
@@ -154,7 +160,7 @@ pub(crate) fn subscription_of(row: &Row) -> Result<Subscription, Error> {
         topic_url: row.get(3),
         token: row.get(4),
         base_url: row.get(5),
-        state: row.try_get::<_, Parsed<SubscriptionState>>(6)?.0,
+        state: row.try_get::<_, Parsed<SubscriptionState>>(STATE)?.0,
         is_current: row.get(7),
         lease_secs: row.get::<_, Option<i64>>(8).map(to_u32),
         expires_at: time_at(9),
@@ -181,7 +187,8 @@ fn target_of(row: &Row) -> Result<PushTarget, Error> {
 /// What the API shows of a feed's subscription, whose columns begin at this place; none if the feed has none.
 pub(crate) fn view_of(row: &Row, feed: FeedId, at: usize) -> Result<Option<SubscriptionView>, Error> {
     let Some(hub_url) = row.get::<_, Option<String>>(at) else { return Ok(None) };
-    let state = row.try_get::<_, Parsed<SubscriptionState>>(at + 2)?.0;
+    // One of a later version.
+    let Ok(Parsed(state)) = row.try_get::<_, Parsed<SubscriptionState>>(at + 2) else { return Ok(None) };
     Ok(Some(SubscriptionView {
         feed_id: Some(feed),
         hub_url,

@@ -6,7 +6,7 @@
 //! walk comes first, which fills the page if they are common, and otherwise has measured how common they are.
 //!
 //! An account that has fewer entries than there are with the grams is walked to its end instead: what others read costs it
-//! nothing.
+//! little. A few thousand are collected in any case: to find out how many entries an account has would take longer.
 //!
 //! Where grams alone do not tell (phrases), the words of what they propose are looked at.
 
@@ -114,7 +114,8 @@ async fn page_of_grams(
     }
     let found = rows.len();
     drop(rows);
-    if !question.patterns.is_empty() && has_many_candidates(client, question).await? {
+    let has_many = has_many_candidates(client, question).await?;
+    if has_many && !question.patterns.is_empty() {
         return Ok(None);
     }
     if let Some(second) = second_walk(wanted.rows, found, first, entries_about(client).await?) {
@@ -123,9 +124,11 @@ async fn page_of_grams(
             return Ok(Some(rows));
         }
     }
-    let own = entries_of_account(client, wanted.account).await?;
-    if own <= SECOND_WALK_MAX && has_more_hits(client, question, own).await? {
-        return walk(client, wanted, question, SECOND_WALK_MAX).await.map(Some);
+    if has_many {
+        let own = entries_of_account(client, wanted.account).await?;
+        if own <= SECOND_WALK_MAX && has_more_hits(client, question, own).await? {
+            return walk(client, wanted, question, SECOND_WALK_MAX).await.map(Some);
+        }
     }
     collect(client, wanted, question).await.map(Some)
 }
@@ -183,7 +186,7 @@ async fn walk(
     let entries_at = next_place(wanted);
     let sql = format!(
         "
-        SELECT walked.id, walked.at, walked.is_read, walked.is_starred
+        SELECT walked.id, walked.at, walked.is_read, walked.is_starred, walked.received_at
         FROM ({}
             LIMIT ${entries_at}
         ) AS walked
@@ -224,7 +227,7 @@ async fn has_more_hits(client: &impl GenericClient, question: &Question, own: us
     has_candidates(client, question, usize_to_i64(as_many)).await
 }
 
-/// Whether the grams propose more entries than are soon looked at: rare phrases of common words.
+/// Whether the grams propose more entries than are soon looked at.
 async fn has_many_candidates(client: &impl GenericClient, question: &Question) -> Result<bool, Error> {
     has_candidates(client, question, CANDIDATES_MAX).await
 }
@@ -260,10 +263,10 @@ async fn collect(client: &impl GenericClient, wanted: &PageQuery<'_>, question: 
               AND (sort_at, entry_id) {} ($1, $2)
             {}
         )
-        SELECT hits.entry_id AS id, hits.sort_at AS at, state.is_read, state.is_starred
+        SELECT hits.entry_id AS id, hits.sort_at AS at, state.is_read, state.is_starred, state.received_at
         FROM hits
         CROSS JOIN LATERAL (
-            SELECT is_read, is_starred
+            SELECT is_read, is_starred, received_at
             FROM entry_states
             WHERE entry_states.entry_id = hits.entry_id
               AND {}

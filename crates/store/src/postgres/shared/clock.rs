@@ -6,7 +6,7 @@ use deadpool_postgres::Client;
 use tokio_postgres::Error;
 
 use crate::clock::{duration, moves, set_back};
-use crate::postgres::{LONG_WORK, execute, query_opt};
+use crate::postgres::{execute, query_opt, shared::lending::long_work};
 
 const SEEN: &str = include_str!("sql/clock_seen.sql");
 
@@ -19,7 +19,7 @@ pub(crate) async fn watch(client: &mut Client) -> Result<Option<Duration>, Error
     let back_ms = set_back(seen_ms, now_ms);
     if let Some(back_ms) = back_ms {
         // There may be a million rows.
-        transaction.batch_execute(LONG_WORK).await?;
+        long_work(&transaction).await?;
         for statement in moves("$1::bigint", "$2::bigint") {
             transaction.execute(&statement, &[&now_ms, &back_ms]).await?;
         }

@@ -3,25 +3,28 @@
 
 use std::{
     future::poll_fn,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, RecyclingMethod, Runtime,
+    ClientWrapper, Connect, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, RecyclingMethod, Runtime,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     task::JoinHandle,
 };
 use tokio_postgres::{
-    AsyncMessage, Client, Config, Connection, Error, NoTls, Notification, Socket,
+    AsyncMessage, Client, Config, Connection, Error, Notification, Socket,
     config::{SslMode, TargetSessionAttrs},
 };
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::OpenError;
 use crate::postgres::shared::{
+    errors,
+    hosts::{Hosts, Made},
+    lending::{Lending, Patience},
     read_only,
     tls::{self, TlsMode},
 };
@@ -39,64 +42,49 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(3);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(2);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What every connection is told first. A process that is frozen inside a transaction holds its rows no longer than
-/// five seconds, half of a delivery's lease unless it is set to less: whoever claims or renews skips them meanwhile.
-/// Compiling statements to machine code costs more than it saves here.
-const SESSION: &str = "
-SET idle_in_transaction_session_timeout = '5s';
-SET lock_timeout = '15s';
-SET statement_timeout = '60s';
-SET default_transaction_isolation = 'read committed';
-SET jit = off;
-";
-
-/// What connections for beats are told besides. That a lease was renewed need not survive a crash of the database: it
-/// ends earlier then, and the next beat sees.
-const BEATS: &str = "SET synchronous_commit = off";
+/// What every connection begins with, as PostgreSQL shows it. A process that is frozen inside a transaction holds its rows no
+/// longer than five seconds, half of a delivery's lease unless it is set to less: whoever claims or renews skips them
+/// meanwhile. Compiling statements to machine code costs more than it saves here.
+///
+/// They come with the start of a connection. Nothing is ever set later but inside a transaction: a pooler would hand it on to
+/// others.
+pub(crate) const SESSION: [(&str, &str); 5] = [
+    ("idle_in_transaction_session_timeout", "5s"),
+    ("lock_timeout", "15s"),
+    ("statement_timeout", "1min"),
+    ("default_transaction_isolation", "read committed"),
+    ("jit", "off"),
+];
 
 /// Where the database is, and how it is reached.
+#[derive(Clone)]
 pub(crate) struct Address {
-    config: Config,
-    tls: Option<MakeRustlsConnect>,
+    hosts: Arc<Hosts>,
+    connect_timeout: Duration,
 }
 
 impl Address {
-    pub(crate) fn of(url: &str) -> Result<Self, OpenError> {
+    pub(crate) fn of(url: &str, connect_timeout: Duration) -> Result<Self, OpenError> {
         let mode = TlsMode::of(url)?;
         let config = config(&mode.url)?;
         let is_required = mode.is_required || config.get_ssl_mode() == SslMode::Require;
         let tls = is_required.then(|| tls::connector(mode.roots.as_deref())).transpose()?;
-        Ok(Self { config, tls })
+        Ok(Self { hosts: Arc::new(Hosts::new(config, tls, connect_timeout)), connect_timeout })
     }
 
-    pub(crate) fn pool(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
-        self.pool_with(size, connect_timeout, "")
-    }
-
-    pub(crate) fn beats(&self, size: usize, connect_timeout: Duration) -> Result<Pool, OpenError> {
-        self.pool_with(size, connect_timeout, BEATS)
-    }
-
-    fn pool_with(&self, size: usize, connect_timeout: Duration, more: &'static str) -> Result<Pool, OpenError> {
+    pub(crate) fn pool(&self, size: usize) -> Result<Pool, OpenError> {
         let manager_config = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = match self.tls.clone() {
-            Some(tls) => Manager::from_config(self.config.clone(), tls, manager_config),
-            None => Manager::from_config(self.config.clone(), NoTls, manager_config),
-        };
+        let manager = Manager::from_connect(Config::new(), self.clone(), manager_config);
         let silence = Arc::new(Silence::default());
         Pool::builder(manager)
             .max_size(size)
-            .wait_timeout(Some(connect_timeout))
-            .create_timeout(Some(connect_timeout))
-            .recycle_timeout(Some(connect_timeout))
+            .wait_timeout(Some(self.connect_timeout))
+            .create_timeout(Some(self.connect_timeout))
+            .recycle_timeout(Some(self.connect_timeout))
             .runtime(Runtime::Tokio1)
             .pre_recycle(Hook::async_fn(move |client, metrics| {
                 let silence = Arc::clone(&silence);
                 Box::pin(async move { silence.check(client, metrics).await.map_err(HookError::message) })
-            }))
-            .post_create(Hook::async_fn(move |client, _| {
-                let session = format!("{SESSION}{more}");
-                Box::pin(async move { client.batch_execute(&session).await.map_err(HookError::Backend) })
             }))
             .build()
             .map_err(|error| OpenError::Unsuitable(error.to_string()))
@@ -108,15 +96,38 @@ impl Address {
         &self,
         heard: impl FnMut(&Notification) + Send + 'static,
     ) -> Result<(Client, JoinHandle<()>), Error> {
-        let (client, listening) = if let Some(tls) = self.tls.clone() {
-            let (client, connection) = self.config.connect(tls).await?;
-            (client, tokio::spawn(drive(connection, heard)))
-        } else {
-            let (client, connection) = self.config.connect(NoTls).await?;
-            (client, tokio::spawn(drive(connection, heard)))
-        };
-        client.batch_execute(SESSION).await?;
-        Ok((client, listening))
+        let (client, made, _) = self.hosts.connect().await?;
+        Ok((client, tokio::spawn(drive(made, heard))))
+    }
+
+    /// A call that had no answer for so long is reason to ask its server; both together take as long as whoever waits for
+    /// an answer at once does.
+    fn patience(&self) -> Patience {
+        let with_call = self.connect_timeout * 3 / 8;
+        Patience { with_call, with_server: self.connect_timeout - with_call }
+    }
+
+    async fn connect_watched(&self) -> Result<(Client, JoinHandle<()>), Error> {
+        let (client, made, address) = self.hosts.connect().await?;
+        let (lending, hosts, patience) = (Lending::of_new_connection(), Arc::clone(&self.hosts), self.patience());
+        let driven = tokio::spawn(async move {
+            tokio::select! {
+                () = drive(made, |_| {}) => {}
+                reason = lending.given_up(patience, &hosts, &address) => {
+                    tracing::warn!(reason, "database connection dropped");
+                }
+            }
+        });
+        Ok((client, driven))
+    }
+}
+
+impl Connect for Address {
+    fn connect(
+        &self,
+        _: &Config,
+    ) -> Pin<Box<dyn Future<Output = Result<(Client, JoinHandle<()>), Error>> + Send + '_>> {
+        Box::pin(self.connect_watched())
     }
 }
 
@@ -147,21 +158,32 @@ impl Silence {
     }
 }
 
-async fn drive<S>(mut connection: Connection<Socket, S>, mut heard: impl FnMut(&Notification))
+async fn drive(made: Made, heard: impl FnMut(&Notification)) {
+    match made {
+        Made::Plain(connection) => messages(connection, heard).await,
+        Made::Tls(connection) => messages(connection, heard).await,
+    }
+}
+
+async fn messages<S>(mut connection: Box<Connection<Socket, S>>, mut heard: impl FnMut(&Notification))
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-        if let AsyncMessage::Notification(notification) = message {
-            heard(&notification);
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notification(notification)) => heard(&notification),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::info!(error = errors::reason(&error), "database connection lost");
+                return;
+            }
         }
     }
 }
 
 fn config(url: &str) -> Result<Config, OpenError> {
     // The driver's message says what is wrong and does not quote the URL, which may hold a password.
-    let mut config: Config =
-        url.parse().map_err(|error| OpenError::BadUrl(crate::postgres::shared::errors::reason(&error)))?;
+    let mut config: Config = url.parse().map_err(|error| OpenError::BadUrl(errors::reason(&error)))?;
     if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
         return Err(OpenError::BadUrl("it names no host".to_owned()));
     }
@@ -178,7 +200,14 @@ fn config(url: &str) -> Result<Config, OpenError> {
     config.tcp_user_timeout(TCP_USER_TIMEOUT);
     config.keepalives_idle(KEEPALIVE_IDLE);
     config.keepalives_interval(KEEPALIVE_INTERVAL);
+    let options = format!("{} {}", config.get_options().unwrap_or_default(), session_options());
+    config.options(options.trim_start());
     Ok(config)
+}
+
+fn session_options() -> String {
+    let option = |(name, value): (&str, &str)| format!("-c {name}={}", value.replace(' ', "\\ "));
+    SESSION.map(option).join(" ")
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use domain::ports::StoreError;
 use tokio_postgres::{Error, error::SqlState};
 
-use crate::postgres::shared::read_only;
+use crate::OpenError;
+use crate::postgres::shared::{hosts::is_read_only, read_only};
 
 /// Classes of SQLSTATE after which the same statement may succeed later: connection, transaction rollback (deadlock,
 /// serialisation), insufficient resources (disk, memory, connections), operator intervention (shutdown, time-outs),
@@ -30,17 +31,28 @@ pub(crate) fn pool_error(error: &PoolError) -> StoreError {
 
 pub(crate) fn pool_reason(error: &PoolError) -> String {
     match error {
-        // The driver's words for what `target_session_attrs` asks for.
-        PoolError::Backend(error) if reason(error).contains("does not allow writes") => {
-            "the database is read-only now".to_owned()
-        }
+        PoolError::Backend(error) if is_read_only(error) => "the database is read-only now".to_owned(),
         PoolError::Backend(error) => reason(error),
         PoolError::Timeout(TimeoutType::Wait) => "all connections are busy".to_owned(),
         PoolError::Timeout(TimeoutType::Create | TimeoutType::Recycle) => {
             "the database did not answer in time".to_owned()
         }
-        other => other.to_string(),
+        other => chain(other),
     }
+}
+
+/// Why no connection could be made at the start: whether that passes, or somebody has to do something about it.
+pub(crate) fn open_error(error: &PoolError) -> OpenError {
+    match error {
+        PoolError::Backend(error) if error.code().is_some() && !is_passing(error) => OpenError::Refused(reason(error)),
+        other => OpenError::Unavailable(pool_reason(other)),
+    }
+}
+
+/// Whether the server, or the pooler in front of it, has no connection left to give.
+pub(crate) fn is_full(error: &PoolError) -> bool {
+    let PoolError::Backend(error) = error else { return false };
+    error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS) || reason(error).contains("no more connections allowed")
 }
 
 /// Whether another row has the value of a unique index.
@@ -68,10 +80,21 @@ pub(crate) fn reason(error: &Error) -> String {
     if let Some(error) = error.as_db_error() {
         return format!("{} ({})", error.message(), error.code().code());
     }
-    match std::error::Error::source(error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+    chain(error)
+}
+
+/// With all its causes, unless a message has that of its cause already.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let message = error.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        cause = error.source();
     }
+    text
 }
 
 fn is_passing(error: &Error) -> bool {

@@ -5,15 +5,22 @@ use deadpool_postgres::{Client, Transaction};
 use tokio_postgres::Error;
 
 use crate::OpenError;
+use crate::migrations::{Applied, Migration, checksum_of, missing};
 use crate::postgres::shared::errors;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [(i64, &str, &str); 5] = [
+const MIGRATIONS: [Migration; 11] = [
     (1, "0001_accounts", include_str!("../../../migrations/postgres/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/postgres/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/postgres/0003_subscriptions.sql")),
     (4, "0004_outbox", include_str!("../../../migrations/postgres/0004_outbox.sql")),
     (5, "0005_changes", include_str!("../../../migrations/postgres/0005_changes.sql")),
+    (6, "0006_stats", include_str!("../../../migrations/postgres/0006_stats.sql")),
+    (7, "0007_icons_and_page_settings", include_str!("../../../migrations/postgres/0007_icons_and_page_settings.sql")),
+    (8, "0008_received_order", include_str!("../../../migrations/postgres/0008_received_order.sql")),
+    (9, "0009_entries_by_id", include_str!("../../../migrations/postgres/0009_entries_by_id.sql")),
+    (10, "0010_event_nonces", include_str!("../../../migrations/postgres/0010_event_nonces.sql")),
+    (11, "0011_maintenance", include_str!("../../../migrations/postgres/0011_maintenance.sql")),
 ];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.
@@ -30,27 +37,23 @@ const TABLE: &str = include_str!("sql/migrate_table.sql");
 pub(crate) async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     check_server(client).await?;
     let transaction = client.transaction().await.map_err(unavailable)?;
-    let found = lock(&transaction).await.map_err(unavailable)?;
-    let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
-    if found > known {
-        return Err(OpenError::TooNew { found, known });
-    }
-    for (version, name, sql) in MIGRATIONS.into_iter().filter(|(version, ..)| *version > found) {
-        apply(&transaction, version, name, sql)
+    let applied = lock(&transaction).await.map_err(unavailable)?;
+    for migration @ (_, name, _) in missing(&MIGRATIONS, &applied)? {
+        apply(&transaction, migration)
             .await
-            .map_err(|error| OpenError::Migration { name: name.to_owned(), reason: errors::reason(&error) })?;
+            .map_err(|error| OpenError::Migration { name: (*name).to_owned(), reason: errors::reason(&error) })?;
         tracing::info!(migration = name, "schema migrated");
     }
-    if found == 0 {
+    if applied.is_empty() {
         transaction.execute(FIRST_START, &[]).await.map_err(unavailable)?;
     }
     transaction.commit().await.map_err(unavailable)
 }
 
-/// The key of this installation.
-pub(crate) async fn installation(client: &Client) -> Result<String, OpenError> {
-    let row = client.query_one("SELECT key FROM installation", &[]).await.map_err(unavailable)?;
-    Ok(row.get(0))
+/// The key of this installation, and the one that is shown nowhere.
+pub(crate) async fn installation(client: &Client) -> Result<(String, String), OpenError> {
+    let row = client.query_one("SELECT key, picture_key FROM installation", &[]).await.map_err(unavailable)?;
+    Ok((row.get(0), row.get(1)))
 }
 
 async fn check_server(client: &Client) -> Result<(), OpenError> {
@@ -66,22 +69,23 @@ async fn check_server(client: &Client) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Waits until nobody else migrates; returns the last version applied.
-async fn lock(transaction: &Transaction<'_>) -> Result<i64, Error> {
+/// Waits until nobody else migrates; returns what was applied.
+async fn lock(transaction: &Transaction<'_>) -> Result<Vec<Applied>, Error> {
     transaction.batch_execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     // Asked first, because a table that is there already would be noted in the log at every start.
     if !transaction.query_one("SELECT to_regclass('schema_migrations') IS NOT NULL", &[]).await?.get::<_, bool>(0) {
         transaction.batch_execute(TABLE).await?;
     }
-    let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
-    Ok(row.get(0))
+    let rows = transaction.query("SELECT version, checksum FROM schema_migrations", &[]).await?;
+    Ok(rows.iter().map(|row| Applied { version: row.get(0), checksum: row.get(1) }).collect())
 }
 
-async fn apply(transaction: &Transaction<'_>, version: i64, name: &str, sql: &str) -> Result<(), Error> {
+async fn apply(transaction: &Transaction<'_>, (version, name, sql): &Migration) -> Result<(), Error> {
     transaction.batch_execute(sql).await?;
-    let note = "INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, pirssonite_now_ms())";
-    transaction.execute(note, &[&version, &name]).await.map(drop)
+    let note = "INSERT INTO schema_migrations (version, name, applied_at, checksum) \
+                VALUES ($1, $2, pirssonite_now_ms(), $3)";
+    transaction.execute(note, &[version, name, &checksum_of(sql)]).await.map(drop)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]

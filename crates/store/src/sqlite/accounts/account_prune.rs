@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::{AccountId, FeedId, delivery::REMOVED_KEPT};
 use rusqlite::{OptionalExtension, Result};
 
-use crate::sqlite::{entries::prune, feeds::follows, outbox::webhooks, shared::writer::WriteTx};
+use crate::sqlite::{entries::prune, feeds::follows, figures, outbox::webhooks, shared::writer::WriteTx};
 use crate::values::{count, millis, usize_to_i64};
 
 pub(crate) const SESSIONS: &str = include_str!("sql/account_prune_sessions.sql");
@@ -68,6 +68,9 @@ fn empty(changes: &mut WriteTx<'_>, account: AccountId, limit: u64) -> Result<u6
     }
     if removed < limit {
         removed += forget_states(changes, account, limit - removed)?;
+    }
+    if removed < limit {
+        removed += figures::forget(changes.connection, account, limit - removed)?;
     }
     if removed < limit {
         removed += finish(changes, account)?;

@@ -2,7 +2,7 @@
 
 use domain::{
     Account, AccountId,
-    account::{AccountName, AccountPatch, Credentials, NewAccount, SecretHash},
+    account::{AccountName, AccountPatch, Credentials, NewAccount, PageSettings, PageSettingsPatch, SecretHash},
     ports::AccountOutcome,
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
@@ -32,6 +32,8 @@ const HAS_PASSWORDS: &str = "SELECT 1 FROM accounts WHERE password_hash IS NOT N
 const IS_TAKEN: &str = "SELECT 1 FROM accounts WHERE name_key = ? AND deleted_at IS NULL AND id <> ?";
 
 const HAS_OTHER_ADMIN: &str = "SELECT 1 FROM accounts WHERE is_admin = 1 AND deleted_at IS NULL AND id <> ? LIMIT 1";
+
+const PAGE_SETTINGS: &str = "SELECT page_settings FROM accounts WHERE id = ? AND deleted_at IS NULL";
 
 const CREATE: &str = include_str!("sql/account_rows_create.sql");
 
@@ -89,6 +91,24 @@ pub(crate) fn update(changes: &mut WriteTx<'_>, id: AccountId, patch: &AccountPa
     }
     let after = one(connection, id)?;
     Ok(after.map_or(AccountOutcome::NotFound, |account| AccountOutcome::Done(Box::new(account))))
+}
+
+pub(crate) fn page_settings(connection: &Connection, id: AccountId) -> Result<Option<String>> {
+    connection.prepare_cached(PAGE_SETTINGS)?.query_row([id.0], |row| row.get(0)).optional()
+}
+
+pub(crate) fn patch_page_settings(
+    changes: &mut WriteTx<'_>,
+    id: AccountId,
+    patch: PageSettingsPatch,
+) -> Result<Option<PageSettings>> {
+    let Some(kept) = page_settings(changes.connection, id)? else { return Ok(None) };
+    let kept = patch.applied_to(&kept);
+    changes
+        .connection
+        .prepare_cached("UPDATE accounts SET page_settings = ?2 WHERE id = ?1")?
+        .execute((id.0, &kept))?;
+    Ok(Some(PageSettings::read(&kept)))
 }
 
 /// Nobody finds it from now on. What it had goes later.

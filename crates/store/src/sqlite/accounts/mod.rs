@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use domain::{
     Account, AccountId, SessionId, TokenId,
     account::{
-        AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, SecretHash, Session, Token,
+        AccountName, AccountPatch, Credentials, Login, NewAccount, NewSession, NewToken, PageSettings,
+        PageSettingsPatch, SecretHash, Session, Token,
     },
     ports::{AccountOutcome, AccountStore, Conflict, StoreResult},
 };
@@ -54,6 +55,15 @@ impl AccountStore for SqliteStore {
 
     async fn update_account(&self, id: AccountId, patch: AccountPatch) -> StoreResult<AccountOutcome> {
         self.writer.write(Priority::Usual, move |changes| account_rows::update(changes, id, &patch)).await
+    }
+
+    async fn page_settings(&self, id: AccountId) -> StoreResult<Option<PageSettings>> {
+        let kept = self.readers.read(move |connection| account_rows::page_settings(connection, id)).await?;
+        Ok(kept.as_deref().map(PageSettings::read))
+    }
+
+    async fn patch_page_settings(&self, id: AccountId, patch: PageSettingsPatch) -> StoreResult<Option<PageSettings>> {
+        self.writer.write(Priority::Usual, move |changes| account_rows::patch_page_settings(changes, id, patch)).await
     }
 
     async fn delete_account(&self, id: AccountId) -> StoreResult<AccountOutcome> {

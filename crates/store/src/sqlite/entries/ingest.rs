@@ -68,6 +68,7 @@ pub(crate) fn store_document(
     let Ingested { stored, published, written, events, has_passed_over } =
         store_entries(changes, target, document, has_pruned, &interest)?;
     changes.log.entries(feed, written);
+    changes.figures.document(stored);
     document.validators = document.validators_after(has_passed_over);
     if push.is_pushed && !published.is_empty() {
         let push_may_take = document.found.as_ref().map_or(PUSH_MAY_TAKE, |found| found.push_may_take);

@@ -3,6 +3,7 @@
 pub(crate) mod account_counts;
 pub(crate) mod entry_rows;
 pub(crate) mod entry_states;
+pub(crate) mod find;
 pub(crate) mod ingest;
 pub(crate) mod pages;
 pub(crate) mod prune;
@@ -11,9 +12,11 @@ pub(crate) mod read_marks;
 use async_trait::async_trait;
 use domain::{
     AccountId, Cursor, Entry, EntryFilter, EntryId, EntryPage, EntryPatch, FeedId, FolderId,
-    entry::{AccountCounts, Counts, PAGE_TEXT_BYTES_MAX},
+    entry::{AccountCounts, Counts, EntryIdPage, PAGE_TEXT_BYTES_MAX},
+    entry_query::{EntryQuery, FeedCounter},
     ports::{EntryStore, MarkRead, StoreResult},
 };
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use crate::sqlite::{
@@ -39,6 +42,8 @@ const STARRED: &str = "SELECT starred_count FROM accounts WHERE id = ?";
 pub(crate) const UNREAD: &str =
     "SELECT feed_id, folder_id, unread_count FROM follows INDEXED BY follows_of_account WHERE account_id = ?";
 
+pub(crate) const NEWEST_UNREAD: &str = include_str!("sql/newest_unread.sql");
+
 const BEFORE: &str = "SELECT feed_id, is_read, is_starred FROM entry_states WHERE entry_id = ? AND account_id = ?";
 
 pub(crate) const PATCH: &str = include_str!("sql/patch.sql");
@@ -58,8 +63,50 @@ impl EntryStore for SqliteStore {
         readers.read(move |connection| page(connection, &wanted, limit)).await
     }
 
+    async fn entry_ids(
+        &self,
+        account: AccountId,
+        filter: &EntryFilter,
+        limit: u32,
+        after: Option<Cursor>,
+    ) -> StoreResult<EntryIdPage> {
+        if !filter.is_walk() {
+            let filter = EntryFilter { without_texts: true, ..filter.clone() };
+            return Ok(self.entries(account, &filter, limit, after).await?.into());
+        }
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
+        let wanted = PageQuery { account, filter: filter.clone(), after, rows: limit.saturating_add(1) };
+        self.readers.read(move |connection| id_page(connection, &wanted, limit)).await
+    }
+
     async fn entry(&self, account: AccountId, id: EntryId) -> StoreResult<Option<Entry>> {
         self.readers.read(move |connection| one(connection, account, id.0)).await
+    }
+
+    async fn find_entries(
+        &self,
+        account: AccountId,
+        query: &EntryQuery,
+        offset: u32,
+        limit: u32,
+    ) -> StoreResult<Vec<EntryId>> {
+        let readers = if query.is_slow() { &self.slow_readers } else { &self.readers };
+        let query = query.clone();
+        readers.read(move |connection| find::find(connection, account, &query, offset, limit)).await
+    }
+
+    async fn count_entries(&self, account: AccountId, query: &EntryQuery) -> StoreResult<u64> {
+        let query = query.clone();
+        self.slow_readers.read(move |connection| find::count_found(connection, account, &query)).await
+    }
+
+    async fn changed_at(&self, account: AccountId, ids: &[EntryId]) -> StoreResult<Vec<(EntryId, Timestamp)>> {
+        let ids = ids.to_vec();
+        self.readers.read(move |connection| find::changed_at(connection, account, &ids)).await
+    }
+
+    async fn feed_counters(&self, account: AccountId) -> StoreResult<Vec<FeedCounter>> {
+        self.readers.read(move |connection| find::counters(connection, account)).await
     }
 
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>> {
@@ -82,6 +129,10 @@ impl EntryStore for SqliteStore {
     async fn counts_of(&self, accounts: &[AccountId], feeds: Option<&[FeedId]>) -> StoreResult<Vec<AccountCounts>> {
         let wanted = account_counts::Wanted::new(accounts, feeds);
         self.readers.read(move |connection| account_counts::read(connection, &wanted)).await
+    }
+
+    async fn newest_unread(&self, account: AccountId) -> StoreResult<Vec<(FeedId, Timestamp)>> {
+        self.readers.read(move |connection| newest_unread(connection, account)).await
     }
 }
 
@@ -112,6 +163,7 @@ fn entry_of(row: &Row<'_>) -> Result<Entry> {
         is_starred: row.get(12)?,
         categories: serde_json::from_str(row.get_ref(13)?.as_str()?).unwrap_or_default(),
         enclosures: serde_json::from_str(row.get_ref(14)?.as_str()?).unwrap_or_default(),
+        received_at: time(row.get(15)?),
     })
 }
 
@@ -129,6 +181,15 @@ fn page(connection: &Connection, wanted: &PageQuery, limit: usize) -> Result<Ent
         },
     };
     fill(connection, wanted.account, walked, limit, !filter.without_texts)
+}
+
+/// The ids of a page, which are in the index that it walks.
+fn id_page(connection: &Connection, wanted: &PageQuery, limit: usize) -> Result<EntryIdPage> {
+    let mut places = pages::walk(connection, wanted)?.places;
+    let has_next = places.len() > limit;
+    places.truncate(limit);
+    let next_cursor = places.last().filter(|_| has_next).map(|last| Cursor::from(*last));
+    Ok(EntryIdPage { ids: places.into_iter().map(|place| EntryId(place.id)).collect(), next_cursor })
 }
 
 /// Reads the entries of a page, one by one, until it is full.
@@ -198,6 +259,13 @@ fn patch_row(
         entry_states::add_starred(connection, account.0, if is_starred { 1 } else { -1 })?;
     }
     Ok((patched > 0).then_some((FeedId(feed), EntryId(id))))
+}
+
+fn newest_unread(connection: &Connection, account: AccountId) -> Result<Vec<(FeedId, Timestamp)>> {
+    let mut statement = connection.prepare_cached(NEWEST_UNREAD)?;
+    let newest = |row: &Row<'_>| Ok((FeedId(row.get(0)?), row.get::<_, Option<i64>>(1)?.map(time)));
+    let rows: Result<Vec<_>> = statement.query_map([account.0], newest)?.collect();
+    Ok(rows?.into_iter().filter_map(|(feed, at)| Some((feed, at?))).collect())
 }
 
 fn counts(connection: &Connection, account: AccountId) -> Result<Counts> {

@@ -1,5 +1,5 @@
 //! Which index a page walks, and the statement for it. Every kind of page is one walk, either way round: no sorting, and
-//! no row is looked at that is not of the page's kind, but for those of a page since a time, which looks at so many and
+//! no row is looked at that is not of the page's kind, but for those of a page of changes, which looks at so many and
 //! no more. Which index that is stands in the statement, so that no statistics ever make the planner choose another.
 
 use domain::{
@@ -48,7 +48,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    fn add(&mut self, sql: &str, values: &[i64]) {
+    pub(crate) fn add(&mut self, sql: &str, values: &[i64]) {
         self.sql.push_str(sql);
         self.values.extend(values);
     }
@@ -68,7 +68,7 @@ pub(crate) fn walk(connection: &Connection, wanted: &PageQuery) -> Result<Walk> 
             walked.places.push(place);
         }
         looked_at += 1;
-        if looked_at == PAGE_WALK_MAX && wanted.filter.since.is_some() {
+        if looked_at == PAGE_WALK_MAX && wanted.filter.is_of_changes() {
             walked.stopped_at = Some(place);
             break;
         }
@@ -90,12 +90,12 @@ pub(crate) fn walk_sql(wanted: &PageQuery) -> Part {
     let walked = Walked::of(&wanted.filter);
     let mut part = Part::default();
     part.add(&format!("\nSELECT {}, {}, (true", walked.at, walked.id), &[]);
-    if wanted.filter.since.is_some() {
+    if wanted.filter.is_of_changes() {
         add_kind(&mut part, &wanted.filter, walked);
     }
     part.add(&format!(") IS TRUE\nFROM {}", walked.from), &[]);
     part.add("\nWHERE account_id = ?", &[wanted.account.0]);
-    if wanted.filter.since.is_none() {
+    if !wanted.filter.is_of_changes() {
         add_kind(&mut part, &wanted.filter, walked);
     }
     add_position(&mut part, wanted, walked);
@@ -138,21 +138,21 @@ struct Walked {
 impl Walked {
     /// The smallest index that holds the page's kind in its order.
     fn of(filter: &EntryFilter) -> Self {
-        let is_of_feed = filter.feed_id.is_some()
-            && filter.since.is_none()
-            && filter.unread != Some(true)
-            && filter.starred != Some(true);
-        if is_of_feed { OF_FEED } else { Self::of_states(filter) }
+        let is_of_feed = filter.feed_id.is_some() && filter.unread != Some(true) && filter.starred != Some(true);
+        match filter.since {
+            None if is_of_feed => OF_FEED,
+            Some(Since::Received(_)) if is_of_feed => OF_FEED_RECEIVED,
+            _ => Self::of_states(filter),
+        }
     }
 
     fn of_states(filter: &EntryFilter) -> Self {
         let states = |from, at| Self { from, at, id: "entry_states.entry_id", feed: "entry_states.feed_id" };
         match filter.since {
-            Some(Since::Received(_)) => return states("entry_states INDEXED BY states_received", "received_at"),
-            Some(Since::Changed(_)) => return states("entry_states INDEXED BY states_modified", "modified_at"),
-            None => {}
+            None => states(from(filter), "entry_states.sort_at"),
+            Some(Since::Received(_)) => states(from_received(filter), "entry_states.received_at"),
+            Some(Since::Changed(_)) => states("entry_states INDEXED BY states_modified", "modified_at"),
         }
-        states(from(filter), "entry_states.sort_at")
     }
 }
 
@@ -162,6 +162,13 @@ const OF_FEED: Walked = Walked {
     at: "entries.sort_at",
     id: "entries.id",
     feed: "entries.feed_id",
+};
+
+/// Those of a feed in the order that they were received: that of their ids, for whoever follows it since whenever.
+const OF_FEED_RECEIVED: Walked = Walked {
+    from: "entries INDEXED BY entries_received\nCROSS JOIN entry_states ON entry_id = id",
+    at: "entry_states.received_at",
+    ..OF_FEED
 };
 
 fn from(filter: &EntryFilter) -> &'static str {
@@ -177,6 +184,20 @@ fn from(filter: &EntryFilter) -> &'static str {
     }
 }
 
+/// The same in the order of receipt.
+fn from_received(filter: &EntryFilter) -> &'static str {
+    if filter.starred == Some(true) {
+        return "entry_states INDEXED BY states_starred_received";
+    }
+    match (filter.unread == Some(true), filter.feed_id.is_some(), filter.folder_id.is_some()) {
+        (true, true, _) => "entry_states INDEXED BY states_unread_received_of_feed",
+        (true, false, true) => "entry_states INDEXED BY states_unread_received_of_folder",
+        (true, false, false) => "entry_states INDEXED BY states_unread_received",
+        (false, _, true) => "entry_states INDEXED BY states_received_of_folder",
+        (false, _, false) => "entry_states INDEXED BY states_received",
+    }
+}
+
 fn add_kind(part: &mut Part, filter: &EntryFilter, walked: Walked) {
     if let Some(feed) = filter.feed_id {
         part.add(&format!("\n  AND {} = ?", walked.feed), &[feed.0]);
@@ -189,7 +210,7 @@ fn add_kind(part: &mut Part, filter: &EntryFilter, walked: Walked) {
     part.add(of_state(filter.starred, ["\n  AND is_starred = 1", "\n  AND is_starred = 0"]), &[]);
 }
 
-fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str {
+pub(crate) fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str {
     match wanted {
         Some(true) => yes,
         Some(false) => no,
@@ -197,13 +218,18 @@ fn of_state(wanted: Option<bool>, [yes, no]: [&'static str; 2]) -> &'static str 
     }
 }
 
-/// After the cursor, and since the time. Where a walk begins is one condition: of two the planner might take the lesser.
-fn add_position(part: &mut Part, wanted: &PageQuery, Walked { at: key, id: row, .. }: Walked) {
-    let since = wanted.filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond());
+/// After the cursor, and within the times. Where a walk begins is one condition: of two the planner might take the lesser.
+fn add_position(part: &mut Part, wanted: &PageQuery, walked: Walked) {
+    if walked.from == OF_FEED_RECEIVED.from {
+        return add_position_in_feed(part, wanted, walked);
+    }
+    let Walked { at: key, id: row, .. } = walked;
+    let (since, until) = times(&wanted.filter);
     let after = wanted.after.map(|cursor| (cursor.at.as_millisecond(), cursor.id.0));
     match wanted.filter.order {
         Order::Newest => {
-            if let Some((at, id)) = after {
+            let last = until.map(|until| (until, i64::MAX));
+            if let Some((at, id)) = [after, last].into_iter().flatten().min() {
                 part.add(&format!("\n  AND ({key}, {row}) < (?, ?)"), &[at, id]);
             }
             if let Some(since) = since {
@@ -214,16 +240,36 @@ fn add_position(part: &mut Part, wanted: &PageQuery, Walked { at: key, id: row, 
             if let Some((at, id)) = after.max(since.map(|since| (since, i64::MIN))) {
                 part.add(&format!("\n  AND ({key}, {row}) > (?, ?)"), &[at, id]);
             }
+            if let Some(until) = until {
+                part.add(&format!("\n  AND {key} <= ?"), &[until]);
+            }
         }
     }
 }
 
-fn add_order(part: &mut Part, filter: &EntryFilter, Walked { at: key, id: row, .. }: Walked) {
-    part.add(
-        &match filter.order {
-            Order::Newest => format!("\nORDER BY {key} DESC, {row} DESC"),
-            Order::Oldest => format!("\nORDER BY {key}, {row}"),
-        },
-        &[],
-    );
+/// The same where a walk goes by ids: it begins after the cursor's, and each row is asked for its time.
+fn add_position_in_feed(part: &mut Part, wanted: &PageQuery, Walked { at: key, id: row, .. }: Walked) {
+    let (since, until) = times(&wanted.filter);
+    let comes_after = if wanted.filter.order == Order::Newest { "<" } else { ">" };
+    if let Some(after) = wanted.after {
+        part.add(&format!("\n  AND {row} {comes_after} ?"), &[after.id.0]);
+    }
+    let bounds = (since.unwrap_or(i64::MIN), until.unwrap_or(i64::MAX));
+    part.add(&format!("\n  AND {key} BETWEEN ? AND ?"), &[bounds.0, bounds.1]);
+}
+
+/// From when and until when, in milliseconds.
+fn times(filter: &EntryFilter) -> (Option<i64>, Option<i64>) {
+    let since = filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond());
+    let is_of_receipt = matches!(filter.since, Some(Since::Received(_)));
+    (since, filter.until.filter(|_| is_of_receipt).map(|until| until.as_millisecond()))
+}
+
+fn add_order(part: &mut Part, filter: &EntryFilter, walked: Walked) {
+    let (newest, oldest) = match walked {
+        Walked { from, id, .. } if from == OF_FEED_RECEIVED.from => (format!("{id} DESC"), id.to_owned()),
+        Walked { at, id, .. } => (format!("{at} DESC, {id} DESC"), format!("{at}, {id}")),
+    };
+    let by = if filter.order == Order::Newest { newest } else { oldest };
+    part.add(&format!("\nORDER BY {by}"), &[]);
 }

@@ -63,7 +63,7 @@ fn keep(
     let seed = FeedSeed::new(feed.address.clone());
     let id = insert(changes.connection, account, &seed, now, now + millis(feed.next_check_in))?;
     follows::insert(changes.connection, account, id, settings, now)?;
-    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now };
+    let target = Target { feed_id: id.0, claimed_at: now, is_backlog: true, now, trace: None };
     let change = FeedStateChange::of_new_feed(feed.next_check_in);
     changes.log.feeds(account, Some(id), 1);
     ingest::store_document(changes, target, change, &PushState::new(&feed.address.url), &mut feed.document)?;

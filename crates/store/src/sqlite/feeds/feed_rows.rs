@@ -45,6 +45,8 @@ pub(crate) fn write_state(
         standing.failure_count,
         standing.is_failing,
         standing.is_gone,
+        optional(document.icon_url.as_ref()),
+        optional(document.logo_url.as_ref()),
     ];
     connection.prepare_cached(STATE)?.execute(row).map(drop)
 }

@@ -55,7 +55,7 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
         changes.log.feed(result.feed_id);
     }
     let claimed_at = result.claimed_at.as_millisecond();
-    let target = Target { feed_id, claimed_at, is_backlog, now };
+    let target = Target { feed_id, claimed_at, is_backlog, now, trace: result.trace() };
     let change = standing.after(&result);
     if let Some(kind) = change.event {
         changes.log.feed(result.feed_id);
@@ -73,6 +73,7 @@ fn finish_one(changes: &mut WriteTx<'_>, mut result: PollResult) -> Result<Store
             finish_plain::write_failure(connection, target, change, reason)?;
         }
     }
+    changes.figures.poll_without_document(&result.outcome);
     Ok(Stored { applied: true, ..Stored::default() })
 }
 

@@ -13,7 +13,7 @@ pub(crate) mod polls;
 
 use async_trait::async_trait;
 use domain::{
-    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, NewFeed,
+    AccountId, Feed, FeedId, FeedPatch, FeedSeed, FolderId, IconId, NewFeed,
     feed_state::FeedAddress,
     follow::NewFollow,
     ports::{FeedStore, FollowOutcome, ImportOutcome, NewFeedOutcome, StoreResult, UpdateOutcome},
@@ -21,11 +21,7 @@ use domain::{
 };
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use crate::sqlite::{
-    SqliteStore,
-    entries::ingest,
-    shared::{errors::unreadable, queue::Priority},
-};
+use crate::sqlite::{SqliteStore, entries::ingest, shared::queue::Priority};
 use crate::values::{count, state_of, time, to_u32, url_hash};
 
 pub(crate) const ALL: &str = concat!(include_str!("sql/select.sql"), include_str!("sql/followed.sql"));
@@ -117,13 +113,15 @@ fn feed_of(row: &Row<'_>) -> Result<Feed> {
         poll_interval: row.get::<_, Option<i64>>(12)?.map(to_u32),
         push_enabled: row.get(13)?,
         subscription: subscription_of(row)?,
+        icon_id: row.get::<_, Option<i64>>(25)?.map(IconId),
     })
 }
 
 /// The current one, if there is one.
 fn subscription_of(row: &Row<'_>) -> Result<Option<SubscriptionView>> {
     let Some(hub_url) = row.get(14)? else { return Ok(None) };
-    let state = state_of(row.get_ref(16)?.as_str()?).map_err(|error| unreadable(16, error))?;
+    // One of a later version.
+    let Ok(state) = state_of(row.get_ref(16)?.as_str()?) else { return Ok(None) };
     Ok(Some(SubscriptionView {
         feed_id: Some(FeedId(row.get(0)?)),
         hub_url,

@@ -412,15 +412,15 @@ fn job_of(connection: &Connection, key: &str, id: i64, due: Due) -> Result<Optio
     let mut statement = connection.prepare_cached(EVENT)?;
     let event = statement.query_row((due.event, usize_to_i64(PAYLOAD_INLINE_MAX), due.webhook.0), |row| {
         let kind = EventType::by_name(row.get_ref(0)?.as_str()?);
-        Ok((kind, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?, row.get(4)?, view_of(row)?))
+        Ok((kind, row.get(1)?, row.get::<_, i64>(2)?, row.get(3)?, row.get(4)?, view_of(row)?, row.get(9)?))
     });
-    let Some((Some(kind), happened_at, size, data, feed, view)) = event.optional()? else { return Ok(None) };
+    let Some((Some(kind), happened_at, size, data, feed, view, nonce)) = event.optional()? else { return Ok(None) };
     Ok(Some(DeliveryJob {
         id: DeliveryId(id),
         lease: Lease { owner: String::new(), fence: due.fence + 1 },
         webhook_id: due.webhook,
         event: EventId(due.event),
-        event_id: public_id("evt", key, due.event),
+        event_id: public_id("evt", key, due.event, nonce),
         kind,
         happened_at: time(happened_at),
         feed,

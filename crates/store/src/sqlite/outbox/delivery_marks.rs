@@ -27,6 +27,8 @@ const HEALTH: &str = concat!(
     " FROM webhooks WHERE id = ? AND deleted_at IS NULL"
 );
 
+const NONCE: &str = "SELECT nonce FROM events WHERE id = ?";
+
 const DISABLE: &str = include_str!("sql/delivery_marks_disable.sql");
 
 /// How a receiver stands, and whose it is: nobody's, if its row is gone.
@@ -52,6 +54,7 @@ pub(crate) fn finish(
             continue;
         };
         log(connection, one, place, now)?;
+        changes.figures.attempt(*account, consequence.status, one.attempt.duration);
         if receiver.is_redirected(one, &consequence) {
             changes.log.deliveries();
         }
@@ -59,7 +62,7 @@ pub(crate) fn finish(
             changes.log.deliveries();
         }
         if receiver.reports_failure(&consequence) {
-            given_up.extend(account.and_then(|account| DomainEvent::delivery_failed(account, one, key)));
+            given_up.extend(failure_of(connection, *account, one, key)?);
         }
         receiver.apply(&consequence);
     }
@@ -77,6 +80,17 @@ pub(crate) fn finish(
     }
     events::record(changes, &given_up)?;
     Ok(marks)
+}
+
+/// The event of a delivery that is given up.
+fn failure_of(
+    connection: &Connection,
+    account: Option<AccountId>,
+    one: &AttemptOutcome,
+    key: &str,
+) -> Result<Option<DomainEvent>> {
+    let nonce = connection.prepare_cached(NONCE)?.query_row([one.event.0], |row| row.get(0)).optional()?;
+    Ok(account.and_then(|account| DomainEvent::delivery_failed(account, one, key, nonce.unwrap_or_default())))
 }
 
 /// How the receiver of a webhook stands, whether that is removed or not.

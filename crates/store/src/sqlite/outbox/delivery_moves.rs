@@ -137,8 +137,9 @@ fn move_one(
     change: impl FnOnce(&mut WriteTx<'_>, i64, DeliveryStatus) -> Result<bool>,
 ) -> Result<Moved> {
     let shown = ViewContext { account, key, now: changes.now() };
-    let Some(id) = number_of("dlv", key, id) else { return Ok(Moved::NotFound) };
-    let Some(before) = delivery_rows::one(changes.connection, id, shown)? else { return Ok(Moved::NotFound) };
+    let Some(row) = number_of("dlv", key, id) else { return Ok(Moved::NotFound) };
+    let before = delivery_rows::one(changes.connection, row, shown)?.filter(|delivery| delivery.id == id);
+    let (Some(before), id) = (before, row) else { return Ok(Moved::NotFound) };
     if !change(changes, id, before.delivery_status)? {
         return Ok(Moved::WrongState(before.delivery_status));
     }

@@ -4,7 +4,7 @@ use domain::{
     AccountId, WebhookId,
     delivery::{Attempt, Delivery, DeliveryStatus, public_id},
 };
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use rusqlite::{Connection, Result, Row};
 
 use crate::clock::LEASE_SLACK_MS;
 use crate::sqlite::shared::errors::unreadable;
@@ -23,7 +23,14 @@ pub(crate) struct ViewContext<'k> {
 }
 
 pub(crate) fn one(connection: &Connection, id: i64, shown: ViewContext<'_>) -> Result<Option<Delivery>> {
-    connection.prepare_cached(BY_ID)?.query_row((id, shown.account.0), |row| delivery_of(row, shown)).optional()
+    let mut statement = connection.prepare_cached(BY_ID)?;
+    let mut rows = statement.query((id, shown.account.0))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    // One in a state of a later version is that one's to show.
+    if status_of(row.get_ref(4)?.as_str()?).is_err() {
+        return Ok(None);
+    }
+    delivery_of(row, shown).map(Some)
 }
 
 /// The attempts that are kept, the first first.
@@ -38,8 +45,8 @@ fn delivery_of(row: &Row<'_>, ViewContext { key, now, .. }: ViewContext<'_>) -> 
     let is_held = is_pending && lease_until > now && lease_until <= now + lease_ms + LEASE_SLACK_MS;
     let ended_at = row.get::<_, Option<i64>>(13)?.filter(|_| status == DeliveryStatus::Delivered);
     Ok(Delivery {
-        id: public_id("dlv", key, row.get(0)?),
-        event_id: public_id("evt", key, row.get(1)?),
+        id: public_id("dlv", key, row.get(0)?, row.get(15)?),
+        event_id: public_id("evt", key, row.get(1)?, row.get(15)?),
         event_type: row.get(2)?,
         webhook_id: WebhookId(row.get(3)?),
         delivery_status: status,

@@ -92,7 +92,8 @@ pub(crate) fn record_entries(
         return Ok(());
     }
     let (connection, Listeners { webhooks, follows }) = (changes.connection, &interest.listeners);
-    let feeds = feeds_of(connection, [FeedId(target.feed_id)])?;
+    let mut feeds = feeds_of(connection, [FeedId(target.feed_id)])?;
+    feeds.values_mut().for_each(|feed| feed.trace = target.trace);
     for one in happened {
         let (EntryEvent::Created(id) | EntryEvent::Updated(id)) = *one;
         if matches!(one, EntryEvent::Updated(_)) && !may_send_update(connection, id, target.now)? {
@@ -232,7 +233,8 @@ fn feeds_of(connection: &Connection, ids: impl IntoIterator<Item = FeedId>) -> R
     let mut statement = connection.prepare_cached(FEED)?;
     let mut feeds = HashMap::new();
     for id in ids {
-        let feed = statement.query_row([id.0], |row| Ok(PayloadFeed { id, url: row.get(0)?, title: row.get(1)? }));
+        let feed = statement
+            .query_row([id.0], |row| Ok(PayloadFeed { id, url: row.get(0)?, title: row.get(1)?, trace: None }));
         feeds.extend(feed.optional()?.map(|feed| (id, feed)));
     }
     Ok(feeds)

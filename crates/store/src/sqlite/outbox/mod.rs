@@ -163,13 +163,13 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn delivery(&self, account: AccountId, id: &str) -> StoreResult<Option<(Delivery, Vec<Attempt>)>> {
-        let Some(id) = number_of("dlv", &self.key, id) else { return Ok(None) };
+        let Some(row) = number_of("dlv", &self.key, id) else { return Ok(None) };
         let (key, now) = (self.key.clone(), self.now());
         let work = move |connection: &rusqlite::Connection| {
-            let delivery = delivery_rows::one(connection, id, ViewContext { account, key: &key, now })?;
-            delivery.map(|delivery| Ok((delivery, delivery_rows::attempts(connection, id)?))).transpose()
+            let delivery = delivery_rows::one(connection, row, ViewContext { account, key: &key, now })?;
+            delivery.map(|delivery| Ok((delivery, delivery_rows::attempts(connection, row)?))).transpose()
         };
-        self.readers.read(work).await
+        Ok(self.readers.read(work).await?.filter(|(delivery, _)| delivery.id == id))
     }
 
     async fn requeue_delivery(&self, account: AccountId, id: &str) -> StoreResult<Moved> {

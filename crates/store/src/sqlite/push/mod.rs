@@ -176,8 +176,9 @@ fn store_push(changes: &mut WriteTx<'_>, push: &Push) -> Result<PushStored> {
         push::apply(&before, &SubscriptionEvent::Pushed { secret: secret.clone() }, RenewalRules::default(), time(now));
     let Decision::Become { subscription: after, .. } = decision else { return Ok(PushStored::NotActive) };
     // A poll that was claimed before now cannot undo it.
-    let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now };
+    let target = Target { feed_id: feed.0, claimed_at: now, is_backlog: false, now, trace: document.trace };
     let stored = ingest::store_pushed(changes, target, document)?;
+    changes.figures.push(stored);
     subscription_rows::update_pushed(connection, &before, &after)?;
     follow_trust(connection, &before, Some(&after))?;
     if alters_subscription(&before, Some(&after)) {

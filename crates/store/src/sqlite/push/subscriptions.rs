@@ -6,7 +6,7 @@ use domain::{
     push::{PushTarget, Subscription},
 };
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Result, Row};
+use rusqlite::{Connection, OptionalExtension, Result, Row, Rows};
 
 use crate::sqlite::shared::errors::unreadable;
 use crate::values::{asked_of, count, secrets_of, state_of, text, time, to_u32, topic_hash};
@@ -20,6 +20,7 @@ macro_rules! columns {
     };
 }
 pub(crate) const COLUMNS: usize = 23;
+const STATE: usize = 6;
 pub(crate) use columns;
 
 const ALL: &str = concat!("SELECT ", columns!(), "\nFROM subscriptions\nORDER BY feed_id NULLS LAST, id");
@@ -86,11 +87,20 @@ LIMIT ?"
 
 pub(crate) fn all(connection: &Connection, viewer: Viewer) -> Result<Vec<Subscription>> {
     match viewer {
-        Viewer::Server => connection.prepare_cached(ALL)?.query_map([], subscription_of)?.collect(),
-        Viewer::Account(account) => {
-            connection.prepare_cached(ALL_OF)?.query_map([account.0], subscription_of)?.collect()
+        Viewer::Server => known(connection.prepare_cached(ALL)?.query([])?, subscription_of),
+        Viewer::Account(account) => known(connection.prepare_cached(ALL_OF)?.query([account.0])?, subscription_of),
+    }
+}
+
+/// Those whose state this version knows: another may have left more.
+fn known<T>(mut rows: Rows<'_>, read: fn(&Row<'_>) -> Result<T>) -> Result<Vec<T>> {
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        if state_of(row.get_ref(STATE)?.as_str()?).is_ok() {
+            found.push(read(row)?);
         }
     }
+    Ok(found)
 }
 
 pub(crate) fn one(connection: &Connection, id: SubscriptionId) -> Result<Option<Subscription>> {
@@ -117,12 +127,12 @@ pub(crate) fn living(connection: &Connection, after: i64, limit: u32) -> Result<
 }
 
 pub(crate) fn by_token(connection: &Connection, token: &str) -> Result<Option<PushTarget>> {
-    connection.prepare_cached(BY_TOKEN)?.query_row([text(token)], target_of).optional()
+    Ok(known(connection.prepare_cached(BY_TOKEN)?.query([text(token)])?, target_of)?.pop())
 }
 
 pub(crate) fn by_topic(connection: &Connection, topic: &str, limit: u32) -> Result<Vec<PushTarget>> {
     let topic = text(topic);
-    connection.prepare_cached(BY_TOPIC)?.query_map((topic_hash(&topic), &topic, limit), target_of)?.collect()
+    known(connection.prepare_cached(BY_TOPIC)?.query((topic_hash(&topic), &topic, limit))?, target_of)
 }
 
 pub(crate) fn subscription_of(row: &Row<'_>) -> Result<Subscription> {
@@ -134,7 +144,7 @@ pub(crate) fn subscription_of(row: &Row<'_>) -> Result<Subscription> {
         topic_url: row.get(3)?,
         token: row.get(4)?,
         base_url: row.get(5)?,
-        state: state_of(row.get_ref(6)?.as_str()?).map_err(|error| unreadable(6, error))?,
+        state: state_of(row.get_ref(STATE)?.as_str()?).map_err(|error| unreadable(STATE, error))?,
         is_current: row.get(7)?,
         lease_secs: row.get::<_, Option<i64>>(8)?.map(to_u32),
         expires_at: at(9)?,

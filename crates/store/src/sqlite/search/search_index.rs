@@ -132,7 +132,8 @@ fn wait(tail: &mut Option<Tail>, entries: usize, bytes: usize) {
     }
 }
 
-fn index_tail(connection: &Connection, last: i64) -> Result<()> {
+/// Indexes all after this last one.
+pub(crate) fn index_tail(connection: &Connection, last: i64) -> Result<()> {
     let mut tail = connection.prepare_cached(TAIL)?;
     let mut rows = tail.query([last])?;
     while let Some(row) = rows.next()? {

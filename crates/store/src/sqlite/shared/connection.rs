@@ -45,6 +45,11 @@ pub(crate) fn reader(database: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// One for a single statement, also while a server uses the database.
+pub(crate) fn any(database: &Path) -> rusqlite::Result<Connection> {
+    open(database)
+}
+
 fn open(database: &Path) -> rusqlite::Result<Connection> {
     // No URIs: a question mark in a folder's name is just that.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -26,15 +26,24 @@ pub(crate) struct Files {
 /// Makes folder and file if they are not there, readable by their owner only: passwords are inside.
 pub(crate) fn take(folder_or_file: &Path) -> Result<Files, OpenError> {
     let (folder, database) = places(folder_or_file);
-    make_folder(&folder).map_err(|error| unavailable(&folder, &error))?;
-    let lock = open_private(&folder.join(LOCK), false).map_err(|error| unavailable(&folder.join(LOCK), &error))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(folder.display().to_string())),
-        Err(TryLockError::Error(error)) => return Err(unavailable(&folder.join(LOCK), &error)),
-    }
+    let lock = lock_folder(&folder)?;
     open_private(&database, false).map_err(|error| unavailable(&database, &error))?;
     Ok(Files { database, _lock: lock })
+}
+
+/// The lock of the folder that a database's file is in, or will be.
+pub(crate) fn lock_folder_of(file: &Path) -> Result<File, OpenError> {
+    lock_folder(file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+}
+
+fn lock_folder(folder: &Path) -> Result<File, OpenError> {
+    make_folder(folder).map_err(|error| unavailable(folder, &error))?;
+    let lock = open_private(&folder.join(LOCK), false).map_err(|error| unavailable(&folder.join(LOCK), &error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(folder.display().to_string())),
+        Err(TryLockError::Error(error)) => Err(unavailable(&folder.join(LOCK), &error)),
+    }
 }
 
 /// The database's file, whoever has it.

@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod errors;
 pub(crate) mod files;
+pub(crate) mod maintenance;
 pub(crate) mod migrate;
 pub(crate) mod queue;
 pub(crate) mod readers;

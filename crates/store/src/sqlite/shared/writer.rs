@@ -21,13 +21,14 @@ use std::{
 
 use domain::{
     changes::ChangeLog,
+    figures::FigureLog,
     ports::{Clock, StoreError, StoreResult},
 };
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::sqlite::{
-    changes,
+    changes, figures,
     outbox::events::Outbox,
     search::search_index::WordChanges,
     shared::{
@@ -60,6 +61,7 @@ pub(crate) struct WriteTx<'a> {
     pub(crate) words: &'a mut WordChanges,
     pub(crate) outbox: &'a mut Outbox,
     pub(crate) log: &'a mut ChangeLog,
+    pub(crate) figures: &'a mut FigureLog,
     /// Nothing was done in the transaction yet.
     is_fresh: &'a mut bool,
     clock: &'a dyn Clock,
@@ -72,7 +74,8 @@ impl WriteTx<'_> {
         &mut self,
         work: impl FnOnce(&mut Self) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<StoreResult<T>> {
-        let (connection, mark, noted, is_fresh) = (self.connection, self.words.mark(), self.log.mark(), *self.is_fresh);
+        let (connection, is_fresh) = (self.connection, *self.is_fresh);
+        let (mark, noted, counted) = (self.words.mark(), self.log.mark(), self.figures.mark());
         if !is_fresh {
             execute(connection, "SAVEPOINT job")?;
         }
@@ -87,6 +90,7 @@ impl WriteTx<'_> {
         if result.is_err() {
             self.words.undo_to(mark);
             self.log.undo_to(noted);
+            self.figures.undo_to(counted);
             self.outbox.forget_listeners();
             if is_fresh {
                 execute(connection, "ROLLBACK")?;
@@ -125,6 +129,7 @@ impl Writer {
             words: WordChanges::default(),
             outbox: Outbox::default(),
             log: ChangeLog::default(),
+            figures: FigureLog::default(),
             is_fresh: true,
         };
         // Also if the thread ends by a fault in here: then nobody waits for it.
@@ -299,6 +304,7 @@ struct Worker {
     words: WordChanges,
     outbox: Outbox,
     log: ChangeLog,
+    figures: FigureLog,
     is_fresh: bool,
 }
 
@@ -312,6 +318,7 @@ impl Worker {
             self.outbox.forget_listeners();
             // What was noted for a transaction that is gone.
             self.log.take();
+            self.figures.take();
             if committed == Ok(true) {
                 self.changed.send_modify(|count| *count += 1);
             }
@@ -384,6 +391,7 @@ impl Worker {
             words: &mut self.words,
             outbox: &mut self.outbox,
             log: &mut self.log,
+            figures: &mut self.figures,
             is_fresh: &mut self.is_fresh,
             clock: &*self.clock,
         };
@@ -393,6 +401,7 @@ impl Worker {
     fn commit(&mut self) -> rusqlite::Result<bool> {
         self.words.write(&self.connection)?;
         let now = self.clock.now().as_millisecond();
+        figures::write(&self.connection, &mut self.figures, now)?;
         let is_changed = changes::write(&self.connection, &mut self.log, now)?;
         execute(&self.connection, "COMMIT").map(|()| is_changed)
     }

@@ -4,6 +4,7 @@ use domain::{
     Cursor, EntryFilter, EntryId, FeedId, FolderId,
     account::READER,
     entry::{Order, Since},
+    entry_query::{EntryQuery, Place, SortBy},
 };
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -13,11 +14,12 @@ use crate::sqlite::{
     accounts::{account_prune, account_rows, sessions, tokens},
     changes,
     entries::{
-        self, entry_states, ingest,
+        self, entry_states, find, ingest,
         pages::{PageQuery, walk_sql},
         prune, read_marks,
     },
     feeds::{self, feed_changes, feed_rows, finish, folders, follows, overview, polls},
+    figures,
     outbox::{
         delivery_claims, delivery_leases, delivery_mark_rows, delivery_moves, delivery_pages, delivery_rows, events,
         outbox_prune, replay, webhooks,
@@ -65,8 +67,6 @@ async fn f6_every_kind_of_page_walks_an_index() {
         (EntryFilter { unread: Some(true), folder_id, ..starred }, "states_starred"),
         (EntryFilter { unread: Some(false), ..all.clone() }, "states_newest"),
         (EntryFilter { starred: Some(false), feed_id, ..all.clone() }, "entries_of_feed"),
-        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), ..all.clone() }, "states_received"),
-        (EntryFilter { since: Some(Since::Received(Timestamp::UNIX_EPOCH)), feed_id, ..unread }, "states_received"),
         (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), ..all.clone() }, "states_modified"),
         (EntryFilter { since: Some(Since::Changed(Timestamp::UNIX_EPOCH)), folder_id, ..all }, "states_modified"),
     ];
@@ -79,11 +79,7 @@ async fn f6_every_kind_of_page_walks_an_index() {
                         PageQuery { account: READER, filter: EntryFilter { order, ..filter.clone() }, after, rows: 51 };
                     let plan = plan(connection, &walk_sql(&wanted).sql);
                     check(&plan, &format!("INDEX {index} ("));
-                    let key = match filter.since {
-                        None => "sort_at",
-                        Some(Since::Received(_)) => "received_at",
-                        Some(Since::Changed(_)) => "modified_at",
-                    };
+                    let key = if filter.since.is_some() { "modified_at" } else { "sort_at" };
                     let start = [format!("({key},"), format!("{key}<?"), format!("{key}>?")];
                     let is_searched = start.iter().any(|start| plan.contains(start));
                     assert!(!has_start || is_searched, "a page starts at its cursor:\n{plan}");
@@ -104,6 +100,56 @@ async fn f6_every_kind_of_page_walks_an_index() {
         }
         check(&plan(connection, entries::UNREAD), "INDEX follows_of_account (account_id=?)");
         assert!(!plan(connection, entries::ONE_WITHOUT_TEXTS).contains("entry_bodies"));
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+/// And nothing but the index is read for the ids of a page.
+#[tokio::test]
+async fn s1_every_kind_of_stream_walks_an_index_in_the_order_of_receipt() {
+    let (store, _folder) = fresh();
+    let (feed_id, folder_id) = (Some(FeedId(1)), Some(FolderId(1)));
+    let since = Some(Since::Received(Timestamp::UNIX_EPOCH));
+    let all = EntryFilter { since, ..EntryFilter::default() };
+    let unread = EntryFilter { unread: Some(true), ..all.clone() };
+    let starred = EntryFilter { starred: Some(true), ..all.clone() };
+    let cases = [
+        (all.clone(), "states_received"),
+        (EntryFilter { feed_id, ..all.clone() }, "entries_received"),
+        (EntryFilter { feed_id, unread: Some(false), ..all.clone() }, "entries_received"),
+        (EntryFilter { folder_id, ..all }, "states_received_of_folder"),
+        (unread.clone(), "states_unread_received"),
+        (EntryFilter { feed_id, ..unread.clone() }, "states_unread_received_of_feed"),
+        (EntryFilter { folder_id, ..unread }, "states_unread_received_of_folder"),
+        (starred.clone(), "states_starred_received"),
+        (EntryFilter { feed_id, ..starred }, "states_starred_received"),
+    ];
+    let checked = store.readers.read(move |connection| {
+        for (filter, index) in cases {
+            for order in [Order::Newest, Order::Oldest] {
+                for (after, until) in [
+                    (None, None),
+                    (None, Some(Timestamp::MAX)),
+                    (Some(Cursor { at: Timestamp::UNIX_EPOCH, id: EntryId(1) }), Some(Timestamp::MAX)),
+                ] {
+                    let filter = EntryFilter { order, until, ..filter.clone() };
+                    let plan = plan(connection, &walk_sql(&PageQuery { account: READER, filter, after, rows: 51 }).sql);
+                    check(&plan, &format!("COVERING INDEX {index} ("));
+                    let is_of_feed = index == "entries_received";
+                    let is_begun = if is_of_feed {
+                        after.is_none() || plan.contains("rowid")
+                    } else {
+                        plan.contains("received_at")
+                    };
+                    assert!(is_begun, "a page starts at its cursor:\n{plan}");
+                    assert_eq!(plan.lines().count(), if is_of_feed { 2 } else { 1 }, "{plan}");
+                }
+            }
+        }
+        let newest = plan(connection, entries::NEWEST_UNREAD);
+        check(&newest, "INDEX follows_of_account (account_id=?)");
+        check(&newest, "COVERING INDEX states_unread_received_of_feed (account_id=? AND feed_id=?)");
         Ok(())
     });
     checked.await.unwrap();
@@ -239,6 +285,23 @@ async fn u2_changes_are_read_along_their_numbers() {
 }
 
 #[tokio::test]
+async fn u3_figures_are_found_by_an_index() {
+    let (store, _folder) = fresh();
+    let checked = store.readers.read(|connection| {
+        // They are few: that they are put together by time costs nothing.
+        let read = plan(connection, figures::READ);
+        for table in ["minute", "hour"] {
+            let key = format!("PRIMARY KEY (account_id=? AND series=? AND {table}>? AND {table}<?)");
+            assert!(read.contains(&key), "{read}");
+        }
+        check(&plan(connection, figures::OLD), "INDEX figures_by_minute_by_age (minute<?)");
+        check(&plan(connection, figures::REMOVE_HOURS), "INDEX figures_by_hour_by_age (hour<?)");
+        Ok(())
+    });
+    checked.await.unwrap();
+}
+
+#[tokio::test]
 async fn w5_a_subscription_is_found_by_an_index() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
@@ -274,8 +337,10 @@ async fn w5_a_subscription_is_found_by_an_index() {
 async fn d4_finding_due_deliveries_does_not_scan() {
     let (store, _folder) = fresh();
     let checked = store.readers.read(|connection| {
-        // Webhooks are few, and all are looked at: of each the first that waits.
+        // Of each webhook for which something waits the first of either line. The others are stepped over.
         let waiting = plan(connection, delivery_claims::WAITING);
+        check(&waiting, "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id>?)");
+        check(&waiting, "SEARCH webhooks USING INTEGER PRIMARY KEY (rowid=?)");
         let first = "SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_id=? AND is_tried=?)";
         assert_eq!(waiting.matches(first).count(), 2, "of each line one: {waiting}");
         assert!(!waiting.contains("TEMP B-TREE"), "{waiting}");
@@ -369,4 +434,46 @@ async fn u6_counting_feeds_and_subscriptions_walks_no_table() {
         Ok(())
     });
     checked.await.unwrap();
+}
+
+#[tokio::test]
+async fn s4_every_search_of_apps_walks_an_index() {
+    let (store, _folder) = fresh();
+    let any = EntryQuery::default();
+    let unread = EntryQuery { unread: Some(true), ..any.clone() };
+    let (feed_id, place) = (Some(FeedId(1)), Some(Place::Folder(FolderId(1))));
+    let cases = [
+        (any.clone(), "states_newest"),
+        (EntryQuery { by: SortBy::Id, ..any.clone() }, "states_by_id"),
+        (
+            EntryQuery { by: SortBy::Id, after_id: Some(EntryId(1)), ..any.clone() },
+            "states_by_id (account_id=? AND entry_id>?)",
+        ),
+        (
+            EntryQuery { by: SortBy::Id, before_id: Some(EntryId(1)), ..any.clone() },
+            "states_by_id (account_id=? AND entry_id<?)",
+        ),
+        (EntryQuery { by: SortBy::Received, ..any.clone() }, "states_received"),
+        (EntryQuery { by: SortBy::Changed, ..any.clone() }, "states_modified"),
+        (EntryQuery { feed_id, ..any.clone() }, "entries_of_feed"),
+        (EntryQuery { place, ..any.clone() }, "states_of_folder"),
+        (EntryQuery { starred: Some(true), ..any }, "states_starred"),
+        (unread.clone(), "states_unread"),
+        (EntryQuery { feed_id, ..unread.clone() }, "states_unread_of_feed"),
+        (EntryQuery { place, ..unread }, "states_unread_of_folder"),
+    ];
+    store
+        .readers
+        .read(move |connection| {
+            for (query, index) in cases {
+                for order in [Order::Newest, Order::Oldest] {
+                    let query = EntryQuery { order, ..query.clone() };
+                    check(&plan(connection, &find::find_sql(READER, &query, 0, 10).sql), index);
+                }
+            }
+            check(&plan(connection, find::COUNTERS), "follows_of_account");
+            Ok(())
+        })
+        .await
+        .unwrap();
 }

@@ -9,7 +9,8 @@ use domain::{
         Attempt, Delivery, DeliveryFilter, DeliveryPage, Moved, NewWebhook, Overview, Webhook, WebhookPatch,
         WebhookSecret,
     },
-    entry::Counts,
+    entry::{Counts, EntryIdPage},
+    entry_query::{EntryQuery, FeedCounter},
     follow::NewFollow,
     ports::{
         Conflict, FollowOutcome, ImportOutcome, MarkRead, NewFeedOutcome, Store, StoreResult, TestOutcome,
@@ -64,11 +65,17 @@ as_account! {
     delete_feed(id: FeedId) -> bool;
 
     entries(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
+    entry_ids(filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryIdPage;
     entry(id: EntryId) -> Option<Entry>;
+    find_entries(query: &EntryQuery, offset: u32, limit: u32) -> Vec<EntryId>;
+    count_entries(query: &EntryQuery) -> u64;
+    changed_at(ids: &[EntryId]) -> Vec<(EntryId, Timestamp)>;
+    feed_counters() -> Vec<FeedCounter>;
     patch_entry(id: EntryId, patch: EntryPatch) -> Option<Entry>;
     patch_entries(ids: &[EntryId], patch: EntryPatch) -> u64;
     mark_read(which: MarkRead) -> u64;
     counts() -> Counts;
+    newest_unread() -> Vec<(FeedId, Timestamp)>;
 
     webhooks() -> Vec<Webhook>;
     webhook(id: WebhookId) -> Option<Webhook>;

@@ -39,9 +39,9 @@ async fn d4_a_claim_has_all_that_is_needed_to_send(harness: &Harness) {
     assert_eq!((job.lease.owner.as_str(), job.lease.fence), ("worker", 1));
     assert_eq!((job.kind, job.happened_at), (EventType::WebhookTest, happened_at));
     assert_eq!((job.attempts, job.is_probe), (0, false));
-    let key = &queued.event_id["evt_".len()..queued.event_id.len() - 12];
-    assert_eq!(job.event_id, public_id("evt", key, job.event.0));
-    assert_eq!(queued.id, public_id("dlv", key, job.id.0));
+    let (key, nonce) = (harness.store.installation(), harness.number("SELECT nonce FROM events").await);
+    assert_eq!(job.event_id, public_id("evt", key, job.event.0, nonce));
+    assert_eq!(queued.id, public_id("dlv", key, job.id.0, nonce));
     assert_eq!(job.data, harness.store.event_data(job.event).await.unwrap());
     assert_eq!(job.data.as_ref().map(String::len), Some(job.size));
     let shown = harness.shown(&queued.id).await;

@@ -45,6 +45,7 @@ async fn f6_an_entry_comes_back_as_it_went_in(harness: &Harness) {
         published_at: incoming.published_at,
         updated_at: incoming.updated_at,
         sort_at: harness.after(-60),
+        received_at: harness.now(),
         is_read: false,
         is_starred: false,
         categories: incoming.categories,

@@ -50,6 +50,7 @@ async fn f1_a_new_feed_is_kept_with_its_entries_and_validators(harness: &Harness
         last_error: None,
         is_gone: false,
         unread_count: 2,
+        icon_id: None,
         poll_interval: None,
         push_enabled: true,
         subscription: None,

@@ -80,8 +80,9 @@ pub(super) fn ids(jobs: &[DeliveryJob]) -> Vec<DeliveryId> {
 
 /// The row of a delivery, as its id tells it.
 pub(super) fn row(delivery: &Delivery) -> DeliveryId {
-    let digits = delivery.id.len() - 12;
-    DeliveryId(i64::from_str_radix(&delivery.id[digits..], 16).unwrap())
+    // Behind the installation, before the nonce.
+    let digits = "dlv_".len() + 12;
+    DeliveryId(i64::from_str_radix(&delivery.id[digits..digits + 12], 16).unwrap())
 }
 
 pub(super) fn rows(deliveries: &[Delivery]) -> Vec<DeliveryId> {

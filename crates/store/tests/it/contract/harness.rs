@@ -95,6 +95,16 @@ impl Harness {
         }
     }
 
+    /// Forgets all that was ever queued, the numbers that were given to it too, as a database does that was restored.
+    pub(super) async fn forget_outbox(&self) {
+        self.tamper("DELETE FROM deliveries; DELETE FROM events;").await;
+        self.tamper(match &*self.database {
+            Database::Sqlite(_) => "DELETE FROM sqlite_sequence WHERE name IN ('events', 'deliveries');",
+            Database::Postgres(_) => "ALTER SEQUENCE events_id_seq RESTART; ALTER SEQUENCE deliveries_id_seq RESTART;",
+        })
+        .await;
+    }
+
     /// The number that a statement selects, which both databases understand.
     pub(super) async fn number(&self, statement: &str) -> i64 {
         match &*self.database {
@@ -152,5 +162,29 @@ impl Harness {
     pub(super) async fn advance(&self, by: Duration) {
         let now = self.now() + SignedDuration::try_from(by).unwrap();
         self.set(now).await;
+    }
+}
+
+impl Harness {
+    /// Writes what the store holds into a file, as a fixture keeps it: the database of SQLite, a dump of PostgreSQL.
+    pub(super) async fn dump(&self, file: &std::path::Path) {
+        match &*self.database {
+            Database::Sqlite(database) => {
+                store::SqliteStore::copy(&database.folder().join("pirssonite.db"), file).unwrap();
+                // A few rows in each of many tables and indexes: small pages make a small file.
+                let copy = rusqlite::Connection::open(file).unwrap();
+                copy.execute_batch("PRAGMA page_size = 512; VACUUM").unwrap();
+            }
+            Database::Postgres(database) => {
+                let mut dump = std::process::Command::new("pg_dump");
+                let dump = dump.args(["--inserts", "--no-owner", "--no-privileges", database.url()]).output().unwrap();
+                assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
+                // Commands of psql's own are not SQL.
+                let sql = String::from_utf8(dump.stdout).unwrap();
+                let sql: String =
+                    sql.lines().filter(|line| !line.starts_with('\\')).flat_map(|line| [line, "\n"]).collect();
+                std::fs::write(file, sql).unwrap();
+            }
+        }
     }
 }

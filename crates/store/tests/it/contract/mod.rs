@@ -36,6 +36,7 @@ macro_rules! contract {
 mod folders;
 
 mod feeds;
+mod icons;
 mod import;
 
 mod accounts;
@@ -44,8 +45,10 @@ mod follows;
 mod many_accounts;
 
 mod entries;
+mod find;
 mod paging;
 mod read_marks;
+mod received;
 mod search;
 mod search_language;
 mod walks;
@@ -94,5 +97,10 @@ mod prune;
 mod clock;
 
 mod changes;
+
+mod figures;
+
+mod rolling;
+mod upgrades;
 
 use harness::Harness;

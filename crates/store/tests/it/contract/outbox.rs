@@ -12,13 +12,14 @@ use domain::{
 use super::{
     Harness,
     given::{HOUR, LEASE, entry},
-    given_outbox::{RETRY, SECOND, finished, lease_of, new_webhook},
+    given_outbox::{RETRY, SECOND, finished, lease_of, new_webhook, row},
 };
 
 contract! {
     d10_pages_go_from_the_newest_to_the_oldest,
     d10_a_page_is_of_a_state_or_a_webhook_or_both,
     d10_an_id_that_is_none_of_ours_is_of_nothing,
+    d7_p3_an_id_never_names_two_events,
     d10_the_outbox_in_numbers,
     d10_a_lease_taken_before_the_clock_went_back_is_not_shown,
     d10_ready_is_what_a_worker_could_claim_now,
@@ -114,6 +115,23 @@ async fn d10_an_id_that_is_none_of_ours_is_of_nothing(harness: &Harness) {
         }
     }
     assert_eq!(harness.shown(&ours.id).await, ours);
+}
+
+async fn d7_p3_an_id_never_names_two_events(harness: &Harness) {
+    let webhook = harness.webhook("https://r.org/1").await;
+    let forgotten = harness.queue(webhook, 1).await.remove(0);
+    let sent = harness.take("worker", 1).await.remove(0);
+    harness.forget_outbox().await;
+    let queued = harness.queue(webhook, 1).await.remove(0);
+    assert_eq!(row(&queued), row(&forgotten), "its number is given again");
+    let job = harness.take("worker", 1).await.remove(0);
+    assert_eq!((&job.event_id, job.event), (&queued.event_id, sent.event));
+    assert_ne!(job.event_id, sent.event_id, "what receivers know it by is not");
+    assert_eq!(harness.store.delivery(&forgotten.id).await.unwrap(), None);
+    assert_eq!(harness.store.cancel_delivery(&forgotten.id, "no").await.unwrap(), Moved::NotFound);
+    assert_eq!(harness.shown(&queued.id).await.delivery_status, DeliveryStatus::Pending);
+    let page = harness.store.deliveries(DeliveryFilter::default(), 1, Some(&forgotten.id)).await.unwrap();
+    assert_eq!(page.deliveries, [], "a place in the order all the same");
 }
 
 async fn d10_the_outbox_in_numbers(harness: &Harness) {

@@ -234,7 +234,7 @@ async fn f6_a_page_since_a_time_looks_at_so_many_and_goes_on(harness: &Harness) 
     }
     harness.store.patch_entries(&ids, STARRED).await.unwrap();
     for order in [Order::Newest, Order::Oldest] {
-        let since = Some(Since::Received(harness.now()));
+        let since = Some(Since::Changed(harness.now()));
         let filter = EntryFilter { since, order, starred: Some(true), without_texts: true, ..EntryFilter::default() };
         let page = harness.store.entries(&filter, 50, None).await.unwrap();
         assert_eq!(page.entries.len(), 1);

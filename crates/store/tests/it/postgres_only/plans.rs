@@ -7,6 +7,7 @@ use domain::{
     EntryFilter, EntryId, EntryPatch, FeedId, FolderId, SubscriptionId,
     account::READER,
     entry::{Order, Since},
+    entry_query::{EntryQuery, SortBy},
     ingest::Hash,
     ports::{Changed, Claim, EntryStore, FeedStore, PollStore, PruneLimits, PushStore, SubscriptionChange},
     push::{PushStored, RenewalRules, SubscriptionEvent},
@@ -40,6 +41,10 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
                 Order::Oldest => page.entries.is_sorted_by_key(|entry| (entry.sort_at, entry.id)),
             };
             assert!(is_sorted, "{filter:?}");
+            if filter.is_walk() {
+                let ids = store.entry_ids(READER, filter, 50, after).await.unwrap();
+                assert_eq!(ids, page.clone().into(), "{filter:?}");
+            }
             after = page.next_cursor;
             if after.is_none() {
                 break;
@@ -65,6 +70,14 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
         let filter = EntryFilter { search: domain::Search::parse(word).unwrap(), ..EntryFilter::default() };
         assert_eq!(all_of(&store, &filter).await, expect, "{word}");
     }
+    assert_eq!(store.newest_unread(READER).await.unwrap().len(), 300);
+    for by in [SortBy::Published, SortBy::Id, SortBy::Received, SortBy::Changed] {
+        for query in app_queries(by) {
+            store.find_entries(READER, &query, 0, 50).await.unwrap();
+            store.count_entries(READER, &query).await.unwrap();
+        }
+    }
+    store.changed_at(READER, &[EntryId(1), EntryId(2)]).await.unwrap();
     let ids: Vec<EntryId> = (1..=20).map(EntryId).collect();
     let read = EntryPatch { is_read: Some(true), is_starred: None };
     assert_eq!(store.patch_entries(READER, &ids, read).await, Ok(2));
@@ -86,6 +99,17 @@ async fn pages_searches_and_due_feeds_are_found_by_indexes() {
     }
     drop(store);
     only_by_index(&database, backends, &["feeds", "entries", "entry_states"]).await;
+}
+
+/// What apps ask for, where an index leads to it.
+fn app_queries(by: SortBy) -> [EntryQuery; 4] {
+    let any = EntryQuery { by, ..EntryQuery::default() };
+    [
+        EntryQuery { after_id: Some(EntryId(29_000)), ..any.clone() },
+        EntryQuery { unread: Some(true), ..any.clone() },
+        EntryQuery { starred: Some(true), ..any.clone() },
+        EntryQuery { feed_id: Some(FeedId(1)), ..any },
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -269,10 +293,14 @@ fn filters() -> Vec<EntryFilter> {
         }
     }
     let since = |milliseconds| Timestamp::from_millisecond(milliseconds).unwrap();
-    for since in [Since::Received(since(29_000)), Since::Changed(since(0))] {
+    for since in [Since::Received(since(29_000)), Since::Received(Timestamp::MIN), Since::Changed(since(0))] {
         for order in [Order::Newest, Order::Oldest] {
             let all = EntryFilter { since: Some(since), order, without_texts: true, ..EntryFilter::default() };
             filters.push(EntryFilter { feed_id: Some(FeedId(7)), unread: Some(true), ..all.clone() });
+            filters.push(EntryFilter { feed_id: Some(FeedId(7)), ..all.clone() });
+            filters.push(EntryFilter { folder_id: Some(FolderId(8)), ..all.clone() });
+            filters.push(EntryFilter { folder_id: Some(FolderId(8)), unread: Some(true), ..all.clone() });
+            filters.push(EntryFilter { starred: Some(true), until: Some(Timestamp::MAX), ..all.clone() });
             filters.push(all);
         }
     }

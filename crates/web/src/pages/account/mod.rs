@@ -1,10 +1,11 @@
 //! The settings: how pages look, the account, what it comes in with, and for administrators all accounts.
 
+mod apps;
 mod manage;
 
 use axum::{
     extract::{Request, State},
-    http::Uri,
+    http::{HeaderMap, Uri},
 };
 use domain::{
     AccountId, SessionId, TokenId,
@@ -17,7 +18,7 @@ use super::{
     layout::{Frame, shortened},
     list::{choice, on},
     problem::PageResult,
-    settings::{PageSettings, SIZES, THEMES, order_name},
+    settings::{PageSettings, REACHES, SIZES, THEMES},
 };
 use crate::{
     auth::{Actor, Admin, Origin},
@@ -33,8 +34,16 @@ const PATH: &str = "/settings";
 const SHOWN_MAX: usize = 500;
 const AGENT_CHARS_MAX: usize = 120;
 
-pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    page(&state, actor, settings, Said::of(uri.query())).await
+pub(super) async fn show(
+    State(state): State<AppState>,
+    actor: Actor,
+    settings: PageSettings,
+    origin: Origin,
+    headers: HeaderMap,
+    uri: Uri,
+) -> PageResult {
+    let address = apps::own_address(&state, &headers, origin.is_https);
+    page(&state, actor, settings, Said::of(uri.query()), &address).await
 }
 
 /// What its forms do.
@@ -45,9 +54,10 @@ pub(super) async fn act(
     origin: Origin,
     request: Request,
 ) -> PageResult {
+    let address = apps::own_address(&state, request.headers(), origin.is_https);
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, origin, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, said)).await
+    board::answer(next, |said| page(&state, actor, settings, said, &address)).await
 }
 
 async fn perform(state: &AppState, actor: &Actor, origin: Origin, form: &Form) -> ApiResult<Next> {
@@ -125,7 +135,7 @@ fn scope(name: &str) -> ApiResult<ScopeView> {
     }
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said) -> PageResult {
+async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said, address: &str) -> PageResult {
     let page = state.answers.answer(async {
         let (store, id, is_admin) = (state.store(), actor.account, actor.check_admin().is_ok());
         let all = async { if is_admin { Ok(store.accounts().await?) } else { Ok(Vec::new()) } };
@@ -137,9 +147,10 @@ async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said
             all,
         )?;
         let content = html! {
-            (looks(settings))
+            (looks(frame.settings))
             (account(&own))
             (sessions_section(&frame, &sessions))
+            (apps::section(address, &own.name))
             (tokens_section(&frame, &tokens, is_admin))
             @if is_admin { (manage::accounts(&frame, &all)) }
         };
@@ -153,13 +164,14 @@ fn looks(settings: PageSettings) -> Markup {
     html! {
         section #looks {
             h2 { "How pages look" }
-            p .note { "In this browser." }
+            p .note { "It follows you to your other browsers. Theme and text size can be set for this one alone." }
             form .fields method="post" action="/preferences" {
                 input type="hidden" name="back" value="/settings?done=saved";
                 div .pair {
                     (choice("Theme", "theme", &THEMES, settings.theme))
                     (choice("Text size", "size", &SIZES, settings.size))
-                    (choice("Order", "order", &orders, order_name(settings.order)))
+                    (choice("Theme and size", "reach", &REACHES, settings.reach()))
+                    (choice("Order", "order", &orders, settings.order.name()))
                     (choice("Lists", "excerpts", &[("on", "With summaries"), ("off", "Titles only")], on(settings.has_excerpts)))
                     (choice("Mark as read", "scroll", &[("off", "When opened"), ("on", "Also when scrolled past")], on(settings.marks_on_scroll)))
                     (choice("Single keys", "keys", &[("on", "On"), ("off", "Off")], on(settings.has_keys)))

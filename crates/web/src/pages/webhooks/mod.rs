@@ -10,6 +10,7 @@ use axum::{
 };
 use domain::{
     delivery::{Overview, Webhook},
+    figures::Metric,
     ports::Viewer,
 };
 use jiff::Timestamp;
@@ -22,6 +23,7 @@ pub(super) use self::{
 use super::{
     board::{self, Form, Next, Said, badge, span, tiles, until},
     layout::{Frame, shortened},
+    plot::{self, Span},
     problem::PageResult,
     settings::PageSettings,
 };
@@ -33,7 +35,7 @@ const NOTE_CHARS_MAX: usize = 200;
 const SECRET: &str = "The secret that its requests are signed with.";
 
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    page(&state, actor, settings, Said::of(uri.query())).await
+    page(&state, actor, settings, Span::of(uri.query()), Said::of(uri.query())).await
 }
 
 /// Makes a webhook.
@@ -45,7 +47,7 @@ pub(super) async fn create(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = make(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, said)).await
+    board::answer(next, |said| page(&state, actor, settings, Span::Hour, said)).await
 }
 
 async fn make(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
@@ -53,16 +55,26 @@ async fn make(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
     Ok(Next::Secret(SECRET, webhooks::newest_secret(&webhook)?))
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said) -> PageResult {
+async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: Span, said: Said) -> PageResult {
     let page = state.answers.answer(async {
         let (account, viewer) = (actor.account, actor.viewer());
-        let (frame, webhooks, overview) =
-            tokio::try_join!(Frame::load(state, actor, settings), async { Ok(state.store().webhooks(account).await?) }, async {
-                Ok(state.store().outbox_overview(viewer).await?)
-            })?;
+        let (frame, webhooks, overview, deliveries, latency) = tokio::try_join!(
+            Frame::load(state, actor, settings),
+            async { Ok(state.store().webhooks(account).await?) },
+            async { Ok(state.store().outbox_overview(viewer).await?) },
+            plot::load(state, viewer, Metric::Deliveries, span),
+            plot::load(state, viewer, Metric::Latency, span),
+        )?;
         let content = html! {
             p .lead { "A webhook is told what happens here, by signed requests, at least once: a new entry, a feed that fails, a subscription that ends." }
             (figures(&overview, viewer))
+            section #webhooks-plots data-part="" {
+                (span.links(PATH))
+                div .plots {
+                    (plot::outcomes("plot-deliveries", Metric::Deliveries, span, &deliveries))
+                    (plot::latency("plot-latency", span, &latency))
+                }
+            }
             (table(&frame, &webhooks))
             details .form open[webhooks.is_empty()] {
                 summary { h2 { "New webhook" } }

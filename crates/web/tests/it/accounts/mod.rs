@@ -1,5 +1,6 @@
 //! Who is let in, and who is not.
 
+mod figures;
 mod guessing;
 mod login;
 mod manage;

@@ -75,7 +75,7 @@ async fn u1b_pages_have_a_strict_policy() {
             assert!(!policy.contains("unsafe"), "{policy}");
             assert_eq!(
                 (page.header("referrer-policy"), page.header("x-content-type-options")),
-                ("no-referrer", "nosniff")
+                ("same-origin", "nosniff")
             );
         }
     }

@@ -2,13 +2,19 @@
 
 mod forms;
 mod hostile;
+mod icons;
+mod looks;
+mod pictures;
 mod shell;
 mod views;
 
 use std::sync::Arc;
 
-use domain::ports::Store;
-use engine::http::{ClientSettings, GuardedClient};
+use domain::ports::{Http, Store};
+use engine::{
+    PictureSettings, Pictures,
+    http::{ClientSettings, GuardedClient},
+};
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 use testkit::{FreshPostgres, FreshSqlite, Page, Publisher};
@@ -20,7 +26,10 @@ use crate::server::{Answer, Server, answer};
 pub struct Reader {
     pub server: Server,
     pub publisher: Publisher,
-    _store: Kept,
+    pub store: Arc<dyn Store>,
+    _kept: Kept,
+    /// Of pictures.
+    _folder: tempfile::TempDir,
 }
 
 /// The database, for as long as it is used.
@@ -31,22 +40,34 @@ enum Kept {
 
 /// One on each store.
 pub async fn both() -> [Reader; 2] {
+    both_with(false).await
+}
+
+/// The same, where the server may fetch pictures in the place of browsers.
+pub async fn both_with(has_proxy: bool) -> [Reader; 2] {
     let (sqlite, postgres) = (testkit::fresh_sqlite().await, testkit::fresh_postgres().await);
     let stores: [Arc<dyn Store>; 2] = [Arc::new(sqlite.store.clone()), Arc::new(postgres.store.clone())];
     let [on_sqlite, on_postgres] = stores;
     [
-        Reader::start(on_sqlite, Kept::Sqlite { _store: sqlite }).await,
-        Reader::start(on_postgres, Kept::Postgres { _store: postgres }).await,
+        Reader::start(on_sqlite, Kept::Sqlite { _store: sqlite }, has_proxy).await,
+        Reader::start(on_postgres, Kept::Postgres { _store: postgres }, has_proxy).await,
     ]
 }
 
 impl Reader {
-    async fn start(store: Arc<dyn Store>, kept: Kept) -> Self {
+    async fn start(store: Arc<dyn Store>, kept: Kept, has_proxy: bool) -> Self {
         let loopback = vec!["127.0.0.0/8".parse().unwrap()];
         let http =
             GuardedClient::new(ClientSettings { allow_networks: loopback, ..ClientSettings::default() }).unwrap();
-        let server = Server::start(store, Arc::new(http), WebSettings::default()).await;
-        Self { server, publisher: Publisher::start().await, _store: kept }
+        let folder = tempfile::tempdir().unwrap();
+        let http: Arc<dyn Http> = Arc::new(http);
+        let pictures = has_proxy.then(|| {
+            let settings = PictureSettings { folder: folder.path().to_owned(), cache_bytes_max: 1_000_000 };
+            Pictures::open(Arc::clone(&http), store.picture_key(), &settings).unwrap()
+        });
+        let settings = WebSettings { pictures, ..WebSettings::default() };
+        let server = Server::start(Arc::clone(&store), http, settings).await;
+        Self { server, publisher: Publisher::start().await, store, _kept: kept, _folder: folder }
     }
 
     /// Publishes a feed, follows it, and returns it.

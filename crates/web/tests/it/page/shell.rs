@@ -72,6 +72,29 @@ async fn u1a_manifest_makes_it_installable() {
         let icon = reader.server.get(icon["src"].as_str().unwrap()).await;
         assert_eq!(icon.status, 200, "{icon:?}");
     }
+    let sizes = |purpose: Option<&str>| -> Vec<String> {
+        let icons = manifest["icons"].as_array().unwrap().iter().filter(|icon| icon["purpose"].as_str() == purpose);
+        icons.map(|icon| icon["sizes"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(sizes(None), ["any", "192x192", "512x512"]);
+    assert_eq!(sizes(Some("maskable")), ["512x512"]);
+}
+
+#[tokio::test]
+async fn u1_a_wrong_address_is_a_page_and_robots_stay_out() {
+    let [reader, _] = both().await;
+    let missing = reader.browse("GET", "/no/such/page", None).await;
+    assert_eq!((missing.status, missing.header("content-type")), (404, "text/html; charset=utf-8"));
+    assert!(missing.text.contains("There is no page at this address.") && missing.text.contains("href=\"/unread\""));
+    assert!(missing.header("content-security-policy").starts_with("default-src 'none'"), "{missing:?}");
+    // A program gets JSON.
+    reader.server.get("/no/such/page").await.error(404);
+    let gone = reader.browse("GET", "/entry/999", None).await;
+    assert_eq!((gone.status, gone.text.contains("There is no such entry.")), (404, true));
+    let robots = reader.server.get("/robots.txt").await;
+    assert_eq!((robots.status, robots.text.as_str()), (200, "User-agent: *\nDisallow: /\n"));
+    let icon = reader.server.request("GET", "/favicon.ico").send().await.unwrap();
+    assert_eq!((icon.status().as_u16(), icon.headers()["content-type"].to_str().unwrap()), (200, "image/png"));
 }
 
 #[tokio::test]

@@ -5,4 +5,5 @@ mod bad_input;
 mod described;
 mod fields;
 mod outbox;
+mod stats;
 mod world;

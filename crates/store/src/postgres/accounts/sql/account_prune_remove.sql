@@ -5,3 +5,5 @@ WHERE id = $1
   AND deleted_at <= $2
   AND NOT EXISTS (SELECT FROM follows WHERE account_id = $1)
   AND NOT EXISTS (SELECT FROM folders WHERE account_id = $1)
+  AND NOT EXISTS (SELECT FROM figures_by_minute WHERE account_id = $1)
+  AND NOT EXISTS (SELECT FROM figures_by_hour WHERE account_id = $1)

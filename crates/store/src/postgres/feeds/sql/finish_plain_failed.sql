@@ -16,16 +16,28 @@ held AS MATERIALIZED (
       AND feeds.is_gone = given.was_gone
     ORDER BY feeds.id
     FOR NO KEY UPDATE OF feeds
+),
+written AS (
+    UPDATE feeds
+    SET next_check_at = least(now.ms + held.check_in, CASE WHEN poll_wanted_at > 0 THEN next_check_at END, held.due_by),
+        adaptive_secs = held.adaptive_secs,
+        failure_count = held.failure_count,
+        last_error = held.error,
+        is_failing = held.is_failing,
+        is_gone = held.is_gone,
+        lease_owner = NULL,
+        lease_until = 0
+    FROM now, held
+    WHERE feeds.id = held.id
+    RETURNING feeds.id
+),
+counted AS (
+    INSERT INTO figures_by_minute (account_id, series, minute, backend, count)
+    SELECT 0, $14::bigint, now.ms / 60000, pg_backend_pid(), count(*)
+    FROM now, written
+    GROUP BY now.ms
+    ON CONFLICT (account_id, series, minute, backend) DO UPDATE
+    SET count = figures_by_minute.count + excluded.count
 )
-UPDATE feeds
-SET next_check_at = least(now.ms + held.check_in, CASE WHEN poll_wanted_at > 0 THEN next_check_at END, held.due_by),
-    adaptive_secs = held.adaptive_secs,
-    failure_count = held.failure_count,
-    last_error = held.error,
-    is_failing = held.is_failing,
-    is_gone = held.is_gone,
-    lease_owner = NULL,
-    lease_until = 0
-FROM now, held
-WHERE feeds.id = held.id
-RETURNING feeds.id
+SELECT id
+FROM written

@@ -1,5 +1,8 @@
--- Whoever has the row locked is about to end its lease, or to take it: the next beat will see.
-WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
+-- Whoever has the row locked is about to end its lease, or to take it: the next beat will see. That a lease was renewed
+-- need not survive a crash of the database: it ends earlier then. That is said for this transaction alone.
+WITH now AS MATERIALIZED (
+    SELECT pirssonite_now_ms() AS ms, set_config('synchronous_commit', 'off', true) AS durability
+),
 held AS MATERIALIZED (
     SELECT feeds.id
     FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS given (id, owner, fence)
@@ -18,6 +21,7 @@ renewed AS (
     SET lease_until = now.ms + $4
     FROM now, free
     WHERE feeds.id = free.id
+      AND now.durability = 'off'
 )
 SELECT id
 FROM held

@@ -3,7 +3,13 @@
 -- 
 -- Each row is found by its key: the owner is compared in a way that no index knows, because the planner takes those that
 -- are held for few, and would compare each of them with each.
-WITH free AS MATERIALIZED (
+--
+-- That a lease was renewed need not survive a crash of the database: it ends earlier then. That is said for this
+-- transaction alone.
+WITH now AS MATERIALIZED (
+    SELECT pirssonite_now_ms() AS ms, set_config('synchronous_commit', 'off', true) AS durability
+),
+free AS MATERIALIZED (
     SELECT deliveries.ctid
     FROM deliveries
     JOIN unnest($2::bigint[], $3::bigint[]) AS given (id, fence)
@@ -14,6 +20,6 @@ WITH free AS MATERIALIZED (
     FOR NO KEY UPDATE OF deliveries SKIP LOCKED
 )
 UPDATE deliveries
-SET lease_until = (SELECT pirssonite_now_ms()) + $4,
+SET lease_until = (SELECT ms FROM now WHERE durability = 'off') + $4,
     lease_ms = $4
 WHERE ctid = ANY(ARRAY(SELECT ctid FROM free))

@@ -4,6 +4,8 @@
 UPDATE feeds
 SET title = coalesce(?2, title),
     site_url = coalesce(?3, site_url),
+    icon_url = coalesce(?19, icon_url),
+    logo_url = coalesce(?20, logo_url),
     etag = ?4,
     last_modified = ?5,
     body_hash = ?6,

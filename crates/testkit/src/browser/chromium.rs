@@ -11,7 +11,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::program::Running;
+use crate::Running;
 
 /// What chromium is told: to run without a screen, also as root, and to leave the network alone.
 const FLAGS: [&str; 13] = [
@@ -37,7 +37,8 @@ const PORT_TRIES_MAX: u32 = 5;
 const MISSING: &str = "chromedriver cannot be started: `scripts/with-browser` installs chromium and chromium-driver";
 
 /// A chromedriver that runs. It ends with this, and so does its chromium.
-pub(crate) struct Chromium {
+#[derive(Debug)]
+pub(super) struct Chromium {
     _driver: Running,
     url: String,
     profile: TempDir,
@@ -45,15 +46,19 @@ pub(crate) struct Chromium {
 
 impl Chromium {
     /// Starts chromedriver and waits until it listens.
-    pub(crate) fn start() -> Self {
+    pub(super) fn start() -> Self {
         assert!(Command::new("chromedriver").arg("--version").output().is_ok(), "{MISSING}");
         let (driver, port) = (0..PORT_TRIES_MAX).find_map(|_| start_driver()).expect(MISSING);
-        Self { _driver: driver, url: format!("http://127.0.0.1:{port}"), profile: tempfile::tempdir().unwrap() }
+        Self {
+            _driver: driver,
+            url: format!("http://127.0.0.1:{port}"),
+            profile: tempfile::tempdir().expect("there is a place for temporary files"),
+        }
     }
 
-    /// Opens a window.
-    pub(crate) async fn open(&self) -> Client {
-        let capabilities = capabilities(self.profile.path());
+    /// Opens a window, which may note all that it asks for.
+    pub(super) async fn open(&self, notes_requests: bool) -> Client {
+        let capabilities = capabilities(self.profile.path(), notes_requests);
         let Value::Object(capabilities) = capabilities else { unreachable!("it is written as one") };
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities).connect(&self.url).await.expect("chromium starts")
@@ -74,12 +79,13 @@ fn start_driver() -> Option<(Running, u16)> {
     Some((driver, port))
 }
 
-fn capabilities(profile: &Path) -> Value {
+fn capabilities(profile: &Path, notes_requests: bool) -> Value {
+    let requests = if notes_requests { "ALL" } else { "OFF" };
     let profile = format!("--user-data-dir={}", profile.display());
     let flags: Vec<&str> = FLAGS.into_iter().chain([profile.as_str()]).collect();
     json!({
         "browserName": "chrome",
         "goog:chromeOptions": { "args": flags },
-        "goog:loggingPrefs": { "browser": "ALL" },
+        "goog:loggingPrefs": { "browser": "ALL", "performance": requests },
     })
 }

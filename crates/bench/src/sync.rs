@@ -1,0 +1,219 @@
+//! What apps of other readers cost: a first sync of ten thousand unread entries, by each interface, out of a million entries
+//! and out of as many as are unread; a sync with nothing new; marking a thousand. Beside it a bare walk of the same rows.
+//!
+//! Another interface is another file here that gives its [`Steps`], and a line in [`INTERFACES`].
+
+mod bare;
+mod fever;
+mod greader;
+mod miniflux;
+
+use std::{net::SocketAddr, pin::Pin};
+
+use domain::{EntryFilter, EntryPatch, account::READER, entry::PAGE_IDS_MAX, ports::MarkRead};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    fixture::{Fixture, StoreLocation, family_cpu_secs},
+    pages,
+    process::{self, ServerProcess},
+    report::{Rating, Table, Tally},
+};
+
+/// Entries that are unread.
+const UNREAD: usize = 10_000;
+/// Feeds, and entries of each: as many as are unread, and a hundred times as many.
+const SIZES: [(&str, usize, usize); 2] = [("sync_small", 100, 100), ("sync_large", 10_000, 100)];
+/// How often a sync with nothing new is repeated, whose cost a clock of ticks would not show.
+const ROUNDS: usize = 10;
+/// How much more CPU a step may take out of a million entries.
+const GROWTH_MAX: f64 = 1.5;
+/// Less than this is not compared: the clock of processes ticks a hundred times a second.
+const COMPARED_SECS_MIN: f64 = 0.05;
+
+/// What an app does, with how many requests.
+type Step<'a> = Pin<Box<dyn Future<Output = anyhow::Result<usize>> + 'a>>;
+
+/// The steps of an interface.
+trait Steps {
+    /// Everything that is unread: ids, then contents by so many.
+    fn first(&self, at_once: usize) -> Step<'_>;
+    fn nothing_new(&self) -> Step<'_>;
+    fn mark_thousand(&self) -> Step<'_>;
+}
+
+/// An app that speaks an interface, and how many contents it asks for at once.
+type Interface = (&'static str, fn(reqwest::Client, SocketAddr) -> Box<dyn Steps>, &'static [usize]);
+
+const INTERFACES: [Interface; 3] = [
+    ("Google Reader", greader::app, &[100, 1_000]),
+    ("Fever", fever::app, &[50]),
+    ("Miniflux", miniflux::app, &[100, 1_000]),
+];
+
+/// What a process of its own does.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    location: StoreLocation,
+}
+
+/// What a step took.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cost {
+    requests: usize,
+    secs: f64,
+    cpu_secs: f64,
+}
+
+pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
+    for kind in ["SQLite", "PostgreSQL"] {
+        let folder = tempfile::tempdir()?;
+        let mut measured = Vec::new();
+        for (name, feeds, entries) in SIZES {
+            let location = match kind {
+                "SQLite" => StoreLocation::Sqlite { folder: folder.path().join(name) },
+                _ => StoreLocation::Postgres { url: crate::postgres::fresh(name)? },
+            };
+            pages::fill(&location, feeds, entries)?;
+            let _: () = process::run_job("sync-job", &Job { location: location.clone() })?;
+            measured.push(measure(&location)?);
+        }
+        let [small, large] = measured.as_slice() else { anyhow::bail!("there are two sizes") };
+        print(kind, small, large, tally);
+    }
+    Ok(())
+}
+
+fn print(kind: &str, small: &[(String, Cost)], large: &[(String, Cost)], tally: &mut Tally) {
+    let title = format!(
+        "sync on {kind}: {UNREAD} unread of 1,000,000 entries, beside {UNREAD} of {UNREAD}\nCPU: of server and database"
+    );
+    let head = ["", "requests", "s", "CPU s", "CPU s, small", "ratio", "limit"];
+    let mut table = Table::new(title, &head);
+    for ((name, large), (_, small)) in large.iter().zip(small) {
+        let ratio = large.cpu_secs / small.cpu_secs;
+        let is_compared = large.cpu_secs.max(small.cpu_secs) >= COMPARED_SECS_MIN;
+        let cells = [
+            name.clone(),
+            large.requests.to_string(),
+            format!("{:.2}", large.secs),
+            format!("{:.3}", large.cpu_secs),
+            format!("{:.3}", small.cpu_secs),
+            if is_compared { format!("{ratio:.2}") } else { String::new() },
+            format!("{GROWTH_MAX}"),
+        ];
+        let rating = if is_compared { Rating::of(ratio <= GROWTH_MAX) } else { Rating::None };
+        table.row(&cells, rating, "");
+    }
+    table.print(tally);
+}
+
+/// In a process of its own: all but some entries are read, and those are spread over all feeds.
+pub(crate) fn perform(job: &Job) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let fixture = Fixture::open(&job.location).await?;
+        let counts = fixture.store.counts(READER).await?;
+        let every = usize::try_from(counts.total)? / UNREAD;
+        if every > 1 {
+            fixture.store.mark_read(READER, MarkRead::default()).await?;
+            unmark(&fixture, every).await?;
+        }
+        fixture.vacuum_analyze().await
+    })
+}
+
+async fn unmark(fixture: &Fixture, every: usize) -> anyhow::Result<()> {
+    let (unread, mut after) = (EntryPatch { is_read: Some(false), is_starred: None }, None);
+    loop {
+        let page = fixture.store.entry_ids(READER, &EntryFilter::default(), PAGE_IDS_MAX, after).await?;
+        let some: Vec<_> = page.ids.iter().copied().step_by(every).collect();
+        fixture.store.patch_entries(READER, &some, unread).await?;
+        after = page.next_cursor;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn measure(location: &StoreLocation) -> anyhow::Result<Vec<(String, Cost)>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut costs = vec![("bare walk of the unread rows".to_owned(), bare::walk(location).await?)];
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        for (name, app, at_once) in INTERFACES {
+            let asked = Asked::start(location, app).await?;
+            for at_once in at_once {
+                let cost = asked.meter.cost(asked.steps.first(*at_once), 1).await?;
+                costs.push((format!("{name}: first sync, contents by {at_once}"), cost));
+            }
+            let mut nothing_new = Cost::default();
+            for _ in 0..ROUNDS {
+                nothing_new = nothing_new.and(asked.meter.cost(asked.steps.nothing_new(), ROUNDS).await?);
+            }
+            costs.push((format!("{name}: sync with nothing new"), nothing_new));
+        }
+        // Last, because each finds fewer unread.
+        for (name, app, _) in INTERFACES {
+            let asked = Asked::start(location, app).await?;
+            costs.push((format!("{name}: marking 1,000"), asked.meter.cost(asked.steps.mark_thousand(), 1).await?));
+        }
+        Ok(costs)
+    })
+}
+
+/// A server that an app asks.
+struct Asked {
+    steps: Box<dyn Steps>,
+    meter: Meter,
+    _server: ServerProcess,
+}
+
+impl Asked {
+    async fn start(
+        location: &StoreLocation,
+        app: fn(reqwest::Client, SocketAddr) -> Box<dyn Steps>,
+    ) -> anyhow::Result<Self> {
+        let server = ServerProcess::start(&["pages-server", &serde_json::to_string(location)?])?;
+        let client = reqwest::Client::builder().no_proxy().build()?;
+        let steps = app(client, server.ready_line.parse()?);
+        Ok(Self { steps, meter: Meter::of(location, server.id()).await?, _server: server })
+    }
+}
+
+impl Cost {
+    fn and(self, other: Self) -> Self {
+        Self { requests: other.requests, secs: self.secs + other.secs, cpu_secs: self.cpu_secs + other.cpu_secs }
+    }
+}
+
+/// What the server and its database have used.
+struct Meter {
+    server: u32,
+    /// PostgreSQL's; SQLite is inside the server.
+    database: Option<Fixture>,
+}
+
+impl Meter {
+    async fn of(location: &StoreLocation, server: u32) -> anyhow::Result<Self> {
+        let database = match location {
+            StoreLocation::Sqlite { .. } => None,
+            StoreLocation::Postgres { .. } => Some(Fixture::open(location).await?),
+        };
+        Ok(Self { server, database })
+    }
+
+    fn cpu_secs(&self) -> f64 {
+        family_cpu_secs(self.server) + self.database.as_ref().map_or(0.0, Fixture::database_cpu_secs)
+    }
+
+    /// What a step costs, as one of so many.
+    async fn cost(&self, step: Step<'_>, rounds: usize) -> anyhow::Result<Cost> {
+        let (secs, cpu_secs) = (process::wall_secs(), self.cpu_secs());
+        let requests = step.await?;
+        #[expect(clippy::cast_precision_loss, reason = "for people to read")]
+        let rounds = rounds as f64;
+        let secs = (process::wall_secs() - secs) / rounds;
+        Ok(Cost { requests, secs, cpu_secs: (self.cpu_secs() - cpu_secs) / rounds })
+    }
+}

@@ -1,0 +1,145 @@
+//! What happens elsewhere is on every open page at once, also after the server was away, and across nodes (requirement U2).
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::{
+    browser::{Browser, DESK, TABLET, with_browser, with_two_browsers},
+    scene::{ENTRIES, Scene, Store, id_of},
+};
+
+/// Waits until the page counts so many unread entries.
+async fn counts(browser: &Browser, unread: usize) {
+    browser.find(&format!("[data-count=unread][data-n='{unread}']")).await;
+}
+
+async fn shared_by_two_pages(store: Store) {
+    let scene = Scene::start(store).await;
+    with_two_browsers(&format!("live-{store:?}"), DESK, async |one, two| {
+        tokio::join!(scene.open(one, "/unread"), scene.open(two, "/all"));
+        scene.push("Storm warning").await;
+        for page in [one, two] {
+            page.says("#news", "1 new").await;
+            counts(page, 2 * ENTRIES + 1).await;
+            // What is being read does not move.
+            page.says(".row", &format!("Boats {ENTRIES}")).await;
+        }
+        one.press(".").await;
+        two.click("#news").await;
+        for page in [one, two] {
+            page.says(".row", "Storm warning").await;
+        }
+        // Marks of one in the other: read by opening it, starred, and unread again.
+        one.press("jo").await;
+        one.says("article .title", "Storm warning").await;
+        let id = id_of(&one.path().await);
+        two.find(&format!("#e{id}:not(.unread)")).await;
+        counts(two, 2 * ENTRIES).await;
+        one.press("s").await;
+        two.find(&format!("#e{id}.starred")).await;
+        two.press("jm").await;
+        one.find("article [data-do=read][aria-pressed=true]").await;
+        counts(one, 2 * ENTRIES + 1).await;
+        // And all of them.
+        one.press("A").await;
+        one.says("#status", "Marked").await;
+        two.gone(".row.unread").await;
+        one.click("#status [data-do=undo]").await;
+        counts(two, 2 * ENTRIES + 1).await;
+        for page in [one, two] {
+            page.assert_no_complaints().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_two_pages_share_entries_and_marks_sqlite() {
+    shared_by_two_pages(Store::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_two_pages_share_entries_and_marks_postgres() {
+    shared_by_two_pages(Store::Postgres).await;
+}
+
+async fn survives_a_restart(store: Store) {
+    let scene = Scene::start(store).await;
+    with_browser(&format!("restart-{store:?}"), TABLET, async |browser| {
+        scene.open(browser, "/unread").await;
+        scene.push("Before").await;
+        browser.says("#news", "1 new").await;
+        scene.kill_server();
+        browser.says("#status .lasting", "The connection is lost.").await;
+        // What cannot be done is said, and taken back.
+        browser.press("js").await;
+        browser.says("#status", "Not marked.").await;
+        browser.gone(".row.starred").await;
+        scene.start_server();
+        browser.gone("#status .lasting").await;
+        // It was never loaded anew, and goes on by itself.
+        scene.push("After").await;
+        browser.says("#news", "2 new").await;
+        counts(browser, 2 * ENTRIES + 2).await;
+        browser.press("s").await;
+        browser.find(".row.starred").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_page_goes_on_after_a_restart_sqlite() {
+    survives_a_restart(Store::Sqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_page_goes_on_after_a_restart_postgres() {
+    survives_a_restart(Store::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_page_at_one_node_shows_what_is_pushed_to_another() {
+    let scene = Scene::start(Store::Postgres).await;
+    let folder = tempfile::tempdir().unwrap();
+    let node = scene.another_node(&folder);
+    with_browser("two-nodes", DESK, async |browser| {
+        browser.open(&format!("{}/all", node.url)).await;
+        browser.ready().await;
+        scene.push("Elsewhere").await;
+        browser.says("#news", "1 new").await;
+        browser.press(".").await;
+        browser.says(".row", "Elsewhere").await;
+        // Marked at the first node, seen at the page of the second, and the other way round.
+        let entries = scene.get("/api/entries?limit=1").await;
+        let id = entries["entries"][0]["id"].as_i64().unwrap();
+        scene.call(Method::PATCH, &format!("/api/entries/{id}"), json!({ "isStarred": true, "isRead": true })).await;
+        browser.find(&format!("#e{id}.starred:not(.unread)")).await;
+        browser.press("jm").await;
+        scene.entry_is(browser, id, "isRead", false).await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u2_page_without_a_network_says_so_and_goes_on() {
+    let scene = Scene::start(Store::Sqlite).await;
+    with_browser("offline", DESK, async |browser| {
+        scene.open(browser, "/unread").await;
+        let network = async |is_offline: bool| {
+            let conditions =
+                json!({ "offline": is_offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+            browser.devtools("Network.enable", json!({})).await;
+            browser.devtools("Network.emulateNetworkConditions", conditions).await;
+        };
+        network(true).await;
+        browser.says("#status .lasting", "There is no network.").await;
+        network(false).await;
+        browser.gone("#status .lasting").await;
+        scene.push("Back again").await;
+        browser.says("#news", "1 new").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}

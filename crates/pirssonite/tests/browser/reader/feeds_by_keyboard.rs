@@ -1,0 +1,125 @@
+//! Feeds and folders without a mouse.
+
+use super::PLACES;
+use crate::{
+    browser::{Browser, Key, key, with_browser},
+    scene::{Scene, item},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1_u1a_feeds_by_keyboard() {
+    for (width, store) in PLACES {
+        let scene = Scene::start(store).await;
+        with_browser(&format!("feeds-by-keyboard-{width}"), width, async |browser| {
+            add(&scene, browser).await;
+            settings(&scene, browser).await;
+            folder(&scene, browser).await;
+            import(&scene, browser).await;
+            unsubscribe(&scene, browser).await;
+            browser.assert_no_complaints().await;
+        })
+        .await;
+    }
+}
+
+/// Presses the button of a dialog.
+async fn submit(browser: &Browser, button: &str) {
+    browser.tab_to(button).await;
+    browser.press_key(Key::Enter).await;
+}
+
+async fn add(scene: &Scene, browser: &Browser) {
+    let url = scene.publish("Clouds", "/clouds", &item("Rain", "Drops."));
+    scene.open(browser, "/unread").await;
+    browser.press("a").await;
+    browser.says("dialog", "Add a feed").await;
+    // What cannot be followed is said, and what was typed stays.
+    let missing = scene.publisher.url("/nothing-here");
+    browser.press(&format!("{missing}{}", key(Key::Enter))).await;
+    browser.says("dialog [role=alert]", "404").await;
+    browser.run("document.querySelector('dialog [name=url]').select()").await;
+    browser.tab_to("dialog [name=url]").await;
+    browser.press(&format!("{url}{}", key(Key::Enter))).await;
+    browser.says("#list-title", "Clouds").await;
+    browser.says(".row", "Rain").await;
+    browser.ready().await;
+}
+
+/// Another name, into a folder, another interval, no push.
+async fn settings(scene: &Scene, browser: &Browser) {
+    browser.press("e").await;
+    browser.says("dialog", "Clouds").await;
+    browser.tab_to("dialog [name=title]").await;
+    browser.press("Sky").await;
+    browser.tab_to("dialog [name=folder]").await;
+    browser.press("Dai").await;
+    browser.tab_to("dialog [name=interval]").await;
+    browser.press("An").await;
+    browser.tab_to("dialog [name=push]").await;
+    browser.press(" ").await;
+    submit(browser, "dialog .button:not(.bad)").await;
+    browser.says("#list-title", "Sky").await;
+    let feed = scene.feed("Sky").await.unwrap();
+    assert_eq!((&feed["pollInterval"], &feed["pushEnabled"]), (&3600.into(), &false.into()), "{feed}");
+    assert!(feed["folderId"].is_i64(), "{feed}");
+    browser.ready().await;
+}
+
+/// A new folder for the feed; it is named, moved up and removed.
+async fn folder(scene: &Scene, browser: &Browser) {
+    browser.press("e").await;
+    browser.tab_to("dialog [name=folder]").await;
+    browser.press("New").await;
+    browser.tab_to("dialog [name=folderName]").await;
+    browser.press(&format!("Weather{}", key(Key::Enter))).await;
+    browser.says("#status", "Saved.").await;
+    let folders = scene.get("/api/folders").await;
+    assert_eq!(folders[1]["name"], "Weather", "{folders}");
+    let id = folders[1]["id"].to_string();
+    scene.open(browser, &format!("/folder/{id}")).await;
+    browser.press("e").await;
+    browser.tab_to("dialog [name=name]").await;
+    browser.press(&format!(" report{}", key(Key::Enter))).await;
+    browser.says("#list-title", "Weather").await;
+    browser.says("#status", "Saved.").await;
+    browser.ready().await;
+    browser.press("e").await;
+    submit(browser, "dialog .button.quiet").await;
+    browser.says("#status", "Moved.").await;
+    assert_eq!(scene.get("/api/folders").await[0]["id"].to_string(), id);
+    browser.ready().await;
+    browser.press("e").await;
+    submit(browser, "dialog .button.bad").await;
+    browser.is_at("/unread").await;
+    scene.feed_is(browser, "Sky", |feed| feed["folderId"].is_null()).await;
+}
+
+/// OPML by the menu, which on a narrow screen has to be opened first.
+async fn import(scene: &Scene, browser: &Browser) {
+    let url = scene.publish("Stones", "/stones", &item("Granite", "Grey."));
+    let file = tempfile::Builder::new().suffix(".opml").tempfile().unwrap();
+    let opml = format!("<opml version='2.0'><body><outline text='Stones' xmlUrl='{url}'/></body></opml>");
+    std::fs::write(file.path(), opml).unwrap();
+    scene.open(browser, "/unread").await;
+    if !browser.find("#side").await.is_displayed().await.unwrap() {
+        submit(browser, ".menu").await;
+    }
+    submit(browser, "#side [data-do=opml]").await;
+    browser.type_into("dialog [name=file]", file.path().to_str().unwrap()).await;
+    submit(browser, "dialog form .button").await;
+    browser.says("dialog", "1 feed is new").await;
+    browser.says("dialog", "All were asked for.").await;
+    browser.press_key(Key::Escape).await;
+    browser.holds("document.querySelector('.tree').textContent.includes('Stones')").await;
+}
+
+async fn unsubscribe(scene: &Scene, browser: &Browser) {
+    let id = scene.feed_id("Sky").await;
+    scene.open(browser, &format!("/feed/{id}")).await;
+    browser.press("e").await;
+    submit(browser, "dialog .button.bad").await;
+    browser.says("dialog:last-of-type h2", "Unsubscribe from Sky?").await;
+    submit(browser, "dialog:last-of-type .button.bad").await;
+    browser.is_at("/unread").await;
+    scene.feed_is_gone(browser, "Sky").await;
+}

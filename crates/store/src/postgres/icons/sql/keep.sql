@@ -1,0 +1,4 @@
+INSERT INTO icons (hash, mime, bytes, found_at)
+VALUES ($1, $2, $3, (SELECT pirssonite_now_ms()))
+ON CONFLICT (hash) DO UPDATE SET found_at = excluded.found_at
+RETURNING id

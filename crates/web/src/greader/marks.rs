@@ -1,0 +1,122 @@
+//! Items that are read or starred, one by one or a whole stream. What is so already is left as it is.
+
+use domain::{
+    EntryFilter, EntryPatch,
+    entry::{ENTRY_IDS_MAX, PAGE_IDS_MAX, Since},
+    ports::MarkRead,
+};
+use jiff::Timestamp;
+
+use super::{ids::parse_ids, refusal::Refusal, request::Call, stream::Stream, tags::folder_of};
+use crate::work::run_to_completion;
+
+/// Digits of a time in microseconds; with fewer it is in seconds.
+const MICROSECONDS_DIGITS: usize = 16;
+
+/// Adds and removes tags of items. Those that nothing has here (`kept-unread`, `broadcast`, `like` and others) are passed
+/// over. A label without items makes a folder.
+pub(super) async fn edit_tag(call: &Call) -> Result<(), Refusal> {
+    let ids = parse_ids(call.params.all("i"))?;
+    let mut patch = EntryPatch::default();
+    for (name, is_added) in [("a", true), ("r", false)] {
+        for stream in call.params.all(name).filter_map(Stream::parse) {
+            match stream {
+                Stream::Read => patch.is_read = Some(is_added),
+                Stream::Starred => patch.is_starred = Some(is_added),
+                Stream::Label(label) if is_added && ids.is_empty() => {
+                    folder_of(call, &label).await?;
+                }
+                _ => {}
+            }
+        }
+    }
+    mark(call, ids, patch).await
+}
+
+async fn mark(call: &Call, ids: Vec<domain::EntryId>, patch: EntryPatch) -> Result<(), Refusal> {
+    if patch == EntryPatch::default() {
+        return Ok(());
+    }
+    let (store, account) = (call.state.store().clone(), call.actor.account);
+    // To the end, also if the client goes away: half of them marked would be neither.
+    let marked = run_to_completion(async move {
+        for some in ids.chunks(ENTRY_IDS_MAX) {
+            store.patch_entries(account, some, patch).await?;
+        }
+        Ok::<_, domain::ports::StoreError>(())
+    });
+    Ok(marked.await??)
+}
+
+/// Marks what a stream has received until a time.
+pub(super) async fn mark_all_as_read(call: &Call) -> Result<(), Refusal> {
+    let stream = call.params.first("s").and_then(Stream::parse).ok_or(Refusal::BadRequest)?;
+    let before = call.params.first("ts").map(|text| time(text).ok_or(Refusal::BadRequest)).transpose()?.flatten();
+    let mut which = MarkRead { before, ..MarkRead::default() };
+    match stream {
+        Stream::Feed(id) => which.feed_id = Some(id),
+        Stream::FeedUrl(_) => match call.feed(&stream).await? {
+            Some(id) => which.feed_id = Some(id),
+            None => return Ok(()),
+        },
+        Stream::Label(name) => match call.folder(&name).await? {
+            Some(folder) => which.folder_id = Some(folder.id),
+            None => return Ok(()),
+        },
+        Stream::ReadingList | Stream::Unread => {}
+        Stream::Starred => return mark_starred(call, before).await,
+        Stream::Read | Stream::Nothing => return Ok(()),
+    }
+    let (store, account) = (call.state.store().clone(), call.actor.account);
+    run_to_completion(async move { store.mark_read(account, which).await }).await??;
+    Ok(())
+}
+
+async fn mark_starred(call: &Call, until: Option<Timestamp>) -> Result<(), Refusal> {
+    let since = Some(Since::Received(Timestamp::MIN));
+    let filter = EntryFilter { starred: Some(true), unread: Some(true), since, until, ..EntryFilter::default() };
+    let mut after = None;
+    loop {
+        let page = call.state.store().entry_ids(call.actor.account, &filter, PAGE_IDS_MAX, after).await?;
+        mark(call, page.ids, EntryPatch { is_read: Some(true), is_starred: None }).await?;
+        after = page.next_cursor;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// A time in microseconds, or in seconds; zero is none. `None` if it is neither.
+fn time(text: &str) -> Option<Option<Timestamp>> {
+    let number: i64 = text.trim().parse().ok().filter(|number| *number >= 0)?;
+    if number == 0 {
+        return Some(None);
+    }
+    let at = if text.trim().len() < MICROSECONDS_DIGITS {
+        Timestamp::from_second(number)
+    } else {
+        Timestamp::from_microsecond(number)
+    };
+    Some(Some(at.unwrap_or(Timestamp::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s1_ts_is_in_microseconds_or_seconds() {
+        let at = Timestamp::from_second(1_800_000_000).unwrap();
+        for (text, expect) in [
+            ("1800000000000000", Some(Some(at))),
+            ("1800000000", Some(Some(at))),
+            ("0", Some(None)),
+            ("999999999999999", Some(Some(Timestamp::MAX))),
+            ("-1", None),
+            ("soon", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(time(text), expect, "{text}");
+        }
+    }
+}
