@@ -1,6 +1,6 @@
 //! Everything moved from one store to the other and back, backed up and restored (requirement P4).
 
-use std::{fs, path::Path};
+use std::fs;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -105,7 +105,7 @@ fn tables(printed: &Value) -> Vec<(String, u64)> {
 async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
     let (scene, old, new) = (Scene::start().await, tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (database, nodes) = (fresh_postgres().await, tempfile::tempdir().unwrap());
-    let (sqlite, postgres) = (Data::Folder(old.path()), Data::Database(database.url(), nodes.path()));
+    let sqlite = Data::Folder(old.path());
     let server = Server::start(sqlite, &QUICK);
     scene.fill(&server).await;
     let before = seen(&server).await;
@@ -125,7 +125,7 @@ async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
     let sent_by_old = scene.receiver.receipts(HOOK).count();
 
     scene.receiver.answer(HOOK, Page::status(200));
-    let postgres = Data::Database(url.url(), postgres_folder(postgres));
+    let postgres = Data::Database(url.url(), nodes.path());
     let server = Server::start(postgres, &QUICK);
     assert_eq!(seen(&server).await, before);
     // Each arrives once, by the new one.
@@ -154,12 +154,6 @@ async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
 
     assert_eq!(stdout(&on(sqlite, &["copy", "--undo"])), "the database can be used again\n");
     assert_eq!(json_of(sqlite, &["list", "--json"]).as_array().unwrap().len(), 2);
-}
-
-fn postgres_folder(data: Data<'_>) -> &Path {
-    match data {
-        Data::Database(_, folder) | Data::Folder(folder) => folder,
-    }
 }
 
 /// The ids of events that were taken.

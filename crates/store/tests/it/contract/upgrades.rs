@@ -68,7 +68,7 @@ async fn fill(harness: &Harness) {
     harness.end(&job, Verdict::Delivered).await;
     let job = harness.take_one("worker").await;
     harness.end(&job, Verdict::Retry(Duration::from_mins(1))).await;
-    harness.store.create_folder("Daily").await.unwrap();
+    harness.store.create_folder("Daily").await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,7 +128,7 @@ async fn check_works(store: &dyn Store) {
     let page = store.entries(READER, &EntryFilter::default(), 100, None).await.unwrap();
     assert!(page.entries.len() >= 3, "{:?}", page.entries);
     assert!(!store.feeds(READER).await.unwrap().is_empty());
-    store.create_folder(READER, "Later").await.unwrap();
+    store.create_folder(READER, "Later").await.unwrap().unwrap();
 }
 
 fn is_compared(table: &str) -> bool {
