@@ -111,7 +111,7 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
 
 fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     match bytes.get(12..16)? {
-        b"VP8X" => Some((u24_le(bytes, 24)? + 1, u24_le(bytes, 27)? + 1)),
+        b"VP8X" => Some((three_bytes_le(bytes, 24)? + 1, three_bytes_le(bytes, 27)? + 1)),
         b"VP8 " if bytes.get(23..26) == Some(b"\x9d\x01\x2a") => {
             Some((u16_le(bytes, 26)? & 0x3fff, u16_le(bytes, 28)? & 0x3fff))
         }
@@ -144,7 +144,7 @@ pub(crate) fn u16_le(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?)))
 }
 
-fn u24_le(bytes: &[u8], at: usize) -> Option<u32> {
+fn three_bytes_le(bytes: &[u8], at: usize) -> Option<u32> {
     let &[low, middle, high] = bytes.get(at..at + 3)? else { return None };
     Some(u32::from_le_bytes([low, middle, high, 0]))
 }
@@ -170,10 +170,13 @@ mod tests {
             .concat()
     }
 
+    /// What it is, its bytes, and what they say.
+    type Case<'a> = (&'a str, Vec<u8>, Option<(RasterKind, u32, u32)>);
+
     #[test]
     fn u1_pictures_are_known_by_their_bytes() {
         let webp = |chunk: &[u8]| [b"RIFF\0\0\0\0WEBP", chunk].concat();
-        let cases: &[(&str, Vec<u8>, Option<(RasterKind, u32, u32)>)] = &[
+        let cases: &[Case<'_>] = &[
             ("png", png(32, 16), Some((RasterKind::Png, 32, 16))),
             ("png without a header", b"\x89PNG\r\n\x1a\n".to_vec(), None),
             ("no pixels", png(0, 16), None),

@@ -52,12 +52,12 @@ impl World {
             Some(url) => Some(Line::to(url).await),
             None => None,
         };
-        let published: Arc<Vec<AtomicU64>> = Arc::new((0..POLLED).map(|_| AtomicU64::new(1)).collect());
+        let posts: Arc<Vec<AtomicU64>> = Arc::new((0..POLLED).map(|_| AtomicU64::new(1)).collect());
         let (publisher, hub, receiver) =
             (Publisher::start().await, Arc::new(Hub::start().await), receive(&figures).await);
         publisher.record(false);
         hub.script(Behaviour::verifying(Verify::AfterAnswer));
-        publish(&publisher, &hub.url(), &published);
+        publish(&publisher, &hub.url(), &posts);
         let servers = make_servers(program, folder.path(), line.as_ref().map(Line::url))?;
         let mut world = Self {
             servers: Arc::new(servers),
@@ -66,7 +66,7 @@ impl World {
             held: Arc::default(),
             client: reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build()?,
             figures,
-            published,
+            published: posts,
             unanswered: Arc::default(),
             begun: Instant::now(),
             publisher,
@@ -228,13 +228,13 @@ async fn receive(figures: &Figures) -> Receiver {
 }
 
 /// Feeds that grow, and feeds that a hub pushes.
-fn publish(publisher: &Publisher, hub: &str, published: &Arc<Vec<AtomicU64>>) {
-    let (base, hub, published) = (publisher.url(""), hub.to_owned(), Arc::clone(published));
+fn publish(publisher: &Publisher, hub: &str, posts: &Arc<Vec<AtomicU64>>) {
+    let (base, hub, posts) = (publisher.url(""), hub.to_owned(), Arc::clone(posts));
     publisher.set_fallback(move |request| {
         let (kind, number) = request.path.rsplit_once('/').unwrap_or_default();
         match (kind, number.parse::<usize>()) {
             ("/polled", Ok(number)) if number < POLLED => {
-                let last = published[number].load(Ordering::SeqCst);
+                let last = posts[number].load(Ordering::SeqCst);
                 let titles =
                     (last.saturating_sub(DOCUMENT_ENTRIES)..last).rev().map(|entry| polled_title(number, entry));
                 Page::body(rss(titles)).header("Content-Type", "application/rss+xml")

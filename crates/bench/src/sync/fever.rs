@@ -95,15 +95,15 @@ impl App {
 }
 
 impl Steps for App {
-    fn first<'a>(&'a self, at_once: usize) -> Step<'a> {
+    fn first(&self, at_once: usize) -> Step<'_> {
         Box::pin(self.first(at_once))
     }
 
-    fn nothing_new<'a>(&'a self) -> Step<'a> {
+    fn nothing_new(&self) -> Step<'_> {
         Box::pin(self.nothing_new())
     }
 
-    fn mark_thousand<'a>(&'a self) -> Step<'a> {
+    fn mark_thousand(&self) -> Step<'_> {
         Box::pin(self.mark_thousand())
     }
 }

@@ -80,6 +80,7 @@ impl PageSettings {
     }
 
     /// The same with these changes.
+    #[must_use]
     pub fn with(self, patch: PageSettingsPatch) -> Self {
         Self {
             theme: patch.theme.unwrap_or(self.theme),

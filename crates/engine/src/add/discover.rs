@@ -35,6 +35,6 @@ pub(crate) async fn discover(
 }
 
 fn named(found: &super::Read) -> OfferedFeed {
-    let title = found.parsed.feed.head.title.as_ref().map(|title| title.to_plain());
+    let title = found.parsed.feed.head.title.as_ref().map(feed::Text::to_plain);
     OfferedFeed { url: found.address.url.clone(), title: title_of(title.as_deref()) }
 }

@@ -14,7 +14,7 @@ use crate::{backend, settings::Settings, wiring};
 /// Where to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The target: a PostgreSQL database (postgres://user:password@host/name), or a data folder for the embedded one.
+    /// The target: a PostgreSQL database (`postgres://user:password@host/name`), or a data folder for the embedded one.
     #[arg(long, value_name = "TARGET", required_unless_present = "undo")]
     to: Option<String>,
     /// Fill the target also if it holds something, which is replaced.

@@ -68,7 +68,7 @@ impl Telemetry {
                     _ = ticks.tick() => {}
                 }
                 let metrics = metrics::to_otlp(&handle.render(), begun, wiring::now());
-                exporter.send("metrics", &exporter.metrics_body(metrics)).await;
+                exporter.send("metrics", &exporter.metrics_body(&metrics)).await;
             }
         });
     }
@@ -108,7 +108,7 @@ impl Exporter {
         json!({ "resourceSpans": [{ "resource": self.resource, "scopeSpans": [scope] }] })
     }
 
-    fn metrics_body(&self, metrics: Vec<Value>) -> Value {
+    fn metrics_body(&self, metrics: &[Value]) -> Value {
         let scope = json!({ "scope": { "name": "pirssonite" }, "metrics": metrics });
         json!({ "resourceMetrics": [{ "resource": self.resource, "scopeMetrics": [scope] }] })
     }

@@ -72,7 +72,9 @@ impl TableSum {
     pub(crate) fn add(&mut self, rows: &[Row]) {
         for row in rows {
             let mut hasher = DefaultHasher::new();
-            row.iter().for_each(|value| value.hash(&mut hasher));
+            for value in row {
+                value.hash(&mut hasher);
+            }
             self.checksum = self.checksum.wrapping_add(hasher.finish());
         }
         self.rows += rows.len() as u64;

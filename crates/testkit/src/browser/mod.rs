@@ -175,7 +175,10 @@ impl Browser {
 
     /// Clicks with the mouse. What lies under something else cannot be clicked.
     pub async fn click(&self, selector: &str) {
-        self.find(selector).await.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
+        // What a live page replaces between the look and the click is looked for again.
+        while let Err(error) = self.find(selector).await.click().await {
+            assert!(error.to_string().contains("stale element"), "{selector}: {error}");
+        }
     }
 
     /// Chooses of a list by its value.

@@ -2,7 +2,8 @@
 import { find, make } from "./dom.js";
 
 const MESSAGE_MS = 6_000;
-const UNDO_MS = 15_000;
+// Whoever goes there by keyboard, or hears of it late, needs time.
+const UNDO_MS = 60_000;
 const FLASH = "pirssonite-flash";
 
 /** The message about the connection, while there is one. @type {HTMLElement | null} */

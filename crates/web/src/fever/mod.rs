@@ -85,7 +85,7 @@ fn base(counters: &[FeedCounter]) -> Map<String, Value> {
     let mut members = Map::new();
     members.insert("api_version".to_owned(), API_VERSION.into());
     members.insert("auth".to_owned(), 1.into());
-    members.insert("last_refreshed_on_time".to_owned(), refreshed.map_or(0, |at| at.as_second()).into());
+    members.insert("last_refreshed_on_time".to_owned(), refreshed.map_or(0, jiff::Timestamp::as_second).into());
     members
 }
 

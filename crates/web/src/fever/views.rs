@@ -38,7 +38,7 @@ pub(super) fn feeds(feeds: Vec<Feed>) -> Value {
             "site_url": feed.site_url.unwrap_or_else(|| feed.url.clone()),
             "url": feed.url,
             "is_spark": 0,
-            "last_updated_on_time": feed.last_fetched_at.map_or(0, |at| at.as_second()),
+            "last_updated_on_time": feed.last_fetched_at.map_or(0, Timestamp::as_second),
         })
     };
     feeds.into_iter().map(feed).collect()

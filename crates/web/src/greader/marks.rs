@@ -51,7 +51,7 @@ async fn mark(call: &Call, ids: Vec<domain::EntryId>, patch: EntryPatch) -> Resu
 /// Marks what a stream has received until a time.
 pub(super) async fn mark_all_as_read(call: &Call) -> Result<(), Refusal> {
     let stream = call.params.first("s").and_then(Stream::parse).ok_or(Refusal::BadRequest)?;
-    let before = call.params.first("ts").map(|text| time(text).ok_or(Refusal::BadRequest)).transpose()?.flatten();
+    let before = call.params.first("ts").map_or(Ok(None), time)?;
     let mut which = MarkRead { before, ..MarkRead::default() };
     match stream {
         Stream::Feed(id) => which.feed_id = Some(id),
@@ -86,18 +86,19 @@ async fn mark_starred(call: &Call, until: Option<Timestamp>) -> Result<(), Refus
     }
 }
 
-/// A time in microseconds, or in seconds; zero is none. `None` if it is neither.
-fn time(text: &str) -> Option<Option<Timestamp>> {
-    let number: i64 = text.trim().parse().ok().filter(|number| *number >= 0)?;
+/// A time in microseconds, or in seconds; zero is none.
+fn time(text: &str) -> Result<Option<Timestamp>, Refusal> {
+    let number: Option<i64> = text.trim().parse().ok().filter(|number| *number >= 0);
+    let number = number.ok_or(Refusal::BadRequest)?;
     if number == 0 {
-        return Some(None);
+        return Ok(None);
     }
     let at = if text.trim().len() < MICROSECONDS_DIGITS {
         Timestamp::from_second(number)
     } else {
         Timestamp::from_microsecond(number)
     };
-    Some(Some(at.unwrap_or(Timestamp::MAX)))
+    Ok(Some(at.unwrap_or(Timestamp::MAX)))
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
             ("soon", None),
             ("99999999999999999999", None),
         ] {
-            assert_eq!(time(text), expect, "{text}");
+            assert_eq!(time(text).ok(), expect, "{text}");
         }
     }
 }

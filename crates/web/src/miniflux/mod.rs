@@ -1,4 +1,4 @@
-//! Miniflux's API (`/v1/...`), as its public reference and its clients have it: JSON in snake_case, errors as
+//! Miniflux's API (`/v1/...`), as its public reference and its clients have it: JSON in `snake_case`, errors as
 //! `{"error_message": ...}`. Folders are its categories; feeds without one are in a category of their own.
 //!
 //! Who asks says so with each request, by `X-Auth-Token` or by a name and a password or token. Cookies do not count, so

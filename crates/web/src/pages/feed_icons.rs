@@ -1,6 +1,8 @@
 //! The icons of all feeds that somebody follows, as one style sheet: a request for each would be hundreds, and an element
 //! for each a fifth of a list's. A row names its feed (`data-feed`), and the sheet says what its icon is.
 
+use std::fmt::Write;
+
 use axum::{
     extract::State,
     http::{HeaderName, header},
@@ -60,8 +62,9 @@ fn write(FeedIcons { by_feed, icons }: &FeedIcons) -> String {
         left = rest;
         let feeds = feeds_of(by_feed, icon.id);
         let data = STANDARD.encode(&icon.bytes);
-        css += &format!(
-            "{feeds}{{--icon:url(data:{};base64,{data});--letter:\"\";--plate:var(--under-icon)}}\n",
+        let _ = writeln!(
+            css,
+            "{feeds}{{--icon:url(data:{};base64,{data});--letter:\"\";--plate:var(--under-icon)}}",
             icon.kind.mime()
         );
     }

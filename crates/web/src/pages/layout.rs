@@ -80,7 +80,6 @@ pub(super) fn bare(title: &str, content: &Markup) -> Response {
 }
 
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each says something of its own")]
 struct Attributes {
     theme: &'static str,
     size: &'static str,

@@ -66,8 +66,8 @@ struct Look {
 impl PageSettings {
     fn new(kept: Kept, look: Look) -> Self {
         Self {
-            theme: name_of(&THEMES, &THEME_VALUES, look.theme.unwrap_or(kept.theme)),
-            size: name_of(&SIZES, &SIZE_VALUES, look.size.unwrap_or(kept.text_size)),
+            theme: name_of(&THEMES, &THEME_VALUES, &look.theme.unwrap_or(kept.theme)),
+            size: name_of(&SIZES, &SIZE_VALUES, &look.size.unwrap_or(kept.text_size)),
             is_own_look: look != Look::default(),
             order: kept.order,
             has_excerpts: kept.has_summaries,
@@ -113,8 +113,8 @@ impl Look {
 
     /// The cookie that keeps it, or that removes what was kept if it is nothing.
     fn cookie(self, is_https: bool) -> HeaderValue {
-        let theme = self.theme.map(|theme| name_of(&THEMES, &THEME_VALUES, theme)).unwrap_or_default();
-        let size = self.size.map(|size| name_of(&SIZES, &SIZE_VALUES, size)).unwrap_or_default();
+        let theme = self.theme.map(|theme| name_of(&THEMES, &THEME_VALUES, &theme)).unwrap_or_default();
+        let size = self.size.map(|size| name_of(&SIZES, &SIZE_VALUES, &size)).unwrap_or_default();
         let secs = if self == Self::default() { 0 } else { COOKIE_SECS };
         let secure = if is_https { "; Secure" } else { "" };
         let text =
@@ -162,8 +162,8 @@ pub(super) async fn save(
     Ok((StatusCode::SEE_OTHER, headers).into_response())
 }
 
-fn name_of<T: PartialEq>(names: &[(&'static str, &str)], values: &[T], value: T) -> &'static str {
-    let found = values.iter().zip(names).find(|(known, _)| **known == value);
+fn name_of<T: PartialEq>(names: &[(&'static str, &str)], values: &[T], value: &T) -> &'static str {
+    let found = values.iter().zip(names).find(|(known, _)| *known == value);
     found.map_or(names[0].0, |(_, (name, _))| name)
 }
 

@@ -102,7 +102,8 @@ async fn round(
     let (begun, base) = (tokio::time::Instant::now(), server.url.clone());
     let pushed = async {
         let answer = scene.hub.push(held, push(scene, titles)).await;
-        assert!([204, 0].contains(&answer.status), "{answer:?}");
+        // On a busy machine a hub is told to come again: nothing was acknowledged then.
+        assert!([204, 503, 0].contains(&answer.status), "{answer:?}");
         (answer.status == 204).then(|| begun.elapsed())
     };
     let killed = async {

@@ -40,7 +40,8 @@ impl Nodes {
         let Past::Postgres(database, folder) = past else { panic!("it is on PostgreSQL") };
         let mut folders = vec![folder];
         folders.extend((1..NODES).map(|_| tempfile::tempdir().unwrap()));
-        let flags = ["--base-url", BASE_URL, "--host-concurrency", "16"];
+        // Looking for icons would be requests to the publishers too.
+        let flags = ["--base-url", BASE_URL, "--host-concurrency", "16", "--feed-icons", "false"];
         let start = |folder: &TempDir| Server::start(Data::Database(database.url(), folder.path()), &flags);
         let servers: Vec<Server> = folders.iter().map(start).collect();
         scene.hub.route_callbacks_to(servers[0].address());

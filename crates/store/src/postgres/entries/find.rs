@@ -1,6 +1,8 @@
 //! Ids of entries by the conditions of other readers' programs. `EntryQuery::walked` says what is walked. Where the order is
 //! another one, what was found is sorted apart: the planner would otherwise walk everything in that order to find a few.
 
+use std::fmt::{Arguments, Write};
+
 use deadpool_postgres::GenericClient;
 use domain::{
     AccountId, EntryId, FeedId,
@@ -36,7 +38,7 @@ pub(crate) async fn find(
         part.sql = format!("WITH found AS MATERIALIZED ({}\n)\nSELECT id, key\nFROM found", part.sql);
     }
     let page = [part.value(limit.into()), part.value(offset.into())];
-    part.sql.push_str(&format!("\nORDER BY {order}\nLIMIT {} OFFSET {}", page[0], page[1]));
+    part.add(format_args!("\nORDER BY {order}\nLIMIT {} OFFSET {}", page[0], page[1]));
     let rows = query(client, &part.sql, &part.params(ids_of(wanted).as_ref())).await?;
     Ok(rows.iter().map(|row| EntryId(row.get(0))).collect())
 }
@@ -90,6 +92,11 @@ struct Part {
 }
 
 impl Part {
+    fn add(&mut self, sql: Arguments<'_>) {
+        // Texts take everything.
+        let _ = self.sql.write_fmt(sql);
+    }
+
     /// Takes a value along: the parameter that stands for it.
     fn value(&mut self, value: i64) -> String {
         self.values.push(value);
@@ -125,12 +132,12 @@ impl Part {
         if let Some(feed) = wanted.feed_id {
             let feed = self.value(feed.0);
             let table = if wanted.walked() == Walked::OfFeed { "entries" } else { "entry_states" };
-            self.sql.push_str(&format!("\n  AND {table}.feed_id = {feed}"));
+            self.add(format_args!("\n  AND {table}.feed_id = {feed}"));
         }
         match wanted.place {
             Some(Place::Folder(folder)) => {
                 let folder = self.value(folder.0);
-                self.sql.push_str(&format!("\n  AND entry_states.folder_id = {folder}"));
+                self.add(format_args!("\n  AND entry_states.folder_id = {folder}"));
             }
             Some(Place::Outside) => self.sql.push_str("\n  AND entry_states.folder_id IS NULL"),
             None => {}
@@ -138,8 +145,8 @@ impl Part {
         // As they are in the definitions of the indexes, or these would not serve.
         for (state, column) in [(wanted.unread.map(|unread| !unread), "is_read"), (wanted.starred, "is_starred")] {
             match state {
-                Some(true) => self.sql.push_str(&format!("\n  AND entry_states.{column}")),
-                Some(false) => self.sql.push_str(&format!("\n  AND NOT entry_states.{column}")),
+                Some(true) => self.add(format_args!("\n  AND entry_states.{column}")),
+                Some(false) => self.add(format_args!("\n  AND NOT entry_states.{column}")),
                 None => {}
             }
         }
@@ -156,7 +163,7 @@ impl Part {
             for (sign, bound) in [(">", after), ("<", before)] {
                 if let Some(bound) = bound {
                     let bound = self.value(bound);
-                    self.sql.push_str(&format!("\n  AND {column} {sign} {bound}"));
+                    self.add(format_args!("\n  AND {column} {sign} {bound}"));
                 }
             }
         }

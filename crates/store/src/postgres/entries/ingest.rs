@@ -87,7 +87,8 @@ pub(crate) async fn store_document(
     let mut counted = FigureLog::default();
     counted.document(sorted.stored);
     let of_feed = both(figures::write(transaction, counted), of_feed);
-    let (ids, (_, (mut events, mut log))) = both(store_entries(transaction, target.now, &parts), of_feed).await?;
+    let stored = Box::pin(both(store_entries(transaction, target.now, &parts), of_feed));
+    let (ids, ((), (mut events, mut log))) = stored.await?;
     events.extend(entry_events::of_entries(transaction, listeners, target.now, &parts, &ids).await?);
     note(&mut log, &parts, &ids);
     Ok((sorted.stored, events, log))

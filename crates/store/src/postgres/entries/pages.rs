@@ -48,7 +48,7 @@ impl PageQuery<'_> {
 
     fn until(&self) -> i64 {
         let until = self.filter.until.filter(|_| self.is_of_receipt());
-        until.map_or(i64::MAX, |until| until.as_millisecond())
+        until.map_or(i64::MAX, jiff::Timestamp::as_millisecond)
     }
 
     fn is_of_receipt(&self) -> bool {

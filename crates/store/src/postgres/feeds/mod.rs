@@ -41,7 +41,7 @@ const VIEW_AT: usize = 16;
 impl FeedStore for PostgresStore {
     async fn feeds(&self, account: AccountId) -> StoreResult<Vec<Feed>> {
         let rows = self.read(async |client| query(client, &followed_sql(""), &[&account.0]).await).await?;
-        let feeds: Result<Vec<Feed>, Error> = rows.iter().map(feed_of).collect();
+        let feeds: Result<Vec<Feed>, Error> = Ok(rows.iter().map(feed_of).collect());
         let mut feeds = feeds.map_err(store_error)?;
         // Not by the database, whose idea of case depends on its locale.
         feeds.sort_by_cached_key(|feed| {
@@ -118,7 +118,7 @@ fn races() -> domain::ports::StoreError {
 /// One that the account follows.
 pub(crate) async fn one(client: &impl GenericClient, account: AccountId, id: FeedId) -> Result<Option<Feed>, Error> {
     let row = query_opt(client, &followed_sql("\n  AND follows.feed_id = $2"), &[&account.0, &id.0]).await?;
-    row.as_ref().map(feed_of).transpose()
+    Ok(row.as_ref().map(feed_of))
 }
 
 /// As the server has it, whoever follows it.
@@ -132,7 +132,7 @@ WHERE feeds.id = $1",
         COLUMNS,
         subscriptions::VIEW
     );
-    query_opt(client, &sql, &[&id.0]).await?.as_ref().map(feed_of).transpose()
+    Ok(query_opt(client, &sql, &[&id.0]).await?.as_ref().map(feed_of))
 }
 
 /// The feed at an address: the one that all share or, if it has a user and password, the account's own.
@@ -165,9 +165,9 @@ WHERE follows.account_id = $1{condition}",
     )
 }
 
-fn feed_of(row: &Row) -> Result<Feed, Error> {
+fn feed_of(row: &Row) -> Feed {
     let id = FeedId(row.get(0));
-    Ok(Feed {
+    Feed {
         id,
         url: row.get(1),
         has_credentials: row.get(9),
@@ -183,7 +183,7 @@ fn feed_of(row: &Row) -> Result<Feed, Error> {
         unread_count: count(row.get(13)),
         poll_interval: row.get::<_, Option<i64>>(14).map(to_u32),
         push_enabled: row.get(15),
-        subscription: subscriptions::view_of(row, id, VIEW_AT)?,
+        subscription: subscriptions::view_of(row, id, VIEW_AT),
         icon_id: row.get::<_, Option<i64>>(10).map(IconId),
-    })
+    }
 }

@@ -154,7 +154,7 @@ pub(crate) use lines;
 /// rate.
 const CLAIM: &str = concat!(
     "
-WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value AS last_id FROM deliveries_id_seq),",
+WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value - (NOT is_called)::int AS last_id FROM deliveries_id_seq),",
     candidates!("$20", "$21", "$12", "$13"),
     ",
 enabled AS MATERIALIZED (

@@ -28,7 +28,7 @@ const RELEASE: &str = include_str!("sql/delivery_leases_release.sql");
 /// are looked at only by a whole scan, and where nothing else is sent while they last, because only probes are.
 const NEXT: &str = concat!(
     "
-WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value AS last_id FROM deliveries_id_seq),",
+WITH RECURSIVE now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms, last_value - (NOT is_called)::int AS last_id FROM deliveries_id_seq),",
     candidates!("$10", "$11", "$2", "$3"),
     ",
 enabled AS MATERIALIZED (

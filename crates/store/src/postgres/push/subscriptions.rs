@@ -185,11 +185,11 @@ fn target_of(row: &Row) -> Result<PushTarget, Error> {
 }
 
 /// What the API shows of a feed's subscription, whose columns begin at this place; none if the feed has none.
-pub(crate) fn view_of(row: &Row, feed: FeedId, at: usize) -> Result<Option<SubscriptionView>, Error> {
-    let Some(hub_url) = row.get::<_, Option<String>>(at) else { return Ok(None) };
+pub(crate) fn view_of(row: &Row, feed: FeedId, at: usize) -> Option<SubscriptionView> {
+    let hub_url = row.get::<_, Option<String>>(at)?;
     // One of a later version.
-    let Ok(Parsed(state)) = row.try_get::<_, Parsed<SubscriptionState>>(at + 2) else { return Ok(None) };
-    Ok(Some(SubscriptionView {
+    let Parsed(state) = row.try_get::<_, Parsed<SubscriptionState>>(at + 2).ok()?;
+    Some(SubscriptionView {
         feed_id: Some(feed),
         hub_url,
         topic_url: row.get(at + 1),
@@ -202,5 +202,5 @@ pub(crate) fn view_of(row: &Row, feed: FeedId, at: usize) -> Result<Option<Subsc
         last_push_at: row.get::<_, Option<i64>>(at + 7).map(time),
         push_count: count(row.get(at + 8)),
         miss_count: count(row.get(at + 9)),
-    }))
+    })
 }

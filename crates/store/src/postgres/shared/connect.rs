@@ -104,7 +104,7 @@ impl Address {
     /// an answer at once does.
     fn patience(&self) -> Patience {
         let with_call = self.connect_timeout * 3 / 8;
-        Patience { with_call, with_server: self.connect_timeout - with_call }
+        Patience { with_call, with_server: self.connect_timeout.saturating_sub(with_call) }
     }
 
     async fn connect_watched(&self) -> Result<(Client, JoinHandle<()>), Error> {

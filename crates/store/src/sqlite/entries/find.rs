@@ -61,7 +61,7 @@ pub(crate) fn counters(connection: &Connection, account: AccountId) -> Result<Ve
 }
 
 fn json(ids: &[EntryId]) -> String {
-    serde_json::Value::from_iter(ids.iter().map(|id| id.0)).to_string()
+    ids.iter().map(|id| id.0).collect::<serde_json::Value>().to_string()
 }
 
 /// The values of a statement: the ids that are named come first, as a JSON array.

@@ -262,7 +262,7 @@ fn add_position_in_feed(part: &mut Part, wanted: &PageQuery, Walked { at: key, i
 fn times(filter: &EntryFilter) -> (Option<i64>, Option<i64>) {
     let since = filter.since.map(|(Since::Received(at) | Since::Changed(at))| at.as_millisecond());
     let is_of_receipt = matches!(filter.since, Some(Since::Received(_)));
-    (since, filter.until.filter(|_| is_of_receipt).map(|until| until.as_millisecond()))
+    (since, filter.until.filter(|_| is_of_receipt).map(jiff::Timestamp::as_millisecond))
 }
 
 fn add_order(part: &mut Part, filter: &EntryFilter, walked: Walked) {

@@ -93,7 +93,9 @@ pub(crate) fn record_entries(
     }
     let (connection, Listeners { webhooks, follows }) = (changes.connection, &interest.listeners);
     let mut feeds = feeds_of(connection, [FeedId(target.feed_id)])?;
-    feeds.values_mut().for_each(|feed| feed.trace = target.trace);
+    for feed in feeds.values_mut() {
+        feed.trace = target.trace;
+    }
     for one in happened {
         let (EntryEvent::Created(id) | EntryEvent::Updated(id)) = *one;
         if matches!(one, EntryEvent::Updated(_)) && !may_send_update(connection, id, target.now)? {

@@ -167,7 +167,7 @@ impl Harness {
 
 impl Harness {
     /// Writes what the store holds into a file, as a fixture keeps it: the database of SQLite, a dump of PostgreSQL.
-    pub(super) async fn dump(&self, file: &std::path::Path) {
+    pub(super) fn dump(&self, file: &std::path::Path) {
         match &*self.database {
             Database::Sqlite(database) => {
                 store::SqliteStore::copy(&database.folder().join("pirssonite.db"), file).unwrap();

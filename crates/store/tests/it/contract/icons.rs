@@ -80,7 +80,7 @@ async fn u1_icons_are_looked_for_weekly(harness: &Harness) {
     assert_eq!(store.claim_due_icons(100, LEASE).await.unwrap().len(), 1, "whoever had it is gone");
     store.finish_icon(&jobs[0], IconLook::None).await.unwrap();
     assert_eq!(store.next_icon_in().await.unwrap(), Some(7 * DAY));
-    harness.advance(7 * DAY - Duration::from_millis(1)).await;
+    harness.advance((7 * DAY).saturating_sub(Duration::from_millis(1))).await;
     assert_eq!(settle(harness, &IconLook::None).await, []);
     harness.advance(Duration::from_millis(1)).await;
     assert_eq!(settle(harness, &IconLook::None).await, [feed]);

@@ -79,7 +79,7 @@ async fn write_fixtures() {
         fill(&harness).await;
         let file = folder().join(format!("{}.{ending}", env!("CARGO_PKG_VERSION")));
         let _ = std::fs::remove_file(&file);
-        harness.dump(&file).await;
+        harness.dump(&file);
     }
 }
 
@@ -88,7 +88,7 @@ async fn p2_sqlite_databases_of_all_versions_are_brought_forward() {
     let (temporary, harness) = (tempfile::tempdir().unwrap(), Harness::sqlite().await);
     fill(&harness).await;
     let own = temporary.path().join("own.db");
-    harness.dump(&own).await;
+    harness.dump(&own);
     for fixture in fixtures(".sqlite.db").into_iter().chain([own]) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pirssonite.db");
@@ -107,7 +107,7 @@ async fn p2_postgres_databases_of_all_versions_are_brought_forward() {
     let (temporary, harness) = (tempfile::tempdir().unwrap(), Harness::postgres().await);
     fill(&harness).await;
     let own = temporary.path().join("own.sql");
-    harness.dump(&own).await;
+    harness.dump(&own);
     for fixture in fixtures(".postgres.sql").into_iter().chain([own]) {
         let name = empty_database().await;
         // It leaves the session in a state of its own.

@@ -1,5 +1,7 @@
 //! Scales, and the outlines that are drawn on them, in whole numbers.
 
+use std::fmt::Write;
+
 use domain::figures::Point;
 
 use super::Span;
@@ -69,8 +71,8 @@ pub(super) fn line(values: &[Option<u64>], top: u64) -> String {
             continue;
         };
         let (x, y) = (index * STEP_WIDTH, HEIGHT - height(*value, top));
-        outline += &if is_drawing { format!("V{y}") } else { format!("M{x} {y}") };
-        outline += &format!("h{STEP_WIDTH}");
+        let _ = if is_drawing { write!(outline, "V{y}") } else { write!(outline, "M{x} {y}") };
+        let _ = write!(outline, "h{STEP_WIDTH}");
         is_drawing = true;
     }
     outline

@@ -47,7 +47,7 @@ impl<'a> Played<'a> {
 
     fn took(&mut self, login: &Answer) {
         assert_eq!(login.status, 200, "{login:?}");
-        self.auth = login.text.lines().find_map(|line| line.strip_prefix("Auth=")).unwrap().to_owned();
+        login.text.lines().find_map(|line| line.strip_prefix("Auth=")).unwrap().clone_into(&mut self.auth);
     }
 
     async fn state(&self, title: &str) -> (bool, bool) {
