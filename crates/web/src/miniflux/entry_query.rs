@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn second(second: i64) -> Option<Timestamp> {
-        Some(Timestamp::from_second(second).unwrap())
+        Timestamp::from_second(second).ok()
     }
 
     fn read(query: &str) -> ListQuery {
