@@ -55,7 +55,7 @@ impl Raster {
         let (kind, (width, height)) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
             (RasterKind::Png, png(bytes)?)
         } else if bytes.starts_with(b"GIF87a") || bytes.starts_with(b"GIF89a") {
-            (RasterKind::Gif, (u16_le(bytes, 6)?, u16_le(bytes, 8)?))
+            (RasterKind::Gif, (two_bytes_le(bytes, 6)?, two_bytes_le(bytes, 8)?))
         } else if bytes.starts_with(b"\xff\xd8\xff") {
             (RasterKind::Jpeg, jpeg(bytes)?)
         } else if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
@@ -83,7 +83,7 @@ fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     if bytes.get(12..16) != Some(b"IHDR") {
         return None;
     }
-    Some((u32_be(bytes, 16)?, u32_be(bytes, 20)?))
+    Some((four_bytes_be(bytes, 16)?, four_bytes_be(bytes, 20)?))
 }
 
 /// Walks the segments to the one that begins a frame.
@@ -97,13 +97,13 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         match marker {
             // Frames, but for tables of Huffman codes, arithmetic coding and an extension of JPEG.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
-                return Some((u16_be(bytes, at + 7)?, u16_be(bytes, at + 5)?));
+                return Some((two_bytes_be(bytes, at + 7)?, two_bytes_be(bytes, at + 5)?));
             }
             // Markers without a length.
             0x01 | 0xd0..=0xd8 => at += 2,
             // The picture's end, or its data before any frame.
             0xd9 | 0xda => return None,
-            _ => at += 2 + usize::try_from(u16_be(bytes, at + 2)?).ok()?.max(2),
+            _ => at += 2 + usize::try_from(two_bytes_be(bytes, at + 2)?).ok()?.max(2),
         }
     }
     None
@@ -113,10 +113,10 @@ fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
     match bytes.get(12..16)? {
         b"VP8X" => Some((three_bytes_le(bytes, 24)? + 1, three_bytes_le(bytes, 27)? + 1)),
         b"VP8 " if bytes.get(23..26) == Some(b"\x9d\x01\x2a") => {
-            Some((u16_le(bytes, 26)? & 0x3fff, u16_le(bytes, 28)? & 0x3fff))
+            Some((two_bytes_le(bytes, 26)? & 0x3fff, two_bytes_le(bytes, 28)? & 0x3fff))
         }
         b"VP8L" if bytes.get(20) == Some(&0x2f) => {
-            let bits = u32_le(bytes, 21)?;
+            let bits = four_bytes_le(bytes, 21)?;
             Some(((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1))
         }
         _ => None,
@@ -130,17 +130,17 @@ const AVIF_HEAD_BYTES: usize = 4096;
 fn avif(bytes: &[u8]) -> Option<(u32, u32)> {
     let head = &bytes[..bytes.len().min(AVIF_HEAD_BYTES)];
     let found = head.windows(4).enumerate().filter(|(_, name)| name == b"ispe");
-    found.filter_map(|(at, _)| Some((u32_be(head, at + 8)?, u32_be(head, at + 12)?))).max()
+    found.filter_map(|(at, _)| Some((four_bytes_be(head, at + 8)?, four_bytes_be(head, at + 12)?))).max()
 }
 
 /// The largest of its pictures.
 fn ico(bytes: &[u8]) -> Option<(u32, u32)> {
-    let count = usize::try_from(u16_le(bytes, 4)?).ok()?;
+    let count = usize::try_from(two_bytes_le(bytes, 4)?).ok()?;
     let side = |at: usize| bytes.get(at).map(|&side| if side == 0 { 256 } else { u32::from(side) });
     (0..count).filter_map(|place| Some((side(6 + 16 * place)?, side(7 + 16 * place)?))).max()
 }
 
-pub(crate) fn u16_le(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn two_bytes_le(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?)))
 }
 
@@ -149,15 +149,15 @@ fn three_bytes_le(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes([low, middle, high, 0]))
 }
 
-pub(crate) fn u32_le(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn four_bytes_le(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn u16_be(bytes: &[u8], at: usize) -> Option<u32> {
+fn two_bytes_be(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?)))
 }
 
-fn u32_be(bytes: &[u8], at: usize) -> Option<u32> {
+fn four_bytes_be(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 

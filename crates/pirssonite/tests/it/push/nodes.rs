@@ -41,7 +41,7 @@ impl Nodes {
         let mut folders = vec![folder];
         folders.extend((1..NODES).map(|_| tempfile::tempdir().unwrap()));
         // Looking for icons would be requests to the publishers too.
-        let flags = ["--base-url", BASE_URL, "--host-concurrency", "16", "--feed-icons", "false"];
+        let flags = ["--base-url", BASE_URL, "--host-concurrency", "16", "--feed-icons=false"];
         let start = |folder: &TempDir| Server::start(Data::Database(database.url(), folder.path()), &flags);
         let servers: Vec<Server> = folders.iter().map(start).collect();
         scene.hub.route_callbacks_to(servers[0].address());

@@ -17,7 +17,7 @@ fn config(source: &str, url: &str, token: &str) -> String {
     format!(
         "urls-source \"{source}\"\n{source}-url \"{url}\"\n{source}-login \"reader\"\n{source}-password \"{token}\"\n\
          auto-reload no\nreload-threads 1\nshow-read-feeds yes\nshow-read-articles yes\nconfirm-exit no\n\
-         feed-sort-order title-asc\narticle-sort-order title-asc\n{}",
+         feed-sort-order none\narticle-sort-order title-asc\n{}",
         // Lists of its own before the feeds, which other sources have not.
         if source == "feedhq" { "feedhq-show-special-feeds no\n" } else { "" },
     )
