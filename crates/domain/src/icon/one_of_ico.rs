@@ -1,6 +1,6 @@
 //! One picture of an ICO: many hold a dozen, and a list shows one at 16 or 32 pixels.
 
-use crate::raster::{u16_le, u32_le};
+use crate::raster::{four_bytes_le, two_bytes_le};
 
 /// The size that is wanted: enough for a dense screen.
 const SIDE_WANTED: u32 = 32;
@@ -13,7 +13,7 @@ const PLACE_BYTES: usize = 16;
 
 /// An ICO of the picture that fits best, or the picture itself if it is a PNG; `None` if there is none.
 pub(super) fn one_of(ico: &[u8]) -> Option<Vec<u8>> {
-    let count = usize::try_from(u16_le(ico, 4)?).ok()?.min(PICTURES_MAX);
+    let count = usize::try_from(two_bytes_le(ico, 4)?).ok()?.min(PICTURES_MAX);
     let pictures = (0..count).filter_map(|place| Picture::read(ico, HEAD_BYTES + place * PLACE_BYTES));
     let best = pictures.min_by_key(Picture::unfitness)?;
     if best.data.starts_with(b"\x89PNG") {
@@ -35,7 +35,8 @@ struct Picture<'a> {
 impl<'a> Picture<'a> {
     fn read(ico: &'a [u8], at: usize) -> Option<Self> {
         let place = ico.get(at..at + PLACE_BYTES)?;
-        let (length, offset) = (usize::try_from(u32_le(place, 8)?).ok()?, usize::try_from(u32_le(place, 12)?).ok()?);
+        let (length, offset) =
+            (usize::try_from(four_bytes_le(place, 8)?).ok()?, usize::try_from(four_bytes_le(place, 12)?).ok()?);
         let data = ico.get(offset..offset.checked_add(length)?)?;
         // A bitmap begins with the length of its header, 40 in all that browsers show.
         let is_picture = data.starts_with(b"\x89PNG\r\n\x1a\n") || data.starts_with(&[40, 0, 0, 0]);
@@ -48,7 +49,7 @@ impl<'a> Picture<'a> {
             0 => 256,
             side => u32::from(side),
         };
-        (side < SIDE_WANTED, side.abs_diff(SIDE_WANTED), std::cmp::Reverse(u16_le(self.place, 6).unwrap_or(0)))
+        (side < SIDE_WANTED, side.abs_diff(SIDE_WANTED), std::cmp::Reverse(two_bytes_le(self.place, 6).unwrap_or(0)))
     }
 }
 
