@@ -41,8 +41,7 @@ const VIEW_AT: usize = 16;
 impl FeedStore for PostgresStore {
     async fn feeds(&self, account: AccountId) -> StoreResult<Vec<Feed>> {
         let rows = self.read(async |client| query(client, &followed_sql(""), &[&account.0]).await).await?;
-        let feeds: Result<Vec<Feed>, Error> = Ok(rows.iter().map(feed_of).collect());
-        let mut feeds = feeds.map_err(store_error)?;
+        let mut feeds: Vec<Feed> = rows.iter().map(feed_of).collect();
         // Not by the database, whose idea of case depends on its locale.
         feeds.sort_by_cached_key(|feed| {
             let title = feed.custom_title.as_ref().or(feed.title.as_ref()).unwrap_or(&feed.url);
