@@ -34,19 +34,20 @@ pub(crate) fn run(tally: &mut Tally) -> anyhow::Result<()> {
         load_average(),
     );
     let mut table = Table::new(title, &["", "median ms", "99th ms", "limit ms"]);
-    let places = [
-        StoreLocation::Sqlite { folder: folder.path().to_owned() },
-        StoreLocation::Postgres { url: postgres::fresh("bench_changes")? },
-    ];
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    for location in places {
-        for writers in [0, WRITERS] {
-            let heard = runtime.block_on(measure(&location, writers))?;
-            let state = if writers == 0 { "" } else { ", busy" };
-            row(&mut table, &format!("{}, in the process{state}", location.name()), heard.here, HERE_MS_MAX);
-            if !heard.there.is_empty() {
-                row(&mut table, &format!("{}, on another node{state}", location.name()), heard.there, THERE_MS_MAX);
-            }
+    // A store each: listeners of the one before still hold theirs.
+    let sqlite = |case: &str| StoreLocation::Sqlite { folder: folder.path().join(case) };
+    for (location, writers) in [
+        (sqlite("quiet"), 0),
+        (sqlite("busy"), WRITERS),
+        (StoreLocation::Postgres { url: postgres::fresh("bench_changes_quiet")? }, 0),
+        (StoreLocation::Postgres { url: postgres::fresh("bench_changes_busy")? }, WRITERS),
+    ] {
+        let heard = runtime.block_on(measure(&location, writers))?;
+        let state = if writers == 0 { "" } else { ", busy" };
+        row(&mut table, &format!("{}, in the process{state}", location.name()), heard.here, HERE_MS_MAX);
+        if !heard.there.is_empty() {
+            row(&mut table, &format!("{}, on another node{state}", location.name()), heard.there, THERE_MS_MAX);
         }
     }
     table.print(tally);

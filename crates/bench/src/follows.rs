@@ -202,11 +202,11 @@ async fn page_times(store: &dyn Store, account: AccountId) -> anyhow::Result<Vec
     Ok(times)
 }
 
-fn url(number: usize) -> String {
+pub(crate) fn url(number: usize) -> String {
     format!("https://example.org/feeds/{number}")
 }
 
-async fn import(store: &dyn Store, feeds: usize) -> anyhow::Result<Vec<FeedId>> {
+pub(crate) async fn import(store: &dyn Store, feeds: usize) -> anyhow::Result<Vec<FeedId>> {
     let seeds = (0..feeds).map(|number| seed(&url(number))).collect::<anyhow::Result<Vec<_>>>()?;
     store.import_feeds(READER, seeds).await?;
     let mut feeds: Vec<FeedId> = store.feeds(READER).await?.iter().map(|feed| feed.id).collect();
@@ -228,7 +228,7 @@ async fn store_document(
     .await
 }
 
-async fn accounts(store: &Arc<dyn Store>, count: usize) -> anyhow::Result<Vec<AccountId>> {
+pub(crate) async fn accounts(store: &Arc<dyn Store>, count: usize) -> anyhow::Result<Vec<AccountId>> {
     let make = |number: usize| async move {
         let name = AccountName::parse(&format!("reader {number}"))?;
         let made = store.create_account(NewAccount { name, password_hash: None, is_admin: false }).await?;
@@ -238,7 +238,7 @@ async fn accounts(store: &Arc<dyn Store>, count: usize) -> anyhow::Result<Vec<Ac
 }
 
 /// Has accounts follow these feeds.
-async fn follow(
+pub(crate) async fn follow(
     store: &Arc<dyn Store>,
     accounts: &[AccountId],
     of: impl Fn(usize) -> Vec<String>,

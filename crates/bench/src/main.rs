@@ -7,6 +7,7 @@
 
 mod changes;
 mod child;
+mod copy;
 mod cpu;
 mod dispatch;
 mod feeds;
@@ -82,6 +83,14 @@ enum Measurement {
     /// Prepares a store for that, in a process of its own.
     #[command(hide = true)]
     SyncJob {
+        /// The job, as JSON.
+        job: String,
+    },
+    /// Moving a million entries from SQLite to PostgreSQL and back by the real program.
+    Copy(copy::Arguments),
+    /// Fills a store for that, in a process of its own.
+    #[command(hide = true)]
+    CopyJob {
         /// The job, as JSON.
         job: String,
     },
@@ -209,8 +218,18 @@ fn main() -> anyhow::Result<ExitCode> {
             process::print_result(&push::renew::perform(serde_json::from_str(&job)?)?)?;
         }
         Some(Measurement::Soak(arguments)) => {
-            postgres::ensure()?;
+            if arguments.database.is_none() {
+                postgres::ensure()?;
+            }
             soak::run(&mut tally, &arguments)?;
+        }
+        Some(Measurement::Copy(arguments)) => {
+            postgres::ensure()?;
+            copy::run(&mut tally, &arguments)?;
+        }
+        Some(Measurement::CopyJob { job }) => {
+            copy::perform(&serde_json::from_str(&job)?)?;
+            process::print_result(&())?;
         }
         Some(Measurement::Logins) => logins::run(&mut tally)?,
         Some(Measurement::LoginsServer { location }) => logins::serve(&serde_json::from_str(&location)?)?,

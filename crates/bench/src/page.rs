@@ -19,7 +19,6 @@ use crate::{
     report::Tally,
 };
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// The first load, rows and keys.

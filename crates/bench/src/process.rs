@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
+    net::TcpListener,
     process::{Child, Command, Stdio},
 };
 
@@ -52,6 +53,11 @@ fn memory(process: &str, name: &str) -> anyhow::Result<usize> {
         .with_context(|| format!("the system does not say {name}"))?;
     let kib: usize = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kib * 1024)
+}
+
+/// An address that nobody has now.
+pub(crate) fn free_address() -> anyhow::Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 
 /// Has a job done by this same program in a process of its own.

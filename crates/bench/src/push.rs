@@ -15,7 +15,6 @@ use clap::ValueEnum;
 
 use crate::report::Tally;
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
     /// Signed pushes.

@@ -120,6 +120,8 @@ pub enum Order {
 }
 
 impl Order {
+    pub const ALL: [Self; 2] = [Self::Newest, Self::Oldest];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Newest => "newest",
@@ -128,7 +130,7 @@ impl Order {
     }
 
     pub fn by_name(name: &str) -> Option<Self> {
-        [Self::Newest, Self::Oldest].into_iter().find(|order| order.name() == name)
+        Self::ALL.into_iter().find(|order| order.name() == name)
     }
 }
 

@@ -34,6 +34,9 @@ pub struct EntryQuery {
     pub published: Between,
     /// By when anything that the account sees of it last changed.
     pub changed: Between,
+    /// Only what changed after the account got it, not what came in as it is: who begins to follow a feed gets its older
+    /// entries read, and nobody has read them.
+    pub changed_since_received: bool,
     pub by: SortBy,
     pub order: Order,
 }
@@ -139,7 +142,8 @@ impl EntryQuery {
             || self.after_id.is_some()
             || self.before_id.is_some()
             || !self.published.is_any()
-            || !self.changed.is_any();
+            || !self.changed.is_any()
+            || self.changed_since_received;
         if is_narrowed {
             return None;
         }

@@ -27,6 +27,7 @@ pub mod push;
 pub mod raster;
 pub mod schedule;
 pub mod search;
+pub mod signer;
 pub mod trace;
 mod typed_address;
 pub mod words;

@@ -27,6 +27,9 @@ pub enum FailureKind {
     Connect,
     /// Nothing came in time.
     Silence,
+    /// No encrypted connection came about. If most hosts fail so, this machine's clock is wrong, it knows no certificates, or
+    /// somebody is in between.
+    Tls,
 }
 
 impl FailureKind {
@@ -38,6 +41,7 @@ impl FailureKind {
             Self::Name => "names of hosts are not found",
             Self::Connect => "no host takes a connection",
             Self::Silence => "no host answers",
+            Self::Tls => "no host's certificate is trusted: is this machine's clock right?",
         }
     }
 }
@@ -66,8 +70,8 @@ impl Observation {
             HttpError::Connect { .. } => Self::Failed(FailureKind::Connect),
             HttpError::TimedOut(_) => Self::Failed(FailureKind::Silence),
             HttpError::BadUrl(_) | HttpError::Forbidden(_) | HttpError::OwnServer(_) => Self::Nothing,
-            HttpError::Tls { .. }
-            | HttpError::Redirects(_)
+            HttpError::Tls { .. } => Self::Failed(FailureKind::Tls),
+            HttpError::Redirects(_)
             | HttpError::RedirectScheme(_)
             | HttpError::TooLarge(_)
             | HttpError::Compression(_)
@@ -154,6 +158,8 @@ mod tests {
             // Most fail in the same way at the same time.
             (FailureKind::Name, 3, 3, 0, 0, 0, Ours),
             (FailureKind::Name, 3, 3, 0, 0, 100, Ours),
+            (FailureKind::Tls, 3, 3, 0, 0, 0, Ours),
+            (FailureKind::Tls, 100, 1, 1, 1, 0, Feed),
             (FailureKind::Connect, 64, 40, 1, 1, 100, Ours),
             (FailureKind::Silence, 10, 6, 4, 4, 0, Ours),
             // Most are dead, and there is a network all the same.
@@ -186,7 +192,7 @@ mod tests {
             (HttpError::NotFound(host()), Observation::Failed(FailureKind::Name)),
             (HttpError::TimedOut(host()), Observation::Failed(FailureKind::Silence)),
             (HttpError::BrokenOff(host()), Observation::Reached),
-            (HttpError::Tls { host: host(), reason: String::new() }, Observation::Reached),
+            (HttpError::Tls { host: host(), reason: String::new() }, Observation::Failed(FailureKind::Tls)),
             (HttpError::Forbidden(host()), Observation::Nothing),
         ] {
             assert_eq!(Observation::of(&error), expect, "{error}");

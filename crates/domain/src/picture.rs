@@ -2,8 +2,8 @@
 //! signed with a key of the installation: the server fetches what it has shown somebody, and nothing else.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+
+use crate::signer::Signer;
 
 /// What the path of each begins with.
 pub const PICTURE_PREFIX: &str = "/pictures/";
@@ -14,49 +14,31 @@ pub const PICTURE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of the address of one.
 const URL_BYTES_MAX: usize = 4096;
 
-/// Bytes of a signature: as many as nobody guesses.
-const SIGNATURE_BYTES: usize = 16;
-
 /// Signs and knows addresses of pictures. Nodes with the same key know each other's.
-#[derive(Clone)]
-pub struct PictureSigner(Hmac<Sha256>);
-
-impl std::fmt::Debug for PictureSigner {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("PictureSigner")
-    }
-}
+#[derive(Debug, Clone)]
+pub struct PictureSigner(Signer);
 
 impl PictureSigner {
     /// With the key of the installation.
-    #[expect(clippy::missing_panics_doc, reason = "HMAC takes keys of any length")]
     pub fn new(key: &str) -> Self {
-        Self(Hmac::new_from_slice(key.as_bytes()).expect("HMAC takes keys of any length"))
+        Self(Signer::new(key))
     }
 
     /// Where this server has a picture of the web; `None` for what is not on the web, or has too long an address.
     pub fn path_of(&self, url: &str) -> Option<String> {
-        let is_fit = (url.starts_with("https://") || url.starts_with("http://")) && url.len() <= URL_BYTES_MAX;
-        let signature = self.mac(url).finalize().into_bytes();
-        let [signature, url] =
-            [&signature[..SIGNATURE_BYTES], url.as_bytes()].map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
-        is_fit.then(|| format!("{PICTURE_PREFIX}{signature}/{url}"))
+        is_fit(url).then(|| format!("{PICTURE_PREFIX}{}/{}", self.0.sign(url), URL_SAFE_NO_PAD.encode(url)))
     }
 
     /// The picture that a signature and an address stand for; `None` if it was not signed here.
     pub fn url_of(&self, signature: &str, url: &str) -> Option<String> {
-        let (signature, url) = (URL_SAFE_NO_PAD.decode(signature).ok()?, URL_SAFE_NO_PAD.decode(url).ok()?);
-        let url = String::from_utf8(url).ok()?;
-        // A shorter one would be guessed.
-        let is_ours = signature.len() == SIGNATURE_BYTES && self.mac(&url).verify_truncated_left(&signature).is_ok();
-        is_ours.then_some(url)
+        let url = String::from_utf8(URL_SAFE_NO_PAD.decode(url).ok()?).ok()?;
+        // Other things are signed with the same key.
+        (is_fit(&url) && self.0.is_signed(&url, signature)).then_some(url)
     }
+}
 
-    fn mac(&self, url: &str) -> Hmac<Sha256> {
-        let mut mac = self.0.clone();
-        mac.update(url.as_bytes());
-        mac
-    }
+fn is_fit(url: &str) -> bool {
+    (url.starts_with("https://") || url.starts_with("http://")) && url.len() <= URL_BYTES_MAX
 }
 
 #[cfg(test)]
@@ -88,6 +70,8 @@ mod tests {
             assert_eq!(signer.url_of(signature, place), None, "{signature} {place}");
         }
         assert_eq!(PictureSigner::new("other key").url_of(signature, place), None);
+        let icon = "icon of feed 1";
+        assert_eq!(signer.url_of(&Signer::new("key").sign(icon), &URL_SAFE_NO_PAD.encode(icon)), None, "no picture");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Traces: which step belongs to which, across nodes. A push or a poll begins one, its events carry it, and every attempt
-//! to deliver them is a step of it. Nothing of this is done unless somebody records it.
+//! Traces: which span belongs to which, across nodes. A push or a poll begins one, its events carry it, and every attempt
+//! to deliver them is a span of it. Nothing of this is done unless somebody records it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::ports::Ids;
 
-/// A step of a trace, as W3C Trace Context names it: `00-<trace>-<step>-01`.
+/// A span of a trace, as W3C Trace Context names it: `00-<trace>-<span>-01`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TraceContext {
@@ -15,7 +15,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// A new step: of this trace, or of a new one.
+    /// A new span: of this trace, or of a new one.
     pub fn begin(parent: Option<Self>, ids: &dyn Ids) -> Self {
         let mut bytes = [0; 24];
         ids.fill(&mut bytes);
@@ -64,7 +64,7 @@ impl TryFrom<String> for TraceContext {
     }
 }
 
-/// What a step is to those around it.
+/// What a span is to those around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpanKind {
     /// Somebody asked us.
@@ -73,13 +73,13 @@ pub enum SpanKind {
     Client,
 }
 
-/// A step that has ended.
+/// A span that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub name: &'static str,
     pub kind: SpanKind,
     pub context: TraceContext,
-    /// The step that led to it.
+    /// The span that led to it.
     pub parent: Option<TraceContext>,
     pub begun_at: Timestamp,
     pub ended_at: Timestamp,
@@ -95,7 +95,7 @@ pub enum SpanValue {
     Text(String),
 }
 
-/// Takes steps that have ended. It must not wait: what it has no place for is dropped.
+/// Takes spans that have ended. It must not wait: what it has no place for is dropped.
 pub trait Tracer: Send + Sync + std::fmt::Debug {
     fn record(&self, span: Span);
 }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn p5_steps_stay_in_their_trace_and_are_never_zero() {
+    fn p5_spans_stay_in_their_trace_and_are_never_zero() {
         let first = TraceContext::begin(None, &Nothing);
         assert!(first.trace_id != 0 && first.span_id != 0);
         let parent = TraceContext { trace_id: 7, span_id: 8 };

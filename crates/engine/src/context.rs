@@ -25,7 +25,7 @@ use crate::{
     document_memory::DocumentMemory,
     hosts::Hosts,
     settings::{Deps, EngineSettings},
-    trace::Step,
+    trace::OpenSpan,
 };
 
 #[derive(Debug)]
@@ -81,9 +81,9 @@ impl Context {
         Some(Offer { token: push::new_token(&*self.deps.ids), base_url })
     }
 
-    /// Begins a step of a trace, if traces are recorded.
-    pub(crate) fn step(&self, what: (&'static str, SpanKind), parent: Option<TraceContext>) -> Option<Step> {
-        Step::begin(self.deps.settings.tracer.as_ref(), what, parent, &*self.deps.ids, self.now())
+    /// Begins a span of a trace, if traces are recorded.
+    pub(crate) fn begin_span(&self, what: (&'static str, SpanKind), parent: Option<TraceContext>) -> Option<OpenSpan> {
+        OpenSpan::begin(self.deps.settings.tracer.as_ref(), what, parent, &*self.deps.ids, self.now())
     }
 
     /// Makes a feed due after this time at the latest. Its poll is not waited for.

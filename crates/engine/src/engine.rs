@@ -8,7 +8,7 @@
 //! - **The store** ([`Engine::store`]) for whatever only reads or changes rows. Deliveries that this queues need no
 //!   wake-up from here: the store itself says after a commit that there are some.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{
     AccountId, Feed, FeedId, FeedPatch, SubscriptionId, WebhookId,
@@ -121,7 +121,13 @@ impl Engine {
 
     /// The same, telling how far it is after each poll.
     pub async fn refresh_due_with(&self, progress: &(dyn Fn(&RefreshSummary) + Sync)) -> StoreResult<RefreshSummary> {
-        poll::refresh_due(&self.poller, progress).await
+        poll::refresh_due(&self.poller, &|_| true, progress).await
+    }
+
+    /// The same for an account, which is told of the feeds that it follows.
+    pub async fn refresh_due_for(&self, account: AccountId) -> StoreResult<RefreshSummary> {
+        let followed: HashSet<FeedId> = self.store().feeds(account).await?.into_iter().map(|feed| feed.id).collect();
+        poll::refresh_due(&self.poller, &|feed| followed.contains(&feed), &|_| {}).await
     }
 
     /// Has an account follow the feeds of an OPML file; those that are new are polled at the next opportunity.
@@ -269,6 +275,11 @@ impl Engine {
     /// Where hubs reach us; without it push is off.
     pub fn base_url(&self) -> Option<&str> {
         self.context.deps.settings.push.base_url.as_deref()
+    }
+
+    /// How often a feed that a hub is trusted to push is polled all the same; never, if it is zero.
+    pub fn push_audit(&self) -> std::time::Duration {
+        self.context.deps.settings.push.audit
     }
 
     /// Makes what is stored agree with the base URL: done once at the start of [`run`](Self::run).

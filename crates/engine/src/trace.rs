@@ -1,4 +1,4 @@
-//! Steps of traces, as the engine takes them. Where nobody records them, there are none, and nothing is made.
+//! Spans of traces, as the engine takes them. Where nobody records them, there are none, and nothing is made.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use domain::{
 };
 use jiff::Timestamp;
 
-/// A step that has begun. One that is dropped was none.
+/// A span that has begun. One that is dropped was none.
 #[derive(Debug)]
-pub(crate) struct Step {
+pub(crate) struct OpenSpan {
     tracer: Arc<dyn Tracer>,
     span: Span,
 }
 
-impl Step {
-    /// Begins a step after this one, if steps are recorded.
+impl OpenSpan {
+    /// Begins a span after this one, if spans are recorded.
     pub(crate) fn begin(
         tracer: Option<&Arc<dyn Tracer>>,
         (name, kind): (&'static str, SpanKind),

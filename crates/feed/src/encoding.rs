@@ -148,13 +148,40 @@ fn has_c1(text: &[u8]) -> bool {
     memchr::memchr_iter(0xc2, text).any(|at| text.get(at + 1).is_some_and(|next| (0x80..=0x9f).contains(next)))
 }
 
-/// Nobody means these control characters: they are the quotes and dashes of windows-1252, taken for Latin-1 on their way.
+/// Nobody means these control characters: they are bytes of UTF-8, or the quotes and dashes of windows-1252, taken for
+/// Latin-1 on their way.
 pub(crate) fn without_c1(text: &str) -> String {
-    let meant = |c: char| match c {
-        '\u{80}'..='\u{9f}' => Some(windows_1252(u32::from(c))).filter(|c| !c.is_control()),
-        c => Some(c),
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let after = rest.clone();
+        let byte = |c: char| u8::try_from(u32::from(c)).ok();
+        if let Some(letter) = byte(c).and_then(|first| misread_utf8(first, || rest.next().and_then(byte))) {
+            out.push(letter);
+            continue;
+        }
+        rest = after;
+        let is_c1 = |c: char| ('\u{80}'..='\u{9f}').contains(&c);
+        let meant = if is_c1(c) { windows_1252(u32::from(c)) } else { c };
+        out.extend((!is_c1(meant)).then_some(meant));
+    }
+    out
+}
+
+/// The letter of UTF-8 whose bytes were each taken for a character of Latin-1: quotes, dashes and signs (`0xe2`), emoji
+/// (`0xf0`). Its second byte is then a control character, and no text has one after these letters. Of letters of two
+/// bytes nobody can tell: `É` before a quote of windows-1252 looks the same.
+pub(crate) fn misread_utf8(first: u8, mut next: impl FnMut() -> Option<u8>) -> Option<char> {
+    let length = match first {
+        0xe2 => 3,
+        0xf0 => 4,
+        _ => return None,
     };
-    text.chars().filter_map(meant).collect()
+    let mut bytes = [first, next().filter(|second| (0x80..=0x9f).contains(second))?, 0, 0];
+    for byte in &mut bytes[2..length] {
+        *byte = next()?;
+    }
+    std::str::from_utf8(&bytes[..length]).ok()?.chars().next()
 }
 
 /// Tries one claim on bytes of which a few are wrong: a slip of the generator must not make all the others unreadable.
@@ -397,6 +424,21 @@ mod tests {
     fn f2_c1_control_characters_are_windows_1252() {
         check("\u{93}a\u{94} \u{85}\u{81}é".as_bytes(), None, "utf-8", "“a” …é");
         check("a\u{a0}é".as_bytes(), None, "utf-8", "a\u{a0}é");
+    }
+
+    #[test]
+    fn f2_utf_8_taken_for_latin_1_is_utf_8() {
+        for (text, expect) in [
+            ("it\u{e2}\u{80}\u{99}s \u{e2}\u{80}\u{a6}", "it’s …"),
+            ("\u{f0}\u{9f}\u{98}\u{80}.", "😀."),
+            ("\u{e2}\u{80}", "â€"),
+            ("\u{e2}\u{80}\u{e2}\u{80}\u{99}", "â€’"),
+            ("â\u{94} Papâ\u{85}", "â” Papâ…"),
+            ("CAF\u{c9}\u{85} é\u{94}\u{96}", "CAFÉ… é”–"),
+            ("â€™ \u{85}", "â€™ …"),
+        ] {
+            check(text.as_bytes(), None, "utf-8", expect);
+        }
     }
 
     #[test]

@@ -4,11 +4,14 @@
 //! A reference that means nothing stays as it stands, so `AT&T` and `?a=1&b=2` survive. External entities are never
 //! looked at, and declared ones have a budget, so that a small document cannot become a large text.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use memchr::memchr;
 
-use crate::limits::{ENTITIES_MAX, ENTITY_BYTES_MAX, ENTITY_EXPANSION_BYTES_MAX};
+use crate::{
+    encoding::misread_utf8,
+    limits::{ENTITIES_MAX, ENTITY_BYTES_MAX, ENTITY_EXPANSION_BYTES_MAX},
+};
 
 /// The longest name that HTML knows is 31 characters; declared ones are given some room.
 const NAME_BYTES_MAX: usize = 64;
@@ -86,6 +89,56 @@ pub(crate) fn decode(raw: &str, declared: &mut Declared) -> String {
     out
 }
 
+/// The references of HTML resolved, as browsers do; but bytes of UTF-8 are taken for their letter.
+pub(crate) fn unescape_html(raw: &str) -> Cow<'_, str> {
+    let mut joined = String::new();
+    let (mut kept, mut from) = (0, 0);
+    while let Some(at) = memchr(b'&', &raw.as_bytes()[from..]).map(|at| from + at) {
+        from = at + 1;
+        if let Some((letter, length)) = escaped_utf8(&raw[at..]) {
+            joined.push_str(&raw[kept..at]);
+            joined.push(letter);
+            (kept, from) = (at + length, at + length);
+        }
+    }
+    if kept == 0 {
+        return htmlize::unescape(raw);
+    }
+    joined.push_str(&raw[kept..]);
+    Cow::Owned(htmlize::unescape(joined).into_owned())
+}
+
+/// A letter whose bytes were each escaped: `&#226;&#128;&#166;`, `&acirc;&#128;&brvbar;`. Returns it with its length.
+fn escaped_utf8(text: &str) -> Option<(char, usize)> {
+    // Nearly all references are others.
+    if !["&#2", "&#x", "&#X", "&acirc;", "&eth;"].iter().any(|start| text.starts_with(start)) {
+        return None;
+    }
+    let (first, mut length) = escaped_byte(text)?;
+    let next = || {
+        let (byte, taken) = escaped_byte(text.get(length..)?)?;
+        length += taken;
+        Some(byte)
+    };
+    let letter = misread_utf8(first, next)?;
+    Some((letter, length))
+}
+
+/// The character of Latin-1 that a reference at the start of `text` stands for, with the reference's length.
+fn escaped_byte(text: &str) -> Option<(u8, usize)> {
+    let bytes = text.as_bytes();
+    let window = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
+    if window.starts_with(b"&#") {
+        let (code, length) = code(window)?;
+        return Some((u8::try_from(code).ok()?, length));
+    }
+    let end = memchr(b';', window)?;
+    let value = std::str::from_utf8(htmlize::ENTITIES.get(&bytes[..=end])?).ok()?;
+    let mut characters = value.chars();
+    let byte = u8::try_from(u32::from(characters.next()?)).ok()?;
+    characters.next().is_none().then_some((byte, end + 1))
+}
+
 /// Resolves the reference at the start of `text` into `out`; returns its length, or 0 if it is none.
 fn reference(text: &str, declared: &mut Declared, out: &mut String) -> usize {
     let bytes = text.as_bytes();
@@ -97,6 +150,12 @@ fn reference(text: &str, declared: &mut Declared, out: &mut String) -> usize {
         }
     }
     let window = &bytes[..bytes.len().min(NAME_BYTES_MAX)];
+    if declared.entities.is_empty()
+        && let Some((letter, length)) = escaped_utf8(text)
+    {
+        out.push(letter);
+        return length;
+    }
     if let Some(b'#') = bytes.get(1) {
         return number(window, out);
     }
@@ -118,14 +177,7 @@ fn reference(text: &str, declared: &mut Declared, out: &mut String) -> usize {
 
 /// `&#8217;`, `&#x2019;`, and `&#146;` as windows-1252, which is what those who write it mean.
 fn number(bytes: &[u8], out: &mut String) -> usize {
-    let (radix, digits_from) = if matches!(bytes.get(2), Some(b'x' | b'X')) { (16, 3) } else { (10, 2) };
-    let digits =
-        bytes[digits_from.min(bytes.len())..].iter().take_while(|byte| char::from(**byte).is_digit(radix)).count();
-    let digits_to = digits_from + digits;
-    let code = std::str::from_utf8(&bytes[digits_from.min(bytes.len())..digits_to.min(bytes.len())])
-        .ok()
-        .and_then(|digits| u32::from_str_radix(digits, radix).ok());
-    let Some(code) = code else { return 0 };
+    let Some((code, length)) = code(bytes) else { return 0 };
     out.push(match code {
         0x80..=0x9f => windows_1252(code),
         0x09 | 0x0a | 0x0d => char::from_u32(code).unwrap_or(' '),
@@ -133,7 +185,16 @@ fn number(bytes: &[u8], out: &mut String) -> usize {
         0..=0x1f => ' ',
         _ => char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
     });
-    digits_to + usize::from(bytes.get(digits_to) == Some(&b';'))
+    length
+}
+
+/// The number of a reference that begins with `&#`, and the reference's length.
+fn code(bytes: &[u8]) -> Option<(u32, usize)> {
+    let (radix, digits_from) = if matches!(bytes.get(2), Some(b'x' | b'X')) { (16, 3) } else { (10, 2) };
+    let digits = bytes.get(digits_from..)?.iter().take_while(|byte| char::from(**byte).is_digit(radix)).count();
+    let digits_to = digits_from + digits;
+    let code = u32::from_str_radix(std::str::from_utf8(&bytes[digits_from..digits_to]).ok()?, radix).ok()?;
+    Some((code, digits_to + usize::from(bytes.get(digits_to) == Some(&b';'))))
 }
 
 /// The character that windows-1252 has at a code from 0x80 to 0x9f.
@@ -160,6 +221,23 @@ mod tests {
             ("&é;", "&é;"),
         ] {
             assert_eq!(decode(raw, &mut Declared::none()), expect, "{raw}");
+        }
+    }
+
+    /// What libraries make of a page whose encoding they were not told.
+    #[test]
+    fn f2_escaped_bytes_of_utf_8_are_their_letter() {
+        for (raw, expect) in [
+            ("it&#226;&#128;&#153;s", "it’s"),
+            ("it&#xE2;&#x80;&#x99;s &amp; &#226;&#128;&#166;", "it’s & …"),
+            ("it&acirc;&#128;&#153;s &acirc;&#128;&brvbar;", "it’s …"),
+            ("&#240;&#159;&#152;&#128;&eth;&#159;&#152;&#128;", "😀😀"),
+            ("&#226;&#128; &#226;&#128;", "â€ â€"),
+            ("&acirc;&#128;&#8217;", "â€’"),
+            ("&acirc;&euro;&trade; &#226; &#201;&#133;", "â€™ â É…"),
+        ] {
+            assert_eq!(decode(raw, &mut Declared::none()), expect, "{raw}");
+            assert_eq!(unescape_html(raw), expect, "{raw}");
         }
     }
 

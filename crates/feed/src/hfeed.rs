@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::{
     date,
+    entity::unescape_html,
     limits::{ENTRIES_MAX, HTML_DEPTH_MAX, PROPERTIES_MAX, TAG_BYTES_MAX, TEXT_BYTES_MAX},
     lists::ListBudget,
     model::{Enclosure, Entry, Feed, Head, Image, Link, Person, Tag, Text, TextKind, Warning},
@@ -108,7 +109,7 @@ impl<'a> Reader<'a> {
                 }
                 Token::End { name } => self.end(name, token_at),
                 Token::Text(raw) if !self.items.is_empty() && self.text.len() + raw.len() <= TEXT_BYTES_MAX => {
-                    self.text.push_str(&htmlize::unescape(raw));
+                    self.text.push_str(&unescape_html(raw));
                 }
                 _ => {}
             }

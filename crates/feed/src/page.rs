@@ -5,6 +5,7 @@ use std::sync::Arc;
 use url::Url;
 
 use crate::{
+    entity::unescape_html,
     limits::LIST_MAX,
     resolve::{self, LinkBudget},
     scan::{Dialect, Scanner, Token},
@@ -74,7 +75,7 @@ pub(crate) fn read(html: &str, url: Option<Arc<Url>>) -> Page {
                 }
             }
             Token::Raw(raw) if std::mem::take(&mut in_title) => {
-                let title = htmlize::unescape(raw).split_whitespace().collect::<Vec<_>>().join(" ");
+                let title = unescape_html(raw).split_whitespace().collect::<Vec<_>>().join(" ");
                 page.title = (!title.is_empty()).then_some(title);
             }
             Token::End { name } if name.eq_ignore_ascii_case("head") => in_head = false,

@@ -17,6 +17,15 @@ use serde::{Serialize, de::DeserializeOwned};
 /// The longest delay that is kept: beyond it an instant might not fit.
 const DELAY_MAX: Duration = Duration::from_hours(24 * 365 * 100);
 
+/// The states of subscriptions that this version knows, for a statement. A later one, on the same database, may know more,
+/// and sees to those.
+macro_rules! known_states {
+    () => {
+        "state IN ('pending', 'active', 'inactive', 'unsubscribing')"
+    };
+}
+pub(crate) use known_states;
+
 /// When tests of webhooks are due: before all else that waits for theirs.
 pub(crate) const DUE_FIRST_MS: i64 = 0;
 
@@ -40,10 +49,34 @@ pub(crate) fn is_renamed(new: Option<&String>, known: Option<&str>) -> bool {
 /// finds it.
 pub(crate) fn url_hash(address: &FeedAddress, account: AccountId) -> [u8; 16] {
     match address.credentials {
-        None => Hash::of(address.url.as_bytes()).0,
-        // No URL has a NUL.
-        Some(_) => Hash::of(format!("{}\0{account}", address.url).as_bytes()).0,
+        None => shared_url_hash(&address.url),
+        Some(_) => own_url_hash(&address.url, account),
     }
+}
+
+/// The hash of a feed that everybody finds.
+pub(crate) fn shared_url_hash(url: &str) -> [u8; 16] {
+    Hash::of(url.as_bytes()).0
+}
+
+/// The hash of a feed that is one account's own: it has a user and password, or that account alone brought it to its URL
+/// from another one.
+pub(crate) fn own_url_hash(url: &str, account: AccountId) -> [u8; 16] {
+    // No URL has a NUL.
+    Hash::of(format!("{url}\0{account}").as_bytes()).0
+}
+
+/// The hash of a feed that was moved to its URL while several followed it.
+///
+/// What a feed brings from its old URL is not for whoever follows the new one later: it may have been meant for those who
+/// knew a secret address, or be forged. So a feed that comes from elsewhere is found by its followers alone.
+pub(crate) fn moved_url_hash(url: &str) -> [u8; 16] {
+    Hash::of(format!("{url}\0").as_bytes()).0
+}
+
+/// What a feed with this URL may be found by, for an account that follows it.
+pub(crate) fn url_hashes(url: &str, account: AccountId) -> [[u8; 16]; 3] {
+    [shared_url_hash(url), own_url_hash(url, account), moved_url_hash(url)]
 }
 
 pub(crate) fn millis(delay: Duration) -> i64 {
@@ -229,4 +262,22 @@ pub(crate) fn kind_of(column: &str) -> Result<EventType, Unreadable> {
 /// How a delivery stands, out of its column.
 pub(crate) fn status_of(column: &str) -> Result<DeliveryStatus, Unreadable> {
     DeliveryStatus::by_name(column).ok_or_else(|| Unreadable(column.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p2_statements_name_the_states_that_are_known() {
+        let names = SubscriptionState::ALL.map(|state| format!("'{}'", state.name())).join(", ");
+        assert_eq!(known_states!(), format!("state IN ({names})"));
+        for by_due in [
+            include_str!("postgres/push/sql/subscription_claims_by_due.sql"),
+            include_str!("sqlite/push/sql/subscription_claims_by_due.sql"),
+            include_str!("postgres/push/sql/living.sql"),
+        ] {
+            assert!(by_due.contains(known_states!()), "{by_due}");
+        }
+    }
 }

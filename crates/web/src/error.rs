@@ -17,7 +17,7 @@ use engine::{AddFeedError, OpmlError, SubscribeError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{log_throttle::LogThrottle, views::ids};
+use crate::views::ids;
 
 /// Seconds after which a client may try again when we are not available.
 const RETRY_AFTER_SECS: u32 = 5;
@@ -133,29 +133,15 @@ impl ApiError {
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
-
-    fn log(&self) {
-        match self {
-            Self::Internal(reason) => tracing::error!(reason, "request failed"),
-            Self::StoreUnavailable(reason) => {
-                // Whoever is refused asks again, and so do a thousand others.
-                static REFUSED: LogThrottle = LogThrottle::new();
-                if let Some(not_logged) = REFUSED.pass() {
-                    tracing::warn!(reason, not_logged, "store unavailable");
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
-/// Why a request failed inside, beside its answer: for [`InProcessApi`](crate::InProcessApi), never for the network.
+/// Why a request failed inside, beside its answer: for the log and [`InProcessApi`](crate::InProcessApi), never for the
+/// network.
 #[derive(Debug, Clone)]
 pub(crate) struct FailureReason(pub(crate) String);
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        self.log();
         let status = self.status();
         let reason = match &self {
             Self::Internal(reason) | Self::StoreUnavailable(reason) => Some(FailureReason(reason.clone())),

@@ -5,6 +5,13 @@ pub(crate) const EXCERPT_CHARS_MAX: usize = 280;
 /// Bytes of HTML that are looked at for one: tags and addresses take most of it at times.
 const HTML_BYTES_MAX: usize = 16 * 1024;
 
+/// Elements that stand within words rather than between them.
+const INLINE: [&str; 33] = [
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
+    "mark", "q", "rb", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u",
+    "var", "wbr",
+];
+
 /// The first words of sanitised HTML; `None` if there are none.
 pub(crate) fn excerpt(html: &str) -> Option<String> {
     let text = htmlize::unescape(without_tags(beginning(html)));
@@ -48,13 +55,9 @@ fn without_tags(html: &str) -> String {
     text
 }
 
-/// Whether a tag stands within words rather than between them.
 fn is_inline(tag: &str) -> bool {
     let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
-    matches!(
-        name,
-        "a" | "abbr" | "b" | "bdi" | "code" | "em" | "i" | "mark" | "q" | "s" | "span" | "strong" | "u" | "wbr"
-    )
+    INLINE.contains(&name)
 }
 
 #[cfg(test)]
@@ -70,6 +73,7 @@ mod tests {
             ("plain &amp; &lt;simple&gt;", Some("plain & <simple>")),
             ("<h2>One</h2><p>t<b>w</b>o\n three<br>four</p>", Some("One two three four")),
             ("before <p>in</p> after", Some("before in after")),
+            ("<cite>Patience</cite>, H<sub>2</sub>O, <del>no</del>", Some("Patience, H2O, no")),
             ("<p>end</p><img src=\"http://e.org/cut", Some("end")),
         ] {
             assert_eq!(excerpt(html).as_deref(), expect, "{html}");

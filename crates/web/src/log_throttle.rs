@@ -22,7 +22,7 @@ struct Passed {
 }
 
 impl LogThrottle {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::new(Passed { last: None, held_back: 0 }))
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method, header},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -22,7 +22,7 @@ use tracing::{Instrument, Span};
 
 use crate::{
     auth,
-    error::{ApiError, ApiResult},
+    error::{ApiError, ApiResult, FailureReason},
     metrics,
     origin::{self, CALLBACK_PREFIX},
     query::Parameters,
@@ -57,9 +57,9 @@ const HEADERS: [(HeaderName, &str); 6] = [
 /// Every layer copies all layers below it for each request, so what can be one layer is one.
 pub(crate) async fn observe(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let id = request_id(&request, &state);
-    let mut observation = Observation::begin(&request, &id);
-    let mut response = answer(&state, request, next).instrument(observation.span.clone()).await;
-    observation.status = response.status().as_u16();
+    let mut log = RequestLog::begin(&request, &id);
+    let mut response = answer(&state, request, next).instrument(log.span.clone()).await;
+    log.status = response.status().as_u16();
     for (name, value) in HEADERS {
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
@@ -69,9 +69,24 @@ pub(crate) async fn observe(State(state): State<AppState>, request: Request, nex
 
 /// Inside the request's span, so that what is logged of a failure says which it was.
 async fn answer(state: &AppState, request: Request, next: Next) -> Response {
-    match AssertUnwindSafe(admit(state, request, next)).catch_unwind().await {
+    let response = match AssertUnwindSafe(admit(state, request, next)).catch_unwind().await {
         Ok(response) => response.unwrap_or_else(ApiError::into_response),
         Err(panic) => panicked(panic),
+    };
+    if let Some(FailureReason(reason)) = response.extensions().get() {
+        log_failure(state, response.status(), reason);
+    }
+    response
+}
+
+fn log_failure(state: &AppState, status: StatusCode, reason: &str) {
+    if status != StatusCode::SERVICE_UNAVAILABLE {
+        tracing::error!(reason, "request failed");
+        return;
+    }
+    // Whoever is refused asks again, and so do a thousand others.
+    if let Some(not_logged) = state.store_unavailable_log.pass() {
+        tracing::warn!(reason, not_logged, "store unavailable");
     }
 }
 
@@ -90,7 +105,7 @@ fn request_id(request: &Request, state: &AppState) -> HeaderValue {
 }
 
 /// A request under way. It is logged and counted when this is dropped, so also when its client goes away.
-struct Observation {
+struct RequestLog {
     method: &'static str,
     path: String,
     begun: Instant,
@@ -98,7 +113,7 @@ struct Observation {
     span: Span,
 }
 
-impl Observation {
+impl RequestLog {
     fn begin(request: &Request, id: &HeaderValue) -> Self {
         let method = metrics::method_label(request.method());
         let path = request.extensions().get::<MatchedPath>().map_or(NO_ROUTE, MatchedPath::as_str).to_owned();
@@ -108,7 +123,7 @@ impl Observation {
     }
 }
 
-impl Drop for Observation {
+impl Drop for RequestLog {
     fn drop(&mut self) {
         let duration = self.begun.elapsed();
         metrics::count(self.method, &self.path, self.status, duration);

@@ -7,7 +7,8 @@
 //!   are no browsers send neither `Origin` nor `Sec-Fetch-Site`, and pass, unless they come with a cookie
 //!   ([`auth`](crate::auth)). The interfaces of other readers, some of whose apps are web pages, know no cookie.
 //!
-//! Hubs call back under any name and without either header.
+//! Hubs call back under any name and without either header. Probes are asked under any name too: balancers and
+//! orchestrators use that of a node, and what they are told is no secret.
 //!
 //! What polls, asks hubs or delivers, here or on another node, is refused by its name: the address that it was given may
 //! be ours in a way that it cannot see, such as a port that is mapped.
@@ -29,6 +30,9 @@ const API_PREFIX: &str = "/api/";
 /// Paths that begin so are called by hubs.
 pub(crate) const CALLBACK_PREFIX: &str = "/api/websub/callback";
 
+/// What balancers and orchestrators ask, by whatever name they have for a node.
+const PROBES: [&str; 2] = ["/healthz", "/readyz"];
+
 /// Whether people and programs ask here, also those of other readers' interfaces; the rest are pages and probes.
 pub(crate) fn is_api(path: &str) -> bool {
     path.starts_with(API_PREFIX) || is_app_path(path)
@@ -36,7 +40,7 @@ pub(crate) fn is_api(path: &str) -> bool {
 
 /// Refuses what is not addressed to us, and what a foreign web page asks for.
 pub(crate) fn check(method: &Method, uri: &Uri, headers: &HeaderMap, settings: &WebSettings) -> ApiResult<()> {
-    if uri.path().starts_with(CALLBACK_PREFIX) {
+    if uri.path().starts_with(CALLBACK_PREFIX) || (method.is_safe() && PROBES.contains(&uri.path())) {
         return Ok(());
     }
     if is_api(uri.path()) && is_our_client(headers) {
@@ -117,6 +121,15 @@ fn is_our_origin(host: Option<&str>, headers: &HeaderMap, base_url: Option<&Url>
     authority.is_some() && authority == host && fetch_site(headers) != Some("cross-site")
 }
 
+/// Where this server is reached: as it was told, or as whoever asks has reached it.
+pub(crate) fn own_address(settings: &WebSettings, headers: &HeaderMap, is_https: bool) -> String {
+    if let Some(base) = &settings.base_url {
+        return base.as_str().trim_end_matches('/').to_owned();
+    }
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    format!("{}://{host}", if is_https { "https" } else { "http" })
+}
+
 /// Whether a browser says which page a request comes from. Those that do not know how are too old to be trusted with a
 /// cookie.
 pub(crate) fn names_its_page(headers: &HeaderMap) -> bool {
@@ -172,6 +185,9 @@ mod tests {
         assert_eq!(status(&Method::GET, "/", &[("host", "localhost"), ("host", "localhost")], &known), 400);
         assert_eq!(status(&Method::GET, "http://evil.example/", &[("host", "localhost")], &known), 421);
         assert_eq!(status(&Method::POST, "/api/websub/callback/x", &[("host", "evil.example")], &known), 200);
+        for (path, expected) in [("/healthz", 200), ("/readyz", 200), ("/metrics", 421), ("/healthz/x", 421)] {
+            assert_eq!(status(&Method::GET, path, &[("host", "node-1:3000")], &known), expected, "{path}");
+        }
     }
 
     #[test]

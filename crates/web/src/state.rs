@@ -15,6 +15,7 @@ use crate::{
     auth::{Auth, WAIT_FIRST},
     body::MemoryBudget,
     live::Live,
+    log_throttle::LogThrottle,
     rate::CallRateLimit,
     read_turns::ReadTurns,
 };
@@ -176,6 +177,8 @@ pub struct SharedState {
     pub(crate) slow_answers: AnswerBudget,
     pub(crate) reading: ReadTurns,
     pub(crate) live: Arc<Live>,
+    /// Requests that the store could not serve, as they are logged.
+    pub(crate) store_unavailable_log: LogThrottle,
 }
 
 impl AppState {
@@ -207,6 +210,7 @@ impl AppState {
             slow_answers: AnswerBudget::new(settings.slow_answer_memory_bytes),
             reading: ReadTurns::default(),
             live: Arc::new(Live::new(settings.streams_max)),
+            store_unavailable_log: LogThrottle::new(),
             settings,
         }))
     }

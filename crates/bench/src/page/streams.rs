@@ -24,7 +24,6 @@ use crate::{
 };
 
 const STREAMS: usize = 1_000;
-/// Opened together.
 const AT_ONCE: usize = 50;
 const ENTRIES_PER_SEC: u32 = 10;
 const SECS: u32 = 10;

@@ -1,11 +1,12 @@
-//! What is done to the servers, one thing after the other.
+//! What is done to the servers, one thing after the other. The disk is full for SQLite alone: that of PostgreSQL is not
+//! the program's, which sees no more of it than a database that refuses.
 
 use std::time::Duration;
 
 use testkit::LineState;
 use tokio::time::Instant;
 
-use super::world::World;
+use super::{server::Server, world::World};
 
 /// How long it works undisturbed between two faults, and how long a fault lasts.
 const CALM: Duration = Duration::from_secs(8);
@@ -50,11 +51,27 @@ pub(crate) async fn go_on(world: &World, time: Duration) -> anyhow::Result<()> {
         if begun.elapsed() >= time {
             break;
         }
-        disturb(world, *fault, number % world.servers.len()).await?;
+        disturb(world, *fault, server_of(number, faults.len(), world.servers.len())).await?;
         world.figures.fault(fault.name());
         revive(world).await?;
     }
     Ok(())
+}
+
+/// Leaves that to others, and only starts servers anew that have ended by themselves.
+pub(crate) async fn wait(world: &World, time: Duration) -> anyhow::Result<()> {
+    println!("  servers: {}", world.servers.iter().map(Server::address).collect::<Vec<_>>().join(" "));
+    let begun = Instant::now();
+    while begun.elapsed() < time {
+        tokio::time::sleep(FAULT).await;
+        start_ended(world)?;
+    }
+    Ok(())
+}
+
+/// Whom a fault meets: a round of all faults each, so that each server meets each fault.
+fn server_of(number: usize, faults: usize, servers: usize) -> usize {
+    number / faults % servers
 }
 
 async fn disturb(world: &World, fault: Fault, server: usize) -> anyhow::Result<()> {
@@ -87,8 +104,17 @@ async fn disturb(world: &World, fault: Fault, server: usize) -> anyhow::Result<(
     Ok(())
 }
 
-/// Starts what has ended by itself anew, as a service manager does, and counts that.
+/// Waits until all work again.
 async fn revive(world: &World) -> anyhow::Result<()> {
+    start_ended(world)?;
+    for server in world.servers.iter() {
+        world.ready(server).await?;
+    }
+    Ok(())
+}
+
+/// Starts what has ended by itself anew, as a service manager does, and counts that.
+fn start_ended(world: &World) -> anyhow::Result<()> {
     for server in world.servers.iter() {
         if server.has_ended()? {
             println!("  the server at {} ended by itself: {}", server.address(), server.log());
@@ -96,7 +122,22 @@ async fn revive(world: &World) -> anyhow::Result<()> {
             server.kill()?;
             server.start()?;
         }
-        world.ready(server).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::server_of;
+
+    #[test]
+    fn every_server_meets_every_fault() {
+        for (faults, servers) in [(4, 2), (3, 1), (3, 2), (4, 3)] {
+            let met: HashSet<_> =
+                (0..faults * servers).map(|number| (number % faults, server_of(number, faults, servers))).collect();
+            assert_eq!(met.len(), faults * servers);
+        }
+    }
 }

@@ -6,6 +6,10 @@ use std::{
     time::Duration,
 };
 
+use tokio::time::Instant;
+
+use super::world::is_pushed;
+
 /// Times that are kept of each kind: the last ones.
 const TIMES_MAX: usize = 200_000;
 
@@ -15,12 +19,15 @@ pub(crate) struct Figures(Arc<Mutex<Inner>>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Titles of entries that must be there.
-    owed: HashSet<String>,
+    /// Titles of entries that must be there, and since when.
+    owed: HashMap<String, Instant>,
     /// How often each was found in the end.
     stored: HashMap<String, usize>,
     /// How often each was delivered.
     delivered: HashMap<String, usize>,
+    /// Entries that must be read, and those that were found so in the end.
+    owed_marks: HashSet<i64>,
+    marked: HashSet<i64>,
     faults: BTreeMap<&'static str, usize>,
     /// By minute: the least and the most.
     memory: BTreeMap<u64, (usize, usize)>,
@@ -30,7 +37,11 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Latency {
     times: Vec<Duration>,
+    /// Also those that are no longer kept.
+    succeeded: usize,
     failed: usize,
+    last_at: Option<Instant>,
+    longest_gap: Duration,
 }
 
 impl Figures {
@@ -39,17 +50,31 @@ impl Figures {
     }
 
     pub(crate) fn owe(&self, title: String) {
-        self.lock().owed.insert(title);
+        self.lock().owed.insert(title, Instant::now());
     }
 
+    pub(crate) fn owe_mark(&self, entry: i64) {
+        self.lock().owed_marks.insert(entry);
+    }
+
+    /// An entry was delivered: how long after it was published, or its push was answered, which may be later.
     pub(crate) fn delivered(&self, title: &str) {
-        *self.lock().delivered.entry(title.to_owned()).or_default() += 1;
+        let mut inner = self.lock();
+        let times = inner.delivered.entry(title.to_owned()).or_default();
+        *times += 1;
+        if *times == 1 {
+            let since = inner.owed.get(title).map_or(Duration::ZERO, Instant::elapsed);
+            let what = if is_pushed(title) { "pushed, until delivered" } else { "published, until delivered" };
+            inner.latencies.entry(what).or_default().add(since);
+        }
     }
 
-    pub(crate) fn stored(&self, titles: impl Iterator<Item = String>) {
+    /// What is there in the end: its title, its id, and whether it is read.
+    pub(crate) fn found(&self, entries: Vec<(String, i64, bool)>) {
         let mut inner = self.lock();
         inner.stored.clear();
-        for title in titles {
+        inner.marked = entries.iter().filter(|(_, _, is_read)| *is_read).map(|(_, id, _)| *id).collect();
+        for (title, _, _) in entries {
             *inner.stored.entry(title).or_default() += 1;
         }
     }
@@ -68,8 +93,7 @@ impl Figures {
         let mut inner = self.lock();
         let latency = inner.latencies.entry(what).or_default();
         match time {
-            Some(time) if latency.times.len() < TIMES_MAX => latency.times.push(time),
-            Some(_) => {}
+            Some(time) => latency.add(time),
             None => latency.failed += 1,
         }
     }
@@ -82,7 +106,7 @@ impl Figures {
     pub(crate) fn missing(&self) -> (usize, usize) {
         let inner = self.lock();
         let missing =
-            |found: &HashMap<String, usize>| inner.owed.iter().filter(|title| !found.contains_key(*title)).count();
+            |found: &HashMap<String, usize>| inner.owed.keys().filter(|title| !found.contains_key(*title)).count();
         (missing(&inner.stored), missing(&inner.delivered))
     }
 
@@ -94,6 +118,7 @@ impl Figures {
         vec![
             ("stored", inner.owed.len(), not_stored, twice(&inner.stored)),
             ("delivered", inner.owed.len(), not_delivered, twice(&inner.delivered)),
+            ("marked as read", inner.owed_marks.len(), inner.owed_marks.difference(&inner.marked).count(), 0),
         ]
     }
 
@@ -105,19 +130,48 @@ impl Figures {
         self.lock().memory.iter().map(|(minute, (least, most))| (*minute, *least, *most)).collect()
     }
 
-    pub(crate) fn latencies(&self) -> Vec<[String; 6]> {
-        let mut inner = self.lock();
-        inner.latencies.iter_mut().map(|(what, latency)| latency.row(what)).collect()
+    pub(crate) fn latencies(&self) -> Vec<[String; 7]> {
+        let inner = self.lock();
+        inner.latencies.iter().map(|(what, latency)| latency.row(what)).collect()
     }
 }
 
 impl Latency {
-    fn row(&mut self, what: &str) -> [String; 6] {
-        self.times.sort_unstable();
+    /// Takes the place of the oldest, once there are enough.
+    fn add(&mut self, time: Duration) {
+        match self.times.get_mut(self.succeeded % TIMES_MAX) {
+            Some(oldest) => *oldest = time,
+            None => self.times.push(time),
+        }
+        self.succeeded += 1;
+        let gap = self.last_at.map_or(Duration::ZERO, |at| at.elapsed());
+        self.longest_gap = self.longest_gap.max(gap);
+        self.last_at = Some(Instant::now());
+    }
+
+    fn row(&self, what: &str) -> [String; 7] {
+        let mut times = self.times.clone();
+        times.sort_unstable();
         let at = |part: usize| {
-            let place = (self.times.len() * part / 100).min(self.times.len().saturating_sub(1));
-            self.times.get(place).map_or_else(|| "-".to_owned(), |time| format!("{:.1}", time.as_secs_f64() * 1e3))
+            let place = (times.len() * part / 100).min(times.len().saturating_sub(1));
+            times.get(place).map_or_else(|| "-".to_owned(), |time| format!("{:.1}", time.as_secs_f64() * 1e3))
         };
-        [what.to_owned(), self.times.len().to_string(), self.failed.to_string(), at(50), at(99), at(100)]
+        let gap = format!("{:.1}", self.longest_gap.as_secs_f64());
+        [what.to_owned(), self.succeeded.to_string(), self.failed.to_string(), at(50), at(99), at(100), gap]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_times_are_kept() {
+        let mut latency = Latency::default();
+        let second = Duration::from_secs(1);
+        (0..TIMES_MAX).for_each(|_| latency.add(Duration::ZERO));
+        (0..TIMES_MAX).for_each(|_| latency.add(second));
+        assert_eq!(latency.times, vec![second; TIMES_MAX]);
+        assert_eq!(latency.row("x")[1], (2 * TIMES_MAX).to_string());
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::world::{PUSHED, World, polled_title};
+use super::world::{PUSHED, World, polled_title, pushed_title};
 
 /// How often each does what it does.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -21,12 +21,19 @@ const STREAMS: usize = 20;
 /// Pushes that are tried again at once, at most.
 const RETRIES_MAX: usize = 50;
 
-const PAGES: [(&str, &str); 5] = [
-    ("page of entries", "/api/entries?limit=50"),
-    ("search", "/api/entries?limit=50&q=entry"),
-    ("counts", "/api/counts"),
-    ("feeds", "/api/feeds"),
-    ("page in HTML", "/"),
+/// What is asked for, and as whom apps ask: the servers are open to this machine.
+const PAGES: [(&str, &str, Option<&str>); 7] = [
+    ("page of entries", "/api/entries?limit=50", None),
+    ("search", "/api/entries?limit=50&q=entry", None),
+    ("counts", "/api/counts", None),
+    ("feeds", "/api/feeds", None),
+    ("page in HTML", "/", None),
+    (
+        "app: ids (Google Reader)",
+        "/api/greader.php/reader/api/0/stream/items/ids?output=json&n=1000&s=user/-/state/com.google/reading-list",
+        Some("GoogleLogin auth=open"),
+    ),
+    ("app: unread (Miniflux)", "/v1/entries?status=unread&limit=100", Some("Basic cmVhZGVyOmFueQ==")),
 ];
 
 pub(crate) struct Load(TaskTracker);
@@ -93,7 +100,7 @@ fn pusher(world: &World) -> impl Future<Output = ()> + Send + use<> {
         let mut ticks = tokio::time::interval(PUSH_EVERY);
         for number in 0usize.. {
             ticks.tick().await;
-            let (feed, title) = (number % PUSHED, format!("pushed {number}"));
+            let (feed, title) = (number % PUSHED, pushed_title(number));
             let begun = Instant::now();
             let is_answered = world.push(feed, &title).await;
             world.figures.took("push", is_answered.then(|| begun.elapsed()));
@@ -110,10 +117,12 @@ fn reader(world: &World, server: usize) -> impl Future<Output = ()> + Send + use
     let (servers, client, figures) = (world.servers.clone(), world.client.clone(), world.figures.clone());
     async move {
         let mut ticks = tokio::time::interval(PAGE_EVERY);
-        for (what, path) in PAGES.into_iter().cycle() {
+        for (what, path, app) in PAGES.into_iter().cycle() {
             ticks.tick().await;
             let begun = Instant::now();
-            let answer = client.get(servers[server].url(path)).send().await;
+            let request = client.get(servers[server].url(path));
+            let request = app.into_iter().fold(request, |request, who| request.header("authorization", who));
+            let answer = request.send().await;
             let answer = match answer.and_then(reqwest::Response::error_for_status) {
                 Ok(answer) => answer.bytes().await.ok(),
                 Err(_) => None,
@@ -139,7 +148,10 @@ fn marker(world: &World) -> impl Future<Output = ()> + Send + use<> {
                 let request =
                     client.patch(url(&format!("/api/entries/{entry}"))).header("content-type", "application/json");
                 let answer = request.body(r#"{"isRead":true}"#).send().await.ok()?;
-                answer.status().is_success().then(|| begun.elapsed())
+                answer.status().is_success().then(|| {
+                    figures.owe_mark(entry);
+                    begun.elapsed()
+                })
             };
             figures.took("mark", marked.await);
         }

@@ -3,11 +3,11 @@
 //!
 //! ```text
 //! publisher, hub ─> servers (killed, frozen, ...) ─> receiver
-//!                      ^ pages, searches, marks, event streams
+//!                      ^ pages, searches, apps, marks, event streams
 //! ```
 //!
-//! An entry is owed once it was published, or once a push of it was answered. At the end every one that is owed must be there
-//! once, and must have been delivered.
+//! An entry is owed once it was published, or once a push of it was answered, and a mark once it was answered. At the end
+//! every entry that is owed must be there once, and must have been delivered, and what was marked as read must be read.
 
 mod faults;
 mod figures;
@@ -40,29 +40,59 @@ pub(crate) struct Arguments {
     /// The program that is run.
     #[arg(long, default_value = "target/release/pirssonite")]
     program: PathBuf,
+    /// Two nodes on this empty PostgreSQL instead, to which somebody else does something: nothing is done to it from here.
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
 }
 
 pub(crate) fn run(tally: &mut Tally, arguments: &Arguments) -> anyhow::Result<()> {
     anyhow::ensure!(arguments.program.is_file(), "{} is not there: build it first", arguments.program.display());
     // It can only fail if there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let each = Duration::from_secs_f64((arguments.minutes * 60.0 / 2.0).clamp(1.0, 1e6));
-    let database = postgres::fresh("soak")?;
+    let stores = match &arguments.database {
+        Some(url) => vec![Database::Given(url.clone())],
+        None => vec![Database::Sqlite, Database::Postgres(postgres::fresh("soak")?)],
+    };
+    let each = arguments.minutes * 60.0 / f64::from(u32::try_from(stores.len())?);
+    let each = Duration::from_secs_f64(each.clamp(1.0, 1e6));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    for database in [None, Some(database.as_str())] {
-        let name = if database.is_some() { "PostgreSQL, two nodes" } else { "SQLite" };
+    for database in stores {
+        let name = database.name();
         println!("\n{name}: {:.1} minutes", each.as_secs_f64() / 60.0);
-        let figures = runtime.block_on(soak(arguments, database, each)).with_context(|| name.to_owned())?;
+        let figures = runtime.block_on(soak(arguments, &database, each)).context(name)?;
         report(tally, name, &figures);
     }
     Ok(())
 }
 
-async fn soak(arguments: &Arguments, database: Option<&str>, time: Duration) -> anyhow::Result<Figures> {
+/// What the servers keep everything in.
+#[derive(Debug)]
+pub(crate) enum Database {
+    Sqlite,
+    /// Reached by a line that is cut and falls silent.
+    Postgres(String),
+    /// The same without.
+    Given(String),
+}
+
+impl Database {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres(_) => "PostgreSQL, two nodes",
+            Self::Given(_) => "PostgreSQL as given, two nodes",
+        }
+    }
+}
+
+async fn soak(arguments: &Arguments, database: &Database, time: Duration) -> anyhow::Result<Figures> {
     let world = World::start(&arguments.program, database).await?;
     let stop = CancellationToken::new();
     let load = load::begin(&world, &stop);
-    let faults = faults::go_on(&world, time).await;
+    let faults = match database {
+        Database::Given(_) => faults::wait(&world, time).await,
+        _ => faults::go_on(&world, time).await,
+    };
     stop.cancel();
     load.wait().await;
     faults?;
@@ -87,7 +117,7 @@ fn report(tally: &mut Tally, name: &str, figures: &Figures) {
         table.row(&cells, Rating::of(most <= MEMORY_MAX), "");
     }
     table.print(tally);
-    let head = ["", "answered", "failed", "median ms", "99 %", "most"];
+    let head = ["", "answered", "failed", "median ms", "99 %", "most", "longest gap, s"];
     let mut table = Table::new(format!("{name}: how long others waited"), &head);
     for row in figures.latencies() {
         table.row(&row, Rating::None, "");

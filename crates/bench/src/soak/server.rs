@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 
 /// How a server is set: all that takes minutes in earnest takes seconds.
-const FLAGS: [&str; 20] = [
+const FLAGS: [&str; 22] = [
     "--allow-networks",
     "127.0.0.0/8",
     "--poll-min",
@@ -29,6 +29,9 @@ const FLAGS: [&str; 20] = [
     "500ms",
     "--probe-max",
     "2s",
+    // What is owed is looked for at the end, however long that takes to come.
+    "--prune-beyond",
+    "100000000",
     "--log",
     "warn",
 ];

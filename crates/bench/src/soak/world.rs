@@ -1,7 +1,6 @@
 //! Servers, and all who have to do with them.
 
 use std::{
-    net::TcpListener,
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -16,7 +15,8 @@ use tempfile::TempDir;
 use testkit::{Behaviour, Hub, HubPush, HubSubscription, Line, Page, Publisher, Receiver, Verify};
 use tokio::time::Instant;
 
-use super::{figures::Figures, server::Server};
+use super::{Database, figures::Figures, server::Server};
+use crate::process;
 
 /// Feeds of each kind.
 pub(crate) const POLLED: usize = 20;
@@ -46,11 +46,15 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn start(program: &Path, database: Option<&str>) -> anyhow::Result<Self> {
+    pub(crate) async fn start(program: &Path, database: &Database) -> anyhow::Result<Self> {
         let (folder, figures) = (tempfile::tempdir()?, Figures::default());
         let line = match database {
-            Some(url) => Some(Line::to(url).await),
-            None => None,
+            Database::Postgres(url) => Some(Line::to(url).await),
+            Database::Sqlite | Database::Given(_) => None,
+        };
+        let url = match database {
+            Database::Given(url) => Some(url.as_str()),
+            Database::Sqlite | Database::Postgres(_) => line.as_ref().map(Line::url),
         };
         let posts: Arc<Vec<AtomicU64>> = Arc::new((0..POLLED).map(|_| AtomicU64::new(1)).collect());
         let (publisher, hub, receiver) =
@@ -58,7 +62,7 @@ impl World {
         publisher.record(false);
         hub.script(Behaviour::verifying(Verify::AfterAnswer));
         publish(&publisher, &hub.url(), &posts);
-        let servers = make_servers(program, folder.path(), line.as_ref().map(Line::url))?;
+        let servers = make_servers(program, folder.path(), url)?;
         let mut world = Self {
             servers: Arc::new(servers),
             line,
@@ -139,7 +143,7 @@ impl World {
         }
         loop {
             pusher.push_again(usize::MAX).await;
-            self.figures.stored(self.stored_titles().await.unwrap_or_default().into_iter());
+            self.figures.found(self.entries().await.unwrap_or_default());
             if self.figures.missing() == (0, 0) || begun.elapsed() > most {
                 println!(
                     "  {} entries owed, settled after {:.0} s",
@@ -152,18 +156,20 @@ impl World {
         }
     }
 
-    /// The titles of all entries, page by page.
-    async fn stored_titles(&self) -> anyhow::Result<Vec<String>> {
-        let (mut titles, mut cursor) = (Vec::new(), String::new());
+    /// All entries, page by page: their titles and ids, and whether they are read.
+    async fn entries(&self) -> anyhow::Result<Vec<(String, i64, bool)>> {
+        let (mut found, mut cursor) = (Vec::new(), String::new());
         loop {
             let path = format!("/api/entries?limit=500&content=false{cursor}");
             let page = self.client.get(self.servers[0].url(&path)).send().await?.error_for_status()?.text().await?;
             let page: Value = serde_json::from_str(&page)?;
             let entries = page["entries"].as_array().context("a page has entries")?;
-            titles.extend(entries.iter().filter_map(|entry| Some(entry["title"].as_str()?.to_owned())));
+            found.extend(entries.iter().filter_map(|entry| {
+                Some((entry["title"].as_str()?.to_owned(), entry["id"].as_i64()?, entry["isRead"].as_bool()?))
+            }));
             match page["nextCursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
-                None => return Ok(titles),
+                None => return Ok(found),
             }
         }
     }
@@ -208,6 +214,15 @@ impl Pusher {
 
 pub(crate) fn polled_title(feed: usize, entry: u64) -> String {
     format!("polled {feed} entry {entry}")
+}
+
+pub(crate) fn pushed_title(number: usize) -> String {
+    format!("pushed {number}")
+}
+
+/// Whether an entry of this title comes by push.
+pub(crate) fn is_pushed(title: &str) -> bool {
+    title.starts_with("pushed ")
 }
 
 /// A receiver that notes the titles of what it gets, and now and then has a bad moment.
@@ -275,7 +290,7 @@ fn atom(topic: &str, hub: &str, titles: &[String]) -> String {
 
 fn make_servers(program: &Path, folder: &Path, database: Option<&str>) -> anyhow::Result<Vec<Server>> {
     let count = if database.is_some() { 2 } else { 1 };
-    let addresses: Vec<String> = (0..count).map(|_| free_address()).collect::<anyhow::Result<_>>()?;
+    let addresses: Vec<String> = (0..count).map(|_| process::free_address()).collect::<anyhow::Result<_>>()?;
     let base_url = format!("http://{}", addresses[0]);
     let make = |(number, address): (usize, &String)| {
         let folder = folder.join(format!("node-{number}"));
@@ -283,9 +298,4 @@ fn make_servers(program: &Path, folder: &Path, database: Option<&str>) -> anyhow
         anyhow::Ok(Server::new(program, &folder, address, &base_url, database))
     };
     addresses.iter().enumerate().map(make).collect()
-}
-
-/// An address that nobody has now.
-fn free_address() -> anyhow::Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

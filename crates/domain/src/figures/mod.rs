@@ -30,7 +30,6 @@ pub const POINTS_MAX: u32 = 1440;
 
 pub(crate) const MINUTE_MS: i64 = 60_000;
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// Attempts to deliver, by what became of the delivery.
@@ -89,13 +88,13 @@ impl Metric {
 
 /// How much time a point stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum FigureStep {
     Minute,
     QuarterHour,
     Hour,
 }
 
-impl Step {
+impl FigureStep {
     pub fn minutes(self) -> i64 {
         match self {
             Self::Minute => 1,
@@ -112,17 +111,17 @@ impl Step {
 
 /// Which figures are wanted: so many points, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct FigureQuery {
     pub metric: Metric,
-    pub step: Step,
+    pub step: FigureStep,
     /// The first minute, counted from 1970: one at which a step begins.
     first: i64,
     points: u32,
 }
 
-impl Window {
+impl FigureQuery {
     /// All points from this time until now, but no earlier than is kept, and no more than [`POINTS_MAX`].
-    pub fn since(metric: Metric, step: Step, from: Timestamp, now: Timestamp) -> Self {
+    pub fn since(metric: Metric, step: FigureStep, from: Timestamp, now: Timestamp) -> Self {
         let kept = SignedDuration::try_from(step.kept()).unwrap_or(SignedDuration::MAX);
         let oldest = now.checked_sub(kept).unwrap_or(Timestamp::MIN);
         let (first, last) = (begin(from.max(oldest), step), begin(now, step));
@@ -131,7 +130,7 @@ impl Window {
     }
 
     /// So many points up to now.
-    pub fn last(metric: Metric, step: Step, points: u32, now: Timestamp) -> Self {
+    pub fn last(metric: Metric, step: FigureStep, points: u32, now: Timestamp) -> Self {
         let points = points.clamp(1, POINTS_MAX);
         let first = begin(now, step) - i64::from(points - 1) * step.minutes();
         Self { metric, step, first, points }
@@ -153,8 +152,8 @@ impl Window {
 
     /// The hours of which it needs the kept sums, the last one not included; none of less than hours.
     pub fn hours(&self) -> (i64, i64) {
-        let hour = Step::Hour.minutes();
-        if self.step == Step::Hour { (self.first / hour, self.end() / hour) } else { (0, 0) }
+        let hour = FigureStep::Hour.minutes();
+        if self.step == FigureStep::Hour { (self.first / hour, self.end() / hour) } else { (0, 0) }
     }
 
     /// Puts together what is stored: a minute of each step, a series, and how many. There is a point for each step, also
@@ -183,7 +182,6 @@ impl Window {
 /// What was counted in one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Point {
-    /// When it began.
     pub at: Timestamp,
     /// In the order of [`Metric::series`].
     pub counts: Vec<u64>,
@@ -202,20 +200,20 @@ pub fn minute_of(at: Timestamp) -> i64 {
 
 /// The minute before which all are given up as minutes: a whole hour.
 pub fn minutes_end(now: Timestamp) -> i64 {
-    let hour = Step::Hour.minutes();
+    let hour = FigureStep::Hour.minutes();
     (minute_of(now) - whole_minutes(MINUTES_KEPT)).div_euclid(hour) * hour
 }
 
 /// The hour before which all are given up.
 pub fn hours_end(now: Timestamp) -> i64 {
-    (minute_of(now) - whole_minutes(HOURS_KEPT)).div_euclid(Step::Hour.minutes())
+    (minute_of(now) - whole_minutes(HOURS_KEPT)).div_euclid(FigureStep::Hour.minutes())
 }
 
 fn whole_minutes(time: Duration) -> i64 {
     i64::try_from(time.as_secs() / 60).unwrap_or(i64::MAX)
 }
 
-fn begin(at: Timestamp, step: Step) -> i64 {
+fn begin(at: Timestamp, step: FigureStep) -> i64 {
     minute_of(at).div_euclid(step.minutes()) * step.minutes()
 }
 
@@ -235,34 +233,34 @@ mod tests {
 
     #[test]
     fn u3_windows_begin_at_whole_steps_and_are_bounded() {
-        let window = |step, from: &str| {
-            let window = Window::since(Metric::Polls, step, at(from), at(NOW));
-            (window.from().to_string(), window.points([]).len())
+        let query = |step, from: &str| {
+            let query = FigureQuery::since(Metric::Polls, step, at(from), at(NOW));
+            (query.from().to_string(), query.points([]).len())
         };
         for (step, from, expect) in [
-            (Step::Minute, "2026-11-18T09:30:59Z", ("2026-11-18T09:30:00Z", 8)),
-            (Step::Minute, "2026-11-18T09:37:20Z", ("2026-11-18T09:37:00Z", 1)),
-            (Step::QuarterHour, "2026-11-18T09:14:59Z", ("2026-11-18T09:00:00Z", 3)),
-            (Step::Hour, "2026-11-18T07:30:59Z", ("2026-11-18T07:00:00Z", 3)),
+            (FigureStep::Minute, "2026-11-18T09:30:59Z", ("2026-11-18T09:30:00Z", 8)),
+            (FigureStep::Minute, "2026-11-18T09:37:20Z", ("2026-11-18T09:37:00Z", 1)),
+            (FigureStep::QuarterHour, "2026-11-18T09:14:59Z", ("2026-11-18T09:00:00Z", 3)),
+            (FigureStep::Hour, "2026-11-18T07:30:59Z", ("2026-11-18T07:00:00Z", 3)),
             // No further back than is kept, and no more than can be answered.
-            (Step::Minute, "1970-01-01T00:00:00Z", ("2026-11-16T09:37:00Z", 1440)),
-            (Step::Hour, "-009999-01-02T01:59:59Z", ("2025-11-17T09:00:00Z", 1440)),
+            (FigureStep::Minute, "1970-01-01T00:00:00Z", ("2026-11-16T09:37:00Z", 1440)),
+            (FigureStep::Hour, "-009999-01-02T01:59:59Z", ("2025-11-17T09:00:00Z", 1440)),
             // What is to come is nothing yet.
-            (Step::Minute, "2026-11-18T09:38:00Z", ("2026-11-18T09:38:00Z", 0)),
-            (Step::Hour, "9999-12-30T22:00:00Z", ("9999-12-30T22:00:00Z", 0)),
+            (FigureStep::Minute, "2026-11-18T09:38:00Z", ("2026-11-18T09:38:00Z", 0)),
+            (FigureStep::Hour, "9999-12-30T22:00:00Z", ("9999-12-30T22:00:00Z", 0)),
         ] {
-            let (from, points) = window(step, from);
+            let (from, points) = query(step, from);
             assert_eq!((from.as_str(), points), expect);
         }
-        let last = Window::last(Metric::Polls, Step::Minute, 60, at(NOW));
+        let last = FigureQuery::last(Metric::Polls, FigureStep::Minute, 60, at(NOW));
         assert_eq!((last.from(), last.until()), (at("2026-11-18T08:38:00Z"), at("2026-11-18T09:38:00Z")));
         assert_eq!(last.points([]).len(), 60);
     }
 
     #[test]
     fn u3_points_are_sums_of_what_is_stored() {
-        let window = Window::since(Metric::Polls, Step::Hour, at("2026-11-18T08:00:00Z"), at(NOW));
-        let (first, _) = window.minutes();
+        let query = FigureQuery::since(Metric::Polls, FigureStep::Hour, at("2026-11-18T08:00:00Z"), at(NOW));
+        let (first, _) = query.minutes();
         let (new, failed) = (Series::POLLED_NEW.number(), Series::POLL_FAILED.number());
         let stored = [
             (first, new, 3),
@@ -273,10 +271,10 @@ mod tests {
             (first + 120, new, 9),
             (first, Series::PUSHED_NEW.number(), 9),
         ];
-        let counts: Vec<_> = window.points(stored).into_iter().map(|point| point.counts).collect();
+        let counts: Vec<_> = query.points(stored).into_iter().map(|point| point.counts).collect();
         assert_eq!(counts, [vec![7, 0, 0], vec![0, 0, 5]]);
-        assert_eq!(window.hours(), (first / 60, first / 60 + 2));
-        assert_eq!(Window::last(Metric::Polls, Step::Minute, 9, at(NOW)).hours(), (0, 0));
+        assert_eq!(query.hours(), (first / 60, first / 60 + 2));
+        assert_eq!(FigureQuery::last(Metric::Polls, FigureStep::Minute, 9, at(NOW)).hours(), (0, 0));
     }
 
     #[test]

@@ -260,6 +260,9 @@ pub trait EntryStore {
     async fn patch_entry(&self, account: AccountId, id: EntryId, patch: EntryPatch) -> StoreResult<Option<Entry>>;
     /// Marks these entries in one transaction; returns how many that changed. Those that do not exist are passed over.
     async fn patch_entries(&self, account: AccountId, ids: &[EntryId], patch: EntryPatch) -> StoreResult<u64>;
+    /// Stars an entry that is not, and takes the star off one that is, as it stands when it is written: two at once change
+    /// it twice. Whether it is starred now; `None` if there is none.
+    async fn toggle_star(&self, account: AccountId, id: EntryId) -> StoreResult<Option<bool>>;
     /// Marks entries as read, in chunks; returns how many were not.
     async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64>;
     /// Unread and starred entries, without counting them one by one.
@@ -428,6 +431,6 @@ pub trait Store:
     /// The key that this installation was given when it was made, in hexadecimal digits: it is in ids of events and
     /// deliveries and in cursors, so that those of another installation are told apart.
     fn installation(&self) -> &str;
-    /// The key that addresses of pictures are signed with, the same on all nodes. It is shown nowhere.
+    /// The key that addresses of pictures and icons are signed with, the same on all nodes. It is shown nowhere.
     fn picture_key(&self) -> &str;
 }

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 pub(crate) use self::discover::discover;
 use self::{
-    offers::{Offer, Offers},
+    offers::{FeedOffer, Offers},
     usual_places::usual_places,
 };
 use crate::{
@@ -174,7 +174,11 @@ async fn check_new(context: &Context, account: AccountId, url: &str) -> Result<(
 }
 
 /// The first of the feeds that a page offers which is one.
-async fn first_that_parses(context: &Context, new: &AddFeed, offers: &[Offer]) -> Result<Option<Found>, AddFeedError> {
+async fn first_that_parses(
+    context: &Context,
+    new: &AddFeed,
+    offers: &[FeedOffer],
+) -> Result<Option<Found>, AddFeedError> {
     let tried = async {
         for offer in offers.iter().take(DISCOVERED_TRIES_MAX) {
             if let Some(feed) = follow_known(context, new, &offer.address).await? {

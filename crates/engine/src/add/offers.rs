@@ -36,7 +36,7 @@ const COMMENTS_UNSEPARATED: [&str; 4] = ["评论", "評論", "コメント", "�
 
 /// A feed that a page offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct FeedOffer {
     pub(super) address: FeedAddress,
     title: Option<String>,
     mime: String,
@@ -45,8 +45,8 @@ pub(super) struct Offer {
 /// The offers of a page: those for what it publishes, and those for what its readers say about that.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Offers {
-    pub(super) main: Vec<Offer>,
-    pub(super) comments: Vec<Offer>,
+    pub(super) main: Vec<FeedOffer>,
+    pub(super) comments: Vec<FeedOffer>,
 }
 
 impl Offers {
@@ -58,18 +58,18 @@ impl Offers {
             let url = base.as_ref()?.join(&link.target).ok()?;
             Some(feed::Discovered { url: url.into(), title: link.title.clone(), mime: link.mime.clone() })
         });
-        let mut offers: Vec<Offer> = Vec::new();
+        let mut offers: Vec<FeedOffer> = Vec::new();
         for found in linked.chain(in_page) {
             let Ok(address) = FeedAddress::parse(&found.url) else { continue };
             // Only the user names a password: what a page writes into its links is not for us.
             let address = FeedAddress { credentials: None, ..address };
             let is_known = offers.iter().any(|known| known.address.url == address.url);
             if address.url != page_url && !is_known && offers.len() < OFFERS_MAX {
-                offers.push(Offer { address, title: found.title, mime: found.mime });
+                offers.push(FeedOffer { address, title: found.title, mime: found.mime });
             }
         }
         offers.sort_by_key(|offer| doubt(&offer.mime));
-        let (comments, main) = offers.into_iter().partition(Offer::is_comments);
+        let (comments, main) = offers.into_iter().partition(FeedOffer::is_comments);
         Self { main, comments }
     }
 
@@ -83,7 +83,7 @@ impl Offers {
 
     /// All of them, best first, for people.
     pub(super) fn named(&self) -> Vec<OfferedFeed> {
-        let named = |offer: &Offer| OfferedFeed { url: offer.address.url.clone(), title: offer.title.clone() };
+        let named = |offer: &FeedOffer| OfferedFeed { url: offer.address.url.clone(), title: offer.title.clone() };
         self.main.iter().chain(&self.comments).map(named).collect()
     }
 
@@ -104,7 +104,7 @@ impl Offers {
     }
 }
 
-impl Offer {
+impl FeedOffer {
     fn is_comments(&self) -> bool {
         let title = self.title.as_deref().unwrap_or_default();
         let place = Url::parse(&self.address.url).map(|url| format!("{} {}", url.path(), url.query().unwrap_or("")));
@@ -147,7 +147,7 @@ mod tests {
         feed::Discovered { url: url.to_owned(), title: Some(title.to_owned()), mime: mime.to_owned() }
     }
 
-    fn urls(offers: &[Offer]) -> Vec<&str> {
+    fn urls(offers: &[FeedOffer]) -> Vec<&str> {
         offers.iter().map(|offer| offer.address.url.as_str()).collect()
     }
 

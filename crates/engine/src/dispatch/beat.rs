@@ -21,7 +21,7 @@ impl Dispatcher {
             return;
         }
         let length = self.settings.lease.length();
-        let (asked_at, until) = (self.steady_clock.now(), self.after(length));
+        let (asked_at, until) = (self.lease_clock.now(), self.after(length));
         // A beat that hangs has failed: it must not keep the next from being tried.
         let renewed = measure::store("renew_deliveries", self.store.renew_deliveries(&leases, length));
         let renewed = tokio::time::timeout(self.settings.lease.beat_every(), renewed).await;

@@ -27,13 +27,13 @@ impl Dispatcher {
             limits = limits.only_to(only);
         }
         // A node that stood still would find the rows that it is sending free.
-        let may_have_expired = self.in_flight().may_have_expired(self.steady_clock.now());
+        let may_have_expired = self.in_flight().may_have_expired(self.lease_clock.now());
         if may_have_expired {
             self.beat().await;
         }
         let lease = self.settings.lease.length();
         // The lease begins when it is asked for at the latest: it never ends later than we think.
-        let (asked_at, until) = (self.steady_clock.now(), self.after(lease));
+        let (asked_at, until) = (self.lease_clock.now(), self.after(lease));
         self.in_flight().is_claiming = true;
         let claimed =
             measure::store("claim_deliveries", self.store.claim_deliveries(&self.owner, lease, &limits)).await;
@@ -85,7 +85,7 @@ impl Dispatcher {
 
     /// Our own time, so much later.
     pub(super) fn after(&self, delay: Duration) -> Timestamp {
-        self.steady_clock.now().saturating_add(delay).unwrap_or(Timestamp::MAX)
+        self.lease_clock.now().saturating_add(delay).unwrap_or(Timestamp::MAX)
     }
 }
 

@@ -11,11 +11,11 @@
 mod beat;
 mod claim;
 mod in_flight;
+mod lease_clock;
 mod marks;
 mod payload_memory;
 mod runner;
 mod send;
-mod steady_clock;
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ use domain::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{in_flight::InFlight, payload_memory::PayloadMemory, steady_clock::SteadyClock};
+use self::{in_flight::InFlight, lease_clock::LeaseClock, payload_memory::PayloadMemory};
 use crate::{context::Context, settings::DeliverySettings};
 
 pub(crate) use self::runner::run;
@@ -42,7 +42,7 @@ pub(crate) struct Dispatcher {
     http: Arc<dyn Http>,
     clock: Arc<dyn Clock>,
     /// For all that is in flight: leases, and when webhooks were looked at.
-    steady_clock: SteadyClock,
+    lease_clock: LeaseClock,
     ids: Arc<dyn Ids>,
     settings: DeliverySettings,
     /// Deliveries to this webhook only.
@@ -94,7 +94,7 @@ impl Dispatcher {
             outcomes_rx: Mutex::new(Some(outcomes_rx)),
             store,
             http,
-            steady_clock: SteadyClock::new(Arc::clone(&clock)),
+            lease_clock: LeaseClock::new(Arc::clone(&clock)),
             clock,
             ids,
             settings,

@@ -21,7 +21,7 @@ use super::{
     in_flight::{ClaimKey, EndEffects, ReadyDelivery, SendEnd},
     payload_memory::{MemoryPermit, with_permit},
 };
-use crate::{measure, trace::Step};
+use crate::{measure, trace::OpenSpan};
 
 /// From then on a request is slow, and so is its receiver.
 const SLOW_AFTER: Duration = Duration::from_millis(250);
@@ -45,13 +45,13 @@ impl Dispatcher {
 
     /// `None` if only the store can tell.
     fn is_ours(&self, job: &DeliveryJob) -> Option<bool> {
-        self.in_flight().is_ours(job.into(), self.steady_clock.now())
+        self.in_flight().is_ours(job.into(), self.lease_clock.now())
     }
 
     /// The webhook as it is now, to within a moment; `None` if it is to be sent nothing. Whoever finds that out releases
     /// what waits for it.
     async fn current_webhook(&self, webhook: Arc<Webhook>, job: &DeliveryJob) -> Option<Arc<Webhook>> {
-        let (id, asked_at) = (webhook.id, self.steady_clock.now());
+        let (id, asked_at) = (webhook.id, self.lease_clock.now());
         // Not as it was when the turn began: another may have looked meanwhile.
         let known = self.in_flight().known(id, asked_at);
         let found = if known.is_some() {
@@ -101,12 +101,12 @@ impl Dispatcher {
             }
         };
         let begun = self.clock.now();
-        let step = self.begin_step(&job, begun);
+        let span = self.begin_span(&job, begun);
         let mut request = self.request(&webhook, &job, data, permit, begun);
-        request.headers.0.extend(step.as_ref().map(|step| ("traceparent".to_owned(), step.context().to_string())));
+        request.headers.0.extend(span.as_ref().map(|span| ("traceparent".to_owned(), span.context().to_string())));
         let answer = self.send(webhook.id, request).await;
-        if let Some(step) = step {
-            end_step(step, &answer, self.clock.now());
+        if let Some(span) = span {
+            end_span(span, &answer, self.clock.now());
         }
         if let Err(error @ HttpError::Exhausted(_)) = &answer {
             tracing::error!(event_id = %job.event_id, %error, "out of connections");
@@ -118,15 +118,16 @@ impl Dispatcher {
         self.judge(&webhook, job, answer, took, ended_at)
     }
 
-    /// A step of the trace that the event belongs to, wherever that began.
-    fn begin_step(&self, job: &DeliveryJob, now: Timestamp) -> Option<Step> {
+    /// A span of the trace that the event belongs to, wherever that began.
+    fn begin_span(&self, job: &DeliveryJob, now: Timestamp) -> Option<OpenSpan> {
         let tracer = self.settings.tracer.as_ref()?;
-        let mut step = Step::begin(Some(tracer), ("webhook delivery", SpanKind::Client), job.trace(), &*self.ids, now)?;
-        step.text("pirssonite.event.id", &job.event_id);
-        step.text("pirssonite.event.type", job.kind.name());
-        step.number("pirssonite.webhook.id", job.webhook_id.0);
-        step.number("pirssonite.attempt", (job.tries + 1).into());
-        Some(step)
+        let mut span =
+            OpenSpan::begin(Some(tracer), ("webhook delivery", SpanKind::Client), job.trace(), &*self.ids, now)?;
+        span.text("pirssonite.event.id", &job.event_id);
+        span.text("pirssonite.event.type", job.kind.name());
+        span.number("pirssonite.webhook.id", job.webhook_id.0);
+        span.number("pirssonite.attempt", (job.tries + 1).into());
+        Some(span)
     }
 
     /// What the event is about. A large one is fetched now, as far as there is memory: half of that is for
@@ -249,15 +250,15 @@ fn outcome(webhook: &Webhook, job: DeliveryJob, verdict: Verdict, ended: Attempt
     }))
 }
 
-fn end_step(mut step: Step, answer: &Result<HttpResponse, HttpError>, now: Timestamp) {
+fn end_span(mut span: OpenSpan, answer: &Result<HttpResponse, HttpError>, now: Timestamp) {
     let error = match answer {
         Ok(response) => {
-            step.number("http.response.status_code", response.status.into());
+            span.number("http.response.status_code", response.status.into());
             wrong(response.status)
         }
         Err(error) => Some(error.to_string()),
     };
-    step.end(now, error);
+    span.end(now, error);
 }
 
 /// What is wrong with an answer of this status.

@@ -32,7 +32,7 @@ const ICON_ACCEPT: &str = "image/png, image/x-icon, image/webp, image/gif, image
 
 /// Looks for the icon of a feed, for as long as that may take.
 pub(super) async fn look(context: &Context, job: &IconJob) -> IconLook {
-    let mut search = Search { context, tried: Vec::new(), has_failed: false };
+    let mut search = IconSearch { context, tried: Vec::new(), has_failed: false };
     let found = tokio::time::timeout(LOOK_TIMEOUT, search.find(job)).await;
     match found {
         Ok(Some(icon)) => IconLook::Found(icon),
@@ -41,7 +41,7 @@ pub(super) async fn look(context: &Context, job: &IconJob) -> IconLook {
     }
 }
 
-struct Search<'a> {
+struct IconSearch<'a> {
     context: &'a Context,
     /// Each address is asked once.
     tried: Vec<String>,
@@ -49,7 +49,7 @@ struct Search<'a> {
     has_failed: bool,
 }
 
-impl Search<'_> {
+impl IconSearch<'_> {
     async fn find(&mut self, job: &IconJob) -> Option<NewIcon> {
         if let Some(icon) = self.icon_at(job.icon_url.as_deref()).await {
             return Some(icon);

@@ -31,7 +31,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How an attempt ended.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few are under way at once, and it is taken apart at once")]
-pub(crate) enum Attempt {
+pub(crate) enum PollAttempt {
     /// With a result, and the memory that it takes until it is stored.
     Ended(PollResult, DocumentPermit),
     /// With nothing that says anything about the feed, which is to be asked again after this.
@@ -44,7 +44,7 @@ pub(crate) async fn poll(
     job: &PollJob,
     is_by_hand: bool,
     slot: &mut Slot<'_>,
-) -> StoreResult<Attempt> {
+) -> StoreResult<PollAttempt> {
     let settings = &poller.context.deps.settings;
     let mut request = fetch::request(&job.address, &job.validators, settings);
     if !poller.context.hosts.has_queue(&job.address.url) {
@@ -52,13 +52,13 @@ pub(crate) async fn poll(
         // memory, here and there.
         request.headers.0.push(("connection".to_owned(), "close".to_owned()));
     }
-    let step = poller.context.step(("poll", SpanKind::Client), None);
+    let span = poller.context.begin_span(("poll", SpanKind::Client), None);
     let under_way = poller.network.begins(&job.address.url);
     let answer = slot.wait_for(poller.context.deps.http.send(request)).await;
     let observation = answer.as_ref().map_or_else(Observation::of, |_| Observation::Reached);
     if let Meaning::RetryIn(wait) = poller.observe(under_way, job.feed_id, observation, is_by_hand) {
         poller.probe().await;
-        return Ok(Attempt::RetryIn(wait));
+        return Ok(PollAttempt::RetryIn(wait));
     }
     let mut permit = DocumentPermit::default();
     let (mut outcome, hints) = match answer {
@@ -73,12 +73,12 @@ pub(crate) async fn poll(
         }
     };
     // Those that bring nothing are too many, and lead to nothing.
-    if let (Some(mut step), PollOutcome::Fetched(document)) = (step, &mut outcome) {
-        document.trace = Some(step.context());
-        step.number("pirssonite.feed.id", job.feed_id.0);
-        step.end(poller.context.now(), None);
+    if let (Some(mut span), PollOutcome::Fetched(document)) = (span, &mut outcome) {
+        document.trace = Some(span.context());
+        span.number("pirssonite.feed.id", job.feed_id.0);
+        span.end(poller.context.now(), None);
     }
-    Ok(Attempt::Ended(
+    Ok(PollAttempt::Ended(
         decide::result(job, outcome, &hints, ScheduleInputs { is_by_hand, ..schedule_inputs(&poller.context) }),
         permit,
     ))

@@ -39,7 +39,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::outage::Outage;
 use self::{
-    attempt::Attempt,
+    attempt::PollAttempt,
     deferred::{DEFER_FOR, DeferredFeeds},
     finish::Finisher,
     held::{Ending, HeldLeases},
@@ -305,8 +305,8 @@ impl Poller {
         drop((host, slot));
         measure::took(self.context.now().duration_since(began_at));
         match result {
-            Ok(Attempt::Ended(result, _memory_permit)) => self.conclude(result).await,
-            Ok(Attempt::RetryIn(wait)) => self.retry_later(&job, wait, urgent).await,
+            Ok(PollAttempt::Ended(result, _memory_permit)) => self.conclude(result).await,
+            Ok(PollAttempt::RetryIn(wait)) => self.retry_later(&job, wait, urgent).await,
             Err(error) => {
                 tracing::warn!(feed_id = job.feed_id.0, %error, "poll abandoned");
                 self.release_later(&job)
@@ -315,9 +315,15 @@ impl Poller {
     }
 
     /// Polls. A mistake of ours is a failure of this feed, and of nothing else.
-    async fn attempt(self: &Arc<Self>, job: &PollJob, is_by_hand: bool, slot: &mut Slot<'_>) -> StoreResult<Attempt> {
-        let failed =
-            |reason: &str| Attempt::Ended(attempt::failed(self, job, is_by_hand, reason), DocumentPermit::default());
+    async fn attempt(
+        self: &Arc<Self>,
+        job: &PollJob,
+        is_by_hand: bool,
+        slot: &mut Slot<'_>,
+    ) -> StoreResult<PollAttempt> {
+        let failed = |reason: &str| {
+            PollAttempt::Ended(attempt::failed(self, job, is_by_hand, reason), DocumentPermit::default())
+        };
         match AssertUnwindSafe(attempt::poll(self, job, is_by_hand, slot)).catch_unwind().await {
             Ok(Err(StoreError::Failed(error))) => {
                 tracing::error!(feed_id = job.feed_id.0, %error, "known entries not read");

@@ -79,6 +79,7 @@ fn add(summary: &mut RefreshSummary, end: PollEnd) {
 /// node has deferred for want of a place at their hosts were due as well, and are polled as places are free.
 pub(crate) async fn refresh_due(
     poller: &Arc<Poller>,
+    is_counted: &(dyn Fn(FeedId) -> bool + Sync),
     progress: &(dyn Fn(&RefreshSummary) + Sync),
 ) -> StoreResult<RefreshSummary> {
     let mut summary = RefreshSummary::default();
@@ -86,8 +87,8 @@ pub(crate) async fn refresh_due(
     let mut under_way = FuturesUnordered::new();
     let mut rechecks_left = rechecks(poller);
     loop {
-        for ending in collect(poller, &mut seen).await? {
-            under_way.push(end_of(ending));
+        for (feed, ending) in collect(poller, &mut seen).await? {
+            under_way.push(async move { (feed, end_of(ending).await) });
         }
         // Polls that wait long for their servers give up their slots: there may be capacity though none has ended.
         let Ok(next) = tokio::time::timeout(CAPACITY_CHECK_EVERY, under_way.next()).await else { continue };
@@ -99,20 +100,22 @@ pub(crate) async fn refresh_due(
             tokio::time::sleep(RECHECK_PAUSE).await;
             continue;
         };
-        add(&mut summary, end);
-        progress(&summary);
-        // Those that have ended meanwhile, before it is looked for more.
-        while let Some(Some(end)) = futures_util::FutureExt::now_or_never(under_way.next()) {
-            add(&mut summary, end);
-            progress(&summary);
+        // And those that have ended meanwhile, before it is looked for more.
+        let mut ended = Some(end);
+        while let Some((feed, end)) = ended {
+            if is_counted(feed) {
+                add(&mut summary, end);
+                progress(&summary);
+            }
+            ended = futures_util::FutureExt::now_or_never(under_way.next()).flatten();
         }
     }
 }
 
 /// Joins what is under way and begins what is due, each feed once.
-async fn collect(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult<Vec<Ending>> {
-    let take = |polls: Vec<(FeedId, Ending)>, seen: &mut HashSet<FeedId>| -> Vec<Ending> {
-        polls.into_iter().filter(|(feed, _)| seen.insert(*feed)).map(|(_, ending)| ending).collect()
+async fn collect(poller: &Arc<Poller>, seen: &mut HashSet<FeedId>) -> StoreResult<Vec<(FeedId, Ending)>> {
+    let take = |polls: Vec<(FeedId, Ending)>, seen: &mut HashSet<FeedId>| -> Vec<(FeedId, Ending)> {
+        polls.into_iter().filter(|(feed, _)| seen.insert(*feed)).collect()
     };
     let mut endings = take(poller.held.endings(), seen);
     if poller.has_outage() {

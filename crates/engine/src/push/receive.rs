@@ -14,7 +14,7 @@ use domain::{
 use jiff::Timestamp;
 
 use super::{Pusher, verify::SAME_TOPIC_MAX};
-use crate::{documents, ingest::Parsed, measure, trace::Step};
+use crate::{documents, ingest::Parsed, measure, trace::OpenSpan};
 
 /// Up to so many entries are made ready without a look at what is known: that would cost more.
 const ENTRIES_UNASKED_MAX: usize = 8;
@@ -126,31 +126,33 @@ pub(crate) async fn receive(
     request: PushRequest,
 ) -> StoreResult<PushAnswer> {
     let request = Arc::new(request);
-    let (target, answer) = match recipient {
+    let answer = match recipient {
         Recipient::Subscription(target) => {
             let answer = take(pusher, &target, &request).await?;
             if let PushAnswer::Unsigned(reason) = answer {
                 return unsigned(pusher, &target, reason).await;
             }
-            (Some(*target), answer)
+            answer
         }
         // Rare, and not to make room for in what every push is copied with.
         Recipient::Topic(targets) => Box::pin(take_by_topic(pusher, Some(targets), &request)).await?,
         Recipient::Unknown => Box::pin(take_by_topic(pusher, None, &request)).await?,
     };
-    note(target.as_ref(), &answer);
+    note(None, &answer);
     Ok(answer)
 }
 
-/// Counts a push, and logs one that is not the hub's.
+/// Counts a push, and logs one that came with the token of `target` and is not the hub's. Without a token anybody can send
+/// as many as the rate allows.
 fn note(target: Option<&PushTarget>, answer: &PushAnswer) {
     measure::pushed(answer);
-    if let PushAnswer::Unsigned(reason) = answer {
-        let subscription = target.map(|target| &target.subscription);
-        let feed_id = subscription.and_then(|subscription| subscription.feed_id).map(|id| id.0);
-        let topic = subscription.map(|subscription| subscription.topic_url.as_str());
-        tracing::warn!(feed_id, topic, %reason, "push refused");
-    }
+    let PushAnswer::Unsigned(reason) = answer else { return };
+    let Some(PushTarget { subscription, .. }) = target else {
+        tracing::debug!(%reason, "push without a token refused");
+        return;
+    };
+    let feed_id = subscription.feed_id.map(|id| id.0);
+    tracing::warn!(feed_id, topic = subscription.topic_url, %reason, "push refused");
 }
 
 /// Without a token the topic says who is meant, and the signature who of those. Anybody can send such a push, and make
@@ -159,7 +161,7 @@ async fn take_by_topic(
     pusher: &Arc<Pusher>,
     targets: Option<Vec<PushTarget>>,
     request: &Arc<PushRequest>,
-) -> StoreResult<(Option<PushTarget>, PushAnswer)> {
+) -> StoreResult<PushAnswer> {
     let _turn = pusher.tokenless.acquire().await.expect("the semaphore is never closed");
     let targets = match targets {
         Some(targets) => targets,
@@ -168,12 +170,10 @@ async fn take_by_topic(
             None => Vec::new(),
         },
     };
-    let mut answer = (None, PushAnswer::NotActive);
+    let mut answer = PushAnswer::NotActive;
     for target in targets {
-        let taken = take(pusher, &target, request).await?;
-        let is_wrong = taken == PushAnswer::Unsigned(Unsigned::Wrong);
-        answer = (Some(target), taken);
-        if !is_wrong {
+        answer = take(pusher, &target, request).await?;
+        if answer != PushAnswer::Unsigned(Unsigned::Wrong) {
             break;
         }
     }
@@ -227,13 +227,13 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
     }
     let has_less = is_blank || document.present.is_empty() || document.entries.iter().any(|entry| entry.is_thin);
     let poll_in = has_less.then_some(pusher.settings().poll_after_thin);
-    let step = pusher.context.step(("push", SpanKind::Server), request.trace);
-    document.trace = step.as_ref().map(Step::context);
+    let span = pusher.context.begin_span(("push", SpanKind::Server), request.trace);
+    document.trace = span.as_ref().map(OpenSpan::context);
     let push = Push { subscription_id: target.subscription.id, secret, document, poll_in };
     let call = pusher.in_time(pusher.pushes.call(push, request.body.len()));
     let stored = measure::store("push", call).await;
-    if let Some(step) = step {
-        end_step(step, feed_id, &stored, pusher.context.now());
+    if let Some(span) = span {
+        end_span(span, feed_id, &stored, pusher.context.now());
     }
     match stored? {
         PushStored::NotActive => Ok(PushAnswer::NotActive),
@@ -251,13 +251,13 @@ async fn take(pusher: &Arc<Pusher>, target: &PushTarget, request: &Arc<PushReque
     }
 }
 
-fn end_step(mut step: Step, feed: FeedId, stored: &StoreResult<PushStored>, now: Timestamp) {
-    step.number("pirssonite.feed.id", feed.0);
+fn end_span(mut span: OpenSpan, feed: FeedId, stored: &StoreResult<PushStored>, now: Timestamp) {
+    span.number("pirssonite.feed.id", feed.0);
     if let Ok(PushStored::Stored(stored)) = stored {
-        step.number("pirssonite.entries.new", stored.new.into());
-        step.number("pirssonite.entries.changed", stored.changed.into());
+        span.number("pirssonite.entries.new", stored.new.into());
+        span.number("pirssonite.entries.changed", stored.changed.into());
     }
-    step.end(now, stored.as_ref().err().map(ToString::to_string));
+    span.end(now, stored.as_ref().err().map(ToString::to_string));
 }
 
 /// Makes the feed of a push that could not be taken due soon.

@@ -75,7 +75,7 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
     let id = job.subscription.id;
     let still_current = reread(pusher, id).await?.is_some_and(|now| now.is_current);
     if !still_current {
-        give_back(pusher, job).await?;
+        release(pusher, job).await?;
         return Ok(StepEnd::Other);
     }
     let event =
@@ -85,7 +85,7 @@ async fn start_over(pusher: &Arc<Pusher>, job: &SubscriptionJob) -> StoreResult<
     Ok(StepEnd::Other)
 }
 
-async fn give_back(pusher: &Pusher, job: &SubscriptionJob) -> StoreResult<()> {
+async fn release(pusher: &Pusher, job: &SubscriptionJob) -> StoreResult<()> {
     pusher.context.deps.store.release_subscriptions(&[(job.subscription.id, job.lease.clone())]).await
 }
 
@@ -100,7 +100,7 @@ async fn ask_in_turn(
     hub_wait: Duration,
 ) -> StoreResult<StepEnd> {
     if !rediscovered(pusher, job, mode).await? {
-        give_back(pusher, job).await?;
+        release(pusher, job).await?;
         return Ok(StepEnd::Other);
     }
     let turn = pusher.hubs.apply_urgently(&job.subscription.hub_url);
@@ -112,7 +112,7 @@ async fn ask_in_turn(
     if let Some(_turn) = turn {
         return ask(pusher, job, mode).await;
     }
-    give_back(pusher, job).await?;
+    release(pusher, job).await?;
     Ok(StepEnd::Other)
 }
 
@@ -145,12 +145,12 @@ async fn ask(pusher: &Arc<Pusher>, job: &SubscriptionJob, mode: Mode) -> StoreRe
     let base_url = settings.base_url.clone().unwrap_or_else(|| job.subscription.base_url.clone());
     let asking = SubscriptionEvent::Asking { mode, secret: secret.clone(), base_url };
     let Changed::Done(asked) = pusher.change(id, Claim::Under(job.lease.clone()), asking).await? else {
-        give_back(pusher, job).await?;
+        release(pusher, job).await?;
         return Ok(StepEnd::Other);
     };
     let Some(subscription) = asked.after else { return Ok(StepEnd::Other) };
     let request = ask::request(&subscription, mode, secret.as_deref(), settings.lease_secs, settings.hub_timeout);
-    let event = ask::event(deps.http.send(request).await, deps.clock.now());
+    let event = ask::event(ask::send(&*deps.http, request).await, deps.clock.now());
     if let SubscriptionEvent::Failed { error, .. } = &event {
         tracing::warn!(
             feed_id = subscription.feed_id.map(|id| id.0),

@@ -74,8 +74,14 @@ pub(crate) async fn verify(
         }
     }
     measure::hub_verified(&event, false);
-    let feed_id = targets.first().and_then(|target| target.subscription.feed_id).map(|id| id.0);
-    tracing::info!(feed_id, event = ?event, known = targets.len(), "hub verification rejected");
+    let by_token = targets.first().filter(|_| token.is_some());
+    if let Some(target) = by_token {
+        let feed_id = target.subscription.feed_id.map(|id| id.0);
+        tracing::info!(feed_id, event = ?event, "hub verification rejected");
+    } else {
+        // Anybody can ask so, as often as the rate allows.
+        tracing::debug!(event = ?event, known = targets.len(), "hub verification rejected");
+    }
     Ok(VerifyAnswer::NotWanted)
 }
 

@@ -23,7 +23,7 @@ use domain::{
     },
     entry::{AccountCounts, Counts, EntryIdPage},
     entry_query::{EntryQuery, FeedCounter},
-    figures::{Point, Window},
+    figures::{FigureQuery, Point},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -123,6 +123,7 @@ hand_on!(IconStore {
 });
 
 hand_on!(EntryStore {
+    fn toggle_star(account: AccountId, id: EntryId) -> Option<bool>;
     fn entries(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryPage;
     fn entry_ids(account: AccountId, filter: &EntryFilter, limit: u32, after: Option<Cursor>) -> EntryIdPage;
     fn entry(account: AccountId, id: EntryId) -> Option<Entry>;
@@ -218,7 +219,7 @@ hand_on!(ChangeStore {
 });
 
 hand_on!(FigureStore {
-    fn figures(viewer: Viewer, window: Window) -> Vec<Point>;
+    fn figures(viewer: Viewer, wanted: FigureQuery) -> Vec<Point>;
     fn prune_figures(limit: u32) -> u64;
 });
 

@@ -38,6 +38,7 @@ pub(crate) use self::{
     text::{is_block, looks_like_html},
 };
 use crate::{
+    entity::unescape_html,
     limits::TEXT_BYTES_MAX,
     model::{Entry, Head, Text, TextKind},
     resolve::{self, LinkBudget},
@@ -167,7 +168,7 @@ impl Sanitiser<'_> {
                 self.start(name, fate, attributes, closed);
             }
             Token::End { name } => self.end(name),
-            Token::Text(raw) if self.dropping.is_none() => self.write_text(&htmlize::unescape(raw)),
+            Token::Text(raw) if self.dropping.is_none() => self.write_text(&unescape_html(raw)),
             Token::Raw(raw) if self.pending_frame.is_some() => self.frame_inside(raw),
             Token::Raw(raw) if self.raw == Raw::Tex => self.tex(raw),
             Token::Raw(raw) if self.raw == Raw::Text && self.dropping.is_none() => self.write_text(raw),

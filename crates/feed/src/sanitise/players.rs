@@ -69,8 +69,8 @@ const ROWS: [Row; 60] = [
     ("codepen.io", "/{}/embed/preview/{}", "https://codepen.io/{0}/pen/{1}", "", "https://codepen.io/{0}/embed/{1}"),
     // The page has another name, which the player's address does not tell.
     ("rumble.com", "/embed/{}", "https://rumble.com/embed/{0}/", "", "https://rumble.com/embed/{0}/"),
-    ("fast.wistia.net", "/embed/iframe/{}", WISTIA, "", WISTIA),
-    ("fast.wistia.com", "/embed/iframe/{}", WISTIA, "", WISTIA),
+    ("fast.wistia.net", "/embed/iframe/{}", WISTIA.0, WISTIA.1, WISTIA.0),
+    ("fast.wistia.com", "/embed/iframe/{}", WISTIA.0, WISTIA.1, WISTIA.0),
     ("tiktok.com", "/embed/v2/{}", TIKTOK.0, "", TIKTOK.1),
     ("tiktok.com", "/embed/{}", TIKTOK.0, "", TIKTOK.1),
     ("tiktok.com", "/player/v1/{}", TIKTOK.0, "", TIKTOK.1),
@@ -95,9 +95,10 @@ const DAILYMOTION: (&str, &str, &str) = (
 const MIXCLOUD: (&str, &str) =
     ("https://www.mixcloud.com/{0}/{1}/", "https://player-widget.mixcloud.com/widget/iframe/?feed=/{0}/{1}/");
 const STREAMABLE: (&str, &str) = ("https://streamable.com/{0}", "https://streamable.com/e/{0}");
-const WISTIA: &str = "https://fast.wistia.net/embed/iframe/{0}";
+const WISTIA: (&str, &str) =
+    ("https://fast.wistia.net/embed/iframe/{0}", "https://fast.wistia.com/embed/medias/{0}/swatch");
 /// Whoever published it: the site finds the name by the number.
-const TIKTOK: (&str, &str) = ("https://www.tiktok.com/@_/video/{0}", "https://www.tiktok.com/embed/v2/{0}");
+const TIKTOK: (&str, &str) = ("https://www.tiktok.com/@_/video/{0}", "https://www.tiktok.com/player/v1/{0}");
 const INSTAGRAM: (&str, &str) = ("https://www.instagram.com/p/{0}/", "https://www.instagram.com/p/{0}/embed");
 
 /// Players that take the page to play as a parameter: host, path, parameter, and the site that the page is on.
@@ -333,7 +334,11 @@ mod tests {
                 "",
             ),
             ("https://rumble.com/embed/v1abc2/?pub=4", "https://rumble.com/embed/v1abc2/", ""),
-            ("https://fast.wistia.com/embed/iframe/a1b2?seo=true", "https://fast.wistia.net/embed/iframe/a1b2", ""),
+            (
+                "https://fast.wistia.com/embed/iframe/a1b2?seo=true",
+                "https://fast.wistia.net/embed/iframe/a1b2",
+                "https://fast.wistia.com/embed/medias/a1b2/swatch",
+            ),
             ("https://www.tiktok.com/embed/v2/7106?lang=en", "https://www.tiktok.com/@_/video/7106", ""),
             ("https://www.tiktok.com/player/v1/7106?rel=0", "https://www.tiktok.com/@_/video/7106", ""),
             ("https://archive.org/embed/x", "https://archive.org/details/x", "https://archive.org/services/img/x"),

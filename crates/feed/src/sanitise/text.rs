@@ -8,7 +8,10 @@ use super::{
     ends::{implied_ends, is_void},
     policy::{Fate, Kept, MATHML, fate},
 };
-use crate::scan::{Dialect, Scanner, Token};
+use crate::{
+    entity::unescape_html,
+    scan::{Dialect, Scanner, Token},
+};
 
 /// HTML as plain text: no tags, references resolved, white space folded, nothing that is hidden. For titles and for
 /// programs.
@@ -34,7 +37,7 @@ pub fn plain_text(html: &str) -> String {
                 }
             }
             Token::End { name } if parts_words(name) => text.push(' '),
-            Token::Text(raw) => text.push_str(&htmlize::unescape(raw)),
+            Token::Text(raw) => text.push_str(&unescape_html(raw)),
             Token::Raw(raw) if raw_is_text => text.push_str(raw),
             _ => {}
         }

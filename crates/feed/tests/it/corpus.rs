@@ -38,7 +38,8 @@ impl Floor {
     }
 }
 
-const FEEDPARSER_CORE: Floor = Floor::new("feedparser, core without sanitising", 456, 468, 95);
+const FEEDPARSER_CORE: Floor = Floor::new("feedparser, core without sanitising", 457, 468, 95);
+// Not 385, as it was once: one text is expected with `<pre class="screen">`, and no class of a feed's is kept any more.
 const FEEDPARSER_UNFLAGGED: Floor = Floor::new("feedparser, core without sanitising and without flags", 384, 394, 97);
 const FEEDPARSER_SAFE: Floor = Floor::new("feedparser, safe", 379, 379, 100);
 const GOFEED_CORE: Floor = Floor::new("gofeed, core", 72, 79, 85);

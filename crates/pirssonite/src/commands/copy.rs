@@ -73,7 +73,11 @@ async fn undo(place: &Place) -> anyhow::Result<ExitCode> {
 fn target(text: &str) -> anyhow::Result<(Place, String)> {
     if text.starts_with("postgres://") || text.starts_with("postgresql://") {
         let url = url::Url::parse(text).ok();
-        let name = url.and_then(|url| Some(format!("PostgreSQL at {}{}", url.host_str()?, url.path())));
+        // With its port: the name also tells targets apart.
+        let name = url.and_then(|url| {
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            Some(format!("PostgreSQL at {}{port}{}", url.host_str()?, url.path()))
+        });
         return Ok((Place::Postgres(text.to_owned()), name.unwrap_or_else(|| "PostgreSQL".to_owned())));
     }
     let folder = PathBuf::from(text);
@@ -119,7 +123,7 @@ mod tests {
     fn p4_targets_are_named_without_their_password() {
         let (place, name) = target("postgres://u:secret@db.example:5433/reader?sslmode=require").unwrap();
         assert!(matches!(place, Place::Postgres(_)));
-        assert_eq!(name, "PostgreSQL at db.example/reader");
+        assert_eq!(name, "PostgreSQL at db.example:5433/reader");
         let (place, name) = target("/var/lib/reader").unwrap();
         assert!(matches!(place, Place::Sqlite(file) if file.ends_with("reader/pirssonite.db")));
         assert_eq!(name, "the folder /var/lib/reader");

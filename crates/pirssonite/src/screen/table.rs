@@ -5,7 +5,6 @@ use super::{
     cells::{clean, cut, padded, width},
 };
 
-/// Between two columns.
 const GAP: &str = "  ";
 
 /// Cells that a column keeps, however narrow the terminal is.

@@ -129,7 +129,6 @@ fn known_hub(pair: &str) -> Result<KnownHub, String> {
     Ok(KnownHub { prefix: prefix.to_owned(), hub: hub.to_owned() })
 }
 
-/// What commas separate.
 pub(crate) fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }

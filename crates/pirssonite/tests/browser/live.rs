@@ -2,10 +2,11 @@
 
 use reqwest::Method;
 use serde_json::json;
+use testkit::Page;
 
 use crate::{
     browser::{Browser, DESK, TABLET, with_browser, with_two_browsers},
-    scene::{ENTRIES, Scene, Store, id_of},
+    scene::{ENTRIES, Scene, Store, id_of, item},
 };
 
 /// Waits until the page counts so many unread entries.
@@ -139,6 +140,27 @@ async fn u2_page_without_a_network_says_so_and_goes_on() {
         browser.gone("#status .lasting").await;
         scene.push("Back again").await;
         browser.says("#news", "1 new").await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1_u2_icon_that_is_found_later_shows_by_itself() {
+    let scene = Scene::start(Store::Sqlite).await;
+    // Nobody looks for the icon of a feed that could not be fetched yet.
+    scene.publisher.set("/late", Page::status(503));
+    scene.import(&format!("<outline text='Late' xmlUrl='{}'/>", scene.publisher.url("/late"))).await;
+    let icon = include_bytes!("../../../web/assets/icon-192.png");
+    scene.publisher.set("/favicon.ico", Page::body(icon).header("Content-Type", "image/png"));
+    let id = scene.feed_id("Late").await;
+    with_browser("icons", DESK, async |browser| {
+        scene.open(browser, "/all").await;
+        let style = format!("getComputedStyle(document.querySelector('.tree [data-feed=\"{id}\"]'))");
+        browser.holds(&format!("!{style}.getPropertyValue('--icon')")).await;
+        scene.publish("Late", "/late", &item("Now", "Text."));
+        scene.call(Method::POST, &format!("/api/feeds/{id}/refresh"), json!({})).await;
+        browser.holds(&format!("{style}.getPropertyValue('--icon')")).await;
         browser.assert_no_complaints().await;
     })
     .await;

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test, a surprise ends it")]
 
+mod actions;
 mod axe;
 mod boards;
 mod browser;

@@ -9,7 +9,7 @@ use testkit::{FreshPostgres, Hub, HubPush, Page, Publisher, fresh_postgres};
 
 use crate::{
     browser::Browser,
-    server::{Data, Place, Server, ask},
+    server::{Data, Place, Server, ask, client},
 };
 
 /// Entries of each feed, the newest last.
@@ -106,6 +106,14 @@ impl Scene {
         let item = format!("<item><guid>{title}</guid><title>{title}</title><description>News.</description></item>");
         let answer = self.hub.push(&subscription, HubPush::new("application/rss+xml", document("Boats", &item))).await;
         assert!(answer.is_success(), "{}", answer.text());
+    }
+
+    /// Imports these outlines of OPML.
+    pub(crate) async fn import(&self, outlines: &str) {
+        let opml = format!("<opml version='2.0'><body>{outlines}</body></opml>");
+        let import = client().post(format!("{}/api/opml/import", self.url)).header("content-type", "text/x-opml");
+        let answer = import.body(opml).send().await.unwrap();
+        assert!(answer.status().is_success(), "{answer:?}");
     }
 
     pub(crate) async fn open(&self, browser: &Browser, path: &str) {

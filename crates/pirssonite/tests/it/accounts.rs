@@ -1,4 +1,4 @@
-//! Passwords, accounts and tokens, as a user sets them.
+//! Passwords, accounts and tokens, as a user sets them (requirements A1, A3, A4 and A5).
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -152,6 +152,9 @@ fn a1_accounts_are_managed_by_commands() {
         (&"Ben".into(), &true.into(), &true.into())
     );
     assert!(ok(data, &["account"]).contains("reader"));
+    // Whoever is at the machine manages it, also if the first account no longer does.
+    ok(data, &["account", "admin", "reader", "--remove"]);
+    ok(data, &["account", "admin", "reader"]);
     ok(data, &["account", "admin", "BEN", "--remove"]);
     for (arguments, expect) in [
         (&["account", "remove", "reader"][..], "no administrator left"),

@@ -122,6 +122,9 @@ async fn p4_everything_moves_to_postgres_and_back_and_is_delivered_once() {
     assert!(rows.contains(&("entries".to_owned(), 60)) && rows.contains(&("deliveries".to_owned(), 60)), "{rows:?}");
     let moved = stderr(&on(sqlite, &["serve", "--listen", "127.0.0.1:0"]));
     assert!(moved.contains("was moved to PostgreSQL at 127.0.0.1"), "{moved}");
+    let elsewhere = nodes.path().join("elsewhere");
+    let refused = stderr(&on(sqlite, &["copy", "--to", elsewhere.to_str().unwrap()]));
+    assert!(refused.contains("it was already moved to PostgreSQL"), "{refused}");
     let sent_by_old = scene.receiver.receipts(HOOK).count();
 
     scene.receiver.answer(HOOK, Page::status(200));

@@ -1,6 +1,11 @@
-//! The requirements that tests cite by their ids (`D9`, `FR-001`) are in `docs/requirements.md`.
+//! The requirements that tests cite by their ids (`D9`, `FR-001`) are in `docs/requirements.md`, and the names of types and
+//! tables in the glossary.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::metrics::rust_files;
 
@@ -49,4 +54,96 @@ fn u6_cited_requirements_are_documented() {
         }
     }
     assert!(citations > 500, "only {citations} citations were found");
+}
+
+/// What stands in `code` in the first columns of the tables, but for the crates that it is in: `InFlight` (in `engine`).
+fn in_glossary(text: &str) -> Vec<&str> {
+    let cells = text.lines().filter_map(|line| Some(line.strip_prefix("| ")?.split_once(" |")?.0));
+    let is_crate = |before: &str| before.ends_with("(in ");
+    cells
+        .flat_map(|cell| {
+            let parts: Vec<&str> = cell.split('`').collect();
+            parts.windows(2).step_by(2).filter(|pair| !is_crate(pair[0])).map(|pair| pair[1]).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// The types that a source makes public, but for those of its tests.
+fn types_of(source: &str) -> Vec<String> {
+    let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let declared = code.lines().filter_map(|line| {
+        let rest = line.trim_start().strip_prefix("pub ")?;
+        let (keyword, name) = rest.split_once(' ')?;
+        ["struct", "enum", "trait", "type"].contains(&keyword).then_some(name)
+    });
+    let names = declared.map(|name| name.chars().take_while(|letter| letter.is_alphanumeric()).collect());
+    // A macro's has no name yet.
+    names.filter(|name: &String| !name.is_empty()).collect()
+}
+
+/// The tables that a migration makes.
+fn tables_of(sql: &str) -> Vec<String> {
+    let made = sql.lines().filter_map(|line| line.trim_start().strip_prefix("CREATE TABLE "));
+    made.map(|rest| rest.chars().take_while(|letter| *letter == '_' || letter.is_alphanumeric()).collect()).collect()
+}
+
+#[test]
+fn glossary_has_every_type_and_table_once() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let contributing = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let glossary = in_glossary(contributing.split_once("\n## Names\n").unwrap().1);
+    let sources = rust_files(&root.join("crates/domain/src"));
+    let mut nouns: Vec<String> = sources
+        .iter()
+        .filter(|file| !file.ends_with("machine_tests.rs"))
+        .flat_map(|file| types_of(&fs::read_to_string(file).unwrap()))
+        .collect();
+    for migration in fs::read_dir(root.join("crates/store/migrations/postgres")).unwrap() {
+        nouns.extend(tables_of(&fs::read_to_string(migration.unwrap().path()).unwrap()));
+    }
+    assert!(nouns.len() > 200, "{nouns:?}");
+    let named = |noun: &String| glossary.iter().filter(|known| *known == noun).count();
+    let not_once: Vec<_> = nouns.iter().filter(|noun| named(noun) != 1).map(|noun| (noun, named(noun))).collect();
+    assert!(not_once.is_empty(), "what CONTRIBUTING's glossary has not, or more than once: {not_once:?}");
+    let distinct: BTreeSet<&String> = nouns.iter().collect();
+    assert_eq!(distinct.len(), nouns.len(), "a name of two types: {nouns:?}");
+}
+
+/// All that stands in `code`.
+fn code_in(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| line.split('`').skip(1).step_by(2))
+}
+
+/// Whether a file is meant: by the end of its path, `store/` being either adapter.
+fn is_named(file: &Path, name: &str) -> bool {
+    let name = Path::new(name);
+    let in_adapter =
+        |adapter: &str| name.strip_prefix("store").is_ok_and(|rest| file.ends_with(Path::new(adapter).join(rest)));
+    file.ends_with(name) || in_adapter("sqlite") || in_adapter("postgres")
+}
+
+#[test]
+fn architecture_names_files_and_tests_that_are_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let mut files = rust_files(&root.join("crates"));
+    let scripts = fs::read_dir(root.join("crates/web/assets/js")).unwrap();
+    files.extend(scripts.map(|script| script.unwrap().path()));
+    let (contract, mut named, mut held) = (root.join("crates/store/tests/it"), 0, 0);
+    for code in code_in(&architecture) {
+        if Path::new(code).extension().is_some_and(|extension| extension == "rs" || extension == "js") {
+            assert!(files.iter().any(|file| is_named(file, code)), "there is no {code}");
+            named += 1;
+        }
+        // A case of the contract: its module and its name.
+        let Some((module, case)) = code.split_once("::").filter(|(_, case)| !cited(case).is_empty()) else { continue };
+        let is_of_module = |file: &&PathBuf| file.ends_with(format!("{module}.rs"));
+        let is_there = files.iter().filter(is_of_module).any(|file| {
+            let source = fs::read_to_string(file).unwrap();
+            file.starts_with(&contract) && source.contains(&format!("fn {case}("))
+        });
+        assert!(is_there, "no test is {code}");
+        held += 1;
+    }
+    assert!(named > 100 && held > 30, "{named} files and {held} tests");
 }

@@ -135,7 +135,6 @@ impl Server {
         (Self { running, url: format!("http://{address}"), log }, lines)
     }
 
-    /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.url.trim_start_matches("http://").parse().expect("its URL is its address")
     }

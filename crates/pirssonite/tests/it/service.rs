@@ -79,3 +79,15 @@ fn p1_completions_and_manual_come_from_the_command_line() {
     assert!(backup.contains("force") && !backup.contains("poll\\-min"), "{backup}");
     assert!(page("pirssonite-webhook-add.1").contains("url") || page("pirssonite-webhook-add.1").contains("URL"));
 }
+
+#[test]
+fn p1_unit_is_hardened() {
+    let unit = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd/pirssonite.service");
+    let mut analyze = Command::new("systemd-analyze");
+    // In tenths.
+    let Ok(analyzed) = analyze.args(["security", "--offline=true", "--threshold=20"]).arg(unit).output() else {
+        // Not every system has systemd.
+        return;
+    };
+    assert!(analyzed.status.success(), "{}{}", stdout(&analyzed), String::from_utf8_lossy(&analyzed.stderr));
+}

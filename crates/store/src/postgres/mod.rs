@@ -44,7 +44,7 @@ use self::{
     shared::{
         claim_bounds::{ClaimBounds, Scan, Timing},
         connect::Address,
-        lending::{CALL_TIMEOUT, LONG_CALL_TIMEOUT, lend},
+        lending::{CALL_TIMEOUT, LONG_CALL_TIMEOUT, UNLIMITED, lend},
     },
 };
 use crate::OpenError;
@@ -127,7 +127,7 @@ impl PostgresStore {
         let slow_reads = Arc::new(Semaphore::new((pool_size / 2).max(1)));
         let beats = address.pool(BEAT_CONNECTIONS)?;
         let is_pooled = shared::pooler::find(&beats).await?;
-        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
+        let mut client = lend(&pool, UNLIMITED).await.map_err(|error| shared::errors::open_error(&error))?;
         shared::migrate::migrate(&mut client).await?;
         shared::maintenance::check(&mut client).await?;
         let (installation, picture_key) = shared::migrate::installation(&client).await?;
@@ -140,7 +140,7 @@ impl PostgresStore {
     /// Brings the schema up to date, and no more, whether the database may be used or not.
     pub(crate) async fn migrate(url: &str, options: PostgresOptions) -> Result<(), OpenError> {
         let pool = Address::of(url, options.connect_timeout)?.pool(1)?;
-        let mut client = lend(&pool, LONG_CALL_TIMEOUT).await.map_err(|error| shared::errors::open_error(&error))?;
+        let mut client = lend(&pool, UNLIMITED).await.map_err(|error| shared::errors::open_error(&error))?;
         shared::migrate::migrate(&mut client).await
     }
 
@@ -208,10 +208,22 @@ impl PostgresStore {
         }
     }
 
+    /// Webhooks of these accounts are well again, by a statement that is committed, and their deliveries can be claimed. If
+    /// nobody hears of it, because the process ends just now, those are found a second later, and a page shows it when it
+    /// is loaded next.
+    async fn recovered(&self, client: &Client, accounts: impl Iterator<Item = domain::AccountId>) {
+        let mut log = ChangeLog::default();
+        accounts.for_each(|account| log.webhooks(account));
+        self.freed_with(client, log).await;
+    }
+
     /// Deliveries can be claimed that could not be before, by a statement that is committed: nothing that is shown has
     /// changed, so it is no matter if nobody hears of it. They are found a second later.
     async fn freed(&self, client: &Client) {
-        let mut log = ChangeLog::default();
+        self.freed_with(client, ChangeLog::default()).await;
+    }
+
+    async fn freed_with(&self, client: &Client, mut log: ChangeLog) {
         log.deliveries();
         let changes = log.take();
         if let Err(error) = changes::write(client, &changes).await {

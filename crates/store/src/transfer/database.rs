@@ -23,6 +23,9 @@ pub(crate) trait Database: Send {
     /// The number of the last change.
     async fn last_change(&mut self) -> Result<i64>;
 
+    /// Where it was moved to, if it was.
+    async fn moved_to(&mut self) -> Result<Option<String>>;
+
     /// Notes that it was moved, for whoever opens it later.
     async fn note_moved(&mut self, to: &str) -> Result<()>;
 

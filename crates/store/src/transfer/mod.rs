@@ -88,6 +88,13 @@ pub enum TransferError {
     Refused(String),
     #[error("{store}: {reason}")]
     Failed { store: &'static str, reason: String },
+    /// The source stays as moved: both would deliver otherwise.
+    #[error(
+        "the connection was lost while the copy was committed ({0}), so it may be complete or not. The old database stays as \
+         moved. Run `copy` again: if the target then already holds something, it is complete. `copy --undo` lets the old \
+         one serve, if the target is never used"
+    )]
+    Unclear(String),
     #[error("{} is not the same in both: nothing was changed", .0.table)]
     Different(TableReport),
 }
@@ -98,6 +105,9 @@ impl Transfer {
     /// Copies all tables, compares them, and only then lets the target be used.
     pub async fn run(self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Vec<TableReport>> {
         let mut source = self.open_source().await?;
+        if let Purpose::Move { to } = &self.purpose {
+            check_not_elsewhere(&mut *source, to).await?;
+        }
         let mut target = self.open_target().await?;
         let mut counter = Counter { progress, done: 0, all: 0 };
         for table in &TABLES {
@@ -108,10 +118,8 @@ impl Transfer {
         if let Purpose::Move { to } = &self.purpose {
             source.note_moved(to).await?;
         }
-        if let Err(error) = target.commit().await {
-            source.forget_moved().await?;
-            return Err(error);
-        }
+        let committed = target.commit().await;
+        settle(&mut *source, committed).await?;
         Ok(reports)
     }
 
@@ -138,6 +146,25 @@ impl Transfer {
             Place::Postgres(url) => Box::new(PostgresDatabase::target(url, self.replace).await?),
         })
     }
+}
+
+/// A database that was moved may be copied again to where it went, because that may have been broken off. Any other target
+/// would deliver beside the first.
+async fn check_not_elsewhere(source: &mut dyn Database, to: &str) -> Result<()> {
+    match source.moved_to().await? {
+        Some(noted) if noted != to => Err(TransferError::Refused(format!(
+            "it was already moved to {noted}: copy from there, or let this one serve again by `copy --undo`"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The source serves again if the target surely does not.
+async fn settle(source: &mut dyn Database, committed: Result<()>) -> Result<()> {
+    if committed.as_ref().is_err_and(|error| !matches!(error, TransferError::Unclear(_))) {
+        source.forget_moved().await?;
+    }
+    committed
 }
 
 /// When a database was last backed up, in milliseconds since 1970; also while a server uses it.
@@ -269,4 +296,30 @@ async fn sum(
     let (read, sum) = tokio::join!(database.read(table, columns, send), counting);
     read?;
     Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::SimulatedClock;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn p4_source_serves_again_only_if_the_target_surely_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pirssonite.db");
+        std::fs::write(&file, "").unwrap();
+        let mut source = SqliteDatabase::open(&file, Arc::new(SimulatedClock::default())).unwrap();
+        for (error, is_moved) in [
+            (TransferError::Unclear("connection closed".to_owned()), true),
+            (TransferError::Failed { store: "PostgreSQL", reason: "disk full".to_owned() }, false),
+        ] {
+            source.note_moved("there").await.unwrap();
+            assert!(settle(&mut source, Err(error)).await.is_err());
+            assert_eq!(source.moved_to().await.unwrap().is_some(), is_moved);
+        }
+        source.note_moved("there").await.unwrap();
+        check_not_elsewhere(&mut source, "there").await.unwrap();
+        assert!(check_not_elsewhere(&mut source, "elsewhere").await.is_err());
+    }
 }

@@ -11,6 +11,7 @@ use tokio::{
 use tokio_postgres::{
     Client,
     binary_copy::BinaryCopyInWriter,
+    error::{DbError, Severity},
     types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked},
 };
 
@@ -23,7 +24,12 @@ use super::{
 use crate::postgres::{
     PostgresOptions, PostgresStore,
     search::words::different_grams,
-    shared::{connect::Address, errors, maintenance},
+    shared::{
+        connect::Address,
+        errors,
+        lending::{CALL_TIMEOUT, UNLIMITED},
+        maintenance,
+    },
 };
 
 const INDEXES: &str = include_str!("sql/postgres_indexes.sql");
@@ -93,7 +99,7 @@ impl PostgresDatabase {
     async fn open(url: &str) -> Result<Self> {
         let options = PostgresOptions { pool_size: 1, ..PostgresOptions::default() };
         PostgresStore::migrate(url, options).await?;
-        let (client, connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
+        let (client, connection) = connect(url, UNLIMITED).await?;
         Ok(Self { client, _connection: connection, indexes: Vec::new() })
     }
 
@@ -205,6 +211,12 @@ impl Database for PostgresDatabase {
         Ok(self.client.query_one(sql, &[]).await.map_err(sql_error)?.get(0))
     }
 
+    async fn moved_to(&mut self) -> Result<Option<String>> {
+        let sql = "SELECT coalesce(detail, '') FROM maintenance WHERE name = $1";
+        let row = self.client.query_opt(sql, &[&maintenance::MOVED]).await.map_err(sql_error)?;
+        Ok(row.map(|row| row.get(0)))
+    }
+
     async fn note_moved(&mut self, to: &str) -> Result<()> {
         self.client.execute(NOTE, &[&maintenance::MOVED, &to]).await.map_err(sql_error)?;
         self.run("COMMIT").await
@@ -258,7 +270,7 @@ impl Database for PostgresDatabase {
         for note in [maintenance::INCOMPLETE, maintenance::MOVED] {
             self.client.execute(FORGET, &[&note]).await.map_err(sql_error)?;
         }
-        self.run("COMMIT").await
+        self.client.batch_execute("COMMIT").await.map_err(commit_error)
     }
 }
 
@@ -292,20 +304,25 @@ fn select(table: &Table, columns: &[String]) -> String {
     format!("SELECT {columns} FROM {name} ORDER BY {key}")
 }
 
+/// A connection that ends after so long, or when the database is silent.
+async fn connect(url: &str, limit: Duration) -> Result<(Client, JoinHandle<()>)> {
+    Address::of(url, CONNECT_TIMEOUT)?.connect_for(limit).await.map_err(sql_error)
+}
+
 pub(crate) async fn last_backup(url: &str) -> Result<Option<i64>> {
-    let (client, _connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
+    let (client, _connection) = connect(url, CALL_TIMEOUT).await?;
     let sql = "SELECT at FROM maintenance WHERE name = $1";
     let row = client.query_opt(sql, &[&maintenance::BACKUP]).await.map_err(sql_error)?;
     Ok(row.map(|row| row.get(0)))
 }
 
 pub(crate) async fn note_backup(url: &str) -> Result<()> {
-    let (client, _connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
+    let (client, _connection) = connect(url, CALL_TIMEOUT).await?;
     client.execute(NOTE, &[&maintenance::BACKUP, &""]).await.map(drop).map_err(sql_error)
 }
 
 pub(crate) async fn take_back(url: &str) -> Result<bool> {
-    let (client, _connection) = Address::of(url, CONNECT_TIMEOUT)?.listen(|_| ()).await.map_err(sql_error)?;
+    let (client, _connection) = connect(url, CALL_TIMEOUT).await?;
     client.execute(FORGET, &[&maintenance::MOVED]).await.map(|rows| rows > 0).map_err(sql_error)
 }
 
@@ -369,6 +386,16 @@ fn sql_error(error: tokio_postgres::Error) -> TransferError {
         return TransferError::Refused("another copy of the PostgreSQL database is being made".to_owned());
     }
     failed(&errors::reason(&error))
+}
+
+/// Only a database that goes on talking to us has surely not committed.
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it so")]
+fn commit_error(error: tokio_postgres::Error) -> TransferError {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    if severity == Some(Severity::Error) {
+        return failed(&errors::reason(&error));
+    }
+    TransferError::Unclear(errors::reason(&error))
 }
 
 fn failed(reason: &str) -> TransferError {

@@ -151,6 +151,14 @@ impl Database for SqliteDatabase {
         self.work(move |connection| connection.query_row(sql, [], |row| row.get(0)).map_err(sql_error)).await
     }
 
+    async fn moved_to(&mut self) -> Result<Option<String>> {
+        let sql = "SELECT coalesce(detail, '') FROM maintenance WHERE name = ?";
+        self.work(|connection| {
+            connection.query_row(sql, [maintenance::MOVED], |row| row.get(0)).optional().map_err(sql_error)
+        })
+        .await
+    }
+
     async fn note_moved(&mut self, to: &str) -> Result<()> {
         let now = self.clock.as_ref().map_or(0, |clock| clock.now().as_millisecond());
         let to = to.to_owned();

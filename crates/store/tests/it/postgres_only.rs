@@ -60,7 +60,7 @@ async fn many_nodes_migrate_at_once() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_later_version_is_refused() {
+async fn p2_a_database_of_a_later_version_is_refused() {
     let database = fresh_postgres().await;
     let later = "INSERT INTO schema_migrations (version, name, applied_at, checksum) VALUES (9999, 'later', 0, '')";
     database.client().await.batch_execute(later).await.unwrap();
@@ -69,10 +69,11 @@ async fn a_database_of_a_later_version_is_refused() {
 }
 
 #[tokio::test]
-async fn a_missing_database_is_reported() {
+async fn p3_a_missing_database_is_reported_with_its_cause() {
     let url = "postgres://nobody@127.0.0.1:1/nothing";
     let error = PostgresStore::connect(url, PostgresOptions::default()).await.unwrap_err();
     assert!(matches!(error, OpenError::Unavailable(_)), "{error}");
+    assert!(error.to_string().contains("Connection refused"), "{error}");
     let url = url_of("no_such_database");
     let error = PostgresStore::connect(&url, PostgresOptions::default()).await.unwrap_err();
     assert!(error.to_string().contains("does not exist"), "{error}");
@@ -178,7 +179,7 @@ async fn waiting_for(lock: &Transaction<'_>, table: &str) -> i64 {
 async fn u8_searches_leave_connections_for_pages() {
     let database = fresh_postgres().await;
     import(&database.store, 1).await;
-    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let options = with_connections(2);
     let store = PostgresStore::connect(database.url(), options).await.unwrap();
     let mut admin = database.client().await;
     let lock = admin.transaction().await.unwrap();
@@ -207,7 +208,7 @@ async fn u8_searches_leave_connections_for_pages() {
 async fn u8_overviews_leave_connections_for_pages() {
     let database = fresh_postgres().await;
     import(&database.store, 1).await;
-    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let options = with_connections(2);
     let store = PostgresStore::connect(database.url(), options).await.unwrap();
     let mut admin = database.client().await;
     for (table, is_outbox) in [("subscriptions", false), ("deliveries", true)] {
@@ -241,7 +242,7 @@ async fn u8_overviews_leave_connections_for_pages() {
 #[tokio::test(flavor = "multi_thread")]
 async fn u6_busy_connections_do_not_make_the_database_look_away() {
     let database = fresh_postgres().await;
-    let options = PostgresOptions { pool_size: 2, ..PostgresOptions::default() };
+    let options = with_connections(2);
     let store = PostgresStore::connect(database.url(), options).await.unwrap();
     let mut admin = database.client().await;
     let lock = admin.transaction().await.unwrap();
@@ -347,6 +348,11 @@ async fn end_connections(admin: &Client) {
         // Inside a transaction it shows what it showed first.
         admin.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
     }
+}
+
+/// So few connections, for which a machine that is busy may wait long.
+fn with_connections(pool_size: usize) -> PostgresOptions {
+    PostgresOptions { pool_size, connect_timeout: Duration::from_mins(1) }
 }
 
 async fn import(store: &PostgresStore, feeds: usize) {

@@ -75,7 +75,7 @@ async fn u4_what_was_stored_is_there_after_a_restart() {
 }
 
 #[tokio::test]
-async fn u4_a_file_of_a_later_version_or_of_another_kind_is_refused() {
+async fn p2_u4_a_file_of_a_later_version_or_of_another_kind_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("store.db");
     drop(open(&file).unwrap());

@@ -75,12 +75,10 @@ impl Browser {
         self.client.close().await.expect("the browser ends");
     }
 
-    /// Opens a page.
     pub async fn open(&self, url: &str) {
         self.client.goto(url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
     }
 
-    /// Where it is.
     pub async fn url(&self) -> Url {
         self.client.current_url().await.expect("a page has a URL")
     }
@@ -123,6 +121,14 @@ impl Browser {
     /// Waits until the page's scripts have run: modules do when its HTML is read, before it is loaded.
     pub async fn ready(&self) {
         self.holds("document.readyState === 'complete'").await;
+    }
+
+    /// Does what leads to another page, or to the same anew, and waits until the scripts of that have run. What the page
+    /// before says is so never taken for what the next says.
+    pub async fn turns_page(&self, act: impl AsyncFnOnce()) {
+        self.run("window.isLeft = true").await;
+        act().await;
+        self.holds("!window.isLeft && document.readyState === 'complete'").await;
     }
 
     /// Waits until this holds in the page: an expression of JavaScript.

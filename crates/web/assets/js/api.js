@@ -10,7 +10,7 @@ import { goAndSay } from "./status.js";
  *   folderId: number | null, lastFetchedAt: string | null, nextCheckAt: string, failureCount: number,
  *   lastError: string | null, isGone: boolean, unreadCount: number, pollInterval: number | null, pushEnabled: boolean,
  *   subscription: { state: string, hubUrl: string, expiresAt: string | null, lastPushAt: string | null,
- *   lastError: string | null } | null, offered?: { url: string, title: string | null }[] }} Feed
+ *   lastError: string | null } | null, iconId: number | null, offered?: { url: string, title: string | null }[] }} Feed
  * @typedef {{ id: number, name: string }} Folder
  * @typedef {{ total: number, starred: number, byFolder: Record<string, number>, byFeed: Record<string, number> }} Counts
  */
@@ -22,13 +22,6 @@ export class ApiProblem extends Error {
     this.status = status;
     this.body = body;
   }
-}
-
-/** When the server last answered, by its own clock. */
-let serverDate = "";
-
-export function serverTime() {
-  return serverDate ? new Date(serverDate).toISOString() : null;
 }
 
 /** The login, which says that it has ended, and back here from there. */
@@ -56,7 +49,6 @@ export async function ask(method, path, body) {
   const response = await fetch(path, options).catch(() => {
     throw new ApiProblem("The server cannot be reached.", 0, null);
   });
-  serverDate = response.headers.get("date") ?? serverDate;
   if (response.status === 401) {
     toLogin();
     throw new ApiProblem("The login has ended.", 401, null);

@@ -1,9 +1,9 @@
 // The entry that is being read, beside its list. Each has an address; going back closes it.
-import { clone, find, findAll, isWeb, make, playingTime, shorten, whenLong } from "./dom.js";
+import { clone, decoded, find, findAll, isWeb, make, playingTime, shorten, whenLong } from "./dom.js";
 import { ask, words } from "./api.js";
 import { say } from "./status.js";
 import { feedName, showTitle } from "./sidebar.js";
-import { currentRow, entryAddress, listAddress, listScroller, neighbour, rowOf, setCurrent, toRow } from "./list.js";
+import { currentRow, entryAddress, hasMore, listAddress, listScroller, neighbour, rowOf, setCurrent, toRow } from "./list.js";
 import { enliven, putEntryHtml } from "./entry_html.js";
 import { mark, onMark } from "./marks.js";
 
@@ -45,11 +45,15 @@ function fetchEntry(id) {
   return coming;
 }
 
-/** Opens an entry. @param {number} id @param {boolean} [isNew] whether it gets a place in the history */
-export async function open(id, isNew = true) {
+/**
+ * Opens an entry.
+ * @param {number} id
+ * @param {"new" | "same" | "kept"} [place] whether it gets a place in the history, that of what is open, or is gone to
+ */
+export async function open(id, place = "new") {
   if (!panes || !reading) return;
-  if (openId() === id) return;
   setCurrent(id);
+  if (openId() === id) return;
   if (!panes.hasAttribute("data-open")) listScroll = listScroller()?.scrollTop ?? 0;
   let entry;
   try {
@@ -63,7 +67,9 @@ export async function open(id, isNew = true) {
   panes.toggleAttribute("data-open", true);
   reading.scrollTop = 0;
   document.title = `${shorten(entry.title?.trim() || "Untitled", 300)} · piRSSonite`;
-  if (isNew) history.pushState({ id }, "", entryAddress(id));
+  if (place === "new") history.pushState({ id }, "", entryAddress(id));
+  // Going back from there leads to the list.
+  if (place === "same") history.replaceState(history.state?.id ? { id } : history.state, "", entryAddress(id));
   reading.focus({ preventScroll: true });
   if (!(rowOf(id)?.isRead ?? entry.isRead)) mark([id], { isRead: true });
   const after = await neighbour(1);
@@ -93,15 +99,11 @@ export function leave() {
 /** @param {1 | -1} step */
 export async function step(step) {
   const row = await neighbour(step);
+  // Where more could not be loaded, that was said.
+  if (!row && step > 0 && hasMore()) return;
   if (!row) return say(step > 0 ? "That was the last one." : "That was the first one.");
   if (openId() === null) setCurrent(row.id, true);
-  else await openInPlace(row.id);
-}
-
-/** Opens another in the place of the open one: going back leads to the list. @param {number} id */
-async function openInPlace(id) {
-  await open(id, false);
-  history.replaceState(history.state?.id ? { id } : history.state, "", entryAddress(id));
+  else await open(row.id, "same");
 }
 
 /** @param {Entry} entry */
@@ -130,7 +132,9 @@ function fillArticle(entry) {
 
 /** @param {HTMLElement} heading @param {Entry} entry */
 function fillTitle(heading, entry) {
-  const text = shorten(entry.title?.trim() || "Untitled", HEADING_CHARS);
+  const own = entry.title?.trim();
+  const text = shorten(own || "Untitled", HEADING_CHARS);
+  heading.classList.toggle("untitled", !own);
   const link = /** @type {HTMLAnchorElement} */ (find("a", heading));
   if (entry.url && isWeb(entry.url)) {
     link.href = entry.url;
@@ -145,22 +149,13 @@ function player(file) {
   const kind = file.type ?? "";
   if (kind.startsWith("image/") && file.url.startsWith("/pictures/")) return make("figure", {}, make("img", { src: file.url, alt: "", loading: "lazy" }));
   if (!isWeb(file.url)) return null;
-  const name = decodeName(file.url.split(/[?#]/)[0].split("/").at(-1) || file.url);
+  const name = decoded(file.url.split(/[?#]/)[0].split("/").at(-1) || file.url);
   const link = make("a", { href: file.url, target: "_blank", rel: "noopener noreferrer" }, name);
   const caption = make("figcaption", {}, link, " ", file.durationSecs ? playingTime(file.durationSecs) : "");
   if (kind.startsWith("audio/")) return make("figure", {}, make("audio", { controls: true, preload: "none", src: file.url }), caption);
   if (kind.startsWith("video/")) return make("figure", {}, make("video", { controls: true, preload: "none", src: file.url }), caption);
   if (kind.startsWith("image/")) return make("figure", {}, make("img", { src: file.url, alt: "", loading: "lazy" }));
   return make("figure", {}, caption);
-}
-
-/** @param {string} name */
-function decodeName(name) {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }
 
 /** @param {HTMLElement} element @param {{ isRead?: boolean, isStarred?: boolean }} marks */
@@ -218,5 +213,5 @@ export function startArticle() {
 
 /** @param {number} id */
 function openAgain(id) {
-  if (openId() !== id) open(id, false);
+  if (openId() !== id) open(id, "kept");
 }

@@ -1,5 +1,5 @@
 // Dialogs: the platform's own, which hold the focus and close with Escape.
-import { find, make } from "./dom.js";
+import { find, findAll, make } from "./dom.js";
 import { words } from "./api.js";
 
 /** Keys and what they do, as the help shows them. */
@@ -29,7 +29,8 @@ export const KEYS = [
  * @param {...(Node | string)} content
  */
 export function showDialog(title, ...content) {
-  const id = "dialog-title";
+  // One may lie over another.
+  const id = `dialog-title-${findAll("dialog").length}`;
   const closer = make("button", { class: "icon", type: "button", "aria-label": "Close", onclick: () => dialog.close() }, "✕");
   const heading = make("header", {}, make("h2", { id, dir: "auto" }, title), closer);
   const dialog = make("dialog", { "aria-labelledby": id, onclose: () => dialog.remove() }, heading, make("div", { class: "inside" }, ...content));

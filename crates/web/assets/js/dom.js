@@ -84,6 +84,15 @@ export function playingTime(secs) {
   return secs < 3600 ? `${Math.floor(secs / 60)}:${parts[2]}` : `${Math.floor(secs / 3600)}:${parts[1]}:${parts[2]}`;
 }
 
+/** A part of an address as people read it; one that is quoted wrongly stays. @param {string} text */
+export function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** @param {string} url */
 export function isWeb(url) {
   return /^https?:\/\//i.test(url);

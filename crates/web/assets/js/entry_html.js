@@ -1,6 +1,6 @@
 // The one place where a text becomes HTML: an entry's, which the server has sanitised, in a shadow root of its own. The
 // policy of the page lets no other do it.
-import { find, make } from "./dom.js";
+import { decoded, find, make } from "./dom.js";
 
 const script = /** @type {HTMLElement} */ (find("#page-script"));
 const entryCss = script.dataset.entryCss ?? "";
@@ -69,7 +69,7 @@ export function enliven(root) {
       return;
     }
     const place = link.getAttribute("href")?.match(/^#(.+)/)?.[1];
-    const target = place ? root.getElementById(decodeURIComponent(place)) : null;
+    const target = place ? root.getElementById(decoded(place)) : null;
     if (target) {
       event.preventDefault();
       target.scrollIntoView({ block: "center" });

@@ -44,7 +44,7 @@ export function editSubject() {
 }
 
 /** @type {Record<string, () => any>} */
-const ACTIONS = {
+const KEY_ACTIONS = {
   j: () => step(1),
   k: () => step(-1),
   o: openCurrent,
@@ -100,7 +100,7 @@ export function startKeys() {
       goingTimer = setTimeout(() => (isGoing = false), SEQUENCE_MS);
       return;
     }
-    const action = ACTIONS[event.key];
+    const action = KEY_ACTIONS[event.key];
     if (!action) return;
     event.preventDefault();
     Promise.resolve(action()).catch((error) => say(words(error)));

@@ -1,7 +1,7 @@
 // The list: endless by cursor, with a bounded page. Entries are kept in chunks; a chunk far from what is seen keeps its
 // height and loses its rows, so ten thousand entries deep there are no more elements than at the top.
 import { clone, find, findAll, shorten, whenShort } from "./dom.js";
-import { ask, serverTime, words } from "./api.js";
+import { ask, words } from "./api.js";
 import { say } from "./status.js";
 import { feedName } from "./sidebar.js";
 
@@ -16,6 +16,9 @@ const CHUNK_ROWS = 50;
 const KEPT_MARGIN = "3000px 0px";
 /** How far before the end the next rows are asked for. */
 const LOAD_MARGIN = "2000px 0px";
+/** A page that could not be loaded is asked for again after this. */
+const RETRY_MS = 5_000;
+const TIMES_MS = 60_000;
 const TITLE_CHARS = 300;
 const FEED_CHARS = 80;
 
@@ -27,7 +30,9 @@ const chunks = [];
 const known = new Map();
 /** The entry that keys are about. @type {number | null} */
 let currentId = null;
-let isLoading = false;
+/** The page that is being loaded: whoever wants more meanwhile waits for the same. @type {Promise<boolean> | null} */
+let loading = null;
+let retryTimer = 0;
 /** @type {IntersectionObserver | null} */
 let keeping = null;
 /** @type {((row: Row) => void) | null} */
@@ -42,6 +47,8 @@ export const listAddress = () => given("list");
 export const listQuery = () => given("query");
 export const listTime = () => given("now");
 export const listShows = () => given("show");
+/** Whether there are entries that are not loaded yet. */
+export const hasMore = () => given("next") !== "";
 export const hasList = () => section !== null;
 export const currentRow = () => (currentId === null ? null : (known.get(currentId) ?? null));
 export const rowOf = (/** @type {number} */ id) => known.get(id) ?? null;
@@ -56,8 +63,11 @@ export function entryAddress(id) {
 /** @param {import("./api.js").Entry} entry @returns {Row} */
 export function toRow(entry) {
   const { id, feedId, isRead, isStarred, url } = entry;
-  const title = shorten(entry.title?.trim() || "Untitled", TITLE_CHARS);
-  return { id, feedId, title, at: entry.sortAt, excerpt: entry.excerpt ?? "", isRead, isStarred, url };
+  const own = entry.title?.trim();
+  const text = entry.excerpt ?? "";
+  // What has no title begins with its text.
+  const title = shorten(own || text || "Untitled", TITLE_CHARS);
+  return { id, feedId, title, at: entry.sortAt, excerpt: own ? text : "", isRead, isStarred, url };
 }
 
 /** @param {Row} row */
@@ -83,6 +93,12 @@ export function showRow(row, element = find(`#e${row.id}`)) {
   element.classList.toggle("starred", row.isStarred);
   element.classList.toggle("current", row.id === currentId);
   find("small", element)?.setAttribute("data-when", whenShort(row.at));
+}
+
+/** How long ago it was goes on. */
+function showTimes() {
+  if (document.hidden) return;
+  for (const { rows, isFilled } of chunks) if (isFilled) for (const row of rows) showRow(row);
 }
 
 /** @param {HTMLElement} element @returns {Row} */
@@ -144,11 +160,11 @@ function insertChunk(rows, isFirst) {
 /**
  * A page of the list.
  * @param {string} cursor
- * @param {boolean} [isBrief] without texts, whatever the list shows
+ * @param {boolean} [isBrief] without texts
  * @param {string} [since] only what was received since then
  */
 export async function fetchPage(cursor, isBrief = false, since = "") {
-  const texts = section?.hasAttribute("data-excerpts") && !isBrief ? "excerpt=true" : "content=false";
+  const texts = isBrief ? "content=false" : "excerpt=true";
   return ask("GET", `/api/entries?${listQuery()}&${texts}&limit=${CHUNK_ROWS}${cursor ? `&cursor=${cursor}` : ""}${since ? `&receivedSince=${encodeURIComponent(since)}` : ""}`);
 }
 
@@ -160,10 +176,17 @@ export function isBeforeFirst({ id, sortAt }) {
 }
 
 /** The next entries of the list. @returns {Promise<boolean>} whether there were any */
-export async function loadMore() {
+export function loadMore() {
   const cursor = given("next");
-  if (!section || !cursor || isLoading) return false;
-  isLoading = true;
+  if (!section || !cursor) return Promise.resolve(false);
+  clearTimeout(retryTimer);
+  loading ??= loadFrom(section, cursor).finally(() => (loading = null));
+  return loading;
+}
+
+/** @param {HTMLElement} section @param {string} cursor */
+async function loadFrom(section, cursor) {
+  let wait = 0;
   try {
     const page = await fetchPage(cursor);
     const rows = page.entries.map(toRow).filter((/** @type {Row} */ row) => !known.has(row.id));
@@ -173,12 +196,12 @@ export async function loadMore() {
     showEnd();
     return rows.length > 0;
   } catch (error) {
+    wait = RETRY_MS;
     say(words(error));
     return false;
   } finally {
-    isLoading = false;
     // What was asked for in the meantime, or a page with nothing on it.
-    if (given("next") && isEndNear()) queueMicrotask(loadMore);
+    retryTimer = setTimeout(() => given("next") && isEndNear() && loadMore(), wait);
   }
 }
 
@@ -200,7 +223,6 @@ export async function bringIn() {
   const rows = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !known.has(entry.id)).map(toRow);
   // More than a page: what is between would be missing.
   if (rows.length === page.entries.length && page.nextCursor) return location.reload();
-  section.dataset.now = serverTime() ?? listTime();
   if (rows.length > 0) insertChunk(rows, true);
   if (scroller) scroller.scrollTop = 0;
 }
@@ -227,7 +249,7 @@ export async function neighbour(step) {
   if (at < 0) return rows[0] ?? null;
   const found = rows[at + step];
   if (found || step < 0) return found ?? null;
-  return (await loadMore()) ? (chunks.at(-1)?.rows[0] ?? null) : null;
+  return (await loadMore()) ? neighbour(step) : null;
 }
 
 /** @type {IntersectionObserver | null} */
@@ -239,7 +261,8 @@ function watchPassing(passed) {
   passing = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting, boundingClientRect, rootBounds } of entries) {
       const row = known.get(Number(target.id.slice(1)));
-      const isAbove = rootBounds !== null && boundingClientRect.bottom <= rootBounds.top;
+      // A list that is not shown has no height, and nothing was scrolled past in it.
+      const isAbove = rootBounds !== null && rootBounds.height > 0 && boundingClientRect.bottom <= rootBounds.top;
       if (!isIntersecting && isAbove && row && !row.isRead) passed(row);
     }
   }, { root: scroller });
@@ -258,6 +281,7 @@ export function startList(passed) {
   const first = find(".chunk");
   if (first) addChunk(findAll(".row", first).map(readRow), first, false);
   for (const row of known.values()) showRow(row);
+  setInterval(showTimes, TIMES_MS);
   const end = find(".list .more");
   if (!end || !given("next")) return;
   showEnd();

@@ -1,6 +1,6 @@
 // What happens elsewhere, as it happens: a stream of events that say what changed. The browser asks again by itself when
 // the connection is lost, and says where it stopped.
-import { counted, find, findAll } from "./dom.js";
+import { counted, find, findAll, make } from "./dom.js";
 import { again, ask, toLogin, words } from "./api.js";
 import { say, sayWhile } from "./status.js";
 import { mergeCounts, refreshCounts } from "./sidebar.js";
@@ -20,12 +20,16 @@ const FEEDS_MS = 3_000;
 /** A page that nobody sees lets go of its stream after this, because a browser has few connections to a server. */
 const HIDDEN_MS = 60_000;
 
+/** A stream that is silent for so long, three heartbeats, is dead: nobody told of its end. */
+const SILENT_MS = 50_000;
+
 /** @type {EventSource | null} */
 let stream = null;
 /** Where the page stands in the changes; at first, when the server wrote it. */
 let lastEventId = find("#page-script")?.dataset.change ?? "";
 let lostTimer = 0;
 let hiddenTimer = 0;
+let silentTimer = 0;
 
 /** Runs at once, and then no more often than every so many milliseconds. @param {() => Promise<void>} run @param {number} ms */
 function throttled(run, ms) {
@@ -69,6 +73,8 @@ export async function showArrived() {
   } catch (error) {
     say(words(error));
   }
+  // A look that was under way has counted what is shown by now.
+  if (button && !button.hidden) lookForNewsSoon();
 }
 
 /** Whether a change of some feeds may concern this list. @param {Change} change */
@@ -107,7 +113,24 @@ async function lookAtFeeds() {
     if (problem === null) link?.removeAttribute("title");
     else link?.setAttribute("title", problem);
   }
+  lookAtIcons(feeds);
   if (!isSame && !find("dialog[open]")) say("Your feeds were changed elsewhere.", { label: "Show", run: () => again("") });
+}
+
+/** The icons that were last asked for. */
+let iconsWanted = "";
+
+/** Shows icons that were found since the page was loaded. @param {import("./api.js").Feed[]} feeds */
+function lookAtIcons(feeds) {
+  const hasNone = (/** @type {number} */ id) => {
+    const item = find(`.tree [data-feed="${id}"]`);
+    return item !== null && !getComputedStyle(item).getPropertyValue("--icon");
+  };
+  const wanted = feeds.filter(({ id, iconId }) => iconId !== null && hasNone(id)).map(({ iconId }) => iconId).join();
+  // Some are too large for the sheet.
+  if (wanted === "" || wanted === iconsWanted) return;
+  iconsWanted = wanted;
+  document.body.append(make("link", { rel: "stylesheet", href: `/feed-icons.css?v=${Date.now()}` }));
 }
 
 const lookAtFeedsSoon = throttled(lookAtFeeds, FEEDS_MS);
@@ -121,10 +144,12 @@ const REACTIONS = {
   feed: lookAtFeedsSoon,
   subscription: () => {},
   delivery: () => {},
+  heartbeat: () => {},
 };
 
 /** @param {MessageEvent} event */
 function onEvent(event) {
+  watchSilence();
   lastEventId = event.lastEventId || lastEventId;
   try {
     const change = JSON.parse(event.data || "{}");
@@ -140,7 +165,9 @@ function openStream() {
   if (stream || document.hidden) return;
   stream = new EventSource(`/api/events${lastEventId && `?lastEventId=${encodeURIComponent(lastEventId)}`}`);
   for (const kind of Object.keys(REACTIONS)) stream.addEventListener(kind, onEvent);
+  watchSilence();
   stream.addEventListener("open", () => {
+    watchSilence();
     clearTimeout(lostTimer);
     lostTimer = 0;
     sayWhile(null);
@@ -151,11 +178,18 @@ function openStream() {
   });
 }
 
+/** Opens the stream anew if nothing is heard for too long. */
+function watchSilence() {
+  clearTimeout(silentTimer);
+  silentTimer = setTimeout(() => (closeStream(), openStream()), SILENT_MS);
+}
+
 function sayLost() {
   sayWhile(navigator.onLine ? "The connection is lost. Trying again…" : "There is no network. This goes on when there is one.");
 }
 
 function closeStream() {
+  clearTimeout(silentTimer);
   stream?.close();
   stream = null;
 }

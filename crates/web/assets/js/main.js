@@ -13,7 +13,7 @@ import { startBoards } from "./boards.js";
 import { startKeys, toggleRead, toggleStar } from "./keys.js";
 
 /** What a button with `data-do` does. @type {Record<string, (button: HTMLElement) => any>} */
-const DEEDS = {
+const BUTTON_ACTIONS = {
   add: () => showAdd(),
   opml: showOpml,
   help: showHelp,
@@ -41,10 +41,10 @@ function startClicks() {
       return leave();
     }
     const button = target?.closest("[data-do]");
-    const deed = button instanceof HTMLElement ? DEEDS[button.dataset.do ?? ""] : undefined;
-    if (!deed || !(button instanceof HTMLElement)) return;
+    const action = button instanceof HTMLElement ? BUTTON_ACTIONS[button.dataset.do ?? ""] : undefined;
+    if (!action || !(button instanceof HTMLElement)) return;
     event.preventDefault();
-    Promise.resolve(deed(button)).catch((error) => say(words(error)));
+    Promise.resolve(action(button)).catch((error) => say(words(error)));
   });
   find("#news")?.addEventListener("click", showArrived);
 }

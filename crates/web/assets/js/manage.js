@@ -33,7 +33,18 @@ function folderFields(chosen) {
 async function folderOf(form) {
   const chosen = String(form.get("folder") ?? "");
   if (chosen !== NEW_FOLDER) return chosen ? Number(chosen) : null;
-  return (await ask("POST", "/api/folders", { name: String(form.get("folderName") ?? "") })).id;
+  const name = String(form.get("folderName") ?? "");
+  try {
+    return (await ask("POST", "/api/folders", { name })).id;
+  } catch (error) {
+    if (/** @type {any} */ (error).status !== 409) throw error;
+    // It is there: by an earlier try, of which only the feed failed.
+    /** @type {import("./api.js").Folder[]} */
+    const there = await ask("GET", "/api/folders");
+    const same = there.find((folder) => folder.name.toLowerCase() === name.trim().toLowerCase());
+    if (!same) throw error;
+    return same.id;
+  }
 }
 
 export function showAdd(url = "") {

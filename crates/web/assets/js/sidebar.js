@@ -5,6 +5,7 @@ import { say } from "./status.js";
 
 const CLOSED = "pirssonite-closed-folders";
 const SCROLLED = "pirssonite-side-scroll";
+const COUNT_LOOKS_MAX = 3;
 
 /** The link of a feed or a folder. @param {"feed" | "folder"} kind @param {number | string} id */
 function linkOf(kind, id) {
@@ -42,8 +43,12 @@ export function showCounts(counts) {
   showTitle();
 }
 
+/** How often counts came as an event. */
+let countsHeard = 0;
+
 /** Shows what has changed of them. @param {import("./api.js").Counts} counts */
 export function mergeCounts({ total, starred, byFeed, byFolder }) {
+  countsHeard += 1;
   showCount(find('[data-count="unread"]'), total);
   showCount(find('[data-count="starred"]'), starred);
   for (const [id, count] of Object.entries(byFeed ?? {})) showCount(linkOf("feed", id), count);
@@ -63,7 +68,12 @@ export function adjustCounts(feedId, unread, starred) {
 }
 
 export async function refreshCounts() {
-  showCounts(await ask("GET", "/api/counts"));
+  for (let look = 1; ; look += 1) {
+    const before = countsHeard;
+    const counts = await ask("GET", "/api/counts");
+    // Counts that came as an event meanwhile may be newer.
+    if (before === countsHeard || look === COUNT_LOOKS_MAX) return showCounts(counts);
+  }
 }
 
 /** The title of the page says how much is unread, where that is what it lists. */
@@ -143,5 +153,6 @@ function keepFolders(tree) {
 /** @param {HTMLElement} tree */
 function keepScroll(tree) {
   tree.scrollTop = Number(sessionStorage.getItem(SCROLLED) ?? 0);
+  find("[aria-current]", tree)?.scrollIntoView({ block: "nearest" });
   addEventListener("pagehide", () => sessionStorage.setItem(SCROLLED, String(tree.scrollTop)));
 }

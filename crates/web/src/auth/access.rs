@@ -10,7 +10,8 @@ use url::form_urlencoded;
 
 use super::{
     apps::is_app_path,
-    identify::{Way, client_of, identify},
+    cookie,
+    identify::{Way, client_of, identify, is_https},
     login,
 };
 use crate::{
@@ -32,8 +33,18 @@ pub(crate) async fn require(state: &AppState, mut request: Request, next: Next) 
     if is_open(request.method(), request.uri().path()) {
         return next.run(request).await;
     }
+    let is_seen = is_page(&request);
     match admit(&mut request, state).await {
-        Ok(()) => next.run(request).await,
+        Ok(None) => next.run(request).await,
+        Ok(Some(secret)) => {
+            let is_https = is_https(client_of(request.extensions(), request.headers(), state).as_ref(), state);
+            let mut response = next.run(request).await;
+            // A session ends when it was not used for so long: so does its cookie.
+            if is_seen {
+                response.headers_mut().append(header::SET_COOKIE, cookie::given(&secret, is_https));
+            }
+            response
+        }
         Err(ApiError::Unauthorized) if is_page(&request) => to_login(request.uri()),
         Err(error) => error.into_response(),
     }
@@ -50,10 +61,11 @@ fn is_callback(path: &str) -> bool {
     path.strip_prefix(CALLBACK_PREFIX).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-async fn admit(request: &mut Request, state: &AppState) -> ApiResult<()> {
+/// Returns the secret of the session that a browser came by, if it did.
+async fn admit(request: &mut Request, state: &AppState) -> ApiResult<Option<String>> {
     let (headers, extensions) = (request.headers(), request.extensions());
     if request.uri().path() == METRICS && client_of(extensions, headers, state).is_none_or(|client| client.is_local) {
-        return Ok(());
+        return Ok(None);
     }
     let identified = tokio::time::timeout(state.settings.quick_timeout, identify(extensions, headers, state)).await;
     let late = |_| ApiError::StoreUnavailable("nobody could be identified in time".to_owned());
@@ -62,8 +74,12 @@ async fn admit(request: &mut Request, state: &AppState) -> ApiResult<()> {
         actor.check_write()?;
         check_origin(&way, headers)?;
     }
+    let secret = actor
+        .session
+        .and_then(|_| cookie::read(headers, is_https(client_of(extensions, headers, state).as_ref(), state)));
+    let secret = secret.map(ToOwned::to_owned);
     request.extensions_mut().insert(actor);
-    Ok(())
+    Ok(secret)
 }
 
 /// A browser sends its cookie also for a foreign page. Whatever comes with one and changes something has to say which page

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::{
     Actor, Client,
-    identify::{Kept, by_secret, by_token, client_of, credentials_of},
+    identify::{Kept, by_secret, by_token, client_of, credentials_of, is_https},
     login::{may_be_name, user_agent_of, verify},
     lookups::Lookups,
 };
@@ -77,6 +77,13 @@ impl FromRequestParts<AppState> for AppClient {
         let client = client_of(&parts.extensions, &parts.headers, state).ok_or(ApiError::Unauthorized)?;
         let (is_page, user_agent) = (names_its_page(&parts.headers), user_agent_of(&parts.headers));
         Ok(Self { client, is_page, user_agent })
+    }
+}
+
+impl AppClient {
+    /// Whether it speaks https to us, or to the proxy before us.
+    pub(crate) fn is_https(&self, state: &AppState) -> bool {
+        is_https(Some(&self.client), state)
     }
 }
 

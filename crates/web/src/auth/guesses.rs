@@ -2,7 +2,9 @@
 //!
 //! Failures are counted for an account from an address, for an address, and for an account. The last makes only those
 //! addresses wait that have failed at this account themselves: whoever knows the password comes in from elsewhere,
-//! however many others guess. What is kept is bounded, and under keys that nobody can aim at.
+//! however many others guess. And who goes on guessing at one account is slowed there alone: an app that has an old
+//! password keeps nobody else behind the same router from logging in. What is kept is bounded, and under keys that nobody
+//! can aim at.
 
 use std::{
     collections::HashMap,
@@ -48,13 +50,20 @@ struct Failures {
     last: Instant,
 }
 
-/// What is counted.
 #[derive(Debug, Clone, Copy, Hash)]
 enum Key<'a> {
     Pair(&'a str, IpAddr),
     Address(IpAddr),
     Account(&'a str),
     Tokens(IpAddr),
+}
+
+/// A guess that was admitted, and under which keys it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Guess {
+    pair: u64,
+    account: u64,
+    address: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -72,41 +81,44 @@ impl Guesses {
 
     /// Admits a guess at the account of this name, and counts it as a failure until it [succeeds](Self::succeeded):
     /// guesses at the same time count too. Otherwise how long to wait.
-    pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn begin(&self, name: &str, address: IpAddr, now: Instant) -> Result<Guess, Duration> {
         let address = network_of(address);
         let (pair, from, account) = (Key::Pair(name, address), Key::Address(address), Key::Account(name));
         let mut failures = self.lock();
+        let before = self.count(&failures, pair, now);
         let mut wait = self.left(&failures, pair, PAIR, now).max(self.left(&failures, from, ADDRESS, now));
-        if self.count(&failures, pair, now) > 0 {
+        if before > 0 {
             wait = wait.max(self.left(&failures, account, ACCOUNT, now));
         }
         if !wait.is_zero() {
             return Err(wait);
         }
-        for key in [pair, from, account] {
-            self.add(&mut failures, key, now);
+        let [pair, from, account] = [pair, from, account].map(|key| self.hasher.hash_one(key));
+        // Beyond those that are free it waits for itself.
+        let guess = Guess { pair, account, address: (before < PAIR.free).then_some(from) };
+        for key in guess.keys() {
+            add(&mut failures, key, now);
         }
-        Ok(())
+        Ok(guess)
     }
 
     /// Whether this address has failed lately, at whatever account.
-    pub(crate) fn has_failed(&self, address: IpAddr, now: Instant) -> bool {
-        self.count(&self.lock(), Key::Address(network_of(address)), now) > 0
+    pub(crate) fn has_failed(&self, name: &str, address: IpAddr, now: Instant) -> bool {
+        let (address, failures) = (network_of(address), self.lock());
+        [Key::Pair(name, address), Key::Address(address)].into_iter().any(|key| self.count(&failures, key, now) > 0)
     }
 
     /// The guess was right: its address is no guesser's.
-    pub(crate) fn succeeded(&self, name: &str, address: IpAddr) {
-        self.undo(name, address);
-        let pair = Key::Pair(name, network_of(address));
-        self.lock().remove(&self.hasher.hash_one(pair));
+    pub(crate) fn succeeded(&self, guess: Guess) {
+        self.undo(guess);
+        self.lock().remove(&guess.pair);
     }
 
     /// The guess was not looked at after all.
-    pub(crate) fn undo(&self, name: &str, address: IpAddr) {
-        let address = network_of(address);
+    pub(crate) fn undo(&self, guess: Guess) {
         let mut failures = self.lock();
-        for key in [Key::Pair(name, address), Key::Address(address), Key::Account(name)] {
-            if let Some(failed) = failures.get_mut(&self.hasher.hash_one(key)) {
+        for key in guess.keys() {
+            if let Some(failed) = failures.get_mut(&key) {
                 failed.count = failed.count.saturating_sub(1);
             }
         }
@@ -120,7 +132,7 @@ impl Guesses {
 
     /// A token from this address was wrong.
     pub(crate) fn token_failed(&self, address: IpAddr, now: Instant) {
-        self.add(&mut self.lock(), Key::Tokens(network_of(address)), now);
+        add(&mut self.lock(), self.hasher.hash_one(Key::Tokens(network_of(address))), now);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Failures>> {
@@ -139,18 +151,23 @@ impl Guesses {
             rule.wait(failed.count, self.wait_first).saturating_sub(now.saturating_duration_since(failed.last))
         })
     }
+}
 
-    fn add(&self, failures: &mut HashMap<u64, Failures>, key: Key<'_>, now: Instant) {
-        let key = self.hasher.hash_one(key);
-        if failures.len() >= KEYS_MAX && !failures.contains_key(&key) {
-            forget_half(failures, now);
-        }
-        let failed = failures.entry(key).or_insert(Failures { count: 0, last: now });
-        if is_forgotten(failed, now) {
-            failed.count = 0;
-        }
-        *failed = Failures { count: failed.count.saturating_add(1), last: now };
+impl Guess {
+    fn keys(self) -> impl Iterator<Item = u64> {
+        [self.pair, self.account].into_iter().chain(self.address)
     }
+}
+
+fn add(failures: &mut HashMap<u64, Failures>, key: u64, now: Instant) {
+    if failures.len() >= KEYS_MAX && !failures.contains_key(&key) {
+        forget_half(failures, now);
+    }
+    let failed = failures.entry(key).or_insert(Failures { count: 0, last: now });
+    if is_forgotten(failed, now) {
+        failed.count = 0;
+    }
+    *failed = Failures { count: failed.count.saturating_add(1), last: now };
 }
 
 fn is_forgotten(failed: &Failures, now: Instant) -> bool {
@@ -185,6 +202,12 @@ mod tests {
         text.parse().unwrap()
     }
 
+    impl Guesses {
+        fn wait(&self, name: &str, address: IpAddr, now: Instant) -> Result<(), Duration> {
+            self.begin(name, address, now).map(drop)
+        }
+    }
+
     #[test]
     fn a4_waits_grow_after_five_failures() {
         let seconds: Vec<u64> = (0..20).map(|failures| PAIR.wait(failures, WAIT_FIRST).as_secs()).collect();
@@ -197,19 +220,19 @@ mod tests {
     async fn a4_a_guesser_waits_and_nobody_else() {
         let (guesses, now, bad) = (Guesses::new(WAIT_FIRST), Instant::now(), address("203.0.113.7"));
         for _ in 0..5 {
-            assert_eq!(guesses.begin("ann", bad, now), Ok(()));
+            assert_eq!(guesses.wait("ann", bad, now), Ok(()));
         }
-        assert_eq!(guesses.begin("ann", bad, now), Err(Duration::from_secs(1)));
-        assert_eq!(guesses.begin("ann", address("::ffff:203.0.113.7"), now), Err(Duration::from_secs(1)));
-        assert_eq!(guesses.begin("ann", address("203.0.113.8"), now), Ok(()), "from elsewhere");
-        assert_eq!(guesses.begin("ben", bad, now), Ok(()), "another account");
+        assert_eq!(guesses.wait("ann", bad, now), Err(Duration::from_secs(1)));
+        assert_eq!(guesses.wait("ann", address("::ffff:203.0.113.7"), now), Err(Duration::from_secs(1)));
+        assert_eq!(guesses.wait("ann", address("203.0.113.8"), now), Ok(()), "from elsewhere");
+        assert_eq!(guesses.wait("ben", bad, now), Ok(()), "another account");
         // Refused ones do not count: after its wait there is one more, and twice the wait.
         let later = now + Duration::from_secs(1);
-        assert_eq!(guesses.begin("ann", bad, later), Ok(()));
-        assert_eq!(guesses.begin("ann", bad, later), Err(Duration::from_secs(2)));
-        guesses.succeeded("ann", bad);
-        assert_eq!(guesses.begin("ann", bad, later), Ok(()));
-        assert_eq!(guesses.begin("ann", bad, later + FORGET_AFTER), Ok(()));
+        let right = guesses.begin("ann", bad, later).unwrap();
+        assert_eq!(guesses.wait("ann", bad, later), Err(Duration::from_secs(2)));
+        guesses.succeeded(right);
+        assert_eq!(guesses.wait("ann", bad, later), Ok(()));
+        assert_eq!(guesses.wait("ann", bad, later + FORGET_AFTER), Ok(()));
     }
 
     #[tokio::test]
@@ -224,6 +247,31 @@ mod tests {
             .count();
         assert_eq!(admitted, 20);
         assert!(guesses.begin("ann", address("2001:db8:1:3::1"), now).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a4_an_old_password_in_an_app_keeps_nobody_else_out() {
+        let (guesses, now, home) = (Guesses::new(WAIT_FIRST), Instant::now(), address("203.0.113.7"));
+        for minute in 0..24 * 60 {
+            let now = now + Duration::from_mins(minute);
+            let _ = guesses.begin("ann", home, now);
+            assert_eq!(guesses.wait("ann", home, now).is_ok(), minute < 2, "in minute {minute}");
+            guesses.succeeded(guesses.begin("ben", home, now).unwrap());
+            assert!(guesses.has_failed("ann", home, now), "in minute {minute}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a4_who_comes_in_with_a_password_of_their_own_has_no_more_guesses() {
+        let (guesses, now, from) = (Guesses::new(WAIT_FIRST), Instant::now(), address("203.0.113.7"));
+        let mut tried = 0;
+        for number in 0..200 {
+            tried += u32::from(guesses.begin(&format!("name{}", number / 10), from, now).is_ok());
+            if let Ok(right) = guesses.begin("ben", from, now) {
+                guesses.succeeded(right);
+            }
+        }
+        assert_eq!(tried, 20);
     }
 
     #[tokio::test]
@@ -250,7 +298,7 @@ mod tests {
         }
         assert_eq!(guesses.token_wait(from, now), Some(Duration::from_secs(1)));
         assert_eq!(guesses.token_wait(address("203.0.113.8"), now), None);
-        assert_eq!(guesses.begin("ann", from, now), Ok(()), "passwords are another matter");
+        assert_eq!(guesses.wait("ann", from, now), Ok(()), "passwords are another matter");
     }
 
     #[tokio::test]

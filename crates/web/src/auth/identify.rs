@@ -73,10 +73,12 @@ async fn in_process(extensions: &Extensions, state: &AppState) -> ApiResult<Acto
     owner(state).await
 }
 
-/// Whom the commands on this machine act for.
+/// Whom the commands on this machine act for. They administer whoever that is: where nobody knows a password any more, one
+/// is set by them.
 async fn owner(state: &AppState) -> ApiResult<Actor> {
     let account = Auth::owner(state.store()).await?.ok_or(ApiError::Unauthorized)?;
-    Ok(Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id))))
+    let actor = Actor::new(&account, TokenScope::Admin, None, Some(Login::Account(account.id)));
+    Ok(Actor { is_admin: true, ..actor })
 }
 
 /// What follows `Bearer`. Other ways of `Authorization` are those of proxies.
@@ -109,19 +111,18 @@ pub(super) async fn by_secret(
     state: &AppState,
 ) -> ApiResult<Actor> {
     let (auth, now) = (&state.auth, Instant::now());
-    // One that was good is looked up in any case: its neighbours' mistakes are not its own.
-    let was_good = hash.and_then(|hash| auth.secrets.last(&hash)).flatten().is_some();
-    if !was_good && let Some(wait) = auth.guesses.token_wait(client.address, now) {
-        return Err(ApiError::TooManyAttempts(wait));
-    }
+    // Looked up in any case: its neighbours' mistakes are not those of a good one.
     let found = match hash {
         Some(hash) => look_up(hash, state, kept).await?.map(|known| (hash, known)),
         None => None,
     };
-    if found.is_none() {
+    let Some((hash, known)) = found else {
+        if let Some(wait) = auth.guesses.token_wait(client.address, now) {
+            return Err(ApiError::TooManyAttempts(wait));
+        }
         auth.guesses.token_failed(client.address, now);
-    }
-    let (hash, known) = found.ok_or(ApiError::Unauthorized)?;
+        return Err(ApiError::Unauthorized);
+    };
     let login = if kept == Kept::Token { Login::Token(hash) } else { Login::Session(hash) };
     Ok(Actor::new(&known.account, known.scope, known.session, Some(login)))
 }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::{
     Actor, cookie,
     identify::{client_of, is_https},
-    password::Standing,
+    password::Reputation,
 };
 use crate::{
     error::{ApiError, ApiResult},
@@ -109,11 +109,11 @@ pub(crate) async fn verify_own(state: &AppState, origin: &Origin, actor: &Actor,
 pub(super) async fn verify(state: &AppState, address: IpAddr, name: &str, password: String) -> ApiResult<Credentials> {
     let (guesses, key, now) = (&state.auth.guesses, AccountName::key_of(name), Instant::now());
     // Before this one counts.
-    let standing = if guesses.has_failed(address, now) { Standing::HasFailed } else { Standing::Good };
-    guesses.begin(&key, address, now).map_err(ApiError::TooManyAttempts)?;
-    match check(state, name, password, standing).await {
+    let reputation = if guesses.has_failed(&key, address, now) { Reputation::HasFailed } else { Reputation::Good };
+    let guess = guesses.begin(&key, address, now).map_err(ApiError::TooManyAttempts)?;
+    match check(state, name, password, reputation).await {
         Ok(Some(credentials)) => {
-            guesses.succeeded(&key, address);
+            guesses.succeeded(guess);
             Ok(credentials)
         }
         Ok(None) => {
@@ -122,16 +122,21 @@ pub(super) async fn verify(state: &AppState, address: IpAddr, name: &str, passwo
             Err(ApiError::Unauthorized)
         }
         Err(error) => {
-            guesses.undo(&key, address);
+            guesses.undo(guess);
             Err(error)
         }
     }
 }
 
-async fn check(state: &AppState, name: &str, password: String, standing: Standing) -> ApiResult<Option<Credentials>> {
+async fn check(
+    state: &AppState,
+    name: &str,
+    password: String,
+    reputation: Reputation,
+) -> ApiResult<Option<Credentials>> {
     let credentials = if may_be_name(name) { state.store().credentials(name).await? } else { None };
     let hash = credentials.as_ref().and_then(|credentials| credentials.password_hash.clone());
-    let is_right = state.auth.passwords.verify(hash, password, standing).await?;
+    let is_right = state.auth.passwords.verify(hash, password, reputation).await?;
     Ok(credentials.filter(|_| is_right))
 }
 

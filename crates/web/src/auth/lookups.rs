@@ -42,11 +42,6 @@ impl<K: Eq + Hash, V: Clone> Lookups<K, V> {
         fresh.map(|(_, value)| value.clone())
     }
 
-    /// The answer, however old.
-    pub(super) fn last(&self, key: &K) -> Option<V> {
-        self.lock().get(key).map(|(_, value)| value.clone())
-    }
-
     /// Keeps an answer that was asked for then.
     pub(super) fn put(&self, key: K, asked: Instant, value: V) {
         let mut kept = self.lock();
@@ -79,12 +74,10 @@ mod tests {
         lookups.put(0, now, "a");
         assert_eq!(lookups.get(&0, now + Duration::from_millis(499)), Some("a"));
         assert_eq!(lookups.get(&0, now + Duration::from_millis(500)), None);
-        assert_eq!(lookups.last(&0), Some("a"));
         for number in 1..5_000 {
             lookups.put(number, now, "b");
             assert!(lookups.lock().len() <= KEPT_MAX);
         }
         lookups.clear();
-        assert_eq!(lookups.last(&4_999), None);
     }
 }

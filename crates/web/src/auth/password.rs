@@ -36,10 +36,9 @@ const SALT_BYTES: usize = 16;
 const NOBODYS: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdC4uLg$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Who wants a password checked.
+/// What is known of the address that wants a password checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Nothing is held against the address.
+pub(crate) enum Reputation {
     Good,
     HasFailed,
 }
@@ -73,7 +72,7 @@ impl Passwords {
     }
 
     /// Whether this is the password of this hash. Without a hash it is not, and takes as long.
-    pub(crate) async fn verify(&self, hash: Option<String>, password: String, of: Standing) -> ApiResult<bool> {
+    pub(crate) async fn verify(&self, hash: Option<String>, password: String, of: Reputation) -> ApiResult<bool> {
         self.run(of, move || {
             let is_possible = hash.is_some() && password.len() <= PASSWORD_BYTES_MAX;
             let hash = hash.as_deref().unwrap_or(NOBODYS);
@@ -86,19 +85,19 @@ impl Passwords {
 
     /// A secret that only whoever has the password of this hash can make: the same each time, and as slow to guess.
     pub(crate) async fn derive(&self, hash: Option<String>, password: String) -> ApiResult<String> {
-        let derived = self.run(Standing::Good, move || derive(&hash.unwrap_or_default(), &password)).await?;
+        let derived = self.run(Reputation::Good, move || derive(&hash.unwrap_or_default(), &password)).await?;
         derived.map_err(|error| ApiError::Internal(format!("no secret was derived: {error}")))
     }
 
     /// The hash of a new password.
     pub(crate) async fn hash(&self, password: String, ids: &'static dyn Ids) -> ApiResult<String> {
-        let hashed = self.run(Standing::Good, move || hash_password(&password, ids)).await?;
+        let hashed = self.run(Reputation::Good, move || hash_password(&password, ids)).await?;
         hashed.map_err(|error| ApiError::BadRequest(error.to_string()))
     }
 
-    async fn run<T: Send + 'static>(&self, of: Standing, work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
+    async fn run<T: Send + 'static>(&self, of: Reputation, work: impl FnOnce() -> T + Send + 'static) -> ApiResult<T> {
         let busy = || ApiError::Unavailable("too many passwords are being checked at once; try again later");
-        let queue = if of == Standing::Good { &self.good } else { &self.failed };
+        let queue = if of == Reputation::Good { &self.good } else { &self.failed };
         let admitted = Arc::clone(&queue.admitted).try_acquire_owned().map_err(|_| busy())?;
         let turn = Arc::clone(&queue.turns).acquire_owned().await.map_err(|_| busy())?;
         let running = Arc::clone(&self.running).acquire_owned().await.map_err(|_| busy())?;
@@ -170,13 +169,13 @@ mod tests {
         assert_eq!(hash.len(), NOBODYS.len());
         for (password, expect) in [("correct horse", true), ("correct horse ", false), ("", false)] {
             assert_eq!(
-                passwords.verify(Some(hash.clone()), password.to_owned(), Standing::Good).await.unwrap(),
+                passwords.verify(Some(hash.clone()), password.to_owned(), Reputation::Good).await.unwrap(),
                 expect,
                 "{password}"
             );
         }
-        assert!(!passwords.verify(None, "nobody's".to_owned(), Standing::Good).await.unwrap());
-        assert!(!passwords.verify(Some(hash), "x".repeat(2000), Standing::Good).await.unwrap());
+        assert!(!passwords.verify(None, "nobody's".to_owned(), Reputation::Good).await.unwrap());
+        assert!(!passwords.verify(Some(hash), "x".repeat(2000), Reputation::Good).await.unwrap());
         assert!(PasswordHash::new(NOBODYS).is_ok());
         assert!(passwords.hash("short".to_owned(), &Same(1)).await.unwrap_err().to_string().contains("at least 8"));
     }
@@ -198,14 +197,14 @@ mod tests {
     #[tokio::test]
     async fn a4_only_so_many_passwords_wait() {
         let passwords = Passwords::new();
-        let check = |of: Standing| passwords.verify(None, String::new(), of);
+        let check = |of: Reputation| passwords.verify(None, String::new(), of);
         let places = u32::try_from(AT_ONCE_AFTER_FAILURES + WAITING_MAX).unwrap();
         let all = passwords.failed.admitted.try_acquire_many(places).unwrap();
-        let refused = check(Standing::HasFailed).await.unwrap_err();
+        let refused = check(Reputation::HasFailed).await.unwrap_err();
         assert!(matches!(refused, ApiError::Unavailable(_)), "{refused}");
-        assert!(!check(Standing::Good).await.unwrap());
+        assert!(!check(Reputation::Good).await.unwrap());
         drop(all);
-        assert!(!check(Standing::HasFailed).await.unwrap());
+        assert!(!check(Reputation::HasFailed).await.unwrap());
     }
 
     #[tokio::test]
@@ -214,9 +213,9 @@ mod tests {
         // As if one of them were being checked: the next waits, and one of good standing does not.
         let turn = passwords.failed.turns.acquire().await.unwrap();
         let running = passwords.running.acquire().await.unwrap();
-        let mut next = std::pin::pin!(passwords.verify(None, String::new(), Standing::HasFailed));
+        let mut next = std::pin::pin!(passwords.verify(None, String::new(), Reputation::HasFailed));
         assert!(futures_util::poll!(&mut next).is_pending());
-        assert!(!passwords.verify(None, String::new(), Standing::Good).await.unwrap());
+        assert!(!passwords.verify(None, String::new(), Reputation::Good).await.unwrap());
         assert!(futures_util::poll!(&mut next).is_pending());
         drop((turn, running));
         assert!(!next.await.unwrap());

@@ -49,10 +49,16 @@ pub(super) async fn mark(state: &AppState, actor: &Actor, given: &Given) -> ApiR
     Ok(())
 }
 
-/// What was read or otherwise changed within the last minutes, and is read, is unread again.
+/// What was read or otherwise changed within the last minutes, and is read, is unread again; but not what came in read.
 async fn unread_recent(state: &AppState, actor: &Actor) -> ApiResult<()> {
     let changed = Between { after: Some(state.engine.now() - RECENT), before: None };
-    let query = EntryQuery { unread: Some(false), by: SortBy::Changed, changed, ..EntryQuery::default() };
+    let query = EntryQuery {
+        unread: Some(false),
+        by: SortBy::Changed,
+        changed,
+        changed_since_received: true,
+        ..EntryQuery::default()
+    };
     let ids = state.store().find_entries(actor.account, &query, 0, RECENT_MAX).await?;
     let patch = EntryPatch { is_read: Some(false), is_starred: None };
     state.store().patch_entries(actor.account, &ids, patch).await?;

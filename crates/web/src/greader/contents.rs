@@ -14,7 +14,6 @@ use crate::{
 /// Items that are read at once.
 const ITEMS_AT_ONCE: usize = 500;
 
-/// Which items.
 #[derive(Debug)]
 pub(super) enum Source {
     /// So many of a stream.
@@ -22,7 +21,6 @@ pub(super) enum Source {
         filter: EntryFilter,
         left: u32,
     },
-    /// These.
     Named(Vec<EntryId>),
     Nothing,
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
+    icons::IconAddresses,
     refusal::{Answer, Refusal},
     request::Call,
     stream::{feed_id, label_id, state_id, title_of},
@@ -70,13 +71,13 @@ struct UnreadCount {
 
 pub(super) async fn subscriptions(call: &Call) -> Answer {
     let (store, account) = (call.state.store(), call.actor.account);
-    let folders = folder_names(call).await?;
+    let (folders, icons) = (folder_names(call).await?, IconAddresses::of(call));
     let subscription = |feed: Feed| Subscription {
         id: feed_id(feed.id),
         title: title_of(&feed).to_owned(),
         categories: feed.folder_id.and_then(|id| folders.get(&id)).map(|name| category(name)).into_iter().collect(),
         html_url: feed.site_url.clone().unwrap_or_else(|| feed.url.clone()),
-        icon_url: String::new(),
+        icon_url: feed.icon_id.map(|_| icons.address(account, feed.id)).unwrap_or_default(),
         url: feed.url,
     };
     let subscriptions = store.feeds(account).await?.into_iter().map(subscription).collect();

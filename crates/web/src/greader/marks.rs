@@ -1,14 +1,10 @@
 //! Items that are read or starred, one by one or a whole stream. What is so already is left as it is.
 
-use domain::{
-    EntryFilter, EntryPatch,
-    entry::{ENTRY_IDS_MAX, PAGE_IDS_MAX, Since},
-    ports::MarkRead,
-};
+use domain::{EntryPatch, ports::MarkRead};
 use jiff::Timestamp;
 
 use super::{ids::parse_ids, refusal::Refusal, request::Call, stream::Stream, tags::folder_of};
-use crate::work::run_to_completion;
+use crate::work::{mark_starred_read, patch_to_the_end, run_to_completion};
 
 /// Digits of a time in microseconds; with fewer it is in seconds.
 const MICROSECONDS_DIGITS: usize = 16;
@@ -17,13 +13,14 @@ const MICROSECONDS_DIGITS: usize = 16;
 /// over. A label without items makes a folder.
 pub(super) async fn edit_tag(call: &Call) -> Result<(), Refusal> {
     let ids = parse_ids(call.params.all("i"))?;
+    let names_items = call.params.first("i").is_some();
     let mut patch = EntryPatch::default();
     for (name, is_added) in [("a", true), ("r", false)] {
         for stream in call.params.all(name).filter_map(Stream::parse) {
             match stream {
                 Stream::Read => patch.is_read = Some(is_added),
                 Stream::Starred => patch.is_starred = Some(is_added),
-                Stream::Label(label) if is_added && ids.is_empty() => {
+                Stream::Label(label) if is_added && !names_items => {
                     folder_of(call, &label).await?;
                 }
                 _ => {}
@@ -37,15 +34,7 @@ async fn mark(call: &Call, ids: Vec<domain::EntryId>, patch: EntryPatch) -> Resu
     if patch == EntryPatch::default() {
         return Ok(());
     }
-    let (store, account) = (call.state.store().clone(), call.actor.account);
-    // To the end, also if the client goes away: half of them marked would be neither.
-    let marked = run_to_completion(async move {
-        for some in ids.chunks(ENTRY_IDS_MAX) {
-            store.patch_entries(account, some, patch).await?;
-        }
-        Ok::<_, domain::ports::StoreError>(())
-    });
-    Ok(marked.await??)
+    Ok(patch_to_the_end(call.state.store().clone(), call.actor.account, ids, patch).await?)
 }
 
 /// Marks what a stream has received until a time.
@@ -64,26 +53,14 @@ pub(super) async fn mark_all_as_read(call: &Call) -> Result<(), Refusal> {
             None => return Ok(()),
         },
         Stream::ReadingList | Stream::Unread => {}
-        Stream::Starred => return mark_starred(call, before).await,
+        Stream::Starred => {
+            return Ok(mark_starred_read(call.state.store().clone(), call.actor.account, which).await?);
+        }
         Stream::Read | Stream::Nothing => return Ok(()),
     }
     let (store, account) = (call.state.store().clone(), call.actor.account);
     run_to_completion(async move { store.mark_read(account, which).await }).await??;
     Ok(())
-}
-
-async fn mark_starred(call: &Call, until: Option<Timestamp>) -> Result<(), Refusal> {
-    let since = Some(Since::Received(Timestamp::MIN));
-    let filter = EntryFilter { starred: Some(true), unread: Some(true), since, until, ..EntryFilter::default() };
-    let mut after = None;
-    loop {
-        let page = call.state.store().entry_ids(call.actor.account, &filter, PAGE_IDS_MAX, after).await?;
-        mark(call, page.ids, EntryPatch { is_read: Some(true), is_starred: None }).await?;
-        after = page.next_cursor;
-        if after.is_none() {
-            return Ok(());
-        }
-    }
 }
 
 /// A time in microseconds, or in seconds; zero is none.

@@ -11,6 +11,7 @@
 //! | `refusal.rs` | errors as these clients know them |
 //! | `login.rs` | `ClientLogin`, `token`, `user-info` |
 //! | `lists.rs` | subscriptions, tags, unread counts |
+//! | `icons.rs` | where the icons of subscriptions are |
 //! | `ids.rs`, `stream.rs` | the names of items and streams; which entries a stream means |
 //! | `reading.rs`, `contents.rs` | ids and contents of streams, the latter piece by piece |
 //! | `item.rs`, `atom.rs` | the shape of an item, in JSON and in Atom |
@@ -19,6 +20,7 @@
 
 mod atom;
 mod contents;
+mod icons;
 mod ids;
 mod item;
 mod lists;
@@ -42,6 +44,7 @@ use axum::{
 use utoipa_axum::router::OpenApiRouter;
 
 use self::{
+    icons::FeedIcon,
     refusal::{Answer, Refusal},
     request::{Asked, Call},
 };
@@ -75,6 +78,7 @@ enum Endpoint {
     /// The contents of the stream that is named in the path.
     Contents(String),
     Atom(String),
+    Icon(FeedIcon),
 }
 
 /// Takes a path apart: what it asks for, wherever it is served.
@@ -100,6 +104,7 @@ fn endpoint(path: &str) -> Option<Endpoint> {
         ["check", "compatibility"] => Some(Endpoint::Compatibility),
         ["accounts", "ClientLogin"] => Some(Endpoint::Login),
         ["reader", "api", "0", ref call @ ..] if !call.is_empty() => Some(Endpoint::Api(call.join("/"))),
+        ["icons", account, feed, signature] => FeedIcon::parse(account, feed, signature).map(Endpoint::Icon),
         _ => None,
     }
 }
@@ -135,6 +140,7 @@ async fn answer(state: &AppState, endpoint: &Endpoint, request: Request) -> Answ
         }
         Endpoint::Contents(stream) => reading::contents(&Call::of(state, request).await?, Some(stream)).await,
         Endpoint::Atom(stream) => atom::feed(&Call::of(state, request).await?, stream).await,
+        Endpoint::Icon(icon) => icons::get(state, icon, request).await,
     }
 }
 
@@ -208,6 +214,8 @@ mod tests {
             ("/reader/api/0/stream/contents/feed/http://e.org//x", contents("feed/http://e.org//x")),
             ("/reader/atom/feed%2F12", Some(Endpoint::Atom("feed/12".to_owned()))),
             ("/api/greader.php/reader/atom/feed/12", Some(Endpoint::Atom("feed/12".to_owned()))),
+            ("/api/greader.php/icons/1/2/AB", FeedIcon::parse("1", "2", "AB").map(Endpoint::Icon)),
+            ("/api/greader.php/icons/1/x/AB", None),
             ("/reader/api/1/token", None),
             ("/reader/api/0", None),
             ("/greader/x", None),

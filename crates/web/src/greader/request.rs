@@ -13,6 +13,7 @@ use crate::{
     body,
     error::ApiError,
     form,
+    origin::own_address,
     state::AppState,
 };
 
@@ -76,6 +77,7 @@ pub(super) struct Call {
     pub(super) session: String,
     pub(super) params: Params,
     pub(super) headers: HeaderMap,
+    client: AppClient,
 }
 
 impl Call {
@@ -83,7 +85,13 @@ impl Call {
         let asked = Asked::of(state, request).await?;
         let session = asked.session().ok_or(ApiError::Unauthorized)?.to_owned();
         let actor = app_actor(state, &asked.client, AppKey::Session(&session)).await?;
-        Ok(Self { state: state.clone(), actor, session, params: asked.params, headers: asked.headers })
+        let Asked { params, client, headers } = asked;
+        Ok(Self { state: state.clone(), actor, session, params, headers, client })
+    }
+
+    /// Where the app has reached this server.
+    pub(super) fn own_address(&self) -> String {
+        own_address(&self.state.settings, &self.headers, self.client.is_https(&self.state))
     }
 }
 

@@ -41,31 +41,58 @@ pub(super) async fn edit(call: &Call) -> Result<(), Refusal> {
     let streams: Option<Vec<Stream>> = call.params.all("s").take(FEEDS_MAX + 1).map(Stream::parse).collect();
     let streams = streams.filter(|streams| (1..=FEEDS_MAX).contains(&streams.len())).ok_or(Refusal::BadRequest)?;
     let titles: Vec<&str> = call.params.all("t").collect();
-    let folder_id = if action == Action::Unsubscribe { None } else { folder(call).await? };
+    let label = if action == Action::Unsubscribe { Label::Kept } else { label(call).await? };
     for (place, stream) in streams.iter().enumerate() {
         let title = titles.get(place).map(|title| one_line(title)).filter(|title| !title.is_empty());
         if title.as_ref().is_some_and(|title| title.chars().count() > FEED_TITLE_CHARS_MAX) {
             return Err(Refusal::BadRequest);
         }
-        edit_one(call, action, stream, FeedPatch { custom_title: title.map(Some), folder_id, ..FeedPatch::default() })
-            .await?;
+        let patch = FeedPatch { custom_title: title.map(Some), ..FeedPatch::default() };
+        edit_one(call, action, stream, label, patch).await?;
     }
     Ok(())
 }
 
-/// Where feeds are to go: the label that is added, or none if one is only removed.
-async fn folder(call: &Call) -> Result<Option<Option<FolderId>>, Refusal> {
+/// What becomes of the folder of feeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Kept,
+    /// They go there, wherever they were.
+    Added(FolderId),
+    /// Those that are there go to none; the others stay where they are.
+    Removed(FolderId),
+}
+
+/// The label that is added, or the one that is only removed. One that there is not is on no feed.
+async fn label(call: &Call) -> Result<Label, Refusal> {
     let label = |name: &str| call.params.first(name).and_then(Stream::parse);
     match (label("a"), label("r")) {
-        (Some(Stream::Label(label)), _) => Ok(Some(Some(folder_of(call, &label).await?))),
-        (_, Some(Stream::Label(_))) => Ok(Some(None)),
-        _ => Ok(None),
+        (Some(Stream::Label(label)), _) => Ok(Label::Added(folder_of(call, &label).await?)),
+        (_, Some(Stream::Label(label))) => {
+            Ok(call.folder(&label).await?.map_or(Label::Kept, |folder| Label::Removed(folder.id)))
+        }
+        _ => Ok(Label::Kept),
     }
 }
 
-async fn edit_one(call: &Call, action: Action, stream: &Stream, patch: FeedPatch) -> Result<(), Refusal> {
+impl Label {
+    /// Where a feed goes, if it goes anywhere.
+    async fn folder_id(self, call: &Call, feed: Option<FeedId>) -> Result<Option<Option<FolderId>>, Refusal> {
+        match (self, feed) {
+            (Self::Added(folder), _) => Ok(Some(Some(folder))),
+            (Self::Removed(folder), Some(id)) => {
+                let feed = call.state.store().feed(call.actor.account, id).await?;
+                Ok(feed.filter(|feed| feed.folder_id == Some(folder)).map(|_| None))
+            }
+            (Self::Kept, _) | (Self::Removed(_), None) => Ok(None),
+        }
+    }
+}
+
+async fn edit_one(call: &Call, action: Action, stream: &Stream, label: Label, patch: FeedPatch) -> Result<(), Refusal> {
     let (engine, account) = (&call.state.engine, call.actor.account);
     let feed = call.feed(stream).await?;
+    let patch = FeedPatch { folder_id: label.folder_id(call, feed).await?, ..patch };
     match (action, feed, stream) {
         (Action::Subscribe, None, Stream::FeedUrl(url)) => {
             let (folder_id, title) = (patch.folder_id.flatten(), patch.custom_title.flatten());

@@ -135,6 +135,11 @@ pub(super) fn comment(number: ChangeNumber) -> Bytes {
     Bytes::from(format!(":\nid: {number}\n\n"))
 }
 
+/// The same as an event, so that scripts hear it: a browser tells them of no comment, and a connection can die silently.
+pub(super) fn heartbeat(number: ChangeNumber) -> Bytes {
+    Bytes::from(format!(":\nevent: heartbeat\nid: {number}\ndata: {{}}\n\n"))
+}
+
 #[cfg(test)]
 mod tests {
     use domain::{
@@ -173,6 +178,12 @@ mod tests {
         }
         let bytes = Group::of(&pending, &follows, 0).write(ChangeNumber(3), ChangeNumber(9));
         String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn u2_heartbeats_are_comments_and_events() {
+        let bytes = heartbeat(ChangeNumber(9));
+        assert_eq!(bytes.as_ref(), b":\nevent: heartbeat\nid: 9\ndata: {}\n\n");
     }
 
     #[test]

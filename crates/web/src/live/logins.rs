@@ -21,9 +21,9 @@ pub(super) async fn end_lost(state: &AppState) {
     }
 }
 
-type Live = HashMap<Login, Account>;
+type LiveLogins = HashMap<Login, Account>;
 
-async fn live(state: &AppState, logins: &[Login], has_open: bool) -> StoreResult<(Live, Option<AccountId>)> {
+async fn live(state: &AppState, logins: &[Login], has_open: bool) -> StoreResult<(LiveLogins, Option<AccountId>)> {
     let store = state.store();
     let live = if logins.is_empty() { Vec::new() } else { store.live_logins(logins, SESSION_LIFETIME).await? };
     let open = if has_open { state.auth.open_account(state.store()).await? } else { None };
@@ -38,7 +38,7 @@ impl Hub {
     }
 
     /// Ends all that were asked about and do not hold. Others came while the store was asked, and were looked up just now.
-    fn keep(&self, asked: &[Login], live: &Live, has_open: bool, open: Option<AccountId>) {
+    fn keep(&self, asked: &[Login], live: &LiveLogins, has_open: bool, open: Option<AccountId>) {
         let asked: HashSet<&Login> = asked.iter().collect();
         let is_good = |stream: &Open| match &stream.login {
             None => !has_open || open == Some(stream.audience.account),

@@ -102,7 +102,6 @@ struct Channel {
 struct Open {
     audience: Audience,
     login: Option<Login>,
-    /// Ends it.
     end: CancellationToken,
 }
 

@@ -1,4 +1,4 @@
-//! One stream: what its channel tells, a comment now and then, and an end.
+//! One stream: what its channel tells, a heartbeat now and then, and an end.
 
 use std::{convert::Infallible, sync::atomic::Ordering, time::Duration};
 
@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Audience, Place, Told, catch_up,
-    event::{Group, comment},
+    event::{Group, comment, heartbeat},
     hub,
 };
 use crate::{auth::Actor, error::ApiResult, state::AppState};
 
 /// How often something comes at least: proxies close what is quiet for longer.
-const COMMENT_EVERY: Duration = Duration::from_secs(15);
+const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// How soon a browser comes again when the stream was cut off.
 const RETRY_MS: u32 = 1_000;
 
@@ -29,7 +29,7 @@ pub(crate) struct EventStream {
     /// All up to here was told.
     position: ChangeNumber,
     told: Receiver<Told>,
-    comments: Interval,
+    heartbeats: Interval,
     stop: CancellationToken,
     place: Place,
 }
@@ -52,9 +52,9 @@ pub(crate) async fn open(
     let mut first = BytesMut::from(format!("retry: {RETRY_MS}\n").as_bytes());
     first.put(missed);
     first.put(comment(position));
-    let mut comments = interval_at(Instant::now() + COMMENT_EVERY, COMMENT_EVERY);
-    comments.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    Ok(EventStream { first: Some(first.freeze()), position, told, comments, stop, place })
+    let mut heartbeats = interval_at(Instant::now() + HEARTBEAT_EVERY, HEARTBEAT_EVERY);
+    heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    Ok(EventStream { first: Some(first.freeze()), position, told, heartbeats, stop, place })
 }
 
 impl EventStream {
@@ -75,7 +75,7 @@ impl EventStream {
                     Ok(told) if told.number <= self.position => {}
                     Ok(told) => {
                         self.position = told.number;
-                        self.comments.reset();
+                        self.heartbeats.reset();
                         return Some(told.bytes);
                     }
                     Err(RecvError::Lagged(_)) => {
@@ -84,13 +84,13 @@ impl EventStream {
                     }
                     Err(RecvError::Closed) => return None,
                 },
-                _ = self.comments.tick() => {
+                _ = self.heartbeats.tick() => {
                     // Read before it is looked whether anything is left, so nothing up to there is.
                     let settled = self.settled();
                     if self.told.is_empty() {
                         self.position = self.position.max(settled);
                     }
-                    return Some(comment(self.position));
+                    return Some(heartbeat(self.position));
                 }
             }
         }

@@ -7,10 +7,10 @@ use axum::{
     response::IntoResponse,
 };
 use domain::{
-    Feed, Folder, FolderId,
+    AccountId, Feed, Folder, FolderId,
     entry_query::Place,
     folder::{FOLDER_NAME_CHARS_MAX, one_line},
-    ports::{Conflict, MarkRead},
+    ports::{Conflict, MarkRead, Store, StoreResult},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ use crate::{
     auth::Actor,
     error::{ApiError, updated},
     state::AppState,
+    work::run_to_completion,
 };
 
 #[derive(Debug, Deserialize)]
@@ -144,13 +145,21 @@ pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, P
             mark_read(&state, &actor, MarkRead { folder_id: Some(folder), ..MarkRead::default() }).await?;
         }
         Place::Outside => {
-            let feeds = state.store().feeds(actor.account).await?;
-            for feed in feeds.iter().filter(|feed| feed.folder_id.is_none() && feed.unread_count > 0) {
-                mark_read(&state, &actor, MarkRead { feed_id: Some(feed.id), ..MarkRead::default() }).await?;
-            }
+            let (store, account) = (state.store().clone(), actor.account);
+            // To the end, also if the client goes away.
+            run_to_completion(async move { mark_outside_read(&*store, account).await }).await??;
         }
     }
     Ok(no_content())
+}
+
+/// Feed by feed: those in no folder have no mark of their own.
+async fn mark_outside_read(store: &dyn Store, account: AccountId) -> StoreResult<()> {
+    let feeds = store.feeds(account).await?;
+    for feed in feeds.iter().filter(|feed| feed.folder_id.is_none() && feed.unread_count > 0) {
+        store.mark_read(account, MarkRead { feed_id: Some(feed.id), ..MarkRead::default() }).await?;
+    }
+    Ok(())
 }
 
 pub(super) async fn refresh(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {

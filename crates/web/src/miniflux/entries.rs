@@ -8,7 +8,7 @@ use axum::{
 };
 use domain::{
     Entry, EntryFilter, EntryId, EntryPatch, FeedId, Search,
-    entry::{ENTRY_IDS_MAX, PAGE_ENTRIES_MAX},
+    entry::PAGE_ENTRIES_MAX,
     entry_query::{EntryQuery, Place},
 };
 use serde::Deserialize;
@@ -21,7 +21,7 @@ use super::{
     no_content,
     views::{Categories, EntryViews, enclosure, enclosure_place, reading_minutes},
 };
-use crate::{auth::Actor, entry_stream::EntryStream, state::AppState};
+use crate::{auth::Actor, entry_stream::EntryStream, state::AppState, work::patch_to_the_end};
 
 /// Entries that are marked by one request.
 const MARKED_MAX: usize = 10_000;
@@ -57,8 +57,10 @@ async fn find(state: &AppState, actor: &Actor, list: ListQuery) -> Answer {
         return Err(Refused::bad("invalid category ID"));
     }
     let query = match &list.search {
-        Some(search) => EntryQuery { among: Some(search_ids(state, actor, search, &list.query).await?), ..list.query },
-        None => list.query,
+        Some(search) if list.query.among.is_none() => {
+            EntryQuery { among: Some(search_ids(state, actor, search, &list.query).await?), ..list.query }
+        }
+        _ => list.query,
     };
     let total = total(state, actor, &query).await?;
     let ids = state.store().find_entries(account, &query, list.offset, list.limit).await?;
@@ -171,9 +173,7 @@ pub(super) async fn update_status(State(state): State<AppState>, actor: Actor, r
         return Err(Refused::bad(format!("more than {MARKED_MAX} entries; send several requests")));
     }
     let patch = body.patch()?;
-    for ids in body.entry_ids.chunks(ENTRY_IDS_MAX) {
-        state.store().patch_entries(actor.account, ids, patch).await?;
-    }
+    patch_to_the_end(state.store().clone(), actor.account, body.entry_ids, patch).await?;
     Ok(no_content())
 }
 
@@ -193,11 +193,7 @@ pub(super) async fn update(
 }
 
 pub(super) async fn toggle_star(State(state): State<AppState>, actor: Actor, PathId(id): PathId) -> Answer {
-    let filter = EntryFilter { ids: Some(vec![EntryId(id)]), without_texts: true, ..EntryFilter::default() };
-    let page = state.store().entries(actor.account, &filter, 1, None).await?;
-    let entry = page.entries.first().ok_or_else(Refused::none)?;
-    let patch = EntryPatch { is_read: None, is_starred: Some(!entry.is_starred) };
-    state.store().patch_entries(actor.account, &[entry.id], patch).await?;
+    state.store().toggle_star(actor.account, EntryId(id)).await?.ok_or_else(Refused::none)?;
     Ok(no_content())
 }
 

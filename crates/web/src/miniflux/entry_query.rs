@@ -62,14 +62,16 @@ impl Given {
 impl ListQuery {
     pub(super) fn read(query: Option<&str>) -> Answer<Self> {
         let given = Given(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect());
+        let status = Status::read(&given)?;
         let published = given.between("published_before", "published_after");
         let published_too = given.between("before", "after");
         let query = EntryQuery {
             feed_id: given.positive("feed_id").map(FeedId),
             place: given.positive("category_id").map(place),
-            unread: unread(&given)?,
+            unread: status.unread(),
             starred: given.text("starred").and_then(truth),
-            among: None,
+            // Nothing is ever removed: who asks for that alone gets an empty list.
+            among: status.is_none().then(Vec::new),
             after_id: given.positive("after_entry_id").map(EntryId),
             before_id: given.positive("before_entry_id").map(EntryId),
             published: Between {
@@ -77,6 +79,7 @@ impl ListQuery {
                 before: published.before.or(published_too.before),
             },
             changed: given.between("changed_before", "changed_after"),
+            changed_since_received: false,
             by: sort_by(given.text("order").unwrap_or("published_at"))?,
             order: order(given.text("direction").unwrap_or("asc"))?,
         };
@@ -90,18 +93,36 @@ pub(super) fn place(category: i64) -> Place {
     if category == OUTSIDE { Place::Outside } else { Place::Folder(FolderId(category)) }
 }
 
-/// What is removed is never there.
-fn unread(given: &Given) -> Answer<Option<bool>> {
-    let (mut has_read, mut has_unread) = (false, false);
-    for status in given.all("status").filter(|status| !status.is_empty()) {
-        match status {
-            "read" => has_read = true,
-            "unread" => has_unread = true,
-            "removed" => {}
-            _ => return Err(Refused::bad("invalid entry status, valid status values are: \"read\", \"unread\"")),
+/// The states that are asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Status {
+    has_read: bool,
+    has_unread: bool,
+    has_removed: bool,
+}
+
+impl Status {
+    fn read(given: &Given) -> Answer<Self> {
+        let mut asked = Self::default();
+        for status in given.all("status").filter(|status| !status.is_empty()) {
+            match status {
+                "read" => asked.has_read = true,
+                "unread" => asked.has_unread = true,
+                "removed" => asked.has_removed = true,
+                _ => return Err(Refused::bad("invalid entry status, valid status values are: \"read\", \"unread\"")),
+            }
         }
+        Ok(asked)
     }
-    Ok((has_read != has_unread).then_some(has_unread))
+
+    fn unread(self) -> Option<bool> {
+        (self.has_read != self.has_unread).then_some(self.has_unread)
+    }
+
+    /// Whether no entry can be in any of them.
+    fn is_none(self) -> bool {
+        self.has_removed && !self.has_read && !self.has_unread
+    }
 }
 
 fn truth(text: &str) -> Option<bool> {
@@ -171,6 +192,7 @@ mod tests {
             ("status=read", EntryQuery { unread: Some(false), ..any() }),
             ("status=read&status=unread", any()),
             ("status=removed&status=read", EntryQuery { unread: Some(false), ..any() }),
+            ("status=removed", EntryQuery { among: Some(Vec::new()), ..any() }),
             ("starred=true", EntryQuery { starred: Some(true), ..any() }),
             ("starred=1", EntryQuery { starred: Some(true), ..any() }),
             ("starred=False", EntryQuery { starred: Some(false), ..any() }),

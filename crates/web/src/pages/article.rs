@@ -54,7 +54,7 @@ fn article(frame: &Frame, view: &View, entry: &Entry) -> Markup {
             (bar(view, &format!("/entry/{}", entry.id), &here, Some(entry)))
             div .page {
                 p .from { a .feed href={ "/feed/" (entry.feed_id) } dir="auto" { (feed) } " " time datetime=(at) { (when::long(at)) } }
-                h1 .title dir="auto" {
+                h1 .title .untitled[super::list::own_title(entry).is_none()] dir="auto" {
                     @let title = super::list::title(entry);
                     @if let Some(url) = &entry.url { a href=(url) target="_blank" rel="noopener noreferrer" { (title) } }
                     @else { (title) }

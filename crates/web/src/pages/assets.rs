@@ -59,7 +59,6 @@ pub(crate) struct Asset {
     gzip: OnceLock<Bytes>,
 }
 
-/// All of them.
 #[derive(Debug)]
 pub(crate) struct Assets {
     pub(crate) page_css: Asset,
@@ -107,7 +106,6 @@ impl Asset {
         Self { path, kind, bytes, brotli: OnceLock::new(), gzip: OnceLock::new() }
     }
 
-    /// Where it is.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }

@@ -167,11 +167,11 @@ impl Form {
     }
 
     /// What its button says is to be done.
-    pub(super) fn deed(&self) -> &str {
+    pub(super) fn action(&self) -> &str {
         self.text("do")
     }
 
-    pub(super) fn unknown_deed<T>() -> ApiResult<T> {
+    pub(super) fn unknown_action<T>() -> ApiResult<T> {
         Err(ApiError::field("do", "nothing that can be done here"))
     }
 }
@@ -230,11 +230,11 @@ pub(super) fn badge(class: &str, text: &str) -> Markup {
 }
 
 /// A button that does one thing.
-pub(super) fn button(path: &str, deed: &str, label: &str, name: &str, hidden: &[(&str, &str)]) -> Markup {
+pub(super) fn button(path: &str, action: &str, label: &str, name: &str, hidden: &[(&str, &str)]) -> Markup {
     html! {
         form method="post" action=(path) {
             @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
-            button .button .quiet .small name="do" value=(deed) {
+            button .button .quiet .small name="do" value=(action) {
                 (label) @if !name.is_empty() { span .sr { " " (name) } }
             }
         }
@@ -244,7 +244,7 @@ pub(super) fn button(path: &str, deed: &str, label: &str, name: &str, hidden: &[
 /// A button behind a second one, for what cannot be undone.
 pub(super) fn confirmed(
     path: &str,
-    deed: &str,
+    action: &str,
     label: &str,
     name: &str,
     warning: &str,
@@ -256,7 +256,7 @@ pub(super) fn confirmed(
             form method="post" action=(path) {
                 @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
                 p { (warning) }
-                button .button .bad .small name="do" value=(deed) { (label) @if !name.is_empty() { span .sr { " " (name) } } }
+                button .button .bad .small name="do" value=(action) { (label) @if !name.is_empty() { span .sr { " " (name) } } }
             }
         }
     }

@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use super::{
     local,
     problem::PageResult,
-    view::{Place, View},
+    view::{Place, Show, View},
 };
 use crate::{
     auth::Actor,
@@ -20,7 +20,7 @@ use crate::{
     extract::{Id, check_not_encoded, content_type},
     state::AppState,
     time::time,
-    work::run_to_completion,
+    work::{mark_starred_read, run_to_completion},
 };
 
 /// Bytes of a form: a webhook may name ten thousand feeds.
@@ -61,13 +61,19 @@ pub(super) async fn mark_all_read(State(state): State<AppState>, actor: Actor, r
             _ => {}
         }
     }
-    match View::of(&back).map(|view| view.place) {
-        Some(Place::Everywhere) => {}
-        Some(Place::Feed(id)) => which.feed_id = Some(id),
-        Some(Place::Folder(id)) => which.folder_id = Some(id),
-        Some(Place::Search(_)) | None => return Err(ApiError::field("list", "not one that can be marked").into()),
+    let not_marked = || ApiError::field("list", "not one that can be marked");
+    let view = View::of(&back).ok_or_else(not_marked)?;
+    match view.place {
+        Place::Everywhere => {}
+        Place::Feed(id) => which.feed_id = Some(id),
+        Place::Folder(id) => which.folder_id = Some(id),
+        Place::Search(_) => return Err(not_marked().into()),
     }
     let store = state.store().clone();
+    if view.show == Show::Starred {
+        mark_starred_read(store, actor.account, which).await?;
+        return Ok(see_other(&back));
+    }
     run_to_completion(async move { store.mark_read(actor.account, which).await }).await??;
     Ok(see_other(&back))
 }

@@ -35,6 +35,8 @@ pub(crate) struct Frame {
     position: ChangeNumber,
     /// Pictures are fetched by this server.
     pub(super) has_proxied_pictures: bool,
+    /// What was searched for.
+    pub(super) searched: Option<String>,
 }
 
 impl Frame {
@@ -49,7 +51,7 @@ impl Frame {
             settings.of_account(store.as_ref(), account),
         )?;
         let (now, has_proxied_pictures) = (state.engine.now(), state.settings.pictures.is_some());
-        Ok(Self { actor, settings, feeds, folders, counts, now, position, has_proxied_pictures })
+        Ok(Self { actor, settings, feeds, folders, counts, now, position, has_proxied_pictures, searched: None })
     }
 
     /// A page with its title, the path that is marked as the current one, and its `main`.

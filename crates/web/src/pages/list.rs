@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::{
     icons::{self, icon},
     layout::{Frame, name_of, shortened},
-    settings::{REACHES, SIZES, THEMES},
+    settings::{ORDERS, REACHES, SIZES, THEMES},
     sidebar::problem_of,
     view::{Place, Show, View},
     when,
@@ -126,12 +126,11 @@ fn tools(frame: &Frame, listed: &Listed) -> Markup {
 /// How lists and pages look: a form, so that it works without scripts.
 fn options(frame: &Frame, listed: &Listed, here: &str) -> Markup {
     let settings = frame.settings;
-    let orders = [("newest", "Newest first"), ("oldest", "Oldest first")];
     html! {
         button .icon type="button" popovertarget="options" aria-label="How this looks" title="How this looks" { (icon(icons::TUNE)) }
         form #options .options popover method="post" action="/preferences" aria-label="How this looks" {
             input type="hidden" name="back" value=(here);
-            (choice("Order", "order", &orders, listed.order.name()))
+            (choice("Order", "order", &ORDERS, listed.order.name()))
             (choice("Lists", "excerpts", &[("on", "With summaries"), ("off", "Titles only")], on(settings.has_excerpts)))
             (choice("Theme", "theme", &THEMES, settings.theme))
             (choice("Text size", "size", &SIZES, settings.size))
@@ -182,9 +181,14 @@ fn warning(frame: &Frame, view: &View) -> Markup {
 fn row(frame: &Frame, view: &View, entry: &Entry) -> Markup {
     let feed = frame.feed(entry.feed_id).map(|feed| shortened(name_of(feed), FEED_CHARS_MAX));
     let text = entry.summary.as_deref().and_then(excerpt).or_else(|| entry.content.as_deref().and_then(excerpt));
+    // What has no title begins with its text.
+    let (title, text) = match (own_title(entry), text) {
+        (None, Some(text)) => (text, None),
+        (_, text) => (title(entry), text),
+    };
     html! {
         div role="listitem" class=(classes(entry)) #{ "e" (entry.id) } data-at=(entry.sort_at) data-feed=(entry.feed_id) {
-            a href=(view.entry_address(entry.id)) dir="auto" { (title(entry)) }
+            a href=(view.entry_address(entry.id)) dir="auto" { (title) }
             small data-when=(when::short(entry.sort_at, frame.now)) { (feed.unwrap_or_default()) }
             @if frame.settings.has_excerpts { p dir="auto" { (text.unwrap_or_default()) } }
         }
@@ -201,8 +205,12 @@ fn classes(entry: &Entry) -> &'static str {
 }
 
 pub(super) fn title(entry: &Entry) -> String {
-    let title = entry.title.as_deref().filter(|title| !title.trim().is_empty());
-    title.map_or_else(|| "Untitled".to_owned(), |title| shortened(title, TITLE_CHARS_MAX))
+    own_title(entry).map_or_else(|| "Untitled".to_owned(), |title| shortened(title, TITLE_CHARS_MAX))
+}
+
+/// The title that its publisher gave it.
+pub(super) fn own_title(entry: &Entry) -> Option<&str> {
+    entry.title.as_deref().filter(|title| !title.trim().is_empty())
 }
 
 /// A row for the script to fill.

@@ -14,12 +14,12 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use self::outline::{HEIGHT, STEP_WIDTH, columns, decimal, line, millis, rate, round_up};
-pub(super) use self::span::Span;
+pub(super) use self::span::PlotSpan;
 use crate::{error::ApiResult, state::AppState};
 
 /// What a plot shows, of what somebody may see.
-pub(super) async fn load(state: &AppState, viewer: Viewer, metric: Metric, span: Span) -> ApiResult<Vec<Point>> {
-    Ok(state.store().figures(viewer, span.window(metric, state.engine.now())).await?)
+pub(super) async fn load(state: &AppState, viewer: Viewer, metric: Metric, span: PlotSpan) -> ApiResult<Vec<Point>> {
+    Ok(state.store().figures(viewer, span.query(metric, state.engine.now())).await?)
 }
 
 /// What is drawn, whatever it shows.
@@ -29,7 +29,6 @@ struct Plot {
     description: String,
     /// Beside the plot, from above.
     scale: [String; 3],
-    /// Class and outline.
     paths: Vec<(&'static str, String)>,
     steps: usize,
     /// Class, name, and what it comes to.
@@ -40,7 +39,7 @@ struct Plot {
 }
 
 /// How many of what happened a minute, by outcome.
-pub(super) fn outcomes(id: &'static str, metric: Metric, span: Span, points: &[Point]) -> Markup {
+pub(super) fn outcomes(id: &'static str, metric: Metric, span: PlotSpan, points: &[Point]) -> Markup {
     let what = words(metric);
     let names = metric.outcomes();
     let classes = classes(metric);
@@ -70,7 +69,7 @@ pub(super) fn outcomes(id: &'static str, metric: Metric, span: Span, points: &[P
 }
 
 /// How long attempts took: half of them no longer than the median, 99 of 100 no longer than the other.
-pub(super) fn latency(id: &'static str, span: Span, points: &[Point]) -> Markup {
+pub(super) fn latency(id: &'static str, span: PlotSpan, points: &[Point]) -> Markup {
     let of = |per_mille| points.iter().map(move |point| percentile(&point.counts, per_mille)).collect::<Vec<_>>();
     let (medians, highs) = (of(500), of(990));
     let most = highs.iter().chain(&medians).flatten().copied().max().unwrap_or_default();
@@ -102,7 +101,7 @@ pub(super) fn latency(id: &'static str, span: Span, points: &[Point]) -> Markup 
 }
 
 impl Plot {
-    fn drawn(&self, span: Span, is_empty: bool) -> Markup {
+    fn drawn(&self, span: PlotSpan, is_empty: bool) -> Markup {
         let Self { id, title, description, scale, paths, steps, legend, .. } = self;
         let (width, middle) = (steps * STEP_WIDTH, HEIGHT / 2);
         html! {
@@ -130,7 +129,7 @@ impl Plot {
         }
     }
 
-    fn table(&self, span: Span) -> Markup {
+    fn table(&self, span: PlotSpan) -> Markup {
         html! {
             details {
                 summary { "As a table" span .sr { ": " (self.title) } }
@@ -177,7 +176,7 @@ mod tests {
 
     fn points(metric: Metric, counts: &[&[u64]]) -> Vec<Point> {
         let now: Timestamp = "2026-11-18T09:37:20Z".parse().unwrap();
-        let mut points = Span::Hour.window(metric, now).points([]);
+        let mut points = PlotSpan::Hour.query(metric, now).points([]);
         let begin = points.len() - counts.len();
         for (point, given) in points[begin..].iter_mut().zip(counts) {
             point.counts[..given.len()].copy_from_slice(given);
@@ -188,7 +187,7 @@ mod tests {
     #[test]
     fn u3_outcomes_are_stacked() {
         let points = points(Metric::Deliveries, &[&[3, 1, 1], &[0, 0, 0], &[5, 0, 0]]);
-        let drawn = outcomes("plot", Metric::Deliveries, Span::Hour, &points).into_string();
+        let drawn = outcomes("plot", Metric::Deliveries, PlotSpan::Hour, &points).into_string();
         // Five a minute are the top: three fifths, and a fifth on each.
         for column in [
             "class=\"good\" d=\"M571 400h8v600h-8zM591 0h8v1000h-8z\"",
@@ -204,15 +203,16 @@ mod tests {
 
     #[test]
     fn u3_latency_is_told_in_words() {
-        let drawn = latency("plot", Span::Hour, &points(Metric::Latency, &[&[0, 0, 0, 0, 0, 0, 0, 10]])).into_string();
+        let drawn =
+            latency("plot", PlotSpan::Hour, &points(Metric::Latency, &[&[0, 0, 0, 0, 0, 0, 0, 10]])).into_string();
         assert!(drawn.contains("median <strong>17 ms</strong>"), "{drawn}");
     }
 
     #[test]
     fn u3_a_plot_of_nothing_says_so() {
         for drawn in [
-            outcomes("plot", Metric::Polls, Span::Hour, &points(Metric::Polls, &[])),
-            latency("plot", Span::Hour, &points(Metric::Latency, &[])),
+            outcomes("plot", Metric::Polls, PlotSpan::Hour, &points(Metric::Polls, &[])),
+            latency("plot", PlotSpan::Hour, &points(Metric::Latency, &[])),
         ] {
             assert!(drawn.into_string().contains("Nothing in this time."));
         }

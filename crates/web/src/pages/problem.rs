@@ -8,7 +8,7 @@ use axum::{
 use maud::{Markup, html};
 
 use super::layout;
-use crate::error::ApiError;
+use crate::error::{ApiError, FailureReason};
 
 /// What a page's handler returns.
 pub(super) type PageResult = Result<Response, Problem>;
@@ -30,6 +30,9 @@ impl IntoResponse for Problem {
         // For the log, and for the headers that go with the status.
         let mut plain = self.0.into_response();
         let mut response = page(status, heading, &sentence);
+        if let Some(reason) = plain.extensions_mut().remove::<FailureReason>() {
+            response.extensions_mut().insert(reason);
+        }
         if let Some(wait) = plain.headers_mut().remove(header::RETRY_AFTER) {
             response.headers_mut().insert(header::RETRY_AFTER, wait);
         }

@@ -1,6 +1,6 @@
 //! The dashboard of push: each hub, and each subscription with its state, its lease and what came of it.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -18,7 +18,7 @@ use maud::{Markup, html};
 use super::{
     board::{self, Form, Next, Said, ago, badge, button, confirmed, done, done_with, span, tiles},
     layout::{Frame, name_of, shortened},
-    plot::{self, Span},
+    plot::{self, PlotSpan},
     problem::PageResult,
     settings::PageSettings,
     view::with_query,
@@ -44,11 +44,11 @@ const ERROR_CHARS_MAX: usize = 300;
 /// Which hub is shown, and how much time.
 struct Shown {
     hub: Option<String>,
-    span: Span,
+    span: PlotSpan,
 }
 
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    let shown = Shown { hub: Parameters::of(uri.query()).text("hub").ok().flatten(), span: Span::of(uri.query()) };
+    let shown = Shown { hub: Parameters::of(uri.query()).text("hub").ok().flatten(), span: PlotSpan::of(uri.query()) };
     page(&state, actor, settings, shown, Said::of(uri.query())).await
 }
 
@@ -61,13 +61,13 @@ pub(super) async fn act(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, Shown { hub: None, span: Span::Hour }, said)).await
+    board::answer(next, |said| page(&state, actor, settings, Shown { hub: None, span: PlotSpan::Hour }, said)).await
 }
 
 async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
     let id = || form.id("feed").map(|id| Id(FeedId(id)));
     let state = State(state.clone());
-    match form.deed() {
+    match form.action() {
         "subscribe" => {
             websub::subscribe(state, actor.clone(), id()?).await?;
             Ok(done(PATH, "subscribing"))
@@ -81,7 +81,7 @@ async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next
             let summary = websub::renew(state, Admin(actor.clone())).await?.0;
             Ok(done_with(PATH, "renewed", u64::from(summary.renewed) + u64::from(summary.pending)))
         }
-        _ => Form::unknown_deed(),
+        _ => Form::unknown_action(),
     }
 }
 
@@ -148,7 +148,7 @@ fn content(
             @if hubs.is_empty() {
                 div .empty { h2 { "No subscriptions yet" } p { "Follow a feed that names a hub, and it is subscribed by itself." } }
             }
-            @for (url, of_hub) in hubs.iter().take(HUBS_SHOWN) { (one_hub(frame, url, of_hub, hub.is_some())) }
+            @for (url, of_hub) in hubs.iter().take(HUBS_SHOWN) { (one_hub(frame, url, of_hub, hub.is_some(), state.engine.push_audit())) }
             @if hubs.len() > HUBS_SHOWN { p { "And " (hubs.len() - HUBS_SHOWN) " more hubs: " code { "GET /api/websub/subscriptions" } " lists them all." } }
         }
         @if hub.is_some() { p { a .link href=(PATH) { "All hubs" } } }
@@ -166,7 +166,7 @@ fn content(
     }
 }
 
-fn one_hub(frame: &Frame, url: &str, subscriptions: &[&Subscription], is_alone: bool) -> Markup {
+fn one_hub(frame: &Frame, url: &str, subscriptions: &[&Subscription], is_alone: bool, audit: Duration) -> Markup {
     let mut sorted = subscriptions.to_vec();
     // What needs a look first: failing, then not trusted, then what ends soonest.
     sorted.sort_by_key(|one| (one.error_count == 0, one.is_trusted(), one.expires_at));
@@ -187,7 +187,7 @@ fn one_hub(frame: &Frame, url: &str, subscriptions: &[&Subscription], is_alone: 
                 table .cards {
                     thead { tr { th scope="col" { "Feed" } th scope="col" { "State" } th scope="col" { "Lease left" } th scope="col" { "Last push" }
                         th scope="col" .number { "Pushes" } th scope="col" .number { "Misses" } th scope="col" { span .sr { "Actions" } } } }
-                    tbody { @for one in sorted.iter().take(shown) { (row(frame, one)) } }
+                    tbody { @for one in sorted.iter().take(shown) { (row(frame, one, audit)) } }
                 }
             }
             @if left_out > 0 {
@@ -197,7 +197,7 @@ fn one_hub(frame: &Frame, url: &str, subscriptions: &[&Subscription], is_alone: 
     }
 }
 
-fn row(frame: &Frame, one: &Subscription) -> Markup {
+fn row(frame: &Frame, one: &Subscription, audit: Duration) -> Markup {
     let feed = one.feed_id.and_then(|id| frame.feed(id));
     let name = feed.map_or_else(|| one.topic_url.clone(), |feed| name_of(feed).to_owned());
     let name = shortened(&name, NAME_CHARS_MAX);
@@ -209,14 +209,14 @@ fn row(frame: &Frame, one: &Subscription) -> Markup {
             }
             td data-name="State" {
                 (badge(class, word))
-                div .note { (how_it_is_polled(one)) }
+                div .note { (how_it_is_polled(one, audit)) }
                 (trouble(one))
             }
             td data-name="Lease left" { (lease(one, frame.now)) }
             td data-name="Last push" { (ago(one.last_push_at, frame.now)) }
             td .number data-name="Pushes" { (one.push_count) }
             td .number data-name="Misses" { (one.miss_count) }
-            td .deeds {
+            td .actions {
                 @if let Some(feed) = feed {
                     @let id = feed.id.to_string();
                     (button(PATH, "subscribe", if one.is_active() { "Renew" } else { "Subscribe" }, &name, &[("feed", &id)]))
@@ -243,10 +243,13 @@ fn trouble(one: &Subscription) -> Markup {
 }
 
 /// How a feed is polled beside its push, and why.
-fn how_it_is_polled(one: &Subscription) -> &'static str {
-    match one.state {
+fn how_it_is_polled(one: &Subscription, audit: Duration) -> Cow<'static, str> {
+    let words = match one.state {
         _ if !one.is_current => "the feed has another subscription",
-        SubscriptionState::Active if one.is_trusted() => "polled daily, as a check",
+        SubscriptionState::Active if one.is_trusted() && audit.is_zero() => "not polled",
+        SubscriptionState::Active if one.is_trusted() => {
+            return format!("polled every {}, as a check", interval(audit)).into();
+        }
         SubscriptionState::Active if one.miss_count > 0 => {
             "polled as usual: push is not trusted since it missed something"
         }
@@ -254,6 +257,18 @@ fn how_it_is_polled(one: &Subscription) -> &'static str {
         SubscriptionState::Pending => "polled as usual until the hub has verified",
         SubscriptionState::Inactive => "polled as usual",
         SubscriptionState::Unsubscribing => "the hub is being told to stop",
+    };
+    words.into()
+}
+
+/// How often something is done, in the largest unit that it is a whole number of.
+fn interval(every: Duration) -> String {
+    let secs = every.as_secs();
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| secs.is_multiple_of(*unit)).unwrap_or((1, "second"));
+    match secs / unit {
+        1 => name.to_owned(),
+        many => format!("{many} {name}s"),
     }
 }
 

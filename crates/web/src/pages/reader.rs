@@ -35,7 +35,10 @@ pub(super) async fn list(State(state): State<AppState>, actor: Actor, settings: 
     let view = View::of(address).ok_or(ApiError::NotFound("page"))?;
     let answers = if matches!(view.place, Place::Search(_)) { &state.slow_answers } else { &state.answers };
     let page = answers.answer(async {
-        let frame = Frame::load(&state, actor, settings).await?;
+        let mut frame = Frame::load(&state, actor, settings).await?;
+        if let Place::Search(text) = &view.place {
+            frame.searched = Some(text.clone());
+        }
         let listed = load(&state, &frame, view, uri.query()).await?;
         Ok(show(&frame, &listed, None))
     });
@@ -69,7 +72,7 @@ async fn load(state: &AppState, frame: &Frame, view: View, query: Option<&str>) 
     let title = list::title_of(frame, &view).ok_or(ApiError::NotFound(what))?;
     let order = view.order.unwrap_or(frame.settings.order);
     let after = cursor(query, state.store().installation());
-    let EntryPage { entries, next_cursor } = match view.filter(order, !frame.settings.has_excerpts)? {
+    let EntryPage { entries, next_cursor } = match view.filter(order)? {
         Some(filter) => state.store().entries(frame.actor.account, &filter, PAGE_ENTRIES_DEFAULT, after).await?,
         None => EntryPage { entries: Vec::new(), next_cursor: None },
     };

@@ -15,7 +15,7 @@ use domain::{
 };
 use url::form_urlencoded;
 
-use super::{forms, local, problem::PageResult};
+use super::{forms, local, problem::PageResult, view::View};
 use crate::{
     auth::{Actor, Origin},
     error::{ApiError, ApiResult},
@@ -27,6 +27,7 @@ const COOKIE_SECS: u32 = 365 * 24 * 60 * 60;
 
 /// Text sizes, from the smallest.
 pub(super) const SIZES: [(&str, &str); 4] = [("s", "Small"), ("m", "Medium"), ("l", "Large"), ("xl", "Very large")];
+pub(super) const ORDERS: [(&str, &str); 2] = [("newest", "Newest first"), ("oldest", "Oldest first")];
 pub(super) const THEMES: [(&str, &str); 3] = [("system", "As the system"), ("light", "Light"), ("dark", "Dark")];
 /// Where theme and size hold.
 pub(super) const REACHES: [(&str, &str); 2] = [("account", "In all my browsers"), ("browser", "Only in this browser")];
@@ -157,6 +158,11 @@ pub(super) async fn save(
     state.store().patch_page_settings(actor.account, patch).await?.ok_or(ApiError::Unauthorized)?;
     let cookie = if is_own_look { look } else { Look::default() }.cookie(origin.is_https);
     let back = text("back").map_or("/unread", local);
+    // An order in the address would go before the one that was saved just now.
+    let back = match View::of(back) {
+        Some(view) if text("order").is_some() => View { order: None, ..view }.address(),
+        _ => back.to_owned(),
+    };
     let place = HeaderValue::try_from(back).unwrap_or(HeaderValue::from_static("/unread"));
     let headers = [(header::LOCATION, place), (header::SET_COOKIE, cookie)];
     Ok((StatusCode::SEE_OTHER, headers).into_response())
@@ -177,6 +183,11 @@ mod tests {
 
     fn headers(cookie: &str) -> HeaderMap {
         [(header::COOKIE, HeaderValue::try_from(cookie).unwrap())].into_iter().collect()
+    }
+
+    #[test]
+    fn u1_every_order_can_be_chosen() {
+        assert_eq!(ORDERS.map(|(name, _)| name), Order::ALL.map(Order::name));
     }
 
     #[test]

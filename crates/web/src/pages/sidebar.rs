@@ -33,7 +33,7 @@ pub(super) fn sidebar(frame: &Frame, current: &str) -> Markup {
             }
             form .search role="search" action="/search" {
                 input #q type="search" name="q" placeholder="Search" aria-label="Search entries" maxlength="1000"
-                    autocomplete="off" enterkeyhint="search";
+                    autocomplete="off" enterkeyhint="search" value=[frame.searched.as_deref()];
             }
             ul .places {
                 (place("/unread", "Unread", icons::INBOX, frame.counts.total, current))

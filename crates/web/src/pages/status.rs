@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use super::{
     board::{self, Form, Next, Said, ago, badge, button, done, tiles, until},
     layout::{Frame, name_of, shortened},
-    plot::{self, Span},
+    plot::{self, PlotSpan},
     problem::PageResult,
     settings::PageSettings,
     sidebar::problem_of,
@@ -23,7 +23,7 @@ const SHOWN_MAX: usize = 500;
 const NAME_CHARS_MAX: usize = 100;
 
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    page(&state, actor, settings, Span::of(uri.query()), Said::of(uri.query())).await
+    page(&state, actor, settings, PlotSpan::of(uri.query()), Said::of(uri.query())).await
 }
 
 /// Asks for a feed again.
@@ -35,21 +35,21 @@ pub(super) async fn act(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, Span::Hour, said)).await
+    board::answer(next, |said| page(&state, actor, settings, PlotSpan::Hour, said)).await
 }
 
 async fn perform(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
-    match form.deed() {
+    match form.action() {
         "refresh" => {
             let id = Id(FeedId(form.id("feed")?));
             drop(refresh::feed(State(state.clone()), actor.clone(), id).await?);
             Ok(done(PATH, "fetched"))
         }
-        _ => Form::unknown_deed(),
+        _ => Form::unknown_action(),
     }
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: Span, said: Said) -> PageResult {
+async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: PlotSpan, said: Said) -> PageResult {
     let page = state.answers.answer(async {
         let (account, is_admin) = (actor.account, actor.check_admin().is_ok());
         let server = async {
@@ -131,7 +131,7 @@ fn row(frame: &Frame, feed: &Feed) -> Markup {
             td data-name="Why" .words { (problem_of(feed).unwrap_or_default()) }
             td data-name="Last fetched" { (ago(feed.last_fetched_at, frame.now)) }
             td data-name="Tried next" { @if feed.is_gone { "never" } @else { (until(feed.next_check_at, frame.now)) } }
-            td .deeds { (button(PATH, "refresh", "Try now", &name, &[("feed", &feed.id.to_string())])) }
+            td .actions { (button(PATH, "refresh", "Try now", &name, &[("feed", &feed.id.to_string())])) }
         }
     }
 }

@@ -67,7 +67,6 @@ impl View {
         Some(Self { place, show, order })
     }
 
-    /// Its address.
     pub(super) fn address(&self) -> String {
         let (path, mut query) = match &self.place {
             Place::Everywhere => (format!("/{}", self.show.name()), Vec::new()),
@@ -109,8 +108,8 @@ impl View {
     }
 
     /// Which entries of the store; `None` if nothing can be found.
-    pub(super) fn filter(&self, order: Order, without_texts: bool) -> ApiResult<Option<EntryFilter>> {
-        let mut filter = EntryFilter { order, without_texts, ..EntryFilter::default() };
+    pub(super) fn filter(&self, order: Order) -> ApiResult<Option<EntryFilter>> {
+        let mut filter = EntryFilter { order, ..EntryFilter::default() };
         match &self.place {
             Place::Everywhere => {}
             Place::Feed(id) => filter.feed_id = Some(*id),

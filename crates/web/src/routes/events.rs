@@ -33,6 +33,7 @@ const UNKNOWN: ChangeNumber = ChangeNumber(-1);
 /// - `feed`: a feed changed, came or went: `feedId`, `feedIds`; both empty: load the list of feeds and folders anew.
 /// - `subscription`: how a feed is pushed changed: the same.
 /// - `delivery`: webhooks changed, or deliveries were queued, given up or called off: nothing.
+/// - `heartbeat`: nothing happened for 15 seconds: nothing. Whoever hears nothing for longer has lost the connection.
 /// - `reset`: what was missed is not known any more: load everything anew.
 ///
 /// Everybody hears of their own feeds and webhooks; administrators of all subscriptions, deliveries and feeds. Its `id` is a

@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderMap, HeaderName, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use domain::FeedId;
+use domain::{FeedId, icon::Icon};
 
 use crate::{
     auth::Actor,
@@ -34,12 +34,17 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let icon = state.store().feed_icon(actor.account, id).await?.ok_or(ApiError::NotFound("icon"))?;
+    Ok(shown(icon, &headers))
+}
+
+/// An icon as it is sent, unless the client has it.
+pub(crate) fn shown(icon: Icon, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", icon.id);
     let fixed: [(HeaderName, &str); 2] = [(header::ETAG, &tag), (header::CACHE_CONTROL, CACHE)];
-    if is_known(&headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
+    if is_known(headers, &tag) {
+        return (StatusCode::NOT_MODIFIED, fixed).into_response();
     }
-    Ok((fixed, [(header::CONTENT_TYPE, icon.kind.mime())], icon.bytes).into_response())
+    (fixed, [(header::CONTENT_TYPE, icon.kind.mime())], icon.bytes).into_response()
 }
 
 /// Whether the client has what this tag stands for.

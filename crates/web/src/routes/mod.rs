@@ -21,7 +21,7 @@ mod entries;
 mod events;
 mod feeds;
 mod folders;
-mod icons;
+pub(crate) mod icons;
 mod operations;
 pub(crate) mod opml;
 pub(crate) mod outbox;

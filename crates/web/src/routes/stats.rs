@@ -6,7 +6,7 @@ use axum::{
     http::request::Parts,
 };
 use domain::{
-    figures::{Metric, Step, Window},
+    figures::{FigureQuery, FigureStep, Metric},
     ports::Viewer,
 };
 use jiff::Timestamp;
@@ -52,15 +52,15 @@ pub(crate) async fn get(
     query: StatsQuery,
 ) -> ApiResult<Json<FiguresView>> {
     let (now, viewer) = (state.engine.now(), viewer_of(&actor, query.metric)?);
-    let window = Window::since(query.metric, query.step.into(), query.begin(now), now);
-    let points = state.store().figures(viewer, window).await?;
+    let wanted = FigureQuery::since(query.metric, query.step.into(), query.begin(now), now);
+    let points = state.store().figures(viewer, wanted).await?;
     Ok(Json(FiguresView {
         metric: query.metric.into(),
         step: query.step,
-        from: window.from(),
-        until: window.until(),
+        from: wanted.from(),
+        until: wanted.until(),
         points: points.iter().map(|point| PointView::new(query.metric, point)).collect(),
-        next_from: Some(window.until()).filter(|until| *until <= now),
+        next_from: Some(wanted.until()).filter(|until| *until <= now),
     }))
 }
 
@@ -76,10 +76,10 @@ pub(crate) fn viewer_of(actor: &Actor, metric: Metric) -> ApiResult<Viewer> {
 impl StatsQuery {
     fn begin(&self, now: Timestamp) -> Timestamp {
         let (step, points) = match self.step {
-            StepView::Minute => (Step::Minute, 60),
-            StepView::Hour => (Step::Hour, 24),
+            StepView::Minute => (FigureStep::Minute, 60),
+            StepView::Hour => (FigureStep::Hour, 24),
         };
-        self.from.unwrap_or_else(|| Window::last(self.metric, step, points, now).from())
+        self.from.unwrap_or_else(|| FigureQuery::last(self.metric, step, points, now).from())
     }
 }
 

@@ -1,8 +1,9 @@
 //! WebSub: what hubs call, and what a user asks about subscriptions.
 //!
 //! A push is taken only as far as it has to be: first its address, then how often it came, then whether it is signed at
-//! all, then how large it is, then its bytes, and only then what is in them. One without a token may be anybody's: it is not read unless it is signed
-//! and, as far as its address and headers say, wanted, and it has memory and a rate of its own.
+//! all, then how large it is, then its bytes, and only then what is in them. One without a token may be anybody's: it is
+//! not read unless it is signed and, as far as its address and headers say, wanted, and it has memory and a rate of its
+//! own.
 
 use axum::{
     Json,

@@ -1,6 +1,6 @@
 //! Feeds.
 
-use domain::{Feed, FeedId, FolderId};
+use domain::{Feed, FeedId, FolderId, IconId};
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -48,6 +48,9 @@ pub(crate) struct FeedView {
     push_enabled: bool,
     /// Its push subscription, if it has a hub.
     subscription: Option<SubscriptionView>,
+    /// Its icon, if one was found: another number is another picture at `GET /api/feeds/{id}/icon`.
+    #[schema(value_type = Option<i64>)]
+    icon_id: Option<IconId>,
 }
 
 impl From<Feed> for FeedView {
@@ -69,7 +72,7 @@ impl From<Feed> for FeedView {
             poll_interval,
             push_enabled,
             subscription,
-            icon_id: _,
+            icon_id,
         } = feed;
         Self {
             id,
@@ -88,6 +91,7 @@ impl From<Feed> for FeedView {
             poll_interval,
             push_enabled,
             subscription: subscription.map(SubscriptionView::from),
+            icon_id,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::figures::{Metric, Point, Step, percentile};
+use domain::figures::{FigureStep, Metric, Point, percentile};
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -42,7 +42,7 @@ pub(crate) enum StepView {
     Hour,
 }
 
-impl From<StepView> for Step {
+impl From<StepView> for FigureStep {
     fn from(step: StepView) -> Self {
         match step {
             StepView::Minute => Self::Minute,

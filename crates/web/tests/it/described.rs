@@ -151,7 +151,7 @@ fn u6_described_shapes_match_requirements() {
         (
             "Feed",
             "id url siteUrl title customTitle folderId lastFetchedAt nextCheckAt failureCount lastError isGone \
-                  unreadCount pollInterval pushEnabled subscription hasCredentials",
+                  unreadCount pollInterval pushEnabled subscription hasCredentials iconId",
         ),
         ("Folder", "id name order"),
         (

@@ -9,7 +9,7 @@ use crate::{
 
 /// The fields of a feed, in the specification's order, and those that PATCH sets.
 const FEED: &str = "id url siteUrl title customTitle folderId lastFetchedAt nextCheckAt failureCount lastError isGone \
-                    unreadCount pollInterval pushEnabled subscription hasCredentials";
+                    unreadCount pollInterval pushEnabled subscription hasCredentials iconId";
 
 #[tokio::test]
 async fn f1_a_feed_is_fetched_and_stored() {

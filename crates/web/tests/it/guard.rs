@@ -49,8 +49,18 @@ async fn u8_w1_own_client_is_refused_but_at_the_callback() {
 async fn u7_host_of_base_url_is_answered() {
     let base_url = Some("https://reader.example".parse().unwrap());
     let server = server(WebSettings { base_url, ..WebSettings::default() }).await;
-    answer(server.request("GET", "/healthz").header("host", "reader.example")).await.ok(200);
-    answer(server.request("GET", "/healthz").header("host", "evil.example")).await.error(421);
+    answer(server.request("GET", "/api/openapi.json").header("host", "reader.example")).await.ok(200);
+    answer(server.request("GET", "/api/openapi.json").header("host", "evil.example")).await.error(421);
+}
+
+#[tokio::test]
+async fn p1_probes_are_answered_by_the_name_that_a_balancer_has_for_a_node() {
+    let base_url = Some("https://reader.example".parse().unwrap());
+    let server = server(WebSettings { base_url, ..WebSettings::default() }).await;
+    answer(server.request("GET", "/healthz").header("host", "node-1:3000")).await.ok(200);
+    // The store of this test is away: that, not the name, is what it hears.
+    answer(server.request("GET", "/readyz").header("host", "node-1:3000")).await.error(503);
+    answer(server.request("GET", "/metrics").header("host", "node-1:3000")).await.error(421);
 }
 
 #[tokio::test]

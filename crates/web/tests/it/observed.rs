@@ -36,7 +36,7 @@ impl Write for Log {
 }
 
 /// The lines that were logged for a request.
-fn logged(id: &str) -> Vec<Value> {
+pub fn logged(id: &str) -> Vec<Value> {
     let lines = log().lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).collect::<Vec<_>>();
     lines.into_iter().filter(|line| line["span"]["id"] == id).collect()
 }

@@ -17,7 +17,7 @@ use domain::{
     },
     entry::{AccountCounts, Counts, EntryIdPage},
     entry_query::{EntryQuery, FeedCounter},
-    figures::{Point, Window},
+    figures::{FigureQuery, Point},
     follow::NewFollow,
     icon::{FeedIcons, Icon, IconJob, IconLook},
     ingest::{Hash, KnownEntries, PollJob, PollResult, Stored},
@@ -42,7 +42,6 @@ pub enum Down {
     Unavailable,
     /// It fails for good.
     Failed,
-    /// It panics.
     Panic,
     /// It never answers, and tells when it was asked.
     Hangs(Arc<Notify>),
@@ -278,6 +277,10 @@ impl EntryStore for Down {
     }
 
     async fn patch_entries(&self, _: AccountId, _: &[EntryId], _: EntryPatch) -> StoreResult<u64> {
+        self.fail().await
+    }
+
+    async fn toggle_star(&self, _: AccountId, _: EntryId) -> StoreResult<Option<bool>> {
         self.fail().await
     }
 
@@ -528,7 +531,7 @@ impl ChangeStore for Down {
 
 #[async_trait]
 impl FigureStore for Down {
-    async fn figures(&self, _: Viewer, _: Window) -> StoreResult<Vec<Point>> {
+    async fn figures(&self, _: Viewer, _: FigureQuery) -> StoreResult<Vec<Point>> {
         self.fail().await
     }
 

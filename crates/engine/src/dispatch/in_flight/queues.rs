@@ -15,7 +15,7 @@ use domain::{
 };
 use jiff::Timestamp;
 
-use super::webhook_queue::{Counts, WebhookQueue};
+use super::webhook_queue::{InFlightCounts, WebhookQueue};
 
 /// Webhooks that are remembered although nothing goes to them.
 const IDLE_QUEUES_MAX: usize = 4096;
@@ -68,7 +68,7 @@ pub(crate) struct Queues {
     places: u32,
     webhook_places: u32,
     breaker: BreakerRules,
-    totals: Counts,
+    totals: InFlightCounts,
     /// The last claim had no capacity for all that is due.
     is_short: bool,
 }
@@ -82,7 +82,7 @@ impl Queues {
             places: u32::try_from(places).unwrap_or(u32::MAX).max(1),
             webhook_places: webhook_places.max(1),
             breaker,
-            totals: Counts::default(),
+            totals: InFlightCounts::default(),
             is_short: false,
         }
     }
@@ -282,7 +282,8 @@ impl Queues {
         self.order.clear();
         let waiting: Vec<DeliveryJob> =
             self.by_webhook.values_mut().flat_map(|queue| queue.waiting.drain(..)).collect();
-        self.totals = self.by_webhook.values().map(WebhookQueue::totals).fold(Counts::default(), Counts::plus);
+        self.totals =
+            self.by_webhook.values().map(WebhookQueue::totals).fold(InFlightCounts::default(), InFlightCounts::plus);
         waiting
     }
 

@@ -11,7 +11,7 @@ const REREAD_EVERY: SignedDuration = SignedDuration::from_millis(100);
 
 /// How much there is of what, of one queue or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct InFlightCounts {
     pub(super) sending: u32,
     pub(super) waiting: u32,
     pub(super) unmarked: u32,
@@ -25,7 +25,7 @@ pub(super) struct Counts {
     pub(super) shared_held_slow: u32,
 }
 
-impl Counts {
+impl InFlightCounts {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             sending: self.sending + other.sending,
@@ -113,9 +113,9 @@ impl WebhookQueue {
         }
     }
 
-    pub(super) fn totals(&self) -> Counts {
+    pub(super) fn totals(&self) -> InFlightCounts {
         let (shared, shared_held) = (self.sending.saturating_sub(1), self.held().saturating_sub(1));
-        Counts {
+        InFlightCounts {
             sending: self.sending,
             waiting: self.waits(),
             unmarked: self.unmarked,

@@ -69,7 +69,6 @@ pub(super) struct PostContent {
     pub(super) categories: Vec<String>,
 }
 
-/// All feeds.
 pub(super) fn read() -> Vec<Content> {
     let read = |(name, text): (&'static str, &str)| {
         let content: Content = toml::from_str(text).expect("a test reads every file");

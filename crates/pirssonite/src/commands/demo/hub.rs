@@ -70,7 +70,6 @@ struct State {
     held: Vec<Held>,
 }
 
-/// The hub.
 #[derive(Debug)]
 pub(super) struct Hub {
     /// Where it is, without a path.

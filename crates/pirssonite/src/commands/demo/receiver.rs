@@ -29,10 +29,8 @@ pub(super) struct Receipt {
     attempt: u32,
     feed: Option<String>,
     title: Option<String>,
-    /// The entry's URL.
     url: Option<String>,
     is_signature_good: bool,
-    /// What it answered.
     status: u16,
 }
 
@@ -43,7 +41,6 @@ struct State {
     receipts: Vec<Receipt>,
 }
 
-/// The receiver.
 #[derive(Debug, Default)]
 pub(super) struct Receiver(Mutex<State>);
 

@@ -69,7 +69,6 @@ impl Stage {
 
 type Shared = State<Arc<Stage>>;
 
-/// The routes.
 pub(super) fn router(stage: Arc<Stage>) -> Router {
     Router::new()
         .route("/", get(async || page(PAGE)))

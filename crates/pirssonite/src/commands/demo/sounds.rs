@@ -14,7 +14,6 @@ pub(super) const BYTES: u32 = HEADER_BYTES + SECS * RATE;
 /// Notes of a scale without discord, in hertz.
 const SCALE: [f64; 6] = [220.0, 261.6, 293.7, 329.6, 392.0, 440.0];
 
-/// Notes a second.
 const NOTES: u32 = 2;
 
 /// An episode: mono, 8 bits (RIFF, WAVE, PCM).

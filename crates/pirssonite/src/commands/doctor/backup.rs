@@ -30,18 +30,18 @@ fn finding(last: Option<Timestamp>, now: Timestamp) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Verdict;
+    use super::super::Severity;
     use super::*;
 
     #[test]
     fn p4_doctor_says_when_the_last_backup_was() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
-        let check = |last: Option<&str>, expect: Verdict, says: &str| {
+        let check = |last: Option<&str>, expect: Severity, says: &str| {
             let finding = finding(last.map(at), at("2026-03-10T12:00:00Z"));
-            assert!(finding.verdict == expect && finding.says.contains(says), "{last:?}: {}", finding.says);
+            assert!(finding.severity == expect && finding.says.contains(says), "{last:?}: {}", finding.says);
         };
-        check(None, Verdict::Noted, "none was made yet");
-        check(Some("2026-03-09T08:30:00Z"), Verdict::Fine, "2026-03-09 08:30 UTC");
-        check(Some("2026-03-01T08:30:00Z"), Verdict::Noted, "over a week ago");
+        check(None, Severity::Noted, "none was made yet");
+        check(Some("2026-03-09T08:30:00Z"), Severity::Fine, "2026-03-09 08:30 UTC");
+        check(Some("2026-03-01T08:30:00Z"), Severity::Noted, "over a week ago");
     }
 }

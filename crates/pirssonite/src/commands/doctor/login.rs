@@ -34,22 +34,22 @@ fn finding(settings: &Settings, has_password: bool) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::doctor::Verdict;
+    use crate::commands::doctor::Severity;
 
     #[test]
     fn a3_doctor_says_whether_a_password_is_set_where_it_matters() {
         let public = ["--listen", "0.0.0.0:3000"];
-        for (flags, has_password, verdict, expect) in [
-            (&[][..], false, Verdict::Fine, "on this machine"),
-            (&[], true, Verdict::Fine, "a password is set"),
-            (&["--base-url", "https://reader.example"], false, Verdict::Noted, "through a proxy"),
-            (&["--base-url", "https://reader.example"], true, Verdict::Fine, "a password is set"),
-            (&public, false, Verdict::Wrong, "does not start so"),
-            (&public, true, Verdict::Fine, "a password is set"),
-            (&["--listen", "0.0.0.0:3000", "--no-auth"], false, Verdict::Noted, "everybody"),
+        for (flags, has_password, severity, expect) in [
+            (&[][..], false, Severity::Fine, "on this machine"),
+            (&[], true, Severity::Fine, "a password is set"),
+            (&["--base-url", "https://reader.example"], false, Severity::Noted, "through a proxy"),
+            (&["--base-url", "https://reader.example"], true, Severity::Fine, "a password is set"),
+            (&public, false, Severity::Wrong, "does not start so"),
+            (&public, true, Severity::Fine, "a password is set"),
+            (&["--listen", "0.0.0.0:3000", "--no-auth"], false, Severity::Noted, "everybody"),
         ] {
             let found = finding(&Settings::of_flags(flags), has_password);
-            assert!(found.verdict == verdict && found.says.contains(expect), "{flags:?}: {}", found.says);
+            assert!(found.severity == severity && found.says.contains(expect), "{flags:?}: {}", found.says);
         }
     }
 }

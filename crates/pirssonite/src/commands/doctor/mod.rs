@@ -29,13 +29,13 @@ pub(crate) struct Arguments {
 /// One thing that was looked at.
 struct Finding {
     what: &'static str,
-    verdict: Verdict,
+    severity: Severity,
     says: String,
 }
 
 /// What there is to be said of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum Severity {
     Fine,
     /// It works, but for something that may be meant so, or is not ours to mend.
     Noted,
@@ -44,15 +44,15 @@ enum Verdict {
 
 impl Finding {
     fn fine(what: &'static str, says: impl Into<String>) -> Self {
-        Self { what, verdict: Verdict::Fine, says: says.into() }
+        Self { what, severity: Severity::Fine, says: says.into() }
     }
 
     fn noted(what: &'static str, says: impl Into<String>) -> Self {
-        Self { what, verdict: Verdict::Noted, says: says.into() }
+        Self { what, severity: Severity::Noted, says: says.into() }
     }
 
     fn wrong(what: &'static str, says: impl Into<String>) -> Self {
-        Self { what, verdict: Verdict::Wrong, says: says.into() }
+        Self { what, severity: Severity::Wrong, says: says.into() }
     }
 
     fn of(what: &'static str, result: Result<String, String>) -> Self {
@@ -65,10 +65,10 @@ impl Finding {
 
 pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<ExitCode> {
     let Examination { findings, failing } = examine(flags).await;
-    let is_well = findings.iter().all(|finding| finding.verdict != Verdict::Wrong);
+    let is_well = findings.iter().all(|finding| finding.severity != Severity::Wrong);
     if arguments.json {
         let in_json = |finding: &Finding| {
-            let (is_ok, is_noted) = (finding.verdict != Verdict::Wrong, finding.verdict == Verdict::Noted);
+            let (is_ok, is_noted) = (finding.severity != Severity::Wrong, finding.severity == Severity::Noted);
             json!({ "check": finding.what, "ok": is_ok, "note": is_noted, "says": finding.says })
         };
         let list: Vec<Value> = findings.iter().map(in_json).collect();
@@ -76,10 +76,10 @@ pub(crate) async fn run(arguments: &Arguments, flags: &Flags) -> anyhow::Result<
     } else {
         let screen = Screen::of_stdout();
         for finding in &findings {
-            let mark = match finding.verdict {
-                Verdict::Fine => "ok   ",
-                Verdict::Noted => "note ",
-                Verdict::Wrong => "WRONG",
+            let mark = match finding.severity {
+                Severity::Fine => "ok   ",
+                Severity::Noted => "note ",
+                Severity::Wrong => "WRONG",
             };
             print_line(&screen.labelled(&format!("{mark}  {:<9} ", finding.what), &finding.says))?;
         }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn u6_outage_is_reported_with_advice() {
         let finding = network(&json!({ "since": "2026-03-01T12:00:00Z", "reason": "no host answers" }));
-        assert!(finding.verdict == Verdict::Wrong);
+        assert!(finding.severity == Severity::Wrong);
         assert!(finding.says.starts_with("since 2026-03-01T12:00:00Z no host answers: "), "{}", finding.says);
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     super::subscriptions::{FailingHub, NOT_VERIFIED, OFF, Summary},
-    Finding, Verdict,
+    Finding, Severity,
 };
 use crate::{
     backend::Backend,
@@ -39,7 +39,7 @@ fn judge(url: &str, reached: &ProbeResult, server: Option<&str>, is_shared: bool
     let what = "base_url";
     let good = |says: String| Finding {
         what,
-        verdict: if hints.is_empty() { Verdict::Fine } else { Verdict::Noted },
+        severity: if hints.is_empty() { Severity::Fine } else { Severity::Noted },
         says: format!("{says}{hints}"),
     };
     // Where no server runs on this machine, nobody can be expected to answer.
@@ -113,9 +113,9 @@ mod tests {
 
     use super::*;
 
-    fn judged(subscriptions: &[Value]) -> Vec<(Verdict, String)> {
+    fn judged(subscriptions: &[Value]) -> Vec<(Severity, String)> {
         let findings = judge_push(&Summary::of(subscriptions), true);
-        findings.into_iter().map(|finding| (finding.verdict, finding.says)).collect()
+        findings.into_iter().map(|finding| (finding.severity, finding.says)).collect()
     }
 
     #[test]
@@ -123,9 +123,9 @@ mod tests {
         let unheard = json!({ "hubUrl": "https://a.org/", "state": "pending", "lastError": NOT_VERIFIED });
         let active = json!({ "hubUrl": "https://b.org/", "state": "active", "isActive": true });
         let alone = judged(std::slice::from_ref(&unheard));
-        assert!(alone[0].0 == Verdict::Wrong && alone[0].1.contains("do not get through"), "{}", alone[0].1);
+        assert!(alone[0].0 == Severity::Wrong && alone[0].1.contains("do not get through"), "{}", alone[0].1);
         let both = judged(&[unheard, active]);
-        assert!(both.len() == 2 && both[0].0 == Verdict::Fine && both[1].0 == Verdict::Noted);
+        assert!(both.len() == 2 && both[0].0 == Severity::Fine && both[1].0 == Severity::Noted);
         assert!(both[1].1.contains("https://a.org/"), "{}", both[1].1);
     }
 
@@ -134,26 +134,26 @@ mod tests {
         let hub = |number: usize| json!({ "hubUrl": number.to_string(), "state": "inactive", "lastError": "no" });
         let many = judged(&(0..HUBS_MAX + 2).map(hub).collect::<Vec<_>>());
         assert_eq!((many.len(), many[HUBS_MAX + 1].1.starts_with("2 others fail")), (HUBS_MAX + 2, true));
-        assert!(judge_push(&Summary::of(&[]), false).is_empty() && judged(&[])[0].0 == Verdict::Fine);
+        assert!(judge_push(&Summary::of(&[]), false).is_empty() && judged(&[])[0].0 == Severity::Fine);
     }
 
     #[test]
     fn w3_nodes_stand_in_for_each_other() {
-        let verdict =
+        let severity =
             |reached, server, is_shared, hints: &str| judge("https://e.org", &reached, server, is_shared, hints);
         let here = Some("the server at http://127.0.0.1:3000");
         for (reached, server, is_shared, hints, expect) in [
-            (ProbeResult::ThisServer, here, false, "", Verdict::Fine),
-            (ProbeResult::ThisServer, here, false, "; but", Verdict::Noted),
-            (ProbeResult::OtherServer, here, true, "", Verdict::Fine),
-            (ProbeResult::OtherServer, here, false, "", Verdict::Wrong),
-            (ProbeResult::UnknownInstance, here, false, "", Verdict::Noted),
-            (ProbeResult::NotPirssonite("it answers 404".to_owned()), here, true, "", Verdict::Wrong),
-            (ProbeResult::Unreachable("refused".to_owned()), here, true, "", Verdict::Wrong),
-            (ProbeResult::Unreachable("refused".to_owned()), None, true, "", Verdict::Noted),
+            (ProbeResult::ThisServer, here, false, "", Severity::Fine),
+            (ProbeResult::ThisServer, here, false, "; but", Severity::Noted),
+            (ProbeResult::OtherServer, here, true, "", Severity::Fine),
+            (ProbeResult::OtherServer, here, false, "", Severity::Wrong),
+            (ProbeResult::UnknownInstance, here, false, "", Severity::Noted),
+            (ProbeResult::NotPirssonite("it answers 404".to_owned()), here, true, "", Severity::Wrong),
+            (ProbeResult::Unreachable("refused".to_owned()), here, true, "", Severity::Wrong),
+            (ProbeResult::Unreachable("refused".to_owned()), None, true, "", Severity::Noted),
         ] {
-            let finding = verdict(reached, server, is_shared, hints);
-            assert!(finding.verdict == expect && finding.says.contains("https://e.org"), "{}", finding.says);
+            let finding = severity(reached, server, is_shared, hints);
+            assert!(finding.severity == expect && finding.says.contains("https://e.org"), "{}", finding.says);
         }
     }
 }

@@ -47,25 +47,25 @@ fn findings(webhooks: &Webhooks, outbox: &Value, is_served: bool) -> Vec<Finding
 mod tests {
     use serde_json::json;
 
-    use super::{super::Verdict, *};
+    use super::{super::Severity, *};
 
-    fn judged(webhooks: &[Value], pending: u32, is_served: bool) -> Vec<(Verdict, String)> {
+    fn judged(webhooks: &[Value], pending: u32, is_served: bool) -> Vec<(Severity, String)> {
         let outbox = json!({ "pending": pending, "ready": 0, "inFlight": 0, "failed": 0, "oldestPendingAge": null });
         let found = findings(&Webhooks::of(webhooks), &outbox, is_served);
-        found.into_iter().map(|finding| (finding.verdict, finding.says)).collect()
+        found.into_iter().map(|finding| (finding.severity, finding.says)).collect()
     }
 
     #[test]
     fn u5_d9_doctor_notes_failing_webhooks() {
         assert!(judged(&[], 0, true).is_empty());
         let well = json!({ "id": 1, "url": "https://r.org/", "enabled": true, "consecutiveFailures": 0 });
-        assert!(judged(std::slice::from_ref(&well), 3, true)[0].0 == Verdict::Fine);
-        assert!(judged(std::slice::from_ref(&well), 0, false)[0].0 == Verdict::Fine);
+        assert!(judged(std::slice::from_ref(&well), 3, true)[0].0 == Severity::Fine);
+        assert!(judged(std::slice::from_ref(&well), 0, false)[0].0 == Severity::Fine);
         let waiting = judged(std::slice::from_ref(&well), 3, false);
-        assert!(waiting[0].0 == Verdict::Noted && waiting[0].1.contains("none is running"), "{}", waiting[0].1);
+        assert!(waiting[0].0 == Severity::Noted && waiting[0].1.contains("none is running"), "{}", waiting[0].1);
         let broken = json!({ "id": 2, "url": "https://b.org/", "enabled": true, "consecutiveFailures": 12, "breakerOpen": true });
         let both = judged(&[well, broken.clone()], 3, true);
-        assert!(both.len() == 2 && both[1].0 == Verdict::Noted && both[1].1.contains("https://b.org/"));
+        assert!(both.len() == 2 && both[1].0 == Severity::Noted && both[1].1.contains("https://b.org/"));
         let many = judged(&vec![broken; WEBHOOKS_MAX + 2], 3, true);
         assert!(many.len() == WEBHOOKS_MAX + 2 && many[WEBHOOKS_MAX + 1].1.starts_with("2 others"));
     }

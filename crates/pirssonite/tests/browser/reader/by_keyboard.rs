@@ -10,7 +10,7 @@ use crate::{
 async fn u1_u1a_reading_by_keyboard() {
     for (width, store) in PLACES {
         let scene = Scene::start(store).await;
-        with_browser(&format!("reading-by-keyboard-{width}"), width, async |browser| {
+        with_browser(&format!("reading-by-keyboard-{width}-{store:?}"), width, async |browser| {
             read(&scene, browser).await;
             mark_all(&scene, browser).await;
             bring_in(&scene, browser).await;
@@ -47,6 +47,7 @@ async fn read(scene: &Scene, browser: &Browser) {
     let next = id_of(&browser.path().await);
     scene.entry_is(browser, next, "isRead", true).await;
     browser.press_key(Key::Escape).await;
+    browser.find(".panes:not([data-open])").await;
     browser.is_at("/unread").await;
     browser.press_key(Key::Enter).await;
     browser.is_at(&format!("/entry/{next}")).await;
@@ -54,6 +55,7 @@ async fn read(scene: &Scene, browser: &Browser) {
     browser.press("v").await;
     browser.close_opened().await;
     browser.press_key(Key::Escape).await;
+    browser.find(".panes:not([data-open])").await;
     browser.is_at("/unread").await;
     // A row is marked without being opened.
     browser.press("jm").await;
@@ -86,19 +88,16 @@ async fn go(scene: &Scene, browser: &Browser) {
     for (keys, path, title) in
         [("ga", "/all", "All entries"), ("gs", "/starred", "Starred"), ("gu", "/unread", "Unread")]
     {
-        browser.ready().await;
-        browser.press(keys).await;
+        browser.turns_page(async || browser.press(keys).await).await;
         browser.is_at(path).await;
         browser.says("#list-title", title).await;
     }
-    browser.ready().await;
     browser.press("/").await;
     browser.wait("the search", async || (browser.focused().await == "q").then_some(())).await;
-    browser.press(&format!("bread 7{}", key(Key::Enter))).await;
+    browser.turns_page(async || browser.press(&format!("bread 7{}", key(Key::Enter))).await).await;
     browser.is_at("/search").await;
     browser.says(".row", "Bread 7").await;
     assert_eq!(browser.count(".row").await, 1);
-    browser.ready().await;
     browser.press("?").await;
     browser.says("dialog", "Keyboard").await;
     browser.press_key(Key::Escape).await;
@@ -118,11 +117,10 @@ async fn look(scene: &Scene, browser: &Browser) {
         browser.press(begin).await;
     }
     browser.tab_to("#options button").await;
-    browser.press_key(Key::Enter).await;
+    browser.turns_page(async || browser.press_key(Key::Enter).await).await;
     browser.find("html[data-theme=dark]:not([data-keys])").await;
     browser.says(".row a", "Bread 1").await;
     assert_eq!(browser.count(".row p").await, 0);
-    browser.ready().await;
     browser.press("?j").await;
     assert_eq!(browser.count("dialog, .row.current").await, 0);
 }

@@ -10,7 +10,7 @@ use crate::{
 async fn u1_reading_by_mouse() {
     for (width, store) in PLACES {
         let scene = Scene::start(store).await;
-        with_browser(&format!("reading-by-mouse-{width}"), width, async |browser| {
+        with_browser(&format!("reading-by-mouse-{width}-{store:?}"), width, async |browser| {
             read(&scene, browser).await;
             go_back(&scene, browser).await;
             mark_all(&scene, browser).await;
@@ -118,11 +118,10 @@ async fn look(scene: &Scene, browser: &Browser) {
     {
         browser.choose(&format!("#options [name={name}]"), value).await;
     }
-    browser.click("#options button").await;
+    browser.turns_page(async || browser.click("#options button").await).await;
     browser.find("html[data-theme=dark][data-size=l][data-scroll]").await;
     browser.says(".row a", "Bread 1").await;
     assert_eq!(browser.count(".row p").await, 0);
-    browser.ready().await;
     let first = id_of(&format!("/entry/{}", &browser.find(".row").await.attr("id").await.unwrap().unwrap()[1..]));
     scene.entry_is(browser, first, "isRead", false).await;
     browser.wheel(".list .scroll", 400).await;

@@ -10,7 +10,7 @@ use crate::{
 async fn u1_u1a_feeds_by_keyboard() {
     for (width, store) in PLACES {
         let scene = Scene::start(store).await;
-        with_browser(&format!("feeds-by-keyboard-{width}"), width, async |browser| {
+        with_browser(&format!("feeds-by-keyboard-{width}-{store:?}"), width, async |browser| {
             add(&scene, browser).await;
             settings(&scene, browser).await;
             folder(&scene, browser).await;
@@ -28,6 +28,12 @@ async fn submit(browser: &Browser, button: &str) {
     browser.press_key(Key::Enter).await;
 }
 
+/// The same of one that leads to another page, which says this.
+async fn submit_and_go(browser: &Browser, button: &str, says: &str) {
+    browser.turns_page(async || submit(browser, button).await).await;
+    browser.says("#status", says).await;
+}
+
 async fn add(scene: &Scene, browser: &Browser) {
     let url = scene.publish("Clouds", "/clouds", &item("Rain", "Drops."));
     scene.open(browser, "/unread").await;
@@ -39,10 +45,9 @@ async fn add(scene: &Scene, browser: &Browser) {
     browser.says("dialog [role=alert]", "404").await;
     browser.run("document.querySelector('dialog [name=url]').select()").await;
     browser.tab_to("dialog [name=url]").await;
-    browser.press(&format!("{url}{}", key(Key::Enter))).await;
+    browser.turns_page(async || browser.press(&format!("{url}{}", key(Key::Enter))).await).await;
     browser.says("#list-title", "Clouds").await;
     browser.says(".row", "Rain").await;
-    browser.ready().await;
 }
 
 /// Another name, into a folder, another interval, no push.
@@ -57,12 +62,11 @@ async fn settings(scene: &Scene, browser: &Browser) {
     browser.press("An").await;
     browser.tab_to("dialog [name=push]").await;
     browser.press(" ").await;
-    submit(browser, "dialog .button:not(.bad)").await;
+    submit_and_go(browser, "dialog .button:not(.bad)", "Saved.").await;
     browser.says("#list-title", "Sky").await;
     let feed = scene.feed("Sky").await.unwrap();
     assert_eq!((&feed["pollInterval"], &feed["pushEnabled"]), (&3600.into(), &false.into()), "{feed}");
     assert!(feed["folderId"].is_i64(), "{feed}");
-    browser.ready().await;
 }
 
 /// A new folder for the feed; it is named, moved up and removed.
@@ -71,7 +75,8 @@ async fn folder(scene: &Scene, browser: &Browser) {
     browser.tab_to("dialog [name=folder]").await;
     browser.press("New").await;
     browser.tab_to("dialog [name=folderName]").await;
-    browser.press(&format!("Weather{}", key(Key::Enter))).await;
+    browser.press("Weather").await;
+    browser.turns_page(async || browser.press_key(Key::Enter).await).await;
     browser.says("#status", "Saved.").await;
     let folders = scene.get("/api/folders").await;
     assert_eq!(folders[1]["name"], "Weather", "{folders}");
@@ -79,17 +84,15 @@ async fn folder(scene: &Scene, browser: &Browser) {
     scene.open(browser, &format!("/folder/{id}")).await;
     browser.press("e").await;
     browser.tab_to("dialog [name=name]").await;
-    browser.press(&format!(" report{}", key(Key::Enter))).await;
-    browser.says("#list-title", "Weather").await;
+    browser.press(&format!("{} report", key(Key::End))).await;
+    browser.turns_page(async || browser.press_key(Key::Enter).await).await;
     browser.says("#status", "Saved.").await;
-    browser.ready().await;
+    browser.says("#list-title", "Weather report").await;
     browser.press("e").await;
-    submit(browser, "dialog .button.quiet").await;
-    browser.says("#status", "Moved.").await;
+    submit_and_go(browser, "dialog .button.quiet", "Moved.").await;
     assert_eq!(scene.get("/api/folders").await[0]["id"].to_string(), id);
-    browser.ready().await;
     browser.press("e").await;
-    submit(browser, "dialog .button.bad").await;
+    submit_and_go(browser, "dialog .button.bad", "The folder was removed.").await;
     browser.is_at("/unread").await;
     scene.feed_is(browser, "Sky", |feed| feed["folderId"].is_null()).await;
 }
@@ -109,7 +112,7 @@ async fn import(scene: &Scene, browser: &Browser) {
     submit(browser, "dialog form .button").await;
     browser.says("dialog", "1 feed is new").await;
     browser.says("dialog", "All were asked for.").await;
-    browser.press_key(Key::Escape).await;
+    browser.turns_page(async || browser.press_key(Key::Escape).await).await;
     browser.holds("document.querySelector('.tree').textContent.includes('Stones')").await;
 }
 
@@ -119,7 +122,7 @@ async fn unsubscribe(scene: &Scene, browser: &Browser) {
     browser.press("e").await;
     submit(browser, "dialog .button.bad").await;
     browser.says("dialog:last-of-type h2", "Unsubscribe from Sky?").await;
-    submit(browser, "dialog:last-of-type .button.bad").await;
+    submit_and_go(browser, "dialog:last-of-type .button.bad", "Unsubscribed from Sky.").await;
     browser.is_at("/unread").await;
     scene.feed_is_gone(browser, "Sky").await;
 }

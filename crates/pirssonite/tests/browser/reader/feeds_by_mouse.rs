@@ -12,7 +12,7 @@ use crate::{
 async fn u1_feeds_by_mouse() {
     for (width, store) in PLACES {
         let scene = Scene::start(store).await;
-        with_browser(&format!("feeds-by-mouse-{width}"), width, async |browser| {
+        with_browser(&format!("feeds-by-mouse-{width}-{store:?}"), width, async |browser| {
             add(&scene, browser).await;
             settings(&scene, browser).await;
             failing(&scene, browser).await;
@@ -52,7 +52,7 @@ async fn settings(scene: &Scene, browser: &Browser) {
     browser.press("Sky").await;
     browser.choose("dialog [name=interval]", "900").await;
     browser.click("dialog [name=push]").await;
-    browser.click("dialog .buttons .button:not(.bad)").await;
+    browser.turns_page(async || browser.click("dialog .buttons .button:not(.bad)").await).await;
     browser.says("#list-title", "Sky").await;
     let feed = scene.feed("Sky").await.unwrap();
     assert_eq!((&feed["pollInterval"], &feed["pushEnabled"]), (&900.into(), &false.into()), "{feed}");
@@ -62,7 +62,6 @@ async fn settings(scene: &Scene, browser: &Browser) {
 /// Why a feed fails is told where it is read, and in its settings.
 async fn failing(scene: &Scene, browser: &Browser) {
     scene.publisher.set("/clouds", Page::status(503));
-    browser.ready().await;
     browser.click(".list [data-do=refresh]").await;
     browser.says("#status", "503").await;
     browser.reload().await;
@@ -79,7 +78,7 @@ async fn unsubscribe(scene: &Scene, browser: &Browser) {
     browser.click(".list [data-do=feed]").await;
     browser.click("dialog .button.bad").await;
     browser.says("dialog:last-of-type h2", "Unsubscribe from Sky?").await;
-    browser.click("dialog:last-of-type .button.bad").await;
+    browser.turns_page(async || browser.click("dialog:last-of-type .button.bad").await).await;
     browser.is_at("/unread").await;
     scene.feed_is_gone(browser, "Sky").await;
 }

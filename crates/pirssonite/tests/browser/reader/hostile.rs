@@ -110,10 +110,7 @@ async fn u1_folder_of_two_thousand_feeds_can_be_used() {
             format!("<outline text='Feed {number:04}' xmlUrl='{}'/>", scene.publisher.url(&format!("/{number}")))
         })
         .collect();
-    let opml = format!("<opml version='2.0'><body><outline text='Many'>{outlines}</outline></body></opml>");
-    let import = crate::server::client().post(format!("{}/api/opml/import", scene.url));
-    let answer = import.header("content-type", "text/x-opml").body(opml).send().await.unwrap();
-    assert!(answer.status().is_success());
+    scene.import(&format!("<outline text='Many'>{outlines}</outline>")).await;
     with_browser("many-feeds", DESK, async |browser| {
         for width in [PHONE, DESK] {
             browser.resize(width).await;

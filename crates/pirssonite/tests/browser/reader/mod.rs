@@ -16,4 +16,11 @@ use crate::{
 };
 
 /// Where every action is done: at each width, on each store.
-const PLACES: [(u32, Store); 3] = [(PHONE, Store::Sqlite), (TABLET, Store::Postgres), (DESK, Store::Sqlite)];
+const PLACES: [(u32, Store); 6] = [
+    (PHONE, Store::Sqlite),
+    (PHONE, Store::Postgres),
+    (TABLET, Store::Sqlite),
+    (TABLET, Store::Postgres),
+    (DESK, Store::Sqlite),
+    (DESK, Store::Postgres),
+];

@@ -130,12 +130,10 @@ async fn logged(server: &Server, what: &str) -> String {
     until(&format!("a log of {what:?}"), server, find).await
 }
 
-/// The newest deliveries.
 async fn deliveries(server: &Server) -> Vec<Value> {
     server.get("/api/outbox/deliveries?limit=500").await["events"].as_array().unwrap().clone()
 }
 
-/// The only delivery.
 async fn delivery(server: &Server) -> Value {
     let deliveries = deliveries(server).await;
     assert_eq!(deliveries.len(), 1, "{deliveries:#?}");

@@ -31,7 +31,10 @@ pub(crate) async fn find(
 ) -> Result<Vec<EntryId>, Error> {
     let mut part = Part::default();
     part.found(account, wanted, &columns_of(wanted));
-    let direction = if wanted.order == Order::Newest { "DESC" } else { "ASC" };
+    let direction = match wanted.order {
+        Order::Newest => "DESC",
+        Order::Oldest => "ASC",
+    };
     let order =
         if wanted.by == SortBy::Id { format!("id {direction}") } else { format!("key {direction}, id {direction}") };
     if wanted.is_sorted_after() {
@@ -153,6 +156,9 @@ impl Part {
     }
 
     fn add_bounds(&mut self, wanted: &EntryQuery) {
+        if wanted.changed_since_received {
+            self.sql.push_str("\n  AND entry_states.modified_at > entry_states.received_at");
+        }
         let millis = |time: Timestamp| time.as_millisecond();
         let published = if wanted.walked() == Walked::OfFeed { "entries.sort_at" } else { "entry_states.sort_at" };
         for (column, after, before) in [

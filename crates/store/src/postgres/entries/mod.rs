@@ -116,6 +116,11 @@ impl EntryStore for PostgresStore {
         read_marks::patch(self, &mut client, account, &ids, patch).await.map_err(store_error)
     }
 
+    async fn toggle_star(&self, account: AccountId, id: EntryId) -> StoreResult<Option<bool>> {
+        let mut client = self.client().await?;
+        read_marks::toggle_star(self, &mut client, account, id).await.map_err(store_error)
+    }
+
     async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64> {
         let mut client = self.client_for_long().await?;
         read_marks::mark_read(self, &mut client, account, which).await.map_err(store_error)

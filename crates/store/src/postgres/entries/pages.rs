@@ -132,7 +132,10 @@ impl PageQuery<'_> {
     /// is asked for its time.
     fn walk_of_feed_received(&self, columns: &str) -> String {
         let (compare, window_at) = (self.comes_after(), 4 + self.ids().len());
-        let direction = if self.filter.order == Order::Newest { " DESC" } else { "" };
+        let direction = match self.filter.order {
+            Order::Newest => " DESC",
+            Order::Oldest => "",
+        };
         format!(
             "
             SELECT entries.id, state.received_at AS at{}

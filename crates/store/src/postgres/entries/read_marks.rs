@@ -1,12 +1,12 @@
 //! Marking what an account has of entries, by their ids or many as read in chunks: each time a short transaction that keeps
 //! the account's counts exact. The follows that are counted in are locked first, then the states, each in order.
 
-use deadpool_postgres::Client;
+use deadpool_postgres::{Client, Transaction};
 use domain::{AccountId, EntryId, EntryPatch, FeedId, changes::ChangeLog, ports::MarkRead};
 use tokio_postgres::{Error, Row, types::ToSql};
 
 use crate::postgres::{
-    PostgresStore, execute, now_ms, query,
+    PostgresStore, execute, now_ms, query, query_opt,
     shared::{errors::is_deadlock, values::count},
 };
 
@@ -21,6 +21,9 @@ const LOCK_FOLLOWS: &str = include_str!("sql/read_marks_lock_follows.sql");
 const MARK: &str = include_str!("sql/read_marks_mark.sql");
 
 const LOCK_FOLLOWS_OF: &str = include_str!("sql/read_marks_lock_follows_of.sql");
+
+const IS_STARRED: &str =
+    "SELECT is_starred FROM entry_states WHERE account_id = $1 AND entry_id = $2 FOR NO KEY UPDATE";
 
 const PATCH: &str = include_str!("sql/read_marks_patch.sql");
 
@@ -52,10 +55,53 @@ async fn patch_once(
     if execute(&transaction, LOCK_FOLLOWS_OF, &[&account.0, &ids]).await? == 0 {
         return Ok(0);
     }
+    patch_locked(store, transaction, account, ids, patch).await
+}
+
+/// Marks these, whose follows are locked.
+async fn patch_locked(
+    store: &PostgresStore,
+    transaction: Transaction<'_>,
+    account: AccountId,
+    ids: &[i64],
+    patch: EntryPatch,
+) -> Result<u64, Error> {
     let patched = query(&transaction, PATCH, &[&account.0, &ids, &patch.is_read, &patch.is_starred]).await?;
     let (patched, log) = marked(account, &patched);
     store.commit(transaction, log).await?;
     Ok(patched)
+}
+
+/// Turns the star of an entry into its opposite: whether it has one now.
+pub(crate) async fn toggle_star(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    id: EntryId,
+) -> Result<Option<bool>, Error> {
+    let mut deadlocks = 0;
+    loop {
+        match toggle_once(store, client, account, id.0).await {
+            Err(error) if is_deadlock(&error) && deadlocks < DEADLOCKS_MAX => deadlocks += 1,
+            result => return result,
+        }
+    }
+}
+
+/// Every change of a mark locks the follow first, so what is read after that stands until the end.
+async fn toggle_once(
+    store: &PostgresStore,
+    client: &mut Client,
+    account: AccountId,
+    id: i64,
+) -> Result<Option<bool>, Error> {
+    let transaction = client.transaction().await?;
+    execute(&transaction, LOCK_FOLLOWS_OF, &[&account.0, &[id].as_slice()]).await?;
+    let Some(row) = query_opt(&transaction, IS_STARRED, &[&account.0, &id]).await? else { return Ok(None) };
+    let is_starred = !row.get::<_, bool>(0);
+    let patch = EntryPatch { is_read: None, is_starred: Some(is_starred) };
+    patch_locked(store, transaction, account, &[id], patch).await?;
+    Ok(Some(is_starred))
 }
 
 /// How many were marked, and that as a change: one, whatever feeds they are of.

@@ -27,7 +27,7 @@ use crate::postgres::{
         values::{millis, optional, text, url_hash},
     },
 };
-use crate::target::Target;
+use crate::{target::Target, values::own_url_hash};
 
 const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 
@@ -193,9 +193,14 @@ async fn readdress(
     }
     let is_alone = follows::is_alone(transaction, account, before.id).await?;
     match there {
-        None if is_alone => readdress_alone(transaction, account, before.id, &address, now).await,
+        // What was read at the old address is not for whoever follows the new one.
+        None if is_alone => {
+            let hash = own_url_hash(&address.url, account).to_vec();
+            readdress_alone(transaction, before.id, &address, hash, now).await
+        }
         Some(there) if there == before.id && is_alone => {
-            readdress_alone(transaction, account, before.id, &address, now).await
+            let hash = url_hash(&address, account);
+            readdress_alone(transaction, before.id, &address, hash, now).await
         }
         Some(there) if there == before.id => Ok(Readdressed::Done(there, now, ChangeLog::default())),
         there => switch(transaction, account, before, address, there, settings, now).await,
@@ -222,12 +227,12 @@ async fn destination(
 
 async fn readdress_alone(
     transaction: &Transaction<'_>,
-    account: AccountId,
     id: FeedId,
     address: &FeedAddress,
+    hash: Vec<u8>,
     now: i64,
 ) -> Result<Readdressed, Error> {
-    let (hash, credentials) = (url_hash(address, account), optional(address.credentials.as_ref()));
+    let credentials = optional(address.credentials.as_ref());
     execute(transaction, READDRESS, &[&id.0, &text(&address.url), &hash, &credentials]).await?;
     let log = follows::end_subscriptions(transaction, id, now).await?;
     Ok(Readdressed::Done(id, now, log))

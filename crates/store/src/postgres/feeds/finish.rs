@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use deadpool_postgres::{Client, Transaction};
 use domain::{
     AccountId, FeedId,
-    account::READER,
     changes::ChangeLog,
     delivery::DomainEvent,
     feed_state::FeedAddress,
@@ -28,11 +27,11 @@ use crate::postgres::{
     query, query_then,
     shared::{
         errors::{is_unique_violation, store_error},
-        values::{optional, text, url_hash},
+        values::{optional, text},
     },
 };
 use crate::target::Target;
-use crate::values::is_renamed;
+use crate::values::{is_renamed, moved_url_hash, own_url_hash, shared_url_hash};
 
 /// Times a result is stored again because another feed took the URL it moves to in the same moment.
 const URL_RACES_MAX: u32 = 3;
@@ -134,12 +133,15 @@ async fn write_whole(store: &PostgresStore, client: &mut Client, result: &PollRe
 /// somebody's password.
 async fn move_to(transaction: &Transaction<'_>, feed: FeedId, address: &FeedAddress) -> Result<bool, Error> {
     let only = query(transaction, FOLLOWERS, &[&feed.0]).await?;
-    let follower = match (&address.credentials, only.as_slice()) {
-        (None, _) => READER,
-        (Some(_), [row]) => AccountId(row.get(0)),
+    let hash = match (&address.credentials, only.as_slice()) {
+        (_, [row]) => own_url_hash(&address.url, AccountId(row.get(0))),
+        (None, _) => moved_url_hash(&address.url),
         (Some(_), _) => return Ok(false),
     };
-    let (hash, credentials) = (url_hash(address, follower), optional(address.credentials.as_ref()));
-    let moved = execute(transaction, MOVE, &[&feed.0, &text(&address.url), &hash, &credentials]).await?;
+    // One with a user and password is another feed than the one without.
+    let other = if address.credentials.is_none() { shared_url_hash(&address.url) } else { hash };
+    let (hash, other) = (hash.to_vec(), other.to_vec());
+    let credentials = optional(address.credentials.as_ref());
+    let moved = execute(transaction, MOVE, &[&feed.0, &text(&address.url), &hash, &credentials, &other]).await?;
     Ok(moved > 0)
 }

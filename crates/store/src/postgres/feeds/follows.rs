@@ -24,7 +24,7 @@ use crate::postgres::{
     query, query_opt, query_then,
     shared::{
         lending::long_work,
-        values::{hash, optional, time, u64_to_i64, url_hash},
+        values::{hash, optional, time, u64_to_i64},
     },
 };
 
@@ -96,9 +96,9 @@ pub(crate) async fn followed_at(
     query(client, BY_URL, &[&account.0, &hashes]).await
 }
 
-/// What a feed with this URL may be found by: that which all share, and the account's own.
-pub(crate) fn hashes_of(account: AccountId, url: &str) -> [Vec<u8>; 2] {
-    [None, Some(String::new())].map(|credentials| url_hash(&FeedAddress { url: url.to_owned(), credentials }, account))
+/// What a feed with this URL may be found by, for this account.
+pub(crate) fn hashes_of(account: AccountId, url: &str) -> [Vec<u8>; 3] {
+    crate::values::url_hashes(url, account).map(Vec::from)
 }
 
 /// Whether nobody else follows a feed.

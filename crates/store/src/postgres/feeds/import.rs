@@ -111,13 +111,13 @@ async fn folders_of(
 /// What is to be done about each. The rows of the feeds that the server has are locked.
 async fn plan(transaction: &Transaction<'_>, account: AccountId, seeds: &[FeedSeed]) -> Result<Vec<Todo>, Error> {
     let own: Vec<Vec<u8>> = seeds.iter().map(|seed| url_hash(&seed.address, account)).collect();
-    let all: Vec<Vec<u8>> = seeds.iter().flat_map(|seed| follows::hashes_of(account, &seed.address.url)).collect();
+    let all: Vec<_> = seeds.iter().map(|seed| follows::hashes_of(account, &seed.address.url)).collect();
     let known = query(transaction, KNOWN, &[&own]).await?;
-    let followed = follows::followed_at(transaction, account, &all).await?;
+    let followed = follows::followed_at(transaction, account, &all.concat()).await?;
     let known: HashMap<Vec<u8>, FeedId> = known.iter().map(|row| (row.get(1), FeedId(row.get(0)))).collect();
     let followed: HashMap<Vec<u8>, FeedId> = followed.iter().map(|row| (row.get(1), FeedId(row.get(0)))).collect();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    let todo = seeds.iter().zip(&own).zip(all.chunks(2)).enumerate().map(|(place, ((seed, own), any))| {
+    let todo = seeds.iter().zip(&own).zip(&all).enumerate().map(|(place, ((seed, own), any))| {
         if let Some(id) = any.iter().find_map(|hash| followed.get(hash)) {
             return Todo::Nothing(*id);
         }

@@ -27,7 +27,7 @@ use crate::postgres::{
     feeds::{self, finish, overview},
     now_ms, query,
     shared::{
-        claim_bounds::{ClaimBounds, Claimed, Position, START, lock},
+        claim_bounds::{ClaimBounds, ClaimedRows, Position, START, lock},
         errors::store_error,
         values::{hash, millis, time, to_u32},
     },
@@ -147,7 +147,7 @@ async fn claim_due(
     let timing = timing(client, &scan, first.get(8)).await;
     let jobs: Vec<&Row> = rows.iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
     let last = jobs.last().map(|row| (row.get(16), row.get(0)));
-    let claimed = Claimed { last, is_full: jobs.len() >= limit as usize };
+    let claimed = ClaimedRows { last, is_full: jobs.len() >= limit as usize };
     lock(bounds).claimed(&scan, timing, [((), claimed)]);
     Ok(jobs.into_iter().map(job_of).collect())
 }

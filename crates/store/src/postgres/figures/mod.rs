@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient};
 use domain::{
     AccountId,
-    figures::{FigureLog, Point, Window, hours_end, minutes_end},
+    figures::{FigureLog, FigureQuery, Point, hours_end, minutes_end},
     ports::{FigureStore, StoreResult, Viewer},
 };
 use tokio_postgres::Error;
@@ -35,8 +35,8 @@ const FORGET_HOURS: &str = include_str!("sql/forget_hours.sql");
 
 #[async_trait]
 impl FigureStore for PostgresStore {
-    async fn figures(&self, viewer: Viewer, window: Window) -> StoreResult<Vec<Point>> {
-        self.read(async |client| read(client, viewer, &window).await).await
+    async fn figures(&self, viewer: Viewer, figures: FigureQuery) -> StoreResult<Vec<Point>> {
+        self.read(async |client| read(client, viewer, &figures).await).await
     }
 
     async fn prune_figures(&self, limit: u32) -> StoreResult<u64> {
@@ -57,12 +57,12 @@ pub(crate) async fn write(client: &impl GenericClient, mut log: FigureLog) -> Re
     execute(client, WRITE, &[&owners, &series, &counts]).await.map(drop)
 }
 
-async fn read(client: &Client, viewer: Viewer, window: &Window) -> Result<Vec<Point>, Error> {
-    let (owner, series, step) = (figure_owner(viewer.account()), series_of(window.metric), window.step.minutes());
-    let ((minute, minute_end), (hour, hour_end)) = (window.minutes(), window.hours());
+async fn read(client: &Client, viewer: Viewer, figures: &FigureQuery) -> Result<Vec<Point>, Error> {
+    let (owner, series, step) = (figure_owner(viewer.account()), series_of(figures.metric), figures.step.minutes());
+    let ((minute, minute_end), (hour, hour_end)) = (figures.minutes(), figures.hours());
     let wanted: Params<'_> = &[&owner, &series, &step, &minute, &minute_end, &hour, &hour_end];
     let rows = query(client, READ, wanted).await?;
-    Ok(window.points(rows.iter().map(|row| (row.get(0), row.get(1), count(row.get(2))))))
+    Ok(figures.points(rows.iter().map(|row| (row.get(0), row.get(1), count(row.get(2))))))
 }
 
 async fn prune(client: &Client, limit: u32) -> Result<u64, Error> {

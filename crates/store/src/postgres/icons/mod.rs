@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use deadpool_postgres::Client;
 use domain::{
     AccountId, FeedId, IconId,
+    changes::ChangeLog,
     icon::{FeedIcons, ICONS_BYTES_MAX, ICONS_MAX, Icon, IconJob, IconLook},
     ports::{IconStore, StoreResult},
     raster::RasterKind,
@@ -32,6 +33,8 @@ const SOME: &str = "SELECT id, mime, bytes FROM icons WHERE id = ANY($1) ORDER B
 const CLAIM: &str = include_str!("sql/claim.sql");
 
 const KEEP: &str = include_str!("sql/keep.sql");
+
+const HELD: &str = "SELECT icon_id FROM feed_icons WHERE feed_id = $1 FOR UPDATE";
 
 const FINISH: &str = include_str!("sql/finish.sql");
 
@@ -61,7 +64,7 @@ impl IconStore for PostgresStore {
 
     async fn finish_icon(&self, job: &IconJob, look: IconLook) -> StoreResult<()> {
         let mut client = self.client().await?;
-        finish(&mut client, job, &look).await.map_err(store_error)
+        finish(self, &mut client, job, &look).await.map_err(store_error)
     }
 
     async fn next_icon_in(&self) -> StoreResult<Option<Duration>> {
@@ -107,7 +110,7 @@ fn job_of(row: &Row) -> IconJob {
     }
 }
 
-async fn finish(client: &mut Client, job: &IconJob, look: &IconLook) -> Result<(), Error> {
+async fn finish(store: &PostgresStore, client: &mut Client, job: &IconJob, look: &IconLook) -> Result<(), Error> {
     let transaction = client.transaction().await?;
     let icon: Option<i64> = match look {
         IconLook::Found(new) => {
@@ -118,6 +121,11 @@ async fn finish(client: &mut Client, job: &IconJob, look: &IconLook) -> Result<(
     };
     let (again_in, has_failed) = (millis(look.again_in(job.failures)), *look == IconLook::Failed);
     let failures = i64::from(look.failures(job.failures));
+    let held: Option<Option<i64>> = query_opt(&transaction, HELD, &[&job.feed.0]).await?.map(|row| row.get(0));
     execute(&transaction, FINISH, &[&job.feed.0, &icon, &failures, &again_in, &has_failed]).await?;
-    transaction.commit().await
+    let mut log = ChangeLog::default();
+    if !has_failed && held.is_some_and(|held| held != icon) {
+        log.feed(job.feed);
+    }
+    store.commit(transaction, log).await
 }

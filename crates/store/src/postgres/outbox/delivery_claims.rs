@@ -512,11 +512,11 @@ pub(crate) fn bounds_of(scan: &Scan<LineKey>) -> (Vec<i64>, Vec<bool>, Vec<i64>,
 
 /// The next claim begins behind what this one took in order. Probes are not.
 fn move_bounds(store: &PostgresStore, scan: &Scan<LineKey>, timing: Timing, rows: &[Row]) {
-    let mut claimed: HashMap<LineKey, claim_bounds::Claimed> = HashMap::new();
+    let mut claimed: HashMap<LineKey, claim_bounds::ClaimedRows> = HashMap::new();
     for row in rows.iter().filter(|row| !row.get::<_, bool>(6)) {
         let line: LineKey = (row.get(3), row.get::<_, i64>(11) > 0);
         let position: Position = (row.get(12), row.get(0));
-        let of_line = claimed.entry(line).or_insert(claim_bounds::Claimed { last: None, is_full: row.get(13) });
+        let of_line = claimed.entry(line).or_insert(claim_bounds::ClaimedRows { last: None, is_full: row.get(13) });
         of_line.last = of_line.last.max(Some(position));
     }
     claim_bounds::lock(&store.bounds.deliveries).claimed(scan, timing, claimed);

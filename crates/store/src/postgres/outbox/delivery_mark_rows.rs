@@ -17,8 +17,9 @@ use crate::postgres::{
     shared::values::{ERROR_BYTES_MAX, beginning, millis},
 };
 
-/// Marks deliveries, keeps the log of their attempts, and counts these, for the accounts of their webhooks and for the server. The first webhooks are those that are well again by this; they
-/// are locked before the deliveries, as everywhere. None is well by what its old receiver took. Where the time is given all
+/// Marks deliveries, keeps the log of their attempts, and counts these, for the accounts of their webhooks and for the
+/// server. The first webhooks are those that are well again by this, and each row has the accounts of those that are; they are
+/// locked before the deliveries, as everywhere. None is well by what its old receiver took. Where the time is given all
 /// is locked already; otherwise what others have locked is waited for a moment, and this is over with the statement.
 const MARK: &str = concat!(
     "
@@ -87,7 +88,7 @@ mended AS (
         probe_at = NULL,
         probe_new_at = NULL
     WHERE id IN (SELECT sick.id FROM sick JOIN marked ON marked.webhook_id = sick.id AND marked.url = sick.url)
-    RETURNING id
+    RETURNING account_id
 ),
 of_webhooks AS (
     SELECT webhook_id, outcome_series, latency_series, count(*) AS count
@@ -106,7 +107,7 @@ figures AS (
     ON CONFLICT (account_id, series, minute, backend) DO UPDATE
     SET count = figures_by_minute.count + excluded.count
 )
-SELECT marked.place, marked.id, marked.logged, EXISTS (SELECT FROM mended)
+SELECT marked.place, marked.id, marked.logged, ARRAY(SELECT DISTINCT account_id FROM mended)
 FROM marked"
 );
 

@@ -96,8 +96,9 @@ async fn finish_delivered<'f>(
     let decided: Vec<Decided<'_>> =
         finished.iter().map(|one| (*one, Health::default().after(one, rules, time(0)))).collect();
     let rows = mark(client, &decided, &webhooks_of(finished), None).await?;
-    if rows.first().is_some_and(|row| row.get(3)) {
-        store.freed(client).await;
+    let recovered: Vec<i64> = rows.first().map(|row| row.get(3)).unwrap_or_default();
+    if !recovered.is_empty() {
+        store.recovered(client, recovered.into_iter().map(AccountId)).await;
     }
     if let Err(error) = forget(client, &rows).await {
         // The marks are stored, whatever becomes of old attempts; those go with the next one.

@@ -145,12 +145,13 @@ pub(crate) async fn update(
         webhook_rows::update(&transaction, id, patch).await?
     };
     let is_enabling = patch.enabled == Some(true) && !stored.get::<_, bool>(0);
-    if is_enabling {
+    // What waited for the old receiver does not wait for the new one.
+    let is_redirected = before.as_ref().is_some_and(|before| patch.url.as_ref().is_some_and(|url| *url != before.url));
+    if is_enabling || is_redirected {
         delivery_moves::hurry(&transaction, id).await?;
     }
-    // What it has kept, or what waited for its old receiver, may be claimed now.
     let mut log = if updated == before { ChangeLog::default() } else { changed(account) };
-    log.deliveries_if(is_enabling || patch.url.is_some());
+    log.deliveries_if(is_enabling || is_redirected);
     store.commit(transaction, log).await?;
     Ok(updated)
 }

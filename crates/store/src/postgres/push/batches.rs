@@ -16,7 +16,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::postgres::{
     Params, PostgresStore,
-    push::subscriptions::{COLUMNS, columns, subscription_of},
+    push::subscriptions::{COLUMNS, columns, is_known, subscription_of},
     query_then,
     shared::errors::store_error,
 };
@@ -155,6 +155,9 @@ impl LockedRows {
         let Some(row) = self.subscriptions.get(&id) else {
             return Ok(if self.waits { Lookup::None } else { Lookup::Locked });
         };
+        if !is_known(row) {
+            return Ok(Lookup::None);
+        }
         let subscription = subscription_of(row).map_err(store_error)?;
         let has_all = subscription.feed_id.is_none_or(|feed| self.feeds.contains_key(&feed.0));
         if !self.waits && !has_all {

@@ -23,6 +23,7 @@ use crate::postgres::{
     push::{
         batches::{Job, LockedRows, Locks, Lookup, Outcome},
         subscription_changes::Decisions,
+        subscriptions::OfFeeds,
     },
     shared::values::{millis, usize_to_i64},
 };
@@ -65,7 +66,7 @@ impl Job for Push {
         let reads = both(known, Listeners::of_subscriptions(&transaction, &ids));
         let (held, (known, listeners)) = LockedRows::lock_then(&transaction, locks, &ids, reads).await?;
         let now = held.now;
-        let decisions = Decisions::new(Vec::new(), now);
+        let decisions = Decisions::new(OfFeeds::default(), now);
         let mut batch = Batch { held, known, decisions, feeds: HashSet::new(), taken: Vec::new() };
         let outcomes: Vec<Outcome<PushStored>> = jobs.iter().map(|push| batch.take(push)).collect();
         let Batch { mut held, decisions, taken, .. } = batch;

@@ -26,6 +26,7 @@ use crate::postgres::{
     push::{
         batches::{Job, LockedRows, Locks, Lookup, Outcome},
         subscription_rows,
+        subscriptions::OfFeeds,
     },
     shared::values::time,
 };
@@ -35,6 +36,8 @@ use crate::postgres::{
 pub(crate) struct Decisions {
     now: i64,
     known: Vec<Subscription>,
+    /// Feeds whose subscriptions a later version sees to.
+    foreign: HashSet<FeedId>,
     writes: Vec<Write>,
     feeds: BTreeMap<i64, Effects>,
     events: Vec<DomainEvent>,
@@ -52,9 +55,9 @@ enum Write {
 
 impl Decisions {
     /// Nothing decided yet about these.
-    pub(crate) fn new(known: Vec<Subscription>, now: i64) -> Self {
+    pub(crate) fn new(OfFeeds { known, foreign }: OfFeeds, now: i64) -> Self {
         let (writes, feeds, events) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Self { now, known, writes, feeds, events, log: ChangeLog::default(), ends_leases: HashSet::new() }
+        Self { now, known, foreign, writes, feeds, events, log: ChangeLog::default(), ends_leases: HashSet::new() }
     }
 
     pub(crate) fn known(&self) -> &[Subscription] {
@@ -112,8 +115,11 @@ impl Decisions {
         self.feeds.entry(feed.0).or_default()
     }
 
-    /// Compares what a feed wants with those that it has. False if nothing is to be done.
+    /// Compares what a feed wants with those that it has. False if nothing is to be done, or if a later version sees to it.
     pub(crate) fn reconcile(&mut self, feed: FeedId, wanted: DesiredPush<'_>, offer: &Offer) -> bool {
+        if self.foreign.contains(&feed) {
+            return false;
+        }
         let known: Vec<Subscription> = self.known.iter().filter(|known| known.feed_id == Some(feed)).cloned().collect();
         let plan = push::reconcile(wanted, &known, time(self.now));
         for PlannedChange { id, event } in &plan.changes {
@@ -250,7 +256,7 @@ impl Job for SubscriptionChange {
         let ids: Vec<i64> = jobs.iter().map(|job| job.id.0).collect();
         let transaction = client.transaction().await?;
         let (held, ()) = LockedRows::lock_then(&transaction, locks, &ids, async { Ok(()) }).await?;
-        let mut decisions = Decisions::new(Vec::new(), held.now);
+        let mut decisions = Decisions::new(OfFeeds::default(), held.now);
         let outcomes = jobs.iter().map(|job| Ok(decisions.change(job, held.find(job.id.0)?))).collect();
         if !decisions.is_empty() {
             decisions.write(&transaction).await?;

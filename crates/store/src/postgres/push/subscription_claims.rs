@@ -15,12 +15,13 @@ use crate::postgres::{
     push::subscriptions::{COLUMNS, NEXT_STEP_AT, columns, subscription_of},
     query,
     shared::{
-        claim_bounds::{ClaimBounds, Claimed, lock},
+        claim_bounds::{ClaimBounds, ClaimedRows, lock},
         errors::reason,
         values::{millis, text, time},
     },
     timing,
 };
+use crate::values::known_states;
 
 /// Where a scan of what is due begins, if it is made while the bound holds.
 macro_rules! bound {
@@ -67,6 +68,9 @@ WITH now AS MATERIALIZED (SELECT pirssonite_now_ms() AS ms),
     FROM subscriptions
     WHERE (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
       AND next_step_at <= (SELECT ms FROM now)
+      AND ",
+    known_states!(),
+    "
       -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     ORDER BY next_step_at, id
@@ -113,6 +117,9 @@ candidates AS MATERIALIZED (
         WHERE md5(hub_url) = hubs.hash
           AND (next_step_at, id) > ((SELECT due_at FROM bound), (SELECT id FROM bound))
           AND next_step_at <= (SELECT ms FROM now)
+          AND ",
+    known_states!(),
+    "
           -- 60000: clock::LEASE_SLACK_MS.
           AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
         ORDER BY next_step_at, id
@@ -127,6 +134,9 @@ due AS MATERIALIZED (
     FROM subscriptions
     WHERE id = ANY(ARRAY(SELECT id FROM candidates))
       AND next_step_at <= (SELECT ms FROM now)
+      AND ",
+    known_states!(),
+    "
       -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > (SELECT ms FROM now) AND lease_until <= (SELECT ms FROM now) + lease_ms + 60000)
     ORDER BY id
@@ -189,7 +199,7 @@ pub(crate) async fn claim_due(
     let timing = timing(client, &scan, first.get(COLUMNS + 2)).await;
     let rows: Vec<&Row> = claimed_rows(&rows).collect();
     let last = rows.last().map(|row| (row.get(NEXT_STEP_AT), row.get(0)));
-    let claimed = Claimed { last, is_full: rows.len() >= limit as usize };
+    let claimed = ClaimedRows { last, is_full: rows.len() >= limit as usize };
     lock(bounds).claimed(&scan, timing, [((), claimed)]);
     Ok(rows.into_iter().filter_map(readable_job).collect())
 }

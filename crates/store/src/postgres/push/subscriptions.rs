@@ -1,6 +1,6 @@
 //! Subscriptions as they are read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
 use domain::{
@@ -110,21 +110,43 @@ pub(crate) async fn all(client: &Client, viewer: Viewer) -> Result<Vec<Subscript
 }
 
 pub(crate) async fn one(client: &Client, id: SubscriptionId) -> Result<Option<Subscription>, Error> {
-    query_opt(client, ONE, &[&id.0]).await?.as_ref().map(subscription_of).transpose()
+    query_opt(client, ONE, &[&id.0]).await?.as_ref().filter(|row| is_known(row)).map(subscription_of).transpose()
 }
 
 pub(crate) async fn current_of(client: &Client, feed: FeedId) -> Result<Option<Subscription>, Error> {
-    query_opt(client, CURRENT, &[&feed.0]).await?.as_ref().map(subscription_of).transpose()
+    query_opt(client, CURRENT, &[&feed.0]).await?.as_ref().filter(|row| is_known(row)).map(subscription_of).transpose()
+}
+
+/// Subscriptions of some feeds.
+#[derive(Debug, Default)]
+pub(crate) struct OfFeeds {
+    pub(crate) known: Vec<Subscription>,
+    /// Feeds with one whose state only a later version knows.
+    pub(crate) foreign: HashSet<FeedId>,
+}
+
+impl OfFeeds {
+    fn read(rows: &[Row]) -> Result<Self, Error> {
+        let mut found = Self::default();
+        for row in rows {
+            if is_known(row) {
+                found.known.push(subscription_of(row)?);
+            } else {
+                found.foreign.extend(row.get::<_, Option<i64>>(1).map(FeedId));
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// Those of a feed. Whoever holds the lock of the feed's row may rely on them: only their leases can change meanwhile.
-pub(crate) async fn of_feed(transaction: &Transaction<'_>, feed_id: i64) -> Result<Vec<Subscription>, Error> {
-    query(transaction, OF_FEED, &[&feed_id]).await?.iter().map(subscription_of).collect()
+pub(crate) async fn of_feed(transaction: &Transaction<'_>, feed_id: i64) -> Result<OfFeeds, Error> {
+    OfFeeds::read(&query(transaction, OF_FEED, &[&feed_id]).await?)
 }
 
 /// Those of feeds whose rows are locked, locked themselves. To lock them again is nothing.
-pub(crate) async fn lock_of_feeds(transaction: &Transaction<'_>, feeds: &[i64]) -> Result<Vec<Subscription>, Error> {
-    query(transaction, LOCK_OF_FEEDS, &[&feeds]).await?.iter().map(subscription_of).collect()
+pub(crate) async fn lock_of_feeds(transaction: &Transaction<'_>, feeds: &[i64]) -> Result<OfFeeds, Error> {
+    OfFeeds::read(&query(transaction, LOCK_OF_FEEDS, &[&feeds]).await?)
 }
 
 /// Those with these tokens, in the order given.
@@ -147,7 +169,7 @@ pub(crate) async fn by_topic(client: &Client, topic: &str, limit: u32) -> Result
 }
 
 /// Whether its state is one that this version knows. A later one, on the same database, may know more: it sees to those.
-fn is_known(row: &Row) -> bool {
+pub(crate) fn is_known(row: &Row) -> bool {
     row.try_get::<_, Parsed<SubscriptionState>>(STATE).is_ok()
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Scan<K> {
 
 /// What a claim took of one key.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Claimed {
+pub(crate) struct ClaimedRows {
     /// The last row in the order of the index.
     pub(crate) last: Option<Position>,
     /// As many as it might.
@@ -120,7 +120,12 @@ impl<K: Clone + Eq + Hash> ClaimBounds<K> {
     }
 
     /// What a claim took. Keys of which nothing is known to the caller need not be there.
-    pub(crate) fn claimed(&mut self, scan: &Scan<K>, timing: Timing, of_keys: impl IntoIterator<Item = (K, Claimed)>) {
+    pub(crate) fn claimed(
+        &mut self,
+        scan: &Scan<K>,
+        timing: Timing,
+        of_keys: impl IntoIterator<Item = (K, ClaimedRows)>,
+    ) {
         if timing.now_ms < scan.bounded_from_ms {
             // The clock was set back: what was claimed before is no measure any more.
             self.of.clear();
@@ -148,7 +153,7 @@ impl<K: Clone + Eq + Hash> ClaimBounds<K> {
         }
     }
 
-    fn move_bound(&mut self, key: K, start: Option<Position>, now_ms: i64, claimed: Claimed) {
+    fn move_bound(&mut self, key: K, start: Option<Position>, now_ms: i64, claimed: ClaimedRows) {
         let known = self.of.get(&key).map(|bound| bound.position);
         if known < start {
             // Rows before the start of this scan were released, or found by a whole one, meanwhile.
@@ -253,7 +258,7 @@ mod tests {
             assert_eq!(begins, expect, "{name}, step {place}");
             let timing = Timing { now_ms: *at, took: QUICK };
             match step {
-                Claim { last, is_full, .. } => bounds.claimed(&scan, timing, [((), Claimed { last, is_full })]),
+                Claim { last, is_full, .. } => bounds.claimed(&scan, timing, [((), ClaimedRows { last, is_full })]),
                 Look { .. } => bounds.looked(&scan, timing),
                 Release(_) => {}
             }
@@ -354,7 +359,7 @@ mod tests {
     fn what_was_released_while_a_claim_was_made_is_not_forgotten() {
         let mut bounds = ClaimBounds::default();
         let timing = Timing { now_ms: NOW, took: QUICK };
-        let taken = |last| [((), Claimed { last: Some(last), is_full: true })];
+        let taken = |last| [((), ClaimedRows { last: Some(last), is_full: true })];
         bounds.claimed(&bounds.claim(), timing, taken((NOW - 10, 7)));
         let scan = bounds.claim();
         bounds.released(&(), (NOW - 20, 4));
@@ -366,7 +371,7 @@ mod tests {
     fn keys_have_bounds_of_their_own_and_are_not_too_many() {
         let mut bounds = ClaimBounds::default();
         let timing = Timing { now_ms: NOW, took: QUICK };
-        let taken = |key: i64| (key, Claimed { last: Some((NOW, key)), is_full: true });
+        let taken = |key: i64| (key, ClaimedRows { last: Some((NOW, key)), is_full: true });
         bounds.claimed(&bounds.claim(), timing, (0..3).map(taken));
         let mut after = bounds.claim().after;
         after.sort_unstable();

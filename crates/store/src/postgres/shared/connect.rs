@@ -108,8 +108,17 @@ impl Address {
     }
 
     async fn connect_watched(&self) -> Result<(Client, JoinHandle<()>), Error> {
+        self.connect_lent(Lending::of_new_connection).await
+    }
+
+    /// A connection of its own for work that may take so long, and that ends when the database is silent.
+    pub(crate) async fn connect_for(&self, limit: Duration) -> Result<(Client, JoinHandle<()>), Error> {
+        self.connect_lent(|| Lending::for_good(limit)).await
+    }
+
+    async fn connect_lent(&self, lent: impl FnOnce() -> Arc<Lending>) -> Result<(Client, JoinHandle<()>), Error> {
         let (client, made, address) = self.hosts.connect().await?;
-        let (lending, hosts, patience) = (Lending::of_new_connection(), Arc::clone(&self.hosts), self.patience());
+        let (lending, hosts, patience) = (lent(), Arc::clone(&self.hosts), self.patience());
         let driven = tokio::spawn(async move {
             tokio::select! {
                 () = drive(made, |_| {}) => {}

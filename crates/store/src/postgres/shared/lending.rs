@@ -27,7 +27,10 @@ pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// feed, the feeds of an account.
 pub(crate) const LONG_CALL_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// The same for the database, inside a transaction.
+/// For work that takes as long as it takes, such as a migration or a copy. It still ends when the database is silent.
+pub(crate) const UNLIMITED: Duration = Duration::MAX;
+
+/// [`LONG_CALL_TIMEOUT`] for the database, inside a transaction.
 const LONG_STATEMENTS: &str = "SET LOCAL statement_timeout = '10min'";
 
 /// How often it is looked whether a connection is lent for too long.
@@ -130,6 +133,12 @@ impl Lending {
         // Nobody is told where none was asked for, such as by the listener.
         let _ = JUST_MADE.try_with(|made| made.set(Some(Arc::clone(&lending))));
         lending
+    }
+
+    /// Of a connection of no pool, which is lent from now on until it ends.
+    pub(crate) fn for_good(limit: Duration) -> Arc<Self> {
+        let (since_ms, limit_ms) = (AtomicU64::new(now_ms()), AtomicU64::new(millis(limit)));
+        Arc::new(Self { since_ms, limit_ms, is_idle: OnceLock::new() })
     }
 
     /// Ends when the connection is to be given up, and says why.

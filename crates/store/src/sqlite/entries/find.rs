@@ -75,7 +75,10 @@ pub(crate) fn find_sql(account: AccountId, query: &EntryQuery, offset: u32, limi
     let mut part = Part::default();
     part.add("SELECT entry_states.entry_id", &[]);
     add_conditions(&mut part, account, query);
-    let direction = if query.order == Order::Newest { " DESC" } else { "" };
+    let direction = match query.order {
+        Order::Newest => " DESC",
+        Order::Oldest => "",
+    };
     part.add(&format!("\nORDER BY {key}{direction}"), &[]);
     if query.by != SortBy::Id {
         let id = if query.walked() == Walked::OfFeed { "entries.id" } else { "entry_states.entry_id" };
@@ -112,6 +115,9 @@ fn add_conditions(part: &mut Part, account: AccountId, query: &EntryQuery) {
     // As they are in the definitions of the indexes, or these would not serve.
     part.add(of_state(query.unread, ["\n  AND is_read = 0", "\n  AND is_read = 1"]), &[]);
     part.add(of_state(query.starred, ["\n  AND is_starred = 1", "\n  AND is_starred = 0"]), &[]);
+    if query.changed_since_received {
+        part.add("\n  AND entry_states.modified_at > entry_states.received_at", &[]);
+    }
     let published = if walked == Walked::OfFeed { "entries.sort_at" } else { "entry_states.sort_at" };
     let millis = |time: Timestamp| time.as_millisecond();
     for (column, after, before) in [

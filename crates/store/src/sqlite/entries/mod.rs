@@ -118,6 +118,10 @@ impl EntryStore for SqliteStore {
         self.writer.write(Priority::Usual, move |changes| patch_many(changes, account, &ids, patch)).await
     }
 
+    async fn toggle_star(&self, account: AccountId, id: EntryId) -> StoreResult<Option<bool>> {
+        self.writer.write(Priority::Usual, move |changes| toggle_star(changes, account, id.0)).await
+    }
+
     async fn mark_read(&self, account: AccountId, which: MarkRead) -> StoreResult<u64> {
         read_marks::mark_read(self, account, which).await
     }
@@ -235,6 +239,15 @@ fn patch_many(changes: &mut WriteTx<'_>, account: AccountId, ids: &[i64], patch:
         patched.extend(patch_row(changes, account, *id, patch)?);
     }
     Ok(read_marks::note(changes, account, patched))
+}
+
+/// In the transaction that writes: nobody else writes meanwhile.
+fn toggle_star(changes: &mut WriteTx<'_>, account: AccountId, id: i64) -> Result<Option<bool>> {
+    let was_starred =
+        changes.connection.prepare_cached(BEFORE)?.query_row((id, account.0), |row| row.get::<_, bool>(2));
+    let Some(was_starred) = was_starred.optional()? else { return Ok(None) };
+    patch_many(changes, account, &[id], EntryPatch { is_read: None, is_starred: Some(!was_starred) })?;
+    Ok(Some(!was_starred))
 }
 
 /// Marks an entry and counts it: its feed and it, or none if that changes nothing.

@@ -250,7 +250,10 @@ fn add_position(part: &mut Part, wanted: &PageQuery, walked: Walked) {
 /// The same where a walk goes by ids: it begins after the cursor's, and each row is asked for its time.
 fn add_position_in_feed(part: &mut Part, wanted: &PageQuery, Walked { at: key, id: row, .. }: Walked) {
     let (since, until) = times(&wanted.filter);
-    let comes_after = if wanted.filter.order == Order::Newest { "<" } else { ">" };
+    let comes_after = match wanted.filter.order {
+        Order::Newest => "<",
+        Order::Oldest => ">",
+    };
     if let Some(after) = wanted.after {
         part.add(&format!("\n  AND {row} {comes_after} ?"), &[after.id.0]);
     }
@@ -270,6 +273,9 @@ fn add_order(part: &mut Part, filter: &EntryFilter, walked: Walked) {
         Walked { from, id, .. } if from == OF_FEED_RECEIVED.from => (format!("{id} DESC"), id.to_owned()),
         Walked { at, id, .. } => (format!("{at} DESC, {id} DESC"), format!("{at}, {id}")),
     };
-    let by = if filter.order == Order::Newest { newest } else { oldest };
+    let by = match filter.order {
+        Order::Newest => newest,
+        Order::Oldest => oldest,
+    };
     part.add(&format!("\nORDER BY {by}"), &[]);
 }

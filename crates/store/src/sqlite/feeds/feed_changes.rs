@@ -16,7 +16,7 @@ use crate::sqlite::{
     shared::writer::WriteTx,
 };
 use crate::target::Target;
-use crate::values::{millis, optional, text, url_hash};
+use crate::values::{millis, optional, own_url_hash, text, url_hash};
 
 const INSERT: &str = include_str!("sql/feed_changes_insert.sql");
 
@@ -149,7 +149,12 @@ fn readdress(changes: &mut WriteTx<'_>, account: AccountId, before: &Feed, addre
     let address = address.after(&known);
     let there = id_of(connection, &address, account)?;
     if there.is_none_or(|there| there == before.id) && follows::is_alone(connection, account, before.id)? {
-        write_address(connection, account, before.id, &address, changes.now())?;
+        // What was read at the old address is not for whoever follows the new one.
+        let hash = match there {
+            Some(_) => url_hash(&address, account),
+            None => own_url_hash(&address.url, account),
+        };
+        write_address(connection, before.id, &address, hash, changes.now())?;
         end_all(changes, before.id)?;
         return Ok(before.id);
     }
@@ -188,15 +193,9 @@ fn switch(
     Ok(id)
 }
 
-fn write_address(
-    connection: &Connection,
-    account: AccountId,
-    id: FeedId,
-    address: &FeedAddress,
-    now: i64,
-) -> Result<()> {
+fn write_address(connection: &Connection, id: FeedId, address: &FeedAddress, hash: [u8; 16], now: i64) -> Result<()> {
     let credentials = optional(address.credentials.as_ref());
-    let row = (id.0, text(&address.url), url_hash(address, account), credentials, now);
+    let row = (id.0, text(&address.url), hash, credentials, now);
     connection.prepare_cached(READDRESS)?.execute(row).map(drop)
 }
 

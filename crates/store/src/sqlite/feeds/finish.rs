@@ -15,13 +15,13 @@ use rusqlite::{Connection, OptionalExtension, Result, Row};
 use crate::sqlite::{
     SqliteStore,
     entries::ingest,
-    feeds::{finish_plain, id_of},
+    feeds::finish_plain,
     outbox::events,
     push::discovery::PushState,
     shared::{queue::Priority, writer::WriteTx},
 };
 use crate::target::Target;
-use crate::values::{is_renamed, optional, text, to_u32, url_hash};
+use crate::values::{is_renamed, moved_url_hash, optional, own_url_hash, shared_url_hash, text, to_u32};
 
 pub(crate) const HELD: &str = include_str!("sql/finish_held.sql");
 
@@ -96,15 +96,17 @@ fn push_state_of(row: &Row<'_>) -> Result<PushState> {
 fn move_to(connection: &Connection, feed: FeedId, address: &FeedAddress) -> Result<bool> {
     let mut followers = connection.prepare_cached("SELECT account_id FROM follows WHERE feed_id = ? LIMIT 2")?;
     let followers: Vec<i64> = followers.query_map([feed.0], |row| row.get(0))?.collect::<Result<_>>()?;
-    let account = match followers[..] {
-        [account] => AccountId(account),
+    let hash = match followers[..] {
+        [account] => own_url_hash(&address.url, AccountId(account)),
         // What several follow needs no user and password, and is given none.
-        [first, _] if address.credentials.is_none() => AccountId(first),
+        [_, _] if address.credentials.is_none() => moved_url_hash(&address.url),
         _ => return Ok(false),
     };
-    if id_of(connection, address, account)?.is_some() {
+    // One with a user and password is another feed than the one without.
+    let other = if address.credentials.is_none() { shared_url_hash(&address.url) } else { hash };
+    if connection.prepare_cached("SELECT 1 FROM feeds WHERE url_hash IN (?, ?)")?.exists((hash, other))? {
         return Ok(false);
     }
-    let row = (feed.0, text(&address.url), url_hash(address, account), optional(address.credentials.as_ref()));
+    let row = (feed.0, text(&address.url), hash, optional(address.credentials.as_ref()));
     connection.prepare_cached(MOVE)?.execute(row).map(|moved| moved > 0)
 }

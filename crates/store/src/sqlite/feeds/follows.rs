@@ -2,7 +2,6 @@
 
 use domain::{
     AccountId, FeedId,
-    feed_state::FeedAddress,
     follow::{FollowSettings, LastDocument, NewFollow},
     ingest::Hash,
     ports::FollowOutcome,
@@ -16,7 +15,7 @@ use crate::sqlite::{
     push::subscription_changes::end_all,
     shared::writer::WriteTx,
 };
-use crate::values::{optional, time, url_hash, usize_to_i64};
+use crate::values::{optional, time, url_hashes, usize_to_i64};
 
 pub(crate) const BY_URL: &str = include_str!("sql/follows_by_url.sql");
 
@@ -70,8 +69,8 @@ pub(crate) fn follow(changes: &mut WriteTx<'_>, account: AccountId, new: &NewFol
 
 /// The feeds that an account follows at a URL, with a user and password or without.
 pub(crate) fn followed(connection: &Connection, account: AccountId, url: &str) -> Result<Vec<FeedId>> {
-    let hash = |credentials| url_hash(&FeedAddress { url: url.to_owned(), credentials }, account);
-    let values = (account.0, hash(None), hash(Some(String::new())));
+    let [shared, own, moved] = url_hashes(url, account);
+    let values = (account.0, shared, own, moved);
     connection.prepare_cached(BY_URL)?.query_map(values, |row| row.get(0).map(FeedId))?.collect()
 }
 

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use domain::{
     AccountId,
-    figures::{FigureLog, Point, Window, hours_end, minutes_end},
+    figures::{FigureLog, FigureQuery, Point, hours_end, minutes_end},
     ports::{FigureStore, StoreResult, Viewer},
 };
 use rusqlite::{Connection, Result};
@@ -33,8 +33,8 @@ const FORGET_HOURS: &str = include_str!("sql/forget_hours.sql");
 
 #[async_trait]
 impl FigureStore for SqliteStore {
-    async fn figures(&self, viewer: Viewer, window: Window) -> StoreResult<Vec<Point>> {
-        self.readers.read(move |connection| read(connection, viewer, &window)).await
+    async fn figures(&self, viewer: Viewer, figures: FigureQuery) -> StoreResult<Vec<Point>> {
+        self.readers.read(move |connection| read(connection, viewer, &figures)).await
     }
 
     async fn prune_figures(&self, limit: u32) -> StoreResult<u64> {
@@ -55,14 +55,14 @@ pub(crate) fn write(connection: &Connection, log: &mut FigureLog, now: i64) -> R
     Ok(())
 }
 
-fn read(connection: &Connection, viewer: Viewer, window: &Window) -> Result<Vec<Point>> {
-    let series = serde_json::to_string(&series_of(window.metric)).map_err(unfit)?;
-    let ((minute, minute_end), (hour, hour_end)) = (window.minutes(), window.hours());
+fn read(connection: &Connection, viewer: Viewer, figures: &FigureQuery) -> Result<Vec<Point>> {
+    let series = serde_json::to_string(&series_of(figures.metric)).map_err(unfit)?;
+    let ((minute, minute_end), (hour, hour_end)) = (figures.minutes(), figures.hours());
     let owner = figure_owner(viewer.account());
-    let wanted = (owner, series, window.step.minutes(), minute, minute_end, hour, hour_end);
+    let wanted = (owner, series, figures.step.minutes(), minute, minute_end, hour, hour_end);
     let mut statement = connection.prepare_cached(READ)?;
     let rows = statement.query_map(wanted, |row| Ok((row.get(0)?, row.get(1)?, count(row.get(2)?))))?;
-    Ok(window.points(rows.collect::<Result<Vec<_>>>()?))
+    Ok(figures.points(rows.collect::<Result<Vec<_>>>()?))
 }
 
 fn prune(changes: &mut WriteTx<'_>, limit: u32) -> Result<u64> {

@@ -32,6 +32,8 @@ const JOB: &str = include_str!("sql/job.sql");
 
 const KEEP: &str = include_str!("sql/keep.sql");
 
+const HELD: &str = "SELECT icon_id FROM feed_icons WHERE feed_id = ?1";
+
 const FINISH: &str = include_str!("sql/finish.sql");
 
 const NEXT: &str = "SELECT due_at FROM feed_icons ORDER BY due_at LIMIT 1";
@@ -130,7 +132,13 @@ fn finish(changes: &mut WriteTx<'_>, feed: FeedId, failures: u32, look: &IconLoo
     };
     let (again_in, has_failed) = (millis(look.again_in(failures)), *look == IconLook::Failed);
     let row = (feed.0, icon, look.failures(failures), again_in, has_failed, now);
-    connection.prepare_cached(FINISH)?.execute(row).map(drop)
+    let held: Option<Option<i64>> =
+        connection.prepare_cached(HELD)?.query_row([feed.0], |row| row.get(0)).optional()?;
+    connection.prepare_cached(FINISH)?.execute(row)?;
+    if !has_failed && held.is_some_and(|held| held != icon) {
+        changes.log.feed(feed);
+    }
+    Ok(())
 }
 
 fn prune(changes: &mut WriteTx<'_>, limit: u32) -> Result<u64> {

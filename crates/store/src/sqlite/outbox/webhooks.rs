@@ -112,11 +112,10 @@ pub(crate) fn update(
     }
     changes.outbox.forget_listeners();
     let is_enabling = patch.enabled == Some(true) && !was_enabled;
-    if is_enabling {
+    // What waited for the old receiver does not wait for the new one.
+    let is_redirected = before.as_ref().is_some_and(|before| patch.url.as_ref().is_some_and(|url| *url != before.url));
+    if is_enabling || is_redirected {
         delivery_moves::hurry(connection, id, now)?;
-    }
-    // What it has kept, or what waited for its old receiver, may be claimed now.
-    if is_enabling || patch.url.is_some() {
         changes.log.deliveries();
     }
     let after = receiver(connection, id, now)?;

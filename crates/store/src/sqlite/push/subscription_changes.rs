@@ -83,7 +83,8 @@ pub(crate) fn follow_trust(connection: &Connection, before: &Subscription, after
     }
 }
 
-/// Makes, changes and ends subscriptions of a feed until they are what is wanted. False if they were.
+/// Makes, changes and ends subscriptions of a feed until they are what is wanted. False if they were, or if a later version
+/// sees to them.
 pub(crate) fn reconcile(
     changes: &mut WriteTx<'_>,
     feed: FeedId,
@@ -91,7 +92,8 @@ pub(crate) fn reconcile(
     offer: &Offer,
     now: i64,
 ) -> Result<bool> {
-    let known = subscriptions::of_feed(changes.connection, feed.0)?;
+    let known: Option<Vec<_>> = subscriptions::of_feed(changes.connection, feed.0)?.into_iter().collect();
+    let Some(known) = known else { return Ok(false) };
     let plan = push::reconcile(wanted, &known, time(now));
     for PlannedChange { id, event } in &plan.changes {
         // No plan changes the same one twice.
@@ -111,7 +113,7 @@ pub(crate) fn reconcile(
 /// No subscription of the feed is wanted any more.
 pub(crate) fn end_all(changes: &mut WriteTx<'_>, feed: FeedId) -> Result<()> {
     let now = changes.now();
-    for subscription in subscriptions::of_feed(changes.connection, feed.0)? {
+    for subscription in subscriptions::of_feed(changes.connection, feed.0)?.into_iter().flatten() {
         if subscription.state != SubscriptionState::Unsubscribing {
             change(changes, subscription, &SubscriptionEvent::Unwanted, RenewalRules::default(), now)?;
         }

@@ -9,11 +9,11 @@ use crate::sqlite::{
     push::subscriptions::{COLUMNS, columns, subscription_of},
     shared::writer::WriteTx,
 };
-use crate::values::{millis, time};
+use crate::values::{known_states, millis, time};
 
 /// Claims the subscriptions whose ids a query selects, and returns them.
 macro_rules! claim {
-    ($ids:literal) => {
+    ($($ids:tt)+) => {
         concat!(
             "
 UPDATE subscriptions
@@ -23,7 +23,7 @@ SET lease_owner = ?1,
     lease_fence = lease_fence + 1
 WHERE id IN (
 ",
-            $ids,
+            $($ids)+,
             ")
 RETURNING ",
             columns!(),
@@ -38,6 +38,9 @@ pub(crate) const CLAIM_DUE: &str = claim!(
     "    SELECT id
     FROM subscriptions INDEXED BY subscriptions_due
     WHERE next_step_at <= ?2
+      AND ",
+    known_states!(),
+    "
       -- 60000: clock::LEASE_SLACK_MS.
       AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
     ORDER BY next_step_at, id
@@ -70,6 +73,9 @@ pub(crate) const CLAIM_DUE_ELSEWHERE: &str = claim!(
           FROM subscriptions INDEXED BY subscriptions_due_by_hub
           WHERE hub_url = hubs.url
             AND next_step_at <= ?2
+            AND ",
+    known_states!(),
+    "
             -- 60000: clock::LEASE_SLACK_MS.
             AND NOT (lease_until > ?2 AND lease_until <= ?2 + lease_ms + 60000)
           ORDER BY next_step_at, id

@@ -6,10 +6,10 @@ use domain::{
     push::{PushTarget, Subscription},
 };
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Result, Row, Rows};
+use rusqlite::{Connection, Result, Row, Rows};
 
 use crate::sqlite::shared::errors::unreadable;
-use crate::values::{asked_of, count, secrets_of, state_of, text, time, to_u32, topic_hash};
+use crate::values::{asked_of, count, known_states, secrets_of, state_of, text, time, to_u32, topic_hash};
 
 /// All columns of a subscription, in the order of [`subscription_of`], and how many they are.
 macro_rules! columns {
@@ -58,8 +58,11 @@ pub(crate) const LIVING: &str = concat!(
     "SELECT ",
     columns!(),
     "
-FROM subscriptions
+FROM subscriptions NOT INDEXED
 WHERE id > ?
+  AND ",
+    known_states!(),
+    "
   AND state <> 'unsubscribing'
 ORDER BY id
 LIMIT ?"
@@ -96,29 +99,35 @@ pub(crate) fn all(connection: &Connection, viewer: Viewer) -> Result<Vec<Subscri
 fn known<T>(mut rows: Rows<'_>, read: fn(&Row<'_>) -> Result<T>) -> Result<Vec<T>> {
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        if state_of(row.get_ref(STATE)?.as_str()?).is_ok() {
+        if is_known(row)? {
             found.push(read(row)?);
         }
     }
     Ok(found)
 }
 
+fn is_known(row: &Row<'_>) -> Result<bool> {
+    Ok(state_of(row.get_ref(STATE)?.as_str()?).is_ok())
+}
+
 pub(crate) fn one(connection: &Connection, id: SubscriptionId) -> Result<Option<Subscription>> {
-    connection.prepare_cached(BY_ID)?.query_row([id.0], subscription_of).optional()
+    Ok(known(connection.prepare_cached(BY_ID)?.query([id.0])?, subscription_of)?.pop())
 }
 
 /// If this lease is still the row's.
 pub(crate) fn held(connection: &Connection, id: SubscriptionId, lease: &Lease) -> Result<Option<Subscription>> {
     let guard = (id.0, &lease.owner, lease.fence);
-    connection.prepare_cached(HELD)?.query_row(guard, subscription_of).optional()
+    Ok(known(connection.prepare_cached(HELD)?.query(guard)?, subscription_of)?.pop())
 }
 
-pub(crate) fn of_feed(connection: &Connection, feed_id: i64) -> Result<Vec<Subscription>> {
-    connection.prepare_cached(OF_FEED)?.query_map([feed_id], subscription_of)?.collect()
+/// Those of a feed; none for each whose state only a later version knows.
+pub(crate) fn of_feed(connection: &Connection, feed_id: i64) -> Result<Vec<Option<Subscription>>> {
+    let read = |row: &Row<'_>| is_known(row)?.then(|| subscription_of(row)).transpose();
+    connection.prepare_cached(OF_FEED)?.query_map([feed_id], read)?.collect()
 }
 
 pub(crate) fn current_of(connection: &Connection, feed_id: i64) -> Result<Option<Subscription>> {
-    connection.prepare_cached(CURRENT_OF)?.query_row([feed_id], subscription_of).optional()
+    Ok(known(connection.prepare_cached(CURRENT_OF)?.query([feed_id])?, subscription_of)?.pop())
 }
 
 /// Those that are wanted, after this one, at most so many.

@@ -6,7 +6,7 @@ use domain::{
     AccountId,
     account::READER,
     delivery::{FinishReport, Verdict},
-    figures::{HOURS_KEPT, MINUTES_KEPT, Metric, Step, Window, percentile},
+    figures::{FigureQuery, FigureStep, HOURS_KEPT, MINUTES_KEPT, Metric, percentile},
     ingest::PollOutcome,
     ports::{AccountOutcome, Viewer},
 };
@@ -35,8 +35,8 @@ const MINUTE: Duration = Duration::from_mins(1);
 
 impl Harness {
     /// What was counted in the last so many steps, added up.
-    async fn counted(&self, viewer: Viewer, metric: Metric, step: Step, steps: u32) -> Vec<u64> {
-        let points = self.store.figures(viewer, Window::last(metric, step, steps, self.now())).await.unwrap();
+    async fn counted(&self, viewer: Viewer, metric: Metric, step: FigureStep, steps: u32) -> Vec<u64> {
+        let points = self.store.figures(viewer, FigureQuery::last(metric, step, steps, self.now())).await.unwrap();
         assert_eq!(points.len(), usize::try_from(steps).unwrap());
         let none = vec![0; metric.series().len()];
         points.iter().fold(none, |sum, point| sum.iter().zip(&point.counts).map(|(one, other)| one + other).collect())
@@ -44,7 +44,7 @@ impl Harness {
 
     /// The same of the whole server, within the minute.
     async fn now_counted(&self, metric: Metric) -> Vec<u64> {
-        self.counted(Viewer::Server, metric, Step::Minute, 1).await
+        self.counted(Viewer::Server, metric, FigureStep::Minute, 1).await
     }
 }
 
@@ -117,16 +117,16 @@ async fn u3_points_are_by_minute_and_by_hour(harness: &Harness) {
     }
     // At 12:00, 12:40, 13:20 and 14:00.
     let read = async |step, steps| {
-        let window = Window::last(Metric::Polls, step, steps, harness.now());
-        let points = harness.store.figures(Viewer::Server, window).await.unwrap();
-        assert_eq!(points[0].at, window.from());
+        let wanted = FigureQuery::last(Metric::Polls, step, steps, harness.now());
+        let points = harness.store.figures(Viewer::Server, wanted).await.unwrap();
+        assert_eq!(points[0].at, wanted.from());
         points.into_iter().map(|point| point.counts[1]).collect::<Vec<_>>()
     };
-    assert_eq!(read(Step::Hour, 3).await, [2, 1, 1]);
-    assert_eq!(read(Step::QuarterHour, 9).await, [1, 0, 1, 0, 0, 1, 0, 0, 1]);
-    assert_eq!(read(Step::Minute, 2).await, [0, 1]);
-    assert_eq!(read(Step::Minute, 41).await.iter().sum::<u64>(), 2);
-    assert_eq!(read(Step::Minute, 121).await.iter().sum::<u64>(), 4);
+    assert_eq!(read(FigureStep::Hour, 3).await, [2, 1, 1]);
+    assert_eq!(read(FigureStep::QuarterHour, 9).await, [1, 0, 1, 0, 0, 1, 0, 0, 1]);
+    assert_eq!(read(FigureStep::Minute, 2).await, [0, 1]);
+    assert_eq!(read(FigureStep::Minute, 41).await.iter().sum::<u64>(), 2);
+    assert_eq!(read(FigureStep::Minute, 121).await.iter().sum::<u64>(), 4);
 }
 
 async fn u3_old_minutes_become_hours_and_old_hours_go(harness: &Harness) {
@@ -145,7 +145,7 @@ async fn u3_old_minutes_become_hours_and_old_hours_go(harness: &Harness) {
             total += gone;
         }
     };
-    let by_hour = async |hours| harness.counted(Viewer::Server, Metric::Polls, Step::Hour, hours).await;
+    let by_hour = async |hours| harness.counted(Viewer::Server, Metric::Polls, FigureStep::Hour, hours).await;
     harness.advance(MINUTES_KEPT).await;
     assert_eq!(prune().await, 0, "the hour is not over");
     assert_eq!(by_hour(49).await, [0, 2, 0]);
@@ -196,7 +196,7 @@ async fn a1_figures_of_webhooks_are_their_accounts(harness: &Harness) {
     harness.queue(ours, 1).await;
     other.queue(theirs, 2).await;
     let of = async |account: AccountId, metric| {
-        harness.counted(Viewer::Account(account), metric, Step::Minute, 1).await.iter().sum::<u64>()
+        harness.counted(Viewer::Account(account), metric, FigureStep::Minute, 1).await.iter().sum::<u64>()
     };
     let jobs = harness.take("worker", 9).await;
     assert_eq!(harness.mark(jobs.iter().map(|job| finished(job, Verdict::Delivered)).collect()).await.skipped, []);
@@ -227,5 +227,5 @@ async fn a1_figures_go_with_their_account(harness: &Harness) {
         let left = format!("SELECT count(*) FROM {table} WHERE account_id = {}", other.id());
         assert_eq!(harness.number(&left).await, 0);
     }
-    assert_eq!(harness.counted(Viewer::Server, Metric::Deliveries, Step::Hour, 60).await, [2, 0, 0]);
+    assert_eq!(harness.counted(Viewer::Server, Metric::Deliveries, FigureStep::Hour, 60).await, [2, 0, 0]);
 }

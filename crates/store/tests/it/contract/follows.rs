@@ -29,6 +29,8 @@ contract! {
     a2_another_url_leaves_the_others_alone,
     a2_another_url_may_be_a_known_feed,
     a2_import_follows_known_feeds,
+    a2_entries_of_an_old_url_are_not_for_new_followers,
+    a2_entries_that_were_moved_are_not_for_new_followers,
 }
 
 const URL: &str = "http://e.org/1";
@@ -320,4 +322,41 @@ async fn a2_import_follows_known_feeds(harness: &Harness) {
     assert_eq!(ann.feed(second).await.next_check_at, harness.now());
     let polled = harness.store.polled_feed(known).await.unwrap().unwrap();
     assert_eq!((polled.poll_interval, polled.push_enabled), (Some(1200), true));
+}
+
+/// They may have been meant for whoever knows a secret address, or be forged.
+async fn a2_entries_of_an_old_url_are_not_for_new_followers(harness: &Harness) {
+    let ann = harness.account("ann").await;
+    let feed = ann.add("http://e.org/feed?secret=1", vec![entry("private")]).await;
+    assert_eq!(ann.update(feed, to(address(URL))).await.id, feed);
+    assert_eq!(ann.unread_titles().await, ["private"], "who had them keeps them");
+    assert_eq!(harness.store.follow(new_follow(URL)).await.unwrap(), FollowOutcome::NotKnown);
+    let theirs = harness.add(URL, vec![entry("public")]).await;
+    assert_ne!(theirs, feed);
+    assert_eq!(
+        (harness.unread_titles().await, ann.unread_titles().await),
+        (vec!["public".into()], vec!["private".into()])
+    );
+    ann.poll(feed, vec![entry("public")]).await;
+    assert_eq!(ann.unread_titles().await.len(), 2);
+    let other = ann.add("http://e.org/other", vec![]).await;
+    assert_eq!(ann.store.update_feed(other, to(address(URL))).await.unwrap(), UpdateOutcome::Conflict(Some(feed)));
+}
+
+async fn a2_entries_that_were_moved_are_not_for_new_followers(harness: &Harness) {
+    let (ann, ben) = (harness.account("ann").await, harness.account("ben").await);
+    let alone = ann.add("http://e.org/alone?secret=1", vec![entry("of one")]).await;
+    let shared = ann.add("http://e.org/shared?secret=1", vec![entry("of two")]).await;
+    ben.follow("http://e.org/shared?secret=1").await;
+    for (feed, url) in [(alone, "http://e.org/alone"), (shared, "http://e.org/shared")] {
+        harness.advance(24 * HOUR).await;
+        let job = harness.claim(feed).await;
+        harness.finish(PollResult { moved_to: Some(address(url)), ..fetched(&job, vec![]) }).await;
+        assert_eq!(ann.feed(feed).await.url, url);
+        assert_eq!(harness.store.follow(new_follow(url)).await.unwrap(), FollowOutcome::NotKnown);
+        assert_ne!(harness.add(url, vec![entry("public")]).await, feed);
+        let again = ann.store.follow(new_follow(url)).await.unwrap();
+        assert_eq!(again, FollowOutcome::AlreadyThere(feed));
+    }
+    assert_eq!(harness.unread_titles().await, ["public", "public"]);
 }

@@ -139,7 +139,6 @@ impl Harness {
         self.store.patch_entry(id, EntryPatch { is_read, is_starred }).await.unwrap().unwrap();
     }
 
-    /// Changes a feed.
     pub(super) async fn update(&self, id: FeedId, patch: FeedPatch) -> Feed {
         match self.store.update_feed(id, patch).await.unwrap() {
             UpdateOutcome::Updated(feed) => *feed,

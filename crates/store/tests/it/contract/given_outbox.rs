@@ -142,7 +142,6 @@ impl Harness {
         self.claim_with(owner, &limits(limit)).await.jobs
     }
 
-    /// Claims one.
     pub(super) async fn take_one(&self, owner: &str) -> DeliveryJob {
         self.take(owner, 1).await.pop().expect("something is due")
     }

@@ -65,7 +65,6 @@ impl Harness {
         self.store.account
     }
 
-    /// The store's time.
     pub(super) fn now(&self) -> Timestamp {
         *self.now.lock().unwrap()
     }

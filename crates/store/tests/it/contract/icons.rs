@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::{
     FeedId,
+    changes::ChangeKind,
     icon::{IconLook, NewIcon},
     ingest::PollOutcome,
     ports::FollowOutcome,
@@ -23,6 +24,7 @@ contract!(
     u1_icons_are_looked_for_weekly,
     u1_a_feed_is_looked_at_once_it_was_fetched,
     u1_a_failed_look_keeps_the_icon_and_backs_off,
+    u1_u2_another_icon_is_a_change_of_its_feed,
     u1_a_feed_that_moved_is_looked_at_again_within_a_day,
     u1_icons_go_with_their_last_feed,
     a1_page_settings_are_of_the_account,
@@ -116,6 +118,27 @@ async fn u1_a_failed_look_keeps_the_icon_and_backs_off(harness: &Harness) {
     assert!(store.feed_icon(harness.id(), feed).await.unwrap().is_some());
     assert_eq!(settle(harness, &IconLook::None).await, [feed]);
     assert_eq!(store.feed_icon(harness.id(), feed).await.unwrap(), None, "everybody answered, and nobody had one");
+}
+
+async fn u1_u2_another_icon_is_a_change_of_its_feed(harness: &Harness) {
+    let store = harness.store.store.as_ref();
+    let feed = harness.add("http://e.org/feed", vec![]).await;
+    let mut after = store.last_change().await.unwrap();
+    for (look, changes) in [
+        (IconLook::None, 0),
+        (IconLook::Found(icon(1)), 1),
+        (IconLook::Found(icon(1)), 0),
+        (IconLook::Failed, 0),
+        (IconLook::Found(icon(2)), 1),
+        (IconLook::None, 1),
+    ] {
+        assert_eq!(settle(harness, &look).await, [feed]);
+        let page = store.changes_after(after, 100).await.unwrap();
+        let of_feed = page.changes.iter().filter(|one| one.kind == ChangeKind::Feed && one.feed_id == Some(feed));
+        assert_eq!((of_feed.count(), page.changes.len()), (changes, changes), "{look:?}");
+        after = page.next;
+        harness.advance(7 * DAY).await;
+    }
 }
 
 async fn u1_a_feed_that_moved_is_looked_at_again_within_a_day(harness: &Harness) {

@@ -47,10 +47,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/upgrades")
 }
 
+/// Those of one store. Each knows the checksums of the migrations that it was made by, so that it is refused once one of
+/// them is changed.
 fn fixtures(ending: &str) -> Vec<PathBuf> {
-    let Ok(files) = std::fs::read_dir(folder()) else { return Vec::new() };
-    let files = files.map(|file| file.unwrap().path());
-    files.filter(|file| file.to_str().is_some_and(|name| name.ends_with(ending))).collect()
+    let files = std::fs::read_dir(folder()).expect("the fixtures are there").map(|file| file.unwrap().path());
+    let files: Vec<_> = files.filter(|file| file.to_str().is_some_and(|name| name.ends_with(ending))).collect();
+    assert!(!files.is_empty(), "there is no fixture {ending}");
+    files
 }
 
 /// A little of everything.

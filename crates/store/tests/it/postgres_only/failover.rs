@@ -1,7 +1,7 @@
 //! A database that hangs, moves to another host, or has no connection left: no call waits for ever, the next host is tried,
-//! and nothing that is set for one transaction is left to another.
+//! and nothing that is set for one transaction is left to another (requirement P3).
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use domain::{
     FeedId,
@@ -12,8 +12,11 @@ use domain::{
     },
 };
 use jiff::Timestamp;
-use store::{PostgresOptions, PostgresStore};
-use testkit::{FreshPostgres, Line, LineState, fresh_postgres};
+use store::{
+    PostgresOptions, PostgresStore,
+    transfer::{Place, Purpose, Transfer},
+};
+use testkit::{FreshPostgres, Line, LineState, SimulatedClock, fresh_postgres};
 
 use super::{
     LEASE,
@@ -196,4 +199,24 @@ async fn p3_claims_do_not_look_at_webhooks_without_deliveries() {
     let sql = "SELECT sum(idx_scan)::bigint FROM pg_stat_user_indexes WHERE relname = 'deliveries'";
     let scans: i64 = admin.query_one(sql, &[]).await.unwrap().get(0);
     assert!(scans < 150, "{scans} scans for {WEBHOOKS} webhooks");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn p3_p4_a_backup_ends_when_the_database_falls_silent() {
+    let database = fresh_postgres().await;
+    import(&database.store, 1).await;
+    let (line, folder) = (Line::to(database.url()).await, tempfile::tempdir().unwrap());
+    let transfer = Transfer {
+        from: Place::Postgres(line.url().to_owned()),
+        to: Place::Sqlite(folder.path().join("backup.db")),
+        purpose: Purpose::Backup,
+        replace: false,
+        clock: Arc::new(SimulatedClock::default()),
+    };
+    // Other tables follow the first.
+    let silence = |_| {
+        line.set(LineState::Silent);
+    };
+    let ended = tokio::time::timeout(HANGS_AFTER, transfer.run(&silence)).await;
+    assert!(matches!(ended, Ok(Err(_))), "{ended:?}");
 }

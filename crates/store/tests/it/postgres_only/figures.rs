@@ -2,7 +2,7 @@
 
 use domain::{
     delivery::{BreakerRules, FinishReport, Verdict},
-    figures::{Metric, Step, Window},
+    figures::{FigureQuery, FigureStep, Metric},
     ports::{DeliveryStore, FigureStore, Viewer},
 };
 use jiff::Timestamp;
@@ -32,8 +32,8 @@ async fn u3_d9_nobody_waits_for_a_frozen_nodes_count() {
         assert_eq!(stored, Ok(FinishReport::default()), "at once, and all of it");
     }
     let counted = async || {
-        let window = Window::last(Metric::Deliveries, Step::Minute, 1, now);
-        store.figures(Viewer::Server, window).await.unwrap().remove(0).counts
+        let wanted = FigureQuery::last(Metric::Deliveries, FigureStep::Minute, 1, now);
+        store.figures(Viewer::Server, wanted).await.unwrap().remove(0).counts
     };
     assert_eq!(counted().await, [2, 2, 0]);
     frozen.batch_execute("COMMIT").await.unwrap();

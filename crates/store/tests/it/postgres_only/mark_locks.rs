@@ -5,11 +5,14 @@ use domain::{
     delivery::{ATTEMPTS_KEPT_MAX, AttemptOutcome, BreakerRules, DeliveryJob, FinishReport, Verdict},
     ports::{DeliveryStore, Store},
 };
-use store::{PostgresOptions, PostgresStore};
+use store::PostgresStore;
 use testkit::fresh_postgres;
 use tokio_postgres::Client;
 
-use super::given_outbox::{RETRY, claim, failures, finished, webhook};
+use super::{
+    given_outbox::{RETRY, claim, failures, finished, webhook},
+    with_connections,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn d9_a_locked_webhook_holds_up_its_own_marks_alone() {
@@ -84,9 +87,7 @@ async fn d9_a_removed_webhooks_mark_is_stored_beside_a_locked_one() {
 async fn d9_marks_leave_the_lock_timeout_as_it_was() {
     let database = fresh_postgres().await;
     webhook(&database.store, 4).await;
-    let store = PostgresStore::connect(database.url(), PostgresOptions { pool_size: 1, ..PostgresOptions::default() })
-        .await
-        .unwrap();
+    let store = PostgresStore::connect(database.url(), with_connections(1)).await.unwrap();
     let jobs = claim(&store, "here", 4).await;
     let other = database.client().await;
     // Another time than that of a new connection is an error.

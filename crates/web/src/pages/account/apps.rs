@@ -1,10 +1,8 @@
 //! Apps of other readers: for each interface the address to type, and a token to type as the password.
 
-use axum::http::{HeaderMap, header};
 use maud::{Markup, html};
 
 use super::PATH;
-use crate::state::AppState;
 
 /// An interface that apps speak.
 struct Interface {
@@ -24,15 +22,6 @@ const INTERFACES: [Interface; 3] = [
     Interface { name: "Fever", path: "/fever/", apps: "Fever. It takes a token, never the password." },
     Interface { name: "Miniflux", path: "", apps: "Miniflux." },
 ];
-
-/// Where this server is reached: as it was told, or as whoever asks has reached it.
-pub(super) fn own_address(state: &AppState, headers: &HeaderMap, is_https: bool) -> String {
-    if let Some(base) = &state.settings.base_url {
-        return base.as_str().trim_end_matches('/').to_owned();
-    }
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    format!("{}://{host}", if is_https { "https" } else { "http" })
-}
 
 pub(super) fn section(address: &str, name: &str) -> Markup {
     html! {
@@ -55,7 +44,7 @@ fn row(interface: &Interface, address: &str) -> Markup {
             th scope="row" { (interface.name) }
             td .words data-name="Address" { code { (address) (interface.path) } }
             td data-name="In the app" { (interface.apps) }
-            td .deeds {
+            td .actions {
                 form method="post" action=(PATH) {
                     input type="hidden" name="name" value={ (interface.name) " app" };
                     input type="hidden" name="scope" value="write";

@@ -38,14 +38,15 @@ pub(super) fn accounts(frame: &Frame, all: &[Account]) -> Markup {
 fn row(frame: &Frame, account: &Account) -> Markup {
     let id = account.id.to_string();
     let hidden = [("id", id.as_str())];
-    let (deed, label) = if account.is_admin { ("no-admin", "No administrator") } else { ("admin", "Administrator") };
+    let (action, label) =
+        if account.is_admin { ("no-admin", "Make no administrator") } else { ("admin", "Make administrator") };
     html! {
         tr {
             th scope="row" dir="auto" { (account.name) @if account.id == frame.actor.account { " " (badge("good", "you")) } }
             td data-name="May" { @if account.is_admin { "administrate" } @else { "read" } }
             td data-name="Password" { @if account.has_password { "yes" } @else { "none" } }
             td data-name="Made" { (ago(Some(account.created_at), frame.now)) }
-            td .deeds {
+            td .actions {
                 details .confirm {
                     summary .button .quiet .small { "Password…" span .sr { " of " (account.name) } }
                     form method="post" action=(PATH) {
@@ -54,7 +55,7 @@ fn row(frame: &Frame, account: &Account) -> Markup {
                         button .button .quiet .small name="do" value="set-password" { "Set it" span .sr { " for " (account.name) } }
                     }
                 }
-                (button(PATH, deed, label, &format!("({})", account.name), &hidden))
+                (button(PATH, action, label, &format!("({})", account.name), &hidden))
                 (confirmed(PATH, "remove-account", "Remove", &account.name, "It goes with its feeds, marks, webhooks and tokens.", &hidden))
             }
         }

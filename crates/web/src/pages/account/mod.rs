@@ -18,12 +18,13 @@ use super::{
     layout::{Frame, shortened},
     list::{choice, on},
     problem::PageResult,
-    settings::{PageSettings, REACHES, SIZES, THEMES},
+    settings::{ORDERS, PageSettings, REACHES, SIZES, THEMES},
 };
 use crate::{
     auth::{Actor, Admin, Origin},
     error::{ApiError, ApiResult},
     extract::{Id, Json},
+    origin::own_address,
     routes::{accounts, sessions, tokens},
     state::AppState,
     views::ScopeView,
@@ -42,7 +43,7 @@ pub(super) async fn show(
     headers: HeaderMap,
     uri: Uri,
 ) -> PageResult {
-    let address = apps::own_address(&state, &headers, origin.is_https);
+    let address = own_address(&state.settings, &headers, origin.is_https);
     page(&state, actor, settings, Said::of(uri.query()), &address).await
 }
 
@@ -54,7 +55,7 @@ pub(super) async fn act(
     origin: Origin,
     request: Request,
 ) -> PageResult {
-    let address = apps::own_address(&state, request.headers(), origin.is_https);
+    let address = own_address(&state.settings, request.headers(), origin.is_https);
     let form = Form::read(request, &state).await?;
     let next = perform(&state, &actor, origin, &form).await;
     board::answer(next, |said| page(&state, actor, settings, said, &address)).await
@@ -62,7 +63,7 @@ pub(super) async fn act(
 
 async fn perform(state: &AppState, actor: &Actor, origin: Origin, form: &Form) -> ApiResult<Next> {
     let (app, who) = (State(state.clone()), actor.clone());
-    match form.deed() {
+    match form.action() {
         "rename" => {
             let body = accounts::OwnPatchBody { name: form.some("name"), password: None, new_password: None };
             drop(accounts::patch_own(app, who, origin, Json(body)).await?);
@@ -109,10 +110,10 @@ async fn perform(state: &AppState, actor: &Actor, origin: Origin, form: &Form) -
             accounts::create(app, Admin(who), Json(body)).await?;
             Ok(done(PATH, "account"))
         }
-        deed @ ("set-password" | "admin" | "no-admin") => {
+        action @ ("set-password" | "admin" | "no-admin") => {
             actor.check_admin()?;
-            let password = (deed == "set-password").then(|| form.text("password").to_owned());
-            let is_admin = (deed != "set-password").then_some(deed == "admin");
+            let password = (action == "set-password").then(|| form.text("password").to_owned());
+            let is_admin = (action != "set-password").then_some(action == "admin");
             let body = accounts::PatchBody { name: None, password, is_admin };
             drop(accounts::patch(app, Admin(who), Id(AccountId(form.id("id")?)), Json(body)).await?);
             Ok(done(PATH, "saved"))
@@ -122,7 +123,7 @@ async fn perform(state: &AppState, actor: &Actor, origin: Origin, form: &Form) -
             accounts::delete(app, Admin(who), Id(AccountId(form.id("id")?))).await?;
             Ok(done(PATH, "removed"))
         }
-        _ => Form::unknown_deed(),
+        _ => Form::unknown_action(),
     }
 }
 
@@ -160,7 +161,6 @@ async fn page(state: &AppState, actor: Actor, settings: PageSettings, said: Said
 }
 
 fn looks(settings: PageSettings) -> Markup {
-    let orders = [("newest", "Newest first"), ("oldest", "Oldest first")];
     html! {
         section #looks {
             h2 { "How pages look" }
@@ -171,7 +171,7 @@ fn looks(settings: PageSettings) -> Markup {
                     (choice("Theme", "theme", &THEMES, settings.theme))
                     (choice("Text size", "size", &SIZES, settings.size))
                     (choice("Theme and size", "reach", &REACHES, settings.reach()))
-                    (choice("Order", "order", &orders, settings.order.name()))
+                    (choice("Order", "order", &ORDERS, settings.order.name()))
                     (choice("Lists", "excerpts", &[("on", "With summaries"), ("off", "Titles only")], on(settings.has_excerpts)))
                     (choice("Mark as read", "scroll", &[("off", "When opened"), ("on", "Also when scrolled past")], on(settings.marks_on_scroll)))
                     (choice("Single keys", "keys", &[("on", "On"), ("off", "Off")], on(settings.has_keys)))
@@ -192,6 +192,8 @@ fn account(own: &Account) -> Markup {
             }
             form .fields method="post" action=(PATH) {
                 h3 { "Password" }
+                // For programs that keep passwords.
+                input type="text" name="username" value=(own.name) autocomplete="username" hidden;
                 @if own.has_password {
                     label { "Password until now" input type="password" name="password" required maxlength="1024" autocomplete="current-password"; }
                 } @else {
@@ -221,7 +223,7 @@ fn sessions_section(frame: &Frame, sessions: &[Session]) -> Markup {
                                 td data-name="Address" { (session.address.as_deref().unwrap_or("unknown")) }
                                 td data-name="Last used" { (ago(Some(session.last_used_at), frame.now)) }
                                 td data-name="Begun" { (ago(Some(session.created_at), frame.now)) }
-                                td .deeds { (button(PATH, "end-session", "End", &agent, &[("id", &session.id.to_string())])) }
+                                td .actions { (button(PATH, "end-session", "End", &agent, &[("id", &session.id.to_string())])) }
                             }
                         } }
                     }
@@ -253,7 +255,7 @@ fn tokens_section(frame: &Frame, tokens: &[Token], is_admin: bool) -> Markup {
                                         None => "never",
                                     }
                                 }
-                                td .deeds { (confirmed(PATH, "revoke", "Revoke", &token.name, "Programs that use it are let in no more.", &[("id", &token.id.to_string())])) }
+                                td .actions { (confirmed(PATH, "revoke", "Revoke", &token.name, "Programs that use it are let in no more.", &[("id", &token.id.to_string())])) }
                             }
                         } }
                     }

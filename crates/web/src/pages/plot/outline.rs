@@ -4,15 +4,14 @@ use std::fmt::Write;
 
 use domain::figures::Point;
 
-use super::Span;
+use super::PlotSpan;
 
 /// The inner size of a drawing: a step is so wide, and a plot so high. It is stretched to its place on the page.
 pub(super) const STEP_WIDTH: usize = 10;
 pub(super) const HEIGHT: u64 = 1000;
-/// Between two columns.
 const GAP: usize = 1;
 
-pub(super) fn rate(count: u64, span: Span) -> u64 {
+pub(super) fn rate(count: u64, span: PlotSpan) -> u64 {
     count.saturating_mul(1000) / span.minutes()
 }
 
@@ -49,7 +48,7 @@ fn height(value: u64, top: u64) -> u64 {
 }
 
 /// The columns of one outcome, upon those of the outcomes before it.
-pub(super) fn columns(points: &[Point], place: usize, span: Span, top: u64) -> String {
+pub(super) fn columns(points: &[Point], place: usize, span: PlotSpan, top: u64) -> String {
     let columns = points.iter().enumerate().filter(|(_, point)| point.counts[place] > 0).map(|(index, point)| {
         let below: u64 = point.counts[..place].iter().sum();
         let (from, to) = (height(rate(below, span), top), height(rate(below + point.counts[place], span), top));

@@ -1,6 +1,6 @@
 //! How much time plots show: a part of the address, so that it can be kept.
 
-use domain::figures::{Metric, Step, Window};
+use domain::figures::{FigureQuery, FigureStep, Metric};
 use jiff::{Timestamp, tz::TimeZone};
 use maud::{Markup, html};
 
@@ -9,13 +9,13 @@ use crate::query::Parameters;
 
 /// How much time a plot shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Span {
+pub(crate) enum PlotSpan {
     Hour,
     Day,
     Week,
 }
 
-impl Span {
+impl PlotSpan {
     const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
 
     /// What an address asks for; an hour, unless it says otherwise.
@@ -24,13 +24,13 @@ impl Span {
         Self::ALL.into_iter().find(|span| name.as_deref() == Some(span.name())).unwrap_or(Self::Hour)
     }
 
-    pub(crate) fn window(self, metric: Metric, now: Timestamp) -> Window {
+    pub(crate) fn query(self, metric: Metric, now: Timestamp) -> FigureQuery {
         let (step, points) = match self {
-            Self::Hour => (Step::Minute, 60),
-            Self::Day => (Step::QuarterHour, 96),
-            Self::Week => (Step::Hour, 168),
+            Self::Hour => (FigureStep::Minute, 60),
+            Self::Day => (FigureStep::QuarterHour, 96),
+            Self::Week => (FigureStep::Hour, 168),
         };
-        Window::last(metric, step, points, now)
+        FigureQuery::last(metric, step, points, now)
     }
 
     /// The pages of the same plots over other times.
@@ -98,12 +98,15 @@ mod tests {
 
     #[test]
     fn u3_the_time_shown_is_in_the_address() {
-        assert_eq!(Span::of(Some("done=saved&span=week")), Span::Week);
+        assert_eq!(PlotSpan::of(Some("done=saved&span=week")), PlotSpan::Week);
         for other in [None, Some("span=year"), Some("span=day&span=day"), Some("")] {
-            assert_eq!(Span::of(other), Span::Hour);
+            assert_eq!(PlotSpan::of(other), PlotSpan::Hour);
         }
         assert!(
-            Span::Day.links("/push").into_string().contains("<a href=\"/push?span=day\" aria-current=\"page\">Day</a>")
+            PlotSpan::Day
+                .links("/push")
+                .into_string()
+                .contains("<a href=\"/push?span=day\" aria-current=\"page\">Day</a>")
         );
     }
 }

@@ -54,7 +54,7 @@ pub(crate) async fn act(
 async fn perform(state: &AppState, actor: &Actor, id: &str, form: &Form) -> ApiResult<Next> {
     let (app, who, which) = (State(state.clone()), actor.clone(), DeliveryRef(id.to_owned()));
     let here = format!("/deliveries/{id}");
-    match form.deed() {
+    match form.action() {
         "requeue" => {
             drop(outbox::requeue(app, who, which).await?);
             Ok(done(&here, "queued"))
@@ -64,7 +64,7 @@ async fn perform(state: &AppState, actor: &Actor, id: &str, form: &Form) -> ApiR
             drop(outbox::cancel(app, who, which, extract::JsonOrNothing(body)).await?);
             Ok(done(&here, "cancelled"))
         }
-        _ => Form::unknown_deed(),
+        _ => Form::unknown_action(),
     }
 }
 
@@ -78,7 +78,7 @@ async fn page(state: &AppState, actor: Actor, settings: PageSettings, id: String
         let content = html! {
             p { a .link href=(format!("{PATH}/{}", delivery.webhook_id)) { "All deliveries of webhook " (delivery.webhook_id) } }
             (standing(&delivery, state.engine.attempts_max(), frame.now))
-            (deeds(&delivery))
+            (actions(&delivery))
             (log(&attempts, frame.now))
         };
         let title = shortened(&delivery.event_type, ERROR_CHARS_MAX);
@@ -100,10 +100,10 @@ fn standing(delivery: &Delivery, attempts_max: u32, now: Timestamp) -> Markup {
     }
 }
 
-fn deeds(delivery: &Delivery) -> Markup {
+fn actions(delivery: &Delivery) -> Markup {
     let here = format!("/deliveries/{}", delivery.id);
     html! {
-        div .deeds role="group" aria-label="What can be done" {
+        div .actions role="group" aria-label="What can be done" {
             @if delivery.delivery_status.can_requeue() { (button(&here, "requeue", "Queue it again", "", &[])) }
             @if delivery.delivery_status.can_cancel() {
                 form .inline method="post" action=(here) {
@@ -123,10 +123,10 @@ fn log(attempts: &[Attempt], now: Timestamp) -> Markup {
             @else {
                 div .wide tabindex="0" role="group" aria-label="Attempts" {
                     table .cards {
-                        thead { tr { th scope="col" .number { "Attempt" } th scope="col" { "When" } th scope="col" .number { "Took" } th scope="col" { "Answer" } th scope="col" { "Problem" } } }
+                        thead { tr { th scope="col" { "Attempt" } th scope="col" { "When" } th scope="col" .number { "Took" } th scope="col" { "Answer" } th scope="col" { "Problem" } } }
                         tbody { @for attempt in attempts {
                             tr {
-                                th scope="row" .number { (attempt.number) }
+                                th scope="row" { (attempt.number) }
                                 td data-name="When" { (ago(Some(attempt.at), now)) }
                                 td .number data-name="Took" { (attempt.duration_ms) " ms" }
                                 td data-name="Answer" .words {

@@ -23,7 +23,7 @@ pub(super) use self::{
 use super::{
     board::{self, Form, Next, Said, badge, span, tiles, until},
     layout::{Frame, shortened},
-    plot::{self, Span},
+    plot::{self, PlotSpan},
     problem::PageResult,
     settings::PageSettings,
 };
@@ -35,10 +35,9 @@ const NOTE_CHARS_MAX: usize = 200;
 const SECRET: &str = "The secret that its requests are signed with.";
 
 pub(super) async fn show(State(state): State<AppState>, actor: Actor, settings: PageSettings, uri: Uri) -> PageResult {
-    page(&state, actor, settings, Span::of(uri.query()), Said::of(uri.query())).await
+    page(&state, actor, settings, PlotSpan::of(uri.query()), Said::of(uri.query())).await
 }
 
-/// Makes a webhook.
 pub(super) async fn create(
     State(state): State<AppState>,
     actor: Actor,
@@ -47,7 +46,7 @@ pub(super) async fn create(
 ) -> PageResult {
     let form = Form::read(request, &state).await?;
     let next = make(&state, &actor, &form).await;
-    board::answer(next, |said| page(&state, actor, settings, Span::Hour, said)).await
+    board::answer(next, |said| page(&state, actor, settings, PlotSpan::Hour, said)).await
 }
 
 async fn make(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
@@ -55,7 +54,7 @@ async fn make(state: &AppState, actor: &Actor, form: &Form) -> ApiResult<Next> {
     Ok(Next::Secret(SECRET, webhooks::newest_secret(&webhook)?))
 }
 
-async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: Span, said: Said) -> PageResult {
+async fn page(state: &AppState, actor: Actor, settings: PageSettings, span: PlotSpan, said: Said) -> PageResult {
     let page = state.answers.answer(async {
         let (account, viewer) = (actor.account, actor.viewer());
         let (frame, webhooks, overview, deliveries, latency) = tokio::try_join!(

@@ -87,14 +87,14 @@ async fn perform(state: &AppState, actor: &Actor, id: WebhookId, form: &Form) ->
     let here = format!("{PATH}/{id}");
     let (app, who) = (State(state.clone()), actor.clone());
     let patch = async |body| webhooks::patch(State(state.clone()), actor.clone(), Id(id), extract::Json(body)).await;
-    match form.deed() {
+    match form.action() {
         "change" => {
             let stored = state.store().webhook(actor.account, id).await?.ok_or(ApiError::NotFound("webhook"))?;
             drop(patch(fields::body(form, Some(&stored))?).await?);
             Ok(done(&here, "saved"))
         }
-        deed @ ("enable" | "disable") => {
-            let is_enabled = deed == "enable";
+        action @ ("enable" | "disable") => {
+            let is_enabled = action == "enable";
             let body = serde_json::from_value(json!({ "enabled": is_enabled }));
             drop(patch(body.map_err(|error| ApiError::Internal(error.to_string()))?).await?);
             Ok(done(&here, if is_enabled { "enabled" } else { "disabled" }))
@@ -126,7 +126,7 @@ async fn perform(state: &AppState, actor: &Actor, id: WebhookId, form: &Form) ->
             webhooks::delete(app, who, Id(id)).await?;
             Ok(done(PATH, "removed"))
         }
-        _ => Form::unknown_deed(),
+        _ => Form::unknown_action(),
     }
 }
 
@@ -154,7 +154,7 @@ async fn page(
         let content = html! {
             p .lead { code { (webhook.url) } @if let Some(note) = &webhook.description { br; (note) } }
             (standing(&frame, &webhook, &pending, &failed))
-            (deeds(&webhook, !failed.deliveries.is_empty()))
+            (actions(&webhook, !failed.deliveries.is_empty()))
             (deliveries(&frame, &webhook, &page, &wanted))
             details .form {
                 summary { h2 { "Change" } }
@@ -186,10 +186,10 @@ fn standing(frame: &Frame, webhook: &Webhook, pending: &DeliveryPage, failed: &D
     }
 }
 
-fn deeds(webhook: &Webhook, has_failed: bool) -> Markup {
+fn actions(webhook: &Webhook, has_failed: bool) -> Markup {
     let here = format!("{PATH}/{}", webhook.id);
     html! {
-        div .deeds role="group" aria-label="What can be done" {
+        div .actions role="group" aria-label="What can be done" {
             @if webhook.enabled {
                 (button(&here, "test", "Send a test", "", &[]))
                 (button(&here, "disable", "Disable", "", &[]))

@@ -61,10 +61,6 @@ impl House {
     }
 
     /// With a password for the reader, whose session is returned.
-    pub async fn locked() -> (Self, String) {
-        Self::locked_with(WebSettings::default()).await
-    }
-
     pub async fn locked_with(settings: WebSettings) -> (Self, String) {
         Self::start_with(settings).await.lock().await
     }

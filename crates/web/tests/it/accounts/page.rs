@@ -18,32 +18,37 @@ async fn browse(house: &House, method: &str, path: &str, form: Option<&str>) -> 
 
 #[tokio::test]
 async fn a4_pages_lead_to_the_login_and_back() {
-    let (house, _) = House::locked().await;
-    let asked = browse(&house, "GET", "/?x=1", None).await;
-    assert_eq!((asked.status, asked.header("location")), (303, "/login?next=%2F%3Fx%3D1"));
-    let page = browse(&house, "GET", asked.header("location"), None).await;
-    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
-    assert!(page.text.contains("name=\"next\" value=\"/?x=1\"") && page.text.contains("type=\"password\""), "{page:?}");
-    let policy = page.header("content-security-policy");
-    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    for (house, _) in House::each_locked().await {
+        let asked = browse(&house, "GET", "/?x=1", None).await;
+        assert_eq!((asked.status, asked.header("location")), (303, "/login?next=%2F%3Fx%3D1"));
+        let page = browse(&house, "GET", asked.header("location"), None).await;
+        assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+        assert!(
+            page.text.contains("name=\"next\" value=\"/?x=1\"") && page.text.contains("type=\"password\""),
+            "{page:?}"
+        );
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
 
-    let wrong = browse(&house, "POST", "/login", Some("name=%3Cann%3E&password=wrong+horse&next=%2F%3Fx%3D1")).await;
-    assert_eq!(wrong.status, 401);
-    assert!(wrong.text.contains("is wrong") && wrong.text.contains("value=\"&lt;ann&gt;\""), "{wrong:?}");
-    assert!(wrong.text.contains("value=\"/?x=1\"") && !wrong.text.contains("wrong horse"), "{wrong:?}");
+        let wrong =
+            browse(&house, "POST", "/login", Some("name=%3Cann%3E&password=wrong+horse&next=%2F%3Fx%3D1")).await;
+        assert_eq!(wrong.status, 401);
+        assert!(wrong.text.contains("is wrong") && wrong.text.contains("value=\"&lt;ann&gt;\""), "{wrong:?}");
+        assert!(wrong.text.contains("value=\"/?x=1\"") && !wrong.text.contains("wrong horse"), "{wrong:?}");
 
-    let form = format!("name=reader&password={}&next=%2F%3Fx%3D1", PASSWORD.replace(' ', "+"));
-    let right = browse(&house, "POST", "/login", Some(&form)).await;
-    assert_eq!((right.status, right.header("location")), (303, "/?x=1"));
-    let cookie = cookie_of(&right);
-    let foreign = form.replace("%2F%3Fx%3D1", "%2F%2Fevil.example");
-    assert_eq!(browse(&house, "POST", "/login", Some(&foreign)).await.header("location"), "/");
-    let known = house.as_browser(&cookie, "GET", "/").header("accept", "text/html");
-    assert_eq!(answer(known).await.status, 200);
+        let form = format!("name=reader&password={}&next=%2F%3Fx%3D1", PASSWORD.replace(' ', "+"));
+        let right = browse(&house, "POST", "/login", Some(&form)).await;
+        assert_eq!((right.status, right.header("location")), (303, "/?x=1"));
+        let cookie = cookie_of(&right);
+        let foreign = form.replace("%2F%3Fx%3D1", "%2F%2Fevil.example");
+        assert_eq!(browse(&house, "POST", "/login", Some(&foreign)).await.header("location"), "/");
+        let known = house.as_browser(&cookie, "GET", "/").header("accept", "text/html");
+        assert_eq!(answer(known).await.status, 200);
 
-    let out = answer(house.as_browser(&cookie, "POST", "/logout").header("accept", "text/html")).await;
-    assert!(out.text.contains("Log in"), "{out:?}");
-    answer(house.as_browser(&cookie, "GET", "/api/folders")).await.error(401);
+        let out = answer(house.as_browser(&cookie, "POST", "/logout").header("accept", "text/html")).await;
+        assert!(out.text.contains("Log in"), "{out:?}");
+        answer(house.as_browser(&cookie, "GET", "/api/folders")).await.error(401);
+    }
 }
 
 #[tokio::test]
@@ -72,11 +77,12 @@ async fn a3_the_page_of_a_fresh_server_says_how_to_set_a_password() {
 
 #[tokio::test]
 async fn a3_what_the_page_is_made_of_needs_no_login() {
-    let (house, _) = House::locked().await;
-    for (path, kind) in
-        [("/assets/login.css", "text/css"), ("/assets/icon.svg", "image/svg+xml"), ("/robots.txt", "text/plain")]
-    {
-        let asset = house.server.get(path).await;
-        assert!(asset.status == 200 && asset.header("content-type").starts_with(kind), "{asset:?}");
+    for (house, _) in House::each_locked().await {
+        for (path, kind) in
+            [("/assets/login.css", "text/css"), ("/assets/icon.svg", "image/svg+xml"), ("/robots.txt", "text/plain")]
+        {
+            let asset = house.server.get(path).await;
+            assert!(asset.status == 200 && asset.header("content-type").starts_with(kind), "{asset:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use domain::{
     FeedId,
+    account::READER,
     ingest::{Document, Hash, IncomingEntry, PollOutcome, PollResult},
 };
 use serde_json::{Value, json};
@@ -173,4 +174,18 @@ async fn walk(house: House, admin: String) {
         assert_eq!(page["entries"], json!([]), "{query}");
     }
     assert_eq!(seen(&house, &ann).await, before, "and nothing of hers has changed");
+}
+
+#[tokio::test]
+async fn a1_a_refresh_tells_of_ones_own_feeds() {
+    for (house, admin) in House::each_locked().await {
+        let (_, ann) = house.account(&admin, "ann").await;
+        let opml = r#"<opml version="2.0"><body><outline xmlUrl="http://e.org/1"/></body></opml>"#;
+        let import =
+            house.as_browser(&admin, "POST", "/api/opml/import").header("content-type", "text/x-opml").body(opml);
+        answer(import).await.ok(200);
+        let told = house.ask(&ann, "POST", "/api/refresh", &Value::Null).await.ok(200);
+        assert_eq!((&told["polled"], &told["failed"]), (&json!(0), &json!(0)), "{told}");
+        assert!(house.store.feeds(READER).await.unwrap()[0].last_error.is_some(), "it was polled all the same");
+    }
 }

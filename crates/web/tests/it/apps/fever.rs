@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::filled::{Apps, fever_key, form, id, sorted, texts};
-use crate::server::answer;
+use crate::{server::answer, world::rss};
 
 const EVERYWHERE: [&str; 6] = ["/fever", "/fever/", "/fever.php", "/fever.php/", "/api/fever.php", "/api/fever.php/"];
 
@@ -233,6 +233,26 @@ async fn s2_what_was_read_lately_is_unread_again() {
         assert_eq!(apps.unread().await, [""; 0]);
         apps.fever("unread_recently_read=1").await;
         assert_eq!(apps.unread().await.len(), 6);
+    }
+}
+
+#[tokio::test]
+async fn s2_what_came_in_read_is_not_unread_again() {
+    for apps in Apps::each().await {
+        apps.update(apps.alpha, "/alpha.xml", &rss("Alpha", 1)).await;
+        let token = apps.other_token().await;
+        let request = apps.server.request("POST", "/v1/feeds").header("x-auth-token", &token);
+        let body = json!({ "feed_url": apps.publisher.url("/alpha.xml") }).to_string();
+        answer(request.header("content-type", "application/json").body(body)).await.ok(201);
+        let key = fever_key("ann", &token);
+        let unread = async |query: &str| {
+            listed(&apps.fever_at("/fever/", &format!("unread_item_ids&{query}"), &key).await["unread_item_ids"])
+        };
+        let first = unread("").await;
+        assert_eq!(first.len(), 1, "two that are no longer in the document came in read");
+        assert_eq!(unread("unread_recently_read=1").await, first);
+        assert_eq!(unread(&format!("mark=item&as=read&id={}", first[0])).await, [0; 0]);
+        assert_eq!(unread("unread_recently_read=1").await, first, "only what was read");
     }
 }
 

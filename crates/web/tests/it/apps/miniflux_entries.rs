@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::filled::{Apps, id, refused, sorted, texts};
+use super::{
+    filled::{Apps, id, refused, sorted, texts},
+    greader::{App, READ, STARRED},
+};
 
 const NONE: Value = Value::Null;
 
@@ -73,6 +76,9 @@ async fn s3_lists_of_entries_by_every_condition() {
             ("status=read".to_owned(), 1),
             ("status=unread".to_owned(), 5),
             ("status=read&status=unread".to_owned(), 6),
+            ("status=removed".to_owned(), 0),
+            ("status=removed&status=unread".to_owned(), 5),
+            ("status=removed&search=word3".to_owned(), 0),
             ("starred=true".to_owned(), 1),
             ("starred=0".to_owned(), 5),
             (format!("feed_id={feed}&status=unread"), 2),
@@ -220,12 +226,40 @@ async fn s3_entries_are_marked() {
 }
 
 #[tokio::test]
+async fn s3_stars_that_are_toggled_at_once_all_count() {
+    for apps in Apps::each().await {
+        let path = format!("/entries/{}/bookmark", apps.id_of("Alpha 1").await);
+        for round in 0..5 {
+            let toggle = || apps.v1("PUT", &path, &NONE);
+            let all = futures_util::future::join_all((0..9).map(|_| toggle())).await;
+            assert!(all.iter().all(|answer| answer.status == 204), "{all:?}");
+            assert_eq!(apps.marks("Alpha 1").await.1, round % 2 == 0, "nine times, in round {round}");
+        }
+        assert_eq!(apps.get("/api/counts").await["starred"], 2, "and Beta 2");
+    }
+}
+
+#[tokio::test]
 async fn s4_a_mark_of_one_interface_is_seen_by_the_others() {
     for apps in Apps::each().await {
         let one = apps.id_of("Alpha 1").await;
+        let google = App::with_token(&apps.reader).await;
+        let tags = async |title: &str| {
+            let items = google.json("stream/items/contents", &[("i", &google.id(title).await)]).await;
+            let tags = &items["items"][0]["categories"];
+            [READ, STARRED].map(|tag| tags.as_array().unwrap().contains(&json!(tag)))
+        };
+        google.change("edit-tag", &[("i", &google.id("Beta 1").await), ("a", READ), ("a", STARRED)]).await;
+        let beta = apps.id_of("Beta 1").await;
+        let item = &apps.fever(&format!("items&with_ids={beta}")).await["items"][0];
+        assert_eq!((&item["is_read"], &item["is_saved"]), (&json!(1), &json!(1)));
+        let entry = apps.v1_get(&format!("/entries/{beta}")).await;
+        assert_eq!((&entry["status"], &entry["starred"]), (&json!("read"), &json!(true)));
+        google.change("edit-tag", &[("i", &google.id("Beta 1").await), ("r", READ), ("r", STARRED)]).await;
+        assert_eq!(tags("Alpha 1").await, [false, false]);
         apps.v1("PUT", "/entries", &json!({ "entry_ids": [one], "status": "read" })).await;
         apps.fever(&format!("mark=item&as=saved&id={one}")).await;
-        assert_eq!(apps.marks("Alpha 1").await, (true, true));
+        assert_eq!((apps.marks("Alpha 1").await, tags("Alpha 1").await), ((true, true), [true, true]));
         let item = &apps.fever(&format!("items&with_ids={one}")).await["items"][0];
         assert_eq!((&item["is_read"], &item["is_saved"]), (&json!(1), &json!(1)));
         assert_eq!(sorted(titles(&apps, "starred=1").await), ["Alpha 1", "Beta 2"]);

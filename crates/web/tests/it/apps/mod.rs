@@ -27,6 +27,7 @@ use crate::{
 /// A server with a password, a token for writing, and a publisher that it can fetch from.
 pub struct Reader {
     pub server: Server,
+    pub store: Arc<dyn Store>,
     pub publisher: Publisher,
     pub token: String,
     /// The session of a browser.
@@ -54,12 +55,12 @@ impl Reader {
         let loopback = vec!["127.0.0.0/8".parse().unwrap()];
         let http =
             GuardedClient::new(ClientSettings { allow_networks: loopback, ..ClientSettings::default() }).unwrap();
-        let server = Server::start(store, Arc::new(http), WebSettings::default()).await;
+        let server = Server::start(Arc::clone(&store), Arc::new(http), WebSettings::default()).await;
         server.send("PATCH", "/api/account", &json!({ "newPassword": PASSWORD }).to_string()).await.ok(200);
         let login = json!({ "name": "reader", "password": PASSWORD }).to_string();
         let cookie = cookie_of(&server.send("POST", "/api/session", &login).await);
         let publisher = Publisher::start().await;
-        let mut reader = Self { server, publisher, token: String::new(), cookie, _database: database };
+        let mut reader = Self { server, store, publisher, token: String::new(), cookie, _database: database };
         reader.token = reader.new_token("write").await;
         reader
     }

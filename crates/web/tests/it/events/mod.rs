@@ -140,7 +140,6 @@ impl Nodes {
     }
 }
 
-/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     pub name: String,
@@ -148,7 +147,6 @@ pub struct Event {
     pub data: Value,
 }
 
-/// An open stream.
 #[derive(Debug)]
 pub struct Events {
     pub response: reqwest::Response,
@@ -217,7 +215,7 @@ impl Events {
             assert!(id >= self.last_id, "{id} after {}", self.last_id);
             self.last_id = id;
         }
-        let event = field("event: ").map(|name| {
+        let event = field("event: ").filter(|name| name != "heartbeat").map(|name| {
             let data = serde_json::from_str(&field("data: ").unwrap()).unwrap();
             Event { name, id: self.last_id, data }
         });

@@ -35,6 +35,44 @@ async fn u1_mark_all_read_by_form_spares_what_came_later() {
 }
 
 #[tokio::test]
+async fn u1_mark_all_read_by_form_marks_only_what_the_list_shows() {
+    for reader in both().await {
+        let feed = reader.follow("/a", &rss("River", 3), None).await["id"].clone();
+        reader.follow("/b", &rss("Sea", 2), None).await;
+        let (of_feed, all) = (reader.listed(&format!("feedId={feed}")).await, reader.listed("").await);
+        let other = *all.iter().find(|id| !of_feed.contains(id)).unwrap();
+        for id in [of_feed[0], other] {
+            reader.browse("POST", &format!("/entry/{id}"), Some("isStarred=true")).await;
+        }
+        let mark = async |list: &str| {
+            let form = format!("list={list}&before=2999-01-01T00:00:00Z");
+            assert_eq!(reader.browse("POST", "/mark-read", Some(&form)).await.status, 303);
+            reader.listed("unread=false").await
+        };
+        assert_eq!(mark(&format!("/feed/{feed}%3Fshow%3Dstarred")).await, [of_feed[0]]);
+        let read = mark("/starred").await;
+        assert!(read.len() == 2 && read.contains(&other), "{read:?}");
+    }
+}
+
+#[tokio::test]
+async fn u1_an_order_that_is_saved_holds_where_the_address_had_another() {
+    for reader in both().await {
+        let form = "order=oldest&back=/all%3Forder%3Dnewest";
+        let saved = reader.browse("POST", "/preferences", Some(form)).await;
+        assert_eq!((saved.status, saved.header("location")), (303, "/all"));
+    }
+}
+
+#[tokio::test]
+async fn u1_what_was_searched_for_stands_in_the_field() {
+    for reader in both().await {
+        let page = reader.page("/search?q=fresh+bread").await;
+        assert!(page.contains("enterkeyhint=\"search\" value=\"fresh bread\""), "{page}");
+    }
+}
+
+#[tokio::test]
 async fn u1_forms_of_other_sites_change_nothing() {
     for reader in both().await {
         reader.follow("/a", &rss("River", 1), None).await;

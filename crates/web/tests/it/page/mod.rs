@@ -2,7 +2,7 @@
 
 mod forms;
 mod hostile;
-mod icons;
+pub mod icons;
 mod looks;
 mod pictures;
 mod shell;

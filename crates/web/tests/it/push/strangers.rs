@@ -157,6 +157,42 @@ async fn w3_tokenless_confirmation_keeps_polling_until_push() {
 }
 
 #[tokio::test]
+async fn w3_u8_strangers_fill_no_log() {
+    crate::observed::log();
+    for (place, world) in each().await.into_iter().enumerate() {
+        world.subscribe("/f").await;
+        let topic = world.publisher.url("/f");
+        let (held, bare) = (world.held("/f").await.callback, tokenless(&world));
+        let unknown = format!("{bare}/nobody's");
+        let ask = format!("hub.mode=unsubscribe&hub.challenge=x&hub.topic={topic}");
+        let wrong = "sha1=0000000000000000000000000000000000000000";
+        for (step, (method, url, signature, is_logged)) in [
+            ("POST", unknown.clone(), Some(wrong), false),
+            ("POST", bare.clone(), None, false),
+            ("POST", format!("{bare}?hub.topic={topic}"), Some(wrong), false),
+            ("GET", format!("{unknown}?{ask}"), None, false),
+            ("GET", format!("{bare}?{ask}"), None, false),
+            // Who knows the token may be a hub that has lost the secret.
+            ("POST", held.clone(), None, true),
+            ("POST", held.clone(), Some(wrong), true),
+            ("GET", format!("{held}?{ask}"), None, true),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let id = format!("stranger-{place}-{step}");
+            let request = reqwest::Client::new().request(method.parse().unwrap(), &url).header("x-request-id", &id);
+            let request = signature.into_iter().fold(request, |request, it| request.header("x-hub-signature", it));
+            let answer = crate::server::answer(request).await;
+            assert!([403, 404].contains(&answer.status), "{method} {url}: {answer:?}");
+            let lines = crate::observed::logged(&id);
+            assert!(!lines.is_empty(), "{method} {url}");
+            assert_eq!(lines.iter().any(|line| line["level"] != "DEBUG"), is_logged, "{method} {url}: {lines:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn w4_head_verifies_nothing() {
     for world in each().await {
         world.hub.script(Behaviour::verifying(Verify::Never));

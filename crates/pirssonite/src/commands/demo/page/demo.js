@@ -57,7 +57,7 @@ function receiptLine(receipt) {
 function subscriptionRow(subscription, now) {
   const left = Math.max(0, Math.round((Date.parse(subscription.expiresAt) - Date.parse(now)) / 1000));
   const topic = new URL(subscription.topic).pathname;
-  const cells = [topic, `${left} s of ${subscription.leaseSeconds}`, `${subscription.renewalCount}×`, `${subscription.pushCount}×`];
+  const cells = [topic, `${left} of ${subscription.leaseSeconds} s`, `${subscription.renewalCount}×`, `${subscription.pushCount}×`];
   return make("tr", "", "", cells.map((cell) => make("td", cell)));
 }
 

@@ -1,4 +1,4 @@
--- Those that an account follows at a URL: the one that all share, or its own.
+-- Those that an account follows at a URL: the one that all share, its own, or one that was moved there.
 SELECT feeds.id, feeds.url_hash
 FROM feeds
 JOIN follows ON follows.feed_id = feeds.id AND follows.account_id = $1

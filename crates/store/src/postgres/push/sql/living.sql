@@ -4,6 +4,7 @@
 SELECT DISTINCT feed_id
 FROM subscriptions
 WHERE feed_id > $1
+  AND state IN ('pending', 'active', 'inactive', 'unsubscribing')
   AND state <> 'unsubscribing'
 ORDER BY feed_id
 LIMIT $2

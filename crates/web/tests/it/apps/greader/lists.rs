@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{App, READING_LIST, STARRED};
 use crate::{
     apps::Reader,
+    page::icons::{PNG, find_icons},
     server::answer,
     world::{fields, keys},
 };
@@ -24,6 +25,56 @@ async fn s1_subscriptions_have_their_shape() {
         assert_eq!(list[0]["htmlUrl"], "https://news.example/");
         assert_eq!(list[0]["categories"], json!([{ "id": "user/-/label/News", "label": "News" }]));
         assert_eq!((&list[1]["id"], &list[1]["categories"]), (&json!(format!("feed/{beta}")), &json!([])));
+        assert_eq!(list[0]["iconUrl"], "", "it has none yet");
+    }
+}
+
+#[tokio::test]
+async fn s1_icons_are_at_addresses_that_need_no_login() {
+    for reader in Reader::each().await {
+        let (alpha, beta) = reader.filled().await;
+        find_icons(&*reader.store).await;
+        let app = App::with_token(&reader).await;
+        let urls = async || -> Vec<String> {
+            let list = app.json("subscription/list", &[]).await;
+            let list = list["subscriptions"].as_array().unwrap().iter();
+            list.map(|one| one["iconUrl"].as_str().unwrap().to_owned()).collect()
+        };
+        let of_both = urls().await;
+        assert_eq!(urls().await, of_both, "clients keep what they have loaded");
+        let get = |url: &str| reader.server.client.get(url);
+        for url in &of_both {
+            assert!(url.starts_with(&reader.server.url), "{url}");
+            // A page of another site, as some apps are, shows it as any picture.
+            let response = get(url).header("sec-fetch-site", "cross-site").send().await.unwrap();
+            let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+            assert_eq!((response.status().as_u16(), header("content-type").as_str()), (200, "image/png"));
+            assert_eq!(header("cross-origin-resource-policy"), "cross-origin");
+            assert_eq!(header("x-content-type-options"), "nosniff");
+            let tag = header("etag");
+            assert_eq!(response.bytes().await.unwrap(), PNG);
+            assert_eq!(answer(get(url).header("if-none-match", tag)).await.status, 304);
+            assert_eq!(answer(reader.server.client.post(url)).await.status, 405);
+        }
+        // Signatures are of one feed and one account, and whole.
+        let (place, signature) = of_both[0].rsplit_once('/').unwrap();
+        let (_, of_beta) = of_both[1].rsplit_once('/').unwrap();
+        let of = |feed: i64| format!("/icons/1/{feed}");
+        assert!(place.ends_with(&of(alpha)), "{place}");
+        for bad in [
+            format!("{place}/{of_beta}"),
+            format!("{place}/{}", &signature[..16]),
+            format!("{place}/"),
+            place.to_owned(),
+            of_both[0].replace(&of(alpha), &of(beta)),
+            of_both[0].replace(&of(alpha), &format!("/icons/2/{alpha}")),
+        ] {
+            let refused = answer(get(&bad)).await;
+            assert_eq!((refused.status, &*refused.text), (404, "Not Found!"), "{bad}");
+        }
+        app.change("subscription/edit", &[("ac", "unsubscribe"), ("s", &format!("feed/{alpha}"))]).await;
+        assert_eq!(answer(get(&of_both[0])).await.status, 404, "it is not followed any more");
+        assert_eq!(urls().await, of_both[1..]);
     }
 }
 

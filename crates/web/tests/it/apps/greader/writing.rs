@@ -51,6 +51,8 @@ async fn s1_a_label_without_items_makes_a_folder() {
         for _ in 0..2 {
             app.change("edit-tag", &[("a", "user/-/label/Made here")]).await;
         }
+        // Ids that mean nothing are items nevertheless.
+        app.change("edit-tag", &[("i", "nonsense"), ("a", "user/-/label/Not made")]).await;
         let folders = reader.get("/api/folders").await;
         assert_eq!((folders.as_array().unwrap().len(), &folders[0]["name"]), (1, &json!("Made here")));
     }
@@ -114,6 +116,10 @@ async fn s1_feeds_are_followed_renamed_moved_and_left() {
         let moved = [("ac", "edit"), ("s", &*stream), ("a", "user/-/label/News"), ("r", "user/-/label/Fresh")];
         app.change("subscription/edit", &moved).await;
         assert_eq!(folder().await.as_deref(), Some("News"));
+        for other in ["user/-/label/Fresh", "user/-/label/None"] {
+            app.change("subscription/edit", &[("ac", "edit"), ("s", &stream), ("r", other)]).await;
+            assert_eq!(folder().await.as_deref(), Some("News"), "it was not in {other}");
+        }
         app.change("rename-tag", &[("s", "user/-/label/News"), ("dest", "user/-/label/Newest")]).await;
         assert_eq!(folder().await.as_deref(), Some("Newest"));
         app.change("subscription/edit", &[("ac", "edit"), ("s", &by_url), ("r", "user/-/label/Newest")]).await;

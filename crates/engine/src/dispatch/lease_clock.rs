@@ -7,7 +7,7 @@ use domain::ports::Clock;
 use jiff::{SignedDuration, Timestamp};
 
 #[derive(Debug)]
-pub(super) struct SteadyClock {
+pub(super) struct LeaseClock {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
 }
@@ -19,7 +19,7 @@ struct State {
     behind: SignedDuration,
 }
 
-impl SteadyClock {
+impl LeaseClock {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let state = State { last: clock.now(), behind: SignedDuration::ZERO };
         Self { clock, state: Mutex::new(state) }
@@ -48,10 +48,10 @@ mod tests {
     fn d6_time_for_leases_never_goes_back() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let clock = SimulatedClock::at(at(5000));
-        let steady = SteadyClock::new(Arc::new(clock.clone()));
+        let lease_clock = LeaseClock::new(Arc::new(clock.clone()));
         for (shown, expect) in [(5010, 5010), (1400, 5010), (1410, 5020), (1400, 5020), (1401, 5021), (9000, 12_620)] {
             clock.set(at(shown));
-            assert_eq!(steady.now(), at(expect), "{shown}");
+            assert_eq!(lease_clock.now(), at(expect), "{shown}");
         }
     }
 }
