@@ -9,7 +9,7 @@ use crate::migrations::{Applied, Migration, checksum_of, missing};
 use crate::postgres::shared::errors;
 
 /// In order: number and name are the same as on SQLite.
-const MIGRATIONS: [Migration; 11] = [
+const MIGRATIONS: [Migration; 12] = [
     (1, "0001_accounts", include_str!("../../../migrations/postgres/0001_accounts.sql")),
     (2, "0002_feeds_and_entries", include_str!("../../../migrations/postgres/0002_feeds_and_entries.sql")),
     (3, "0003_subscriptions", include_str!("../../../migrations/postgres/0003_subscriptions.sql")),
@@ -21,6 +21,7 @@ const MIGRATIONS: [Migration; 11] = [
     (9, "0009_entries_by_id", include_str!("../../../migrations/postgres/0009_entries_by_id.sql")),
     (10, "0010_event_nonces", include_str!("../../../migrations/postgres/0010_event_nonces.sql")),
     (11, "0011_maintenance", include_str!("../../../migrations/postgres/0011_maintenance.sql")),
+    (12, "0012_marks_by_id", include_str!("../../../migrations/postgres/0012_marks_by_id.sql")),
 ];
 
 /// The lock of whoever migrates: `piRSSoni` as a number, so that it is no one else's.

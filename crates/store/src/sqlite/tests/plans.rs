@@ -95,7 +95,12 @@ async fn f6_every_kind_of_page_walks_an_index() {
         for by_id in [entries::ONE, entries::ONE_WITHOUT_TEXTS] {
             check(&plan(connection, by_id), "SEARCH entries USING INTEGER PRIMARY KEY (rowid=?)");
         }
-        for by_key in [entries::ONE, entries::ONE_WITHOUT_TEXTS, entries::PATCH, read_marks::MARK] {
+        // Its marks stand among the account's own, not among those of all who have it (A6).
+        for by_account in [entries::ONE, entries::ONE_WITHOUT_TEXTS] {
+            let marks = "SEARCH entry_states USING COVERING INDEX states_by_id (account_id=? AND entry_id=?)";
+            check(&plan(connection, by_account), marks);
+        }
+        for by_key in [entries::PATCH, read_marks::MARK] {
             check(&plan(connection, by_key), "SEARCH entry_states USING PRIMARY KEY (entry_id=? AND account_id=?)");
         }
         check(&plan(connection, entries::UNREAD), "INDEX follows_of_account (account_id=?)");

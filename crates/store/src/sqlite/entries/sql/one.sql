@@ -3,6 +3,6 @@
 SELECT entries.id, entries.feed_id, guid, url, title, author, summary, content, published_at, updated_at,
        entries.sort_at, is_read, is_starred, categories, enclosures, entry_states.received_at
 FROM entries
-CROSS JOIN entry_states ON entry_states.entry_id = entries.id AND account_id = ?2
+CROSS JOIN entry_states INDEXED BY states_by_id ON account_id = ?2 AND entry_states.entry_id = entries.id
 LEFT JOIN entry_bodies ON entry_bodies.entry_id = entries.id
 WHERE entries.id = ?1

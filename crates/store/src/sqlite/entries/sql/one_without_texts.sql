@@ -4,5 +4,5 @@
 SELECT id, entries.feed_id, guid, url, title, author, NULL, NULL, published_at, updated_at, entries.sort_at, is_read,
        is_starred, categories, enclosures, entry_states.received_at
 FROM entries
-CROSS JOIN entry_states ON entry_id = id AND account_id = ?2
+CROSS JOIN entry_states INDEXED BY states_by_id ON account_id = ?2 AND entry_id = id
 WHERE id = ?1

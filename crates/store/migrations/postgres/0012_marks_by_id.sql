@@ -1,0 +1,1 @@
+-- Nothing to change: pages read the marks in the statement that walks them. Twin of sqlite/0012_marks_by_id.sql.
