@@ -28,7 +28,10 @@ export function putEntryHtml(box, html) {
   content.append(template.content);
   // Not shown before it looks as it should; a style that does not come is no reason to show nothing.
   content.hidden = true;
-  const show = () => (content.hidden = false);
+  const show = () => {
+    content.hidden = false;
+    for (const scroller of content.querySelectorAll(SCROLLERS)) reach(scroller);
+  };
   style.addEventListener("load", show);
   style.addEventListener("error", show);
   setTimeout(show, 500);
@@ -54,11 +57,35 @@ function guard(element) {
   }
 }
 
-/** What only a script can do in an entry: footnotes, and players that are asked for. @param {ShadowRoot} root */
+/** Elements that scroll by themselves where they are too wide. */
+const SCROLLERS = "pre, table, math";
+
+const scrollers = new ResizeObserver((sizes) => {
+  for (const { target } of sizes) reach(target.closest(SCROLLERS));
+});
+
+/** What is wider than its room gets a place in the order of the Tab key, so that arrow keys can scroll it. @param {Element | null} scroller */
+function reach(scroller) {
+  if (!scroller) return;
+  // One pixel is what rounding leaves.
+  const isWide = scroller.scrollWidth > scroller.clientWidth + 1 || scroller.scrollHeight > scroller.clientHeight + 1;
+  if (isWide) scroller.setAttribute("tabindex", "0");
+  else scroller.removeAttribute("tabindex");
+}
+
+/**
+ * What only a script can do in an entry: footnotes, players that are asked for, and scrolling by keyboard.
+ * @param {ShadowRoot} root
+ */
 export function enliven(root) {
   // Twice for the same root would play twice.
   if (root.host.hasAttribute("data-live")) return;
   root.host.setAttribute("data-live", "");
+  for (const scroller of root.querySelectorAll(SCROLLERS)) {
+    scrollers.observe(scroller);
+    // A picture in it that comes later makes what it holds wider, not itself.
+    if (scroller.firstElementChild) scrollers.observe(scroller.firstElementChild);
+  }
   root.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     if (!link || !(event instanceof MouseEvent) || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::{
     axe::assert_accessible,
-    browser::{WIDTHS, with_browser},
-    scene::{Scene, Store},
+    browser::{Browser, PHONE, WIDTHS, with_browser},
+    scene::{Scene, Store, item},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -69,6 +69,44 @@ async fn u1_empty_reader_says_what_to_do() {
         assert_accessible(browser).await;
         scene.open(browser, "/no/such/page").await;
         assert_accessible(browser).await;
+        browser.assert_no_complaints().await;
+    })
+    .await;
+}
+
+/// Whether the Tab key stops at what this selector finds in the open entry.
+async fn takes_focus(browser: &Browser, selector: &str, is_focusable: bool) {
+    let has = format!(
+        "document.querySelector('article .body').shadowRoot.querySelector('{selector}').hasAttribute('tabindex')"
+    );
+    browser.holds(&format!("{has} === {is_focusable}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn u1a_wide_code_and_tables_are_scrolled_by_keyboard() {
+    let scene = Scene::start(Store::Sqlite).await;
+    let wide = "long_name ".repeat(30);
+    let html = format!(
+        "<pre id='wide'><code>{wide}</code></pre><pre id='narrow'>let x;</pre><table><tr><td>{}</td><td>{}</td></tr></table>",
+        "a".repeat(80),
+        "b".repeat(80)
+    );
+    let url = scene.publish("Code", "/code", &(item("First", &html) + &item("Second", &html)));
+    let feed = scene.call(Method::POST, "/api/feeds", json!({ "url": url })).await["id"].to_string();
+    with_browser("scrollers", PHONE, async |browser| {
+        let entries = scene.get(&format!("/api/entries?feedId={feed}&content=false")).await;
+        // As the server writes it, and then as the script shows it.
+        scene.open(browser, &format!("/entry/{}?in=/feed/{feed}", entries["entries"][0]["id"])).await;
+        for next in [entries["entries"][1]["id"].to_string(), String::new()] {
+            takes_focus(browser, "pre[id$=wide]", true).await;
+            takes_focus(browser, "table", true).await;
+            takes_focus(browser, "pre[id$=narrow]", false).await;
+            assert_accessible(browser).await;
+            if !next.is_empty() {
+                browser.press("j").await;
+                browser.is_at(&format!("/entry/{next}")).await;
+            }
+        }
         browser.assert_no_complaints().await;
     })
     .await;
