@@ -62,10 +62,12 @@ pub(super) fn column(frame: &Frame, listed: &Listed, here: &str) -> Markup {
                     (tools(frame, listed))
                     (options(frame, listed, here))
                 }
-                (tabs(view))
+                div .line {
+                    (tabs(view))
+                    button #news .news type="button" hidden {}
+                }
                 (warning(frame, view))
             }
-            button #news .news type="button" hidden {}
             div .scroll {
                 @if entries.is_empty() { (empty(frame, listed)) }
                 div .rows role=[(!entries.is_empty()).then_some("list")] {
