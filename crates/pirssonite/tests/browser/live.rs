@@ -82,7 +82,8 @@ const TITLES: &str = "[...document.querySelectorAll('.row a')].map(link => link.
 /// An entry that is changed is as it is now in lists, where it is opened later, and, if wanted, where it is open.
 async fn changed(scene: &Scene, one: &Browser, two: &Browser) {
     let tide = |title: &str, text: &str| format!("<item><guid>Tide</guid><title>{title}</title>{text}</item>");
-    let body = |text: &str| format!("document.querySelector('article .body').shadowRoot.textContent.includes('{text}')");
+    let body =
+        |text: &str| format!("document.querySelector('article .body').shadowRoot.textContent.includes('{text}')");
     scene.push_item(&tide("Tide", "")).await;
     one.says("#news", "1 new").await;
     one.press(".").await;

@@ -203,7 +203,9 @@ pub(crate) fn items(title: &str, day: usize) -> String {
 
 /// An item that was published at this time.
 pub(crate) fn dated(title: &str, time: &str) -> String {
-    format!("<item><guid>{title}</guid><title>{title}</title><pubDate>{time}</pubDate><description>Late.</description></item>")
+    format!(
+        "<item><guid>{title}</guid><title>{title}</title><pubDate>{time}</pubDate><description>Late.</description></item>"
+    )
 }
 
 /// An item of a feed, with this HTML.

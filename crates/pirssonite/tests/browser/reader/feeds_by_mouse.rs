@@ -127,7 +127,8 @@ pub(super) async fn downloaded(browser: &Browser, folder: &Path, act: impl Async
     let allow = serde_json::json!({ "behavior": "allow", "downloadPath": folder });
     browser.devtools("Browser.setDownloadBehavior", allow).await;
     act().await;
-    let look = async || std::fs::read_to_string(folder.join("pirssonite.opml")).ok().filter(|text| text.contains("</opml>"));
+    let look =
+        async || std::fs::read_to_string(folder.join("pirssonite.opml")).ok().filter(|text| text.contains("</opml>"));
     browser.wait("the file", look).await
 }
 
