@@ -6,7 +6,7 @@ use testkit::Page;
 
 use crate::{
     browser::{Browser, DESK, TABLET, with_browser, with_two_browsers},
-    scene::{ENTRIES, Scene, Store, id_of, item},
+    scene::{ENTRIES, Scene, Store, dated, id_of, item, items},
 };
 
 /// Waits until the page counts so many unread entries.
@@ -47,11 +47,93 @@ async fn shared_by_two_pages(store: Store) {
         two.gone(".row.unread").await;
         one.click("#status [data-do=undo]").await;
         counts(two, 2 * ENTRIES + 1).await;
+        polled(&scene, one, two).await;
+        changed(&scene, one, two).await;
+        renamed(&scene, one).await;
+        oldest_first(&scene, two).await;
         for page in [one, two] {
             page.assert_no_complaints().await;
         }
     })
     .await;
+}
+
+/// What a poll finds is often older than what hubs have pushed meanwhile: it stands where its date puts it.
+async fn polled(scene: &Scene, one: &Browser, two: &Browser) {
+    scene.publish("Bread", "/bread", &(items("Bread", 8) + &dated("Crumbs", "Sun, 08 Mar 2026 05:30:00 GMT")));
+    scene.poll(scene.feed_id("Bread").await).await;
+    for page in [one, two] {
+        page.says("#news", "1 new").await;
+        counts(page, 2 * ENTRIES + 2).await;
+        page.says(".row", "Storm warning").await;
+        assert_eq!(page.count(".row").await, 2 * ENTRIES + 1);
+    }
+    one.click("#news").await;
+    two.press(".").await;
+    for page in [one, two] {
+        page.holds(&format!("{TITLES}.includes('|Bread 6|Crumbs|Bread 5|')")).await;
+        page.says(".row", "Storm warning").await;
+    }
+}
+
+/// The titles of all rows that are on the page.
+const TITLES: &str = "[...document.querySelectorAll('.row a')].map(link => link.textContent).join('|')";
+
+/// An entry that is changed is as it is now in lists, where it is opened later, and, if wanted, where it is open.
+async fn changed(scene: &Scene, one: &Browser, two: &Browser) {
+    let tide = |title: &str, text: &str| format!("<item><guid>Tide</guid><title>{title}</title>{text}</item>");
+    let body =
+        |text: &str| format!("document.querySelector('article .body').shadowRoot.textContent.includes('{text}')");
+    scene.push_item(&tide("Tide", "")).await;
+    one.says("#news", "1 new").await;
+    one.press(".").await;
+    one.says(".row a", "Tide").await;
+    one.click(".row a").await;
+    one.says("article .title", "Tide").await;
+    let id = id_of(&one.path().await);
+    // The other page opens what stands above it, and fetches it ahead.
+    scene.push("Foam").await;
+    two.says("#news", "2 new").await;
+    two.press(".").await;
+    two.says(".row a", "Foam").await;
+    two.click(".row a").await;
+    let is_ahead = "performance.getEntriesByType('resource').some(({ name }) => name.includes('/api/entries/ID'))";
+    two.holds(&is_ahead.replace("ID", &id.to_string())).await;
+    scene.push_item(&tide("Tide table", "<description>High at noon.</description>")).await;
+    for page in [one, two] {
+        page.says(&format!("#e{id} a"), "Tide table").await;
+        page.says(&format!("#e{id} p"), "High at noon.").await;
+    }
+    // Where it is open and had no text it has one by itself, and what was fetched ahead is fetched anew.
+    one.holds(&body("High at noon.")).await;
+    two.press("j").await;
+    two.says("article .title", "Tide table").await;
+    two.holds(&body("High at noon.")).await;
+    // What is being read does not change by itself.
+    scene.push_item(&tide("Tide table", "<description>High at one.</description>")).await;
+    one.says("#status", "This entry was changed.").await;
+    one.holds(&body("High at noon.")).await;
+    one.click("#status button").await;
+    one.holds(&body("High at one.")).await;
+}
+
+/// Names that were given elsewhere.
+async fn renamed(scene: &Scene, page: &Browser) {
+    let (boats, folders) = (scene.feed_id("Boats").await, scene.get("/api/folders").await);
+    scene.call(Method::PATCH, &format!("/api/feeds/{boats}"), json!({ "title": "Ships" })).await;
+    scene.call(Method::PATCH, &format!("/api/folders/{}", folders[0]["id"]), json!({ "name": "Weekly" })).await;
+    page.holds(&format!("document.querySelector('.tree [data-feed=\"{boats}\"] > a').textContent === 'Ships'")).await;
+    page.holds("document.querySelector('.folder a.name').textContent === 'Weekly'").await;
+}
+
+/// Oldest first, what has come stands at the end.
+async fn oldest_first(scene: &Scene, page: &Browser) {
+    scene.open(page, "/all?order=oldest").await;
+    page.says(".row", "Bread 1").await;
+    scene.push("Low tide").await;
+    page.says("#news", "1 new").await;
+    page.press(".").await;
+    page.holds(&format!("{TITLES}.endsWith('|Foam|Low tide')")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

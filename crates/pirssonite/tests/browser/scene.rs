@@ -101,10 +101,14 @@ impl Scene {
 
     /// Has the hub push an entry of this title to `Boats`, now.
     pub(crate) async fn push(&self, title: &str) {
+        self.push_item(&item(title, "News.")).await;
+    }
+
+    /// The same with an item of a feed.
+    pub(crate) async fn push_item(&self, item: &str) {
         let topic = self.publisher.url("/boats");
         let subscription = self.hub.subscribed(&topic).await;
-        let item = format!("<item><guid>{title}</guid><title>{title}</title><description>News.</description></item>");
-        let answer = self.hub.push(&subscription, HubPush::new("application/rss+xml", document("Boats", &item))).await;
+        let answer = self.hub.push(&subscription, HubPush::new("application/rss+xml", document("Boats", item))).await;
         assert!(answer.is_success(), "{}", answer.text());
     }
 
@@ -114,6 +118,11 @@ impl Scene {
         let import = client().post(format!("{}/api/opml/import", self.url)).header("content-type", "text/x-opml");
         let answer = import.body(opml).send().await.unwrap();
         assert!(answer.status().is_success(), "{answer:?}");
+    }
+
+    /// Has a feed polled, now.
+    pub(crate) async fn poll(&self, feed: i64) {
+        self.call(Method::POST, &format!("/api/feeds/{feed}/refresh"), json!({})).await;
     }
 
     pub(crate) async fn open(&self, browser: &Browser, path: &str) {
@@ -190,6 +199,13 @@ pub(crate) fn items(title: &str, day: usize) -> String {
             )
         })
         .collect()
+}
+
+/// An item that was published at this time.
+pub(crate) fn dated(title: &str, time: &str) -> String {
+    format!(
+        "<item><guid>{title}</guid><title>{title}</title><pubDate>{time}</pubDate><description>Late.</description></item>"
+    )
 }
 
 /// An item of a feed, with this HTML.

@@ -63,10 +63,9 @@ export async function open(id, place = "new") {
   }
   // Another was asked for meanwhile.
   if (currentRow() && currentRow()?.id !== id) return;
-  reading.replaceChildren(fillArticle(entry));
+  putArticle(reading, entry);
   panes.toggleAttribute("data-open", true);
   reading.scrollTop = 0;
-  document.title = `${shorten(entry.title?.trim() || "Untitled", 300)} · piRSSonite`;
   if (place === "new") history.pushState({ id }, "", entryAddress(id));
   // Going back from there leads to the list.
   if (place === "same") history.replaceState(history.state?.id ? { id } : history.state, "", entryAddress(id));
@@ -74,6 +73,43 @@ export async function open(id, place = "new") {
   if (!(rowOf(id)?.isRead ?? entry.isRead)) mark([id], { isRead: true });
   const after = await neighbour(1);
   if (after) fetchEntry(after.id).catch(() => {});
+}
+
+/** @param {HTMLElement} reading @param {Entry} entry */
+function putArticle(reading, entry) {
+  reading.replaceChildren(fillArticle(entry));
+  document.title = `${shorten(entry.title?.trim() || "Untitled", 300)} · piRSSonite`;
+}
+
+/** Entries have changed: they are fetched anew, and one that is open can be had as it is now. @param {number[]} ids all, if there are none */
+export async function onChangedEntries(ids) {
+  for (const id of [...fetched.keys()]) if (ids.length === 0 || ids.includes(id)) fetched.delete(id);
+  const id = openId();
+  if (id === null || (ids.length > 0 && !ids.includes(id))) return;
+  const entry = await fetchEntry(id);
+  const open = article();
+  if (openId() !== id || !open || whatIsRead(open) === whatIsRead(fillArticle(entry))) return;
+  const show = () => {
+    if (openId() !== id || !reading) return;
+    const hadFocus = open.contains(document.activeElement);
+    putArticle(reading, entry);
+    if (hadFocus) reading.focus({ preventScroll: true });
+  };
+  // Nothing is being read or heard there that could be moved.
+  if (bodyText(open) === "" && !find("audio, video", open)) show();
+  else say("This entry was changed.", { label: "Show", run: show });
+}
+
+/** @param {HTMLElement} article */
+function bodyText(article) {
+  return find(".content", find(".body", article)?.shadowRoot ?? article)?.textContent?.trim() ?? "";
+}
+
+/** What somebody sees of an entry, whoever has written it into the page. @param {HTMLElement} article */
+function whatIsRead(article) {
+  const pictures = findAll("img", find(".body", article)?.shadowRoot ?? article).map((picture) => picture.getAttribute("src"));
+  const texts = [".title", ".by"].map((part) => find(part, article)?.textContent);
+  return [...texts, bodyText(article), ...pictures].join("\n").replace(/\s+/g, " ");
 }
 
 /** Closes it: the list is as it was. */

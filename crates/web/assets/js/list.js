@@ -12,6 +12,12 @@ import { feedName } from "./sidebar.js";
  */
 
 const CHUNK_ROWS = 50;
+/** Rows of a chunk into which what has come was put, before it is two. */
+const CHUNK_ROWS_MAX = 100;
+/** Entries may be committed so long after the time that they were received at, or be stamped by another clock. */
+const COMMIT_MS = 60_000;
+/** Rows that are looked at anew, at most: no more are near what is seen, where so much changed that no entry is named. */
+const RENEWED_MAX = 500;
 /** How far from what is seen rows are kept. */
 const KEPT_MARGIN = "3000px 0px";
 /** How far before the end the next rows are asked for. */
@@ -75,15 +81,19 @@ function makeRow(row) {
   const element = clone("#row");
   element.id = `e${row.id}`;
   element.dataset.feed = String(row.feedId);
-  const link = /** @type {HTMLAnchorElement} */ (find("a", element));
-  link.href = entryAddress(row.id);
-  link.textContent = row.title;
+  find("a", element)?.setAttribute("href", entryAddress(row.id));
   find("small", element)?.append(shorten(feedName(row.feedId), FEED_CHARS));
-  const text = /** @type {HTMLElement} */ (find("p", element));
-  if (section?.hasAttribute("data-excerpts")) text.textContent = row.excerpt;
-  else text.remove();
+  if (!section?.hasAttribute("data-excerpts")) find("p", element)?.remove();
+  showTexts(row, element);
   showRow(row, element);
   return element;
+}
+
+/** @param {Row} row @param {HTMLElement | null} element */
+function showTexts(row, element) {
+  const [title, text] = element ? [find("a", element), find("p", element)] : [];
+  if (title) title.textContent = row.title;
+  if (text) text.textContent = row.excerpt;
 }
 
 /** @param {Row} row @param {HTMLElement | null} [element] */
@@ -114,12 +124,9 @@ function readRow(element) {
   };
 }
 
-/** @param {Row[]} rows @param {HTMLElement} element @param {boolean} isFirst */
-function addChunk(rows, element, isFirst) {
-  /** @type {Chunk} */
-  const chunk = { element, rows, isFilled: true };
-  if (isFirst) chunks.unshift(chunk);
-  else chunks.push(chunk);
+/** @param {Row[]} rows @param {HTMLElement} element @param {number} [place] */
+function addChunk(rows, element, place = chunks.length) {
+  chunks.splice(place, 0, { element, rows, isFilled: true });
   for (const row of rows) known.set(row.id, row);
   keeping?.observe(element);
   if (onPassed) for (const row of element.children) passing?.observe(row);
@@ -144,35 +151,80 @@ function empty(chunk) {
   chunk.element.replaceChildren();
 }
 
-/** @param {Row[]} rows @param {boolean} isFirst */
-function insertChunk(rows, isFirst) {
+/** @param {Element[]} rows */
+function makeChunk(rows) {
   const element = document.createElement("div");
   element.className = "chunk";
   element.setAttribute("role", "none");
-  element.append(...rows.map(makeRow));
+  element.append(...rows);
+  return element;
+}
+
+/** @param {Row[]} rows */
+function appendChunk(rows) {
+  const element = makeChunk(rows.map(makeRow));
   const box = find(".rows");
   box?.setAttribute("role", "list");
-  if (isFirst) box?.prepend(element);
-  else box?.append(element);
-  addChunk(rows, element, isFirst);
+  box?.append(element);
+  addChunk(rows, element);
+}
+
+/** Whether one row stands before another. @param {Row} row @param {Row} other */
+function isBefore(row, other) {
+  const later = Date.parse(row.at) - Date.parse(other.at) || row.id - other.id;
+  return listQuery().includes("order=oldest") ? later < 0 : later > 0;
+}
+
+/** Whether a row stands among those that are loaded, or after the last of all. @param {Row} row */
+export function isWithin(row) {
+  const last = chunks[chunks.length - 1]?.rows.at(-1);
+  return !hasMore() || (last !== undefined && isBefore(row, last));
+}
+
+/** Puts a row where it belongs. @param {Row} row */
+function putRow(row) {
+  const isInFront = (/** @type {Row | undefined} */ last) => last !== undefined && isBefore(row, last);
+  const chunk = chunks.find(({ rows }) => isInFront(rows.at(-1))) ?? chunks[chunks.length - 1];
+  const at = chunk.rows.findIndex((other) => isBefore(row, other));
+  const next = at < 0 ? null : chunk.rows[at];
+  chunk.rows.splice(at < 0 ? chunk.rows.length : at, 0, row);
+  known.set(row.id, row);
+  if (chunk.isFilled) {
+    const element = makeRow(row);
+    chunk.element.insertBefore(element, next && find(`#e${next.id}`));
+    if (onPassed) passing?.observe(element);
+  } else {
+    chunk.element.style.height = `${(parseFloat(chunk.element.style.height) * chunk.rows.length) / (chunk.rows.length - 1)}px`;
+  }
+  if (chunk.rows.length > CHUNK_ROWS_MAX) split(chunk);
+}
+
+/** Makes two of a chunk, so that none grows for as long as the page is open. @param {Chunk} chunk */
+function split(chunk) {
+  fill(chunk);
+  const element = makeChunk([...chunk.element.children].slice(CHUNK_ROWS));
+  chunk.element.after(element);
+  addChunk(chunk.rows.splice(CHUNK_ROWS), element, chunks.indexOf(chunk) + 1);
+}
+
+/** A page of the list. @param {string} cursor */
+async function fetchPage(cursor) {
+  return ask("GET", `/api/entries?${listQuery()}&excerpt=true&limit=${CHUNK_ROWS}&cursor=${cursor}`);
 }
 
 /**
- * A page of the list.
- * @param {string} cursor
- * @param {boolean} [isBrief] without texts
- * @param {string} [since] only what was received since then
+ * What has come since the list was made and is not on the page: whatever it is dated, so it is asked for by its receipt.
+ * @param {boolean} isBrief without texts
+ * @returns {Promise<{ rows: Row[], isMore: boolean }>} the latest, and whether there are others
  */
-export async function fetchPage(cursor, isBrief = false, since = "") {
-  const texts = isBrief ? "content=false" : "excerpt=true";
-  return ask("GET", `/api/entries?${listQuery()}&${texts}&limit=${CHUNK_ROWS}${cursor ? `&cursor=${cursor}` : ""}${since ? `&receivedSince=${encodeURIComponent(since)}` : ""}`);
-}
-
-/** Whether an entry would stand before all that are shown. @param {import("./api.js").Entry} entry */
-export function isBeforeFirst({ id, sortAt }) {
-  const first = chunks[0]?.rows[0];
-  if (!first || listQuery().includes("order=oldest")) return !first;
-  return sortAt > first.at || (sortAt === first.at && id > first.id);
+export async function fetchArrived(isBrief) {
+  const query = new URLSearchParams(listQuery());
+  query.set("order", "newest");
+  // A search is by the date alone.
+  if (!query.has("q")) query.set("receivedSince", new Date(Date.parse(listTime()) - COMMIT_MS).toISOString());
+  const page = await ask("GET", `/api/entries?${query}&${isBrief ? "content=false" : "excerpt=true"}&limit=${CHUNK_ROWS}`);
+  const rows = page.entries.map(toRow).filter((/** @type {Row} */ row) => !known.has(row.id));
+  return { rows, isMore: rows.length === page.entries.length && page.nextCursor !== null && rows.some(isWithin) };
 }
 
 /** The next entries of the list. @returns {Promise<boolean>} whether there were any */
@@ -192,7 +244,7 @@ async function loadFrom(section, cursor) {
     const rows = page.entries.map(toRow).filter((/** @type {Row} */ row) => !known.has(row.id));
     if (page.nextCursor) section.dataset.next = page.nextCursor;
     else delete section.dataset.next;
-    if (rows.length > 0) insertChunk(rows, false);
+    if (rows.length > 0) appendChunk(rows);
     showEnd();
     return rows.length > 0;
   } catch (error) {
@@ -215,16 +267,46 @@ function showEnd() {
   if (end) end.textContent = given("next") ? "Loading…" : "That is all.";
 }
 
-/** Brings in what has come since, at the top. */
+/** Brings in what has come since, each entry where it belongs. @returns {Promise<Row[]>} what stands further down than is loaded */
 export async function bringIn() {
-  if (!section) return;
-  if (listQuery().includes("order=oldest") || known.size === 0) return location.reload();
-  const page = await fetchPage("");
-  const rows = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !known.has(entry.id)).map(toRow);
+  if (!section) return [];
+  const { rows, isMore } = await fetchArrived(false);
   // More than a page: what is between would be missing.
-  if (rows.length === page.entries.length && page.nextCursor) return location.reload();
-  if (rows.length > 0) insertChunk(rows, true);
-  if (scroller) scroller.scrollTop = 0;
+  if (isMore || known.size === 0) {
+    location.reload();
+    return [];
+  }
+  const [within, further] = [rows.filter(isWithin), rows.filter((row) => !isWithin(row))];
+  within.sort((one, other) => (isBefore(one, other) ? -1 : 1));
+  for (const row of within) putRow(row);
+  if (within[0]) reveal(within[0]);
+  return further;
+}
+
+/** Shows where a row stands. @param {Row} row */
+function reveal(row) {
+  const chunk = chunks.find((chunk) => chunk.rows.includes(row));
+  if (chunk) fill(chunk);
+  find(`#e${row.id}`)?.scrollIntoView({ block: "nearest" });
+}
+
+/**
+ * Looks at rows anew whose entries have changed.
+ * @param {number[]} ids if there are none: of all that may be seen
+ */
+export async function renewRows(ids) {
+  const near = () => chunks.filter(({ isFilled }) => isFilled).flatMap(({ rows }) => rows.map(({ id }) => id));
+  const wanted = (ids.length > 0 ? ids.filter((id) => known.has(id)) : near()).slice(0, RENEWED_MAX);
+  // Where their texts are long, one answer does not hold them all.
+  for (let more = ""; wanted.length > 0; ) {
+    const page = await ask("GET", `/api/entries?ids=${wanted.join(",")}&excerpt=true${more}`);
+    for (const { title, excerpt, url, id } of page.entries.map(toRow)) {
+      const row = known.get(id);
+      if (row) showTexts(Object.assign(row, { title, excerpt, url }), find(`#e${id}`));
+    }
+    if (!page.nextCursor) return;
+    more = `&cursor=${page.nextCursor}`;
+  }
 }
 
 /** Makes an entry the current one, and shows where it is. @param {number | null} id @param {boolean} [isFocused] */
@@ -234,12 +316,9 @@ export function setCurrent(id, isFocused = false) {
   if (before) showRow(before);
   const row = currentRow();
   if (!row) return;
-  const chunk = chunks.find((chunk) => chunk.rows.includes(row));
-  if (chunk) fill(chunk);
+  reveal(row);
   showRow(row);
-  const element = find(`#e${row.id}`);
-  element?.scrollIntoView({ block: "nearest" });
-  if (isFocused) find("a", element ?? document)?.focus({ preventScroll: true });
+  if (isFocused) find(`#e${row.id} a`)?.focus({ preventScroll: true });
 }
 
 /** The entry before or after the current one, loading more if need be. @param {1 | -1} step @returns {Promise<Row | null>} */
@@ -279,7 +358,7 @@ export function startList(passed) {
     }
   }, { root: scroller, rootMargin: KEPT_MARGIN });
   const first = find(".chunk");
-  if (first) addChunk(findAll(".row", first).map(readRow), first, false);
+  if (first) addChunk(findAll(".row", first).map(readRow), first);
   for (const row of known.values()) showRow(row);
   setInterval(showTimes, TIMES_MS);
   const end = find(".list .more");

@@ -3,8 +3,9 @@
 import { counted, find, findAll, make } from "./dom.js";
 import { again, ask, toLogin, words } from "./api.js";
 import { say, sayWhile } from "./status.js";
-import { mergeCounts, refreshCounts } from "./sidebar.js";
-import { bringIn, fetchPage, hasList, isBeforeFirst, listQuery, listTime, loadedRows, rowOf } from "./list.js";
+import { folders, mergeCounts, refreshCounts, showName } from "./sidebar.js";
+import { bringIn, fetchArrived, hasList, isWithin, listQuery, loadedRows, renewRows, rowOf } from "./list.js";
+import { onChangedEntries } from "./article.js";
 import { refreshAllMarks, refreshMarks } from "./marks.js";
 
 /** @typedef {{ feedId: number | null, feedIds: number[], count: number, ids: number[] }} Change */
@@ -13,8 +14,10 @@ import { refreshAllMarks, refreshMarks } from "./marks.js";
 const LOST_MS = 3_000;
 /** A stream that the browser has given up is opened anew. */
 const REOPEN_MS = 5_000;
-/** Looks at the top of the list are this far apart. */
+/** Looks at the list are this far apart. */
 const LOOK_MS = 400;
+/** Entries that were heard of and are not on the page, at most. */
+const HEARD_MAX = 500;
 /** Looks at the feeds are this far apart. */
 const FEEDS_MS = 3_000;
 /** A page that nobody sees lets go of its stream after this, because a browser has few connections to a server. */
@@ -43,20 +46,19 @@ function throttled(run, ms) {
   return () => (timer ? (isWanted = true) : go());
 }
 
-/** Says how many entries would come in at the top. */
+/** Entries that have come while the page was open and were not told of yet. @type {Set<number>} */
+const heard = new Set();
+
+/** Says how many entries have come. */
 async function lookForNews() {
   if (!hasList()) return;
-  // Oldest first, they come in at the end, which may be far away.
-  const isOldestFirst = listQuery().includes("order=oldest");
-  if (isOldestFirst && listQuery().includes("q=")) return;
-  const page = await fetchPage("", true, isOldestFirst ? listTime() : "");
-  const fresh = page.entries.filter((/** @type {import("./api.js").Entry} */ entry) => !rowOf(entry.id) && (isOldestFirst || isBeforeFirst(entry)));
+  const { rows, isMore } = await fetchArrived(true);
+  const fresh = rows.filter((row) => isWithin(row) || heard.has(row.id));
   // Nothing is being read that could be moved, and nothing is being written that could be lost.
   const isBusy = find("dialog[open], [popover]:popover-open, :is(input, select, textarea):focus") !== null;
   if (loadedRows().length === 0 && fresh.length > 0 && !isBusy) return location.reload();
   const button = find("#news");
   if (!button) return;
-  const isMore = fresh.length === page.entries.length && page.nextCursor;
   button.hidden = fresh.length === 0;
   button.textContent = `${fresh.length}${isMore ? "+" : ""} new`;
   button.title = `Show ${counted(fresh.length, "new entry", "new entries")} (.)`;
@@ -69,7 +71,8 @@ export async function showArrived() {
   const button = find("#news");
   if (button) button.hidden = true;
   try {
-    await bringIn();
+    const further = (await bringIn()).filter(({ id }) => heard.delete(id)).length;
+    if (further > 0) say(`${counted(further, "new entry stands", "new entries stand")} further down, by the date.`);
   } catch (error) {
     say(words(error));
   }
@@ -86,6 +89,27 @@ function isOfList({ feedIds }) {
   return feedIds.length === 0 || feedIds.some((id) => find(`.folder[data-folder="${folder}"] [data-feed="${id}"]`));
 }
 
+/** Entries that have changed, or nothing if so many have that none is named. @type {Set<number> | null} */
+let changed = new Set();
+
+async function lookAtChanged() {
+  const ids = [...(changed ?? [])];
+  changed = new Set();
+  await Promise.all([renewRows(ids), onChangedEntries(ids)]);
+}
+
+const lookAtChangedSoon = throttled(lookAtChanged, LOOK_MS);
+
+/** Entries came or changed. @param {Change} change */
+function onEntries(change) {
+  const { ids } = change;
+  for (const id of ids) if (!rowOf(id)) heard.add(id);
+  for (const id of heard) if (heard.size > HEARD_MAX) heard.delete(id);
+  changed = ids.length > 0 && changed ? new Set([...changed, ...ids]) : null;
+  lookAtChangedSoon();
+  if (isOfList(change)) lookForNewsSoon();
+}
+
 /** @param {Change} change */
 function onMarks({ ids }) {
   (ids.length > 0 ? refreshMarks(ids) : refreshAllMarks()).catch(() => {});
@@ -95,18 +119,23 @@ function onMarks({ ids }) {
 function onReset() {
   refreshCounts().catch(() => {});
   refreshAllMarks().catch(() => {});
+  changed = null;
+  lookAtChangedSoon();
   lookForNewsSoon();
   lookAtFeedsSoon();
 }
 
-/** Which feeds there are and which fail. */
+/** Which feeds and folders there are, what they are called, and which feeds fail. */
 async function lookAtFeeds() {
-  /** @type {import("./api.js").Feed[]} */
-  const feeds = await ask("GET", "/api/feeds");
+  /** @type {[import("./api.js").Feed[], import("./api.js").Folder[]]} */
+  const [feeds, there] = await Promise.all([ask("GET", "/api/feeds"), ask("GET", "/api/folders")]);
+  for (const { id, name } of there) showName("folder", id, name);
   const place = (/** @type {string} */ id, /** @type {string} */ folder) => `${id} in ${folder}`;
   const shown = new Set(findAll(".tree [data-feed]").map((item) => place(item.dataset.feed ?? "", item.closest(".folder")?.getAttribute("data-folder") ?? "")));
-  const isSame = feeds.length === shown.size && feeds.every((feed) => shown.has(place(String(feed.id), String(feed.folderId ?? ""))));
+  const hasSameFolders = there.map(({ id }) => id).join() === folders().map(({ id }) => id).join();
+  const isSame = hasSameFolders && feeds.length === shown.size && feeds.every((feed) => shown.has(place(String(feed.id), String(feed.folderId ?? ""))));
   for (const feed of feeds) {
+    showName("feed", feed.id, feed.customTitle ?? feed.title ?? "");
     const link = find(`.tree [data-feed="${feed.id}"] > a`);
     const problem = feed.isGone ? "Its server says that it is gone for good." : feed.failureCount > 0 ? (feed.lastError ?? "") : null;
     link?.classList.toggle("failing", problem !== null);
@@ -137,7 +166,7 @@ const lookAtFeedsSoon = throttled(lookAtFeeds, FEEDS_MS);
 
 /** @type {Record<string, (change: any) => void>} */
 const REACTIONS = {
-  entries: (change) => isOfList(change) && lookForNewsSoon(),
+  entries: onEntries,
   counts: mergeCounts,
   marks: onMarks,
   reset: onReset,

@@ -1,11 +1,12 @@
 // The feeds beside the page: their counts, their names, and moving one by dragging it.
-import { find, findAll } from "./dom.js";
+import { find, findAll, shorten } from "./dom.js";
 import { ask, words } from "./api.js";
 import { say } from "./status.js";
 
 const CLOSED = "pirssonite-closed-folders";
 const SCROLLED = "pirssonite-side-scroll";
 const COUNT_LOOKS_MAX = 3;
+const NAME_CHARS = 120;
 
 /** The link of a feed or a folder. @param {"feed" | "folder"} kind @param {number | string} id */
 function linkOf(kind, id) {
@@ -15,6 +16,13 @@ function linkOf(kind, id) {
 /** @param {number | string} id */
 export function feedName(id) {
   return linkOf("feed", id)?.textContent?.trim() ?? "";
+}
+
+/** Shows another name; one without letters is none. @param {"feed" | "folder"} kind @param {number} id @param {string} name */
+export function showName(kind, id, name) {
+  const link = linkOf(kind, id);
+  const text = shorten(name, NAME_CHARS);
+  if (link && text.trim() && link.textContent !== text) link.textContent = text;
 }
 
 /** @returns {{ id: number, name: string }[]} */

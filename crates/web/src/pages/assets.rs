@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn u1_assets_are_small() {
         for (asset, bytes_max) in
-            [(&ASSETS.script, 18 * 1024), (&ASSETS.page_css, 10 * 1024), (&ASSETS.entry_css, 2 * 1024)]
+            [(&ASSETS.script, 19 * 1024), (&ASSETS.page_css, 10 * 1024), (&ASSETS.entry_css, 2 * 1024)]
         {
             for accepted in ["br", "gzip"] {
                 let bytes = asset.encoded(accepted).0.len();

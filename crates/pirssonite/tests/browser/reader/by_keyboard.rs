@@ -1,6 +1,6 @@
 //! Reading without a mouse: every key of the list that `?` shows.
 
-use super::PLACES;
+use super::{PLACES, by_mouse::first_of_list};
 use crate::{
     browser::{Browser, Key, key, with_browser},
     scene::{ENTRIES, Scene, id_of},
@@ -112,15 +112,23 @@ async fn look(scene: &Scene, browser: &Browser) {
     browser.tab_to("[popovertarget=options]").await;
     browser.press_key(Key::Enter).await;
     // The beginning of a word chooses it.
-    for (name, begin) in [("order", "Old"), ("excerpts", "Tit"), ("theme", "Dar"), ("keys", "Off")] {
+    for (name, begin) in
+        [("order", "Old"), ("excerpts", "Tit"), ("theme", "Dar"), ("size", "Lar"), ("scroll", "Als"), ("keys", "Off")]
+    {
         browser.tab_to(&format!("#options [name={name}]")).await;
         browser.press(begin).await;
     }
     browser.tab_to("#options button").await;
     browser.turns_page(async || browser.press_key(Key::Enter).await).await;
-    browser.find("html[data-theme=dark]:not([data-keys])").await;
+    browser.find("html[data-theme=dark][data-size=l][data-scroll]:not([data-keys])").await;
     browser.says(".row a", "Bread 1").await;
     assert_eq!(browser.count(".row p").await, 0);
     browser.press("?j").await;
     assert_eq!(browser.count("dialog, .row.current").await, 0);
+    // What is scrolled past is read, now that it is to be so.
+    let first = first_of_list(browser).await;
+    scene.entry_is(browser, first, "isRead", false).await;
+    browser.tab_to(".row a").await;
+    browser.press_key(Key::End).await;
+    scene.entry_is(browser, first, "isRead", true).await;
 }

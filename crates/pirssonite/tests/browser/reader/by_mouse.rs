@@ -122,8 +122,14 @@ async fn look(scene: &Scene, browser: &Browser) {
     browser.find("html[data-theme=dark][data-size=l][data-scroll]").await;
     browser.says(".row a", "Bread 1").await;
     assert_eq!(browser.count(".row p").await, 0);
-    let first = id_of(&format!("/entry/{}", &browser.find(".row").await.attr("id").await.unwrap().unwrap()[1..]));
+    let first = first_of_list(browser).await;
     scene.entry_is(browser, first, "isRead", false).await;
     browser.wheel(".list .scroll", 400).await;
     scene.entry_is(browser, first, "isRead", true).await;
+}
+
+/// The id of the first entry of the list.
+pub(super) async fn first_of_list(browser: &Browser) -> i64 {
+    let row = browser.find(".row").await.attr("id").await.unwrap().unwrap();
+    id_of(&format!("/entry/{}", &row[1..]))
 }

@@ -1,6 +1,11 @@
 //! Feeds and folders without a mouse.
 
-use super::PLACES;
+use testkit::Page;
+
+use super::{
+    PLACES,
+    feeds_by_mouse::{downloaded, publish_site},
+};
 use crate::{
     browser::{Browser, Key, key, with_browser},
     scene::{Scene, item},
@@ -14,8 +19,10 @@ async fn u1_u1a_feeds_by_keyboard() {
             add(&scene, browser).await;
             settings(&scene, browser).await;
             folder(&scene, browser).await;
-            import(&scene, browser).await;
+            opml(&scene, browser).await;
+            failing(&scene, browser).await;
             unsubscribe(&scene, browser).await;
+            choose(&scene, browser).await;
             browser.assert_no_complaints().await;
         })
         .await;
@@ -98,9 +105,10 @@ async fn folder(scene: &Scene, browser: &Browser) {
 }
 
 /// OPML by the menu, which on a narrow screen has to be opened first.
-async fn import(scene: &Scene, browser: &Browser) {
+async fn opml(scene: &Scene, browser: &Browser) {
     let url = scene.publish("Stones", "/stones", &item("Granite", "Grey."));
     let file = tempfile::Builder::new().suffix(".opml").tempfile().unwrap();
+    let downloads = tempfile::tempdir().unwrap();
     let opml = format!("<opml version='2.0'><body><outline text='Stones' xmlUrl='{url}'/></body></opml>");
     std::fs::write(file.path(), opml).unwrap();
     scene.open(browser, "/unread").await;
@@ -112,17 +120,49 @@ async fn import(scene: &Scene, browser: &Browser) {
     submit(browser, "dialog form .button").await;
     browser.says("dialog", "1 feed is new").await;
     browser.says("dialog", "All were asked for.").await;
+    let export = async || submit(browser, "dialog a[download]").await;
+    let exported = downloaded(browser, downloads.path(), export).await;
+    assert!(exported.contains("Stones") && exported.contains("Bread"), "{exported}");
     browser.turns_page(async || browser.press_key(Key::Escape).await).await;
     browser.holds("document.querySelector('.tree').textContent.includes('Stones')").await;
 }
 
+/// Why a feed fails is told where it is read, and in its settings.
+async fn failing(scene: &Scene, browser: &Browser) {
+    scene.publisher.set("/clouds", Page::status(503));
+    scene.open(browser, &format!("/feed/{}", scene.feed_id("Sky").await)).await;
+    browser.press("r").await;
+    browser.says("#status", "503").await;
+    browser.reload().await;
+    browser.ready().await;
+    browser.says(".warning", "503").await;
+    browser.press("e").await;
+    browser.says("dialog .problem-text", "503").await;
+    browser.press_key(Key::Escape).await;
+    browser.gone("dialog").await;
+}
+
 async fn unsubscribe(scene: &Scene, browser: &Browser) {
-    let id = scene.feed_id("Sky").await;
-    scene.open(browser, &format!("/feed/{id}")).await;
     browser.press("e").await;
     submit(browser, "dialog .button.bad").await;
     browser.says("dialog:last-of-type h2", "Unsubscribe from Sky?").await;
     submit_and_go(browser, "dialog:last-of-type .button.bad", "Unsubscribed from Sky.").await;
     browser.is_at("/unread").await;
     scene.feed_is_gone(browser, "Sky").await;
+}
+
+/// A page that offers several: the first is there, the second instead of it.
+async fn choose(scene: &Scene, browser: &Browser) {
+    browser.press("a").await;
+    browser.says("dialog", "Add a feed").await;
+    browser.press(&format!("{}{}", publish_site(scene), key(Key::Enter))).await;
+    browser.says("dialog h2", "This page offers several feeds").await;
+    for (place, says) in [(2, "Remove"), (1, "Add")] {
+        let button = format!("dialog .offers li:nth-child({place}) button");
+        submit(browser, &button).await;
+        browser.says(&button, says).await;
+    }
+    browser.turns_page(async || submit(browser, "dialog .buttons .button").await).await;
+    browser.says("#list-title", "Offer two").await;
+    assert!(scene.feed("Offer one").await.is_none());
 }

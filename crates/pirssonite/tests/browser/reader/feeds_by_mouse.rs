@@ -1,10 +1,12 @@
 //! Feeds and folders with a mouse.
 
+use std::path::Path;
+
 use testkit::Page;
 
 use super::{PLACES, by_mouse::show_side};
 use crate::{
-    browser::{Browser, DESK, with_browser},
+    browser::{Browser, DESK, Key, key, with_browser},
     scene::{Scene, Store, item},
 };
 
@@ -15,6 +17,9 @@ async fn u1_feeds_by_mouse() {
         with_browser(&format!("feeds-by-mouse-{width}-{store:?}"), width, async |browser| {
             add(&scene, browser).await;
             settings(&scene, browser).await;
+            folder(&scene, browser).await;
+            drag(&scene, browser).await;
+            opml(&scene, browser).await;
             failing(&scene, browser).await;
             unsubscribe(&scene, browser).await;
             choose(&scene, browser).await;
@@ -59,9 +64,78 @@ async fn settings(scene: &Scene, browser: &Browser) {
     assert!(feed["folderId"].is_i64(), "{feed}");
 }
 
+/// A new folder for the feed; it is named, moved up and removed.
+async fn folder(scene: &Scene, browser: &Browser) {
+    browser.click(".list [data-do=feed]").await;
+    browser.choose("dialog [name=folder]", "new").await;
+    browser.click("dialog [name=folderName]").await;
+    browser.press("Weather").await;
+    browser.turns_page(async || browser.click("dialog .buttons .button:not(.bad)").await).await;
+    let folders = scene.get("/api/folders").await;
+    assert_eq!(folders[1]["name"], "Weather", "{folders}");
+    let id = folders[1]["id"].to_string();
+    scene.open(browser, &format!("/folder/{id}")).await;
+    browser.click(".list [data-do=folder]").await;
+    browser.click("dialog [name=name]").await;
+    browser.press(&format!("{} report", key(Key::End))).await;
+    browser.turns_page(async || browser.click("dialog .buttons .button:first-child").await).await;
+    browser.says("#list-title", "Weather report").await;
+    browser.click(".list [data-do=folder]").await;
+    browser.turns_page(async || browser.click("dialog .button.quiet").await).await;
+    assert_eq!(scene.get("/api/folders").await[0]["id"].to_string(), id);
+    browser.click(".list [data-do=folder]").await;
+    browser.turns_page(async || browser.click("dialog .button.bad").await).await;
+    browser.says("#status", "The folder was removed.").await;
+    scene.feed_is(browser, "Sky", |feed| feed["folderId"].is_null()).await;
+}
+
+async fn drag(scene: &Scene, browser: &Browser) {
+    let boats = scene.feed_id("Boats").await;
+    show_side(browser).await;
+    browser.drag(&format!(".tree [data-feed='{boats}'] a"), ".tree .folder:first-child > a.name").await;
+    browser.says("#status", "Moved to Daily.").await;
+    scene.feed_is(browser, "Boats", |feed| feed["folderId"].is_i64()).await;
+    browser.find(&format!(".tree .folder:first-child [data-feed='{boats}']")).await;
+}
+
+async fn opml(scene: &Scene, browser: &Browser) {
+    let downloads = tempfile::tempdir().unwrap();
+    let outlines: String = (1..=3)
+        .map(|number| {
+            let url = scene.publish(&format!("Stone {number}"), &format!("/stone/{number}"), &item("Grey", "Text."));
+            format!("<outline text='Stone {number}' xmlUrl='{url}'/>")
+        })
+        .collect();
+    let file = downloads.path().join("in.opml");
+    let opml = format!("<opml version='2.0'><body><outline text='Rocks'>{outlines}</outline></body></opml>");
+    std::fs::write(&file, opml).unwrap();
+    scene.open(browser, "/unread").await;
+    show_side(browser).await;
+    browser.click("#side [data-do=opml]").await;
+    browser.type_into("dialog [name=file]", file.to_str().unwrap()).await;
+    browser.click("dialog form .button").await;
+    browser.says("dialog", "3 feeds are new").await;
+    browser.says("dialog", "All were asked for.").await;
+    let exported = downloaded(browser, downloads.path(), async || browser.click("dialog a[download]").await).await;
+    assert!(exported.contains("Rocks") && exported.contains("Stone 3") && exported.contains("Bread"), "{exported}");
+    browser.turns_page(async || browser.click("dialog [aria-label=Close]").await).await;
+    browser.holds("document.querySelector('.tree').textContent.includes('Rocks')").await;
+}
+
+/// The exported file, which this brings.
+pub(super) async fn downloaded(browser: &Browser, folder: &Path, act: impl AsyncFnOnce()) -> String {
+    let allow = serde_json::json!({ "behavior": "allow", "downloadPath": folder });
+    browser.devtools("Browser.setDownloadBehavior", allow).await;
+    act().await;
+    let look =
+        async || std::fs::read_to_string(folder.join("pirssonite.opml")).ok().filter(|text| text.contains("</opml>"));
+    browser.wait("the file", look).await
+}
+
 /// Why a feed fails is told where it is read, and in its settings.
 async fn failing(scene: &Scene, browser: &Browser) {
     scene.publisher.set("/clouds", Page::status(503));
+    scene.open(browser, &format!("/feed/{}", scene.feed_id("Sky").await)).await;
     browser.click(".list [data-do=refresh]").await;
     browser.says("#status", "503").await;
     browser.reload().await;
@@ -85,15 +159,7 @@ async fn unsubscribe(scene: &Scene, browser: &Browser) {
 
 /// A page that offers several: the first is there, the second instead of it.
 async fn choose(scene: &Scene, browser: &Browser) {
-    let links: String = ["one", "two"]
-        .map(|name| {
-            let url = scene.publish(&format!("Offer {name}"), &format!("/{name}"), &item(name, "Text."));
-            format!("<link rel='alternate' type='application/rss+xml' title='Offer {name}' href='{url}'>")
-        })
-        .concat();
-    let page = format!("<!doctype html><html><head>{links}</head><body>Both.</body></html>");
-    scene.publisher.set("/site", Page::body(page).header("Content-Type", "text/html"));
-    fill_add(scene, browser, &scene.publisher.url("/site")).await;
+    fill_add(scene, browser, &publish_site(scene)).await;
     browser.says("dialog h2", "This page offers several feeds").await;
     browser.click("dialog .offers li:nth-child(2) button").await;
     browser.says("dialog .offers li:nth-child(2) button", "Remove").await;
@@ -104,69 +170,25 @@ async fn choose(scene: &Scene, browser: &Browser) {
     assert!(scene.feed("Offer one").await.is_none());
 }
 
+/// Puts a page there that offers two feeds; returns its URL.
+pub(super) fn publish_site(scene: &Scene) -> String {
+    let links: String = ["one", "two"]
+        .map(|name| {
+            let url = scene.publish(&format!("Offer {name}"), &format!("/{name}"), &item(name, "Text."));
+            format!("<link rel='alternate' type='application/rss+xml' title='Offer {name}' href='{url}'>")
+        })
+        .concat();
+    let page = format!("<!doctype html><html><head>{links}</head><body>Both.</body></html>");
+    scene.publisher.set("/site", Page::body(page).header("Content-Type", "text/html"));
+    scene.publisher.url("/site")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn u1_first_feed_of_several_is_chosen() {
     // Entries that come into an empty list load the page anew, but not under somebody's hands.
     let scene = Scene::start_empty(Store::Sqlite).await;
     with_browser("first-feed", DESK, async |browser| {
         choose(&scene, browser).await;
-        browser.assert_no_complaints().await;
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn u1_feed_is_dragged_into_a_folder() {
-    let scene = Scene::start(Store::Sqlite).await;
-    let boats = scene.feed_id("Boats").await;
-    with_browser("dragging", DESK, async |browser| {
-        scene.open(browser, "/unread").await;
-        browser.drag(&format!(".tree [data-feed='{boats}'] a"), ".tree .folder:first-child > a.name").await;
-        browser.says("#status", "Moved to Daily.").await;
-        scene.feed_is(browser, "Boats", |feed| feed["folderId"].is_i64()).await;
-        browser.find(&format!(".tree .folder:first-child [data-feed='{boats}']")).await;
-        browser.assert_no_complaints().await;
-    })
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn u1_opml_is_imported_and_exported() {
-    let scene = Scene::start(Store::Postgres).await;
-    let downloads = tempfile::tempdir().unwrap();
-    let outlines: String = (0..20)
-        .map(|number| {
-            let url = scene.publish(&format!("Stone {number}"), &format!("/stone/{number}"), &item("Grey", "Text."));
-            format!("<outline text='Stone {number}' xmlUrl='{url}'/>")
-        })
-        .collect();
-    let file = downloads.path().join("in.opml");
-    std::fs::write(
-        &file,
-        format!("<opml version='2.0'><body><outline text='Rocks'>{outlines}</outline></body></opml>"),
-    )
-    .unwrap();
-    with_browser("opml", DESK, async |browser| {
-        let allow = serde_json::json!({ "behavior": "allow", "downloadPath": downloads.path() });
-        browser.devtools("Browser.setDownloadBehavior", allow).await;
-        scene.open(browser, "/unread").await;
-        browser.click("#side [data-do=opml]").await;
-        browser.type_into("dialog [name=file]", file.to_str().unwrap()).await;
-        browser.click("dialog form .button").await;
-        browser.says("dialog", "20 feeds are new").await;
-        browser.says("dialog", "All were asked for.").await;
-        browser.click("dialog a[download]").await;
-        let exported = browser.wait("the file", async || {
-            let text = std::fs::read_to_string(downloads.path().join("pirssonite.opml")).ok()?;
-            text.contains("</opml>").then_some(text)
-        });
-        let exported = exported.await;
-        assert!(
-            exported.contains("Rocks") && exported.contains("Stone 19") && exported.contains("Bread"),
-            "{exported}"
-        );
-        browser.click("dialog [aria-label=Close]").await;
-        browser.says(".tree", "Rocks").await;
         browser.assert_no_complaints().await;
     })
     .await;

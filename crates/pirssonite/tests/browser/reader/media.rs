@@ -6,7 +6,7 @@ use testkit::Page;
 
 use crate::{
     axe::assert_accessible,
-    browser::{DESK, Key, PHONE, with_browser},
+    browser::{Browser, DESK, Key, WIDTHS, with_browser},
     scene::{Scene, Store, escaped},
 };
 
@@ -39,35 +39,42 @@ async fn u1_sound_plays_and_players_wait_for_a_click() {
     );
     let url = scene.publish("Radio", "/radio", &item);
     let feed = scene.call(Method::POST, "/api/feeds", json!({ "url": url })).await["id"].to_string();
-    let in_entry =
-        |selector: &str| format!("document.querySelector('article .body')?.shadowRoot?.querySelector('{selector}')");
     with_browser("media", DESK, async |browser| {
-        // By mouse, as the script shows it.
-        scene.open(browser, &format!("/feed/{feed}")).await;
-        browser.click(".row a").await;
-        browser.find("article audio[controls][preload=none]").await;
-        browser.holds(&in_entry("a[data-player]")).await;
-        assert!(scene.publisher.requests("/sound.wav").is_empty());
-        browser.holds(&format!("!{}", in_entry("iframe"))).await;
-        browser.click_on(&in_entry("a[data-player]")).await;
-        browser.holds(&in_entry("iframe[src^=\"https://www.youtube\"][sandbox]")).await;
-        // By keyboard, as the server writes it.
-        browser.reload().await;
-        browser.ready().await;
-        browser.tab_to("article audio").await;
-        browser.press(" ").await;
-        browser.holds("document.querySelector('article audio').currentTime > 0").await;
-        scene.publisher.asked("/sound.wav", 1).await;
-        let is_there = "document.activeElement.shadowRoot?.activeElement?.matches('a[data-player]')";
-        browser.tab_until(is_there).await;
-        browser.press_key(Key::Enter).await;
-        browser.holds(&in_entry("iframe")).await;
-        browser.resize(PHONE).await;
-        browser.assert_fits().await;
+        for width in WIDTHS {
+            browser.resize(width).await;
+            play(&scene, browser, &feed).await;
+            browser.assert_fits().await;
+        }
         browser.reload().await;
         browser.ready().await;
         assert_accessible(browser).await;
         browser.assert_no_complaints().await;
     })
     .await;
+}
+
+async fn play(scene: &Scene, browser: &Browser, feed: &str) {
+    let in_entry =
+        |selector: &str| format!("document.querySelector('article .body')?.shadowRoot?.querySelector('{selector}')");
+    let before = scene.publisher.requests("/sound.wav").len();
+    // By mouse, as the script shows it.
+    scene.open(browser, &format!("/feed/{feed}")).await;
+    browser.click(".row a").await;
+    browser.find("article audio[controls][preload=none]").await;
+    browser.holds(&in_entry("a[data-player]")).await;
+    browser.holds(&format!("!{}", in_entry("iframe"))).await;
+    browser.click_on(&in_entry("a[data-player]")).await;
+    browser.holds(&in_entry("iframe[src^=\"https://www.youtube\"][sandbox]")).await;
+    assert_eq!(scene.publisher.requests("/sound.wav").len(), before);
+    // By keyboard, as the server writes it.
+    browser.reload().await;
+    browser.ready().await;
+    browser.tab_to("article audio").await;
+    browser.press(" ").await;
+    browser.holds("document.querySelector('article audio').currentTime > 0").await;
+    scene.publisher.asked("/sound.wav", 1).await;
+    let is_there = "document.activeElement.shadowRoot?.activeElement?.matches('a[data-player]')";
+    browser.tab_until(is_there).await;
+    browser.press_key(Key::Enter).await;
+    browser.holds(&in_entry("iframe")).await;
 }

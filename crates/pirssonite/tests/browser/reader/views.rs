@@ -2,10 +2,12 @@
 
 use reqwest::Method;
 use serde_json::json;
+use testkit::Page;
 
+use super::feeds_by_mouse::publish_site;
 use crate::{
     axe::assert_accessible,
-    browser::{Browser, PHONE, WIDTHS, with_browser},
+    browser::{Browser, Key, PHONE, WIDTHS, key, with_browser},
     scene::{Scene, Store, item},
 };
 
@@ -17,6 +19,10 @@ async fn u1_u1a_every_view_has_an_address_and_is_accessible() {
     scene.call(Method::PATCH, &format!("/api/entries/{entry}"), json!({ "isStarred": true })).await;
     let folders = scene.get("/api/folders").await;
     let (folder, feed) = (folders[0]["id"].to_string(), scene.feed_id("Boats").await);
+    let broken = scene.publish("Broken", "/broken", &item("Whole", "Text."));
+    let broken = scene.call(Method::POST, "/api/feeds", json!({ "url": broken })).await["id"].as_i64().unwrap();
+    scene.publisher.set("/broken", Page::status(503));
+    scene.poll(broken).await;
     let views = [
         ("/unread".to_owned(), "Unread"),
         ("/all".to_owned(), "All entries"),
@@ -24,6 +30,7 @@ async fn u1_u1a_every_view_has_an_address_and_is_accessible() {
         (format!("/feed/{feed}"), "Boats"),
         (format!("/folder/{folder}?show=unread"), "Daily"),
         (format!("/entry/{entry}"), ""),
+        (format!("/feed/{broken}"), "Broken"),
         ("/search?q=bread".to_owned(), "Search: bread"),
         ("/search?q=nowhere".to_owned(), "Search: nowhere"),
     ];
@@ -53,10 +60,42 @@ async fn u1_u1a_every_view_has_an_address_and_is_accessible() {
                 browser.find("dialog .button.bad").await;
                 assert_accessible(browser).await;
             }
+            asked_and_told(&scene, browser, feed).await;
             browser.assert_no_complaints().await;
         })
         .await;
     }
+}
+
+/// What is asked, and what is told of what happens.
+async fn asked_and_told(scene: &Scene, browser: &Browser, feed: i64) {
+    scene.open(browser, &format!("/feed/{feed}")).await;
+    browser.click(".list [data-do=feed]").await;
+    browser.click("dialog .button.bad").await;
+    browser.says("dialog:last-of-type h2", "Unsubscribe from Boats?").await;
+    assert_accessible(browser).await;
+    scene.open(browser, "/unread").await;
+    browser.click("[popovertarget=options]").await;
+    browser.find("#options:popover-open").await;
+    browser.assert_fits().await;
+    assert_accessible(browser).await;
+    scene.open(browser, "/unread").await;
+    browser.press("a").await;
+    browser.press(&format!("{}{}", publish_site(scene), key(Key::Enter))).await;
+    browser.says("dialog h2", "This page offers several feeds").await;
+    browser.assert_fits().await;
+    assert_accessible(browser).await;
+    browser.click("dialog .offers button").await;
+    browser.says("dialog .offers button", "Add").await;
+    browser.turns_page(async || browser.click("dialog .buttons .button").await).await;
+    scene.push(&format!("News for {}", browser.run("return innerWidth").await)).await;
+    browser.says("#news", "1 new").await;
+    browser.press("A").await;
+    browser.find("#status [data-do=undo]").await;
+    browser.assert_fits().await;
+    assert_accessible(browser).await;
+    browser.click("#status [data-do=undo]").await;
+    browser.says("#status", "unread again").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
